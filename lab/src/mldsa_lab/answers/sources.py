@@ -53,7 +53,7 @@ def record_figures(argument: str) -> list[Figure]:
     kind = kind_of(records[0])
     if kind is not None and kind.name == "pipeline":
         return pipeline_figures(records, CONFIDENCE)
-    if len(records) == 1:
+    if len(records) == 1 and not records[0].run.options.get("jmh"):
         (record,) = records
         if kind is not None:
             return kind.figures(record, CONFIDENCE)
