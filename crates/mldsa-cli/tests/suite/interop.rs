@@ -139,7 +139,7 @@ impl Other for Cryptography {
     }
 
     fn forms(&self) -> &[&str] {
-        &["seed", "both"]
+        &["seed"]
     }
 }
 

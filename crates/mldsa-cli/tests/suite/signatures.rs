@@ -201,7 +201,7 @@ fn wrong_usage() {
         (["--prehash", "SHA2-256"], "SHA2-512"),
         (["--prehash", "MD5"], "SHAKE256"),
         (["--context=a", "--context-hex=61"], "cannot be used with"),
-        (["-o", ""], "cannot be written"),
+        (["-o", ""], "--output"),
     ] {
         sandbox.mldsa(&[&sign[..], &more].concat()).failure(&[part]);
     }
@@ -210,7 +210,7 @@ fn wrong_usage() {
         (&["frobnicate"], "frobnicate"),
         (&["sign"], "--key"),
         (&["keygen", "--set", "ML-DSA-66", "-o", "x"], "ML-DSA-65"),
-        (&["speed", "--seconds", "-1"], "--seconds"),
+        (&["speed", "--seconds=-1"], "--seconds"),
         (&["speed", "--seconds=nan"], "--seconds"),
         (&["speed", "--backend", "abacus"], "portable"),
         (&["man", "nothing"], "no command"),
