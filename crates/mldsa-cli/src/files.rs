@@ -1,6 +1,8 @@
 //! Files and pipes: bounded and streamed reading, writing in one step.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+#[cfg(unix)]
+use std::fs::Permissions;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, IsTerminal, Read, Write};
 #[cfg(unix)]
 use std::os::fd::AsFd;
@@ -87,7 +89,7 @@ pub fn hash(path: &Path, mut hasher: MuHasher) -> Result<Mu, Failure> {
     }
 }
 
-/// Whether standard input is named more than once among `paths`.
+/// Refuse to read standard input twice.
 pub fn refuse_shared_stdin<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<(), Failure> {
     if paths.filter(|path| is_standard_stream(path)).count() > 1 {
         return Err(Failure::new(

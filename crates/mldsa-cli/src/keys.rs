@@ -17,6 +17,8 @@ use crate::files;
 /// Labels of RFC 7468.
 const PRIVATE: &str = "PRIVATE KEY";
 const PUBLIC: &str = "PUBLIC KEY";
+/// As many characters of another label are shown.
+const SHOWN: usize = 40;
 
 /// One key of a file, in DER.
 pub enum Block {
@@ -53,7 +55,7 @@ pub fn blocks(path: &Path, bytes: &[u8]) -> Result<Vec<Block>, Failure> {
         found.push(match label {
             PRIVATE => Block::Private(decode()?.1),
             PUBLIC => Block::Public(decode()?.1),
-            _ => Block::Other(label.into()),
+            _ => Block::Other(label.chars().take(SHOWN).collect()),
         });
         rest = &rest[end..];
     }

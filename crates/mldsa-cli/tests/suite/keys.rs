@@ -244,3 +244,53 @@ fn truncated_and_altered_keys_are_errors() {
         }
     }
 }
+
+/// One line, whatever a file is named or holds.
+#[test]
+fn strange_names_and_random_files() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let sandbox = Sandbox::with_keys("ML-DSA-44");
+    for name in [
+        &b"two\nlines"[..],
+        b"\xff\xfe",
+        b"\x1b[31mred",
+        "é".as_bytes(),
+        b"",
+    ] {
+        for command in ["inspect", "pubkey"] {
+            let mut run = sandbox.command(crate::sandbox::MLDSA);
+            let output = run
+                .arg(command)
+                .arg(OsStr::from_bytes(name))
+                .output()
+                .unwrap();
+            assert!(!output.stderr.contains(&0x1b));
+            crate::sandbox::Run::from(output).failure(&[]);
+        }
+    }
+    let mut state = 1u64;
+    let mut random = || {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (state >> 56) as u8
+    };
+    let starts = [&b"0\x82\x01\x00"[..], b"-----BEGIN PRIVATE KEY-----\n", b""];
+    for round in 0..60 {
+        let length = usize::from(random()) * 8;
+        let mut bytes = starts[round % starts.len()].to_vec();
+        bytes.extend((0..length).map(|_| random()));
+        sandbox.write("random", &bytes);
+        sandbox.mldsa(&["inspect", "random"]).failure(&["random: "]);
+        sandbox
+            .mldsa(&["sign", "-k", "random", "message"])
+            .failure(&["random: "]);
+        sandbox
+            .mldsa(&["verify", "-p", "random", "-s", "message", "message"])
+            .failure(&["random: "]);
+        let run = sandbox.mldsa(&["verify", "-p", "public.pem", "-s", "random", "message"]);
+        assert_eq!(run.code, 1);
+    }
+}
