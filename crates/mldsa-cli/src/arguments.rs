@@ -11,8 +11,8 @@ use crate::failure::Failure;
 
 /// Keys and signatures of ML-DSA (FIPS 204).
 ///
-/// Keys are PEM or DER files of RFC 9881, which OpenSSL 3.5 and others read and write. Signatures are
-/// detached: raw bytes or base64. `-` stands for standard input or output.
+/// Keys are PEM or DER files of RFC 9881, which OpenSSL 3.5 and others read and write. Signatures
+/// are detached: raw bytes or base64. `-` stands for standard input or output.
 #[derive(Parser)]
 #[command(
     name = "mldsa",

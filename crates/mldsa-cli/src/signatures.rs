@@ -175,8 +175,8 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// Decode a signature file of `set`: raw bytes, or base64 with any line breaks. The error says what the file
-/// holds instead.
+/// Decode a signature file of `set`: raw bytes, or base64 with any line breaks. The error says what
+/// the file holds instead.
 pub fn decode(set: Set, bytes: &[u8]) -> Result<AnySignature, String> {
     if let Ok(signature) = AnySignature::from_bytes(set, bytes) {
         return Ok(signature);
@@ -203,7 +203,10 @@ struct Claim {
     signature: Result<AnySignature, String>,
 }
 
-/// Verify each file. Returns whether all signatures are valid; as error every file that could not be read.
+/// Verify each file. Returns whether all signatures are valid.
+///
+/// # Errors
+/// Every file that could not be read; the others have been judged.
 pub fn verify(options: &Verify) -> Result<bool, Vec<Failure>> {
     let Verify { public, files, .. } = options;
     let signatures = match options.signatures.len() {

@@ -258,12 +258,13 @@ fn report(rows: &[Row]) -> String {
         ));
     }
     text.push_str(&format!(
-        "\nOne thread, this machine as loaded now. Mean of {ROUNDS} interleaved blocks, 95 % confidence \
-         interval. Batches have {BATCH} jobs of one key.\n\
-         Signing repeats rejected iterations (4.36, 5.14 and 3.91 of them on average for ML-DSA-44, -65 \
-         and -87), so its time varies from message to message; each call signs another message.\n\
-         To compare libraries, and for percentiles from inputs with known iterations: mldsa-lab, the \
-         benchmark of this project.\n"
+        "\nOne thread, this machine as loaded now. Mean of {ROUNDS} interleaved blocks, 95 % \
+         confidence interval. Batches have {BATCH} jobs of one key.\n\
+         Signing repeats rejected iterations (4.36, 5.14 and 3.91 of them on average for \
+         ML-DSA-44, -65 and -87), so its time varies from message to message; each call signs \
+         another message.\n\
+         To compare libraries, and for percentiles from inputs with known iterations: mldsa-lab, \
+         the benchmark of this project.\n"
     ));
     text
 }

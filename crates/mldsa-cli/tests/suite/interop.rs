@@ -1,5 +1,5 @@
-//! Keys and signatures exchanged with OpenSSL's command line and Python's `cryptography`, both ways.
-//! `OPENSSL` and `PYTHON` name other programs than `openssl` and the project's Python.
+//! Keys and signatures exchanged with OpenSSL's command line and Python's `cryptography`, both
+//! ways. `OPENSSL` and `PYTHON` name other programs than `openssl` and the project's Python.
 
 use std::env;
 use std::path::Path;
@@ -156,7 +156,8 @@ fn cryptography() {
     match Command::new(&program).args(["-c", module]).output() {
         Ok(output) if output.status.success() => exchange(&Cryptography(program)),
         _ => eprintln!(
-            "cryptography: SKIPPED, {program} has no `cryptography` with ML-DSA; `make setup-test` installs it"
+            "cryptography: SKIPPED, {program} has no ML-DSA in `cryptography`; \
+             `make setup-test` installs it"
         ),
     }
 }

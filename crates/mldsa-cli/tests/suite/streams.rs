@@ -89,7 +89,8 @@ fn large_files_in_bounded_memory() {
         \"$0\" sign -k key.pem large
         \"$0\" verify -p public.pem large
         \"$0\" sign -k key.pem --prehash SHA2-512 - <large >piped.sig
-        dd if=large bs=1M 2>/dev/null | \"$0\" verify -p public.pem --prehash SHA2-512 -s piped.sig -";
+        verify=\"verify -p public.pem --prehash SHA2-512 -s piped.sig -\"
+        dd if=large bs=1M 2>/dev/null | \"$0\" $verify";
     let shown = sandbox.run("sh", &["-c", script, MLDSA]).success();
     assert_eq!(shown, "large: valid\nstandard input: valid\n");
 }
