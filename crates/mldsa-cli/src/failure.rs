@@ -1,0 +1,50 @@
+//! What goes wrong, in one line: the place, the problem, the remedy.
+
+use std::fmt::{self, Display};
+use std::path::Path;
+
+/// A message for the user. Nothing in it depends on a secret.
+#[derive(Debug)]
+pub struct Failure(String);
+
+impl Failure {
+    /// Join the parts to `place: problem; remedy`.
+    pub fn new(place: impl Display, problem: impl Display, remedy: impl Display) -> Self {
+        let line = format!("{place}: {problem}; {remedy}");
+        Failure(line.chars().map(printable).collect())
+    }
+}
+
+impl From<Failure> for Vec<Failure> {
+    fn from(failure: Failure) -> Self {
+        vec![failure]
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The character, or `?` for one that would end the line or steer a terminal.
+pub fn printable(character: char) -> char {
+    if character.is_control() {
+        '?'
+    } else {
+        character
+    }
+}
+
+/// A path as messages show it, on one line.
+pub fn shown(path: &Path) -> String {
+    if is_standard_stream(path) {
+        return "standard input".into();
+    }
+    path.to_string_lossy().chars().map(printable).collect()
+}
+
+/// Whether the path is `-`.
+pub fn is_standard_stream(path: &Path) -> bool {
+    path == Path::new("-")
+}

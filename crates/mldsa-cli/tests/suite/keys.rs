@@ -1,0 +1,296 @@
+//! `keygen`, `pubkey` and `inspect`.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use crate::sandbox::{SETS, Sandbox};
+
+#[test]
+fn keys_of_each_set_and_form() {
+    for (set, _) in SETS {
+        for form in ["seed", "expanded", "both"] {
+            let sandbox = Sandbox::new();
+            let keygen = ["keygen", "--set", set, "--form", form, "-o", "key.pem"];
+            assert_eq!(sandbox.mldsa(&keygen).success(), "");
+            let public = sandbox.mldsa(&["pubkey", "key.pem"]).success();
+            assert!(public.starts_with("-----BEGIN PUBLIC KEY-----\n"));
+            sandbox.write("public.pem", public.as_bytes());
+            let private = sandbox.mldsa(&["inspect", "key.pem"]).success();
+            for part in ["private key", set, form, "belong together"] {
+                assert!(private.contains(part), "{part}: {private}");
+            }
+            let public = sandbox.mldsa(&["inspect", "public.pem"]).success();
+            let fingerprint = public.split_whitespace().last().unwrap();
+            assert_eq!(fingerprint.len(), 64);
+            assert!(private.contains(fingerprint) && public.contains(set));
+            assert_eq!(sandbox.names(), ["key.pem", "public.pem"]);
+        }
+    }
+}
+
+#[test]
+fn inspect_prints_no_secret() {
+    let sandbox = Sandbox::with_keys("ML-DSA-65");
+    let pem = String::from_utf8(sandbox.read("key.pem")).unwrap();
+    let shown = sandbox.mldsa(&["inspect", "key.pem"]).success();
+    let body = pem.lines().nth(1).unwrap();
+    for at in 30..body.len() - 8 {
+        assert!(!shown.contains(&body[at..at + 8]));
+    }
+}
+
+#[test]
+fn modes_of_files() {
+    let sandbox = Sandbox::with_keys("ML-DSA-44");
+    sandbox
+        .mldsa(&["sign", "-k", "key.pem", "message"])
+        .success();
+    let mode = |name| {
+        fs::metadata(sandbox.path(name))
+            .unwrap()
+            .permissions()
+            .mode()
+            & 0o777
+    };
+    assert_eq!(mode("key.pem"), 0o600);
+    // What the umask leaves to an ordinary file.
+    assert_eq!(
+        [mode("public.pem"), mode("message.sig")],
+        [mode("message"); 2]
+    );
+
+    fs::set_permissions(sandbox.path("key.pem"), fs::Permissions::from_mode(0o644)).unwrap();
+    sandbox
+        .mldsa(&["keygen", "-o", "key.pem", "--force"])
+        .success();
+    assert_eq!(mode("key.pem"), 0o600);
+}
+
+#[test]
+fn existing_files_stay() {
+    let sandbox = Sandbox::with_keys("ML-DSA-44");
+    sandbox.write("message.sig", b"old");
+    let before = sandbox.read("key.pem");
+    for command in [
+        &["keygen", "-o", "key.pem"][..],
+        &["pubkey", "key.pem", "-o", "public.pem"],
+        &["sign", "-k", "key.pem", "message"],
+        &["sign", "-k", "key.pem", "-o", "key.pem", "message"],
+    ] {
+        sandbox
+            .mldsa(command)
+            .failure(&["exists already", "--force"]);
+    }
+    assert_eq!(sandbox.read("key.pem"), before);
+    assert_eq!(sandbox.read("message.sig"), b"old");
+
+    std::os::unix::fs::symlink("key.pem", sandbox.path("link")).unwrap();
+    std::os::unix::fs::symlink("nowhere", sandbox.path("dangling")).unwrap();
+    sandbox
+        .mldsa(&["keygen", "-o", "link"])
+        .failure(&["link: exists already"]);
+    sandbox
+        .mldsa(&["keygen", "-o", "dangling"])
+        .failure(&["dangling: exists already"]);
+    sandbox
+        .mldsa(&["keygen", "-o", "link", "--force"])
+        .success();
+    assert!(
+        fs::symlink_metadata(sandbox.path("link"))
+            .unwrap()
+            .is_symlink()
+    );
+    assert_ne!(sandbox.read("key.pem"), before);
+}
+
+#[test]
+fn outputs_that_are_no_files() {
+    let sandbox = Sandbox::with_keys("ML-DSA-44");
+    sandbox
+        .mldsa(&["pubkey", "key.pem", "-o", "/dev/null"])
+        .success();
+    assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    sandbox
+        .mldsa(&["keygen", "-o", "."])
+        .failure(&["is a folder"]);
+    sandbox
+        .mldsa(&["keygen", "-o", "missing/key"])
+        .failure(&["missing/key", "cannot be written"]);
+    sandbox
+        .mldsa(&["pubkey", "key.pem", "-o", "/dev/full"])
+        .failure(&["/dev/full"]);
+    assert_eq!(sandbox.names(), ["key.pem", "message", "public.pem"]);
+}
+
+#[test]
+fn wrong_key_files() {
+    let sandbox = Sandbox::with_keys("ML-DSA-65");
+    let block = |label: &str, body: &str| {
+        format!("-----BEGIN {label}-----\n{body}\n-----END {label}-----\n")
+    };
+    let rsa = "MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=";
+    for (content, parts) in [
+        (String::new(), "not a private key"),
+        ("text\u{7}".into(), "not a private key"),
+        ("x".repeat(70_000), "not a private key"),
+        (block("CERTIFICATE", "AAAA"), "openssl x509 -pubkey"),
+        (block("ENCRYPTED PRIVATE KEY", "AAAA"), "openssl pkey"),
+        (block("RSA PRIVATE KEY", "AAAA"), "PKCS#8"),
+        (
+            block("PUBLIC KEY", rsa),
+            "a public key where the private key is needed",
+        ),
+        (block("PRIVATE KEY", "AAAA"), "export the key again"),
+        (block("PRIVATE KEY", "?"), "export the key again"),
+        ("-----BEGIN PRIVATE KEY-----\nAAAA".into(), "no end"),
+        ("-----BEGIN ".into(), "no end"),
+    ] {
+        sandbox.write("wrong", content.as_bytes());
+        sandbox
+            .mldsa(&["pubkey", "wrong"])
+            .failure(&["wrong: ", parts]);
+        sandbox
+            .mldsa(&["sign", "-k", "wrong", "message"])
+            .failure(&["wrong: ", parts]);
+    }
+    sandbox.write("ed25519", block("PUBLIC KEY", rsa).as_bytes());
+    let verify = ["verify", "-p", "ed25519", "message", "-s", "message"];
+    sandbox
+        .mldsa(&verify)
+        .failure(&["another algorithm", "1.3.101.112"]);
+    let verify = ["verify", "-p", "key.pem", "message", "-s", "message"];
+    sandbox.mldsa(&verify).failure(&["key.pem", "mldsa pubkey"]);
+    sandbox
+        .mldsa(&["inspect", "message"])
+        .failure(&["neither a key nor a signature"]);
+    sandbox
+        .mldsa(&["inspect", "missing"])
+        .failure(&["missing: cannot be read"]);
+    sandbox
+        .mldsa(&["inspect", "."])
+        .failure(&["cannot be read"]);
+    assert_eq!(sandbox.names().len(), 5);
+}
+
+#[test]
+fn parts_that_do_not_belong_together() {
+    let sandbox = Sandbox::new();
+    for (form, at) in [("both", 60), ("both", 30), ("expanded", 40)] {
+        sandbox
+            .mldsa(&["keygen", "--form", form, "-o", "key.pem", "--force"])
+            .success();
+        let script = "openssl base64 -d -in body -out key.der";
+        let pem = String::from_utf8(sandbox.read("key.pem")).unwrap();
+        let body: Vec<_> = pem.lines().filter(|line| !line.starts_with('-')).collect();
+        sandbox.write("body", (body.join("\n") + "\n").as_bytes());
+        sandbox.run("sh", &["-c", script]).success();
+        // DER is read as well as PEM.
+        assert!(
+            sandbox
+                .mldsa(&["inspect", "key.der"])
+                .success()
+                .contains("belong together")
+        );
+        let mut der = sandbox.read("key.der");
+        let at = der.len() - at;
+        der[at] ^= 1;
+        sandbox.write("key.der", &der);
+        let shown = sandbox.mldsa(&["inspect", "key.der"]);
+        assert!(
+            shown.text().contains("parts        NOT VALID"),
+            "{}",
+            shown.text()
+        );
+        shown.failure(&["key.der: invalid private key"]);
+    }
+    let [first, second] = ["a", "b"].map(|name| {
+        sandbox.mldsa(&["keygen", "-o", name]).success();
+        sandbox.mldsa(&["pubkey", name]).success()
+    });
+    let private = String::from_utf8(sandbox.read("a")).unwrap();
+    sandbox.write("pair", format!("My key\n{private}\r\n{first}").as_bytes());
+    sandbox.mldsa(&["inspect", "pair"]).success();
+    sandbox.write("mixed", format!("{private}{second}").as_bytes());
+    sandbox
+        .mldsa(&["inspect", "mixed"])
+        .failure(&["do not belong together"]);
+}
+
+#[test]
+fn truncated_and_altered_keys_are_errors() {
+    let sandbox = Sandbox::with_keys("ML-DSA-44");
+    sandbox
+        .mldsa(&[
+            "keygen",
+            "--set",
+            "ML-DSA-44",
+            "--form",
+            "both",
+            "-o",
+            "both",
+        ])
+        .success();
+    for name in ["key.pem", "public.pem", "both"] {
+        let bytes = sandbox.read(name);
+        for step in 0..24 {
+            let mut wrong = bytes[..bytes.len() * step / 24].to_vec();
+            sandbox.write("wrong", &wrong);
+            sandbox.mldsa(&["inspect", "wrong"]).failure(&["wrong: "]);
+            if let Some(last) = wrong.last_mut() {
+                *last = 0xff;
+            }
+            sandbox.write("wrong", &wrong);
+            sandbox.mldsa(&["inspect", "wrong"]).failure(&["wrong: "]);
+        }
+    }
+}
+
+/// One line, whatever a file is named or holds.
+#[test]
+fn strange_names_and_random_files() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let sandbox = Sandbox::with_keys("ML-DSA-44");
+    for name in [
+        &b"two\nlines"[..],
+        b"\xff\xfe",
+        b"\x1b[31mred",
+        "é".as_bytes(),
+        b"",
+    ] {
+        for command in ["inspect", "pubkey"] {
+            let mut run = sandbox.command(crate::sandbox::MLDSA);
+            let output = run
+                .arg(command)
+                .arg(OsStr::from_bytes(name))
+                .output()
+                .unwrap();
+            assert!(!output.stderr.contains(&0x1b));
+            crate::sandbox::Run::from(output).failure(&[]);
+        }
+    }
+    let mut state = 1u64;
+    let mut random = || {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (state >> 56) as u8
+    };
+    let starts = [&b"0\x82\x01\x00"[..], b"-----BEGIN PRIVATE KEY-----\n", b""];
+    for round in 0..60 {
+        let length = usize::from(random()) * 8;
+        let mut bytes = starts[round % starts.len()].to_vec();
+        bytes.extend((0..length).map(|_| random()));
+        sandbox.write("random", &bytes);
+        sandbox.mldsa(&["inspect", "random"]).failure(&["random: "]);
+        sandbox
+            .mldsa(&["sign", "-k", "random", "message"])
+            .failure(&["random: "]);
+        sandbox
+            .mldsa(&["verify", "-p", "random", "-s", "message", "message"])
+            .failure(&["random: "]);
+        let run = sandbox.mldsa(&["verify", "-p", "public.pem", "-s", "random", "message"]);
+        assert_eq!(run.code, 1);
+    }
+}

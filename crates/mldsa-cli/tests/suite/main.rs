@@ -1,0 +1,8 @@
+//! The command as a user runs it.
+
+mod documents;
+mod interop;
+mod keys;
+mod sandbox;
+mod signatures;
+mod streams;
