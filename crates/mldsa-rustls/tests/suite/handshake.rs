@@ -22,7 +22,7 @@ fn aws_lc() -> Arc<CryptoProvider> {
 }
 
 /// The first error of each side, and both sides.
-struct Handshake {
+pub struct Handshake {
     client: Connection,
     server: Connection,
     client_error: Option<Error>,
@@ -30,7 +30,7 @@ struct Handshake {
 }
 
 impl Handshake {
-    fn run(client: ClientConfig, server: ServerConfig) -> Self {
+    pub fn run(client: ClientConfig, server: ServerConfig) -> Self {
         let name = "localhost".try_into().unwrap();
         let client = ClientConnection::new(Arc::new(client), name).unwrap();
         let mut handshake = Handshake {
@@ -54,7 +54,7 @@ impl Handshake {
     }
 
     /// Both sides are done, in TLS 1.3.
-    fn assert_done(&self) {
+    pub fn assert_done(&self) {
         assert_eq!((&self.client_error, &self.server_error), (&None, &None));
         for side in [&self.client, &self.server] {
             assert!(!side.is_handshaking());

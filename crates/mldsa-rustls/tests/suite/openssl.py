@@ -1,15 +1,20 @@
-"""OpenSSL as a server or a client of one TLS 1.3 connection, for the tests of mldsa-rustls.
+"""OpenSSL as the other side of a TLS 1.3 connection, and its keys, for the tests of mldsa-rustls.
 
 openssl.py server KEY CERTIFICATE...   private key in PKCS#8, the leaf first; prints its port
 openssl.py client ROOT PORT            verifies the server as `localhost`
+openssl.py certificate SET KEY ROOT    writes a key of set 44, 65 or 87 and its own certificate
 
 All files are DER. The server sends a line, the client prints what it received.
 """
 
 import socket
 import sys
+from datetime import datetime, timedelta
 from pathlib import Path
 
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import mldsa
 from OpenSSL import SSL, crypto
 
 HELLO = b"hello from OpenSSL\n"
@@ -52,5 +57,22 @@ def connect(root: str, port: str) -> None:
     connection.shutdown()
 
 
+def certify(parameter_set: str, key: str, root: str) -> None:
+    private = getattr(mldsa, f"MLDSA{parameter_set}PrivateKey").generate()
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "OpenSSL")])
+    certificate = (
+        x509.CertificateBuilder(name, name, private.public_key(), 1)
+        .not_valid_before(datetime(2026, 1, 1))
+        .not_valid_after(datetime(2026, 1, 1) + timedelta(days=36500))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(private, None)
+    )
+    der = serialization.Encoding.DER
+    Path(root).write_bytes(certificate.public_bytes(der))
+    pkcs8 = serialization.PrivateFormat.PKCS8
+    Path(key).write_bytes(private.private_bytes(der, pkcs8, serialization.NoEncryption()))
+
+
 if __name__ == "__main__":
-    {"server": serve, "client": connect}[sys.argv[1]](*sys.argv[2:])
+    commands = {"server": serve, "client": connect, "certificate": certify}
+    commands[sys.argv[1]](*sys.argv[2:])

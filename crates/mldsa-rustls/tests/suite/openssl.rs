@@ -10,10 +10,12 @@ use std::sync::Arc;
 use std::{env, fs};
 
 use mldsa_rustls::mldsa_lanes::any::Set;
+use rustls::pki_types::CertificateDer;
 use rustls::{ClientConnection, ServerConnection, StreamOwned};
 
 use crate::chain::{Chain, TLS13};
-use crate::ours;
+use crate::handshake::Handshake;
+use crate::{der, ours};
 
 /// A Python with pyOpenSSL on an OpenSSL that has ML-DSA.
 fn python() -> Option<PathBuf> {
@@ -86,5 +88,25 @@ fn both_ways_with_openssl() {
         let client = client.wait_with_output().unwrap();
         assert!(client.status.success());
         assert_eq!(client.stdout, b"hello from rustls\n");
+    }
+}
+
+#[test]
+fn keys_and_certificates_of_openssl() {
+    let Some(python) = python() else { return };
+    for set in ["44", "65", "87"] {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let [key, root] = ["key", "root"].map(|name| folder.join(format!("openssl-{set}-{name}")));
+        let files = [key.to_str().unwrap(), root.to_str().unwrap()];
+        let made = peer(&python, &["certificate", set, files[0], files[1]]).status();
+        assert!(made.unwrap().success());
+
+        let root = CertificateDer::from(fs::read(root).unwrap());
+        let chain = Chain {
+            sent: vec![root.clone()],
+            root,
+            key: der(&fs::read(key).unwrap()),
+        };
+        Handshake::run(chain.client(ours(), TLS13), chain.server(ours())).assert_done();
     }
 }
