@@ -158,7 +158,7 @@ features: ## mldsa-lanes with every set of features, its tests and documents
 targets: ## mldsa-lanes for CPUs without a backend of their own
 	@sh scripts/check_builds.sh targets
 
-msrv: ## mldsa-lanes with the oldest Rust that Cargo.toml promises
+msrv: ## mldsa-lanes and mldsa-rustls with the oldest Rust that Cargo.toml promises
 	@sh scripts/check_builds.sh msrv
 
 package: ## the package, and projects that depend on it
