@@ -9,7 +9,7 @@ ARGS ?= --quick
 # Python compiles a module once, whatever the shell says: without it every command takes seconds longer.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help bench tables answers bench-kernels check-dependent compare-dependent test test-all test-rust test-rust-all test-cli test-emulated test-backends test-arm test-x86 test-big-endian \
+.PHONY: help bench tables answers bench-kernels check-dependent compare-dependent test test-all test-rust test-rust-all test-rustls test-cli test-emulated test-backends test-arm test-x86 test-big-endian \
   test-workers test-workers-all test-go test-lab test-lab-all golden test-rtl fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package public-api deny miri test-firmware setup mutants ct ct-code dudect stack clean
 
 help: ## list the commands
@@ -34,7 +34,7 @@ ALL := mldsa-lanes/__tests
 # Two tiers (CONTRIBUTING.md): `make test` while working, `make test-all` is what CI runs.
 test: test-rust test-workers test-go test-lab ## shows that the project is right on this machine
 
-test-all: test-rust-all test-cli test-workers-all test-go test-lab-all lint-peers test-rtl test-emulated ## every test there is
+test-all: test-rust-all test-rustls test-cli test-workers-all test-go test-lab-all lint-peers test-rtl test-emulated ## every test there is
 
 test-rust: ## the library, its C functions and the oracle, on every backend of this CPU
 	MLDSA_ACCUMULATED=$${MLDSA_ACCUMULATED-100} cargo test --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-trace --features $(ALL) \
@@ -49,6 +49,9 @@ test-rust-all: ## test-rust at full size, with memory, fuzzing sessions and inje
 # OPENSSL names one with ML-DSA (3.5 or newer) where that of the path is older.
 test-cli: setup-test ## the command line mldsa: every command, pipes, OpenSSL and cryptography both ways
 	cargo test --locked -p mldsa-cli
+
+test-rustls: setup-tls ## ML-DSA in TLS 1.3: rustls with itself, with aws-lc and with OpenSSL
+	MLDSA_EXPECT_OPENSSL=1 cargo test --locked -p mldsa-rustls
 
 test-emulated: miri test-arm test-big-endian test-firmware test-x86 ct ct-code ## other CPUs, undefined behaviour, constant time
 
@@ -141,10 +144,10 @@ check: lint layers features targets msrv package public-api check-dependent deny
 lint: setup-test ## formatting, lints and types of the Rust and Python code
 	cargo fmt --all --check
 	cargo fmt --all --check --manifest-path workers/c/Cargo.toml
-	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-cli -p mldsa-trace -p mldsa-fuzz -p mldsa-fault --features $(ALL) --all-targets -- -D warnings
+	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-cli -p mldsa-trace -p mldsa-fuzz -p mldsa-rustls -p mldsa-fault --features $(ALL) --all-targets -- -D warnings
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
-	cd lab && ../$(PY) -m ruff format --check . ../studies ../impact ../examples ../rtl ../crates/mldsa-cli && \
-	  ../$(PY) -m ruff check . ../studies ../impact ../examples ../workers ../rtl ../crates/mldsa-cli && ../$(PY) -m mypy && \
+	cd lab && ../$(PY) -m ruff format --check . ../studies ../impact ../examples ../rtl ../crates/mldsa-rustls ../crates/mldsa-cli && \
+	  ../$(PY) -m ruff check . ../studies ../impact ../examples ../workers ../rtl ../crates/mldsa-rustls ../crates/mldsa-cli && ../$(PY) -m mypy && \
 	  ../$(PY) -m ruff format --config pyproject.toml --check ../scripts/golden.py ../scripts/count_code.py && \
 	  ../$(PY) -m ruff check --config pyproject.toml ../scripts/golden.py ../scripts/count_code.py && ../$(PY) -m mypy ../scripts/golden.py ../scripts/count_code.py
 
@@ -160,7 +163,7 @@ features: ## mldsa-lanes with every set of features, its tests and documents
 targets: ## mldsa-lanes for CPUs without a backend of their own
 	@sh scripts/check_builds.sh targets
 
-msrv: ## mldsa-lanes with the oldest Rust that Cargo.toml promises
+msrv: ## mldsa-lanes and mldsa-rustls with the oldest Rust that Cargo.toml promises
 	@sh scripts/check_builds.sh msrv
 
 package: ## the package, and projects that depend on it

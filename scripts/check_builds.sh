@@ -76,6 +76,7 @@ msrv() {
   oldest_rust
   RUSTUP_TOOLCHAIN=$oldest lanes check --features "$all"
   RUSTUP_TOOLCHAIN=$oldest lanes check --no-default-features --features "$bare"
+  RUSTUP_TOOLCHAIN=$oldest lanes check -p mldsa-rustls
   say "compiles with Rust $oldest"
 }
 

@@ -1,0 +1,116 @@
+//! Private keys and signatures by themselves.
+
+use mldsa_rustls::mldsa_lanes::PrivateKeyForm;
+use mldsa_rustls::mldsa_lanes::any::Set;
+use mldsa_rustls::mldsa_lanes::pkcs8::EncodePrivateKey;
+use mldsa_rustls::{ML_DSA_44, ML_DSA_65, ML_DSA_87, signing_key, with_ml_dsa};
+use rustls::crypto::{GetRandomFailed, SecureRandom, aws_lc_rs, ring};
+use rustls::{Error, SignatureScheme};
+
+use crate::loopback::CertificateKey;
+use crate::{der, ours};
+
+#[test]
+fn schemes_come_first_and_once() {
+    let points = [0x0904, 0x0905, 0x0906].map(SignatureScheme::from);
+    for provider in [ring::default_provider(), aws_lc_rs::default_provider()] {
+        let before = provider.signature_verification_algorithms;
+        let with = with_ml_dsa(with_ml_dsa(provider)).signature_verification_algorithms;
+        let schemes = with.supported_schemes();
+        assert_eq!(schemes[..3], points);
+        let others = before.supported_schemes().into_iter();
+        let others: Vec<_> = others.filter(|scheme| !points.contains(scheme)).collect();
+        assert_eq!(schemes[3..], others);
+
+        let ids: Vec<_> = with.all.iter().map(|one| one.signature_alg_id()).collect();
+        for ours in [ML_DSA_44, ML_DSA_65, ML_DSA_87] {
+            let id = ours.signature_alg_id();
+            assert_eq!(id, ours.public_key_alg_id());
+            assert_eq!(ids.iter().filter(|other| **other == id).count(), 1);
+        }
+    }
+}
+
+#[test]
+fn private_keys_of_each_form() {
+    let provider = ours();
+    for set in Set::ALL {
+        let name = set.name();
+        let load = |bytes: &[u8]| provider.key_provider.load_private_key(der(bytes));
+        let key = CertificateKey::generate(set).unwrap().key;
+        let other = CertificateKey::generate(set).unwrap().key;
+        let public = signing_key(&key, provider.secure_random);
+        for form in [
+            PrivateKeyForm::Seed,
+            PrivateKeyForm::ExpandedKey,
+            PrivateKeyForm::Both,
+        ] {
+            let written = key.to_pkcs8_der_as(form).unwrap();
+            let loaded = load(written.as_bytes()).unwrap();
+            assert_eq!(loaded.public_key(), public.public_key());
+            let shown = format!("{loaded:?}");
+            assert!(shown.starts_with("MlDsaKey") && shown.len() < 40, "{shown}");
+        }
+
+        // Seed of one key, encoded private key of another.
+        let mut both = key
+            .to_pkcs8_der_as(PrivateKeyForm::Both)
+            .unwrap()
+            .as_bytes()
+            .to_vec();
+        let encoded = both.len() - set.signing_key_bytes();
+        both[encoded..].copy_from_slice(other.encoded_bytes());
+        let error = load(&both).unwrap_err().to_string();
+        assert!(
+            error.contains(name) && error.contains("RFC 9881"),
+            "{error}"
+        );
+
+        let seed = key.to_pkcs8_der().unwrap().as_bytes().to_vec();
+        for length in 0..seed.len() {
+            load(&seed[..length]).unwrap_err();
+        }
+        for at in 0..seed.len() - 32 {
+            let mut bent = seed.clone();
+            bent[at] ^= 1;
+            let _ = load(&bent); // no panic
+        }
+    }
+}
+
+#[test]
+fn a_generator_that_fails() {
+    #[derive(Debug)]
+    struct Broken;
+    impl SecureRandom for Broken {
+        fn fill(&self, _: &mut [u8]) -> Result<(), GetRandomFailed> {
+            Err(GetRandomFailed)
+        }
+    }
+    let key = CertificateKey::generate(Set::MlDsa44).unwrap().key;
+    let key = signing_key(&key, &Broken);
+    let signer = key.choose_scheme(&[SignatureScheme::ML_DSA_44]).unwrap();
+    assert_eq!(signer.sign(b"message"), Err(Error::FailedToGetRandomBytes));
+    assert!(key.choose_scheme(&[SignatureScheme::ML_DSA_65]).is_none());
+}
+
+#[test]
+fn verification_by_itself() {
+    for (set, ours) in Set::ALL.into_iter().zip([ML_DSA_44, ML_DSA_65, ML_DSA_87]) {
+        let key = CertificateKey::generate(set).unwrap().key;
+        let public = key.verifying_key();
+        let signature = key.sign_deterministic(b"message").unwrap();
+        let (public, signature) = (public.as_ref(), signature.as_ref());
+        ours.verify_signature(public, b"message", signature)
+            .unwrap();
+        let refuse = |public: &[u8], message: &[u8], signature: &[u8]| {
+            ours.verify_signature(public, message, signature)
+                .unwrap_err();
+        };
+        refuse(public, b"massage", signature);
+        refuse(&public[1..], b"message", signature);
+        refuse(public, b"message", &signature[1..]);
+        refuse(public, b"message", &[signature, &[0]].concat());
+        refuse(&[], b"message", &[]);
+    }
+}
