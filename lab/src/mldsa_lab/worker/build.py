@@ -14,7 +14,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mldsa_lab.checkout import BuildError, find_root, run_tool
+from mldsa_lab.checkout import (
+    GET_CHECKOUT,
+    SHIPPED,
+    BuildError,
+    find_root,
+    find_target,
+    run_tool,
+)
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import write_text, writing
 from mldsa_lab.worker.registry import (
@@ -37,7 +44,7 @@ class Place:
     def of(cls, root: Path) -> Place:
         """The ordinary place for build results of the tree at `root`."""
         # npm takes a folder behind a link for another package.
-        return cls(root, (root / "target" / "workers").resolve())
+        return cls(root, (find_target(root) / "workers").resolve())
 
 
 def set_up(entry: WorkerEntry, place: Place, on_line: Callable[[str], None]) -> None:
@@ -78,6 +85,8 @@ def is_set_up(entry: WorkerEntry, place: Place) -> bool:
 
 def unmet(entry: WorkerEntry, place: Place) -> list[str]:
     """What keeps the worker from being built and run here, and what to do about each."""
+    if place.root == SHIPPED and not (place.root / entry.folder).is_dir():
+        return [f"its source ({entry.folder}) is not part of the wheel: {GET_CHECKOUT}"]
     if is_set_up(entry, place):
         return entry.unmet()
     name = entry.home_of or entry.label

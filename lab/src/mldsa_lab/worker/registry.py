@@ -15,8 +15,8 @@ from typing import Annotated, Self
 
 from msgspec import Meta, Struct, structs
 
+from mldsa_lab.checkout import install_command
 from mldsa_lab.errors import LabError
-from mldsa_lab.extras import need
 from mldsa_lab.files import Text, convert
 from mldsa_lab.sets import BUILDS, DEFAULT_BUILD, Family
 from mldsa_lab.toml import parse_toml
@@ -231,11 +231,14 @@ def libclang_folder() -> Path:
 
     Raises LabError if it is not installed.
     """
-    need("bench", "building a worker that reads C headers")
     spec = importlib.util.find_spec("clang")
     folder = Path(spec.origin).parent / "native" if spec and spec.origin else None
     if folder is None or not folder.is_dir():
-        raise LabError("the Python package libclang lacks its shared library: install it anew")
+        command = install_command("libclang==18.1.1", "setup-bench")
+        raise LabError(
+            "building a worker that reads C headers needs the shared library of the Python package "
+            f"libclang: {command} installs it"
+        )
     return folder
 
 
