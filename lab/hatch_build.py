@@ -1,9 +1,9 @@
-"""Build hook: what a distribution of mldsa-lab carries of the checkout, and the programs of a wheel.
+"""Build hook: files of the checkout that a distribution of mldsa-lab carries, and programs.
 
 A distribution holds `mldsa_lab/tree`, the files of the checkout that commands read. A wheel that is
 built in a checkout with cargo also holds the trace library and the Rust worker, without the
-implementations of others, and is for one platform. Without cargo, from a source distribution, or with
-MLDSA_LAB_PURE=1 it is for every platform and has neither.
+implementations of others, and is for one platform. Without cargo, from a source distribution, or
+with MLDSA_LAB_PURE=1 it is for every platform and has neither.
 """
 
 from __future__ import annotations

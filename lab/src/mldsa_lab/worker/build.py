@@ -32,6 +32,8 @@ from mldsa_lab.worker.registry import (
     read_registry,
 )
 
+NOT_SHIPPED = "not part of the wheel, a checkout has it:"
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -83,10 +85,15 @@ def is_set_up(entry: WorkerEntry, place: Place) -> bool:
     return there and bool(found.get("digest") == _digest(entry, place))
 
 
+def is_shipped(entry: WorkerEntry, place: Place) -> bool:
+    """Whether the worker's folder is there: always in a checkout, but not in a wheel."""
+    return place.root != SHIPPED or (place.root / entry.folder).is_dir()
+
+
 def unmet(entry: WorkerEntry, place: Place) -> list[str]:
     """What keeps the worker from being built and run here, and what to do about each."""
-    if place.root == SHIPPED and not (place.root / entry.folder).is_dir():
-        return [f"its source ({entry.folder}) is not part of the wheel: {GET_CHECKOUT}"]
+    if not is_shipped(entry, place):
+        return [f"{NOT_SHIPPED} {GET_CHECKOUT}"]
     if is_set_up(entry, place):
         return entry.unmet()
     name = entry.home_of or entry.label
