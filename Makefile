@@ -140,8 +140,8 @@ lint: setup-test ## formatting, lints and types of the Rust and Python code
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
 	cd lab && ../$(PY) -m ruff format --check . ../studies ../impact ../examples ../rtl && \
 	  ../$(PY) -m ruff check . ../studies ../impact ../examples ../workers ../rtl && ../$(PY) -m mypy && \
-	  ../$(PY) -m ruff format --config pyproject.toml --check ../scripts/golden.py ../scripts/count_code.py ../scripts/dist.py && \
-	  ../$(PY) -m ruff check --config pyproject.toml ../scripts/golden.py ../scripts/count_code.py ../scripts/dist.py && ../$(PY) -m mypy ../scripts/golden.py ../scripts/count_code.py ../scripts/dist.py
+	  ../$(PY) -m ruff format --config pyproject.toml --check ../scripts/golden.py ../scripts/count_code.py ../scripts/dist.py ../tests/dist && \
+	  ../$(PY) -m ruff check --config pyproject.toml ../scripts/golden.py ../scripts/count_code.py ../scripts/dist.py ../tests/dist && ../$(PY) -m mypy ../scripts/golden.py ../scripts/count_code.py ../scripts/dist.py
 
 lint-peers: setup-bench ## lints of the crates that need the peers' builds; of workers/c those that are set up
 	@sh scripts/bench_kernels.sh clippy

@@ -1,7 +1,7 @@
 """`make dist`: build everything that is published into `dist/`, check it, and write SHA256SUMS.
 
-`dist.py [PART...]`: `crates`, `python`, `maturin`, `c`; without a name all. A distribution is entered
-in the lists below alone; a folder that is not there is skipped.
+`dist.py [PART...]`: `crates`, `python`, `maturin`, `c`; without a name all. A distribution is
+entered in the lists below alone; a folder that is not there is skipped.
 """
 
 from __future__ import annotations

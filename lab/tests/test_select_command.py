@@ -112,7 +112,10 @@ def test_a_pool_and_a_cost_model_of_ones_own(tmp_path: Path) -> None:
         (["44", "--ready", "mean", "--record", "x"], "--record: cannot be used with --ready"),
         (["44", "-n", "10001"], "choice of 10001 inputs: the pool has 10000 traces"),
         (["44", "--percentile", "100"], "percentile 100.0: must lie in"),
-        (["44", "--formats", "json,xml"], "format 'xml': must be one of json, rsp, c, c-hashes, readmemh"),
+        (
+            ["44", "--formats", "json,xml"],
+            "format 'xml': must be one of json, rsp, c, c-hashes, readmemh",
+        ),
         (["44", "--ready", "p7"], "ready-made selection 'p7'"),
         (["44", "--ready", "mean", "-n", "7"], "'mean' of 7 inputs"),
         (["44", "--ready", "mean", "--budget", "70"], "--budget: cannot be used with --ready"),

@@ -197,7 +197,9 @@ def test_files_in_a_folder(selection: Selection, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_written_is_named(selection: Selection, tmp_path: Path) -> None:
-    with pytest.raises(LabError, match="format 'xml': must be one of json, rsp, c, c-hashes, readmemh"):
+    with pytest.raises(
+        LabError, match="format 'xml': must be one of json, rsp, c, c-hashes, readmemh"
+    ):
         images(selection, ["rsp", "xml"])
     compact = Selection.parse(selection.to_json(compact=True), "here")
     for form in set(FORMATS) - set(COMPACT_FORMATS):
