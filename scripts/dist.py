@@ -22,10 +22,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "dist"
 BIN = Path(sys.executable).parent
+TOOLS = ROOT / "target" / "tools" / "bin"
+"""Where `make test-c` puts cargo-c."""
 
 HATCH = ("lab", "impact", "rtl/bench")
 """Python packages that hatchling builds."""
-MATURIN = ("bindings/python", "bindings/cli", "crates/mldsa-cli")
+OF_WORKSPACE = ("mldsa-lab", "pqc-impact", "mldsa-lab-rtl")
+"""Distributions whose version is the workspace's in Cargo.toml."""
+MATURIN = ("bindings/python", "crates/mldsa-cli")
 """Rust programs and modules that maturin builds: folders with a pyproject.toml."""
 C_LIBRARY = "bindings/c"
 """The crate that cargo-c builds as a C library."""
@@ -39,12 +43,13 @@ class DistError(Exception):
 
 def run(*command: str, cwd: Path = ROOT, **environment: str) -> None:
     """Run a command; the environment's own tools come first. DistError if it fails."""
-    env = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", **environment}
+    path = os.pathsep.join([str(BIN), str(TOOLS), os.environ["PATH"]])
+    env = {**os.environ, "PATH": path, **environment}
     print(f"dist: {' '.join(command)}", flush=True)
     try:
         done = subprocess.run(command, cwd=cwd, env=env, check=False)
     except FileNotFoundError:
-        hint = "cargo install cargo-c" if "cargo-c" in command[0] else "make setup-dist"
+        hint = "cargo install cargo-c" if command[0] == "cargo-cinstall" else "make setup-dist"
         raise DistError(f"{command[0]} is not installed: `{hint}` installs it") from None
     if done.returncode:
         raise DistError(f"status {done.returncode}: {' '.join(command)}")
@@ -101,7 +106,8 @@ def build_c() -> None:
         return
     with tempfile.TemporaryDirectory() as stage:
         run("cargo-cinstall", "cinstall", "--release", "--locked", "--manifest-path", str(manifest),
-            "--destdir", stage, "--prefix", "/usr", "--libdir", "lib")  # fmt: skip
+            "--destdir", stage, "--prefix", "/usr", "--libdir", "lib",
+            "--target-dir", str(ROOT / "target" / "capi"))  # fmt: skip
         package = tomllib.loads(manifest.read_text(encoding="utf-8"))["package"]
         version = package["version"]
         if isinstance(version, dict):
@@ -130,11 +136,14 @@ def check() -> None:
                 raise DistError(f"{wheel.name}: is for this machine alone, not a manylinux wheel")
         if "-abi3-" in wheel.name:
             run("abi3audit", "--strict", str(wheel))
-    own = {name.replace("-", "_") for name in ("mldsa-lab", "pqc-impact", "mldsa-lab-rtl")}
-    for path in [*wheels, *sources]:
+    # The interfaces of the library in other languages have its version.
+    library = publishable()["mldsa-lanes"]
+    expected = {name.replace("-", "_"): workspace_version() for name in OF_WORKSPACE}
+    expected |= {"mldsa_lanes": library, "libmldsa": library}
+    for path in sorted(OUT.glob("*-*")):
         name, version = path.name.removesuffix(".tar.gz").split("-")[:2]
-        if name in own and version != workspace_version():
-            raise DistError(f"{path.name}: version {version}, Cargo.toml has {workspace_version()}")
+        if version != expected.get(name, version):
+            raise DistError(f"{path.name}: version {version}, must be {expected[name]}")
 
 
 def write_sums() -> list[Path]:
