@@ -10,7 +10,7 @@ ARGS ?= --quick
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help bench tables answers bench-kernels check-dependent compare-dependent test test-all test-rust test-rust-all test-rustls test-cli test-emulated test-backends test-arm test-x86 test-big-endian \
-  test-workers test-workers-all test-go test-lab test-lab-all golden test-rtl fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package public-api deny miri test-firmware setup mutants ct ct-code dudect stack clean
+  test-workers test-workers-all test-go test-lab test-lab-all golden test-rtl fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package public-api deny miri test-firmware setup dist test-dist mutants ct ct-code dudect stack clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z%-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
@@ -148,8 +148,8 @@ lint: setup-test ## formatting, lints and types of the Rust and Python code
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
 	cd lab && ../$(PY) -m ruff format --check . ../studies ../impact ../examples ../rtl ../crates/mldsa-rustls ../crates/mldsa-cli && \
 	  ../$(PY) -m ruff check . ../studies ../impact ../examples ../workers ../rtl ../crates/mldsa-rustls ../crates/mldsa-cli && ../$(PY) -m mypy && \
-	  ../$(PY) -m ruff format --config pyproject.toml --check ../scripts/golden.py ../scripts/count_code.py && \
-	  ../$(PY) -m ruff check --config pyproject.toml ../scripts/golden.py ../scripts/count_code.py && ../$(PY) -m mypy ../scripts/golden.py ../scripts/count_code.py
+	  ../$(PY) -m ruff format --config pyproject.toml --check ../scripts/golden.py ../scripts/count_code.py ../scripts/dist.py ../tests/dist && \
+	  ../$(PY) -m ruff check --config pyproject.toml ../scripts/golden.py ../scripts/count_code.py ../scripts/dist.py ../tests/dist && ../$(PY) -m mypy ../scripts/golden.py ../scripts/count_code.py ../scripts/dist.py
 
 lint-peers: setup-bench ## lints of the crates that need the peers' builds; of workers/c those that are set up
 	@sh scripts/bench_kernels.sh clippy
@@ -228,9 +228,16 @@ soak: ## every fuzzing target at random for HOURS=1, then digests over 1,000,000
 	cargo run --locked --release -p mldsa-fuzz -- soak $(HOURS) out/soak.txt
 	MLDSA_ACCUMULATED=1000000 cargo test --locked --release -p mldsa-lanes --features $(ALL) --test suite accumulated::
 
+dist: PART =
+dist: setup-dist ## crates, wheels, source distributions, the C library and checksums in dist/: PART="python"
+	@$(PY) scripts/dist.py $(PART)
+
+test-dist: setup-test dist ## install each wheel of dist/ in an empty environment and use it
+	$(PY) -m pytest -q tests/dist
+
 setup: setup-bench ## the Python environment in .venv, as bench needs it
 
-# The groups of pyproject.toml: bench, pools, study, impact, dask, rtl, lint, ct, test.
+# The groups of pyproject.toml: bench, pools, study, impact, dask, rtl, lint, ct, dist, test.
 setup-%: ## more of it: make setup-impact, setup-pools, setup-rtl, setup-test …
 	@sh scripts/setup.sh $*
 

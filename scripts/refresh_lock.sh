@@ -8,7 +8,8 @@ case "$*" in
   *) echo "refresh_lock: the only argument is --keep" >&2; exit 2 ;;
 esac
 cd "$(dirname "$0")/.."
-sh scripts/setup.sh uv
+# The build backend tells the versions of the workspace's own packages.
+sh scripts/setup.sh uv build
 PATH="$PWD/.venv/bin:$PATH"
 uv lock --default-index https://pypi.org/simple $upgrade
 for worker in python node c/zig; do

@@ -37,7 +37,8 @@ def chosen(packages: list[Any], wanted: Any) -> Any:
     """The one that is wanted; of several versions the one of this interpreter."""
     named = [p for p in packages if p["name"] == wanted["name"]]
     for package in named:
-        if wanted.get("version", package["version"]) == package["version"] and (
+        # The workspace's own packages have no version in the lock.
+        if wanted.get("version", package.get("version")) == package.get("version") and (
             "version" in wanted or holds(package.get("resolution-markers", [None]))
         ):
             return package

@@ -15,6 +15,7 @@ from mldsa_lab.worker.registry import (
     RegistryWorker,
     compiler_include,
     libclang_folder,
+    named,
     read_registry,
     unmet_need,
 )
@@ -230,3 +231,17 @@ def test_missing_and_broken_tools() -> None:
     assert missing == "no-such-tool-anywhere is not installed: get it"
     broken = unmet_need(Need(sys.executable, "get it", says("it is broken", 1), "1"))
     assert broken is not None and "said: it is broken" in broken
+
+
+def test_a_program_by_its_path_is_a_worker(tmp_path: Path) -> None:
+    entries = read_registry(write(tmp_path, ENTRY))
+    program = tmp_path / "My_Worker.py"
+    program.write_text("#!/bin/sh\n")
+    with pytest.raises(LabError, match=r"must be a program: no executable file has this path"):
+        named(entries, [str(program)])
+    program.chmod(0o755)
+    one, other = named(entries, [str(program), "one"])
+    assert one.name == "one" and other.name == "my-worker"
+    assert other.run_command(Path("/r"), Path("/t")) == [str(program)] and not other.build
+    with pytest.raises(LabError, match=r"unknown worker 'My_Worker.py'.* needs a slash"):
+        named(entries, [program.name])

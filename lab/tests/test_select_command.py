@@ -34,6 +34,7 @@ def test_a_selection_of_the_pool_that_ships(tmp_path: Path) -> None:
     selection = Selection.read(tmp_path / "mine" / "selection.json")
     assert sorted(p.name for p in (tmp_path / "mine").iterdir()) == [
         "selection.h", "selection.hex", "selection.json", "selection.map", "selection.rsp",
+        "selection_hashes.h",
     ]  # fmt: skip
     shipped = read_ready("ML-DSA-65", "regression", 3)
     assert [i.digests for i in selection.inputs] == [i.digests for i in shipped.inputs]
@@ -111,7 +112,10 @@ def test_a_pool_and_a_cost_model_of_ones_own(tmp_path: Path) -> None:
         (["44", "--ready", "mean", "--record", "x"], "--record: cannot be used with --ready"),
         (["44", "-n", "10001"], "choice of 10001 inputs: the pool has 10000 traces"),
         (["44", "--percentile", "100"], "percentile 100.0: must lie in"),
-        (["44", "--formats", "json,xml"], "format 'xml': must be one of json, rsp, c, readmemh"),
+        (
+            ["44", "--formats", "json,xml"],
+            "format 'xml': must be one of json, rsp, c, c-hashes, readmemh",
+        ),
         (["44", "--ready", "p7"], "ready-made selection 'p7'"),
         (["44", "--ready", "mean", "-n", "7"], "'mean' of 7 inputs"),
         (["44", "--ready", "mean", "--budget", "70"], "--budget: cannot be used with --ready"),
@@ -150,10 +154,15 @@ def test_ready_made_ones_need_no_cargo(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("shutil.which", lambda name: None)
     text = run("65", "--ready", "mean", "--out", tmp_path / "ready")
     assert "install Rust with rustup" in " ".join(text.split())
-    (path,) = (tmp_path / "ready").iterdir()
+    path, header = sorted((tmp_path / "ready").iterdir())
+    assert header.name == "selection_hashes.h" and header.stat().st_size < 16_000
     found, shipped = Selection.read(path), read_ready("ML-DSA-65", "mean", 10)
     assert found.compact and found == shipped
-    for words in (["65"], ["65", "--ready", "mean", "--formats", "c"]):
+    # The default goal has a ready-made one too.
+    run("65", "--formats", "json", "--out", tmp_path / "stand-in")
+    (path,) = (tmp_path / "stand-in").iterdir()
+    assert Selection.read(path) == read_ready("ML-DSA-65", "regression", 10)
+    for words in (["65", "--seed", "1"], ["65", "--ready", "mean", "--formats", "c"]):
         with pytest.raises(LabError, match=r"cargo is not installed.* rustup .*--ready NAME"):
             run(*words, "--out", tmp_path / "none")
     assert not (tmp_path / "none").exists()

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.images import FORMATS, images, write_images
+from mldsa_lab.inputs.images import COMPACT_FORMATS, FORMATS, images, write_images
 from mldsa_lab.inputs.input import Input, SigningInput
-from mldsa_lab.inputs.library import load
+from mldsa_lab.inputs.library import build_library, load
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.sets import ML_DSA_44
@@ -97,6 +98,56 @@ def test_the_c_header_compiles_and_holds_everything(selection: Selection, tmp_pa
     assert out.splitlines() == expected
 
 
+BOARD = r"""
+#include <stdio.h>
+#include <string.h>
+#include "selection_hashes.h"
+#include "mldsa_trace.h"
+static uint32_t now;
+void start_cycles(void) {}
+uint32_t cycles(void) { return now; }
+void put_byte(char byte) { putchar(byte); }
+int target_keygen(uint8_t *sk, const uint8_t *xi) {
+    static const uint64_t ends[2] = {0, 0};
+    return mldsa_trace_sign(SET, 0, 1, xi, sk, ends, NULL, NULL, sk, NULL);
+}
+int target_sign(uint8_t *signature, const uint8_t *sk, const uint8_t *message, size_t message_bytes,
+                const uint8_t *context, size_t context_bytes, const uint8_t *rnd) {
+    uint8_t data[512];
+    uint64_t ends[2] = {message_bytes, message_bytes + context_bytes};
+    memcpy(data, message, message_bytes);
+    memcpy(data + message_bytes, context, context_bytes);
+    now += 1000;
+    int status = mldsa_trace_sign(SET, 1, 1, sk, data, ends, rnd, NULL, NULL, signature);
+    signature[0] ^= WRONG;
+    return status;
+}
+"""
+
+
+@pytest.mark.parametrize("wrong", (0, 1))
+def test_the_microcontroller_example_checks_digests(
+    selection: Selection, tmp_path: Path, wrong: int
+) -> None:
+    compact = Selection.parse(selection.to_json(compact=True), "compact")
+    write_images(compact, tmp_path, ["c-hashes"])
+    (tmp_path / "board.c").write_text(BOARD)
+    root = find_root()
+    library = build_library(root)
+    example = root / "examples" / "cortex-m4" / "measure.c"
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I.", "-DCUSTOM_BOARD"]
+    flags += [f"-I{root / 'crates' / 'mldsa-trace' / 'include'}", f"-DWRONG={wrong}"]
+    flags += [f"-DSET={selection.set.rpartition('-')[2]}", f"-Wl,-rpath,{library.parent}"]
+    words = ["cc", *flags, str(example), "board.c", str(library), "-o", "measure"]
+    subprocess.run(words, cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "measure"], capture_output=True, text=True, check=False)
+    first, *rows = done.stdout.split()
+    assert first == "id,round,cost,unit" and done.returncode == wrong
+    ids = [item.id for item in compact.inputs]
+    expected = [f"{i},{r},1000,cycles" for r in (1, 2, 3) for i in ids]
+    assert rows == (expected if not wrong else f"error: wrong signature of input {ids[0]}".split())
+
+
 def _memory(text: str) -> bytearray:
     """What `$readmemh` makes of an image (IEEE 1800, 21.4): comments, addresses, words."""
     memory: dict[int, int] = {}
@@ -139,16 +190,19 @@ def test_files_in_a_folder(selection: Selection, tmp_path: Path) -> None:
     assert [p.name for p in paths][-1] == "selection.json"
     assert sorted(p.name for p in (tmp_path / "new" / "folder").iterdir()) == [
         "selection.h", "selection.hex", "selection.json", "selection.map", "selection.rsp",
+        "selection_hashes.h",
     ]  # fmt: skip
     assert Selection.read(paths[-1]) == selection
-    assert len(paths) == 5 and ML_DSA_44.name in paths[0].read_text()
+    assert len(paths) == 6 and ML_DSA_44.name in paths[0].read_text()
 
 
 def test_what_cannot_be_written_is_named(selection: Selection, tmp_path: Path) -> None:
-    with pytest.raises(LabError, match="format 'xml': must be one of json, rsp, c, readmemh"):
+    with pytest.raises(
+        LabError, match="format 'xml': must be one of json, rsp, c, c-hashes, readmemh"
+    ):
         images(selection, ["rsp", "xml"])
     compact = Selection.parse(selection.to_json(compact=True), "here")
-    for form in FORMATS[1:]:
+    for form in set(FORMATS) - set(COMPACT_FORMATS):
         with pytest.raises(LabError, match="input 7: has no outputs"):
             write_images(compact, tmp_path, [form])
     (tmp_path / "file").write_text("")

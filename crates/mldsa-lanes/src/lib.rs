@@ -168,3 +168,8 @@ set_module!("ml-dsa-87", mldsa87, MlDsa87, "ML-DSA-87");
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+// In the repository, where the examples run; not in the package.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/from-ml-dsa.md")]
+struct FromMlDsa;

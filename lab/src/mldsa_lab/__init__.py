@@ -1,3 +1,5 @@
 """mldsa-lab measures ML-DSA implementations on inputs whose rejection traces are known."""
 
-__version__ = "0.1.0"
+from importlib.metadata import version
+
+__version__ = version("mldsa-lab")

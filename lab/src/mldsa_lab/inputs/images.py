@@ -41,6 +41,15 @@ _FIELDS = (
     _Field("sk", lambda i: i.made.sk, "MLDSA_LAB_SK_BYTES", "sk"),
     _Field("signature", lambda i: i.made.signature, "MLDSA_LAB_SIGNATURE_BYTES", "sig"),
 )
+# Of the header with digests: no output, and a private key where there is no seed.
+_HASHED = (
+    *_FIELDS[:4],
+    _Field("sk", lambda i: i.what.sk or b"", "MLDSA_LAB_SK_BYTES; NULL where xi is known", "sk"),
+    _Field(
+        "signature_sha256", lambda i: bytes.fromhex(i.digests.signature), "32 bytes", "sig_sha256"
+    ),
+)
+_OPTIONAL = ("xi", "sk")
 # Bytes of a descriptor in a memory image: id, attempts, and address and length of each field.
 _DESCRIPTOR = 4 * (2 + 2 * len(_FIELDS))
 
@@ -100,8 +109,8 @@ def response(selection: Selection) -> str:
     return "\n".join(lines) + "\n"
 
 
-def c_header(selection: Selection) -> str:
-    """A C99 header with the inputs as one constant array of structures."""
+def c_header(selection: Selection, fields: tuple[_Field, ...] = _FIELDS) -> str:
+    """A C99 header with these fields of the inputs as one constant array of structures."""
     p = parameter_set(selection.set)
     guard = f"MLDSA_LAB_SELECTION_{p.name.rpartition('-')[2]}_H"
     lines = [f"{line}. */" for line in _about(selection, "/*")]
@@ -116,7 +125,7 @@ def c_header(selection: Selection) -> str:
         lines.append(f"#define MLDSA_LAB_{name} {size}")
     members = ["uint32_t id;", "uint32_t attempts;", "const char *trace;"]
     rows = ["", "static const struct mldsa_lab_input mldsa_lab_inputs[MLDSA_LAB_INPUTS] = {"]
-    for field in _FIELDS:
+    for field in fields:
         comment = f" /* {field.comment} */" if field.comment else ""
         members.append(f"const uint8_t *{field.name};{comment}")
         if field.length:
@@ -124,9 +133,9 @@ def c_header(selection: Selection) -> str:
     lines += ["", "struct mldsa_lab_input {", *(f"    {member}" for member in members), "};", ""]
     for item in selection.inputs:
         parts = [f"{item.id}u, {len(item.trace)}u, {json.dumps(format_trace(item.trace))}"]
-        for field in _FIELDS:
+        for field in fields:
             value, name = field.value(item), f"mldsa_lab_{field.name}_{item.id}"
-            if field.name == "xi" and not value:
+            if field.name in _OPTIONAL and not value:
                 name = "NULL"
             else:
                 lines += _c_array(name, value)
@@ -195,7 +204,10 @@ _MAKERS: dict[str, dict[str, Callable[[Selection], str]]] = {
     "json": {"selection.json": lambda selection: selection.to_json(compact=selection.compact)},
     "rsp": {"selection.rsp": response},
     "c": {"selection.h": c_header},
+    "c-hashes": {"selection_hashes.h": lambda selection: c_header(selection, _HASHED)},
     "readmemh": {"selection.hex": memory_image, "selection.map": memory_map},
 }
 FORMATS = tuple(_MAKERS)
 """The forms a selection can be written in."""
+COMPACT_FORMATS = ("c-hashes", "json")
+"""Those that need digests alone, in place of keys and signatures."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mldsa_lab.checkout import find_root, run_tool
+from mldsa_lab.checkout import GET_CHECKOUT, SHIPPED, find_root, find_target, run_tool
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import Input, Outputs, SigningInput
 from mldsa_lab.inputs.pool import Checks
@@ -202,8 +202,10 @@ def _number(set_name: str) -> int:
 
 
 def library_path(root: Path) -> Path:
-    """Where the library of the tree at ``root`` is built by itself."""
-    return root / "target" / "trace" / "release" / library_name()
+    """Where the library of the tree at ``root`` is built by itself, or the wheel has it."""
+    if root == SHIPPED:
+        return root / "workers" / "prebuilt" / library_name()
+    return find_target(root) / "trace" / "release" / library_name()
 
 
 def library_name() -> str:
@@ -215,7 +217,15 @@ def library_name() -> str:
 def build_library(root: Path, on_line: Callable[[str], None] = lambda line: None) -> Path:
     """Bring the library up to date with cargo, which does nothing where it is; BuildError with
     the last lines if that fails. ``on_line`` gets what cargo prints. Without cargo, takes a library
-    that was built before as it is; LibraryMissing if there is none."""
+    that was built before as it is; LibraryMissing if there is none. A wheel's is taken as it is."""
+    if root == SHIPPED:
+        if not library_path(root).is_file():
+            raise LibraryMissing(
+                "this wheel has no library that signs, since it is for every platform: install "
+                f"Rust with rustup (https://rustup.rs) and get a checkout: {GET_CHECKOUT}; "
+                "`mldsa-lab select SET --ready NAME` works without"
+            )
+        return library_path(root)
     if shutil.which("cargo") is None:
         if not library_path(root).is_file():
             raise LibraryMissing(
@@ -226,7 +236,7 @@ def build_library(root: Path, on_line: Callable[[str], None] = lambda line: None
         return library_path(root)
     # Cargo's own profile: a tuned build is no faster, and takes longer.
     command = ["cargo", "build", "--release", "--locked", "-p", CRATE]
-    run_tool(command, root, {"CARGO_TARGET_DIR": str(root / "target" / "trace")}, on_line)
+    run_tool(command, root, {"CARGO_TARGET_DIR": str(find_target(root) / "trace")}, on_line)
     return library_path(root)
 
 

@@ -14,7 +14,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mldsa_lab.checkout import BuildError, find_root, run_tool
+from mldsa_lab.checkout import (
+    GET_CHECKOUT,
+    SHIPPED,
+    BuildError,
+    find_root,
+    find_target,
+    run_tool,
+)
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import write_text, writing
 from mldsa_lab.worker.registry import (
@@ -24,6 +31,8 @@ from mldsa_lab.worker.registry import (
     named,
     read_registry,
 )
+
+NOT_SHIPPED = "not part of the wheel, a checkout has it:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +46,7 @@ class Place:
     def of(cls, root: Path) -> Place:
         """The ordinary place for build results of the tree at `root`."""
         # npm takes a folder behind a link for another package.
-        return cls(root, (root / "target" / "workers").resolve())
+        return cls(root, (find_target(root) / "workers").resolve())
 
 
 def set_up(entry: WorkerEntry, place: Place, on_line: Callable[[str], None]) -> None:
@@ -76,8 +85,15 @@ def is_set_up(entry: WorkerEntry, place: Place) -> bool:
     return there and bool(found.get("digest") == _digest(entry, place))
 
 
+def is_shipped(entry: WorkerEntry, place: Place) -> bool:
+    """Whether the worker's folder is there: always in a checkout, but not in a wheel."""
+    return place.root != SHIPPED or (place.root / entry.folder).is_dir()
+
+
 def unmet(entry: WorkerEntry, place: Place) -> list[str]:
     """What keeps the worker from being built and run here, and what to do about each."""
+    if not is_shipped(entry, place):
+        return [f"{NOT_SHIPPED} {GET_CHECKOUT}"]
     if is_set_up(entry, place):
         return entry.unmet()
     name = entry.home_of or entry.label

@@ -15,8 +15,8 @@ from typing import Annotated, Self
 
 from msgspec import Meta, Struct, structs
 
+from mldsa_lab.checkout import install_command
 from mldsa_lab.errors import LabError
-from mldsa_lab.extras import need
 from mldsa_lab.files import Text, convert
 from mldsa_lab.sets import BUILDS, DEFAULT_BUILD, Family
 from mldsa_lab.toml import parse_toml
@@ -231,11 +231,14 @@ def libclang_folder() -> Path:
 
     Raises LabError if it is not installed.
     """
-    need("bench", "building a worker that reads C headers")
     spec = importlib.util.find_spec("clang")
     folder = Path(spec.origin).parent / "native" if spec and spec.origin else None
     if folder is None or not folder.is_dir():
-        raise LabError("the Python package libclang lacks its shared library: install it anew")
+        command = install_command("libclang==18.1.1", "setup-bench")
+        raise LabError(
+            "building a worker that reads C headers needs the shared library of the Python package "
+            f"libclang: {command} installs it"
+        )
     return folder
 
 
@@ -326,12 +329,28 @@ def _completed(table: object, before: Mapping[object, object], where: str) -> ob
 
 
 def named(entries: Sequence[WorkerEntry], names: Sequence[str]) -> list[WorkerEntry]:
-    """The entries with these labels, in their order here; LabError for an unknown one."""
+    """The entries with these labels, in their order here, then the programs among the names, which
+    have a slash; LabError for an unknown one."""
     known = [e.label for e in entries]
+    programs = [name for name in names if "/" in name]
     for name in names:
-        if name not in known:
-            raise LabError(f"unknown worker {name!r}: the registry has {', '.join(known)}")
-    return [e for e in entries if e.label in names]
+        if name not in known and name not in programs:
+            raise LabError(
+                f"unknown worker {name!r}: the registry has {', '.join(known)}; the path of a "
+                "program needs a slash: ./worker"
+            )
+    return [e for e in entries if e.label in names] + [_program(Path(name)) for name in programs]
+
+
+def _program(path: Path) -> WorkerEntry:
+    """A program that speaks the protocol, as a worker that a registry names after its file."""
+    if not os.access(path, os.X_OK) or path.is_dir():
+        raise LabError(f"worker {path}: must be a program: no executable file has this path")
+    name = re.sub(r"[^a-z0-9.]+", "-", path.stem.lower()).strip("-.") or "program"
+    program = str(path.resolve())
+    return WorkerEntry(
+        name=name, language="unknown", folder=str(Path(program).parent), run=(program,)
+    )
 
 
 def unmet_need(need: Need) -> str | None:

@@ -27,7 +27,7 @@ def synth(
     ),
 ) -> None:
     """Count what a hardware core takes of an FPGA, module by module, with yosys."""
-    from mldsa_lab.checkout import find_root
+    from mldsa_lab.checkout import find_root, find_target
     from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.cli.shared import show_path
     from mldsa_lab.files import write_text
@@ -39,7 +39,7 @@ def synth(
     found = []
     for manifest in _manifests(cores):
         with Screen(console).phase("synth") as phase:
-            folder = find_root() / "target" / "synth" / manifest.worker
+            folder = find_target(find_root()) / "synth" / manifest.worker
             found.append(synthesise(manifest, folder, phase.show))
             phase.summary = f"{manifest.worker}: {found[-1].total.lut:,} LUT"
         path = out / f"{manifest.worker}.json"
