@@ -225,7 +225,8 @@ private:
         const Plan& plan = binding::PLANS[operation][set];
         const std::vector<Word> words = words_of(plan, operation, set, fields);
         const std::uint64_t limit = binding::LIMIT + 64 * words.size();
-        Stalls commands(stalled, seed), in(stalled && binding::INPUT.stalls, seed + 1);
+        const bool late = stalled && binding::INPUT.stalls;
+        Stalls commands(late, seed), in(late, seed + 1);
         Stalls out(stalled && binding::OUTPUT.stalls, seed + 2), ends(stalled, seed + 3);
         binding::Model& m = *model_;
         Outcome found;

@@ -1,5 +1,5 @@
-"""`python rtl/others/prepare.py [NAME ...] [--clone FOLDER]`: fetch the designs of `designs.toml` and
-make their text ready for the harness, in `rtl/others/NAME/made`.
+"""`python rtl/others/prepare.py [NAME ...] [--clone FOLDER]`: fetch the designs of `designs.toml`
+and make their text ready for the harness, in `rtl/others/NAME/made`.
 
 VHDL becomes Verilog by `ghdl --synth`. `designs.toml` lists each change of a design's text.
 """
@@ -19,7 +19,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 CLONES = HERE.parent.parent / "target" / "others"
 # Names in VHDL that SystemVerilog reserves; a netlist of GHDL keeps them.
-_RESERVED = re.compile(r"\b(input|output|reg|do)\b", re.IGNORECASE)
+_RESERVED = re.compile(r"\b(input|output|reg|do|buf)\b", re.IGNORECASE)
 _MISSING = {"ghdl": "on Debian `apt-get install ghdl`", "git": "on Debian `apt-get install git`"}
 
 
@@ -85,7 +85,10 @@ def prepare(name: str, design: Mapping[str, Any], clone: Path) -> Path:
         text = run(["ghdl", "--synth", *options, "--out=verilog", netlist["top"]], folder)
         # Comments name this machine's folders.
         text = re.sub(r"^\s*/\* .*? \*/\n", "", text, flags=re.M)
-        text = re.sub(rf"^module {netlist['top']}$", f"module {netlist['module']}", text, flags=re.M)
+        top = rf"^module {netlist['top']}$"
+        text = re.sub(top, f"module {netlist['module']}", text, flags=re.M)
+        # Signals that nothing drives.
+        text = re.sub(r"(\d+'b)Z\b", r"\g<1>0", text)
         for box in design.get("blackboxes", ()):
             text = re.sub(rf"^module {box}$.*?^endmodule$", "", text, flags=re.M | re.S)
         (made / netlist["file"]).write_text(text, encoding="utf-8")

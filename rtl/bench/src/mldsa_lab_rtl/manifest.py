@@ -15,7 +15,9 @@ from mldsa_lab.toml import decode_toml
 from mldsa_lab_rtl.parts import PARTS, RHO, STORED
 
 _INCLUDED = (".v", ".vh", ".sv", ".svh", ".h", ".inc")
-_MAKES = {"keygen": ("pk", "sk", RHO), "load_key": (), "sign": ("signature",), "verify": ("verdict",)}
+_MAKES = {
+    "keygen": ("pk", "sk", RHO), "load_key": (), "sign": ("signature",), "verify": ("verdict",),
+}  # fmt: skip
 
 # `$` alone would take a line's end behind a name.
 _PATTERNS = {
