@@ -87,12 +87,20 @@ def prepare(name: str, design: Mapping[str, Any], clone: Path) -> Path:
         text = re.sub(r"^\s*/\* .*? \*/\n", "", text, flags=re.M)
         top = rf"^module {netlist['top']}$"
         text = re.sub(top, f"module {netlist['module']}", text, flags=re.M)
-        # Signals that nothing drives.
-        text = re.sub(r"(\d+'b)Z\b", r"\g<1>0", text)
+        text = _clean(text)
         for box in design.get("blackboxes", ()):
             text = re.sub(rf"^module {box}$.*?^endmodule$", "", text, flags=re.M | re.S)
         (made / netlist["file"]).write_text(text, encoding="utf-8")
     return made
+
+
+def _clean(netlist: str) -> str:
+    """Return a netlist in which wires are 0 where nothing drives them, a wire's initial value does
+    not replace what drives it, and combinational assignments are blocking."""
+    netlist = re.sub(r"(\d+'b)Z\b", r"\g<1>0", netlist)
+    driven = r"always @\*\n( +\w+ = [^;]+; // \(isignal\)\n) +initial\n +\w+ <= [^;]+;\n"
+    netlist = re.sub(driven, r"always_comb\n\1", netlist)
+    return re.sub(r"^( +(?:\d+'b[01]+|default): \w+) <= ", r"\1 = ", netlist, flags=re.M)
 
 
 def _files(folder: Path, patterns: Sequence[str]) -> Iterator[Path]:

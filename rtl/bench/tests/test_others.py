@@ -88,6 +88,6 @@ def test_a_clone_must_be_at_the_commit(
     assert prepare.check_commit(folder, commit) == folder
     assert prepare.main(["highperf", "--clone", str(folder)]) == 2
     said = capsys.readouterr().err
-    assert f"is at {commit[:12]}: check out 222d8453ccb2" in said
+    assert f"is at {commit[:12]}: check out e70f3156e596" in said
     assert prepare.main(["other"]) == 2
     assert "no design 'other': there are highperf, lowres" in capsys.readouterr().err
