@@ -223,9 +223,9 @@ soak: ## every fuzzing target at random for HOURS=1, then digests over 1,000,000
 setup: setup-bench ## the Python environment in .venv, as bench needs it
 
 # The groups of pyproject.toml: bench, pools, study, impact, dask, rtl, lint, ct, test.
-rtl-others: setup-rtl ## two public designs in the harness: fetch, make Verilog, cycles (git, Debian: ghdl)
+rtl-others: setup-rtl ## public designs in the harness: fetch them, make Verilog, measure HighPerf (git, Debian: ghdl)
 	$(PY) rtl/others/prepare.py
-	$(LAB) study rtl $(patsubst %,--core %,$(wildcard rtl/others/*/*.toml))
+	$(LAB) study rtl --core rtl/others/highperf/core.toml
 
 setup-%: ## more of it: make setup-impact, setup-pools, setup-rtl, setup-test …
 	@sh scripts/setup.sh $*

@@ -95,8 +95,10 @@ def prepare(name: str, design: Mapping[str, Any], clone: Path) -> Path:
 
 
 def _clean(netlist: str) -> str:
-    """Return a netlist in which wires are 0 where nothing drives them, a wire's initial value does
-    not replace what drives it, and combinational assignments are blocking."""
+    """Return a netlist of GHDL 2.0 in which wires are 0 where nothing drives them, a wire's initial
+    value does not replace what drives it, long constants are numbers instead of VHDL's strings, and
+    combinational assignments are blocking."""
+    netlist = re.sub(r'"([01]+)"', lambda bits: f"{len(bits[1])}'b{bits[1]}", netlist)
     netlist = re.sub(r"(\d+'b)Z\b", r"\g<1>0", netlist)
     driven = r"always @\*\n( +\w+ = [^;]+; // \(isignal\)\n) +initial\n +\w+ <= [^;]+;\n"
     netlist = re.sub(driven, r"always_comb\n\1", netlist)
