@@ -10,9 +10,11 @@ from types import ModuleType
 import pytest
 
 from mldsa_lab.checkout import find_root
+from mldsa_lab.errors import LabError
 from mldsa_lab.toml import decode_toml
 from mldsa_lab_rtl.binding import header
 from mldsa_lab_rtl.manifest import CoreFile, Manifest
+from mldsa_lab_rtl.study_show import published, read_findings
 
 OTHERS = find_root() / "rtl" / "others"
 MANIFESTS = sorted(OTHERS.glob("*/*.toml"))
@@ -91,3 +93,25 @@ def test_a_clone_must_be_at_the_commit(
     assert f"is at {commit[:12]}: check out e70f3156e596" in said
     assert prepare.main(["other"]) == 2
     assert "no design 'other': there are highperf, lowres" in capsys.readouterr().err
+
+
+def test_the_record_of_highperf_agrees_with_its_paper() -> None:
+    """Cycles of key generation and verification, and the mean of signing by the exact law."""
+    record = find_root() / "records" / "2026-11-25-rtl-others" / "round-3.json"
+    whole = {
+        (f.keys["set"], f.keys["figure"]): f.value or 0.0
+        for f in read_findings([record]).rows
+        if f.keys["phase"] == "total"
+    }
+    papers = [r for r in published()["cores"]["HighPerf, round 3"] if r["source"] == "a"]
+    assert len(papers) == 3
+    for row in papers:
+        for name, most in (("keygen", 0.002), ("verify", 0.001), ("sign_mean", 0.04)):
+            assert whole[row["set"], name] == pytest.approx(row[name], rel=most)
+
+
+def test_a_file_of_round_3_is_checked(tmp_path: Path) -> None:
+    path = tmp_path / "round-3.json"
+    path.write_text('{"format":"mldsa-lab round 3 cycles","version":2,"cores":[]}')
+    with pytest.raises(LabError, match=r"round-3\.json.*version"):
+        read_findings([path])
