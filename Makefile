@@ -10,7 +10,7 @@ ARGS ?= --quick
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help bench tables answers bench-kernels check-dependent compare-dependent test test-all test-rust test-rust-all test-rustls test-cli test-emulated test-backends test-arm test-x86 test-big-endian \
-  test-workers test-workers-all test-go test-lab test-lab-all golden test-rtl fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package public-api deny miri test-firmware setup dist test-dist mutants ct ct-code dudect stack clean
+  test-workers test-workers-all test-go test-lab test-lab-all golden test-rtl rtl-others fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package public-api deny miri test-firmware setup dist test-dist mutants ct ct-code dudect stack clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z%-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
@@ -237,7 +237,11 @@ test-dist: setup-test dist ## install each wheel of dist/ in an empty environmen
 
 setup: setup-bench ## the Python environment in .venv, as bench needs it
 
-# The groups of pyproject.toml: bench, pools, study, impact, dask, rtl, lint, ct, dist, test.
+rtl-others: setup-rtl ## public designs in the harness: fetch them, make Verilog, measure HighPerf (git, Debian: ghdl)
+	$(PY) rtl/others/prepare.py
+	$(LAB) study rtl --core rtl/others/highperf/core.toml
+
+# The groups of pyproject.toml: bench, pools, study, impact, dask, rtl, lint, ct, dist, tls, test.
 setup-%: ## more of it: make setup-impact, setup-pools, setup-rtl, setup-test …
 	@sh scripts/setup.sh $*
 

@@ -82,12 +82,13 @@ private:
         return whole;
     }
 
-    // A new model, whose registers begin with random values: what the reset forgets shows.
+    // A new model, whose registers begin with random values: what the reset forgets shows. `power_up`
+    // may say that they begin with 0, as in an FPGA.
     void fresh() {
         if (model_) model_->final();
         model_.reset();
         context_ = std::make_unique<VerilatedContext>();
-        context_->randReset(2);
+        context_->randReset(binding::RANDOM_POWER_UP ? 2 : 0);
         context_->randSeed(int(seed_++ % 0x7fffffff) + 1);
         model_ = std::make_unique<binding::Model>(context_.get(), "core");
         reset();
@@ -156,6 +157,7 @@ private:
             case Source::context: whole = f.context; break;
             case Source::m_prime: whole = with_prefix(f); break;
             case Source::mu: whole = mu(operation, set, f); break;
+            case Source::rho:
             case Source::verdict: break;
         }
         if (part.whole) return whole;
@@ -182,6 +184,11 @@ private:
         return words;
     }
 
+    static void put_part(const Part& part, const Bytes& data, Bytes& to) {
+        to.resize(std::max(to.size(), part.offset + part.size));
+        std::copy(data.begin(), data.end(), to.begin() + part.offset);
+    }
+
     // Takes a word of the results; what is wrong with it, if anything.
     std::string keep_result(const Plan& plan, const Word& word, std::size_t& place, Bytes& so_far, Outcome& found) {
         if (place == plan.store.size()) return "more result words than the manifest says";
@@ -203,9 +210,10 @@ private:
             for (std::size_t i = 0; i < due && i < 8; i++)
                 found.verdict |= std::uint64_t(so_far[stream.big ? due - 1 - i : i]) << (8 * i);
         } else {
-            Bytes& to = part.source == Source::pk ? found.pk : part.source == Source::sk ? found.sk : found.signature;
-            to.resize(std::max(to.size(), part.offset + part.size));
-            std::copy(so_far.begin(), so_far.end(), to.begin() + part.offset);
+            const bool rho = part.source == Source::rho;
+            if (rho || part.source == Source::pk) put_part(part, so_far, found.pk);
+            if (rho || part.source == Source::sk) put_part(part, so_far, found.sk);
+            if (part.source == Source::signature) put_part(part, so_far, found.signature);
         }
         so_far.clear();
         place++;
@@ -217,7 +225,9 @@ private:
         const Plan& plan = binding::PLANS[operation][set];
         const std::vector<Word> words = words_of(plan, operation, set, fields);
         const std::uint64_t limit = binding::LIMIT + 64 * words.size();
-        Stalls commands(stalled, seed), in(stalled, seed + 1), out(stalled, seed + 2), ends(stalled, seed + 3);
+        const bool late = stalled && binding::INPUT.stalls;
+        Stalls commands(late, seed), in(late, seed + 1);
+        Stalls out(stalled && binding::OUTPUT.stalls, seed + 2), ends(stalled, seed + 3);
         binding::Model& m = *model_;
         Outcome found;
         Bytes so_far;

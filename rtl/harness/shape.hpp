@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-// What a part of an operation's operands or results is taken from or put into.
+// What a part of an operation's operands or results is taken from or put into. `rho` begins both keys.
 enum class Source {
-    literal, seed, rnd, sk, pk, signature, message, context, m_prime, mu,
+    literal, seed, rnd, sk, pk, rho, signature, message, context, m_prime, mu,
     message_bytes, context_bytes, m_prime_bytes, verdict,
 };
 
@@ -43,6 +43,7 @@ struct Stream {
     Packet packet;
     bool counts;  // the bytes of the last word are told
     bool steady;
+    bool stalls;  // it may be stalled
 };
 
 // A word with the number of bytes that count.

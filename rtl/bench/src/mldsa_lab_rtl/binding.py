@@ -95,6 +95,7 @@ def header(manifest: Manifest, compiler: str) -> str:
     layouts = {name: Layout.of(name, round_3) for name in PARAMETER_SETS}
     constants: dict[str, bool | int | str] = {
         "COMPLETE_RESET": f.reset.complete,
+        "RANDOM_POWER_UP": f.reset.power_up == "random",
         "ROUND_3": round_3,
         "HAS_COMMAND": f.command is not None,
         "HAS_RESPONSE": f.response is not None,
@@ -126,7 +127,8 @@ def _stream(s: CoreStream) -> str:
     packet = "none" if s.last is None else s.packet
     counts = s.bytes is not None or s.keep is not None
     values = (str(s.width // 8), _cpp(s.order == "big"), f"Packet::{packet}", _cpp(counts))
-    return f"{{{', '.join(values)}, {_cpp(s.steady and s.ready is not None)}}}"
+    steady = _cpp(s.steady and s.ready is not None)
+    return f"{{{', '.join(values)}, {steady}, {_cpp(s.stalls)}}}"
 
 
 def _counted(f: CoreFile) -> str:

@@ -52,7 +52,8 @@ def study_rtl(
     files: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Show these files and measure nothing: records, random.json, files of `synth`.",
+            help="Show these files and measure nothing: records, random.json, round-3.json, "
+            "files of `synth`.",
             metavar="FILES",
         ),
     ] = None,
@@ -91,7 +92,7 @@ def study_rtl(
         key = secrets.token_bytes(32) if seed is None else parse_seed(seed)
         chosen = parse_set_names(sets or ("ml-dsa",), ml_dsa=True)
         found = read_findings(
-            *measure_cores(_manifests(core), chosen, key, random, out, Screen(console))
+            measure_cores(_manifests(core), chosen, key, random, out, Screen(console))
         )
     outputs.show(found.report(), console)
 

@@ -10,24 +10,22 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from mldsa_lab.bench.launch import time_limits
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.files import Hex
 from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.inputs.library import load
-from mldsa_lab.theory.trace import Trace
+from mldsa_lab.theory.trace import Trace, format_trace
 from mldsa_lab.worker.build import Place, build
 from mldsa_lab.worker.protocol import JobInput, Sample
 from mldsa_lab.worker.worker import Worker
 from mldsa_lab_rtl.binding import variant
 from mldsa_lab_rtl.entry import core_entry
 from mldsa_lab_rtl.manifest import CoreCounters, Manifest
-from mldsa_lab_rtl.study import LOADED, PHASES, core_keys, operation_figures
+from mldsa_lab_rtl.study import LOADED, PHASES
 from mldsa_lab_rtl.study_random import RandomSignatures
+from mldsa_lab_rtl.study_round3 import Round3Cycles
 
 TIMEOUT = 600.0
 """Seconds that a core has for one request."""
@@ -129,29 +127,31 @@ def draw(
     return drawn
 
 
-def round_3_rows(
+def measure_round_3(
     manifest: Manifest, sets: Sequence[str], seed: bytes, show: Callable[[str], None]
-) -> Iterator[Figure]:
-    """Yield the figures of a core of round 3; its configuration names the round.
+) -> Iterator[Round3Cycles]:
+    """Yield what a core of round 3 takes in each set.
 
     LabError for the first answer, under random stalls or without, that is not dilithium-py's, for a
     valid signature that it rejects and for one of another message that it accepts.
     """
     f = manifest.file
     with start_core(manifest, show) as worker:
-        variants = worker.hello().variants
+        hello = worker.hello()
         for name in (name for name in sets if name in f.sets):
             show(f"{worker.name} {name}: {INPUTS} inputs by dilithium-py")
             jobs, traces = _jobs(name, seed)
-            keys = core_keys(f.name, f"{f.configuration}, round 3", name)
-            for variant in variants:
+            operations = {}
+            for variant in hello.variants:
                 for operation in variant.operations:
                     show(f"{worker.name} {name}: {operation}")
                     samples = _checked(worker, variant.id, name, operation, jobs)
-                    cycles = np.array([sample.phases for sample in samples]).T
-                    phases = dict(zip(PHASES, cycles, strict=True))
+                    cycles = zip(*(sample.phases or () for sample in samples), strict=True)
                     figure = operation + LOADED * (variant.key == "expanded")
-                    yield from operation_figures(keys, figure, phases, traces, 0.95)
+                    operations[figure] = dict(zip(PHASES, cycles, strict=True))
+            words = tuple(map(format_trace, traces))
+            about = (f.name, f.configuration, manifest.digest, hello.compiler, name, Hex(seed))
+            yield Round3Cycles(*about, words, operations)
 
 
 def _jobs(set_name: str, seed: bytes) -> tuple[list[JobInput], list[Trace]]:

@@ -12,10 +12,12 @@ from msgspec import Meta, Struct
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Count, Positive, Text, read_text, reading
 from mldsa_lab.toml import decode_toml
-from mldsa_lab_rtl.parts import PARTS, STORED
+from mldsa_lab_rtl.parts import PARTS, RHO, STORED
 
 _INCLUDED = (".v", ".vh", ".sv", ".svh", ".h", ".inc")
-_MAKES = {"keygen": ("pk", "sk"), "load_key": (), "sign": ("signature",), "verify": ("verdict",)}
+_MAKES = {
+    "keygen": ("pk", "sk", RHO), "load_key": (), "sign": ("signature",), "verify": ("verdict",),
+}  # fmt: skip
 
 # `$` alone would take a line's end behind a name.
 _PATTERNS = {
@@ -43,12 +45,14 @@ class Clock(_CoreTable, frozen=True):
 
 class Reset(_CoreTable, frozen=True):
     """The reset, held for so many ``cycles`` before the first operation. One that is not
-    ``complete`` leaves state behind: every operation then gets a new model."""
+    ``complete`` leaves state behind: every operation then gets a new model. ``power_up``: what
+    registers hold before it."""
 
     port: Port
     active: Literal["high", "low"] = "high"
     cycles: Positive = 4
     complete: bool = True
+    power_up: Literal["random", "zero"] = "random"
 
 
 class Command(_CoreTable, frozen=True):
@@ -62,7 +66,9 @@ class CoreStream(_CoreTable, frozen=True):
     """A stream of words of ``width`` bits. ``order``: place of a word's first byte, in its lowest
     or its highest bits. ``last`` marks the final word of each part or (``packet``) of them all.
     ``bytes`` counts the valid bytes of that word, or ``keep`` has a bit for each.
-    ``steady``: a word that was offered stays until it is taken, which is checked."""
+    ``steady``: a word that was offered stays until it is taken, which is checked.
+    ``stalls``: false for a core that gives wrong results if words are offered late (or are left
+    waiting): the harness then never does so."""
 
     data: Port
     valid: Port
@@ -74,6 +80,7 @@ class CoreStream(_CoreTable, frozen=True):
     order: Literal["little", "big"] = "little"
     packet: Literal["part", "all"] = "part"
     steady: bool = True
+    stalls: bool = True
 
     def __post_init__(self) -> None:
         if self.bytes is not None and self.keep is not None:
@@ -150,7 +157,8 @@ class CoreOperations(_CoreTable, frozen=True):
                     raise ValueError(f"{name}: store has {part!r}, which it does not make")
             for whole in {"pk", "signature"}.intersection(_MAKES[name]):
                 parts = {p for p in STORED if p.startswith(f"{whole}.")}
-                if whole not in operation.store and not parts <= set(operation.store):
+                stored = {f"{whole}.rho" if part == RHO else part for part in operation.store}
+                if whole not in stored and not parts <= stored:
                     raise ValueError(f"{name}: store lacks {whole}, or one of its parts")
 
     def listed(self) -> dict[str, CoreOperation]:

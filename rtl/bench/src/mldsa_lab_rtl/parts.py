@@ -15,9 +15,11 @@ _WHOLE = (
     "seed", "rnd", "sk", "pk", "signature", "message", "context", "m_prime", "mu",
     "message_bytes", "context_bytes", "m_prime_bytes",
 )  # fmt: skip
+RHO = "rho"
+"""The seed of the matrix where key generation gives it once for both keys."""
 PARTS = (*_WHOLE, *_SLICES)
 """What can be handed over."""
-STORED = ("pk", "sk", "signature", *_SLICES, "verdict")
+STORED = ("pk", "sk", "signature", *_SLICES, RHO, "verdict")
 """What can be given back."""
 _ROUND_3_HASH = 32  # bytes of tr and of c~ in round 3
 
@@ -49,6 +51,7 @@ class Layout:
                 slices[name] = (at, size)
                 at += size
             slices[whole] = (0, at)
+        slices[RHO] = slices["pk.rho"]
         return cls(tr, slices)
 
     def size(self, whole: str) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 from mldsa_lab.files import schema
 from mldsa_lab_rtl.manifest import CoreFile
 from mldsa_lab_rtl.study_random import RandomFile
+from mldsa_lab_rtl.study_round3 import Round3File
 from mldsa_lab_rtl.synth import Resources
 
 
@@ -16,4 +17,5 @@ def schemas() -> dict[str, dict[str, Any]]:
         "core.json": schema(CoreFile, "The manifest of a hardware core"),
         "resources.json": schema(Resources, "What a hardware core takes of an FPGA"),
         "random.json": schema(RandomFile, "Random signatures of hardware cores"),
+        "round-3.json": schema(Round3File, "Cycles of hardware cores of round 3"),
     }

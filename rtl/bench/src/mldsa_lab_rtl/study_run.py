@@ -12,15 +12,15 @@ from mldsa_lab.bench.bench import run_bench
 from mldsa_lab.bench.material import input_sizes
 from mldsa_lab.bench.options import Options, Profile
 from mldsa_lab.cli.shared import EXIT_INTERRUPTED, show_path
-from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.files import write_text
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import SIGNATURE_OPERATIONS
 from mldsa_lab.worker.registry import CORES
-from mldsa_lab_rtl.core_worker import INPUTS, TIMEOUT, draw, round_3_rows
+from mldsa_lab_rtl.core_worker import INPUTS, TIMEOUT, draw, measure_round_3
 from mldsa_lab_rtl.manifest import Manifest
 from mldsa_lab_rtl.study_random import drawn_text
+from mldsa_lab_rtl.study_round3 import Round3Cycles, round_3_text
 
 
 def measure_cores(
@@ -30,9 +30,9 @@ def measure_cores(
     random: int | None,
     out: Path,
     screen: Screen,
-) -> tuple[list[Path], list[Figure]]:
-    """Return the files of cores of FIPS 204 and the figures of those of round 3. ``random``: so
-    many random signatures are measured too."""
+) -> list[Path]:
+    """Return the files that it writes. ``random``: so many random signatures of cores of FIPS 204
+    are measured too."""
     final = [m for m in manifests if m.file.standard == "FIPS 204"]
     paths = [_bench([m.path for m in final], sets, seed, out, screen)] if final else []
     if final and random is not None:
@@ -41,14 +41,17 @@ def measure_cores(
             phase.summary = f"{random} random signatures of each core and set"
         paths.append(paths[0].with_name("random.json"))
         write_text(paths[-1], drawn_text(drawn))
-    for path in paths:
-        show_path(screen.console, "record", path)
-    figures: list[Figure] = []
+    found: list[Round3Cycles] = []
     for manifest in (m for m in manifests if m not in final):
         with screen.phase("round 3") as phase:
-            figures += round_3_rows(manifest, sets, seed, phase.show)
+            found += measure_round_3(manifest, sets, seed, phase.show)
             phase.summary = f"{manifest.worker}: {INPUTS} random inputs agree with dilithium-py"
-    return paths, figures
+    if found:
+        paths.append((paths[0].parent if paths else out) / "round-3.json")
+        write_text(paths[-1], round_3_text(found))
+    for path in paths:
+        show_path(screen.console, "record", path)
+    return paths
 
 
 def _bench(

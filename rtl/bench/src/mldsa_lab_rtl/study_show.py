@@ -24,6 +24,7 @@ from mldsa_lab.show.grid import Grid
 from mldsa_lab.show.report import Report, Section
 from mldsa_lab_rtl.study import LOADED, PHASES, TOTAL, core_rows
 from mldsa_lab_rtl.study_random import read_drawn
+from mldsa_lab_rtl.study_round3 import read_round_3
 from mldsa_lab_rtl.synth import NOTE, Resources, read_resources
 
 BESIDE = "beside what was published"
@@ -66,14 +67,17 @@ def published() -> dict[str, Any]:
     return tomllib.loads(files("mldsa_lab_rtl").joinpath("published.toml").read_text("utf-8"))
 
 
-def read_findings(paths: Sequence[Path], more: Sequence[Figure] = ()) -> CoreFindings:
+def read_findings(paths: Sequence[Path]) -> CoreFindings:
     """Read records of cores, random signatures and resources, in any order."""
-    rows, drawn, found = list(more), [], []
+    rows: list[Figure] = []
+    drawn, found = [], []
     for path in paths:
         if ".jsonl" in path.suffixes:
             rows += core_rows(read_record(path))
-        elif '"mldsa-lab resources"' in read_text(path):
+        elif '"mldsa-lab resources"' in (text := read_text(path)):
             found.append(read_resources(path))
+        elif '"mldsa-lab round 3 cycles"' in text:
+            rows += (row for core in read_round_3(path) for row in core.rows())
         else:
             drawn += [signatures.row() for signatures in read_drawn(path)]
     return CoreFindings([*rows, *drawn], found)

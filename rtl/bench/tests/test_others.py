@@ -1,0 +1,117 @@
+"""The public designs of rtl/others: their manifests, and what makes their text ready."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from mldsa_lab.checkout import find_root
+from mldsa_lab.errors import LabError
+from mldsa_lab.toml import decode_toml
+from mldsa_lab_rtl.binding import header
+from mldsa_lab_rtl.manifest import CoreFile, Manifest
+from mldsa_lab_rtl.study_show import published, read_findings
+
+OTHERS = find_root() / "rtl" / "others"
+MANIFESTS = sorted(OTHERS.glob("*/*.toml"))
+
+
+@pytest.fixture(scope="module")
+def prepare() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("prepare", OTHERS / "prepare.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> tuple[Path, str]:
+    """A repository with a memory's file and a module that reads it, and its commit."""
+    folder = tmp_path / "clone"
+    folder.mkdir()
+    (folder / "words.txt").write_text("1A\n2B")
+    (folder / "rom.v").write_text("module rom;\r\ninitial read(words);\r\nendmodule\r\n")
+
+    def git(*words: str) -> str:
+        named = ("-c", "user.name=x", "-c", "user.email=x@x")
+        argv = ["git", *named, *words]
+        return subprocess.run(argv, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "x")
+    return folder, git("rev-parse", "HEAD").strip()
+
+
+@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_manifest_is_sound(path: Path) -> None:
+    """All but its sources, which are no part of this project."""
+    file = decode_toml(path.read_text(encoding="utf-8"), CoreFile, str(path))
+    assert file.standard == "round 3" and "namespace binding" in header(Manifest(path, file), "c++")
+    assert {"keygen", "sign", "verify"} <= file.operations.listed().keys()
+    for source in file.sources:
+        assert source.startswith("made/") or (path.parent / source).is_file()
+
+
+@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_prepared_design_has_its_sources(path: Path) -> None:
+    if not (path.parent / "made").is_dir():
+        pytest.skip(f"{path.parent.name} is not fetched: python3 rtl/others/prepare.py")
+    assert Manifest.read(path).sources()
+
+
+def test_a_memory_becomes_text(
+    prepare: ModuleType, clone: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prepare, "HERE", tmp_path)
+    (tmp_path / "core").mkdir()
+    memory = {"file": "rom.v", "old": "read(words);", "name": "ram", "words": "words.txt"}
+    edit = {"file": "rom.v", "old": r"module (\w+)", "new": r"module my_\1"}
+    design = {"verilog": ["*.v"], "memories": [memory], "edits": [edit]}
+    made = prepare.prepare("core", design, clone[0])
+    text = (made / "rom.v").read_text()
+    assert text == "module my_rom;\ninitial ram[0] = 'h1A;\nram[1] = 'h2B;\nendmodule\n"
+    edit.update(old="none", new="x")
+    with pytest.raises(prepare.PrepareError, match=r"rom\.v: nothing matches 'none'"):
+        prepare.prepare("core", design, clone[0])
+    with pytest.raises(prepare.PrepareError, match=r"has no \*\.vhd"):
+        prepare.prepare("core", {"verilog": ["*.vhd"]}, clone[0])
+
+
+def test_a_clone_must_be_at_the_commit(
+    prepare: ModuleType, clone: tuple[Path, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, commit = clone
+    assert prepare.check_commit(folder, commit) == folder
+    assert prepare.main(["highperf", "--clone", str(folder)]) == 2
+    said = capsys.readouterr().err
+    assert f"is at {commit[:12]}: check out e70f3156e596" in said
+    assert prepare.main(["other"]) == 2
+    assert "no design 'other': there are highperf, lowres" in capsys.readouterr().err
+
+
+def test_the_record_of_highperf_agrees_with_its_paper() -> None:
+    """Cycles of key generation and verification, and the mean of signing by the exact law."""
+    record = find_root() / "records" / "2026-11-25-rtl-others" / "round-3.json"
+    whole = {
+        (f.keys["set"], f.keys["figure"]): f.value or 0.0
+        for f in read_findings([record]).rows
+        if f.keys["phase"] == "total"
+    }
+    papers = [r for r in published()["cores"]["HighPerf, round 3"] if r["source"] == "a"]
+    assert len(papers) == 3
+    for row in papers:
+        for name, most in (("keygen", 0.002), ("verify", 0.001), ("sign_mean", 0.04)):
+            assert whole[row["set"], name] == pytest.approx(row[name], rel=most)
+
+
+def test_a_file_of_round_3_is_checked(tmp_path: Path) -> None:
+    path = tmp_path / "round-3.json"
+    path.write_text('{"format":"mldsa-lab round 3 cycles","version":2,"cores":[]}')
+    with pytest.raises(LabError, match=r"round-3\.json.*version"):
+        read_findings([path])
