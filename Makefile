@@ -10,7 +10,7 @@ ARGS ?= --quick
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help bench tables answers bench-kernels check-dependent compare-dependent test test-all test-rust test-rust-all test-emulated test-backends test-arm test-x86 test-big-endian \
-  test-workers test-workers-all test-go test-lab test-lab-all golden test-rtl fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package public-api deny miri test-firmware setup mutants ct ct-code dudect stack clean
+  test-workers test-workers-all test-c test-go test-lab test-lab-all golden test-rtl fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package public-api deny miri test-firmware setup mutants ct ct-code dudect stack clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z%-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
@@ -95,6 +95,9 @@ test-workers-all: setup-bench ## those of all Rust workers, the broken workers a
 	@$(PY) -m mldsa_lab.worker.build --test rust rust-families
 	@sh scripts/bench_kernels.sh test
 
+test-c: ## the C library as cargo-c installs it: headers, examples, interface, random calls, Valgrind, AddressSanitizer
+	@sh scripts/test_c.sh
+
 test-go: ## the Go worker, where Go is installed
 	@if command -v go >/dev/null 2>&1; then \
 	  cd workers/go && GOTOOLCHAIN=local go vet ./... && GOTOOLCHAIN=local go test ./...; \
@@ -136,7 +139,7 @@ check: lint layers features targets msrv package public-api check-dependent deny
 lint: setup-test ## formatting, lints and types of the Rust and Python code
 	cargo fmt --all --check
 	cargo fmt --all --check --manifest-path workers/c/Cargo.toml
-	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-trace -p mldsa-fuzz -p mldsa-fault --features $(ALL) --all-targets -- -D warnings
+	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-trace -p mldsa-fuzz -p mldsa-fault -p mldsa-capi -p mldsa-worker-lanes-c --features $(ALL) --all-targets -- -D warnings
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
 	cd lab && ../$(PY) -m ruff format --check . ../studies ../impact ../examples ../rtl && \
 	  ../$(PY) -m ruff check . ../studies ../impact ../examples ../workers ../rtl && ../$(PY) -m mypy && \
