@@ -1,5 +1,5 @@
 #!/bin/sh
-# make test-c: build and install bindings/c by cargo-c, then compile, run and check C programs over what was installed.
+# make test-c: install bindings/c by cargo-c; compile, run and check C programs over the result.
 #   CALLS  random calls of tests/interface.c (default 100000); a hundredth of them under Valgrind
 set -eu
 cd "$(dirname "$0")/.."

@@ -36,3 +36,15 @@ fn barrier(work: impl FnOnce() -> Outcome) -> mldsa_error {
         Err(_) => MLDSA_ERROR_INTERNAL,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_internal_error() {
+        assert_eq!(barrier(|| panic!("a defect")), MLDSA_ERROR_INTERNAL);
+        assert_eq!(barrier(|| Err(MLDSA_ERROR_SET)), MLDSA_ERROR_SET);
+        assert_eq!(barrier(|| Ok(())), MLDSA_OK);
+    }
+}

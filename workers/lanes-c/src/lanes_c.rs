@@ -1,5 +1,5 @@
-//! mldsa-lanes by the functions of `mldsa.h` and `mldsa_hazmat.h`, linked statically and not inlined: what a C
-//! program gets.
+//! mldsa-lanes by the functions of `mldsa.h` and `mldsa_hazmat.h`, linked statically and not
+//! inlined: what a C program gets.
 
 use std::ffi::CStr;
 use std::ptr::{null, null_mut};
@@ -8,10 +8,13 @@ use std::rc::Rc;
 use mldsa::hazmat::mldsa_hazmat_sign_with_rnd;
 use mldsa::*;
 use mldsa_worker_loop::adapter::{
-    Key, Output, Prepared, Scheme, Variant, WITH_KEY, job, ml_dsa_sets, refused, shared, verdict,
+    Inputs, Key, Output, Prepared, Scheme, Variant, WITH_KEY, job, ml_dsa_sets, refused, shared,
+    verdict,
 };
-use mldsa_worker_loop::protocol::Fields;
+use mldsa_worker_loop::protocol::{Fields, Operation};
+use mldsa_worker_loop::runs::Group;
 
+use crate::batches::{Generation, Signing, ToSign, ToVerify, Verification};
 use crate::build_info;
 
 pub fn variants() -> Vec<Variant> {
@@ -20,6 +23,7 @@ pub fn variants() -> Vec<Variant> {
     let variant = |note: &str, expanded| Variant {
         backend: "c",
         language: Some("C"),
+        batch: true,
         note: format!("the C interface, on the backend {backend}; {note}"),
         schemes: ml_dsa_sets(
             Lanes {
@@ -57,7 +61,7 @@ struct Lanes {
 }
 
 /// A handle, freed by its function.
-struct Handle<T: 'static>(*mut T, unsafe extern "C" fn(*mut *mut T));
+pub struct Handle<T: 'static>(pub *mut T, pub unsafe extern "C" fn(*mut *mut T));
 
 impl<T> Drop for Handle<T> {
     fn drop(&mut self) {
@@ -66,17 +70,44 @@ impl<T> Drop for Handle<T> {
     }
 }
 
-type SigningKey = Handle<mldsa_signing_key>;
-type VerifyingKey = Handle<mldsa_verifying_key>;
+pub type SigningKey = Handle<mldsa_signing_key>;
+pub type VerifyingKey = Handle<mldsa_verifying_key>;
 
 /// The error of a code.
-fn done(code: mldsa_error) -> Result<(), String> {
+pub fn done(code: mldsa_error) -> Result<(), String> {
     if code == MLDSA_OK {
         return Ok(());
     }
     // SAFETY: the function returns a static string for any number.
     let text = unsafe { CStr::from_ptr(mldsa_error_string(code)) };
     Err(text.to_string_lossy().into_owned())
+}
+
+/// A message with its context, pure ML-DSA.
+pub fn pure(message: &[u8], context: &[u8]) -> mldsa_input {
+    mldsa_input {
+        message: message.as_ptr(),
+        message_len: message.len(),
+        context: context.as_ptr(),
+        context_len: context.len(),
+        hash: MLDSA_HASH_NONE,
+        flags: 0,
+        mu: null(),
+    }
+}
+
+/// The bytes of both keys.
+pub fn key_pair(set: mldsa_set, key: &SigningKey) -> Output {
+    let mut public = Handle(null_mut(), mldsa_verifying_key_free);
+    let mut pk = vec![0; mldsa_verifying_key_bytes(set)];
+    let mut sk = vec![0; mldsa_signing_key_bytes(set)];
+    // SAFETY: `key` is one or NULL, the handle has its place, the buffers the lengths given.
+    unsafe {
+        mldsa_signing_key_verifying_key(key.0, &mut public.0);
+        mldsa_verifying_key_raw(public.0, pk.as_mut_ptr(), pk.len());
+        mldsa_signing_key_raw(key.0, sk.as_mut_ptr(), sk.len());
+    }
+    Output::key_pair(pk, sk)
 }
 
 impl Lanes {
@@ -114,6 +145,24 @@ impl Lanes {
             Ok(key)
         })
     }
+
+    fn to_sign(&self, input: &Fields) -> Result<ToSign, String> {
+        Ok(ToSign {
+            key: self.signing_key(input.sk()?)?,
+            message: input.message()?,
+            context: input.context()?,
+            rnd: input.rnd()?,
+        })
+    }
+
+    fn to_verify(&self, input: &Fields) -> Result<ToVerify, String> {
+        Ok(ToVerify {
+            key: self.verifying_key(input.pk()?).ok(),
+            message: input.message()?,
+            context: input.context()?,
+            signature: input.signature()?,
+        })
+    }
 }
 
 impl Scheme for Lanes {
@@ -125,18 +174,7 @@ impl Scheme for Lanes {
             done(unsafe { mldsa_signing_key_from_seed(set, seed.as_ptr(), 32, &mut key.0) })?;
             Ok::<_, String>(key)
         };
-        job(operation, move |key| {
-            let mut public = Handle(null_mut(), mldsa_verifying_key_free);
-            let mut pk = vec![0; mldsa_verifying_key_bytes(set)];
-            let mut sk = vec![0; mldsa_signing_key_bytes(set)];
-            // SAFETY: `key` is one, the handle has its place, the buffers the lengths given.
-            unsafe {
-                mldsa_signing_key_verifying_key(key.0, &mut public.0);
-                mldsa_verifying_key_raw(public.0, pk.as_mut_ptr(), pk.len());
-                mldsa_signing_key_raw(key.0, sk.as_mut_ptr(), sk.len());
-            }
-            Output::key_pair(pk, sk)
-        })
+        job(operation, move |key| key_pair(set, &key))
     }
 
     fn sign(&self, input: &Fields) -> Prepared {
@@ -145,15 +183,7 @@ impl Scheme for Lanes {
         let size = mldsa_signature_bytes(self.set);
         let operation = move || {
             let mut signature = [0; MLDSA_MAX_SIGNATURE_BYTES];
-            let input = mldsa_input {
-                message: message.as_ptr(),
-                message_len: message.len(),
-                context: context.as_ptr(),
-                context_len: context.len(),
-                hash: MLDSA_HASH_NONE,
-                flags: 0,
-                mu: null(),
-            };
+            let input = pure(&message, &context);
             let (to, room) = (signature.as_mut_ptr(), signature.len());
             // SAFETY: `key` is one, the pointers have the lengths given.
             let code =
@@ -185,6 +215,34 @@ impl Scheme for Lanes {
                 )
             };
             code == MLDSA_OK
+        })
+    }
+
+    fn batch(&self, operation: Operation, inputs: Inputs<'_>) -> Option<Box<dyn Group>> {
+        let inputs = inputs.into_iter();
+        Some(match operation {
+            Operation::Keygen => Box::new(Generation {
+                set: self.set,
+                seeds: inputs.map(|input| input?.seed()).collect(),
+                keys: Vec::new(),
+            }),
+            Operation::Sign => {
+                let prepare = |input: Result<&Fields, String>| self.to_sign(input?);
+                Box::new(Signing {
+                    inputs: inputs.map(prepare).collect(),
+                    size: mldsa_signature_bytes(self.set),
+                    signatures: Vec::new(),
+                    outcomes: Vec::new(),
+                })
+            }
+            Operation::Verify => {
+                let prepare = |input: Result<&Fields, String>| self.to_verify(input?);
+                Box::new(Verification {
+                    inputs: inputs.map(prepare).collect(),
+                    outcomes: Vec::new(),
+                })
+            }
+            _ => return None,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! Speaks the worker protocol on standard input and output.
 
+mod batches;
 mod build_info {
     include!(concat!(env!("OUT_DIR"), "/build_info.rs"));
 }
