@@ -1,6 +1,7 @@
 //! mldsa-lanes by the functions of `mldsa.h` and `mldsa_hazmat.h`, linked statically and not
 //! inlined: what a C program gets.
 
+use std::cell::RefCell;
 use std::ffi::CStr;
 use std::ptr::{null, null_mut};
 use std::rc::Rc;
@@ -180,19 +181,17 @@ impl Scheme for Lanes {
     fn sign(&self, input: &Fields) -> Prepared {
         let (rnd, message, context) = (input.rnd()?, input.message()?, input.context()?);
         let key = self.signing_key(input.sk()?)?;
-        let size = mldsa_signature_bytes(self.set);
+        // The caller's buffer is there before the call, and a later call of the job reuses it.
+        let buffer = Rc::new(RefCell::new(vec![0; mldsa_signature_bytes(self.set)]));
+        let place = Rc::clone(&buffer);
         let operation = move || {
-            let mut signature = [0; MLDSA_MAX_SIGNATURE_BYTES];
+            let mut signature = place.borrow_mut();
             let input = pure(&message, &context);
             let (to, room) = (signature.as_mut_ptr(), signature.len());
             // SAFETY: `key` is one, the pointers have the lengths given.
-            let code =
-                unsafe { mldsa_hazmat_sign_with_rnd(key.0, &input, rnd.as_ptr(), 32, to, room) };
-            done(code).map(|()| signature)
+            done(unsafe { mldsa_hazmat_sign_with_rnd(key.0, &input, rnd.as_ptr(), 32, to, room) })
         };
-        job(operation, move |signature| {
-            Output::bytes(&signature[..size])
-        })
+        job(operation, move |()| Output::bytes(&*buffer.borrow()))
     }
 
     fn verify(&self, input: &Fields) -> Prepared {
