@@ -147,7 +147,7 @@ impl Lanes {
         })
     }
 
-    fn to_sign(&self, input: &Fields) -> Result<ToSign, String> {
+    fn to_sign(self, input: &Fields) -> Result<ToSign, String> {
         Ok(ToSign {
             key: self.signing_key(input.sk()?)?,
             message: input.message()?,
@@ -156,7 +156,7 @@ impl Lanes {
         })
     }
 
-    fn to_verify(&self, input: &Fields) -> Result<ToVerify, String> {
+    fn to_verify(self, input: &Fields) -> Result<ToVerify, String> {
         Ok(ToVerify {
             key: self.verifying_key(input.pk()?).ok(),
             message: input.message()?,
