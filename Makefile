@@ -9,7 +9,7 @@ ARGS ?= --quick
 # Python compiles a module once, whatever the shell says: without it every command takes seconds longer.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help bench tables answers bench-kernels check-dependent compare-dependent test test-all test-rust test-rust-all test-rustls test-cli test-emulated test-backends test-arm test-x86 test-big-endian \
+.PHONY: help bench tables answers bench-kernels check-dependent compare-dependent test test-all test-rust test-rust-all test-rustls test-c test-cli test-emulated test-backends test-arm test-x86 test-big-endian \
   test-workers test-workers-all test-go test-lab test-lab-all golden test-rtl rtl-others fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package public-api deny miri test-firmware setup dist test-dist mutants ct ct-code dudect stack clean
 
 help: ## list the commands
@@ -102,6 +102,9 @@ test-workers-all: setup-bench ## those of all Rust workers, the broken workers a
 	@$(PY) -m mldsa_lab.worker.build --test rust rust-families
 	@sh scripts/bench_kernels.sh test
 
+test-c: ## the C library as cargo-c installs it: headers, examples, interface, random calls, Valgrind, AddressSanitizer
+	@sh scripts/test_c.sh
+
 test-go: ## the Go worker, where Go is installed
 	@if command -v go >/dev/null 2>&1; then \
 	  cd workers/go && GOTOOLCHAIN=local go vet ./... && GOTOOLCHAIN=local go test ./...; \
@@ -144,7 +147,7 @@ check: lint layers features targets msrv package public-api check-dependent deny
 lint: setup-test ## formatting, lints and types of the Rust and Python code
 	cargo fmt --all --check
 	cargo fmt --all --check --manifest-path workers/c/Cargo.toml
-	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-cli -p mldsa-trace -p mldsa-fuzz -p mldsa-rustls -p mldsa-fault --features $(ALL) --all-targets -- -D warnings
+	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-cli -p mldsa-trace -p mldsa-fuzz -p mldsa-rustls -p mldsa-capi -p mldsa-worker-lanes-c -p mldsa-fault --features $(ALL) --all-targets -- -D warnings
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
 	cd lab && ../$(PY) -m ruff format --check . ../studies ../impact ../examples ../rtl ../crates/mldsa-rustls ../crates/mldsa-cli && \
 	  ../$(PY) -m ruff check . ../studies ../impact ../examples ../workers ../rtl ../crates/mldsa-rustls ../crates/mldsa-cli && ../$(PY) -m mypy && \

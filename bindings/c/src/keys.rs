@@ -1,0 +1,525 @@
+//! Handles of keys: made, read, written, expanded, freed.
+
+use std::ffi::{CString, c_char};
+use std::sync::OnceLock;
+
+use mldsa_lanes::any::{
+    AnyExpandedSigningKey, AnyExpandedVerifyingKey, AnySigningKey, AnyVerifyingKey, Set,
+};
+use mldsa_lanes::pkcs8::der::pem::LineEnding;
+use mldsa_lanes::pkcs8::spki::{DecodePublicKey, EncodePublicKey};
+use mldsa_lanes::pkcs8::{DecodePrivateKey, PrivateKeyInfoRef, SecretDocument};
+use mldsa_lanes::{Backend, PrivateKeyForm, SysRng};
+
+use crate::bytes::{NewHandle, Room, exactly, free, input, measured, reference};
+use crate::{Outcome, barrier, error::*};
+
+/// A parameter set of FIPS 204: MLDSA_44, MLDSA_65 or MLDSA_87.
+pub type mldsa_set = u32;
+
+/// ML-DSA-44, NIST security category 2.
+pub const MLDSA_44: mldsa_set = 44;
+/// ML-DSA-65, NIST security category 3.
+pub const MLDSA_65: mldsa_set = 65;
+/// ML-DSA-87, NIST security category 5.
+pub const MLDSA_87: mldsa_set = 87;
+
+/// Bytes of a seed (xi of FIPS 204), for every set.
+pub const MLDSA_SEED_BYTES: usize = 32;
+/// Bytes of the largest encoded private key: 2560, 4032, 4896 for ML-DSA-44, -65, -87.
+pub const MLDSA_MAX_SIGNING_KEY_BYTES: usize = 4896;
+/// Bytes of the largest public key: 1312, 1952, 2592 for ML-DSA-44, -65, -87.
+pub const MLDSA_MAX_VERIFYING_KEY_BYTES: usize = 2592;
+/// Bytes of the largest signature: 2420, 3309, 4627 for ML-DSA-44, -65, -87.
+pub const MLDSA_MAX_SIGNATURE_BYTES: usize = 4627;
+
+/// PKCS#8 with the 32-byte seed, which RFC 9881 recommends.
+pub const MLDSA_FORM_SEED: u32 = 0;
+/// PKCS#8 with the encoded private key, which RFC 9881 calls expandedKey.
+pub const MLDSA_FORM_EXPANDED: u32 = 1;
+/// PKCS#8 with both; readers check that they belong together.
+pub const MLDSA_FORM_BOTH: u32 = 2;
+
+/// Binary encoding.
+pub const MLDSA_DER: u32 = 0;
+/// Text: base64 between BEGIN and END lines, ended by line feeds. No NUL is appended.
+pub const MLDSA_PEM: u32 = 1;
+
+/// A private key.
+///
+/// Thread safety: functions that take it as const may use it from several threads at once.
+/// Wiping: the memory of the key is overwritten when it is freed.
+pub struct mldsa_signing_key {
+    pub(crate) key: AnySigningKey,
+    pub(crate) expanded: OnceLock<AnyExpandedSigningKey>,
+}
+
+/// A public key.
+///
+/// Thread safety: functions that take it as const may use it from several threads at once.
+pub struct mldsa_verifying_key {
+    pub(crate) key: AnyVerifyingKey,
+    pub(crate) expanded: OnceLock<AnyExpandedVerifyingKey>,
+}
+
+impl From<AnySigningKey> for mldsa_signing_key {
+    fn from(key: AnySigningKey) -> Self {
+        let expanded = OnceLock::new();
+        mldsa_signing_key { key, expanded }
+    }
+}
+
+impl From<AnyVerifyingKey> for mldsa_verifying_key {
+    fn from(key: AnyVerifyingKey) -> Self {
+        let expanded = OnceLock::new();
+        mldsa_verifying_key { key, expanded }
+    }
+}
+
+pub(crate) fn known(set: mldsa_set) -> Outcome<Set> {
+    match set {
+        MLDSA_44 => Ok(Set::MlDsa44),
+        MLDSA_65 => Ok(Set::MlDsa65),
+        MLDSA_87 => Ok(Set::MlDsa87),
+        _ => Err(MLDSA_ERROR_SET),
+    }
+}
+
+fn number(set: Set) -> mldsa_set {
+    match set {
+        Set::MlDsa44 => MLDSA_44,
+        Set::MlDsa65 => MLDSA_65,
+        Set::MlDsa87 => MLDSA_87,
+    }
+}
+
+/// Return the bytes of an encoded private key: 2560, 4032 or 4896; 0 for an unknown set.
+///
+/// Thread safety: any thread, any time.
+#[unsafe(no_mangle)]
+pub extern "C" fn mldsa_signing_key_bytes(set: mldsa_set) -> usize {
+    known(set).map_or(0, Set::signing_key_bytes)
+}
+
+/// Return the bytes of a public key: 1312, 1952 or 2592; 0 for an unknown set.
+///
+/// Thread safety: any thread, any time.
+#[unsafe(no_mangle)]
+pub extern "C" fn mldsa_verifying_key_bytes(set: mldsa_set) -> usize {
+    known(set).map_or(0, Set::verifying_key_bytes)
+}
+
+/// Return the bytes of a signature: 2420, 3309 or 4627; 0 for an unknown set.
+///
+/// Thread safety: any thread, any time.
+#[unsafe(no_mangle)]
+pub extern "C" fn mldsa_signature_bytes(set: mldsa_set) -> usize {
+    known(set).map_or(0, Set::signature_bytes)
+}
+
+/// Return the name of the backend that the library chose for this CPU, such as "avx2". Never NULL.
+///
+/// Thread safety: any thread, any time. Ownership: static, ends with NUL, never freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn mldsa_backend() -> *const c_char {
+    static NAME: OnceLock<CString> = OnceLock::new();
+    let name = || CString::new(Backend::detect().name()).unwrap_or_default();
+    NAME.get_or_init(name).as_ptr()
+}
+
+/// Generate a private key with the operating system's random number generator.
+///
+/// set  MLDSA_44, MLDSA_65 or MLDSA_87.
+/// key  where the handle is written; NULL is written there after an error.
+///
+/// Errors: NULL, SET, RANDOM.
+/// Thread safety: any thread, any time.
+/// Ownership: the caller frees *key with mldsa_signing_key_free.
+/// Wiping: the seed stays in the key only.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_signing_key_generate(
+    set: mldsa_set,
+    key: *mut *mut mldsa_signing_key,
+) -> mldsa_error {
+    barrier(|| {
+        // SAFETY: as the header says.
+        let handle = unsafe { NewHandle::new(key) }?;
+        let made = AnySigningKey::generate(known(set)?, &mut SysRng).map_err(code)?;
+        handle.write(made.into())
+    })
+}
+
+/// Make the private key of a seed (Algorithm 6 of FIPS 204).
+///
+/// set        MLDSA_44, MLDSA_65 or MLDSA_87.
+/// seed       seed_len bytes, which must be 32 secret random bytes.
+/// key        where the handle is written; NULL is written there after an error.
+///
+/// Errors: NULL, SET, LENGTH.
+/// Thread safety: any thread, any time.
+/// Ownership: the caller frees *key with mldsa_signing_key_free and keeps seed.
+/// Wiping: the caller wipes seed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_signing_key_from_seed(
+    set: mldsa_set,
+    seed: *const u8,
+    seed_len: usize,
+    key: *mut *mut mldsa_signing_key,
+) -> mldsa_error {
+    barrier(|| {
+        // SAFETY: as the header says.
+        let (handle, seed) = unsafe { (NewHandle::new(key)?, exactly(seed, seed_len)?) };
+        handle.write(AnySigningKey::from_seed(known(set)?, seed).into())
+    })
+}
+
+/// Import an encoded private key (skEncode of FIPS 204). The public key is computed again: a key
+/// whose parts do not belong together is refused.
+///
+/// set      MLDSA_44, MLDSA_65 or MLDSA_87.
+/// raw      raw_len bytes, which must be mldsa_signing_key_bytes(set).
+/// key      where the handle is written; NULL is written there after an error.
+///
+/// Errors: NULL, SET, LENGTH, KEY.
+/// Thread safety: any thread, any time.
+/// Ownership: the caller frees *key with mldsa_signing_key_free and keeps raw.
+/// Wiping: the caller wipes raw.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_signing_key_from_raw(
+    set: mldsa_set,
+    raw: *const u8,
+    raw_len: usize,
+    key: *mut *mut mldsa_signing_key,
+) -> mldsa_error {
+    barrier(|| {
+        // SAFETY: as the header says.
+        let (handle, raw) = unsafe { (NewHandle::new(key)?, input(raw, raw_len)?) };
+        let read = AnySigningKey::from_encoded_bytes(known(set)?, raw).map_err(code)?;
+        handle.write(read.into())
+    })
+}
+
+/// Import a private key from PKCS#8, in DER or in PEM, in each of the three forms of RFC 9881. The
+/// file names the parameter set.
+///
+/// file      file_len bytes; PEM begins with "-----BEGIN" and needs no NUL.
+/// key       where the handle is written; NULL is written there after an error.
+///
+/// Errors: NULL, ENCODING, KEY.
+/// Thread safety: any thread, any time.
+/// Ownership: the caller frees *key with mldsa_signing_key_free and keeps file.
+/// Wiping: the caller wipes file.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_signing_key_from_pkcs8(
+    file: *const u8,
+    file_len: usize,
+    key: *mut *mut mldsa_signing_key,
+) -> mldsa_error {
+    barrier(|| {
+        // SAFETY: as the header says.
+        let (handle, file) = unsafe { (NewHandle::new(key)?, input(file, file_len)?) };
+        let read = match text(file)? {
+            Some(pem) => AnySigningKey::from_pkcs8_pem(pem),
+            None => AnySigningKey::from_pkcs8_der(file),
+        };
+        handle.write(read.map_err(file_code)?.into())
+    })
+}
+
+/// A file in PEM.
+fn text(file: &[u8]) -> Outcome<Option<&str>> {
+    if !file.starts_with(b"-----BEGIN") {
+        return Ok(None);
+    }
+    let text = std::str::from_utf8(file).map_err(|_| MLDSA_ERROR_ENCODING)?;
+    Ok(Some(text))
+}
+
+/// Wipe and free a private key, and set *key to NULL. Does nothing where key or *key is NULL.
+///
+/// Thread safety: no other thread may be using *key.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_signing_key_free(key: *mut *mut mldsa_signing_key) {
+    // SAFETY: as the header says.
+    unsafe { free(key) }
+}
+
+/// Return the key's parameter set; 0 where key is NULL.
+///
+/// Thread safety: any thread, any time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_signing_key_set(key: *const mldsa_signing_key) -> mldsa_set {
+    // SAFETY: as the header says.
+    unsafe { key.as_ref() }.map_or(0, |key| number(key.key.set()))
+}
+
+/// Keep an expanded form of the key in the handle, with which signing is faster: A-hat and the NTT
+/// forms, about 27, 46 and 78 KiB for ML-DSA-44, -65, -87. Later calls do nothing.
+///
+/// Errors: NULL.
+/// Thread safety: any thread, any time.
+/// Wiping: wiped with the key.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_signing_key_expand(key: *const mldsa_signing_key) -> mldsa_error {
+    barrier(|| {
+        // SAFETY: as the header says.
+        let key = unsafe { reference(key) }?;
+        key.expanded.get_or_init(|| key.key.expand());
+        Ok(())
+    })
+}
+
+/// Make a handle of the public key.
+///
+/// public_key  where the handle is written; NULL is written there after an error.
+///
+/// Errors: NULL.
+/// Thread safety: any thread, any time.
+/// Ownership: the caller frees *public_key with mldsa_verifying_key_free; it does not depend on
+/// key.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_signing_key_verifying_key(
+    key: *const mldsa_signing_key,
+    public_key: *mut *mut mldsa_verifying_key,
+) -> mldsa_error {
+    barrier(|| {
+        // SAFETY: as the header says.
+        let (handle, key) = unsafe { (NewHandle::new(public_key)?, reference(key)?) };
+        handle.write(key.key.verifying_key().into())
+    })
+}
+
+/// Write the seed, 32 bytes.
+///
+/// seed  room for seed_len bytes, at least 32.
+///
+/// Errors: NULL, BUFFER, NO_SEED for a key that was imported without its seed.
+/// Thread safety: any thread, any time.
+/// Wiping: the caller wipes seed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_signing_key_seed(
+    key: *const mldsa_signing_key,
+    seed: *mut u8,
+    seed_len: usize,
+) -> mldsa_error {
+    barrier(|| {
+        // SAFETY: as the header says.
+        let (key, room) = unsafe { (reference(key)?, Room::new(seed, seed_len, 32)?) };
+        room.write(key.key.seed().ok_or(MLDSA_ERROR_NO_SEED)?)
+    })
+}
+
+/// Write the encoded private key (skEncode of FIPS 204): 2560, 4032 or 4896 bytes.
+///
+/// raw  room for raw_len bytes, at least mldsa_signing_key_bytes of the key's set.
+///
+/// Errors: NULL, BUFFER.
+/// Thread safety: any thread, any time.
+/// Wiping: the caller wipes raw.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_signing_key_raw(
+    key: *const mldsa_signing_key,
+    raw: *mut u8,
+    raw_len: usize,
+) -> mldsa_error {
+    barrier(|| {
+        // SAFETY: as the header says.
+        let bytes = unsafe { reference(key) }?.key.encoded_bytes();
+        // SAFETY: as the header says.
+        unsafe { Room::new(raw, raw_len, bytes.len()) }?.write(bytes)
+    })
+}
+
+/// Write the private key as PKCS#8 (RFC 9881).
+///
+/// form      MLDSA_FORM_SEED, MLDSA_FORM_EXPANDED or MLDSA_FORM_BOTH.
+/// encoding  MLDSA_DER or MLDSA_PEM.
+/// file      room for file_len bytes; may be NULL where file_len is 0.
+/// needed    where the bytes of the file are written, also after BUFFER.
+///
+/// Bytes in DER: 54 with the seed; 2588, 4060, 4924 with the encoded private key; 2626, 4098, 4962
+/// with both.
+///
+/// Errors: NULL, OPTION, BUFFER, NO_SEED.
+/// Thread safety: any thread, any time.
+/// Wiping: the caller wipes file. The library wipes its own copies.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_signing_key_pkcs8(
+    key: *const mldsa_signing_key,
+    form: u32,
+    encoding: u32,
+    file: *mut u8,
+    file_len: usize,
+    needed: *mut usize,
+) -> mldsa_error {
+    barrier(|| {
+        // SAFETY: as the header says.
+        let key = &unsafe { reference(key) }?.key;
+        let form = match form {
+            MLDSA_FORM_SEED => PrivateKeyForm::Seed,
+            MLDSA_FORM_EXPANDED => PrivateKeyForm::ExpandedKey,
+            MLDSA_FORM_BOTH => PrivateKeyForm::Both,
+            _ => return Err(MLDSA_ERROR_OPTION),
+        };
+        if form != PrivateKeyForm::ExpandedKey && key.seed().is_none() {
+            return Err(MLDSA_ERROR_NO_SEED);
+        }
+        let der: SecretDocument = key.to_pkcs8_der_as(form).map_err(file_code)?;
+        let pem;
+        let bytes = if is_pem(encoding)? {
+            let label =
+                <PrivateKeyInfoRef<'_> as mldsa_lanes::pkcs8::der::pem::PemLabel>::PEM_LABEL;
+            pem = der.to_pem(label, LineEnding::LF);
+            pem.as_ref().map_err(|_| MLDSA_ERROR_INTERNAL)?.as_bytes()
+        } else {
+            der.as_bytes()
+        };
+        // SAFETY: as the header says.
+        unsafe { measured(bytes, file, file_len, needed) }
+    })
+}
+
+fn is_pem(encoding: u32) -> Outcome<bool> {
+    match encoding {
+        MLDSA_DER => Ok(false),
+        MLDSA_PEM => Ok(true),
+        _ => Err(MLDSA_ERROR_OPTION),
+    }
+}
+
+/// Import a public key (pkEncode of FIPS 204). Any bytes are a public key.
+///
+/// set      MLDSA_44, MLDSA_65 or MLDSA_87.
+/// raw      raw_len bytes, which must be mldsa_verifying_key_bytes(set).
+/// key      where the handle is written; NULL is written there after an error.
+///
+/// Errors: NULL, SET, LENGTH.
+/// Thread safety: any thread, any time.
+/// Ownership: the caller frees *key with mldsa_verifying_key_free and keeps raw.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_verifying_key_from_raw(
+    set: mldsa_set,
+    raw: *const u8,
+    raw_len: usize,
+    key: *mut *mut mldsa_verifying_key,
+) -> mldsa_error {
+    barrier(|| {
+        // SAFETY: as the header says.
+        let (handle, raw) = unsafe { (NewHandle::new(key)?, input(raw, raw_len)?) };
+        let read = AnyVerifyingKey::from_bytes(known(set)?, raw).map_err(code)?;
+        handle.write(read.into())
+    })
+}
+
+/// Import a public key from SubjectPublicKeyInfo, in DER or in PEM. The file names the parameter
+/// set.
+///
+/// file      file_len bytes; PEM begins with "-----BEGIN" and needs no NUL.
+/// key       where the handle is written; NULL is written there after an error.
+///
+/// Errors: NULL, ENCODING.
+/// Thread safety: any thread, any time.
+/// Ownership: the caller frees *key with mldsa_verifying_key_free and keeps file.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_verifying_key_from_spki(
+    file: *const u8,
+    file_len: usize,
+    key: *mut *mut mldsa_verifying_key,
+) -> mldsa_error {
+    barrier(|| {
+        // SAFETY: as the header says.
+        let (handle, file) = unsafe { (NewHandle::new(key)?, input(file, file_len)?) };
+        let read = match text(file)? {
+            Some(pem) => AnyVerifyingKey::from_public_key_pem(pem),
+            None => AnyVerifyingKey::from_public_key_der(file),
+        };
+        handle.write(read.map_err(|_| MLDSA_ERROR_ENCODING)?.into())
+    })
+}
+
+/// Free a public key, and set *key to NULL. Does nothing where key or *key is NULL.
+///
+/// Thread safety: no other thread may be using *key.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_verifying_key_free(key: *mut *mut mldsa_verifying_key) {
+    // SAFETY: as the header says.
+    unsafe { free(key) }
+}
+
+/// Return the key's parameter set; 0 where key is NULL.
+///
+/// Thread safety: any thread, any time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_verifying_key_set(key: *const mldsa_verifying_key) -> mldsa_set {
+    // SAFETY: as the header says.
+    unsafe { key.as_ref() }.map_or(0, |key| number(key.key.set()))
+}
+
+/// Keep an expanded form of the key in the handle, with which verification is faster: A-hat, the
+/// NTT form of t1 and the key's hash, about 20, 36 and 64 KiB for ML-DSA-44, -65, -87. Later calls
+/// do nothing.
+///
+/// Errors: NULL.
+/// Thread safety: any thread, any time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_verifying_key_expand(
+    key: *const mldsa_verifying_key,
+) -> mldsa_error {
+    barrier(|| {
+        // SAFETY: as the header says.
+        let key = unsafe { reference(key) }?;
+        key.expanded.get_or_init(|| key.key.expand());
+        Ok(())
+    })
+}
+
+/// Write the public key (pkEncode of FIPS 204): 1312, 1952 or 2592 bytes.
+///
+/// raw  room for raw_len bytes, at least mldsa_verifying_key_bytes of the key's set.
+///
+/// Errors: NULL, BUFFER.
+/// Thread safety: any thread, any time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_verifying_key_raw(
+    key: *const mldsa_verifying_key,
+    raw: *mut u8,
+    raw_len: usize,
+) -> mldsa_error {
+    barrier(|| {
+        // SAFETY: as the header says.
+        let bytes = unsafe { reference(key) }?.key.as_ref();
+        // SAFETY: as the header says.
+        unsafe { Room::new(raw, raw_len, bytes.len()) }?.write(bytes)
+    })
+}
+
+/// Write the public key as SubjectPublicKeyInfo (RFC 9881): 1334, 1974 or 2614 bytes in DER.
+///
+/// encoding  MLDSA_DER or MLDSA_PEM.
+/// file      room for file_len bytes; may be NULL where file_len is 0.
+/// needed    where the bytes of the file are written, also after BUFFER.
+///
+/// Errors: NULL, OPTION, BUFFER.
+/// Thread safety: any thread, any time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_verifying_key_spki(
+    key: *const mldsa_verifying_key,
+    encoding: u32,
+    file: *mut u8,
+    file_len: usize,
+    needed: *mut usize,
+) -> mldsa_error {
+    barrier(|| {
+        // SAFETY: as the header says.
+        let key = &unsafe { reference(key) }?.key;
+        let bytes = if is_pem(encoding)? {
+            let pem = key.to_public_key_pem(LineEnding::LF);
+            pem.map_err(|_| MLDSA_ERROR_INTERNAL)?.into_bytes()
+        } else {
+            let der = key.to_public_key_der();
+            der.map_err(|_| MLDSA_ERROR_INTERNAL)?.into_vec()
+        };
+        // SAFETY: as the header says.
+        unsafe { measured(&bytes, file, file_len, needed) }
+    })
+}

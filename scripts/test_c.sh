@@ -1,0 +1,103 @@
+#!/bin/sh
+# make test-c: install bindings/c by cargo-c; compile, run and check C programs over the result.
+#   CALLS  random calls of tests/interface.c (default 100000); a hundredth of them under Valgrind
+set -eu
+cd "$(dirname "$0")/.."
+root=$PWD
+calls=${CALLS:-100000}
+version=0.10.18+cargo-0.92.0
+target=${CARGO_TARGET_DIR:-$root/target}
+tools=$target/tools
+prefix=$target/c-install
+work=$target/c-tests
+source=$root/bindings/c
+
+need() { # need PROGRAM HINT
+  command -v "$1" >/dev/null 2>&1 || { echo "test-c: $1 is missing: $2" >&2; exit 2; }
+}
+need "${CC:-cc}" "install a C compiler (gcc or clang)"
+need "${CXX:-c++}" "install a C++ compiler (g++ or clang++)"
+need pkg-config "apt-get install pkg-config"
+cc=${CC:-cc}
+cxx=${CXX:-c++}
+
+# In a debug build: it is compiled in half the time, and the library is not slower for it.
+if [ "$(cat "$tools/cargo-c.version" 2>/dev/null)" != "$version" ]; then
+  echo "test-c: cargo-c $version is compiled once, which takes some minutes"
+  CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --debug --root "$tools" "cargo-c@$version" || {
+    echo "test-c: cargo-c cannot be compiled: apt-get install libssl-dev pkg-config cmake" >&2; exit 2; }
+  echo "$version" >"$tools/cargo-c.version"
+fi
+
+cargo test --quiet --locked -p mldsa-capi
+"$tools/bin/cargo-cinstall" cinstall --locked --release --manifest-path "$source/Cargo.toml" --prefix "$prefix" --libdir lib \
+  --target-dir "$target/capi"
+export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+export LD_LIBRARY_PATH="$prefix/lib"
+flags="-O1 -g -Wall -Wextra -Wpedantic -Wconversion -Werror"
+uses="$(pkg-config --cflags mldsa_lanes)"
+libs="$(pkg-config --libs mldsa_lanes)"
+static="$prefix/lib/libmldsa.a $(pkg-config --static --libs mldsa_lanes | sed 's/-lmldsa //')"
+mkdir -p "$work"
+cd "$work"
+
+# The shared library: its name, and no symbols but its own.
+readelf -d "$prefix/lib/libmldsa.so" | grep -q 'SONAME.*libmldsa\.so\.' || {
+  echo "test-c: libmldsa.so has no SONAME" >&2; exit 1; }
+foreign=$(nm -D --defined-only "$prefix/lib/libmldsa.so" | awk '$2 ~ /[TDBR]/ && $3 !~ /^mldsa_/ {print $3}')
+[ -z "$foreign" ] || { echo "test-c: libmldsa.so exports symbols without the prefix mldsa_: $foreign" >&2; exit 1; }
+
+# The headers, alone and together, in C and C++.
+for header in mldsa.h mldsa_hazmat.h; do
+  echo "#include <$header>" >header.c
+  # shellcheck disable=SC2086 # flags are words
+  for standard in c99 c11 c17; do $cc -std=$standard $flags $uses -fsyntax-only header.c; done
+  # shellcheck disable=SC2086
+  for standard in c++11 c++17 c++20; do $cxx -std=$standard -x c++ $flags $uses -fsyntax-only header.c; done
+done
+
+# Examples, and that of docs/c.md.
+# shellcheck disable=SC2016 # the fences of Markdown
+sed -n '/^```c$/,/^```$/p' "$root/docs/c.md" | grep -v '^```' >document.c
+# shellcheck disable=SC2086
+$cc -std=c11 $flags $uses document.c -o document $libs
+test "$(./document)" = success
+for example in sign_file verify_batch; do
+  # shellcheck disable=SC2086
+  $cc -std=c11 $flags $uses "$source/examples/$example.c" -o "$example" $libs
+done
+./verify_batch >said
+echo "message 7: invalid signature" | cmp - said
+
+# The interface: shared, static, under AddressSanitizer, under Valgrind.
+# shellcheck disable=SC2086
+$cc -std=c11 $flags $uses "$source/tests/interface.c" -o interface $libs
+./interface "$calls"
+# shellcheck disable=SC2086
+$cc -std=c11 $flags $uses "$source/tests/interface.c" -o interface-static $static
+./interface-static 1000 2
+
+# The library's own PEM key and signature, checked with the program over the static library.
+# shellcheck disable=SC2086
+$cc -std=c11 $flags $uses "$source/tests/files.c" -o files $static
+./files key key.pem
+head -c 100000 interface >file
+./sign_file key.pem file signature
+./files check key.pem file signature
+
+echo 'int main(void) { return 0; }' >empty.c
+if $cc -fsanitize=address,undefined empty.c -o empty 2>/dev/null && ./empty; then
+  # shellcheck disable=SC2086
+  $cc -std=c11 $flags -fsanitize=address,undefined -fno-sanitize-recover $uses "$source/tests/interface.c" -o interface-asan $libs
+  ASAN_OPTIONS=detect_leaks=1 ./interface-asan "$calls" 3
+else
+  echo "test-c: skipped under AddressSanitizer, $cc has none: apt-get install libasan8"
+fi
+if command -v valgrind >/dev/null 2>&1; then
+  # Blocks of 25 instructions instead of 60: longer ones of AVX2 code exhaust Valgrind's own memory.
+  valgrind --quiet --vex-guest-max-insns=25 --error-exitcode=9 --leak-check=full --show-leak-kinds=definite \
+    --errors-for-leak-kinds=definite ./interface "$((calls / 100))" 4
+else
+  echo "test-c: skipped under Valgrind, which is missing: apt-get install valgrind"
+fi
+echo "test-c: right"
