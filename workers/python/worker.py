@@ -28,8 +28,9 @@ class Item:
         self.operation = operation
         self.package = package
         try:
-            if operation in ("sign", "decaps") and package.private_keys not in fields:
-                raise ValueError(f"it reads private keys as {package.private_keys} alone")
+            forms = package.private_keys.split()
+            if operation in ("sign", "decaps") and not fields.keys() & set(forms):
+                raise ValueError(f"it reads private keys as {' or '.join(forms)} alone")
             if operation == "sign" and package.rnd == "zero" and fields["rnd"] != ZERO:
                 raise ValueError("rnd must be zero")
             if package.context == "no" and fields.get("context"):
