@@ -7,10 +7,12 @@ mod keys;
 mod mu;
 mod serialization;
 
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use mldsa_lanes::{Backend, Error};
-use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyImportError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::{create_exception, ffi};
 
 create_exception!(
     mldsa_lanes,
@@ -44,6 +46,21 @@ fn backend() -> &'static str {
     Backend::detect().name()
 }
 
+/// Classes are kept in static variables, which belong to the first interpreter that imports the module.
+/// CPython 3.12 and newer refuses isolated interpreters by itself; others are refused here.
+#[allow(unsafe_code)]
+fn refuse_subinterpreters(_attached: Python<'_>) -> PyResult<()> {
+    static FIRST: AtomicI64 = AtomicI64::new(-1);
+    // SAFETY: this thread is attached to an interpreter, whose state is never null.
+    let current = unsafe { ffi::PyInterpreterState_GetID(ffi::PyInterpreterState_Get()) };
+    match FIRST.compare_exchange(-1, current, Ordering::SeqCst, Ordering::SeqCst) {
+        Err(first) if first != current => Err(PyImportError::new_err(
+            "module mldsa_lanes does not support loading in subinterpreters",
+        )),
+        _ => Ok(()),
+    }
+}
+
 #[pymodule]
 mod _native {
     use super::*;
@@ -73,7 +90,8 @@ mod _native {
     const __version__: &str = env!("CARGO_PKG_VERSION");
 
     #[pymodule_init]
-    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        refuse_subinterpreters(module.py())?;
         Backend::use_environment().map_err(|error| PyImportError::new_err(error.to_string()))?;
         Ok(())
     }

@@ -118,7 +118,7 @@ program = '''
 try:
     import mldsa_lanes
 except ImportError as error:
-    print("refused:", error)
+    print("refused:", error, flush=True)
 '''
 if sys.version_info >= (3, 14):
     from concurrent import interpreters

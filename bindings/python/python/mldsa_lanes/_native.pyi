@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Literal, TypeAlias, final
 
-from typing_extensions import Buffer, Self
+from typing_extensions import Buffer, Self, disjoint_base
 
 _Hash: TypeAlias = Literal[
     "SHA2-224",
@@ -22,11 +22,34 @@ _Hash: TypeAlias = Literal[
 # Members of our enumerations or of those of `cryptography`.
 _Enumeration: TypeAlias = object
 
+__all__ = [
+    "AlreadyFinalized",
+    "InvalidSignature",
+    "MLDSA44PrivateKey",
+    "MLDSA44PublicKey",
+    "MLDSA65PrivateKey",
+    "MLDSA65PublicKey",
+    "MLDSA87PrivateKey",
+    "MLDSA87PublicKey",
+    "MLDSAMuHasher",
+    "PrivateKey",
+    "PublicKey",
+    "__version__",
+    "backend",
+    "load_der_private_key",
+    "load_der_public_key",
+    "load_pem_private_key",
+    "load_pem_public_key",
+    "sign_batch",
+    "verify_batch",
+]
+
 __version__: str
 
 class InvalidSignature(Exception): ...
 class AlreadyFinalized(Exception): ...
 
+@disjoint_base
 class PrivateKey:
     @property
     def parameter_set(self) -> str: ...
@@ -66,6 +89,7 @@ class PrivateKey:
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, _memo: object) -> Self: ...
 
+@disjoint_base
 class PublicKey:
     @property
     def parameter_set(self) -> str: ...
