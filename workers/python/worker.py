@@ -69,7 +69,8 @@ class Item:
 
 
 class Worker:
-    def __init__(self, packages):
+    def __init__(self, name, packages):
+        self.name = name
         self.packages = packages
         self.jobs = {}  # by number: the inputs' numbers and items
 
@@ -77,7 +78,7 @@ class Worker:
         if number != 1:
             raise ValueError("this worker speaks version 1 of the protocol")
         head = (
-            "worker python\nprotocol 1\nlanguage Python\n"
+            f"worker {self.name}\nprotocol 1\nlanguage Python\n"
             f"compiler {' '.join(sys.version.split())}\nunit ns\n"
             "clock time.perf_counter_ns\ncpu_clock time.thread_time_ns"
         )
@@ -174,7 +175,7 @@ def failed(number, error):
 
 
 def main():
-    worker = Worker(installed())
+    worker = Worker(sys.argv[1] if sys.argv[1:] else "python", installed())
     # Bytes that are no text are an error of the request, not the worker's end.
     sys.stdin.reconfigure(encoding="ascii", errors="replace", newline="\n")
     requests = (line.rstrip("\n") for line in sys.stdin)
