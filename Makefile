@@ -10,7 +10,7 @@ ARGS ?= --quick
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help bench tables answers bench-kernels check-dependent compare-dependent test test-all test-rust test-rust-all test-emulated test-backends test-arm test-x86 test-big-endian \
-  test-workers test-workers-all test-go test-python test-lab test-lab-all golden test-rtl fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package public-api deny miri test-firmware setup mutants ct ct-code dudect stack clean
+  test-workers test-workers-all test-go test-python overhead-python test-lab test-lab-all golden test-rtl fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package public-api deny miri test-firmware setup mutants ct ct-code dudect stack clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z%-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
@@ -107,6 +107,11 @@ test-python: ## the Python package mldsa-lanes: build its wheel, install it, tes
 	@MLDSA_VENV=$(PYTHON_VENV) sh scripts/setup.sh binding
 	@sh scripts/python_wheel.sh $(PYTHON_VENV)
 	$(PYTHON_VENV)/bin/python -m pytest bindings/python/tests
+
+overhead-python: ## time that a call from Python adds to the Rust call, ML-DSA-65, paired in one process
+	@MLDSA_VENV=$(PYTHON_VENV)-timing sh scripts/setup.sh wheel
+	@sh scripts/python_wheel.sh $(PYTHON_VENV)-timing --features timing
+	$(PYTHON_VENV)-timing/bin/python bindings/python/overhead.py
 
 PYTEST = cd lab && MLDSA_LAB_PREBUILT=1 ../$(PY) -m pytest -n logical --dist worksteal
 

@@ -6,6 +6,8 @@ mod batch;
 mod keys;
 mod mu;
 mod serialization;
+#[cfg(feature = "timing")]
+mod timing;
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -84,6 +86,10 @@ mod _native {
     use super::serialization::{
         load_der_private_key, load_der_public_key, load_pem_private_key, load_pem_public_key,
     };
+
+    #[cfg(feature = "timing")]
+    #[pymodule_export]
+    use super::timing::{time_sign, time_verify};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
