@@ -10,7 +10,7 @@ ARGS ?= --quick
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help bench tables answers bench-kernels check-dependent compare-dependent test test-all test-rust test-rust-all test-rustls test-c test-cli test-emulated test-backends test-arm test-x86 test-big-endian \
-  test-workers test-workers-all test-go test-lab test-lab-all golden test-rtl rtl-others fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package public-api deny miri test-firmware setup dist test-dist mutants ct ct-code dudect stack clean
+  test-workers test-workers-all test-go test-python overhead-python test-lab test-lab-all golden test-rtl rtl-others fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package public-api deny miri test-firmware setup dist test-dist mutants ct ct-code dudect stack clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z%-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
@@ -34,7 +34,7 @@ ALL := mldsa-lanes/__tests
 # Two tiers (CONTRIBUTING.md): `make test` while working, `make test-all` is what CI runs.
 test: test-rust test-workers test-go test-lab ## shows that the project is right on this machine
 
-test-all: test-rust-all test-rustls test-cli test-workers-all test-go test-lab-all lint-peers test-rtl test-emulated ## every test there is
+test-all: test-rust-all test-rustls test-cli test-workers-all test-go test-python test-lab-all lint-peers test-rtl test-emulated ## every test there is
 
 test-rust: ## the library, its C functions and the oracle, on every backend of this CPU
 	MLDSA_ACCUMULATED=$${MLDSA_ACCUMULATED-100} cargo test --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-trace --features $(ALL) \
@@ -110,6 +110,19 @@ test-go: ## the Go worker, where Go is installed
 	  cd workers/go && GOTOOLCHAIN=local go vet ./... && GOTOOLCHAIN=local go test ./...; \
 	else echo "test-go: skipped, go is not installed"; fi
 
+PYTHON_VENV := $(CURDIR)/target/python
+
+# In an environment of its own, that of the group `binding`, where nothing but the wheel has the module.
+test-python: ## the Python package mldsa-lanes: build its wheel, install it, test it
+	@MLDSA_VENV=$(PYTHON_VENV) sh scripts/setup.sh binding
+	@sh scripts/python_wheel.sh $(PYTHON_VENV)
+	$(PYTHON_VENV)/bin/python -m pytest bindings/python/tests
+
+overhead-python: ## time that a call from Python adds to the Rust call, ML-DSA-65, paired in one process
+	@MLDSA_VENV=$(PYTHON_VENV)-timing sh scripts/setup.sh wheel
+	@sh scripts/python_wheel.sh $(PYTHON_VENV)-timing --features timing
+	$(PYTHON_VENV)-timing/bin/python bindings/python/overhead.py
+
 PYTEST = cd lab && MLDSA_LAB_PREBUILT=1 ../$(PY) -m pytest -n logical --dist worksteal
 
 # The tests build nothing by themselves: prebuild.py makes the workers that their tier needs.
@@ -148,9 +161,10 @@ lint: setup-test ## formatting, lints and types of the Rust and Python code
 	cargo fmt --all --check
 	cargo fmt --all --check --manifest-path workers/c/Cargo.toml
 	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-cli -p mldsa-trace -p mldsa-fuzz -p mldsa-rustls -p mldsa-capi -p mldsa-worker-lanes-c -p mldsa-fault --features $(ALL) --all-targets -- -D warnings
+	cargo clippy --locked -p mldsa-lanes-python -- -D warnings
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
-	cd lab && ../$(PY) -m ruff format --check . ../studies ../impact ../examples ../rtl ../crates/mldsa-rustls ../crates/mldsa-cli && \
-	  ../$(PY) -m ruff check . ../studies ../impact ../examples ../workers ../rtl ../crates/mldsa-rustls ../crates/mldsa-cli && ../$(PY) -m mypy && \
+	cd lab && ../$(PY) -m ruff format --check . ../studies ../impact ../examples ../rtl ../bindings/python ../crates/mldsa-rustls ../crates/mldsa-cli && \
+	  ../$(PY) -m ruff check . ../studies ../impact ../examples ../workers ../rtl ../bindings/python ../crates/mldsa-rustls ../crates/mldsa-cli && ../$(PY) -m mypy && \
 	  ../$(PY) -m ruff format --config pyproject.toml --check ../scripts/golden.py ../scripts/count_code.py ../scripts/dist.py ../tests/dist && \
 	  ../$(PY) -m ruff check --config pyproject.toml ../scripts/golden.py ../scripts/count_code.py ../scripts/dist.py ../tests/dist && ../$(PY) -m mypy ../scripts/golden.py ../scripts/count_code.py ../scripts/dist.py
 

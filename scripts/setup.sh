@@ -5,7 +5,7 @@
 set -eu
 root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
 cd "$root"
-venv="$root/.venv"
+venv="${MLDSA_VENV:-$root/.venv}"
 python="$venv/bin/python"
 version='import sys, venv, ensurepip; print(sys.version) if sys.version_info >= (3, 11) else sys.exit(1)'
 

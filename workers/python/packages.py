@@ -205,6 +205,69 @@ class FastMldsa(Package):
         return key
 
 
+class MldsaLanes(Package):
+    """The binding of mldsa-lanes, whose keys are expanded on request."""
+
+    name = "mldsa-lanes"
+    suffix = "-python"
+    modules = ("mldsa_lanes",)
+    language = "Rust"
+    rnd = "zero"
+    private_keys = "seed sk"
+    note = (
+        "the wheel of bindings/python; key objects are made before the clock starts; signs with "
+        "sign_deterministic; keygen gives the key object and the encoded public key"
+    )
+
+    def __init__(self):
+        super().__init__()
+        self.backend = self.mldsa_lanes.backend()
+
+    def class_of(self, name, which):
+        return getattr(self.mldsa_lanes, f"MLDSA{name[-2:]}{which}Key")
+
+    def keygen(self, name, f):
+        make = self.class_of(name, "Private").from_seed_bytes
+
+        def call():
+            key = make(f["seed"])
+            return key.public_key().public_bytes_raw(), key
+
+        return call
+
+    def encoded(self, output):
+        return output[0], output[1].encoded_bytes()
+
+    def sign(self, name, f):
+        kind = self.class_of(name, "Private")
+        seed = f.get("seed")
+        key = kind.from_seed_bytes(seed) if seed else kind.from_encoded_bytes(f["sk"])
+        return partial(self.held(key).sign_deterministic, f["message"], f["context"])
+
+    def verify(self, name, f):
+        key = self.held(self.class_of(name, "Public").from_public_bytes(f["pk"]))
+        # It raises what it refuses, and else gives None.
+        return partial(key.verify, f["signature"], f["message"], f["context"])
+
+    @staticmethod
+    def held(key):
+        """The form of the key that is measured."""
+        return key
+
+
+class MldsaLanesExpanded(MldsaLanes):
+    key = "expanded"
+    operations = "sign verify"
+    note = (
+        "the wheel of bindings/python; keys are expanded before the clock starts; signs with "
+        "sign_deterministic"
+    )
+
+    @staticmethod
+    def held(key):
+        return key.expand()
+
+
 class Mldsa(Package):
     name = "mldsa"
     modules = ("mldsa",)
@@ -312,6 +375,8 @@ def installed():
         CryptographyKemKeys,
         DilithiumPy,
         FastMldsa,
+        MldsaLanes,
+        MldsaLanesExpanded,
         Mldsa,
         Pqcrypto,
         PqcryptoSlh,

@@ -28,8 +28,9 @@ class Item:
         self.operation = operation
         self.package = package
         try:
-            if operation in ("sign", "decaps") and package.private_keys not in fields:
-                raise ValueError(f"it reads private keys as {package.private_keys} alone")
+            forms = package.private_keys.split()
+            if operation in ("sign", "decaps") and not fields.keys() & set(forms):
+                raise ValueError(f"it reads private keys as {' or '.join(forms)} alone")
             if operation == "sign" and package.rnd == "zero" and fields["rnd"] != ZERO:
                 raise ValueError("rnd must be zero")
             if package.context == "no" and fields.get("context"):
@@ -68,7 +69,8 @@ class Item:
 
 
 class Worker:
-    def __init__(self, packages):
+    def __init__(self, name, packages):
+        self.name = name
         self.packages = packages
         self.jobs = {}  # by number: the inputs' numbers and items
 
@@ -76,7 +78,7 @@ class Worker:
         if number != 1:
             raise ValueError("this worker speaks version 1 of the protocol")
         head = (
-            "worker python\nprotocol 1\nlanguage Python\n"
+            f"worker {self.name}\nprotocol 1\nlanguage Python\n"
             f"compiler {' '.join(sys.version.split())}\nunit ns\n"
             "clock time.perf_counter_ns\ncpu_clock time.thread_time_ns"
         )
@@ -173,7 +175,7 @@ def failed(number, error):
 
 
 def main():
-    worker = Worker(installed())
+    worker = Worker(sys.argv[1] if sys.argv[1:] else "python", installed())
     # Bytes that are no text are an error of the request, not the worker's end.
     sys.stdin.reconfigure(encoding="ascii", errors="replace", newline="\n")
     requests = (line.rstrip("\n") for line in sys.stdin)

@@ -1,0 +1,192 @@
+//! Keys in PEM and DER, as RFC 9881 has them.
+
+use mldsa_lanes::PrivateKeyForm;
+use mldsa_lanes::any::{AnySigningKey, AnyVerifyingKey};
+use mldsa_lanes::pkcs8::{
+    DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, LineEnding,
+};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::arguments::Data;
+use crate::keys::{PrivateKey, PublicKey};
+
+/// A form of PKCS#8, by its name in RFC 9881.
+#[derive(Clone, Copy)]
+pub struct Form(PrivateKeyForm);
+
+impl FromPyObject<'_, '_> for Form {
+    type Error = PyErr;
+
+    fn extract(argument: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        match argument.extract::<String>()?.as_str() {
+            "seed" => Ok(Form(PrivateKeyForm::Seed)),
+            "expandedKey" => Ok(Form(PrivateKeyForm::ExpandedKey)),
+            "both" => Ok(Form(PrivateKeyForm::Both)),
+            other => Err(PyValueError::new_err(format!(
+                "unknown form {other:?}; known are seed, expandedKey, both"
+            ))),
+        }
+    }
+}
+
+/// The encodings of a key.
+enum Encoding {
+    Raw,
+    Der,
+    Pem,
+}
+
+/// Reads a member of `Encoding` with one of the format's enumeration. Both of our enumerations and of those of
+/// `cryptography` print as `Encoding.PEM` and the like.
+fn encoding(
+    encoding: &Bound<'_, PyAny>,
+    format: &Bound<'_, PyAny>,
+    structure: &str,
+) -> PyResult<Encoding> {
+    let kind = structure.split('.').next().unwrap_or_default();
+    let names = (encoding.str()?.to_string(), format.str()?.to_string());
+    if !names.0.starts_with("Encoding.") || !names.1.starts_with(&format!("{kind}.")) {
+        let text = format!("encoding and format must be members of Encoding and {kind}");
+        return Err(PyTypeError::new_err(text));
+    }
+    match (names.0.as_str(), names.1.as_str()) {
+        ("Encoding.Raw", raw) if raw.ends_with(".Raw") => Ok(Encoding::Raw),
+        ("Encoding.DER", format) if format == structure => Ok(Encoding::Der),
+        ("Encoding.PEM", format) if format == structure => Ok(Encoding::Pem),
+        (encoding, format) => Err(PyValueError::new_err(format!(
+            "{encoding} does not go with {format}; take Encoding.PEM or Encoding.DER with {structure}, or \
+             Encoding.Raw with {kind}.Raw"
+        ))),
+    }
+}
+
+/// See `PrivateKey::private_bytes`.
+pub fn private_bytes<'py>(
+    py: Python<'py>,
+    key: &AnySigningKey,
+    encoding: &Bound<'py, PyAny>,
+    format: &Bound<'py, PyAny>,
+    encryption_algorithm: &Bound<'py, PyAny>,
+    form: Option<Form>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    if encryption_algorithm.get_type().name()? != "NoEncryption" {
+        let text = "encryption_algorithm must be NoEncryption(): encrypted keys are not supported";
+        return Err(PyTypeError::new_err(text));
+    }
+    let unknown = || PyValueError::new_err("the seed of this key is not known");
+    let encoding = self::encoding(encoding, format, "PrivateFormat.PKCS8")?;
+    if let Encoding::Raw = encoding {
+        if form.is_some() {
+            return Err(PyValueError::new_err("form needs PrivateFormat.PKCS8"));
+        }
+        return Ok(PyBytes::new(py, key.seed().ok_or_else(unknown)?));
+    }
+    let document = match form {
+        Some(Form(form)) => key.to_pkcs8_der_as(form),
+        None => key.to_pkcs8_der(),
+    };
+    let document = document.map_err(|_| unknown())?;
+    match encoding {
+        Encoding::Pem => {
+            let pem = document
+                .to_pem("PRIVATE KEY", LineEnding::LF)
+                .map_err(malformed)?;
+            Ok(PyBytes::new(py, pem.as_bytes()))
+        }
+        _ => Ok(PyBytes::new(py, document.as_bytes())),
+    }
+}
+
+/// See `PublicKey::public_bytes`.
+pub fn public_bytes<'py>(
+    py: Python<'py>,
+    key: &AnyVerifyingKey,
+    encoding: &Bound<'py, PyAny>,
+    format: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    match self::encoding(encoding, format, "PublicFormat.SubjectPublicKeyInfo")? {
+        Encoding::Raw => Ok(PyBytes::new(py, key.as_ref())),
+        Encoding::Der => {
+            let document = key.to_public_key_der().map_err(malformed)?;
+            Ok(PyBytes::new(py, document.as_bytes()))
+        }
+        Encoding::Pem => {
+            let pem = key.to_public_key_pem(LineEnding::LF).map_err(malformed)?;
+            Ok(PyBytes::new(py, pem.as_bytes()))
+        }
+    }
+}
+
+fn malformed(error: impl std::fmt::Display) -> PyErr {
+    PyValueError::new_err(format!("not a key of ML-DSA in this encoding: {error}"))
+}
+
+fn text<'a>(pem: &'a Data<'_>) -> PyResult<&'a str> {
+    str::from_utf8(pem).map_err(malformed)
+}
+
+fn refuse(password: Option<Data<'_>>) -> PyResult<()> {
+    match password {
+        Some(_) => Err(PyTypeError::new_err(
+            "password must be None: encrypted keys are not supported; decrypt the file first",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Read a private key in PEM (PKCS#8, RFC 9881: seed, expandedKey or both) of any parameter set.
+///
+/// ValueError: no such key, or its parts do not belong together. TypeError: a password; encrypted keys are not
+/// supported.
+#[pyfunction]
+#[pyo3(signature = (data, password=None))]
+pub fn load_pem_private_key<'py>(
+    py: Python<'py>,
+    data: Data<'py>,
+    password: Option<Data<'py>>,
+) -> PyResult<Bound<'py, PrivateKey>> {
+    refuse(password)?;
+    let pem = text(&data)?;
+    let key = py
+        .detach(|| AnySigningKey::from_pkcs8_pem(pem))
+        .map_err(malformed)?;
+    PrivateKey::from(key).of_its_class(py)
+}
+
+/// Read a private key in DER, as `load_pem_private_key` does in PEM.
+#[pyfunction]
+#[pyo3(signature = (data, password=None))]
+pub fn load_der_private_key<'py>(
+    py: Python<'py>,
+    data: Data<'py>,
+    password: Option<Data<'py>>,
+) -> PyResult<Bound<'py, PrivateKey>> {
+    refuse(password)?;
+    let der: &[u8] = &data;
+    let key = py
+        .detach(|| AnySigningKey::from_pkcs8_der(der))
+        .map_err(malformed)?;
+    PrivateKey::from(key).of_its_class(py)
+}
+
+/// Read a public key in PEM (SubjectPublicKeyInfo, RFC 9881) of any parameter set. ValueError: no such key.
+#[pyfunction]
+pub fn load_pem_public_key<'py>(
+    py: Python<'py>,
+    data: Data<'py>,
+) -> PyResult<Bound<'py, PublicKey>> {
+    let key = AnyVerifyingKey::from_public_key_pem(text(&data)?).map_err(malformed)?;
+    PublicKey::from(key).of_its_class(py)
+}
+
+/// Read a public key in DER, as `load_pem_public_key` does in PEM.
+#[pyfunction]
+pub fn load_der_public_key<'py>(
+    py: Python<'py>,
+    data: Data<'py>,
+) -> PyResult<Bound<'py, PublicKey>> {
+    let key = AnyVerifyingKey::from_public_key_der(&data).map_err(malformed)?;
+    PublicKey::from(key).of_its_class(py)
+}

@@ -1,0 +1,210 @@
+"""Making, reading and writing keys."""
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+
+import mldsa_lanes
+import pytest
+from mldsa_lanes import (
+    Encoding,
+    MLDSA44PrivateKey,
+    MLDSA65PrivateKey,
+    NoEncryption,
+    PrivateFormat,
+    PrivateKey,
+    PublicFormat,
+    PublicKey,
+    load_der_private_key,
+    load_der_public_key,
+    load_pem_private_key,
+    load_pem_public_key,
+)
+
+
+def test_generated_keys_differ_and_have_the_classes_of_their_set(parameter_set):
+    first, second = parameter_set.private.generate(), parameter_set.private.generate()
+    assert type(first) is parameter_set.private
+    assert isinstance(first, PrivateKey)
+    assert type(first.public_key()) is parameter_set.public
+    assert isinstance(first.public_key(), PublicKey)
+    assert first.parameter_set == first.public_key().parameter_set == parameter_set.name
+    assert first.public_key() != second.public_key()
+
+
+@pytest.mark.parametrize("threads", [0, 1, 2])
+def test_a_batch_of_keys(parameter_set, threads):
+    keys = parameter_set.private.generate_batch(9, threads=threads)
+    assert {type(key) for key in keys} == {parameter_set.private}
+    assert len({key.private_bytes_raw() for key in keys}) == 9
+    keys[8].public_key().verify(keys[8].sign(b"m"), b"m")
+
+
+def test_sizes(parameter_set, key):
+    assert len(key.private_bytes_raw()) == 32
+    assert len(key.encoded_bytes()) == parameter_set.private_key_bytes
+    assert len(key.public_key().public_bytes_raw()) == parameter_set.public_key_bytes
+    assert len(key.sign(b"m")) == parameter_set.signature_bytes
+
+
+def test_raw_encodings_are_read_back(parameter_set, key):
+    again = parameter_set.private.from_seed_bytes(key.private_bytes_raw())
+    assert again.encoded_bytes() == key.encoded_bytes()
+    read = parameter_set.private.from_encoded_bytes(key.encoded_bytes())
+    assert read.sign_deterministic(b"m") == key.sign_deterministic(b"m")
+    public = parameter_set.public.from_public_bytes(key.public_key().public_bytes_raw())
+    assert public == key.public_key()
+
+
+def test_a_key_read_from_its_encoding_has_no_seed(parameter_set, key):
+    read = parameter_set.private.from_encoded_bytes(key.encoded_bytes())
+    with pytest.raises(ValueError, match="encoded_bytes"):
+        read.private_bytes_raw()
+    with pytest.raises(ValueError, match="seed"):
+        read.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())
+    with pytest.raises(ValueError, match="seed"):
+        read.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption(), form="both")
+    der = read.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+    assert load_der_private_key(der).encoded_bytes() == key.encoded_bytes()
+
+
+@pytest.mark.parametrize("form", [None, "seed", "expandedKey", "both"])
+def test_private_keys_in_pem_and_der(parameter_set, key, form):
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption(), form=form)
+    der = key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption(), form=form)
+    for read in (load_pem_private_key(pem), load_der_private_key(der, None)):
+        assert type(read) is parameter_set.private
+        assert read.encoded_bytes() == key.encoded_bytes()
+    assert pem.startswith(b"-----BEGIN PRIVATE KEY-----\n")
+    assert key.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption()) == bytes(range(32))
+
+
+def test_public_keys_in_pem_and_der(parameter_set, key):
+    public = key.public_key()
+    pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    der = public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    for read in (load_pem_public_key(pem), load_der_public_key(der)):
+        assert type(read) is parameter_set.public
+        assert read == public
+    raw = public.public_bytes(Encoding.Raw, PublicFormat.Raw)
+    assert raw == public.public_bytes_raw()
+
+
+def test_encodings_that_do_not_fit_together(key):
+    public = key.public_key()
+    with pytest.raises(ValueError, match=r"Encoding\.PEM or Encoding\.DER"):
+        key.private_bytes(Encoding.Raw, PrivateFormat.PKCS8, NoEncryption())
+    with pytest.raises(ValueError, match="does not go with"):
+        public.public_bytes(Encoding.PEM, PublicFormat.Raw)
+    with pytest.raises(TypeError, match="PublicFormat"):
+        public.public_bytes(Encoding.PEM, PrivateFormat.PKCS8)
+    with pytest.raises(TypeError, match="Encoding"):
+        public.public_bytes("PEM", PublicFormat.Raw)
+    with pytest.raises(TypeError, match="NoEncryption"):
+        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, b"password")
+    with pytest.raises(ValueError, match="unknown form"):
+        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption(), form="other")
+    with pytest.raises(ValueError, match="form"):
+        key.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption(), form="seed")
+
+
+def test_files_that_are_no_keys(key):
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    der = key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    for load in (load_pem_private_key, load_der_private_key):
+        for bad in (b"", b"junk", b"\xff" * 40, der, pem[:-40]):
+            with pytest.raises(ValueError, match="not a key"):
+                load(bad)
+    for load in (load_pem_public_key, load_der_public_key):
+        for bad in (b"", b"junk", b"\xff" * 40, pem, der[:-1], der + b"\0"):
+            with pytest.raises(ValueError, match="not a key"):
+                load(bad)
+    with pytest.raises(TypeError, match="encrypted keys are not supported"):
+        load_pem_private_key(pem, b"password")
+
+
+def test_wrong_lengths(parameter_set, key):
+    with pytest.raises(ValueError, match="seed of 31 bytes; it must have 32"):
+        parameter_set.private.from_seed_bytes(bytes(31))
+    with pytest.raises(ValueError, match="private key of 5 bytes"):
+        parameter_set.private.from_encoded_bytes(bytes(5))
+    with pytest.raises(ValueError, match="invalid private key"):
+        parameter_set.private.from_encoded_bytes(b"\xff" * parameter_set.private_key_bytes)
+    with pytest.raises(ValueError, match="public key of 5 bytes"):
+        parameter_set.public.from_public_bytes(bytes(5))
+
+
+def test_keys_are_not_constructed_subclassed_or_changed(parameter_set, key):
+    for kind in (PrivateKey, PublicKey, parameter_set.private, parameter_set.public):
+        with pytest.raises(TypeError):
+            kind()
+    for kind in (parameter_set.private, parameter_set.public):
+        with pytest.raises(TypeError):
+            type("Other", (kind,), {})
+    with pytest.raises(AttributeError):
+        key.backend = "other"
+
+
+def test_equality_and_hash(key):
+    public = key.public_key()
+    assert public == public.expand()
+    assert hash(public) == hash(key.public_key())
+    assert public != MLDSA44PrivateKey.generate().public_key()
+    assert public != public.public_bytes_raw()
+    assert key != type(key).from_seed_bytes(key.private_bytes_raw())
+
+
+def test_copies_are_the_same_key(key):
+    for of in (key, key.public_key()):
+        assert copy.copy(of) is of
+        assert copy.deepcopy(of) is of
+
+
+def test_keys_are_not_pickled(key):
+    for of in (key, key.expand(), key.public_key()):
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            with pytest.raises(TypeError, match="cannot be pickled"):
+                pickle.dumps(of, protocol)
+
+
+def test_repr_shows_no_bytes_of_the_key(parameter_set, key):
+    number = parameter_set.number
+    assert repr(key) == str(key) == f"<MLDSA{number}PrivateKey>"
+    assert repr(key.expand()) == f"<MLDSA{number}PrivateKey, expanded>"
+    assert repr(key.public_key()) == f"<MLDSA{number}PublicKey>"
+    assert not hasattr(key, "__dict__")
+
+
+def test_expanded_keys_are_the_same_keys(parameter_set, key):
+    expanded, public = key.expand(), key.public_key().expand()
+    assert (type(expanded), type(public)) == (parameter_set.private, parameter_set.public)
+    assert expanded.is_expanded and public.is_expanded and not key.is_expanded
+    assert expanded.sign_deterministic(b"m") == key.sign_deterministic(b"m")
+    assert expanded.private_bytes_raw() == key.private_bytes_raw()
+    public.verify(expanded.sign(b"m"), b"m")
+
+
+def test_the_environment_chooses_the_backend():
+    program = "import mldsa_lanes as m; print(m.backend(), m.MLDSA44PrivateKey.generate().backend)"
+
+    def run(backend):
+        environment = os.environ | {"MLDSA_LANES_BACKEND": backend}
+        command = [sys.executable, "-c", program]
+        return subprocess.run(command, env=environment, capture_output=True, text=True)
+
+    assert run("portable").stdout.split() == ["portable", "portable"]
+    assert "ImportError: MLDSA_LANES_BACKEND: no backend `other`" in run("other").stderr
+    assert MLDSA65PrivateKey.generate().backend == mldsa_lanes.backend()
+
+
+def test_docstrings_of_everything():
+    for name in mldsa_lanes.__all__:
+        of = getattr(mldsa_lanes, name)
+        if name == "__version__":
+            continue
+        assert of.__doc__, name
+        if isinstance(of, type) and of.__module__ == "mldsa_lanes":
+            for member, value in vars(of).items():
+                assert member.startswith("_") or value.__doc__, f"{name}.{member}"
