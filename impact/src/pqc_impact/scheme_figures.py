@@ -12,8 +12,8 @@ from mldsa_lab.checkout import find_root
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.arrays import Array
+from pqc_impact.chain import Node
 from pqc_impact.figures import Kind, make_figure
-from pqc_impact.file import Node
 from pqc_impact.schemes import ImpactScheme
 from pqc_impact.times import NOUNS, RecordTimes, interval_of
 
