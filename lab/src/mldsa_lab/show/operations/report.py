@@ -22,10 +22,10 @@ from mldsa_lab.show.figure_tables import (
     TableLayout,
 )
 from mldsa_lab.show.grid import PAGE, TERMINAL, Dot
-from mldsa_lab.show.kinds.kind import texts
 from mldsa_lab.show.operations.appendix import appendix, when, why_empty
 from mldsa_lab.show.operations.elsewhere import NARROW, WIDE
 from mldsa_lab.show.operations.findings import find
+from mldsa_lab.show.operations.texts import texts
 from mldsa_lab.show.operations.view import (
     COMPACT,
     KEYS,
