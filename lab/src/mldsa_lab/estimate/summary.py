@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import Key, gather
-from mldsa_lab.estimate.estimators import QUANTILES, CellEstimate, Estimator
+from mldsa_lab.estimate.cells import QUANTILES, CellEstimate, CellKey, Estimator, gather, ratio
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.estimate.ratio import Comparison, compare_classical, ratio, throughputs
+from mldsa_lab.estimate.ratio import Comparison, compare_classical, throughputs
 from mldsa_lab.records import Record, Variant, WorkerRow
 from mldsa_lab.sets import ALL_SETS, OPERATIONS
 
@@ -99,7 +98,7 @@ class Summary:
     confidence: float
     notes: list[str] = field(default_factory=list)
     classical: tuple[Comparison, ...] = ()
-    estimates: dict[Key, CellEstimate] = field(default_factory=dict)
+    estimates: dict[CellKey, CellEstimate] = field(default_factory=dict)
 
     def over(self, one: SummaryRow, other: SummaryRow) -> Interval | None:
         """The mean of ``one`` over that of ``other``, paired by round where both have the same;
@@ -136,8 +135,8 @@ def summarise(
     variants = {v.id: (v, worker) for worker in record.workers for v in worker.variants}
     estimator = Estimator.of(record, confidence)
     notes: list[str] = []
-    estimates: dict[Key, CellEstimate] = {}
-    failures: dict[Key, str] = {}
+    estimates: dict[CellKey, CellEstimate] = {}
+    failures: dict[CellKey, str] = {}
     for key, cell in cells.items():
         try:
             estimates[key] = estimator.estimate(variants[key[0]][0], key, cell)
@@ -244,7 +243,7 @@ _FIGURES = {
 
 
 def _references(
-    record: Record, reference: str, estimates: dict[Key, CellEstimate]
+    record: Record, reference: str, estimates: dict[CellKey, CellEstimate]
 ) -> dict[tuple[str, str, int], str]:
     """The variant to compare with, by set, operation and threads: single calls before runs, and
     the default build before the tuned one."""
@@ -274,9 +273,9 @@ def _references(
 
 
 def _ratio(
-    key: Key,
+    key: CellKey,
     against: str | None,
-    estimates: dict[Key, CellEstimate],
+    estimates: dict[CellKey, CellEstimate],
     variants: dict[str, tuple[Variant, WorkerRow]],
     confidence: float,
 ) -> Interval | None:
