@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -41,6 +42,8 @@ from mldsa_lab.show.figure_tables import TableLayout
 from mldsa_lab.show.format import MISSING, Unit, choose_unit, estimate, number, plain
 from mldsa_lab.show.grid import markdown, pipe_table
 from mldsa_lab.kinds.block import brief_block
+from mldsa_lab.show.plots import Mark, ranking
+from mldsa_lab.show.svg import drawing, to_svg
 
 ROOT = Path(__file__).resolve().parent.parent
 PATTERNS = ("*.md", "docs/*.md", "docs/answers/*.md", "crates/*/*.md")
@@ -81,7 +84,13 @@ class RunTable(Struct, frozen=True, forbid_unknown_fields=True):
 
     record: Annotated[Names, Meta(min_length=1)]
     rows: Literal[
-        "implementations", "variants", "batches", "operations", "fastest", "block", "agreement"
+        "implementations",
+        "variants",
+        "batches",
+        "operations",
+        "fastest",
+        "block",
+        "agreement",
     ] = "implementations"
     sets: Names = tuple(PARAMETER_SETS)
     operations: tuple[Operation, ...] = ("sign", "verify", "keygen")
@@ -133,10 +142,12 @@ class RunTable(Struct, frozen=True, forbid_unknown_fields=True):
         """Return titles and a line for each implementation or variant."""
         lines: dict[tuple[str, ...], dict[tuple[str, str], SummaryRow]] = {}
         best = self.rows == "implementations"
+        if best:  # an expanded key stands in where there is no other
+            rows = sorted(rows, key=lambda row: row.key != "compact")
         for row in rows:
             if (self.rows == "batches") != (row.mode == "batch"):
                 continue
-            if not best or row.key == "compact":
+            if not best or row.operation in ("sign", "verify") or row.key == "compact":
                 key = (row.implementation,) if best else (row.variant, row.key)
                 lines.setdefault(key, {}).setdefault((row.set, row.operation), row)
         columns = [self.column(said) for said in self.columns]
@@ -149,7 +160,7 @@ class RunTable(Struct, frozen=True, forbid_unknown_fields=True):
 
         listed = sorted(lines.values(), key=order)
         cells = [
-            c.cells(listed)
+            c.cells(listed, marked=best)
             if isinstance(c, FigureColumn)
             else [c[0], *(TEXTS[c[1]](next(iter(of.values()))) for of in listed)]
             for c in columns
@@ -199,6 +210,47 @@ class RunTable(Struct, frozen=True, forbid_unknown_fields=True):
         return lines
 
 
+class RunPicture(RunTable, frozen=True, kw_only=True):
+    """A marker of the kind `picture`: the means of each implementation's best variant with compact
+    keys as a plot, in the SVG file ``out`` beside the document; ``title`` stands for it where it
+    is not shown."""
+
+    out: str
+    title: str
+
+    def text(self, folder: Path) -> str:
+        """Return the image's Markdown."""
+        return f"![{self.title}]({self.out})\n"
+
+    def drawn(self, folder: Path) -> str:
+        """Return the SVG file's text."""
+        _, summary = loaded((folder / self.record[0]).resolve())
+        best: dict[str, SummaryRow] = {}
+        for row in sorted(summary.rows, key=lambda row: row.mean or 0.0):
+            if self.takes(row) and row.key == "compact" and row.mode != "batch":
+                best.setdefault(row.implementation, row)
+        unit = choose_unit([row.mean for row in best.values()], "ns")
+        marks = []
+        for colour, (name, row) in enumerate(best.items()):
+            x = row.interval("mean")
+            assert x is not None  # `takes` has seen it
+            x = x.times(1 / unit.divisor)
+            shown = number(x.value, 0 if x.value >= 100 else 1)
+            marks.append(Mark(name, colour, False, x.value, x.low, x.high, shown))
+        with drawing():
+            text = to_svg(ranking(marks, unit.name, "mean", 400), "picture", self.title)
+        # Alone, without the page's style sheet: its colours on white.
+        css = files("mldsa_lab.show").joinpath("page.css").read_text(encoding="utf-8")
+        text = re.sub(
+            r"var\((--[\w-]+)\)",
+            lambda m: re.findall(rf"{m[1]}: *([^;]+);", css)[0],
+            text,
+        )
+        style = "background:#fff;font-family:system-ui,sans-serif"
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" style="{style}"'
+        return text.replace("<svg", head, 1) + "\n"
+
+
 def calls(row: SummaryRow) -> str:
     """Return how operations are called: with which key, and in which batches."""
     batch = f"batch of {row.batch_size:,}, {KEYS[row.key]}"
@@ -226,8 +278,11 @@ class FigureColumn:
     sets: tuple[str, ...]
     figure: str
 
-    def cells(self, lines: Sequence[dict[tuple[str, str], SummaryRow]]) -> list[str]:
-        """Return the title and a text for each line."""
+    def cells(
+        self, lines: Sequence[dict[tuple[str, str], SummaryRow]], *, marked: bool
+    ) -> list[str]:
+        """Return the title and a text for each line; ``marked``: with a star where the key is an
+        expanded one."""
         rows = [[of.get((s, self.operation)) for s in self.sets] for of in lines]
         known = [r for each in rows for r in each if r is not None]
         unit = choose_unit([r.mean for r in known], known[0].unit if known else "ns")
@@ -239,6 +294,7 @@ class FigureColumn:
             self.title or f"{self.operation} {sets}, {what}",
             *(
                 " / ".join(figure_text(r, self.figure, unit, brief=brief) for r in each)
+                + "\\*" * (marked and any(r and r.key == "expanded" for r in each))
                 if any(each)
                 else MISSING
                 for each in rows
@@ -378,7 +434,7 @@ class AnswerStates(Struct, frozen=True, forbid_unknown_fields=True):
 
 KINDS: dict[str, Any] = {
     "table": RunTable, "impact": ScenarioTable, "rtl": CoreTable, "answer": AnswerTables,
-    "states": AnswerStates, "figures": FigureTable,
+    "states": AnswerStates, "figures": FigureTable, "picture": RunPicture,
 }  # fmt: skip
 
 
@@ -419,6 +475,16 @@ def rewritten(path: Path, text: str) -> str:
     return MARKER.sub(replaced, text)
 
 
+def pictures(path: Path, text: str) -> Iterator[tuple[Path, str, str]]:
+    """Yield the pictures of a document: the file, its text, and that made anew."""
+    for found in MARKER.finditer(text):
+        if found["kind"] == "picture":
+            marker = parse_marker("picture", found["words"])
+            file = path.parent / marker.out
+            old = file.read_text(encoding="utf-8") if file.exists() else ""
+            yield file, old, marker.drawn(path.parent)
+
+
 def documents() -> Iterator[Path]:
     """Yield the documents of the tree that have markers."""
     for path in sorted(path for pattern in PATTERNS for path in ROOT.glob(pattern)):
@@ -440,11 +506,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except (OSError, UnicodeDecodeError, LabError) as error:
             print(error, file=sys.stderr)
             return 2
-        stale += new != old
-        if new != old and not asked.check:
-            write_text(path, new)
-        verb = "out of date" if asked.check else "rewritten"
-        print(f"{'unchanged' if new == old else verb:<12} {path}")
+        listed = [(path, old, new), *pictures(path, old)]
+        for file, before, after in listed:
+            stale += after != before
+            if after != before and not asked.check:
+                write_text(file, after)
+            verb = "out of date" if asked.check else "rewritten"
+            print(f"{'unchanged' if after == before else verb:<12} {file}")
     return int(asked.check and stale > 0)
 
 

@@ -379,7 +379,7 @@ def of_study(name: str, profile: str, folder: Path) -> Figures:
 
 def of_pipelines(folder: Path) -> Figures:
     """Pipelines of a study's processes: parts of the mean record, latency, throughput, gains."""
-    from mldsa_lab.estimate.pipeline import PERCENTILES, attempts_of, pipelines_of
+    from mldsa_lab.estimate.pipeline import PERCENTILES, WHOLE, attempts_of, pipelines_of
     from mldsa_lab.records import read_record
 
     records = [read_record(path) for path in sorted(folder.glob("process-*.jsonl.xz"))]
@@ -396,10 +396,7 @@ def of_pipelines(folder: Path) -> Figures:
             "stages": [{"name": s.name, "variant": s.variant, "batch": s.batch} for s in stages],
             "whole": p.whole().tolist(),
             "parts": {name: cost.tolist() for name, cost in p.parts().items()},
-            "latency": {
-                name: None if (cost := p.latency(share)) is None else cost.tolist()
-                for name, share in PERCENTILES.items()
-            },
+            "latency": {n: cost.tolist() for n, cost in p.spread(WHOLE) if n in PERCENTILES},
             "per_second": {str(n): p.rate(n).tolist() for n in p.content.threads},
             "attempts": {s.name: attempts_of(records[0], p, s.name) for s in signing},
             "checks": [{"check": c.check, "cases": c.cases} for c in p.definition.checks],
@@ -460,6 +457,10 @@ def of_theory() -> Figures:
         yield from flatten(json.loads(listed), {"set": name})
 
 
+_PIPELINES = ("-pipeline", "-life-cycle")
+"""How folders of records end whose files are the processes of a pipeline."""
+
+
 def sources() -> dict[str, Callable[[], Figures]]:
     """Every golden file by its name, longest work first."""
     command = partial(partial, of_command)
@@ -469,7 +470,7 @@ def sources() -> dict[str, Callable[[], Figures]]:
     found: dict[str, Callable[[], Figures]] = {}
     for path in sorted(RECORDS.glob("*/*.jsonl.xz"), key=lambda path: -path.stat().st_size):
         name = f"records/{path.parent.name}-{path.name.removesuffix('.jsonl.xz')}"
-        if path.name != "kernels.jsonl.xz" and not path.parent.name.endswith("pipeline"):
+        if path.name != "kernels.jsonl.xz" and not path.parent.name.endswith(_PIPELINES):
             found[name] = partial(of_record, path)
     for path in sorted(SCENARIOS.glob("*.toml")):
         found[f"impact/{path.stem}"] = partial(of_scenario, path, BUSY, "--widest", 1000)
@@ -484,8 +485,8 @@ def sources() -> dict[str, Callable[[], Figures]]:
         ("jvm", "default", "2026-11-22-epyc-zen4-jmh"),
     ):
         found[f"studies/{folder}"] = partial(of_study, name, profile, RECORDS / folder)
-    pipelines = RECORDS / "2026-11-23-epyc-zen4-pipeline"
-    found[f"studies/{pipelines.name}"] = partial(of_pipelines, pipelines)
+    for path in (p for name in _PIPELINES for p in RECORDS.glob(f"*{name}")):
+        found[f"studies/{path.name}"] = partial(of_pipelines, path)
     drawn = CORES.with_name("random.json")
     found["studies/cores"] = command("study", "rtl", CORES, drawn)
     found["studies/estimators"] = of_estimators

@@ -3,6 +3,8 @@ which records are tight enough for it."""
 
 from __future__ import annotations
 
+import json
+import lzma
 import re
 from functools import cache
 from pathlib import Path
@@ -21,6 +23,7 @@ from pqc_impact.chain_figures import impact
 from pqc_impact.cli.impact import figures_of
 from pqc_impact.figures import Impact
 from pqc_impact.file import read_scenario
+from pqc_impact.scheme_figures import TRAFFIC
 from pqc_impact.schemes import scheme_of
 from pqc_impact.show import SERVER, report
 from pqc_impact.times import RecordTimes
@@ -32,6 +35,7 @@ STORAGE = """
 today = "1 TB"
 price = "20 USD/TB"
 source = "made up"
+disks = { "small one" = "2 TB at 30 to 50 USD/TB" }
 
 [server]
 limit = "200 µs"
@@ -42,6 +46,8 @@ implementations = { "ML-DSA-44" = "mldsa-lanes" }
 
 [node]
 traffic_each = "2 * bytes + 10"
+verified = [7, 1000]
+hardware = "100 to 300 MHz"
 """
 
 
@@ -97,6 +103,57 @@ def test_bandwidth_and_disks(found: Impact) -> None:
     assert value(found, scheme, "chain in ten years") == pytest.approx(whole)
     disk = find(found, scheme, "disk for the chain in ten years")
     assert disk.value == pytest.approx(whole * 20 / 1e12) and disk.unit == "USD"
+    price = find(found, scheme, "price of a disk, small one")
+    assert (price.value, price.low, price.high, price.unit) == (80, 60, 100, "USD")
+    assert value(found, scheme, "download of the chain today") == pytest.approx(1e12 / 1e6)
+    for size in (3832, 196):
+        scheme = "ML-DSA-44" if size == 3832 else "Ed25519"
+        name = "share of the mempool that 10,000 transactions take"
+        assert value(found, scheme, name) == pytest.approx(10_000 * size / 10e6)
+
+
+def test_any_number_of_transactions_is_verified_one_by_one(found: Impact) -> None:
+    least = min(cost("verify", b) for b in ("avx2", "avx512", "avx512-vbmi"))
+    for count in (7, 1000):
+        name = f"verification of {count:,} transactions on 1 core"
+        assert value(found, "ML-DSA-44", name) == pytest.approx(count * least / 1e9)
+
+
+def test_keys_over_todays(found: Impact) -> None:
+    """FIPS 204, section 4: a private key of 32 (k + l) 3 + 416 k + 128 bytes for eta = 2."""
+    name = "bytes of a private key over today's"
+    assert value(found, "ML-DSA-44", name, "") == (32 * 8 * 3 + 416 * 4 + 128) / 32
+    assert value(found, "ML-DSA-44", "bytes of a public key over today's", "") == 1312 / 32
+
+
+def test_traffic_is_counted_and_its_rate_is_over_measured_time(tmp_path: Path) -> None:
+    """Of the implementation that the node names; the record's lines are read here as JSON."""
+    named = STORAGE + 'implementations = { "ML-DSA-44" = "mldsa-native" }\n'
+    path = write(tmp_path, ("\n[node]\n", named))
+    made = impact("small", read_scenario(path), times(), HALF)
+    text = lzma.decompress((find_root() / TRAFFIC).read_bytes())
+    lines = [json.loads(line) for line in text.splitlines()]
+    counted = {
+        line["operation"]: {n: v[0] for n, v in line["metrics"].items()}
+        for line in lines
+        if line.get("shape") == {"memory": "traffic"}
+    }
+    sign, verify = counted["sign"], counted["verify"]
+    for metric, title in (("read", "bytes read"), ("written", "bytes written")):
+        name = f"{title} by 10,000 signatures and verifications"
+        assert value(made, "ML-DSA-44", name, "") == 10_000 * (sign[metric] + verify[metric])
+    native = {
+        r.operation: r.mean or 0 for r in rows(0)
+        if r.implementation == "mldsa-native" and (r.batch_size, r.threads) == (1, 1)
+    }  # fmt: skip
+    moved = sum(one[metric] for one in (sign, verify) for metric in ("read", "written"))
+    rate = moved / (native["sign"] + native["verify"]) * 1e9
+    assert value(made, "ML-DSA-44", "bytes read and written in a second", "") == pytest.approx(rate)
+    name = "share of accesses that a cache of 32 KiB serves"
+    missed = (sign["first_misses"] + verify["first_misses"]) / (
+        sign["accesses"] + verify["accesses"]
+    )
+    assert value(made, "ML-DSA-44", name, "") == pytest.approx(1 - missed)
 
 
 def test_threads_are_measured_or_marked_as_modelled(found: Impact) -> None:
@@ -115,6 +172,8 @@ def test_threads_are_measured_or_marked_as_modelled(found: Impact) -> None:
     text = find(found, "ML-DSA-44", "verification per second on 16 threads", "").source
     assert text.startswith("modelled: mldsa-lanes") and "from 2 to 16 cores" in text
     assert at("scaling of verification on 16 threads")[0] == pytest.approx(sixteen[0] / one[0])
+    assert at("scaling of verification on 1 thread") == (1, "measured")
+    assert at("efficiency of verification on 1 thread") == (1, "measured")
     efficiency = at("efficiency of verification on 16 threads")[0]
     assert efficiency == pytest.approx(sixteen[0] / one[0] / 16)
 
@@ -136,13 +195,19 @@ def test_each_optimisation_has_a_factor_or_a_reason(found: Impact) -> None:
     ratio = cost("verify", best, 1) / cost("verify", best, 1, batch=32)
     name = "speed-up of verification by batches of 32"
     assert value(found, "ML-DSA-44", name, "") == pytest.approx(ratio)
-    for name, why in (("aggregation of signatures", "not possible"), ("speed-up by NEON", "not m")):
-        one = find(found, "ML-DSA-44", name, "")
-        assert one.value is None and why in one.source
+    neon = find(found, "ML-DSA-44", "speed-up by NEON", "")
+    assert neon.value is None and "not measured" in neon.source
+    aggregated = find(found, "ML-DSA-44", "aggregation of signatures", "")
+    assert (aggregated.value, aggregated.flags) == (1, ("exact",)) and "none" in aggregated.source
     # Cycles of a verification over its time on a core; docs/rtl.md has the cycles.
     name = "clock at which a hardware core equals one core, verification"
     least = min(cost("verify", b) for b in ("avx2", "avx512", "avx512-vbmi"))
     assert value(found, "ML-DSA-44", name, "") == pytest.approx(3757 / least * 1e9, rel=1e-3)
+    gain = find(found, "ML-DSA-44", "speed-up of verification by a hardware core", "")
+    assert gain.value == pytest.approx(least / (3757 / 0.2), rel=1e-3)  # 200 MHz: .2 cycles a ns
+    assert gain.low and gain.high and gain.flags == ("assumed",)
+    assert gain.low / gain.value == pytest.approx(0.5, abs=0.05)
+    assert gain.high / gain.value == pytest.approx(1.5, abs=0.05)
 
 
 def test_a_server_has_response_times_and_a_safe_load(found: Impact) -> None:

@@ -326,7 +326,7 @@ def test_the_command_measures_and_shows(tmp_path: Path) -> None:
         assert sum(parts) == pytest.approx(costs[name, "whole"]["cost"], rel=1e-12)
         signing = costs[name, "sign ML-DSA-44"]
         assert abs(signing["attempts"] - signing["expected_attempts"]) < 0.25
-    latency = {r["together"]: r for r in found if "p50" in r}
+    latency = {r["together"]: r for r in found if "p50" in r and r["stage"] == "whole"}
     assert "p50" in latency[1] and "p99" not in latency[1]  # 16 records
     assert [r["pipeline"] for r in found if "gain" in r] == ["batches"]
     text = (out / "study.md").read_text()
@@ -382,7 +382,11 @@ def test_stages_are_those_of_the_median_pass() -> None:
     assert costs.level.tolist() == [20, 16, 57.5]
     assert costs.rates[1] == pytest.approx(2 / 40 * 1e9)
     figures = {(f.name, f.keys.get("stage")): f.value for f in pipeline_figures([record], 0.95)}
-    assert figures["share", "b"] == pytest.approx(100 * 9.5 / 18.5) and ("p95", None) not in figures
+    assert figures["share", "b"] == pytest.approx(100 * 9.5 / 18.5) and ("p95", "b") not in figures
+    assert [figures[name, "b"] for name in ("min", "p50", "max")] == [2, 9.5, 17]
+    assert figures["sd", "b"] == pytest.approx(112.5**0.5)  # (7.5² + 7.5²) / 1
+    assert (figures["min", "whole"], figures["max", "whole"]) == (12, 25)
+    assert figures["set_share", None] == pytest.approx(100 * (6.5 + 9.5) / 18.5)
     record.add(Fault(variant.id, None, None, 1, "pipeline p: it ended"))
     with pytest.raises(LabError, match="pipeline p: it ended"):
         pipelines_of([record])

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from mldsa_lab.choice.design import design
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.summary import KEYS, Summary, summarise
+from mldsa_lab.estimate.summary import KEYS, TOGETHER, Summary, summarise, summary_figures
 from mldsa_lab.records import (
     SCHEMA,
     Check,
@@ -135,6 +135,7 @@ def test_rows_have_exactly_the_documented_keys(summary: Summary) -> None:
     assert " ".join(KEYS) == (
         "implementation version language backend build key mode batch_size threads set operation "
         "deterministic unit samples mean mean_low mean_high p50 p95 p99 p999 "
+        "min min_low min_high max sd "
         "ratio ratio_low ratio_high clock per_second per_second_low per_second_high "
         "scaling scaling_low scaling_high"
     )
@@ -161,6 +162,65 @@ def test_values(summary: Summary) -> None:
     assert sign.p50 < sign.mean < sign.p95 < sign.p99 < sign.p999
     verify = row_of(summary, "slow", "verify")
     assert verify.p95 is not None and verify.p99 is None and verify.p999 is None
+
+
+def test_least_largest_and_deviation(summary: Summary) -> None:
+    """Of single calls from the samples; of signing by the law, here summed attempt by attempt."""
+    verify, record = row_of(summary, "slow", "verify"), make_record()
+    samples = [s for s in record.samples if (s.variant, s.operation) == (verify.variant, "verify")]
+    ticks = [t for s in samples for t in s.cpu or ()]
+    mean = sum(ticks) / len(ticks)
+    assert (verify.min, verify.max, verify.min_low) == (min(ticks), max(ticks), None)
+    variance = sum((t - mean) ** 2 for t in ticks) / (len(ticks) - 1)
+    assert verify.sd == pytest.approx(variance**0.5, rel=1e-9)
+    sign = row_of(summary, "mldsa-native", "sign")
+    fit = summary.fits["mldsa-native:native:compact", SET]
+    first, *further = fit.attempt_costs
+    fails = (1 - MODEL.p_z, MODEL.p_z * (1 - MODEL.p_r), MODEL.p_z * MODEL.p_r * MODEL.fail_h)
+    again = sum(fails)
+    # A geometric number of rejected attempts, each of a random class.
+    count = again / (1 - again)
+    of_one = sum(p * c for p, c in zip(fails, further, strict=True)) / again
+    squares = sum(p * c * c for p, c in zip(fails, further, strict=True)) / again
+    spread = count * (squares - of_one**2) + count / (1 - again) * of_one**2
+    assert sign.sd == pytest.approx(spread**0.5, rel=1e-3) and sign.max is None
+    assert sign.min == pytest.approx(first) and sign.min_low < sign.min < sign.min_high
+    rows = summarise(make_record(calls=3)).rows
+    assert all(r.max is None for r in rows)  # averages of three calls
+
+
+def test_signing_and_verification_together() -> None:
+    figures = summary_figures(make_record(), "mldsa-native", 0.95)
+    found = {
+        (f.keys["operation"], f.name): f for f in figures
+        if f.keys.get("implementation") == "mldsa-native" and f.name in ("mean", "p99", "min", "sd")
+    }  # fmt: skip
+    for name in ("mean", "p99", "min"):
+        sign, verify = found["sign", name], found["verify", "mean"]
+        both = found[TOGETHER, name]
+        assert both.value == pytest.approx((sign.value or 0) + (verify.value or 0))
+        width = ((both.high or 0) - (both.value or 0)) ** 2
+        parts = (((f.high or 0) - (f.value or 0)) ** 2 for f in (sign, verify))
+        assert width == pytest.approx(sum(parts))
+    assert found[TOGETHER, "sd"].value == found["sign", "sd"].value
+
+
+def test_the_hardened_mode_over_the_ordinary_one() -> None:
+    """The record of two variants, of which one is called the other's hardened mode."""
+    record = make_record()
+    (worker, other) = record.workers
+    hardened = variant("mldsa-native-hardened")
+    plain, slow, *rest = worker.variants
+    record.workers[:] = [replace(worker, variants=(plain, hardened, *rest)), other]
+    record.samples[:] = [
+        replace(s, variant=hardened.id) if s.variant == slow.id else s for s in record.samples
+    ]
+    found = [f for f in summary_figures(record, "mldsa-native", 0.95) if f.name == "overhead"]
+    assert [f.keys["operation"] for f in found] == ["keygen", "sign", "verify"]
+    for f in found:
+        assert f.unit == "%" and f.low and f.value and f.high and f.low < f.value < f.high
+        if f.keys["operation"] != "sign":
+            assert f.value == pytest.approx(100 * (FACTOR["slow"] - 1), abs=5)
 
 
 def test_ratios(summary: Summary) -> None:

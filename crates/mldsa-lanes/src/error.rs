@@ -13,6 +13,8 @@ pub enum Error {
     VerifyingKeyLength { expected: usize, actual: usize },
     /// A signature that has not exactly the set's number of bytes.
     SignatureLength { expected: usize, actual: usize },
+    /// A name that no parameter set has.
+    UnknownSet,
     /// A context of more than 255 bytes (FIPS 204, Algorithms 2 to 5).
     ContextTooLong { actual: usize },
     /// A digest that has not the length of its hash function.
@@ -65,6 +67,9 @@ impl fmt::Display for Error {
                     f,
                     "hash function of {actual} bits of collision strength; this set asks for {needed}"
                 )
+            }
+            Error::UnknownSet => {
+                f.write_str("unknown parameter set; there are ML-DSA-44, ML-DSA-65 and ML-DSA-87")
             }
             Error::InvalidSigningKey(reason) => write!(f, "invalid private key: {reason}"),
             Error::MuOfAnotherKey => f.write_str("mu was made for another key"),

@@ -51,6 +51,13 @@ extern crate self as mldsa_lanes;
 #[allow(dead_code)] // Not all of them.
 mod traces;
 
+#[cfg(all(
+    feature = "alloc",
+    feature = "ml-dsa-44",
+    feature = "ml-dsa-65",
+    feature = "ml-dsa-87"
+))]
+pub mod any;
 #[allow(unsafe_code)]
 mod backend;
 #[cfg(feature = "alloc")]
@@ -78,6 +85,8 @@ pub use backend::{Backend, Feature};
 #[cfg(mldsa_ct)]
 pub use declassify::ct;
 pub use error::Error;
+#[cfg(feature = "getrandom")]
+pub use getrandom::{self, SysRng};
 #[cfg(feature = "pkcs8")]
 pub use interop::pkcs8::PrivateKeyForm;
 pub use keys::{

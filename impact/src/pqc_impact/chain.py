@@ -117,7 +117,9 @@ class Node(ScenarioTable, frozen=True):
     (without one, the fastest default build of the record), the years of archive it first reads,
     the bytes of its ``mempool`` and what a transaction takes of them (``mempool_each``), and of
     its line (``traffic_each``). More cores than the record measured need ``extrapolate``.
-    ``threads``: numbers of threads whose operations per second are shown, measured or not."""
+    ``threads``: numbers of threads whose operations per second are shown, measured or not;
+    ``verified``: numbers of transactions whose verification is; ``hardware``: the clock of a
+    hardware core, to compare with a core of the node."""
 
     download: Text
     source: Text
@@ -129,11 +131,18 @@ class Node(ScenarioTable, frozen=True):
     mempool_each: Text = "bytes"
     traffic_each: Text = "bytes"
     threads: tuple[Positive, ...] = (1, 2, 4, 8, 16)
+    verified: tuple[Positive, ...] = (1000,)
+    hardware: str = ""
 
     @property
     def rate(self) -> Interval:
         """Download, bytes per second."""
         return positive(self.download, "B/s", "download")
+
+    @property
+    def clock(self) -> Interval:
+        """The clock of a hardware core, hertz; 0 without one."""
+        return positive(self.hardware, "Hz", "hardware") if self.hardware else Interval(0.0)
 
     @property
     def pool(self) -> float:
@@ -142,11 +151,13 @@ class Node(ScenarioTable, frozen=True):
 
 
 class Storage(ScenarioTable, frozen=True):
-    """Where a node keeps the archive: how large it is today, and the price of a disk."""
+    """Where a node keeps the archive: how large it is today, and the price of storage; ``disks`` by
+    name: their sizes with their price, as "2 TB at 60 USD/TB"."""
 
     today: Text
     price: Text
     source: Text
+    disks: dict[Text, Text] = field(default_factory=dict)
 
     @property
     def size(self) -> Interval:
@@ -157,6 +168,16 @@ class Storage(ScenarioTable, frozen=True):
     def cost(self) -> tuple[str, Interval]:
         """The currency, and the price of one byte in it."""
         return price(self.price, "B", "price")
+
+    @property
+    def disk_prices(self) -> dict[str, tuple[str, Interval]]:
+        """The currency and the price of each disk."""
+        found = {}
+        for name, text in self.disks.items():
+            size, _, each = text.partition(" at ")
+            currency, cost = price(each, "B", f"disks: {name}")
+            found[name] = currency, cost.times(positive(size, "B", f"disks: {name}").value)
+        return found
 
 
 class BlockNetwork(ScenarioTable, frozen=True):

@@ -150,6 +150,7 @@ class ChainFigures(FormFigures[Chain, Template]):
             text = f"as many transactions as {self.compared} has in full blocks"
             yield self.figure(STEADY, archive, "B", "assumed", text)
             yield from self.kept(10 * archive, "ten years at today's throughput", text)
+        yield from self.disks()
         kept = sum(self.names[part.identifier] for part in self.form.parts if not part.holds)
         pruned, text = archive * (kept / self.bytes), "no signatures and keys"
         yield self.figure(f"pruned {STEADY}", pruned, "B", "assumed", text)
@@ -159,6 +160,8 @@ class ChainFigures(FormFigures[Chain, Template]):
             each = evaluate(node.mempool_each, self.names)
             figure = "10,000 transactions in the mempool"
             yield self.figure(figure, 10_000 * each, "B", "assumed", node.mempool_each)
+            figure = "share of the mempool that 10,000 transactions take"
+            yield self.figure(figure, 10_000 * each / node.pool, "", "assumed", text)
             holds = math.floor(node.pool / each)
             for figure, value in (
                 ("transactions that the mempool holds", holds),
@@ -179,6 +182,18 @@ class ChainFigures(FormFigures[Chain, Template]):
         yield self.figure(f"download of the chain in {when}", spent, "s", "assumed", text)
         spent, source = whole * assumed("disk", price), f"at {storage.price}; {source}"
         yield self.figure(f"disk for the chain in {when}", spent, currency, "assumed", source)
+
+    def disks(self) -> Iterator[Figure]:
+        """Yield the time to download the chain as it is, and the prices of disks."""
+        storage, node = self.scenario.storage, self.scenario.node
+        if storage is None:
+            return
+        spent = assumed("chain today", storage.size) / assumed("download", node.rate)
+        source = f"{storage.today} at {node.download}; {storage.source}"
+        yield self.figure("download of the chain today", spent, "s", "assumed", source)
+        for name, (currency, cost) in storage.disk_prices.items():
+            text = f"{storage.disks[name]}; {storage.source}"
+            yield self.figure(f"price of a disk, {name}", cost, currency, "assumed", text)
 
     def traffic(self) -> Iterator[Figure]:
         """Yield what a node's line carries on average, of full blocks and at today's
@@ -265,7 +280,6 @@ class ChainFigures(FormFigures[Chain, Template]):
                     f"{sync}, verification {on}",
                     f"{sync} {on}",
                 )
-                thousand = f"verification of 1,000 transactions {on}"
                 if isinstance(rate, str):
                     for name in names:
                         unit = "" if name.startswith("share") else "s"
@@ -278,7 +292,9 @@ class ChainFigures(FormFigures[Chain, Template]):
                 ):
                     unit = "" if name.startswith("share") else "s"
                     yield self.figure(name, value, unit, "measured", rate.source)
-                yield self.figure(thousand, 1000 * each, "s", "measured", rate.source)
+                for count in node.verified:
+                    name = f"verification of {count:,} transactions {on}"
+                    yield self.figure(name, count * each, "s", "measured", rate.source)
                 yield from self.capacity(cores, batches)
                 is_longer = bool(verify[0] > download[0])
                 slower = "verification" if is_longer else "the download"

@@ -10,34 +10,38 @@ import numpy as np
 
 from mldsa_lab.checkout import find_root
 from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.estimate.memory import memory_figures
+from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.arrays import Array
 from pqc_impact.chain import Node
 from pqc_impact.figures import Kind, make_figure
 from pqc_impact.schemes import ImpactScheme
-from pqc_impact.times import NOUNS, RecordTimes, interval_of
+from pqc_impact.times import NOUNS, RecordTimes, assumed, interval_of
 
 PORTABLE = "portable"
 HARDWARE = "records/2026-11-23-rtl/cores.jsonl.xz"
 LIBRARY = "mldsa-lanes"
 """The implementation whose backends and batches show what an optimisation brings."""
-_CANNOT = {
-    "aggregation of signatures": (
-        "not possible: FIPS 204 defines none, and each signature answers a challenge of its own, "
-        "so z and the hint of several cannot be added; aggregate signatures over lattices are "
-        "other schemes, none of them standardised"
-    ),
-    "speed-up by NEON": (
-        f"done, not measured: the NEON backend of {LIBRARY} was tested under emulation alone"
-    ),
-}
-"""Optimisations without a factor, and why."""
+TRAFFIC = "records/2026-11-25-epyc-zen5/traffic.jsonl.xz"
+_AGGREGATION = (
+    "FIPS 204 defines none: each signature answers a challenge of its own, so z and the hint of "
+    "several cannot be added, and n signatures take n times the bytes; aggregate signatures over "
+    "lattices are other schemes, none of them standardised"
+)
+_NEON = f"done, not measured: the NEON backend of {LIBRARY} was tested under emulation alone"
 
 
 @cache
 def hardware() -> RecordTimes:
     """Return the cycles of the hardware core that ships."""
     return RecordTimes([find_root() / HARDWARE], PARAMETER_SETS)
+
+
+@cache
+def traffic() -> list[Figure]:
+    """Return what single operations read and write."""
+    return memory_figures(read_record(find_root() / TRAFFIC))
 
 
 class SchemeFigures:
@@ -59,6 +63,7 @@ class SchemeFigures:
         """Yield every figure."""
         for noun, bytes_, before in (
             ("public key", self.scheme.public_key_bytes, self.today.public_key_bytes),
+            ("private key", self.scheme.private_key_bytes, self.today.private_key_bytes),
             ("signature", self.scheme.signature_bytes[0], self.today.signature_bytes[0]),
         ):
             source, ratio = self.scheme.source, bytes_ / before
@@ -69,6 +74,7 @@ class SchemeFigures:
         yield from self.life_cycle()
         if self.scheme.name in PARAMETER_SETS:
             yield from self.optimisations()
+        yield from self.moved()
 
     def rates(self) -> Iterator[Figure]:
         """Yield operations per second by threads, and the efficiency of the threads."""
@@ -89,7 +95,7 @@ class SchemeFigures:
                 one = rate.draws if threads == 1 else one
                 if threads == 1:
                     yield from self.over_today(operation, rate.draws, rate.source)
-                if one is not None and threads > 1:
+                if one is not None:
                     scaling = rate.draws / one
                     yield self.figure(f"scaling of {noun} {on}", scaling, "×", source, kind)
                     name = f"efficiency of {noun} {on}"
@@ -137,6 +143,45 @@ class SchemeFigures:
             if not isinstance(cycles, str) and not isinstance(rate, str):
                 name = f"clock at which a hardware core equals one core, {noun}"
                 source = f"simulated cycles of {cycles.source}; {rate.source}"
-                yield self.figure(name, rate.draws / cycles.draws, "Hz", source)
-        for name, why in _CANNOT.items():
-            yield self.figure(name, None, "×", why)
+                equal = rate.draws / cycles.draws
+                yield self.figure(name, equal, "Hz", source)
+                if self.node.hardware:
+                    gain = assumed("hardware", self.node.clock) / equal
+                    source = f"at {self.node.hardware}; {self.node.source}; {source}"
+                    name = f"speed-up of {noun} by a hardware core"
+                    yield self.figure(name, gain, "×", source, "assumed")
+        yield self.figure("speed-up by NEON", None, "×", _NEON)
+        yield make_figure(self.keys, "aggregation of signatures", 1.0, "×", "exact", _AGGREGATION)
+
+    def moved(self) -> Iterator[Figure]:
+        """Yield what 10,000 signatures and as many verifications read and write, as counted, and
+        in a second of the time that they take; the share of accesses that simulated caches serve.
+        Of the implementation that the node names, if its traffic was counted."""
+        wanted = self.node.implementations.get(self.scheme.name)
+        keys = {"set": self.scheme.name, "implementation": wanted, "key": "compact"}
+        found: dict[str, float] = {}
+        for f in traffic() if wanted else ():
+            if keys.items() <= f.keys.items() and f.keys["operation"] != "keygen" and f.value:
+                found[f.name] = found.get(f.name, 0.0) + f.value
+        rates = [
+            self.times.rate(self.scheme, 1, self.node.implementations, operation=operation)
+            for operation in ("sign", "verify")
+        ]
+        draws = [rate.draws for rate in rates if not isinstance(rate, str)]
+        if not found or len(draws) < len(rates):
+            return
+        source = f"{wanted}, {TRAFFIC}"
+        names = {"read": "bytes read", "written": "bytes written"}
+        for name, title in names.items():
+            figure = f"{title} by 10,000 signatures and verifications"
+            yield make_figure(self.keys, figure, 10_000 * found[name], "B", "measured", source)
+        whole = found["read"] + found["written"]
+        spent = np.sum([1 / rate for rate in draws], axis=0)
+        timed = "; ".join(rate.source for rate in rates if not isinstance(rate, str))
+        yield self.figure(
+            "bytes read and written in a second", whole / spent, "B/s", f"{source}; {timed}"
+        )
+        for level, size in (("first", "32 KiB"), ("last", "1 MiB")):
+            share = 1 - found.get(f"{level}_misses", 0.0) / found["accesses"]
+            figure = f"share of accesses that a cache of {size} serves"
+            yield make_figure(self.keys, figure, share, "", "measured", f"simulated; {source}")

@@ -24,12 +24,13 @@ DER, UNPADDED = " DER", " unpadded"
 
 @dataclass(frozen=True, slots=True)
 class ImpactScheme:
-    """A scheme: its public key; the mean of its signatures and their usual most and least, which
+    """A scheme: its keys; the mean of its signatures and their usual most and least, which
     differ where an encoding's length does; bytes. ``parts``: the names of what a hybrid is of, and
     ``forms``, the same with the encoding of their signatures."""
 
     name: str
     public_key_bytes: float
+    private_key_bytes: float
     signature_bytes: tuple[float, float, float]
     parts: tuple[str, ...]
     forms: tuple[str, ...]
@@ -60,6 +61,7 @@ def scheme_of(name: str) -> ImpactScheme:
     return ImpactScheme(
         name,
         sum(s.public_key_bytes for s in found),
+        sum(s.private_key_bytes for s in found),
         tuple(sum(s.signature_bytes[i] for s in found) for i in range(3)),  # type: ignore[arg-type]
         tuple(part for s in found for part in s.parts),
         tuple(form for s in found for form in s.forms),
@@ -90,7 +92,8 @@ def _single(name: str) -> ImpactScheme:
         least, usual = varied.usual
         lengths, source = (varied.mean, float(usual), float(least)), varied.source
     texts = dict.fromkeys((public.source, source))
-    return ImpactScheme(name, public.bytes, lengths, (base,), (name,), ", ".join(texts))
+    private = SCHEMES[base].private_key_bytes
+    return ImpactScheme(name, public.bytes, private, lengths, (base,), (name,), ", ".join(texts))
 
 
 def base_of(name: str) -> str:

@@ -123,11 +123,14 @@ pub fn verify<P: ParameterSet>(jobs: &[VerifyJob<'_, P>]) -> Vec<Result<(), Erro
 }
 
 /// The results until signatures have passed.
-fn unverified(count: usize) -> Vec<Result<(), Error>> {
+pub(crate) fn unverified(count: usize) -> Vec<Result<(), Error>> {
     alloc::vec![Err(Error::InvalidSignature); count]
 }
 
-fn verify_into<P: ParameterSet>(jobs: &[VerifyJob<'_, P>], results: &mut [Result<(), Error>]) {
+pub(crate) fn verify_into<P: ParameterSet>(
+    jobs: &[VerifyJob<'_, P>],
+    results: &mut [Result<(), Error>],
+) {
     if let ([job], [result]) = (jobs, &mut *results) {
         *result = match job.key {
             VerifyWith::Compact(key) => key.verify_signature(job.input, job.signature),
@@ -206,7 +209,7 @@ fn keygen_into<P: ParameterSet>(backend: Backend, seeds: &[[u8; 32]], keys: &mut
 /// A large value on the heap. Not a part of its caller, whose frame would have room for it: what lies
 /// below a small frame is overwritten in the end.
 #[inline(never)]
-fn boxed<T>(new: impl FnOnce() -> T) -> Box<T> {
+pub(crate) fn boxed<T>(new: impl FnOnce() -> T) -> Box<T> {
     Box::new(new())
 }
 
@@ -261,7 +264,7 @@ impl<P: ParameterSet> SignWith<'_, P> {
 }
 
 impl<P: ParameterSet> VerifyWith<'_, P> {
-    fn backend(&self) -> Backend {
+    pub(crate) fn backend(&self) -> Backend {
         match self {
             VerifyWith::Compact(key) => key.backend,
             VerifyWith::Expanded(key) => key.backend,

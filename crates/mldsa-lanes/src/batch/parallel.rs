@@ -68,7 +68,7 @@ pub fn keygen<P: ParameterSet>(backend: Backend, seeds: &[[u8; 32]]) -> Vec<Sign
 }
 
 /// Cuts `jobs`, and with them the places of their results, into pieces for `run`, on the pool's threads.
-fn spread<J: Sync, R: Send>(
+pub(crate) fn spread<J: Sync, R: Send>(
     backend: Option<Backend>,
     jobs: &[J],
     results: &mut [R],

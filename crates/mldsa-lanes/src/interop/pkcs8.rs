@@ -15,7 +15,7 @@ use crate::keys::{ExpandedSigningKey, ExpandedVerifyingKey, Signature, SigningKe
 use crate::params::Parameters;
 
 /// The same for keys and signatures (RFC 9881); there are no parameters.
-const fn identifier<P: Parameters>() -> AlgorithmIdentifier<Absent> {
+pub(crate) const fn identifier<P: Parameters>() -> AlgorithmIdentifier<Absent> {
     let oid = match P::LAMBDA {
         128 => "2.16.840.1.101.3.4.3.17",
         192 => "2.16.840.1.101.3.4.3.18",
@@ -134,24 +134,31 @@ impl<P: ParameterSet> TryFrom<PrivateKeyInfoRef<'_>> for SigningKey<P> {
 // It returns the key, which moves it; so it is called under a wiper.
 #[inline(never)]
 fn read<P: ParameterSet>(info: &PrivateKeyInfoRef<'_>) -> Result<SigningKey<P>> {
+    let mut result = Ok(SigningKey::empty(Backend::detect()));
+    if let Ok(key) = &mut result
+        && let Err(error) = fill(info, key)
+    {
+        result = Err(error);
+    }
+    result
+}
+
+/// Reads it into a key of `P` where that lies.
+pub(crate) fn fill<P: ParameterSet>(
+    info: &PrivateKeyInfoRef<'_>,
+    key: &mut SigningKey<P>,
+) -> Result<()> {
     info.algorithm.assert_algorithm_oid(identifier::<P>().oid)?;
     if info.algorithm.parameters.is_some() {
         return Err(Error::ParametersMalformed);
     }
-    let choice = Choice::read(info.private_key.as_bytes())?;
-    let mut result = Ok(SigningKey::empty(Backend::detect()));
-    if let Ok(key) = &mut result {
-        let checked = choice.fill(key).and_then(|()| match info.public_key {
-            Some(public) if public.as_bytes() != Some(key.verifying_key().as_ref()) => {
-                Err(KeyError::Invalid.into())
-            }
-            _ => Ok(()),
-        });
-        if let Err(error) = checked {
-            result = Err(error);
+    Choice::read(info.private_key.as_bytes())?.fill(key)?;
+    match info.public_key {
+        Some(public) if public.as_bytes() != Some(key.verifying_key().as_ref()) => {
+            Err(KeyError::Invalid.into())
         }
+        _ => Ok(()),
     }
-    result
 }
 
 #[cfg(feature = "alloc")]

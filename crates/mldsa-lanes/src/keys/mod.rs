@@ -13,6 +13,7 @@ pub use options::SignOptions;
 pub use place::{Place, Workspace};
 pub use signature::Signature;
 pub use signing::SigningKey;
+pub(crate) use signing::draw;
 pub use verifying::{ExpandedVerifyingKey, VerifyingKey};
 
 use crate::ParameterSet;

@@ -237,7 +237,7 @@ impl<P: ParameterSet> SigningKey<P> {
 }
 
 /// Draws ξ where it stays.
-fn draw<R: TryCryptoRng + ?Sized>(rng: &mut R, xi: &mut [u8; 32]) -> Result<(), Error> {
+pub(crate) fn draw<R: TryCryptoRng + ?Sized>(rng: &mut R, xi: &mut [u8; 32]) -> Result<(), Error> {
     rng.try_fill_bytes(xi).map_err(|_| Error::Rng)
 }
 

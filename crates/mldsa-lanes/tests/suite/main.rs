@@ -5,6 +5,7 @@ mod common;
 
 mod accumulated;
 mod acvp;
+mod any;
 mod bad_input;
 mod batch;
 mod batch_parallel;

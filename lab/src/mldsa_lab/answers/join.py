@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from mldsa_lab import plugins
-from mldsa_lab.answers.page import AnswerPage, AnswerTable
+from mldsa_lab.answers.page import AnswerPage, AnswerTable, OurFigures, OwnTable
 from mldsa_lab.answers.sources import about_record
 from mldsa_lab.audit import audit
 from mldsa_lab.audit.judgement import NONE, Judgement, Verdict
@@ -149,8 +149,10 @@ def _factor(unit: str, wanted: str) -> float:
 def about_records(page: AnswerPage, arguments: Arguments | None = None) -> list[str]:
     """Return the records that a page's figures are from, each with its machine and date."""
     given = arguments or {}
-    used = [o for table in page.tables for o in table.ours if o.source == "record"]
-    found = dict.fromkeys(given.get(o.command, o.of) for o in used)
+    parts: list[OurFigures | OwnTable] = []
+    for table in page.tables:
+        parts += [*table.ours, *table.beside]
+    found = dict.fromkeys(given.get(p.command, p.of) for p in parts if p.source == "record")
     return [about_record(argument) for argument in found if argument]
 
 
@@ -165,7 +167,8 @@ def answer_report(
         note = "; ".join(filter(None, (*(f"`{c}`" for c in table.commands), table.note)))
         sections += sections_of(of_table, [_LAYOUT], confidence, note.removesuffix("."))
         for own in table.beside:
-            found = [f for f in figures_of(own.source, own.of) if own.takes(f)]
+            argument = (arguments or {}).get(own.command, own.of)
+            found = [f for f in figures_of(own.source, argument) if own.takes(f)]
             sections += sections_of(found, [own.layout], confidence)
     source = page.claims().source
     notes = about_records(page, arguments)

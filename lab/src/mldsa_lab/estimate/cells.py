@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -32,6 +32,12 @@ from mldsa_lab.theory.trace import Trace, parse_trace
 
 CellKey = tuple[str, str, str]
 """Variant id, set, operation."""
+SPREAD: dict[str, Callable[[Array], float]] = {
+    "min": lambda calls: float(calls.min()),
+    "max": lambda calls: float(calls.max()),
+    "sd": lambda calls: float(calls.std(ddof=1)),
+}
+"""The figures of how far single calls lie apart."""
 
 
 @dataclass(frozen=True)

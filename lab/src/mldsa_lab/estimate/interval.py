@@ -51,6 +51,15 @@ class Interval:
         limits = (None if x is None else x * factor for x in (self.low, self.high))
         return Interval(self.value * factor, *limits)
 
+    def plus(self, other: Interval) -> Interval:
+        """The interval of the sum with another value, whose errors are independent of these."""
+        value = self.value + other.value
+        if self.low is None or self.high is None or other.low is None or other.high is None:
+            return Interval(value)
+        below = math.hypot(self.value - self.low, other.value - other.low)
+        above = math.hypot(self.high - self.value, other.high - other.value)
+        return Interval(value, value - below, value + above)
+
     def inverse(self, of: float = 1.0) -> Interval:
         """The interval of ``of`` over the value, which is positive. It has no upper limit where
         this one reaches zero."""

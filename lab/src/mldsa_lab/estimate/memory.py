@@ -12,7 +12,8 @@ _UNITS = {
     "stack and heap": {"stack": "bytes", "heap": "bytes", "allocations": "", "allocated": "bytes",
                        "kept": "bytes"},
     "traffic": {"input": "", "attempts": "", "instructions": "", "read": "bytes",
-                "written": "bytes", "first_misses": "", "last_misses": ""},
+                "written": "bytes", "accesses": "", "first_misses": "", "last_misses": "",
+                "first_hits": "%", "last_hits": "%"},
 }  # fmt: skip
 
 
@@ -57,7 +58,11 @@ def memory_figures(record: Record) -> list[Figure]:
     return made
 
 
-def _values(line: Samples) -> dict[str, int]:
-    """Return the largest value of each metric, and the input where there is one."""
-    values = {name: max(of_inputs) for name, of_inputs in line.metrics.items()}
+def _values(line: Samples) -> dict[str, float]:
+    """Return the largest value of each metric, the input where there is one, and the shares of
+    accesses, in percent, that miss no first or no last cache."""
+    values: dict[str, float] = {name: max(of) for name, of in line.metrics.items()}
+    if accesses := values.get("accesses"):
+        for level in ("first", "last"):
+            values[f"{level}_hits"] = 100 * (1 - values[f"{level}_misses"] / accesses)
     return values | ({"input": line.inputs[0]} if len(line.inputs) == 1 else {})

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.cells import SPREAD
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.interval import over
 from mldsa_lab.records import Definition, PipelineContent, Record
@@ -61,12 +62,16 @@ class MeasuredPipeline:
             for name in self.processes[0].parts
         }
 
-    def latency(self, share: float) -> Array | None:
-        """Return (processes,) the time from the first stage to the last that this share of the
-        records does not exceed; None where there are too few."""
-        if min(len(p.whole) for p in self.processes) * (1 - share) < 1:
-            return None
-        return np.array([np.quantile(p.whole, share, method="hazen") for p in self.processes])
+    def spread(self, stage: str) -> Iterator[tuple[str, Array]]:
+        """Yield by name (processes,) how far the records' times in a stage, or from the first to
+        the last (`WHOLE`), lie apart; no percentile where there are too few."""
+        times = [p.whole if stage == WHOLE else p.parts[stage] for p in self.processes]
+        fewest = min(map(len, times))
+        for name, of in SPREAD.items() if fewest > 1 else ():
+            yield name, np.array([*map(of, times)])
+        for name, share in PERCENTILES.items():
+            if fewest * (1 - share) >= 1:
+                yield name, np.array([np.quantile(t, share, method="hazen") for t in times])
 
     def rate(self, threads: int) -> Array:
         """Return (processes,) records in a second."""
@@ -127,8 +132,10 @@ def _costs(record: Record, name: str, together: int) -> PipelineCosts:
 def pipeline_figures(records: Sequence[Record], confidence: float) -> list[Figure]:
     """Return the figures of pipelines over these processes.
 
-    ``cost`` of a record in each stage, between them and as a whole, and its ``share``; latencies
-    ``p50`` …; ``per_second`` and ``scaling`` by threads; ``gain``: the cost over another
+    ``cost`` of a record in each stage, between them and as a whole, and its ``share``; that of all
+    stages of a set together (``set_share``); ``min``,
+    ``p50`` …, ``max`` and ``sd`` of the latency, and of the stages' calls where records go through
+    one by one; ``per_second`` and ``scaling`` by threads; ``gain``: the cost over another
     pipeline's; of stages that sign ``attempts`` on average, of their records and of all signatures.
     """
     found = pipelines_of(records)
@@ -150,10 +157,13 @@ def _figures(
         if stage and (attempts := attempts_of(record, p, name)):
             yield Figure(at, "attempts", attempts[0])
             yield Figure(at, "expected_attempts", attempts[1])
-    for name, share in PERCENTILES.items():
-        latency = p.latency(share)
-        if latency is not None:
-            yield Figure.of(keys, name, over(latency, confidence), p.unit)
+        if name == WHOLE or (stage and p.together == 1):
+            for figure, times in p.spread(name):
+                yield Figure.of(at, figure, over(times, confidence), p.unit)
+    for set_name in dict.fromkeys(s.set for s in p.content.stages):
+        together = np.sum([costs[n] for n, s in stages.items() if s.set == set_name], axis=0)
+        share = over(100 * together / costs[WHOLE], confidence)
+        yield Figure.of({**keys, "set": set_name}, "set_share", share, "%")
     for threads in p.content.threads:
         at = {**keys, "threads": threads}
         yield Figure.of(at, "per_second", over(p.rate(threads), confidence), "records/s")

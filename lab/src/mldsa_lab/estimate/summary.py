@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import QUANTILES, CellEstimate, CellKey, Estimator, gather, ratio
-from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.estimate.cells import (
+    QUANTILES,
+    SPREAD,
+    CellEstimate,
+    CellKey,
+    CellSamples,
+    Estimator,
+    gather,
+    ratio,
+)
+from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.ratio import Comparison, compare_classical, throughputs
-from mldsa_lab.records import Record, Variant, WorkerRow
+from mldsa_lab.records import HARDENED, Record, Variant, WorkerRow
 from mldsa_lab.sets import ALL_SETS, OPERATIONS
 
 
@@ -21,6 +31,7 @@ from mldsa_lab.sets import ALL_SETS, OPERATIONS
 class SummaryRow:
     """One cell of the table. Costs are in ``unit`` per operation; None where unknown.
 
+    ``min``, ``max`` and ``sd``, the standard deviation, are of single calls: `_spread`.
     ``ratio`` is this mean over that of the reference in the same set and operation, on as many
     threads. ``clock`` is the clock the samples are from. Where threads were measured,
     ``per_second`` is the number of operations in a second of wall time, all threads together, and
@@ -50,6 +61,11 @@ class SummaryRow:
     p95: float | None = None
     p99: float | None = None
     p999: float | None = None
+    min: float | None = None
+    min_low: float | None = None
+    min_high: float | None = None
+    max: float | None = None
+    sd: float | None = None
     ratio: float | None = None
     ratio_low: float | None = None
     ratio_high: float | None = None
@@ -82,6 +98,8 @@ KEYS = tuple(f.name for f in fields(SummaryRow) if f.name not in ("variant", "ag
 _OF_VARIANT = {f.name for f in fields(SummaryRow)} & set(dir(Variant))
 _OF_WORKER = ("build", "unit")
 _PERCENTILES = dict(zip(QUANTILES, ("p50", "p95", "p99", "p999"), strict=True))
+TOGETHER = "sign and verify"
+"""The operation of figures of a signature and its verification, one after the other."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +172,7 @@ def summarise(
         figures = _limits("ratio", _ratio(key, against, estimates, variants, confidence))
         if estimate:
             figures |= _limits("mean", estimate.mean)
+            figures |= _spread(cell, estimate, confidence)
             figures |= {_PERCENTILES[q]: found.value for q, found in estimate.quantiles.items()}
         if rate:
             figures |= _limits("per_second", rate.per_second) | _limits("scaling", rate.scaling)
@@ -187,14 +206,14 @@ def summary_figures(record: Record, reference: str, confidence: float) -> list[F
     """Return the summary of a record as figures.
 
     Beside what rows have: ``single_per_second``, the inverse of the mean; ``total`` of a whole
-    batch; ``efficiency`` of threads in percent; where single signatures were regressed on their
-    traces ``min``, the cost of one that is accepted at once, and ``sd`` by the exact law; in units
-    of time those of classical schemes over the cheapest ML-DSA (``over``).
+    batch; ``efficiency`` of threads in percent; signing and verification one after the other as an
+    operation of its own (`TOGETHER`); ``overhead`` of a hardened mode over the ordinary one in
+    percent; the cheapest ML-DSA over classical schemes (``over``), and these over it (``under``).
     """
     summary = summarise(record, reference=reference, confidence=confidence)
     found = []
     for row in summary.rows:
-        keys = {name: getattr(row, name) for name in _FIGURE_KEYS}
+        keys: dict[str, Key] = {name: getattr(row, name) for name in _FIGURE_KEYS}
         estimate = summary.estimates.get((row.variant, row.set, row.operation))
         of_shares = estimate.quantiles.items() if estimate else ()
         quantiles = {_PERCENTILES[share]: interval for share, interval in of_shares}
@@ -212,15 +231,30 @@ def summary_figures(record: Record, reference: str, confidence: float) -> list[F
         if scaling is not None:
             share = scaling.times(100 / row.threads)
             found.append(Figure.of(keys, "efficiency", share, "%"))
-        fit = summary.fits.get((row.variant, row.set)) if row.operation == "sign" else None
-        if fit is not None and not row.batch_size > 1:
-            best = fit.costs(confidence)["first"]
-            found.append(Figure.of(keys, "min", best, row.unit))
-            found.append(Figure(keys, "sd", _deviation(fit), unit=row.unit))
+        if row.operation == "sign":
+            found += _together(summary, row, keys)
+        found += _overhead(summary, row, keys)
     for c in summary.classical:
         keys = {"variant": c.variant, "set": c.set, "operation": c.operation, "scheme": c.scheme}
-        found.append(Figure.of({**keys, "against": c.against}, "over", c.ratio))
+        keys["against"] = c.against
+        found.append(Figure.of(keys, "over", c.ratio))
+        found.append(Figure.of(keys, "under", c.ratio.inverse()))
     return found
+
+
+def _spread(cell: CellSamples, estimate: CellEstimate, confidence: float) -> dict[str, Any]:
+    """Return the least and largest single call and their standard deviation, as keys of a row.
+
+    Of signatures that were regressed on their traces the exact law says them: the least is accepted
+    at once, and there is no largest. Of other operations they are those of the samples, if each is
+    one call.
+    """
+    if (fit := estimate.fit) is not None:
+        best = _limits("min", fit.costs(confidence)["first"])
+        return {**best, "sd": _deviation(fit)} if fit.traces else {}
+    if not cell.single_calls or len(cell.ticks) < 2:
+        return {}
+    return {name: of(cell.ticks) for name, of in SPREAD.items()}
 
 
 def _deviation(fit: Fit) -> float:
@@ -231,14 +265,42 @@ def _deviation(fit: Fit) -> float:
     return float(np.sqrt(table.probability @ (costs - mean) ** 2))
 
 
+def _together(summary: Summary, sign: SummaryRow, keys: dict[str, Key]) -> Iterator[Figure]:
+    """Yield the figures of a signature and its verification by the same variant. Their costs are
+    added: what varies is signing, since verification does the same work whatever it verifies."""
+    signing = summary.estimates.get((sign.variant, sign.set, "sign"))
+    verifying = summary.estimates.get((sign.variant, sign.set, "verify"))
+    if signing is None or verifying is None or sign.batch_size > 1:
+        return
+    costs = {"mean": signing.mean, "min": sign.interval("min")}
+    costs |= {_PERCENTILES[share]: cost for share, cost in signing.quantiles.items()}
+    at = {**keys, "operation": TOGETHER}
+    for name, cost in costs.items():
+        if cost is not None:
+            yield Figure.of(at, name, cost.plus(verifying.mean), sign.unit)
+    if sign.sd is not None:
+        yield Figure(at, "sd", sign.sd, unit=sign.unit)
+
+
+def _overhead(summary: Summary, row: SummaryRow, keys: dict[str, Key]) -> Iterator[Figure]:
+    """Yield by how much the hardened mode of an implementation costs more, in percent."""
+    ordinary = row.variant.replace(f"{HARDENED}:", ":")
+    for other in summary.rows if ordinary != row.variant else ():
+        if (other.variant, other.set, other.operation) == (ordinary, row.set, row.operation):
+            ratio = summary.over(row, other)
+            if ratio is not None:
+                more = ratio.times(100).plus(Interval(-100, -100, -100))
+                yield Figure.of(keys, "overhead", more, "%")
+
+
 _FIGURE_KEYS = (
     "implementation", "version", "language", "backend", "build", "key", "mode", "batch_size",
     "threads", "set", "operation", "variant",
 )  # fmt: skip
-_WITH_LIMITS = ("mean", "ratio", "per_second", "scaling")
+_WITH_LIMITS = ("mean", "min", "ratio", "per_second", "scaling")
 _FIGURES = {
-    "mean": "", "p50": "", "p95": "", "p99": "", "p999": "", "ratio": "1", "per_second": "1/s",
-    "scaling": "1",
+    "mean": "", "p50": "", "p95": "", "p99": "", "p999": "", "min": "", "max": "", "sd": "",
+    "ratio": "1", "per_second": "1/s", "scaling": "1",
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.workloads.operations import Cell, Operations, times_of, typical_input
 from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.cells import SPREAD
 from mldsa_lab.estimate.figure import Figure, keys_by_variant
 from mldsa_lab.estimate.interval import over
 from mldsa_lab.kinds.kind import ROW_KEYS, Kind
@@ -90,15 +91,14 @@ _SPREAD: dict[str, Callable[[Array], float]] = {
     "p50": lambda calls: float(np.quantile(calls, 0.5)),
     "p95": lambda calls: float(np.quantile(calls, 0.95)),
     "p99": lambda calls: float(np.quantile(calls, 0.99)),
-    "min": lambda calls: float(calls.min()),
-    "sd": lambda calls: float(calls.std(ddof=1)),
+    **SPREAD,
 }
 
 
 def cold_figures(record: Record, confidence: float) -> list[Figure]:
     """Return ``cost`` at each of `CALLS`, in the worker's unit, and ``over_last``: its ratio to the
     last one in the same process; of operations whose cost does not depend on the input by design
-    ``p50``, ``p95``, ``p99``, ``min`` and ``sd`` of the calls from `LATE` on, and the
+    ``p50``, ``p95``, ``p99``, ``min``, ``max`` and ``sd`` of the calls from `LATE` on, and the
     ``resolution`` of the clock in them. Means over processes. LabError if there are none."""
     names = keys_by_variant(record)
     units = {v.id: w.unit for w in record.workers for v in w.variants}
@@ -146,7 +146,9 @@ def _cold_layouts(record: Record) -> tuple[TableLayout, ...]:
     over = SpreadColumns("cost", "{value}", "call")
     rows = ("language", *ROW_KEYS)
     title = "{set} {operation}: cost of the n-th call of a process"
-    spread = tuple(SpreadColumns(n, n) for n in ("min", "p50", "p95", "p99", "sd", "resolution"))
+    spread = tuple(
+        SpreadColumns(n, n) for n in ("min", "p50", "p95", "p99", "max", "sd", "resolution")
+    )
     late = f"{{set}} {{operation}}: single calls from the {LATE}th of a process on"
     return (
         TableLayout(

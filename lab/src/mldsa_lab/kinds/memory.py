@@ -18,6 +18,7 @@ def _memory_layouts(record: Record) -> tuple[TableLayout, ...]:
             ("allocations", "allocations", 2), ("kept", "key", 0), ("attempts", "attempts", 1),
             ("read", "read", 0), ("written", "written", 0),
             ("first_misses", "misses of 32 KiB", 3), ("last_misses", "of 1 MiB", 3),
+            ("first_hits", "hits in 32 KiB", 4),
         )
     )  # fmt: skip
     bars = (

@@ -36,8 +36,9 @@ def _layouts(record: Record) -> tuple[TableLayout, ...]:
             (SpreadColumns("cost", "a record"), SpreadColumns("share", "share")),
         ),
         TableLayout(
-            "Latency from the first stage to the last", (), ("pipeline", "together"),
-            tuple(SpreadColumns(name, name) for name in PERCENTILES),
+            "Latency of single calls, and from the first stage to the last", (),
+            ("pipeline", "stage", "together"),
+            tuple(SpreadColumns(name, name) for name in ("min", *PERCENTILES, "max", "sd")),
         ),
         TableLayout(
             "Throughput, all threads together", (), ("pipeline",),

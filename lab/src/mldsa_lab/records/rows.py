@@ -30,6 +30,8 @@ DESIGN, RANDOM, MANY_KEYS, ONE_KEY, PIPELINE = ROLES = (
     "design", "random", "many-keys", "one-key", "pipeline",
 )  # fmt: skip
 """What an input is for: see `InputRow`."""
+HARDENED = "-hardened"
+"""How the names of implementations end that check their own signatures."""
 
 T = TypeVar("T")
 if TYPE_CHECKING:
@@ -75,7 +77,7 @@ class Variant(Implementation, frozen=True, forbid_unknown_fields=True):
     @property
     def hardened(self) -> bool:
         """Whether it checks its own signatures, as its name says (workers/PROTOCOL.md)."""
-        return self.implementation.endswith("-hardened")
+        return self.implementation.endswith(HARDENED)
 
     @property
     def runs(self) -> bool:

@@ -315,10 +315,13 @@ def display_unit(figures: Sequence[Figure]) -> Unit:
     unit = figures[0].unit
     if unit == "bytes":
         return KIB
-    if unit in ("ns", "cycles", "instructions"):
+    if unit in ("ns", "cycles", "instructions", "B", "B/s", "Hz"):
         return choose_unit([f.value for f in figures], unit)
-    if unit == "per second" and min(abs(f.value or 1.0) for f in figures) >= 100:
+    least = min(abs(f.value or 1.0) for f in figures)
+    if unit == "per second" and least >= 100:
         return Unit(1e3, "thousand per second")
+    if unit == "s" and least >= 7200:
+        return Unit(3600.0, "h")
     return Unit(1.0, unit)
 
 

@@ -103,14 +103,16 @@ def read_lackey(text: str) -> tuple[int, int]:
     return sum(w * r for w, r, _ in counted), sum(w * s for w, _, s in counted)
 
 
-def read_cachegrind(text: str) -> tuple[int, int, int]:
-    """Instructions, misses of the first and of the last level for data, of Cachegrind's file."""
+def read_cachegrind(text: str) -> tuple[int, int, int, int]:
+    """Instructions, accesses to data, their misses of the first and of the last level, of
+    Cachegrind's file."""
     found = {line.split(": ")[0]: line.split(": ")[1].split() for line in text.splitlines()
              if line.startswith(("events: ", "summary: "))}  # fmt: skip
     if len(found) != 2:
         raise LabError("Cachegrind's file has no summary")
     counts = dict(zip(found["events"], map(int, found["summary"]), strict=True))
-    return counts["Ir"], counts["D1mr"] + counts["D1mw"], counts["DLmr"] + counts["DLmw"]
+    data, first, last = (counts[f"D{part}r"] + counts[f"D{part}w"] for part in ("", "1m", "Lm"))
+    return counts["Ir"], data, first, last
 
 
 def _behind(path: Path, size: int) -> str:
@@ -309,12 +311,15 @@ class Memory(Workload[Cell]):
             return [max(0, round((b - a) / PASSES)) for a, b in zip(first, read(), strict=True)]
 
         read, written = counted(lackey, lambda: read_lackey(told.read_text()))
-        instructions, first, last = counted(cachegrind, lambda: read_cachegrind(counts.read_text()))
+        instructions, accesses, first, last = counted(
+            cachegrind, lambda: read_cachegrind(counts.read_text())
+        )
         iterations = self._attempts.get((cell.set_name, number))
         metrics = {
             "instructions": instructions,
             "read": read,
             "written": written,
+            "accesses": accesses,
             "first_misses": first,
             "last_misses": last,
         }

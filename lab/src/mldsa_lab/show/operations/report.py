@@ -53,11 +53,12 @@ TITLES = {
 }  # fmt: skip
 """The operations in sentences."""
 _QUANTILES = {"p50": "p50", "p95": "p95", "p99": "p99", "p999": "p99.9"}
+_SPREAD = ("min", "max", "sd")
 _UNITS = {"mean": "", "ratio": "", "per_second": "per second", "scaling": ""}
 _ROW_KEYS = tuple(
     name
     for name in ROW_FIELDS
-    if name not in (*_QUANTILES, *_UNITS) and not name.endswith(("_low", "_high"))
+    if name not in (*_QUANTILES, *_SPREAD, *_UNITS) and not name.endswith(("_low", "_high"))
 )
 _CELL = ("set", "operation", "variant")
 Cells = dict[tuple[Key, ...], list[Figure]]
@@ -115,9 +116,10 @@ def _row_figures(view: View, row: SummaryRow, about: dict[str, Key]) -> Iterator
             yield replace(
                 Figure.of(keys, name, found, row.unit if is_mean else unit), flags=marks * is_mean
             )
-    for name in _QUANTILES:
+    for name in (*_QUANTILES, *_SPREAD):
         if (value := getattr(row, name)) is not None:
-            yield Figure(keys, name, value, unit=row.unit)
+            limits = (row.min_low, row.min_high) if name == "min" else (None, None)
+            yield Figure(keys, name, value, *limits, row.unit)
     if (rank := view.ranks.get(cell(row))) is not None:
         yield Figure(keys, "rank", rank)
 
@@ -168,6 +170,7 @@ def _of_operation(view: View, operation: str) -> TableLayout:
         (
             SpreadColumns("mean", "mean", spare_interval=0, own_unit=NOTE),
             *(SpreadColumns(n, t, spare=3 * (n == "p50"), own_unit=NOTE) for n, t in quantiles),
+            *(SpreadColumns(name, name, spare=1, own_unit=NOTE) for name in _SPREAD),
             SpreadColumns("ratio", "ratio", spare_interval=2),
         ),
         rankings=(
