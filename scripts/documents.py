@@ -41,7 +41,7 @@ from mldsa_lab.show.compare import AGREEMENT
 from mldsa_lab.show.figure_tables import TableLayout
 from mldsa_lab.show.format import MISSING, Unit, choose_unit, estimate, number, plain
 from mldsa_lab.show.grid import markdown, pipe_table
-from mldsa_lab.show.kinds.block import brief_block
+from mldsa_lab.kinds.block import brief_block
 from mldsa_lab.show.plots import Mark, ranking
 from mldsa_lab.show.svg import drawing, to_svg
 

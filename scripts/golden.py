@@ -221,9 +221,19 @@ def of_comparison(*arguments: object) -> Figures:
     yield from flatten([row for row in rows if "run" not in row], {})
 
 
+def is_of_kind(path: Path) -> bool:
+    """Whether a record is of another kind than operations."""
+    read = import_module("mldsa_lab.records").read_record
+    return import_module("mldsa_lab.kinds").kind_of(read(path)) is not None
+
+
 def of_record(path: Path) -> Figures:
-    """Rows of `report` under both clocks; of the wall clock means and ratios where they differ."""
-    reports = import_module("mldsa_lab.show.from_records")
+    """Rows of `report`, of operations under both clocks; of the wall clock means and ratios where
+    they differ."""
+    if is_of_kind(path):
+        yield from of_command("report", path, "--no-page")
+        return
+    reports = import_module("mldsa_lab.kinds.reports")
     # What no command writes as JSON is taken from the view that `report` makes.
     made, views = reports.read_view, []
 
@@ -460,9 +470,7 @@ def sources() -> dict[str, Callable[[], Figures]]:
     found: dict[str, Callable[[], Figures]] = {}
     for path in sorted(RECORDS.glob("*/*.jsonl.xz"), key=lambda path: -path.stat().st_size):
         name = f"records/{path.parent.name}-{path.name.removesuffix('.jsonl.xz')}"
-        if path.stem.removesuffix(".jsonl") in ("block", "cold", "memory", "traffic"):
-            found[name] = command("report", path, "--no-page")
-        elif path.name != "kernels.jsonl.xz" and not path.parent.name.endswith(_PIPELINES):
+        if path.name != "kernels.jsonl.xz" and not path.parent.name.endswith(_PIPELINES):
             found[name] = partial(of_record, path)
     for path in sorted(SCENARIOS.glob("*.toml")):
         found[f"impact/{path.stem}"] = partial(of_scenario, path, BUSY, "--widest", 1000)

@@ -35,10 +35,9 @@ from mldsa_lab.records import (
 )
 from mldsa_lab.records.rows import Row
 from mldsa_lab.show.figure_page import render
-from mldsa_lab.show.kinds.kind import Look
-from mldsa_lab.show.kinds.operations import operations_report
+from mldsa_lab.show.operations.report import operations_report
 from mldsa_lab.show.operations.view import View, read_view
-from mldsa_lab.show.report import ReportFiles, publish
+from mldsa_lab.show.report import Look, ReportFiles, publish
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import parse_trace

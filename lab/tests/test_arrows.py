@@ -30,6 +30,7 @@ MAY_USE: dict[str, tuple[str, ...]] = {
     "bench": ("theory", "inputs", "choice", "worker", "records"),
     "estimate": ("theory", "inputs", "records"),
     "show": ("theory", "inputs", "records", "estimate"),
+    "kinds": ("theory", "inputs", "worker", "records", "bench", "estimate", "show"),
     "study": (
         "theory",
         "inputs",
@@ -41,7 +42,7 @@ MAY_USE: dict[str, tuple[str, ...]] = {
         "show",
     ),
     "audit": ("theory", "inputs", "records", "estimate", "show"),
-    "answers": ("theory", "inputs", "records", "estimate", "show", "study", "audit"),
+    "answers": ("theory", "inputs", "records", "estimate", "show", "kinds", "study", "audit"),
 }
 """What each folder may use beside itself and `BASE`. The commands (`cli`) may use all of them."""
 

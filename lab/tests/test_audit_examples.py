@@ -14,9 +14,9 @@ from audit_tables import sign, text
 from typer.testing import CliRunner
 
 from mldsa_lab.audit import audit, read_claims
-from mldsa_lab.audit.claims import ABOUT, Defaults
+from mldsa_lab.audit.claims import ABOUT
 from mldsa_lab.audit.judgement import RULES
-from mldsa_lab.audit.reading import example_path, examples
+from mldsa_lab.audit.reading import Defaults, example_path, examples
 from mldsa_lab.cli.audit import audit as command
 from mldsa_lab.errors import LabError
 from mldsa_lab.sets import PARAMETER_SETS

@@ -11,9 +11,8 @@ from fake_worker import fake_fleet
 from lab_runs import bench, here
 
 from mldsa_lab.bench.engine import Engine
-from mldsa_lab.bench.workloads.cold import ColdStarts
 from mldsa_lab.bench.workloads.operations import Cell
-from mldsa_lab.estimate.cold import CALLS, cold_figures
+from mldsa_lab.kinds.cold import CALLS, ColdStarts, cold_figures
 from mldsa_lab.records import InputRow, Record, Row, Run, Samples
 from mldsa_lab.worker.protocol import JobInput
 

@@ -11,9 +11,9 @@ from tiers import first_of
 
 from mldsa_lab.choice.design import design, quality
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.estimators import estimate_signing
-from mldsa_lab.theory.covariates import covariates
+from mldsa_lab.estimate.cells import estimate_signing
 from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.terms import covariates
 from mldsa_lab.theory.trace import Trace
 from mldsa_studies.signers import Signer, draw_traces
 from mldsa_studies.simulate import QUIET

@@ -13,16 +13,15 @@ from typer.testing import CliRunner
 
 from mldsa_lab.choice.design import design
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.compare import have_common_point
-from mldsa_lab.estimate.estimators import (
+from mldsa_lab.estimate.cells import (
     QUANTILES,
     estimate_plain,
     estimate_random,
     estimate_signing,
+    ratio,
 )
-from mldsa_lab.estimate.interval import Interval, over
-from mldsa_lab.estimate.location import median_over_rounds, split_levels
-from mldsa_lab.estimate.ratio import ratio
+from mldsa_lab.estimate.compare import have_common_point
+from mldsa_lab.estimate.interval import Interval, median_over_rounds, over, split_levels
 from mldsa_lab.theory.law import Law
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace

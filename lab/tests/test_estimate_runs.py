@@ -10,9 +10,8 @@ import pytest
 
 from mldsa_lab.bench.shapes import GROUP, Shape
 from mldsa_lab.choice.choice import Wish, choose
-from mldsa_lab.estimate.estimators import estimate_plain, estimate_signing
+from mldsa_lab.estimate.cells import estimate_plain, estimate_signing, ratio
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.estimate.ratio import ratio
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import Trace

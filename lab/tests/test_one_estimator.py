@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 import test_summary
 
-from mldsa_lab.estimate.cells import gather
-from mldsa_lab.estimate.estimators import QUANTILES
+from mldsa_lab.estimate.cells import QUANTILES, gather
 from mldsa_lab.estimate.measured import estimate
 from mldsa_lab.estimate.reader import Measurements
 from mldsa_lab.estimate.summary import summarise

@@ -10,8 +10,8 @@ import pytest
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import write_whole
-from mldsa_lab.show.from_records import read_reports
-from mldsa_lab.show.kinds.kind import Look
+from mldsa_lab.kinds.reports import read_reports
+from mldsa_lab.show.report import Look
 
 
 def test_a_failed_write_keeps_the_earlier_file(tmp_path: Path) -> None:

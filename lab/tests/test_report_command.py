@@ -19,10 +19,10 @@ from mldsa_lab.cli.main import app
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import Record, read_record
 from mldsa_lab.show.format import estimate
-from mldsa_lab.show.kinds.kind import Look
-from mldsa_lab.show.kinds.operations import FIELDS
 from mldsa_lab.show.operations.findings import find
+from mldsa_lab.show.operations.report import FIELDS
 from mldsa_lab.show.operations.view import cell, read_view, unit_of
+from mldsa_lab.show.report import Look
 
 ROOT = Path(__file__).parents[2]
 SET = "ML-DSA-65"

@@ -13,15 +13,15 @@ from report_records import CLASSICAL, ML_DSA, SIGNERS, Shape, build, page_of, vi
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import write_text
+from mldsa_lab.kinds.reports import read_reports
 from mldsa_lab.records import read_record
 from mldsa_lab.show.figure_page import render
 from mldsa_lab.show.format import estimate, plain
-from mldsa_lab.show.from_records import read_reports
-from mldsa_lab.show.kinds.kind import Look
-from mldsa_lab.show.kinds.operations import FIELDS
 from mldsa_lab.show.operations.appendix import command
 from mldsa_lab.show.operations.findings import find
+from mldsa_lab.show.operations.report import FIELDS
 from mldsa_lab.show.operations.view import View, unit_of
+from mldsa_lab.show.report import Look
 
 HOSTILE = "<script>alert(1)</script>\"'&"
 

@@ -14,11 +14,10 @@ from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
 from mldsa_lab.records import Record
 from mldsa_lab.show import plots, svg
-from mldsa_lab.show.kinds.kind import Look
-from mldsa_lab.show.kinds.operations import operations_report, scaling_sentence
 from mldsa_lab.show.operations.appendix import command
+from mldsa_lab.show.operations.report import operations_report, scaling_sentence
 from mldsa_lab.show.operations.view import View, cell, is_run
-from mldsa_lab.show.report import Report, Section
+from mldsa_lab.show.report import Look, Report, Section
 
 SIZES = (1, 8, 100, 1000)
 SET = "ML-DSA-65"

@@ -18,9 +18,9 @@ from mldsa_lab.estimate.figure import Key
 from mldsa_lab.estimate.replicates import compare_groups, delta, shift
 from mldsa_lab.sets import sets_of
 from mldsa_lab.show import svg
+from mldsa_lab.show.axes import LINE, text_width
 from mldsa_lab.show.figure_page import render
 from mldsa_lab.show.grid import markdown
-from mldsa_lab.show.plots import LINE, text_width
 from mldsa_lab.show.report import Report, as_markdown
 from mldsa_lab.study.cells import Gathered, StudyCell, gather_cells
 from mldsa_lab.study.file import FIELDS, FigureAsked, find_study, parse_study, read_study, shipped

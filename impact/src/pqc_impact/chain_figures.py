@@ -9,10 +9,11 @@ import numpy as np
 
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.theory.arrays import Array
+from pqc_impact.chain import Chain, Template
 from pqc_impact.compress import Compressed
 from pqc_impact.expression import evaluate
 from pqc_impact.figures import FormFigures, Impact, Kind, MessageFigures
-from pqc_impact.file import Chain, Scenario, Template
+from pqc_impact.file import Scenario
 from pqc_impact.protocol import Protocol
 from pqc_impact.quantity import YEAR
 from pqc_impact.scheme_figures import SchemeFigures

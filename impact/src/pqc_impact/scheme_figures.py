@@ -14,8 +14,8 @@ from mldsa_lab.estimate.memory import memory_figures
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.arrays import Array
+from pqc_impact.chain import Node
 from pqc_impact.figures import Kind, make_figure
-from pqc_impact.file import Node
 from pqc_impact.schemes import ImpactScheme
 from pqc_impact.times import NOUNS, RecordTimes, assumed, interval_of
 

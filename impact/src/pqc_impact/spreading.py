@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mldsa_lab.estimate.figure import Figure, Key
+from pqc_impact.chain import Chain
 from pqc_impact.chain_figures import ChainFigures, on_cores
 from pqc_impact.figures import Impact, make_figure
-from pqc_impact.file import Chain
 from pqc_impact.network import Network, find_network, read_network
 from pqc_impact.propagation import BlockLoad
 from pqc_impact.sweep import SHARES, Propagation, validation_time

@@ -11,7 +11,7 @@ import numpy as np
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.fit import fit_costs
-from mldsa_lab.estimate.location import split_levels
+from mldsa_lab.estimate.interval import split_levels
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable

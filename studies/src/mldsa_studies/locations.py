@@ -2,7 +2,7 @@
 
 `mldsa-lab study locations RECORD` cuts each cell's rounds into blocks, as if each were a short run
 of its own, and compares how much the blocks' results differ for several locations. This is the
-ground for `mldsa_lab.estimate.location`.
+ground for `mldsa_lab.estimate.interval`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 from scipy import stats
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import Key, gather
-from mldsa_lab.estimate.location import split_levels
+from mldsa_lab.estimate.cells import CellKey, gather
+from mldsa_lab.estimate.interval import split_levels
 from mldsa_lab.records import Record
 from mldsa_lab.show.report import Report
 from mldsa_lab.theory.arrays import Array
@@ -39,11 +39,11 @@ def compare(record: Record, clock: str = "cpu", block: int = 8) -> dict[str, tup
     Ratios are those of each cell to the first of its set and operation. LabError if no two such
     cells have three blocks of rounds in common.
     """
-    levels: dict[Key, dict[int, float]] = {}
+    levels: dict[CellKey, dict[int, float]] = {}
     for key, cell in gather(record, clock).items():
         levels[key] = dict(zip(cell.rounds, split_levels(cell.table()).level, strict=True))
     found: dict[str, list[tuple[float, ...]]] = {name: [] for name in LOCATIONS}
-    first: dict[tuple[str, str], Key] = {}
+    first: dict[tuple[str, str], CellKey] = {}
     for key in levels:
         reference = first.setdefault(key[1:], key)
         common = sorted(set(levels[key]) & set(levels[reference]))

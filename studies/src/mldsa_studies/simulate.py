@@ -13,14 +13,14 @@ import numpy as np
 from scipy.special import ndtri
 
 from mldsa_lab.choice.design import design
-from mldsa_lab.estimate.cells import CellSamples
-from mldsa_lab.estimate.estimators import (
+from mldsa_lab.estimate.cells import (
     QUANTILES,
     CellEstimate,
+    CellSamples,
     estimate_random,
     estimate_signing,
+    ratio,
 )
-from mldsa_lab.estimate.ratio import ratio
 from mldsa_lab.show.report import Report
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel

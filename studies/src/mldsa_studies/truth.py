@@ -17,10 +17,9 @@ from functools import cache
 import numpy as np
 
 from mldsa_lab.theory.arrays import Array
-from mldsa_lab.theory.covariates import covariates
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.theory.terms import model_matrix
+from mldsa_lab.theory.terms import covariates, model_matrix
 from mldsa_lab.theory.trace import ACCEPTED, PASSED
 from mldsa_studies.signers import attempt_codes
 

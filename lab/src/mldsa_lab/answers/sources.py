@@ -17,10 +17,10 @@ from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.interval import over
 from mldsa_lab.estimate.pipeline import pipeline_figures
 from mldsa_lab.estimate.summary import summary_figures
+from mldsa_lab.kinds import kind_of
 from mldsa_lab.records import read_record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.sets import ALL_SETS, PARAMETER_SETS
-from mldsa_lab.show.kinds import kind_of
 from mldsa_lab.sizes import sizes
 from mldsa_lab.study.cells import gather_cells
 from mldsa_lab.study.file import find_study, read_study

@@ -17,9 +17,12 @@ from mldsa_lab.audit.values import (
     Amount,
     ClaimedScheme,
     ClaimedSet,
+    Names,
     Positive,
     Span,
     StatedFigure,
+    confidence,
+    listed,
     shown,
 )
 from mldsa_lab.files import Text
@@ -35,32 +38,8 @@ Operation = Literal["keygen", "sign", "verify", "other"]
 Standard = Literal["fips204", "round3", "unstated"]
 
 Count = Annotated[int, Meta(ge=1, le=10**12)]
-Names = str | tuple[str, ...]
-"""One text, or a list of them."""
 Probability = Annotated[float, Meta(gt=0, lt=1)]
 Length = Annotated[int, Meta(ge=0, le=10**12)]
-
-STATISTICS = ("min", "max", "mean", "median", "sd")
-PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
-_INTERVAL = re.compile(r"ci(\d+(?:\.\d+)?)")
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
-
-
-def seconds(unit: str) -> float | None:
-    """Seconds in a unit of time; None for another unit."""
-    return _SECONDS.get(unit)
-
-
-def listed(names: Names) -> tuple[str, ...]:
-    """The texts as a list."""
-    return (names,) if isinstance(names, str) else names
-
-
-def confidence(kind: str) -> float | None:
-    """The level of a kind of error such as ci95, between 0 and 1; None for another kind."""
-    match = _INTERVAL.fullmatch(kind)
-    level = float(match[1]) / 100 if match else 0.0
-    return level if 0 < level < 1 else None
 
 
 class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -378,20 +357,6 @@ ABOUT: dict[str, type[Claim]] = {
 """Kinds of claims by what files say they are about."""
 
 
-class Defaults(_Part, frozen=True):
-    """Fields for all claims of a file that have them; the unit is that of costs."""
-
-    set: ClaimedSet | None = None
-    operation: Operation | None = None
-    unit: CostUnit | None = None
-    samples: Count | None = None
-    per_sample: Count | None = None
-    inputs: Inputs | None = None
-    message_bytes: Length | None = None
-    standard: Standard | None = None
-    subject: str | None = None
-
-
 class ClaimSource(_Part, frozen=True):
     """Who published what, when, in what kind of text; "" where unknown."""
 
@@ -400,15 +365,6 @@ class ClaimSource(_Part, frozen=True):
     url: str = ""
     date: str = ""
     note: str = ""
-
-
-class Head(_Part, frozen=True):
-    """A claims file without its claims."""
-
-    format: Literal["mldsa-lab claims"]
-    version: Literal[1]
-    source: ClaimSource
-    defaults: Defaults | None = None
 
 
 class ClaimTable(Struct, frozen=True):

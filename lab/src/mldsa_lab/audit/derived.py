@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from mldsa_lab.audit.claims import ClaimTable, Product, Quotient, ValueTable, listed
+from mldsa_lab.audit.claims import ClaimTable, Product, Quotient, ValueTable
 from mldsa_lab.audit.judgement import Judgement, judgement, number, unit_text
-from mldsa_lab.audit.values import StatedFigure
+from mldsa_lab.audit.values import StatedFigure, listed
 
 _CLOSE = 1e-9
 

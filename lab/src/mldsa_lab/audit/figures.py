@@ -8,10 +8,10 @@ from itertools import pairwise
 
 from scipy.special import ndtri
 
-from mldsa_lab.audit.claims import ClaimTable, Cost, confidence
+from mldsa_lab.audit.claims import ClaimTable, Cost
 from mldsa_lab.audit.judgement import Judgement, judgement, number, unit_text
 from mldsa_lab.audit.law import ASSUMED_SAMPLES, share_of
-from mldsa_lab.audit.values import StatedFigure
+from mldsa_lab.audit.values import StatedFigure, confidence
 
 _SLACK = 0.01  # relative, where figures of one table may stem from several runs
 _NAMES = {"min": "minimum", "max": "maximum"}

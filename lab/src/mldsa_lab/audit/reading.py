@@ -5,13 +5,25 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any, TypeVar, Union, cast
+from typing import Any, Literal, TypeVar, Union, cast
 
 import msgspec
 import yaml
+from msgspec import Struct
 
 from mldsa_lab.audit import claims
-from mldsa_lab.audit.values import POWER, StatedFigure, read_value, shown, value_schema
+from mldsa_lab.audit.values import (
+    PERCENTILE,
+    POWER,
+    STATISTICS,
+    ClaimedSet,
+    StatedFigure,
+    listed,
+    read_value,
+    seconds,
+    shown,
+    value_schema,
+)
 from mldsa_lab.errors import LabError, first_line
 from mldsa_lab.files import checked, read_text, reading
 
@@ -20,6 +32,29 @@ _IN_COST_UNITS = (claims.Cost, claims.Batch, claims.Parts, claims.ValueTable)
 _EXAMPLES = Path(__file__).parent / "examples"
 
 T = TypeVar("T")
+
+
+class Defaults(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Fields for all claims of a file that have them; the unit is that of costs."""
+
+    set: ClaimedSet | None = None
+    operation: claims.Operation | None = None
+    unit: claims.CostUnit | None = None
+    samples: claims.Count | None = None
+    per_sample: claims.Count | None = None
+    inputs: claims.Inputs | None = None
+    message_bytes: claims.Length | None = None
+    standard: claims.Standard | None = None
+    subject: str | None = None
+
+
+class Head(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A claims file without its claims."""
+
+    format: Literal["mldsa-lab claims"]
+    version: Literal[1]
+    source: claims.ClaimSource
+    defaults: Defaults | None = None
 
 
 def read_claims(path: Path) -> claims.ClaimTable:
@@ -35,7 +70,7 @@ def parse_claims(text: str, name: str) -> claims.ClaimTable:
     """The claims of a text, YAML or its subset JSON; ``name`` stands for its file in errors."""
     raw = _mapping(_parse_yaml(text, name), name)
     entries = raw.pop("claims", None)
-    head = _convert(raw, claims.Head, name)
+    head = _convert(raw, Head, name)
     if not isinstance(entries, list) or not entries:
         raise LabError(f"{name}, claims: must be a list of at least one claim")
     found: dict[str, claims.Claim] = {}
@@ -45,9 +80,9 @@ def parse_claims(text: str, name: str) -> claims.ClaimTable:
             raise LabError(f"{name}: claim {claim.id!r}: the id appears twice, and must be unique")
         found[claim.id] = claim
     for claim in found.values():
-        for target in claims.listed(getattr(claim, "cost_of", ())):
+        for target in listed(getattr(claim, "cost_of", ())):
             _check_reference(claim, target, found.get(target), name)
-        for target in claims.listed(claim.table) if isinstance(claim, claims.Quotient) else ():
+        for target in listed(claim.table) if isinstance(claim, claims.Quotient) else ():
             _check_pairs(claim, target, found.get(target), name)
     return claims.ClaimTable(name, head.source, tuple(found.values()))
 
@@ -67,17 +102,17 @@ def example_path(name: str) -> Path:
 def claims_schema() -> dict[str, Any]:
     """The JSON Schema of a claims file: its statistics stand beside a cost's other fields."""
     (head, claim), parts = msgspec.json.schema_components(
-        (claims.Head, Union[tuple(claims.ABOUT.values())]),  # noqa: UP007 - of a list
+        (Head, Union[tuple(claims.ABOUT.values())]),  # noqa: UP007 - of a list
         schema_hook=value_schema,
         ref_template="#/$defs/{name}",
     )
     statistics = parts["Cost"]["properties"].pop("figures")["additionalProperties"]
-    names = f"^(?:{'|'.join(claims.STATISTICS)}|{claims.PERCENTILE.pattern})$"
+    names = f"^(?:{'|'.join(STATISTICS)}|{PERCENTILE.pattern})$"
     parts["Cost"]["patternProperties"] = {names: statistics}
     parts["Cost"]["required"].remove("figures")
     for kind in claims.ABOUT.values():  # what may stand under `defaults`
         needed = parts[kind.__name__]["required"]
-        needed[:] = [name for name in needed if name not in claims.Defaults.__struct_fields__]
+        needed[:] = [name for name in needed if name not in Defaults.__struct_fields__]
     whole = parts.pop(head["$ref"].rpartition("/")[2])
     whole["properties"]["claims"] = {"type": "array", "minItems": 1, "items": claim}
     whole |= {
@@ -183,8 +218,8 @@ def _statistics(raw: dict[str, Any], where: str) -> dict[str, StatedFigure]:
     """The statistics among the fields, which are taken out: p50 is the median."""
     found: dict[str, StatedFigure] = {}
     for name in list(raw):
-        match, statistic = claims.PERCENTILE.fullmatch(str(name)), name
-        if match is None and name not in claims.STATISTICS:
+        match, statistic = PERCENTILE.fullmatch(str(name)), name
+        if match is None and name not in STATISTICS:
             continue
         value = raw.pop(name)
         try:
@@ -205,7 +240,7 @@ def _check_reference(
 ) -> None:
     """LabError where a claim's cost_of names no cost in a unit of time."""
     kinds = claims.Cost | claims.Batch if isinstance(claim, claims.Scaling) else claims.Cost
-    if not isinstance(target, kinds) or claims.seconds(target.unit) is None:
+    if not isinstance(target, kinds) or seconds(target.unit) is None:
         wanted = "a cost or a batch" if isinstance(claim, claims.Scaling) else "a cost"
         where = f"{path}: claim {claim.id!r}, cost_of"
         raise LabError(f"{where}: {name!r} is not the id of {wanted} in a unit of time")

@@ -12,7 +12,6 @@ from mldsa_lab.audit.claims import (
     Cost,
     Scaling,
     ScalingPoint,
-    seconds,
 )
 from mldsa_lab.audit.derived import follows
 from mldsa_lab.audit.figures import label, mean_limits
@@ -28,7 +27,7 @@ from mldsa_lab.audit.judgement import (
     unit_text,
 )
 from mldsa_lab.audit.law import ASSUMED_SAMPLES, band, share_of_key
-from mldsa_lab.audit.values import StatedFigure
+from mldsa_lab.audit.values import StatedFigure, seconds
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.signers import most_first
 

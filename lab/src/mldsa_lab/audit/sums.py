@@ -7,7 +7,7 @@ from itertools import combinations
 
 from mldsa_lab.audit import claims
 from mldsa_lab.audit.judgement import MEASURED, Judgement, Verdict, judgement, number, unit_text
-from mldsa_lab.audit.values import Span, StatedFigure
+from mldsa_lab.audit.values import Span, StatedFigure, listed, seconds
 
 _CLOSE = 1e-9
 
@@ -39,7 +39,7 @@ def judge_parts(claim: claims.Parts, _: claims.ClaimTable) -> Iterator[Judgement
             value=stated.value, low=low, high=high, unit=unit,
         )  # fmt: skip
     for share in claim.shares:
-        chosen = [parts[name] for name in claims.listed(share.of)]
+        chosen = [parts[name] for name in listed(share.of)]
         part = sum(figure.value for figure in chosen)
         # The parts' rounding moves numerator and denominator together.
         ends = (sum(max(f.low, 0) for f in chosen), sum(f.high for f in chosen))
@@ -47,7 +47,7 @@ def judge_parts(claim: claims.Parts, _: claims.ClaimTable) -> Iterator[Judgement
         yield judgement(
             "parts.share", _within(share.percent, low, high),
             _places([(f"{number(share.percent.value)} %", share.where)]),
-            f"{' + '.join(claims.listed(share.of))} is {number(part)} of {number(total)} {unit}.",
+            f"{' + '.join(listed(share.of))} is {number(part)} of {number(total)} {unit}.",
             value=share.percent.value, low=low, high=high, unit="%",
         )  # fmt: skip
 
@@ -141,7 +141,7 @@ def _times(claim: claims.Rate, table: claims.ClaimTable) -> tuple[float, float] 
         return None
     ends = [
         [(f.low * scale, f.high * scale) for name, f in cost.figures.items() if name != "sd"]
-        for cost, scale in ((cost, claims.seconds(cost.unit) or 0.0) for cost in costs)
+        for cost, scale in ((cost, seconds(cost.unit) or 0.0) for cost in costs)
     ]
     shortest = min(low for each in ends for low, _ in each) / claim.workers
     longest = sum(max(high for _, high in each) for each in ends)

@@ -205,3 +205,28 @@ def value_schema(kind: type) -> dict[str, Any]:
 def read_value(kind: Any, value: object) -> object:
     """msgspec's hook for these types."""
     return value if isinstance(value, kind) else kind.read(value)
+
+
+Names = str | tuple[str, ...]
+"""One text, or a list of them."""
+STATISTICS = ("min", "max", "mean", "median", "sd")
+PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
+_INTERVAL = re.compile(r"ci(\d+(?:\.\d+)?)")
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+
+
+def seconds(unit: str) -> float | None:
+    """Seconds in a unit of time; None for another unit."""
+    return _SECONDS.get(unit)
+
+
+def listed(names: Names) -> tuple[str, ...]:
+    """The texts as a list."""
+    return (names,) if isinstance(names, str) else names
+
+
+def confidence(kind: str) -> float | None:
+    """The level of a kind of error such as ci95, between 0 and 1; None for another kind."""
+    match = _INTERVAL.fullmatch(kind)
+    level = float(match[1]) / 100 if match else 0.0
+    return level if 0 < level < 1 else None

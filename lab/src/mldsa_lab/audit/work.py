@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from mldsa_lab.audit.claims import ClaimTable, Cost, ValueTable, Vectors, seconds
+from mldsa_lab.audit.claims import ClaimTable, Cost, ValueTable, Vectors
 from mldsa_lab.audit.judgement import Judgement, Verdict, judgement, limits, number, unit_text
-from mldsa_lab.audit.values import ClaimedScheme
+from mldsa_lab.audit.values import ClaimedScheme, seconds
 
 STEP_SECONDS = 5e-9
 """The least time of a hash or of a Gaussian sample on one core: an eighth of what eight Keccak

@@ -29,7 +29,6 @@ from mldsa_lab.bench.material import (
 from mldsa_lab.bench.options import Options, select
 from mldsa_lab.bench.pace import Judge, Pace
 from mldsa_lab.bench.shapes import GROUP, role_of, shaped_variants
-from mldsa_lab.bench.workloads import PLANS
 from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
@@ -73,13 +72,15 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def run_bench(options: Options, screen: Screen, judge: Judge) -> Outcome:
-    """Carry out a run. LabError if nothing can be measured; an interrupt ends it early.
+def run_bench(
+    options: Options, screen: Screen, judge: Judge, kind: type[WorkloadPlan] = WorkloadPlan
+) -> Outcome:
+    """Carry out a run of a kind. LabError if nothing can be measured; an interrupt ends it early.
 
     ``judge`` tells the precision of what was measured so far.
     """
     place = Place.of(find_root())
-    plan = PLANS[options.workload](options, place)
+    plan = kind(options, place)
     plan.check_tools()
     with Fleet() as fleet:
         announced, skipped = launch(options, place, fleet, screen)
@@ -90,7 +91,7 @@ def run_bench(options: Options, screen: Screen, judge: Judge) -> Outcome:
             known_reference(options.reference, variants)
         reference = find_reference(fleet) if set(options.sets) & set(PARAMETER_SETS) else None
         runs = options.batch_sizes, options.thread_counts
-        variants += shaped_variants(fleet, variants, *runs, in_memory=options.workload == "memory")
+        variants += shaped_variants(fleet, variants, *runs, in_memory=plan.in_memory)
         variants = plan.choose(fleet, variants)
         folder = _new_folder(options.out)
         with RecordWriter(folder / RECORD_NAME) as writer:
@@ -162,7 +163,7 @@ class _Session:
             now(),
             o.profile.name if o.rounds is None else "custom",
             o.seed.hex(),
-            o.as_record(),
+            o.as_record() | {"workload": plan.name},
             machine.describe(),
             *machine.source_state(find_root()),
         )

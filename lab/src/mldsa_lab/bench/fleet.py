@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from msgspec import structs
@@ -103,7 +102,7 @@ class Station:
         """End the process if there is one; the next request starts it afresh."""
         if self._worker is not None:
             # Leaving the context asks it to quit before it is killed.
-            self._worker.__exit__(None, None, None)
+            self._worker.__exit__(None)
             self._worker = None
 
     def kill(self) -> None:
@@ -231,12 +230,7 @@ class Fleet:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         for station in self.stations:
             station.stop() if kind is None else station.kill()
 

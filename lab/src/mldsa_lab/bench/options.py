@@ -104,8 +104,6 @@ class Options:
     limit: float | None = None
     jmh: Jmh | None = None
     """How JMH measures."""
-    workload: str = "operations"
-    """The kind of measurement, as `bench.workloads.PLANS` names it."""
     pipelines: tuple[Pipeline, ...] = ()
     block: GivenBlock | None = None
     """The block to validate; its definition in the record has the rest."""

@@ -8,9 +8,9 @@ import numpy as np
 
 from mldsa_lab.theory.arrays import Array, Ints
 from mldsa_lab.theory.cost_model import CostModel
-from mldsa_lab.theory.covariates import covariates
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.theory.terms import covariates
 
 
 class Chosen(NamedTuple):
@@ -46,7 +46,7 @@ class Classes:
     """Traces grouped by their rejected attempts n_z, n_r, n_h.
 
     ``counts``: (classes, 3); ``attempts``: (classes,) of a signature of each class; ``of``:
-    (traces,) the class of each trace. Covariates (`mldsa_lab.theory.covariates`):
+    (traces,) the class of each trace. Covariates (`mldsa_lab.theory.terms`):
     ``index_terms`` (traces, 4) differ within a class, ``by_attempts`` (classes, 4) follow from the
     number of attempts. ``index_amplitude``, ``amplitude``: their largest effects per unit, with
     the cost of one attempt as 1; ``expected``: means of the latter over all signatures.

@@ -4,7 +4,7 @@ A trace holds for every conformant deterministic signer, so inputs can be chosen
 is measured. The choice minimises, over all targets (the mean and four percentiles), the squared
 relative error to be expected of the regression estimate of `mldsa_lab.estimate`: its variance
 (I-optimality with respect to the targets) plus the squares of its biases from the covariates of
-`mldsa_lab.theory.covariates`, each at a stated amplitude.
+`mldsa_lab.theory.terms`, each at a stated amplitude.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 from mldsa_lab.choice.classes import first_of_kinds, kinds_of
 from mldsa_lab.errors import LabError
 from mldsa_lab.theory.arrays import Array, Ints
-from mldsa_lab.theory.covariates import Traces, as_table, covariates, index_terms
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.signers import (
     DESIGN_ATTEMPT,
@@ -25,7 +24,7 @@ from mldsa_lab.theory.signers import (
     HINT_EXTRA,
 )
 from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.theory.terms import model_matrix
+from mldsa_lab.theory.terms import Traces, as_table, covariates, index_terms, model_matrix
 
 PERCENTILES = (0.50, 0.95, 0.99, 0.999)
 """The percentiles a design aims at, beside the mean."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from mldsa_lab import kinds
 from mldsa_lab.bench.options import (
     BOTH_BUILDS,
     DEFAULT_SETS,
@@ -24,7 +25,7 @@ from mldsa_lab.bench.options import (
 )
 from mldsa_lab.bench.pace import Precision
 from mldsa_lab.cli import shared
-from mldsa_lab.cli.shared import refuse_given, show_path, words
+from mldsa_lab.cli.shared import refuse_given, show_path, with_flags, words
 from mldsa_lab.errors import LabError
 from mldsa_lab.extras import need
 from mldsa_lab.machine import cores_to_use
@@ -41,11 +42,13 @@ if TYPE_CHECKING:
 _MESSAGE_BYTES_MAX = 1 << 16  # every worker holds the inputs of all its cells
 _OF_TIMES = "batch threads until reference clock"
 _OF_OPERATIONS = (
-    f"sets operations implementations workers jdk core selection message_bytes cold {_OF_TIMES}"
+    f"sets operations implementations workers jdk core selection message_bytes {_OF_TIMES} "
+    + " ".join(kinds.FLAGS)
 )
 """Parameters that a scenario sets."""
 
 
+@with_flags(kinds.FLAGS)
 def bench(
     ctx: typer.Context,
     quick: Annotated[
@@ -82,12 +85,6 @@ def bench(
     message_bytes: Annotated[
         int, typer.Option(help="Size of the messages.", min=0, max=_MESSAGE_BYTES_MAX)
     ] = 32,
-    cold: Annotated[
-        bool,
-        typer.Option(
-            "--cold", help="Measure the 1st to 1,000th operation of fresh processes instead."
-        ),
-    ] = False,
     scenario: Annotated[
         str | None,
         typer.Option(
@@ -112,20 +109,24 @@ def bench(
     all_tables: shared.AllTablesOption = False,
     timeout: shared.TimeoutOption = 120.0,
     registry: shared.RegistryOption = None,
+    *,
+    named_kinds: Sequence[str],
 ) -> None:
     """Build the workers, check that they are correct, measure them, and show the result."""
     # Only here: with SciPy they take longer to load than other commands to run.
     from mldsa_lab.bench.bench import run_bench
     from mldsa_lab.bench.material import input_sizes, read_selections
+    from mldsa_lab.bench.workloads.block import BlockPlan
     from mldsa_lab.bench.workloads.block_file import read_block
+    from mldsa_lab.bench.workloads.plan import WorkloadPlan
     from mldsa_lab.study.file import find_study, read_study
 
     if scenario is not None:
         refuse_given(ctx, "--scenario", "sets it", _OF_OPERATIONS)
         if build == BOTH_BUILDS:
             raise LabError("--build both: a scenario is measured in one build")
-    if cold:
-        refuse_given(ctx, "--cold", "measures single operations", _OF_TIMES)
+    for name in named_kinds:
+        refuse_given(ctx, f"--{name}", "measures single operations", _OF_TIMES)
     console = shared.console()
     named = "quick" if quick else "default"
     need("bench", "bench")
@@ -153,14 +154,14 @@ def bench(
         selections=selections,
         until=until,
         limit=limit,
-        workload="cold" if cold else "operations",
     )
     judge: Callable[[Record], Precision | None] = partial(_judge, clock, confidence)
+    kind = kinds.load(named_kinds[0]).plan if named_kinds else WorkloadPlan
     if scenario is not None:
-        options = _of_block(options, read_block(scenario, named))
-    if options.workload != "operations":
-        judge = no_precision
-    outcome = run_bench(options, Screen(console), judge)
+        options, kind = _of_block(options, read_block(scenario, named)), BlockPlan
+    outcome = run_bench(
+        options, Screen(console), judge if kind is WorkloadPlan else no_precision, kind
+    )
     show_outcome(outcome, options, console, outputs, every=all_tables)
 
 
@@ -191,8 +192,8 @@ def show_outcome(
     folder = outcome.record.parent
     if outcome.samples:
         # Only here: the plots' libraries take longer to load than the other commands to run.
-        from mldsa_lab.show.from_records import read_reports
-        from mldsa_lab.show.kinds.kind import Look
+        from mldsa_lab.kinds.reports import read_reports
+        from mldsa_lab.show.report import Look
 
         console.print()
         look = Look(options.reference, options.clock, options.confidence)
@@ -219,7 +220,6 @@ def _of_block(options: Options, given: GivenBlock) -> Options:
         profile=Profile(given.profile, amount.seconds, *amount.rounds),
         sizes=GATE_SIZES,
         clock="wall",
-        workload="block",
         block=given,
     )
 

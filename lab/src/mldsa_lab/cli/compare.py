@@ -55,10 +55,10 @@ def compare(
     from mldsa_lab.estimate.compare import Pairing
     from mldsa_lab.estimate.compare import compare as compare_runs
     from mldsa_lab.estimate.figure import Figure
+    from mldsa_lab.kinds.reports import read_views
     from mldsa_lab.records import read_record
     from mldsa_lab.show.compare import comparison, effects, slower_cells
-    from mldsa_lab.show.from_records import read_views
-    from mldsa_lab.show.kinds.kind import Look
+    from mldsa_lab.show.report import Look
 
     pairs = []
     for text in pair or ():

@@ -45,6 +45,7 @@ def memory(
     """Measure what operations take of stack and heap, and what they read and write."""
     from mldsa_lab.bench.bench import run_bench
     from mldsa_lab.bench.material import input_sizes
+    from mldsa_lab.bench.workloads.memory import MemoryPlan
 
     if record is not None:
         raise LabError(f"{record}: `mldsa-lab report {record}` shows a record")
@@ -56,11 +57,10 @@ def memory(
         profile=Profile("custom", 0.0, 1, 1),
         rounds=1,
         sizes=input_sizes(32),
-        workload="memory",
         traffic=traffic,
     )
     console = shared.console()
-    outcome = run_bench(options, Screen(console), no_precision)
+    outcome = run_bench(options, Screen(console), no_precision, MemoryPlan)
     show_outcome(outcome, options, console, outputs)
     # The gate's faults have no operation.
     if failed := [f for f in read_record(outcome.record).faults if f.operation is not None]:

@@ -63,10 +63,9 @@ def report(
 
     from mldsa_lab.cli.shared import console
     from mldsa_lab.errors import LabError
-    from mldsa_lab.show.from_records import read_reports
-    from mldsa_lab.show.kinds.kind import Look
+    from mldsa_lab.kinds.reports import read_reports
     from mldsa_lab.show.operations import elsewhere
-    from mldsa_lab.show.report import as_markdown
+    from mldsa_lab.show.report import Look, as_markdown
 
     records, measured = elsewhere.split(files or [])
     quiet = markdown == _STANDARD_OUTPUT

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
 _PIPE_WIDTH = 120
 EXIT_INTERRUPTED = 130
+Command = Callable[..., None]
 
 SeedText = Annotated[
     str | None, typer.Option(help="Text the inputs are derived from; drawn anew if not given.")
@@ -141,6 +145,38 @@ CoreOption = Annotated[
         metavar="PATH",
     ),
 ]
+
+
+def with_flags(flags: Mapping[str, str]) -> Callable[[Command], Command]:
+    """Give a command a flag for each of these names, by its help; it gets the names of those given
+    as ``named_kinds``. LabError where several are given."""
+
+    def decorate(command: Command) -> Command:
+        signature = inspect.signature(command, eval_str=True)
+        own = [p for p in signature.parameters.values() if p.name != "named_kinds"]
+
+        @wraps(command)
+        def flagged(**given: Any) -> None:
+            named = [name for name in flags if given.pop(name)]
+            if len(named) > 1:
+                raise LabError(f"--{named[1]}: cannot be used with --{named[0]}")
+            command(**given, named_kinds=named)
+
+        flagged.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[
+                *own,
+                *(
+                    Parameter(
+                        name, Parameter.KEYWORD_ONLY, default=False,
+                        annotation=Annotated[bool, typer.Option(f"--{name}", help=text)],
+                    )
+                    for name, text in flags.items()
+                ),
+            ]
+        )  # fmt: skip
+        return flagged
+
+    return decorate
 
 
 class SpecOptions(NamedTuple):

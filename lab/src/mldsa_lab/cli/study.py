@@ -118,8 +118,8 @@ def run(
         paths = find_records(record)
     names = [os.path.relpath(p, record or folder) for p in paths]
     if read.pipeline:
+        from mldsa_lab.kinds.pipeline import pipeline_report
         from mldsa_lab.records import read_record
-        from mldsa_lab.show.kinds.pipeline import pipeline_report
 
         report = pipeline_report([read_record(path) for path in paths], read.title, confidence)
     else:

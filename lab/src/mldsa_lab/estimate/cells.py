@@ -1,17 +1,36 @@
-"""The samples of a record, gathered by cell: one variant, set and operation."""
+"""The cells of a record: samples of one variant, set and operation, their estimate (mean,
+percentiles, intervals), and the ratio of two."""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.diagnose import contradictions
+from mldsa_lab.estimate.fit import Fit, fit_costs, quotient_of_inputs
+from mldsa_lab.estimate.interval import (
+    Interval,
+    combine,
+    correlation_factor,
+    median_over_rounds,
+    quotient,
+    split_levels,
+    student,
+)
+from mldsa_lab.inputs.turns import positions
 from mldsa_lab.records import Record, Samples, Variant
+from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
 from mldsa_lab.theory.arrays import Array, Ints
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.terms import MEAN
+from mldsa_lab.theory.trace import Trace, parse_trace
 
-Key = tuple[str, str, str]
+CellKey = tuple[str, str, str]
 """Variant id, set, operation."""
 SPREAD: dict[str, Callable[[Array], float]] = {
     "min": lambda calls: float(calls.min()),
@@ -54,14 +73,14 @@ class CellSamples:
         return table.reshape(len(self.rounds), size)
 
 
-def gather(record: Record, clock: str) -> dict[Key, CellSamples]:
+def gather(record: Record, clock: str) -> dict[CellKey, CellSamples]:
     """All cells with at least one usable sample, in the order of the record.
 
     ``clock`` "cpu" takes thread CPU time where every sample of the cell has it, else wall time;
     of several threads always wall time, which is what they share.
     """
     variants = {v.id: v for worker in record.workers for v in worker.variants}
-    rows: dict[Key, list[Samples]] = defaultdict(list)
+    rows: dict[CellKey, list[Samples]] = defaultdict(list)
     for samples in record.samples:
         if samples.shape:
             continue  # not single calls of a process that is warm
@@ -95,3 +114,283 @@ def _cell(rows: Sequence[Samples], clock: str, variant: Variant) -> CellSamples:
         clock="cpu" if use_cpu else "wall",
         dropped=int((~good).sum()),
     )
+
+
+# --- estimates ---
+
+QUANTILES = (0.50, 0.95, 0.99, 0.999)
+"""The percentiles that are reported."""
+
+# A sample quantile is given only with this many samples beyond it.
+_SAMPLES_BEYOND = 5
+# From this many runs of different mean traces on they are regressed on these.
+_RUNS_FOR_REGRESSION = 8
+# Mean attempts of runs that differ from the expected ones by more are remarked upon.
+_RUNS_OFF = 0.005
+
+
+@dataclass(frozen=True)
+class CellEstimate:
+    """Estimates of one cell, in ticks of the worker's unit per operation.
+
+    ``mean``; ``inner``: the same with the error of the choice of inputs alone. ``quantiles`` holds
+    only those that are honest. ``level``: (rounds,) logarithm of each round's speed, None where
+    rounds cannot be compared. ``apart``: (inputs,) how far each input is from the mean, relative
+    to it, where inputs are a plain sample. ``fit``: the regression on the traces of single
+    signatures or of runs. ``notes``: what a reader must know.
+    """
+
+    mean: Interval
+    inner: Interval
+    quantiles: dict[float, Interval]
+    rounds: tuple[int, ...] = ()
+    inputs: tuple[int, ...] = ()
+    level: Array | None = None
+    apart: Array | None = None
+    fit: Fit | None = None
+    notes: tuple[str, ...] = ()
+
+    def of_cell(self, cell: CellSamples) -> CellEstimate:
+        """With rounds, inputs and notes of its samples; without limits where rounds are too few
+        (`Interval.of_rounds`)."""
+        rounds = len(cell.rounds)
+        dropped = f"{cell.dropped} samples of zero ticks left out: the clock is too coarse"
+        return replace(
+            self,
+            mean=self.mean.of_rounds(rounds),
+            quantiles={q: found.of_rounds(rounds) for q, found in self.quantiles.items()},
+            rounds=cell.rounds,
+            inputs=cell.inputs,
+            notes=(*((dropped,) if cell.dropped else ()), *self.notes),
+        )
+
+
+def estimate_signing(
+    cell: CellSamples,
+    traces: Sequence[Trace],
+    model: RejectionModel,
+    confidence: float = 0.95,
+    *,
+    shares: Array | None = None,
+    overlap: float = 1.0,
+    keys: Sequence[bytes] | None = None,
+    hardened: bool = False,
+) -> CellEstimate:
+    """Deterministic signing on inputs of known ``traces``: those of ``cell.inputs``; or with
+    ``shares`` in runs of several operations that begin with these, and take inputs in turn.
+
+    The cost of each input in the typical round is regressed on its trace (`mldsa_lab.estimate.fit`
+    explains ``shares``, ``overlap``, ``keys`` and ``hardened``) and the regression taken at the
+    exact expectations; percentiles are those of the exact law. Where few runs differ, their mean
+    stands, with a remark where their traces are not the expected ones on average. A run shows no
+    single operation, so it has no percentiles.
+    """
+    if shares is not None:
+        means = 1 + shares @ np.array([len(trace) - 1 for trace in traces])
+        different = len(np.unique(np.round(means, 9)))
+        if len(means) < _RUNS_FOR_REGRESSION or different < _RUNS_FOR_REGRESSION // 2:
+            plain = estimate_plain(cell, confidence, overlap)
+            off = float(means.mean()) / model.expected_attempts - 1
+            text = f"its inputs take {100 * off:+.1f} % attempts compared with all signatures"
+            notes = (*plain.notes, *((text,) if abs(off) > _RUNS_OFF else ()))
+            return replace(plain, quantiles={}, notes=notes)
+    fit = fit_costs(
+        traces, cell.table(), model, shares=shares, overlap=overlap, keys=keys, hardened=hardened
+    )
+    mean = fit.mean(confidence)
+    quantiles: dict[float, Interval] = {}
+    remarks: tuple[str, ...] = ()
+    if shares is None:
+        found = fit.quantiles(QUANTILES, confidence)
+        quantiles = {q: i for q, i in zip(QUANTILES, found, strict=True) if i.value > 0}
+        remarks = tuple(f.text for f in contradictions(fit, cell.inputs))
+    if mean.value <= 0:
+        raise LabError("signing cost: the fitted cost is zero at the mean")
+    inner = fit.inner(np.eye(len(fit.coefficients))[MEAN], confidence)
+    level = fit.typical.level
+    return CellEstimate(mean, inner, quantiles, level=level, fit=fit, notes=remarks).of_cell(cell)
+
+
+def estimate_plain(
+    cell: CellSamples, confidence: float = 0.95, overlap: float = 1.0
+) -> CellEstimate:
+    """Operations whose cost hardly depends on the input: key generation, verification, and
+    classical signatures.
+
+    The mean over inputs of each input's cost in the typical round; inputs and rounds are the two
+    random factors of its interval. Percentiles are those of the samples, noise of the machine
+    included (`sample_quantiles`). ``overlap`` as for `estimate_signing`.
+    """
+    levels = split_levels(cell.table())
+    mean = float(levels.shape.mean())
+    apart = math.sqrt(max(overlap, 1.0)) * (levels.shape / mean - 1)
+    inner = around(mean, apart, confidence)
+    found = combine(inner, median_over_rounds(levels.level), confidence)
+    quantiles = sample_quantiles(cell)
+    return CellEstimate(found, inner, quantiles, level=levels.level, apart=apart).of_cell(cell)
+
+
+def around(value: float, apart: Array, confidence: float) -> Interval:
+    """The interval of a value whose relative deviations over inputs are ``apart``; one input
+    shows none."""
+    size = len(apart)
+    if size < 2:
+        return Interval(value, value, value)
+    return student(value, float(apart.std(ddof=1)) / math.sqrt(size), size - 1, confidence)
+
+
+def estimate_random(cell: CellSamples, confidence: float = 0.95) -> CellEstimate:
+    """Operations whose cost is random from call to call: signers that draw their own rnd, and RSA
+    key generation.
+
+    The plain mean: the long tail is part of the cost, so that trimming it, or taking medians,
+    would bias the mean low. Rounds are a random factor over the calls within them. Percentiles as
+    for `estimate_plain`.
+    """
+    ticks, count = cell.ticks, len(cell.ticks)
+    sizes = np.bincount(cell.round_of)
+    means = np.bincount(cell.round_of, weights=ticks) / sizes
+    mean = float(ticks.mean())
+    rounds = len(sizes)
+    if count < 3 or rounds == count:
+        error = float(ticks.std(ddof=1)) / math.sqrt(count) if count > 1 else 0.0
+        df = float(count - 1)
+    else:
+        within = float(((ticks - means[cell.round_of]) ** 2).sum()) / (count - rounds)
+        variance, df = within / count, float(count - rounds)
+        if rounds > 1:
+            # One-way analysis of variance with unequal round sizes.
+            between = float((sizes * (means - mean) ** 2).sum()) / (rounds - 1)
+            typical = (count - float((sizes**2).sum()) / count) / (rounds - 1)
+            of_round = max((between - within) / typical, 0.0)
+            widen = correlation_factor(means - mean, float(means.std(ddof=1)))
+            added = of_round * float((sizes**2).sum()) / count**2 * widen**2
+            if added:
+                df = (variance + added) ** 2 / (
+                    variance**2 / (count - rounds) + (added + variance) ** 2 / (rounds - 1)
+                )
+            variance += added
+        error = math.sqrt(variance)
+    interval = Interval(mean)
+    if df > 0 and rounds > 1:
+        interval = student(mean, error / mean, df, confidence)
+    return CellEstimate(interval, interval, sample_quantiles(cell)).of_cell(cell)
+
+
+def sample_quantiles(cell: CellSamples) -> dict[float, Interval]:
+    """Quantiles of the samples, each only where at least five samples lie beyond it, and those
+    above the median only where every sample is a single call: averages of calls have no tail."""
+    count = len(cell.ticks)
+    honest = [
+        share
+        for share in QUANTILES
+        if count * (1 - share) >= _SAMPLES_BEYOND and (cell.single_calls or share <= 0.5)
+    ]
+    return {share: Interval(float(np.quantile(cell.ticks, share))) for share in honest}
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """Chooses the estimate that fits a cell of a record.
+
+    By set and input: ``traces`` where they are known; ``keys``, the seeds; ``groups``, the inputs
+    that runs take in turn with it.
+    """
+
+    traces: dict[tuple[str, int], Trace]
+    keys: dict[tuple[str, int], bytes]
+    groups: dict[tuple[str, int], tuple[int, ...]]
+    confidence: float
+
+    @classmethod
+    def of(cls, record: Record, confidence: float) -> Estimator:
+        """For the cells of this record; LabError if a trace in it is malformed."""
+        traces: dict[tuple[str, int], Trace] = {}
+        roles: dict[tuple[str, str], list[int]] = {}
+        for row in record.inputs:
+            roles.setdefault((row.set, row.role), []).append(row.id)
+            if row.trace is not None:
+                try:
+                    traces[row.set, row.id] = parse_trace(row.trace, row.set)
+                except LabError as error:
+                    raise LabError(f"input {row.id} of {row.set}: {error}") from None
+        groups = {(s, i): tuple(ids) for (s, _), ids in roles.items() for i in ids}
+        keys = {(row.set, row.id): row.seed for row in record.inputs}
+        return cls(traces, keys, groups, confidence)
+
+    def estimate(self, variant: Variant, key: CellKey, cell: CellSamples) -> CellEstimate:
+        """LabError if a trace that is needed is not known, or the costs allow no estimate."""
+        _, set_name, operation = key
+        scheme = SCHEMES[set_name]
+        if operation == "sign" and set_name in PARAMETER_SETS and variant.deterministic:
+            return self._signing(variant, set_name, cell)
+        random = operation in scheme.kin.random and not variant.deterministic
+        random |= operation == "keygen" and not scheme.seeded  # RSA's search for primes
+        found = (estimate_random if random else estimate_plain)(cell, self.confidence)
+        # Averages of random costs have not their median.
+        averaged = variant.runs or (random and not cell.single_calls)
+        return replace(found, quantiles={}) if averaged else found
+
+    def _signing(self, variant: Variant, set_name: str, cell: CellSamples) -> CellEstimate:
+        inputs, shares, overlap = cell.inputs, None, 1.0
+        if variant.runs:
+            inputs = self.groups[set_name, cell.inputs[0]]
+            overlap = variant.batch_size * len(cell.inputs) / len(inputs)
+            begins = map(inputs.index, cell.inputs)
+            shares = np.array([_shares(variant, len(inputs), begin) for begin in begins])
+        unknown = [i for i in inputs if (set_name, i) not in self.traces]
+        if unknown:
+            raise LabError(f"input {unknown[0]} of {set_name}: signing needs its trace")
+        return estimate_signing(
+            cell,
+            [self.traces[set_name, i] for i in inputs],
+            RejectionModel.of(set_name),
+            self.confidence,
+            shares=shares,
+            overlap=overlap,
+            keys=None if variant.runs else [self.keys[set_name, i] for i in inputs],
+            hardened=variant.hardened,
+        )
+
+
+def _shares(variant: Variant, size: int, begin: int) -> Array:
+    """(size,) share of a run's operations that each of so many inputs has, in turn from one."""
+    threads = variant.threads
+    places = [
+        (begin + place) % size
+        for thread in range(threads)
+        for place in positions(size, variant.batch_size, thread=thread, threads=threads)
+    ]
+    return np.bincount(places, minlength=size) / len(places)
+
+
+# --- ratios ---
+
+
+def ratio(estimate: CellEstimate, reference: CellEstimate, confidence: float = 0.95) -> Interval:
+    """Ratio of two means, paired by round and by input where both have them.
+
+    Rounds in common give log ratios, whose median is free of what both felt alike; what inputs in
+    common do to both is no error of the ratio.
+    """
+    common = sorted(set(estimate.rounds) & set(reference.rounds))
+    if estimate.level is None or reference.level is None or len(common) < 2:
+        return quotient(estimate.mean, reference.mean)
+    one = estimate.level[np.searchsorted(estimate.rounds, common)]
+    other = reference.level[np.searchsorted(reference.rounds, common)]
+    level = median_over_rounds(one - other)
+    inner = of_inputs(estimate, reference, confidence)
+    found = combine(inner.times(float(np.exp(level.value))), level, confidence)
+    return found.of_rounds(len(common))
+
+
+def of_inputs(one: CellEstimate, other: CellEstimate, confidence: float) -> Interval:
+    """The ratio of the means in the typical rounds, with the error of the inputs alone."""
+    if one.inputs == other.inputs:
+        if one.fit is not None and other.fit is not None:
+            return quotient_of_inputs(one.fit, other.fit, confidence)
+        if one.apart is not None and other.apart is not None:
+            value = one.mean.value / other.mean.value
+            return around(value, one.apart - other.apart, confidence)
+    # A single run over a balanced group stands for all inputs: the other's error is left.
+    return quotient(one.inner, other.inner)

@@ -12,10 +12,9 @@ from mldsa_lab.estimate.interval import Interval, combine
 from mldsa_lab.estimate.noise import KeyOffsets, Typical, key_offsets, typical
 from mldsa_lab.estimate.posterior import Posterior, apart, fit
 from mldsa_lab.theory.arrays import Array
-from mldsa_lab.theory.covariates import as_table
 from mldsa_lab.theory.law import Law
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.terms import LINEAR, MEAN, Prior, prior, terms, to_costs
+from mldsa_lab.theory.terms import LINEAR, MEAN, Prior, as_table, prior, terms, to_costs
 from mldsa_lab.theory.trace import Trace
 
 COSTS = ("first", "z", "r", "h")
@@ -91,7 +90,7 @@ class Fit:
         return {name: self.interval(row, confidence) for name, row in zip(names, rows, strict=True)}
 
     def further(self, confidence: float) -> dict[str, Interval]:
-        """The terms beside the counts, by the names of `mldsa_lab.theory.covariates`."""
+        """The terms beside the counts, by the names of `mldsa_lab.theory.terms`."""
         names = self.prior.names[LINEAR:]
         return {
             name: self.interval(self._column(place), confidence)

@@ -1,4 +1,10 @@
-"""Estimates with their confidence limits."""
+"""Estimates with their confidence limits, and medians over rounds.
+
+The level of a shared machine jumps between modes (an idle or a busy sibling core) and has
+outliers on both sides, so neither means nor minima of rounds repeat; medians do, as long as one
+mode has the majority (docs/methodology.md has the comparison). Their interval assumes no shape of
+the noise.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +12,21 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scipy.special import stdtrit
+import numpy as np
+from scipy.special import bdtr, ndtri, stdtrit
 
-from mldsa_lab.estimate.location import Median
 from mldsa_lab.theory.arrays import Array
 
 FEWEST_ROUNDS = 4
 """Rounds, or processes, below which no figure has an interval: Student's factor is 12.7 for two and
 4.3 for three, and nothing shows whether those are typical."""
+# Below this many rounds their correlation in time cannot be told from chance; a usual one is
+# taken for granted.
+_ROUNDS_FOR_CORRELATION = 8
+_USUAL_CORRELATION = 0.3
+_CORRELATION_CAP = 0.8
+# From this many rounds on, stretches of the run are compared too.
+_ROUNDS_FOR_STRETCHES = 16
 
 
 @dataclass(frozen=True)
@@ -106,3 +119,118 @@ def quotient(one: Interval, other: Interval) -> Interval:
 def _log(one: float, other: float) -> float:
     """Of a limit at 0 no more than that the value may be any number of times as large is known."""
     return math.log(one / other) if other > 0 else math.log(1e6)
+
+
+# --- medians over rounds ---
+
+
+@dataclass(frozen=True)
+class Median:
+    """A median over rounds with standard errors to each side, and their degrees of freedom.
+
+    ``df`` is 0, and the errors are 0, where one value leaves no variation to see.
+    """
+
+    value: float
+    below: float
+    above: float
+    df: int
+
+
+def median_over_rounds(values: Array) -> Median:
+    """Median of ``values`` (rounds,), in the order of time.
+
+    The standard errors come from the order statistics about sqrt(rounds) ranks from the middle,
+    divided by the normal deviate of their exact binomial coverage; each side has its own, so
+    that a second mode on one side does not widen the other. Correlation between neighbouring
+    rounds widens both, and so do stretches of the run that differ by more than that.
+    """
+    count = len(values)
+    middle = float(np.median(values))
+    if count < 2:
+        return Median(middle, 0.0, 0.0, 0)
+    rank = max(1, round((count + 1) / 2 - math.sqrt(count)))
+    deviate = -float(ndtri(bdtr(rank - 1, count, 0.5)))
+    ordered = np.partition(values, (rank - 1, count - rank))
+    below = (middle - float(ordered[rank - 1])) / deviate
+    above = (float(ordered[count - rank]) - middle) / deviate
+    typical = (below + above) / 2
+    slow = _error_from_stretches(values, middle)
+    if typical == 0:
+        return Median(middle, slow, slow, count - 1)
+    widen = correlation_factor(values - middle, typical * math.sqrt(count))
+    widen = max(widen, slow / typical)
+    return Median(middle, below * widen, above * widen, count - 1)
+
+
+def _error_from_stretches(values: Array, middle: float) -> float:
+    """Standard error of the median from the medians of about sqrt(rounds) stretches of the run;
+    0 with too few rounds."""
+    count = len(values)
+    if count < _ROUNDS_FOR_STRETCHES:
+        return 0.0
+    parts = np.array_split(values, round(math.sqrt(count)))
+    off = np.mean([abs(float(np.median(part)) - middle) for part in parts])
+    # 1.2533 mean |x| estimates the standard deviation of a normal x.
+    return 1.2533 * float(off) / math.sqrt(len(parts) - 1)
+
+
+def correlation_factor(centred: Array, scale: float) -> float:
+    """How much a first-order correlation in time widens a standard error: at least 1.
+
+    ``centred``: (rounds,) deviations from their centre, in the order of time; those beyond three
+    times ``scale`` count as that much.
+    """
+    count = len(centred)
+    if scale <= 0:
+        return 1.0
+    rho = _USUAL_CORRELATION
+    if count >= _ROUNDS_FOR_CORRELATION:
+        calm = np.clip(centred, -3 * scale, 3 * scale)
+        seen = float(calm[1:] @ calm[:-1]) / float(calm @ calm)
+        # With the centre estimated, the coefficient is low by (1 + 4 rho) / count.
+        rho = min(max((seen + 1 / count) / (1 - 4 / count), 0.0), _CORRELATION_CAP)
+    return math.sqrt((1 + rho) / (1 - rho))
+
+
+@dataclass(frozen=True)
+class Levels:
+    """A rounds x inputs table taken apart as cost = shape * exp(level).
+
+    ``shape``: (inputs,) cost of each input in the typical round; ``level``: (rounds,) natural
+    logarithm of each round's speed, median 0; ``rest``: (rounds, inputs) what is left of the
+    logarithm of each cost, NaN where one is missing.
+    """
+
+    shape: Array
+    level: Array
+    rest: Array
+
+    @property
+    def noise(self) -> Array:
+        """(inputs,) standard error of log(shape) that the rounds show, 0 with one round."""
+        # The standard error of a normal median is 1.2533 sd / sqrt(rounds); sd is 1.4826 MAD.
+        return 1.2533 * 1.4826 * _median(np.abs(self.rest), 0) / math.sqrt(len(self.rest))
+
+
+def split_levels(costs: Array) -> Levels:
+    """Take apart ``costs`` (rounds, inputs), positive, NaN where missing; every round and every
+    input must have at least one value.
+
+    Two sweeps of a median polish in logarithms: a round's level is the median over its inputs,
+    an input's shape the median over rounds once levels are gone.
+    """
+    logs = np.log(costs)
+    shape = _median(logs, 0)
+    level = np.zeros(len(costs))
+    for _ in range(2):
+        level = _median(logs - shape, 1)
+        shape = _median(logs - level[:, None], 0)
+    centre = float(np.median(level))
+    return Levels(np.exp(shape + centre), level - centre, logs - level[:, None] - shape)
+
+
+def _median(values: Array, axis: int) -> Array:
+    if np.isnan(values).any():
+        return np.asarray(np.nanmedian(values, axis=axis), dtype=np.float64)
+    return np.asarray(np.median(values, axis=axis), dtype=np.float64)

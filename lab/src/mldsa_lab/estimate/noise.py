@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import chdtri, expit, fdtrc
 
-from mldsa_lab.estimate.location import Median, median_over_rounds, split_levels
+from mldsa_lab.estimate.interval import Median, median_over_rounds, split_levels
 from mldsa_lab.estimate.posterior import CONSTANT, RELATIVE, Noise
 from mldsa_lab.theory.arrays import Array, Flags
 

@@ -1,55 +1,15 @@
-"""The cost of one cell over that of another: ratios, scaling of threads, classical schemes."""
+"""Cells beside others: throughput and scaling of threads, ML-DSA over classical schemes."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
 
-import numpy as np
-
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import Key, gather
-from mldsa_lab.estimate.estimators import CellEstimate, Estimator, around
-from mldsa_lab.estimate.fit import quotient_of_inputs
-from mldsa_lab.estimate.interval import Interval, combine, quotient
-from mldsa_lab.estimate.location import median_over_rounds
+from mldsa_lab.estimate.cells import CellEstimate, CellKey, Estimator, gather, ratio
+from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.records import Record, Variant, WorkerRow
 from mldsa_lab.sets import SCHEMES
-from mldsa_lab.theory.arrays import Array
-
-
-def ratio(estimate: CellEstimate, reference: CellEstimate, confidence: float = 0.95) -> Interval:
-    """Ratio of two means, paired by round and by input where both have them.
-
-    Rounds in common give log ratios, whose median is free of what both felt alike; what inputs in
-    common do to both is no error of the ratio.
-    """
-    common = sorted(set(estimate.rounds) & set(reference.rounds))
-    if estimate.level is None or reference.level is None or len(common) < 2:
-        return quotient(estimate.mean, reference.mean)
-    one, other = (_level_at(e, common) for e in (estimate, reference))
-    level = median_over_rounds(one - other)
-    inner = of_inputs(estimate, reference, confidence)
-    found = combine(inner.times(float(np.exp(level.value))), level, confidence)
-    return found.of_rounds(len(common))
-
-
-def _level_at(estimate: CellEstimate, rounds: list[int]) -> Array:
-    assert estimate.level is not None
-    position = {number: i for i, number in enumerate(estimate.rounds)}
-    return estimate.level[[position[number] for number in rounds]]
-
-
-def of_inputs(one: CellEstimate, other: CellEstimate, confidence: float) -> Interval:
-    """The ratio of the means in the typical rounds, with the error of the inputs alone."""
-    if one.inputs == other.inputs:
-        if one.fit is not None and other.fit is not None:
-            return quotient_of_inputs(one.fit, other.fit, confidence)
-        if one.apart is not None and other.apart is not None:
-            value = one.mean.value / other.mean.value
-            return around(value, one.apart - other.apart, confidence)
-    # A single run over a balanced group stands for all inputs: the other's error is left.
-    return quotient(one.inner, other.inner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +21,14 @@ class Throughput:
     scaling: Interval | None
 
 
-def throughputs(record: Record, keys: set[Key], estimator: Estimator) -> dict[Key, Throughput]:
+def throughputs(
+    record: Record, keys: set[CellKey], estimator: Estimator
+) -> dict[CellKey, Throughput]:
     """Of those cells among ``keys`` that were measured on several threads, and of their like on
     one; those whose worker counts other than nanoseconds left out."""
     timed = {v.id: v for w in record.workers for v in w.variants if w.unit == "ns"}
 
-    def family(key: Key) -> tuple[str | int, ...]:
+    def family(key: CellKey) -> tuple[str | int, ...]:
         v = timed[key[0]]
         return (v.base, v.mode, v.batch_size, *key[1:])
 
@@ -74,7 +36,7 @@ def throughputs(record: Record, keys: set[Key], estimator: Estimator) -> dict[Ke
     threaded = {family(key) for key in of_clock if timed[key[0]].threads > 1}
     if not threaded:
         return {}
-    estimates: dict[Key, CellEstimate] = {}
+    estimates: dict[CellKey, CellEstimate] = {}
     for key, cell in gather(record, "wall").items():
         if key in keys and key[0] in timed and family(key) in threaded:
             with suppress(LabError):  # said where the cell itself is estimated
@@ -106,14 +68,14 @@ class Comparison:
 
 
 def compare_classical(
-    estimates: dict[Key, CellEstimate],
+    estimates: dict[CellKey, CellEstimate],
     variants: dict[str, tuple[Variant, WorkerRow]],
     confidence: float,
 ) -> list[Comparison]:
     """The cheapest ML-DSA variant of each kind (compact or expanded key, single calls or batches),
     by set and operation, over every classical scheme's single calls; of ``variants`` alone."""
-    cheapest: dict[tuple[str, str, str, str], Key] = {}
-    schemes: list[Key] = []
+    cheapest: dict[tuple[str, str, str, str], CellKey] = {}
+    schemes: list[CellKey] = []
     for key, estimate in estimates.items():
         if key[0] not in variants:
             continue

@@ -9,13 +9,20 @@ from typing import Any
 import numpy as np
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import SPREAD, CellSamples, gather
-from mldsa_lab.estimate.cells import Key as CellKey
-from mldsa_lab.estimate.estimators import QUANTILES, CellEstimate, Estimator
+from mldsa_lab.estimate.cells import (
+    QUANTILES,
+    SPREAD,
+    CellEstimate,
+    CellKey,
+    CellSamples,
+    Estimator,
+    gather,
+    ratio,
+)
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.estimate.ratio import Comparison, compare_classical, ratio, throughputs
+from mldsa_lab.estimate.ratio import Comparison, compare_classical, throughputs
 from mldsa_lab.records import HARDENED, Record, Variant, WorkerRow
 from mldsa_lab.sets import ALL_SETS, OPERATIONS
 

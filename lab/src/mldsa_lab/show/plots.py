@@ -1,4 +1,4 @@
-"""The plots of a report, one function each, and their axes; all take plain data and give a figure.
+"""The plots of a report, one function each; all take plain data and give a figure.
 
 Call them inside `svg.drawing()`. Sizes are CSS pixels. An implementation has one colour in all
 plots; an expanded key is a hollow dot or a dashed line. Colour never carries a label alone.
@@ -9,24 +9,28 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
-from matplotlib.textpath import text_to_path
-from matplotlib.ticker import (
-    FixedLocator,
-    FuncFormatter,
-    Locator,
-    LogLocator,
-    MaxNLocator,
-    NullLocator,
-)
+from matplotlib.ticker import FixedLocator, MaxNLocator
 
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.show import svg
+from mldsa_lab.show.axes import (
+    LABEL_GAP,
+    axis_length,
+    end_labels,
+    even_locator,
+    lines,
+    log_axis,
+    name_vertical,
+    new_axes,
+    set_ticks,
+    text_width,
+    tick_count,
+    zero_axis,
+)
 from mldsa_lab.show.format import tick
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
@@ -259,7 +263,7 @@ def over_key(
         if not last or last[0] - place >= text_width(f"{most:,}") + 6:
             kept.append(value)
     if values:
-        _set_ticks(axes, FixedLocator(kept))
+        set_ticks(axes, FixedLocator(kept))
     axes.grid(axis="both")
     dotted = "; dotted: in proportion" if is_rate or is_ratio else ""
     axes.set_xlabel(x_title + ("" if is_ratio else ", log scale") + dotted, labelpad=6)
@@ -322,8 +326,8 @@ def amounts(bars: Sequence[PartedBar], unit: str, width: float) -> Figure:
     """Amounts made of parts, one bar a line, all from zero on one scale."""
     most = max(_whole(bar) for bar in bars) or 1.0
     figure, axes = _parted(bars, width, [most] * len(bars))
-    room = _room(axes, most, "", vertical=False)
-    ticks = [v for v in _even(room).tick_values(0, most) if v <= most]
+    count = tick_count(axes, most, "", vertical=False)
+    ticks = [v for v in even_locator(count).tick_values(0, most) if v <= most]
     axes.set_xlim(0, 1)
     axes.set_xticks([v / most for v in ticks], [tick(v) for v in ticks])
     axes.set_xlabel(f"{unit}, from zero", labelpad=4)
@@ -358,23 +362,6 @@ def _parted(
     return figure, axes
 
 
-def lines(texts: Sequence[tuple[str, str]], width: float) -> tuple[Figure, Axes, float]:
-    """The frame of a plot with a line per signer: label left, text right; and the width between."""
-    labels = max(text_width(label) for label, _ in texts) + 12
-    right = max(text_width(text) for _, text in texts) + 10
-    height = 21.0 * len(texts) + 44
-    figure, axes = new_axes(width, height, left=labels, right=right, bottom=42, top=2)
-    axes.set_ylim(len(texts) - 0.5, -0.5)
-    axes.set_yticks(range(len(texts)), [label for label, _ in texts], color=svg.INK)
-    for line, (_, text) in enumerate(texts):
-        axes.annotate(
-            text, (1, line), (8, 0), xycoords=("axes fraction", "data"),
-            textcoords="offset points", ha="left", va="center_baseline", color=svg.INK,
-            annotation_clip=False,
-        )  # fmt: skip
-    return figure, axes, width - labels - right
-
-
 def _rows(marks: Sequence[Mark], width: float) -> tuple[Figure, Axes]:
     """The common body of rankings: a dot with its interval on each line."""
     figure, axes, _ = lines([(m.label, m.text) for m in marks], width)
@@ -404,118 +391,3 @@ def _bounds(marks: Sequence[Mark]) -> tuple[float, float]:
 def _tail(p: float) -> float:
     """Where percentile `p` stands on the distribution's axis: minus log10 of the share above."""
     return -math.log10(1 - p)
-
-
-# --- axes ---------------------------------------------------------------------------------------
-
-LINE = 1.2 * svg.FONT_PX
-"""Height of a line of text."""
-LABEL_GAP = svg.FONT_PX + 3.5
-"""Between the middles of two labels."""
-_DIGITS = ((1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
-
-
-def new_axes(
-    width: float, height: float, *, left: float, right: float, bottom: float, top: float
-) -> tuple[Figure, Axes]:
-    """A new figure of this size, and axes within these margins, open at the left."""
-    figure = svg.new_figure(width, height)
-    inner, tall = width - left - right, height - bottom - top
-    axes = figure.add_axes((left / width, bottom / height, inner / width, tall / height))
-    axes.tick_params(length=0)
-    axes.spines["left"].set_visible(False)
-    return figure, axes
-
-
-def name_vertical(axes: Axes, text: str, left: float, colour: str = svg.MUTED) -> None:
-    """What the vertical axis shows, above it and as far left of it as ``left``."""
-    axes.set_title(
-        text, loc="left", x=-left / axis_length(axes, False), fontsize=svg.FONT_PX - 0.5,
-        color=colour, pad=7,
-    )  # fmt: skip
-
-
-def log_axis(
-    axes: Axes, low: float, high: float, *, suffix: str = "", vertical: bool = False
-) -> None:
-    """A log axis over [low, high] with a little air and ticks at round numbers."""
-    air = (high / low) ** 0.05 * 1.01
-    low, high = low / air, high * air
-    (axes.set_yscale if vertical else axes.set_xscale)("log")
-    (axes.set_ylim if vertical else axes.set_xlim)(low, high)
-    room, decades = _room(axes, high, suffix, vertical), math.log10(high / low)
-    if decades < 0.6:  # nearly linear
-        _set_ticks(axes, _even(room), suffix, vertical)
-    else:
-        subs = next((s for s in _DIGITS if len(s) * decades <= room), _DIGITS[-1])
-        _set_ticks(axes, LogLocator(subs=subs, numticks=room + 1), suffix, vertical)
-
-
-def zero_axis(axes: Axes, high: float, *, suffix: str = "", vertical: bool = False) -> None:
-    """A linear axis over [0, high]."""
-    (axes.set_ylim if vertical else axes.set_xlim)(0, high)
-    _set_ticks(axes, _even(_room(axes, high, suffix, vertical)), suffix, vertical)
-
-
-def _even(room: int) -> MaxNLocator:
-    return MaxNLocator(min(room, 4), steps=[1, 2, 2.5, 5, 10])
-
-
-def _room(axes: Axes, high: float, suffix: str, vertical: bool) -> int:
-    """The number of ticks whose labels keep apart."""
-    size = 2 * LINE if vertical else text_width(tick(high, suffix)) + 12
-    return max(1, int(axis_length(axes, vertical) / size))
-
-
-def _set_ticks(axes: Axes, locator: Locator, suffix: str = "", vertical: bool = False) -> None:
-    axis = axes.yaxis if vertical else axes.xaxis
-    axis.set_major_locator(locator)
-    axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda v, _: tick(v, suffix)))
-
-
-def axis_length(axes: Axes, vertical: bool) -> float:
-    """The axis' length in CSS pixels."""
-    figure = axes.get_figure()
-    assert isinstance(figure, Figure)
-    width, height = figure.get_size_inches()
-    place = axes.get_position()
-    return 72 * float(height * place.height if vertical else width * place.width)
-
-
-def end_labels(axes: Axes, labels: Sequence[tuple[float, str, str]]) -> None:
-    """Labels (value on the vertical axis, text, colour) right of the axes, moved apart where they
-    would overlap."""
-    width, height = axis_length(axes, False), axis_length(axes, True)
-    to_axes = axes.transData + axes.transAxes.inverted()
-    wanted = sorted(
-        (float(to_axes.transform((axes.get_xlim()[1], v))[1]) * height, text, colour)
-        for v, text, colour in labels
-    )
-    places: list[float] = []
-    for y, _, _ in wanted:
-        places.append(max(y, places[-1] + LABEL_GAP if places else 0.0))
-    highest = height
-    for n in reversed(range(len(places))):
-        places[n] = min(places[n], highest)
-        highest = places[n] - LABEL_GAP
-    for place, (y, text, colour) in zip(places, wanted, strict=True):
-        if abs(place - y) > 2:
-            axes.annotate(
-                "", (1, y / height), (1 + 9 / width, place / height), xycoords="axes fraction",
-                textcoords="axes fraction", annotation_clip=False,
-                arrowprops={"arrowstyle": "-", "color": svg.GRID, "shrinkA": 0, "shrinkB": 0},
-            )  # fmt: skip
-        axes.text(
-            1 + 11 / width, place / height, text, transform=axes.transAxes, ha="left",
-            va="center_baseline", color=colour,
-        )  # fmt: skip
-
-
-@cache
-def text_width(text: str) -> float:
-    """Width in CSS pixels, in the font that the page most likely has or a wider one."""
-    width, _, _ = text_to_path.get_text_width_height_descent(
-        text, FontProperties(family="DejaVu Sans", size=svg.FONT_PX), ismath=False
-    )
-    return float(width)

@@ -18,6 +18,7 @@ from rich.text import Text
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.files import write_text
+from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.show import figure_tables
 from mldsa_lab.show.figure_tables import FigureTable, TableLayout
 from mldsa_lab.show.format import clean
@@ -30,6 +31,15 @@ REJECTED, EXCLUDED = "Rejected by the correctness gate, not timed", "Excluded af
 """Titles of remarks on what is missing, which the first screen of a page has."""
 _NAMED = 3
 """Subjects that a group of remarks names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How to look at records: the reference of ratios, the clock, the confidence of intervals."""
+
+    reference: str = DEFAULT_REFERENCE
+    clock: str = "cpu"
+    confidence: float = 0.95
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,9 @@ from typing import Any
 from mldsa_lab.bench.bench import run_bench
 from mldsa_lab.bench.material import GATE_SIZES, input_sizes
 from mldsa_lab.bench.options import DEFAULT_SETS, Options, parse_seed
+from mldsa_lab.bench.workloads.jmh import JmhPlan
+from mldsa_lab.bench.workloads.pipeline import PipelinePlan
+from mldsa_lab.bench.workloads.plan import WorkloadPlan
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import USUAL_OPERATIONS, parse_set_names
@@ -31,12 +34,13 @@ def step_options(step: Step, study: StudyFile, profile: str, **others: Any) -> O
         build=m.build,
         jmh=effort.jmh,
         pipelines=study.pipeline,
-        workload="pipeline" if study.pipeline else "jmh" if effort.jmh else "operations",
         **others,
     )
 
 
 def run_step(step: Step, screen: Screen, **options: Any) -> bool:
     """Measure a step; return whether it came to its end."""
-    outcome = run_bench(step_options(step, **options), screen, lambda record: None)
+    made = step_options(step, **options)
+    kind = PipelinePlan if made.pipelines else JmhPlan if made.jmh else WorkloadPlan
+    outcome = run_bench(made, screen, lambda record: None, kind)
     return not outcome.interrupted

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import CellSamples, gather
-from mldsa_lab.estimate.estimators import CellEstimate
+from mldsa_lab.estimate.cells import CellEstimate, CellSamples, gather
 from mldsa_lab.estimate.figure import Key
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.summary import SummaryRow, summarise

@@ -14,11 +14,8 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.sets import OPERATIONS
 from mldsa_lab.show import plots, svg
-from mldsa_lab.show.format import Unit, choose_unit, estimate
-from mldsa_lab.show.plots import (
+from mldsa_lab.show.axes import (
     LINE,
-    LOG_FROM,
-    Mark,
     axis_length,
     lines,
     log_axis,
@@ -27,6 +24,8 @@ from mldsa_lab.show.plots import (
     text_width,
     zero_axis,
 )
+from mldsa_lab.show.format import Unit, choose_unit, estimate
+from mldsa_lab.show.plots import LOG_FROM, Mark
 from mldsa_lab.show.report import PlotSpec
 from mldsa_lab.sizes import raw_bytes
 from mldsa_lab.study.cells import Gathered, StudyCell

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.estimators import around
+from mldsa_lab.estimate.cells import around
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.fit import fit_costs
 from mldsa_lab.estimate.interval import Interval

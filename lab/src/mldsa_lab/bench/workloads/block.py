@@ -213,6 +213,8 @@ class Blocks(Workload[BlockCase]):
 class BlockPlan(WorkloadPlan):
     """The block that a scenario file defines."""
 
+    name = "block"
+
     def choose(self, fleet: Fleet, variants: list[Variant]) -> list[Variant]:
         given = self.options.block
         assert given is not None

@@ -188,6 +188,8 @@ class JmhRuns(Workload[Cell]):
 class JmhPlan(WorkloadPlan):
     """JMH's measurements of the cells of a run."""
 
+    name = "jmh"
+
     def worker_row(self, station: Station) -> WorkerRow:
         return row_of(station, self.place)
 

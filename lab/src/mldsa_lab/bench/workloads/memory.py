@@ -22,8 +22,7 @@ from typing import NamedTuple
 from mldsa_lab.bench.engine import Excluded, Workload
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.launch import time_limits
-from mldsa_lab.bench.workloads.cold import typical_input
-from mldsa_lab.bench.workloads.operations import Cell, Operations
+from mldsa_lab.bench.workloads.operations import Cell, Operations, typical_input
 from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.checkout import BuildError, run_tool
 from mldsa_lab.errors import LabError
@@ -332,6 +331,9 @@ class Memory(Workload[Cell]):
 
 class MemoryPlan(WorkloadPlan):
     """Memory of the cells of a run."""
+
+    name = "memory"
+    in_memory = True
 
     def check_tools(self) -> None:
         build_meter(self.place)

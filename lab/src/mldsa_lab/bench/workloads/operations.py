@@ -15,6 +15,7 @@ from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.shapes import role_of
 from mldsa_lab.records import DESIGN, RANDOM, Fault, Row, Variant
 from mldsa_lab.sets import LOOKUP, PARAMETER_SETS, SCHEMES
+from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.alter import flip
 from mldsa_lab.worker.protocol import JobInput, Runs, Sample
 from mldsa_lab.worker.request import Item
@@ -264,3 +265,11 @@ class Operations(Workload[Cell]):
                     f"{s.digest.hex()[:16]}…, must be {expected.hex()[:16]}…",
                     whole=True,
                 )
+
+
+def typical_input(cell: Cell, iterations: Mapping[tuple[str, int], int]) -> JobInput:
+    """Return the input whose rejection-sampling iterations are nearest to the set's mean."""
+    if cell.operation != "sign" or cell.set_name not in PARAMETER_SETS:
+        return cell.inputs[0]
+    mean = RejectionModel.of(cell.set_name).expected_attempts
+    return min(cell.inputs, key=lambda i: abs(iterations.get((cell.set_name, i.id), 0) - mean))

@@ -237,6 +237,8 @@ def _check(
 class PipelinePlan(WorkloadPlan):
     """The pipelines of a study: records are chosen by the traces of signing them."""
 
+    name = "pipeline"
+
     about_inputs = "records of pipelines, chosen by the traces of signing them"
 
     def choose(self, fleet: Fleet, variants: list[Variant]) -> list[Variant]:

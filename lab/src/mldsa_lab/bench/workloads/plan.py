@@ -40,8 +40,12 @@ class Ready:
 class WorkloadPlan:
     """The decisions of a run, in the order in which they are needed. LabError ends the run."""
 
+    name = "operations"
+    """As the options of a record have it."""
     about_inputs = ""
     """Its signing inputs in words, where they are not those of single operations."""
+    in_memory = False
+    """Whether it measures memory, which a loop takes as single calls do."""
 
     def __init__(self, options: Options, place: Place) -> None:
         self.options = options

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from mldsa_lab.records import Check, Record
 from mldsa_lab.show.grid import Column, Grid, heading
-from mldsa_lab.show.kinds.kind import texts
+from mldsa_lab.show.operations.texts import texts
 from mldsa_lab.show.report import Section
 from mldsa_lab.wording import join_words
 

@@ -18,7 +18,7 @@ from mldsa_lab.estimate.measured import Estimation, estimate
 from mldsa_lab.estimate.reader import read_measurements
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
-from mldsa_lab.show.kinds.kind import texts
+from mldsa_lab.show.operations.texts import texts
 from mldsa_lab.show.operations.view import View, best_rows
 from mldsa_lab.show.report import PlotSpec, Report, sections_of
 

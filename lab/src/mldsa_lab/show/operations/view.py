@@ -14,8 +14,7 @@ from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
 from mldsa_lab.records import Gate, Record, Variant, base_id
 from mldsa_lab.sets import ALL_SETS, BUILDS, FAMILIES, PARAMETER_SETS, TUNED_BUILD, sets_of
 from mldsa_lab.show.format import Unit, choose_unit
-from mldsa_lab.show.kinds.kind import Look
-from mldsa_lab.show.report import EXCLUDED, REJECTED, Reason
+from mldsa_lab.show.report import EXCLUDED, REJECTED, Look, Reason
 from mldsa_lab.wording import join_words
 
 SHOWN_OPERATIONS = ("sign", "verify", "encaps", "decaps", "keygen", "hash", "lookup")

@@ -8,15 +8,14 @@ from pathlib import Path
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.compare import compare
+from mldsa_lab.kinds import kind_of
 from mldsa_lab.records import Record, read_record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE, known_reference
 from mldsa_lab.show.compare import sections_over_runs
-from mldsa_lab.show.kinds import kind_of
-from mldsa_lab.show.kinds.kind import Look
-from mldsa_lab.show.kinds.operations import FIELDS, operations_report
 from mldsa_lab.show.operations.elsewhere import Elsewhere, elsewhere_report
+from mldsa_lab.show.operations.report import FIELDS, operations_report
 from mldsa_lab.show.operations.view import View, assign_colours, read_view
-from mldsa_lab.show.report import Report
+from mldsa_lab.show.report import Look, Report
 
 MOST_WITH_CLOUDS = 2
 """Records in a page that still shows cost over iterations of each; more would make it heavy."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.summary import KEYS as ROW_FIELDS
@@ -21,11 +21,11 @@ from mldsa_lab.show.figure_tables import (
     SpreadColumns,
     TableLayout,
 )
-from mldsa_lab.show.grid import PAGE, TERMINAL, Dot
-from mldsa_lab.show.kinds.kind import texts
+from mldsa_lab.show.grid import PAGE, TERMINAL
 from mldsa_lab.show.operations.appendix import appendix, when, why_empty
-from mldsa_lab.show.operations.elsewhere import NARROW, WIDE
 from mldsa_lab.show.operations.findings import find
+from mldsa_lab.show.operations.plot_specs import cost_plots, law_plots
+from mldsa_lab.show.operations.texts import texts
 from mldsa_lab.show.operations.view import (
     COMPACT,
     KEYS,
@@ -37,13 +37,9 @@ from mldsa_lab.show.operations.view import (
     is_run,
     ranks,
     told_size,
-    unit_of,
 )
-from mldsa_lab.show.report import PlotSpec, Report, Section, sections_of
+from mldsa_lab.show.report import Report, Section, sections_of
 from mldsa_lab.wording import join_words
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 RUN_FIELDS = ("started", "tool", "cpu", "architecture", "os", "commit")
 """What each row says of its run; null where the record does not say."""
@@ -64,8 +60,6 @@ _ROW_KEYS = tuple(
     for name in ROW_FIELDS
     if name not in (*_QUANTILES, *_SPREAD, *_UNITS) and not name.endswith(("_low", "_high"))
 )
-_MIXES = ("all z", "mostly z", "even, or none", "mostly r0", "all r0")
-_PARTS = {"setup": "set-up", "final": "final iteration", "z": "z-rejected", "r": "r0-rejected"}
 _CELL = ("set", "operation", "variant")
 Cells = dict[tuple[Key, ...], list[Figure]]
 
@@ -150,7 +144,7 @@ def _sections(view: View, figures: Sequence[Figure], clouds: bool) -> Iterator[S
             of = [f for row in view.table(name, operation) for f in cells[cell(row)]]
             layout = _of_operation(view, operation)
             for section in made(of, [layout], note=f"best first{built}", brief=False, chapter=name):
-                plots = _cost_plots(view, name, clouds) if operation == "sign" else ()
+                plots = cost_plots(view, name, clouds) if operation == "sign" else ()
                 yield replace(section, plots=tuple(plots))
     for chapter, tables in ((BATCHES, batch_tables), (THREADS, thread_tables)):
         for name, of, layout in tables(view, cells):
@@ -192,7 +186,7 @@ def _of_operation(view: View, operation: str) -> TableLayout:
 def _overviews(view: View, cells: Cells, set_name: str, note: str) -> Iterator[Section]:
     """How implementations stand in one set: single calls with a compact key, beside the
     distribution of signing cost, then expanded keys and batches."""
-    plots = tuple(_law_plots(view, set_name))
+    plots = tuple(law_plots(view, set_name))
     for figures, layout in overview_tables(view, cells, set_name):
         for section in sections_of(figures, [layout], view.summary.confidence, note):
             brief = set_name == view.main_set
@@ -364,43 +358,7 @@ def _family(view: View, cells: Cells, family: str) -> tuple[list[Figure], TableL
     return figures, TableLayout(kin.title, (), row_keys, tuple(columns))
 
 
-# --- plots and words ------------------------------------------------------------------------------
-
-
-def _draw(name: str, *arguments: object) -> Drawing:
-    # Imported only here: its libraries may be missing, and take long to load.
-    from mldsa_lab.show.operations import signing_plots
-
-    drawn: Drawing = getattr(signing_plots, name)(*arguments)
-    return drawn
-
-
-def _law_plots(view: View, set_name: str) -> Iterator[PlotSpec]:
-    """The distribution of the signing cost of a set, if any signer has a fit."""
-    if view.fitted(set_name):
-        yield PlotSpec(
-            f"What signatures of {set_name} cost, from the cheapest to the rare and expensive",
-            partial(_draw, "draw_laws", view, set_name, WIDE),
-            text=texts("distribution")[0],
-            alt=f"Estimated distribution of the cost of {set_name} sign, over percentiles",
-            narrow=partial(_draw, "draw_laws", view, set_name, NARROW),
-        )
-
-
-def _cost_plots(view: View, set_name: str, clouds: bool) -> Iterator[PlotSpec]:
-    """The parts of the mean, and costs over iterations of each signer."""
-    if not (pairs := view.fitted(set_name)):
-        return
-    draw = partial(_draw, "draw_parts", view, set_name)
-    legend = tuple((title, Dot(part)) for part, title in _PARTS.items())
-    alt = f"Parts of the mean cost of {set_name} sign"
-    yield PlotSpec("Where the mean goes", draw, legend, alt=alt)
-    mixes = tuple((text, Dot(f"mix{n}")) for n, text in enumerate(_MIXES))
-    unit = unit_of(view.table(set_name, "sign"))
-    for row, fit in pairs if clouds else ():
-        label, draw = view.label(row.variant), partial(_draw, "draw_cloud", fit, set_name, unit)
-        alt = f"Cost over iterations of {label}, {set_name} sign"
-        yield PlotSpec(label, draw, mixes, texts("clouds")[0], alt, small=True)
+# --- words ---
 
 
 def _texts(view: View, present: set[str]) -> dict[str, list[str]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from mldsa_lab.bench.workloads.memory import MemoryPlan
 from mldsa_lab.estimate.memory import memory_figures
+from mldsa_lab.kinds.kind import ROW_KEYS, Kind
 from mldsa_lab.records import Record
 from mldsa_lab.show.figure_tables import Bars, SpreadColumns, TableLayout
-from mldsa_lab.show.kinds.kind import ROW_KEYS, Kind
 from mldsa_lab.sizes import OBJECTS, raw_bytes
 
 
@@ -36,8 +37,16 @@ def _memory_notes(record: Record) -> list[str]:
     return made
 
 
-MEMORY = Kind(
+_METHOD = (
+    "Stack and heap are the maximum of each over the inputs, not necessarily at the same "
+    "moment. A key made ready is kept while it is used. Reads and writes are all of a core's, "
+    "those that its first cache serves too; caches are simulated, warm, and the same on every "
+    "machine."
+)
+KIND = Kind(
     "memory",
+    MemoryPlan,
+    _METHOD,
     lambda record, figures: "Memory of each operation",
     lambda record, confidence: memory_figures(record),
     _memory_layouts,

@@ -1,49 +1,29 @@
-"""A kind of record: its figures, layouts and words. Each kind is a module beside this one."""
+"""A kind of measurement: its plan, figures, layouts and words. Each is a module beside this one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 
+from mldsa_lab.bench.workloads.plan import WorkloadPlan
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.records import Record
-from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.show import figure_tables
 from mldsa_lab.show.figure_tables import TableLayout
-from mldsa_lab.show.report import Report, sections_of
+from mldsa_lab.show.report import Look, Report, sections_of
 
 ROW_KEYS = ("implementation", "backend", "build", "key")
 """The keys that tell variants apart in a table."""
 
 
-@cache
-def _all_texts() -> dict[str, list[str]]:
-    text = resources.files("mldsa_lab.show.kinds").joinpath("texts.md").read_text(encoding="utf-8")
-    parts = (part.strip().split("\n\n") for part in f"\n{text}".split("\n# ")[1:])
-    return {title: paragraphs for title, *paragraphs in parts}
-
-
-def texts(title: str) -> list[str]:
-    """Return the paragraphs of this title in texts.md; none if it has none."""
-    return _all_texts().get(title, [])
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """How to look at records: the reference of ratios, the clock, the confidence of intervals."""
-
-    reference: str = DEFAULT_REFERENCE
-    clock: str = "cpu"
-    confidence: float = 0.95
-
-
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of record. ``name``: as the page's title has it."""
+    """A kind of measurement. ``name``: as the page's title has it; ``plan``: of its runs;
+    ``method``: how it measures, for the end of the page."""
 
     name: str
+    plan: type[WorkloadPlan]
+    method: str
     headline: Callable[[Record, Sequence[Figure]], str]
     figures: Callable[[Record, float], list[Figure]]
     layouts: Callable[[Record], tuple[TableLayout, ...]]
@@ -63,7 +43,7 @@ class Kind:
             figures=figures,
             sections=sections_of(figures, self.layouts(record), look.confidence, about),
             about=f"{about}. {where}" if about else where,
-            method=texts(self.name)[0],
+            method=self.method,
             notes=notes,
             source=source,
         )

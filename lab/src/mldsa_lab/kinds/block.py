@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mldsa_lab.bench.workloads.block import BlockPlan
 from mldsa_lab.estimate.blocks import block_figures, block_of
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.interval import FEWEST_ROUNDS
+from mldsa_lab.kinds.kind import ROW_KEYS, Kind
 from mldsa_lab.records import Record
 from mldsa_lab.show.figure_tables import FIRST, LAST, Lines, SpreadColumns, TableLayout
 from mldsa_lab.show.format import Unit, plain
-from mldsa_lab.show.kinds.kind import ROW_KEYS, Kind
 
 
 def _block_layouts(record: Record) -> tuple[TableLayout, ...]:
@@ -95,8 +96,19 @@ def brief_block(figures: Sequence[Figure]) -> tuple[list[Figure], TableLayout]:
     return chosen, TableLayout("", (), ("set", "implementation", "key", "batch"), columns)
 
 
-BLOCK = Kind(
+_METHOD = (
+    "Threads share a block in equal parts, in an order in which neighbours lie far apart. Its "
+    "time is from the common start to the end of the last thread, by single calls or by calls "
+    "of a batch interface. Keys are read, and expanded for the key form expanded, before the "
+    "clock starts; signatures are read while it runs. Each round has fresh processes and counts "
+    "once; intervals are Student's over rounds. Before anything was timed every verifier "
+    "accepted the whole block, and rejected exactly an altered signature, message and key in "
+    "another one. The verdicts of every timed pass are compared again."
+)
+KIND = Kind(
     "block",
+    BlockPlan,
+    _METHOD,
     _block_headline,
     block_figures,
     _block_layouts,

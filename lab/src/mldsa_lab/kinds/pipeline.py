@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mldsa_lab.bench.workloads.pipeline import PipelinePlan
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.pipeline import PERCENTILES, WHOLE, pipeline_figures, pipelines_of
+from mldsa_lab.kinds.kind import Kind
 from mldsa_lab.records import Record
 from mldsa_lab.show import report
 from mldsa_lab.show.figure_tables import Lines, SpreadColumns, TableLayout, display_unit
 from mldsa_lab.show.format import plain
 from mldsa_lab.show.grid import Dot
-from mldsa_lab.show.kinds.kind import Kind, texts
 from mldsa_lab.show.report import PlotSpec, Report
 
 if TYPE_CHECKING:
@@ -68,8 +69,20 @@ def _headline(record: Record, figures: Sequence[Figure]) -> str:
     return f"{most.keys['pipeline']}: {most.keys['stage']} takes {most.value:.0f} % of a record"
 
 
-PIPELINE = Kind(
+_METHOD = (
+    "Of each record the pass counts in whose round it took its median time, so that its stages "
+    "and what lies between them add up to the whole; between stages outputs are handed on and "
+    "the clock is read. Each process counts once, by its mean; intervals are Student's over "
+    "processes, from four processes on. Records were chosen by the traces of signing them, so "
+    "that ML-DSA's rejections have their law: a share of the records stands for that share of "
+    "all, to within one record. Records that go together wait for each other. A ratio to "
+    "another pipeline is the median over rounds, all passes counted, so it differs from the "
+    "quotient of the wholes."
+)
+KIND = Kind(
     "pipeline",
+    PipelinePlan,
+    _METHOD,
     _headline,
     lambda record, confidence: pipeline_figures([record], confidence),
     _layouts,
@@ -94,7 +107,7 @@ def pipeline_report(records: Sequence[Record], title: str, confidence: float) ->
     about = f"{title}; processes: {len(records)}. {where}"
     headline = _headline(records[0], figures)
     notes = _notes(records[0])
-    return Report(PIPELINE.name, headline, figures, sections, about, texts(PIPELINE.name)[0], notes)
+    return Report(KIND.name, headline, figures, sections, about, KIND.method, notes)
 
 
 def _shares(figures: Sequence[Figure], stages: Sequence[str]) -> Drawing:

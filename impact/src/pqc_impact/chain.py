@@ -1,0 +1,283 @@
+"""What scenarios of chains have in common: limits of a block, forms of transactions, what nodes
+keep, the network. `file.py` has the two kinds of chains, and reads them."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from msgspec import Meta, field
+
+from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.files import Positive, Text
+from pqc_impact.base import ScenarioFile, ScenarioForm, ScenarioTable, Several
+from pqc_impact.expression import evaluate
+from pqc_impact.quantity import positive, price, quantity
+
+Above = Annotated[float, Meta(gt=0)]
+
+
+class BlockLimit(ScenarioTable, frozen=True):
+    """What a block may have of something: ``block`` in ``unit``, ``reserved`` of it for what is no
+    transaction, other limits to try (``given``), and what one ``unit`` costs."""
+
+    name: Text
+    unit: Text
+    block: Text
+    source: Text
+    reserved: Text = "0"
+    given: tuple[Text, ...] = ()
+    price: str = ""
+
+    @property
+    def set_aside(self) -> float:
+        """What is reserved, in the unit."""
+        return quantity(self.reserved, self.unit, "reserved").value
+
+    @property
+    def room(self) -> float:
+        """What transactions of a block may use, in the unit."""
+        return self._room("block", self.block)
+
+    @property
+    def others(self) -> dict[str, float]:
+        """The room of the limits to try, by the text of the file."""
+        return {text: self._room("given", text) for text in self.given}
+
+    @property
+    def cost(self) -> tuple[str, Interval] | None:
+        """The currency, and the price of one unit in it."""
+        return price(self.price, self.unit, "price") if self.price else None
+
+    def _room(self, key: str, text: str) -> float:
+        room = positive(text, self.unit, key).value - self.set_aside
+        if room <= 0:
+            raise ValueError(f"{key}: must be above what is reserved")
+        return room
+
+
+class Template(ScenarioForm, frozen=True):
+    """A form of transaction: how much of each limit it uses; its signatures.
+
+    ``per_block``: how many a block has, where that is a load and does not follow from limits.
+    ``fees``: what it costs beside the prices of limits, by currency; ``assumes``: what its use of
+    limits rests on beside the rules, if anything; ``item``: its largest element, for rules;
+    ``output``: the script of an output, for states; ``also``: other names that rules may use.
+    """
+
+    use: dict[Text, Text] = field(default_factory=dict)
+    fees: dict[Text, Text] = field(default_factory=dict)
+    assumes: str = ""
+    signatures: Positive = 1
+    per_block: str = ""
+    item: str = "0"
+    output: str = "0"
+    also: tuple[str, ...] = ()
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """The names that rules may use for it."""
+        return (self.name, *self.also)
+
+    @property
+    def counts(self) -> dict[str, float]:
+        """Numbers that its parts may name."""
+        return {"signatures": float(self.signatures)}
+
+    @property
+    def derived(self) -> dict[str, str]:
+        """Expressions by name that may use the parts."""
+        return {"item": self.item, "output": self.output, **self.use}
+
+    @property
+    def further(self) -> dict[str, str]:
+        """Expressions by their place in the table."""
+        fees = {f"fees.{currency}": text for currency, text in self.fees.items()}
+        return {"per_block": self.per_block, **fees}
+
+
+class State(ScenarioTable, frozen=True):
+    """What every node keeps: so many ``entries``; the bytes of one with a hash of the key, and with
+    the key itself."""
+
+    name: Text
+    entries: Text
+    source: Text
+    hash: Text
+    key: Text
+
+    @property
+    def count(self) -> Interval:
+        """How many entries."""
+        return positive(self.entries, "", "entries")
+
+
+class Node(ScenarioTable, frozen=True):
+    """A node: the numbers of cores to show, its download rate, the implementation of each scheme
+    (without one, the fastest default build of the record), the years of archive it first reads,
+    the bytes of its ``mempool`` and what a transaction takes of them (``mempool_each``), and of
+    its line (``traffic_each``). More cores than the record measured need ``extrapolate``.
+    ``threads``: numbers of threads whose operations per second are shown, measured or not;
+    ``verified``: numbers of transactions whose verification is; ``hardware``: the clock of a
+    hardware core, to compare with a core of the node."""
+
+    download: Text
+    source: Text
+    cores: Annotated[tuple[Positive, ...], Meta(min_length=1)] = (1,)
+    extrapolate: bool = False
+    implementations: dict[Text, Text] = field(default_factory=dict)
+    years: Above = 10.0
+    mempool: str = ""
+    mempool_each: Text = "bytes"
+    traffic_each: Text = "bytes"
+    threads: tuple[Positive, ...] = (1, 2, 4, 8, 16)
+    verified: tuple[Positive, ...] = (1000,)
+    hardware: str = ""
+
+    @property
+    def rate(self) -> Interval:
+        """Download, bytes per second."""
+        return positive(self.download, "B/s", "download")
+
+    @property
+    def clock(self) -> Interval:
+        """The clock of a hardware core, hertz; 0 without one."""
+        return positive(self.hardware, "Hz", "hardware") if self.hardware else Interval(0.0)
+
+    @property
+    def pool(self) -> float:
+        """Bytes of the mempool, 0 without one."""
+        return positive(self.mempool, "B", "mempool").value if self.mempool else 0.0
+
+
+class Storage(ScenarioTable, frozen=True):
+    """Where a node keeps the archive: how large it is today, and the price of storage; ``disks`` by
+    name: their sizes with their price, as "2 TB at 60 USD/TB"."""
+
+    today: Text
+    price: Text
+    source: Text
+    disks: dict[Text, Text] = field(default_factory=dict)
+
+    @property
+    def size(self) -> Interval:
+        """Bytes of today's archive."""
+        return positive(self.today, "B", "today")
+
+    @property
+    def cost(self) -> tuple[str, Interval]:
+        """The currency, and the price of one byte in it."""
+        return price(self.price, "B", "price")
+
+    @property
+    def disk_prices(self) -> dict[str, tuple[str, Interval]]:
+        """The currency and the price of each disk."""
+        found = {}
+        for name, text in self.disks.items():
+            size, _, each = text.partition(" at ")
+            currency, cost = price(each, "B", f"disks: {name}")
+            found[name] = currency, cost.times(positive(size, "B", f"disks: {name}").value)
+        return found
+
+
+class BlockNetwork(ScenarioTable, frozen=True):
+    """The network that blocks spread over: ``like`` names one of scenarios/networks or a file
+    beside the scenario; so many of its ``nodes`` and ``blocks`` if given. Simulated are blocks of
+    these ``templates`` and ``schemes`` (all, if none is named): full ones, and such with
+    ``of_today`` times as many transactions as today's. Stale blocks also for other ``intervals``;
+    not at all with ``stale = false``, where blocks have slots and are not found.
+    """
+
+    like: Text
+    templates: Several
+    schemes: tuple[Text, ...] = ()
+    of_today: Annotated[tuple[Above, ...], Meta(min_length=1)] = (1.0,)
+    intervals: tuple[Text, ...] = ()
+    stale: bool = True
+    nodes: Positive | None = None
+    blocks: Positive | None = None
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """The other intervals, by the text of the file."""
+        if self.intervals and not self.stale:
+            raise ValueError("intervals: are for stale blocks, which `stale = false` leaves out")
+        return {text: positive(text, "s", "intervals").value for text in self.intervals}
+
+
+class Chain(ScenarioFile[Template], frozen=True, kw_only=True):
+    """A chain. ``interval``: from block to block."""
+
+    interval: Text
+    interval_source: Text
+    node: Node
+    limits: tuple[BlockLimit, ...] = ()
+    state: tuple[State, ...] = ()
+    storage: Storage | None = None
+    block_overhead: Text = "0"
+    network: BlockNetwork | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.network.templates if self.network else ():
+            if name not in self.all_templates:
+                raise ValueError(f"network: templates: no template is called {name!r}")
+        for form in self.all_templates.values():
+            if lost := set(form.use) - set(self.limit):
+                raise ValueError(f"templates: use: no limit is called {min(lost)!r}")
+        super().__post_init__()
+        for form, scheme in self.pairs():
+            names = self.names(scheme, form)
+            if not evaluate(self.node.mempool_each, names):
+                raise ValueError(f"node.mempool_each: a transaction ({form.name}) takes none")
+            self.fitting(form, names)
+            beside, today = self.today_of(form)
+            count, limit = self.fitting(beside, self.names(today, beside))
+            if limit and count < 1:
+                place = f"limits[{list(self.limit).index(limit)}].block"
+                raise ValueError(
+                    f"{place}: the {limit} of a block is smaller than that of one transaction "
+                    f"({beside.name}, {today.name})"
+                )
+
+    @property
+    def limit(self) -> dict[str, BlockLimit]:
+        """The limits by name."""
+        return {limit.name: limit for limit in self.limits}
+
+    @property
+    def overhead(self) -> float:
+        """Bytes of a block beside its transactions."""
+        return quantity(self.block_overhead, "B", "block_overhead").value
+
+    @property
+    def seconds(self) -> Interval:
+        """From block to block."""
+        return positive(self.interval, "s", "interval")
+
+    @property
+    def expressions(self) -> dict[str, str]:
+        """Expressions outside the forms."""
+        of_states = {
+            f"state[{number}].{key}": getattr(state, key)
+            for number, state in enumerate(self.state)
+            for key in ("hash", "key")
+        }
+        keys = ("mempool_each", "traffic_each")
+        of_node = {f"node.{key}": getattr(self.node, key) for key in keys}
+        return {**of_node, **of_states}
+
+    def fitting(
+        self, form: Template, names: dict[str, float], **instead: float
+    ) -> tuple[float, str]:
+        """Return how many transactions a block has, and the limit that binds, "" for a load;
+        ``instead``: other room of a limit, by its name."""
+        if form.per_block:
+            return evaluate(form.per_block, names), ""
+        counts = [
+            (math.floor(instead.get(name, self.limit[name].room) / names[name]), name)
+            for name in form.use
+            if names[name] > 0
+        ]
+        if not counts:
+            raise ValueError(f"templates: {form.name}: uses no limit and has no per_block")
+        return min(counts, key=lambda found: found[0])

@@ -1,0 +1,192 @@
+"""Cold starts: the cost of the 1st, 2nd … 1,000th operation of a fresh process, and the spread of
+its late calls, each timed by itself."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mldsa_lab.bench.engine import Workload
+from mldsa_lab.bench.fleet import Fleet
+from mldsa_lab.bench.workloads.operations import Cell, Operations, times_of, typical_input
+from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.cells import SPREAD
+from mldsa_lab.estimate.figure import Figure, keys_by_variant
+from mldsa_lab.estimate.interval import over
+from mldsa_lab.kinds.kind import ROW_KEYS, Kind
+from mldsa_lab.records import Definition, Record, Row, Samples
+from mldsa_lab.sets import ALL_SETS, OPERATIONS, SCHEMES
+from mldsa_lab.show.figure_tables import Lines, SpreadColumns, TableLayout
+from mldsa_lab.theory.arrays import Array
+
+_MOST = 1000
+"""Operations of a process, on one input."""
+_SLOW_NS = 20_000_000_000
+_FEW = 30
+
+
+class ColdStarts(Workload[Cell]):
+    """Measures the first operations of a process for each case, without any warm-up.
+
+    Every case uses one input, so that all calls of a process do the same work.
+    """
+
+    noun = "cells, each in a process of its own"
+
+    def __init__(
+        self, fleet: Fleet, cells: Sequence[Cell], iterations: Mapping[tuple[str, int], int]
+    ) -> None:
+        """``iterations``: of each set and input, those of its signature."""
+        self._fleet = fleet
+        self._operations = Operations(fleet)
+        self._cells = [replace(c, inputs=[typical_input(c, iterations)]) for c in cells]
+
+    def cases(self) -> list[Cell]:
+        return self._cells
+
+    def definitions(self) -> Iterable[Row]:
+        yield Definition("cold", "first operations of a process")
+
+    def prepare(self, case: Cell) -> Iterable[Row]:
+        """Choose fewer calls of a slow operation."""
+        self._operations.hand_over(case)
+        station = self._fleet.station(case.variant.id)
+        (sample,) = station.worker().measure(case.job, 1, 1, 0)
+        self._operations.check(case, [sample])
+        slow = station.announcement.unit == "ns" and sample.wall * _MOST > _SLOW_NS
+        case.calls = _FEW if slow else _MOST
+        return ()
+
+    def sample(self, case: Cell, number: int, turn: int) -> Iterable[Row]:
+        station = self._fleet.station(case.variant.id)
+        station.stop()  # the process of another case is warm
+        self._operations.hand_over(case)
+        samples = station.worker().measure(case.job, case.calls, 1, 0)
+        self._operations.check(case, samples)
+        inputs = (s.input for s in samples)
+        yield case.samples(number, turn, inputs, times_of(samples), shape={"process": "fresh"})
+
+
+class ColdPlan(WorkloadPlan):
+    """Cold starts of the cells of a run."""
+
+    name = "cold"
+
+    def workload(self, ready: Ready) -> ColdStarts:
+        return ColdStarts(ready.fleet, self.cells(ready), ready.iterations())
+
+
+# --- figures ---
+
+CALLS = (1, 2, 3, 5, 10, 30, 100, 300, 1000)
+"""The calls that have figures. From the fifth on, each is the median of calls within 10 %."""
+
+LATE = 100
+"""From this call on caches and predictors are warm, and most compilers done."""
+_SPREAD: dict[str, Callable[[Array], float]] = {
+    "p50": lambda calls: float(np.quantile(calls, 0.5)),
+    "p95": lambda calls: float(np.quantile(calls, 0.95)),
+    "p99": lambda calls: float(np.quantile(calls, 0.99)),
+    **SPREAD,
+}
+
+
+def cold_figures(record: Record, confidence: float) -> list[Figure]:
+    """Return ``cost`` at each of `CALLS`, in the worker's unit, and ``over_last``: its ratio to the
+    last one in the same process; of operations whose cost does not depend on the input by design
+    ``p50``, ``p95``, ``p99``, ``min``, ``max`` and ``sd`` of the calls from `LATE` on, and the
+    ``resolution`` of the clock in them. Means over processes. LabError if there are none."""
+    names = keys_by_variant(record)
+    units = {v.id: w.unit for w in record.workers for v in w.variants}
+    found: dict[tuple[str, str, str], list[Samples]] = defaultdict(list)
+    for row in record.samples:
+        if row.shape.get("process") == "fresh":
+            found[row.set, row.operation, row.variant].append(row)
+    if not found:
+        raise LabError("the record has no cold starts: `mldsa-lab bench --cold` measures them")
+    made = []
+    order = sorted(found, key=lambda k: (ALL_SETS.index(k[0]), OPERATIONS.index(k[1])))
+    for set_name, operation, variant in order:
+        rows = found[set_name, operation, variant]
+        calls = [n for n in CALLS if n <= min(len(row.wall) for row in rows)]
+        costs = np.array([[_cost(row, n) for n in calls] for row in rows])
+        for place, call in enumerate(calls):
+            keys = {"set": set_name, "operation": operation, **names[variant], "call": call}
+            column = costs[:, place]
+            made.append(Figure.of(keys, "cost", over(column, confidence), units[variant]))
+            if place + 1 < len(calls) and (costs[:, -1] > 0).all():
+                ratio = over(column / costs[:, -1], confidence)
+                made.append(Figure.of(keys, "over_last", ratio))
+        if operation not in SCHEMES[set_name].kin.random and len(rows[0].wall) > 2 * LATE:
+            keys = {"set": set_name, "operation": operation, **names[variant]}
+            late = [np.array(row.wall[LATE - 1 :], dtype=np.float64) for row in rows]
+            for name, of in _SPREAD.items():
+                spread = over(np.array([of(calls) for calls in late]), confidence)
+                made.append(Figure.of(keys, name, spread, units[variant]))
+            steps = np.diff(np.unique(np.concatenate(late)))
+            resolution = float(steps.min()) if len(steps) else None
+            made.append(Figure(keys, "resolution", resolution, unit=units[variant]))
+    return made
+
+
+def _cost(row: Samples, call: int) -> float:
+    """Return the wall time of a call; wall, since other threads may compile meanwhile."""
+    reach = call // 10 if call >= 5 else 0
+    return float(np.median(row.wall[call - 1 - reach : call + reach]))
+
+
+# --- words ---
+
+
+def _cold_layouts(record: Record) -> tuple[TableLayout, ...]:
+    over = SpreadColumns("cost", "{value}", "call")
+    rows = ("language", *ROW_KEYS)
+    title = "{set} {operation}: cost of the n-th call of a process"
+    spread = tuple(
+        SpreadColumns(n, n) for n in ("min", "p50", "p95", "p99", "max", "sd", "resolution")
+    )
+    late = f"{{set}} {{operation}}: single calls from the {LATE}th of a process on"
+    return (
+        TableLayout(
+            title,
+            ("set", "operation"),
+            rows,
+            (over,),
+            (Lines("cost", "call", ("implementation",)),),
+        ),
+        TableLayout(late, ("set", "operation"), rows, spread),
+    )
+
+
+def _cold_headline(record: Record, figures: Sequence[Figure]) -> str:
+    """The range over implementations of what the first call costs, in multiples of the last."""
+    first = [f for f in figures if f.name == "over_last" and f.keys["call"] == 1]
+    named = [f for f in first if f.keys["operation"] == first[0].keys["operation"]]
+    named = [f for f in named if f.keys["set"] == first[0].keys["set"]]
+    values = sorted(f.value for f in named if f.value is not None)
+    if not values:
+        return "Cost of the first operations of a process"
+    of = f"{named[0].keys['set']} {named[0].keys['operation']}"
+    span = f"{values[0]:.3g}" + (f" to {values[-1]:.3g}" if len(values) > 1 else "")
+    return f"{of}: the first call of a process costs {span} times as much as a late one"
+
+
+_METHOD = (
+    "Each round starts a process for each row, prepares one input, and times 1,000 operations "
+    "on it one by one, by the wall clock, without a warm-up. From the fifth on a column is the "
+    "median of the calls within 10 %. Minimum, percentiles and standard deviation are of the "
+    "late calls of each process, with one reading of the clock in each. Intervals are Student's "
+    "over processes."
+)
+KIND = Kind(
+    "cold start",
+    ColdPlan,
+    _METHOD,
+    _cold_headline,
+    cold_figures,
+    _cold_layouts,
+)
