@@ -34,7 +34,7 @@ ALL := mldsa-lanes/__tests
 # Two tiers (CONTRIBUTING.md): `make test` while working, `make test-all` is what CI runs.
 test: test-rust test-workers test-go test-lab ## shows that the project is right on this machine
 
-test-all: test-rust-all test-rustls test-cli test-workers-all test-go test-python test-lab-all lint-peers test-rtl test-emulated ## every test there is
+test-all: test-rust-all test-rustls test-cli test-c test-workers-all test-go test-python test-lab-all lint-peers test-rtl test-emulated ## every test there is
 
 test-rust: ## the library, its C functions and the oracle, on every backend of this CPU
 	MLDSA_ACCUMULATED=$${MLDSA_ACCUMULATED-100} cargo test --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-trace --features $(ALL) \

@@ -148,7 +148,9 @@ def missing_python(name: str) -> list[str]:
             if importlib.util.find_spec(module) is None:
                 missing.append(module)
         # The wheel mldsa_lanes is not here; bindings/python/tests runs its examples.
-        if found := re.match(r" *from ((?!mldsa_lanes)(?:mldsa|pqc)_[\w.]+) import ([\w, ]+)", line):
+        if found := re.match(
+            r" *from ((?!mldsa_lanes)(?:mldsa|pqc)_[\w.]+) import ([\w, ]+)", line
+        ):
             module = importlib.import_module(found[1])
             names = (n.strip() for n in found[2].split(","))
             missing += [f"{found[1]}.{n}" for n in names if not hasattr(module, n)]
