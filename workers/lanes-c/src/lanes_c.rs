@@ -40,7 +40,7 @@ pub fn variants() -> Vec<Variant> {
                 expanded,
             },
         ),
-        ..Variant::new("mldsa-lanes", build_info::MLDSA_CAPI)
+        ..Variant::new("mldsa-lanes-c", build_info::MLDSA_CAPI)
     };
     vec![
         variant(
