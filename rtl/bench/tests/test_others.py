@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from msgspec import structs
 
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
@@ -52,7 +53,8 @@ def clone(tmp_path: Path) -> tuple[Path, str]:
 def test_a_manifest_is_sound(path: Path) -> None:
     """All but its sources, which are no part of this project."""
     file = decode_toml(path.read_text(encoding="utf-8"), CoreFile, str(path))
-    assert file.standard == "round 3" and "namespace binding" in header(Manifest(path, file), "c++")
+    released = Manifest(path, structs.replace(file, release="as it is"))
+    assert file.standard == "round 3" and "namespace binding" in header(released, "c++")
     assert {"keygen", "sign", "verify"} <= file.operations.listed().keys()
     for source in file.sources:
         assert source.startswith("made/") or (path.parent / source).is_file()
