@@ -139,6 +139,11 @@ fn files_name_their_set() {
 
 #[test]
 fn batches_of_several_sets_keep_their_order() {
+    // Not the global pool, which another test must find unused.
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(2)
+        .build()
+        .unwrap();
     let keys: Vec<_> = Set::ALL
         .into_iter()
         .flat_map(|set| batch::keygen(set, &[[1; 32], [2; 32]]))
@@ -166,7 +171,8 @@ fn batches_of_several_sets_keep_their_order() {
     let signed = batch::sign(&jobs, SignOptions::deterministic()).unwrap();
     assert_eq!(
         signed,
-        batch::parallel::sign(&jobs, SignOptions::deterministic()).unwrap()
+        pool.install(|| batch::parallel::sign(&jobs, SignOptions::deterministic()))
+            .unwrap()
     );
     let signatures: Vec<_> = signed.into_iter().map(Result::unwrap).collect();
     for (at, signature) in signatures.iter().enumerate() {
@@ -191,7 +197,7 @@ fn batches_of_several_sets_keep_their_order() {
         })
         .collect();
     let judged = batch::verify(&jobs);
-    assert_eq!(judged, batch::parallel::verify(&jobs));
+    assert_eq!(judged, pool.install(|| batch::parallel::verify(&jobs)));
     for (at, outcome) in judged.into_iter().enumerate() {
         assert_eq!(
             outcome,
