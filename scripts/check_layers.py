@@ -29,6 +29,7 @@ LAYERS = {
     "hardened": "params error declassify kernels backend scheme keys",
     "hazmat": "params error backend scheme keys",
     "interop": "params error kernels backend scheme keys",
+    "any": "params error kernels backend scheme keys batch interop",
     "internals": "params error kernels backend scheme keys batch",
 }
 

@@ -45,15 +45,15 @@ macro_rules! with_set {
     ($value:expr, $set:ident => $body:expr) => {
         match $value {
             Set::MlDsa44 => {
-                type $set = crate::MlDsa44;
+                type $set = crate::params::MlDsa44;
                 $body
             }
             Set::MlDsa65 => {
-                type $set = crate::MlDsa65;
+                type $set = crate::params::MlDsa65;
                 $body
             }
             Set::MlDsa87 => {
-                type $set = crate::MlDsa87;
+                type $set = crate::params::MlDsa87;
                 $body
             }
         }
