@@ -14,7 +14,7 @@
  * Errors. All arguments are checked before any work, but private keys when they are used: the public
  * key is computed again, and a key is refused whose s1 or s2 is out of range or whose t0 or tr does
  * not belong to the rest. After an error the contents of the output
- * buffers are undefined, except *needed after MLDSA_TRACE_ROOM. No Rust panic leaves the library.
+ * buffers are undefined, except *needed after MLDSA_TRACE_ERROR_BUFFER. No Rust panic leaves the library.
  */
 #ifndef MLDSA_TRACE_H
 #define MLDSA_TRACE_H
@@ -26,20 +26,21 @@
 extern "C" {
 #endif
 
+/* The outcome of a call. Names and meanings that mldsa.h has too are its own. */
 enum mldsa_trace_error {
     MLDSA_TRACE_OK = 0,
-    MLDSA_TRACE_SET = 1,       /* set is none of 44, 65, 87 */
-    MLDSA_TRACE_CHECKS = 2,    /* all_checks is neither 0 nor 1 */
-    MLDSA_TRACE_SIZE = 3,      /* a buffer of that many elements cannot exist */
-    MLDSA_TRACE_POINTER = 4,   /* a pointer is NULL, or not aligned, where elements are needed */
-    MLDSA_TRACE_KEY = 5,       /* key_of names a key that there is not */
-    MLDSA_TRACE_ENDS = 6,      /* ends fall */
-    MLDSA_TRACE_CONTEXT = 7,   /* a context of more than 255 bytes */
-    MLDSA_TRACE_ROOM = 8,      /* more codes than room; *needed says how many there are */
-    MLDSA_TRACE_ATTEMPTS = 9,  /* a signature needs more than 821 attempts: below 2^-256 */
-    MLDSA_TRACE_INTERNAL = 10, /* a defect of the library; standard error has its words */
-    MLDSA_TRACE_FORM = 11,     /* form is neither of MLDSA_TRACE_XI and MLDSA_TRACE_SK */
-    MLDSA_TRACE_PRIVATE = 12   /* a private key that no key generation writes */
+    MLDSA_TRACE_ERROR_SET = 1,         /* set is none of 44, 65, 87 */
+    MLDSA_TRACE_ERROR_OPTION = 2,      /* all_checks is neither 0 nor 1 */
+    MLDSA_TRACE_ERROR_SIZE = 3,        /* a buffer of that many elements cannot exist */
+    MLDSA_TRACE_ERROR_NULL = 4,        /* a pointer is NULL or not aligned where elements are needed */
+    MLDSA_TRACE_ERROR_KEY_NUMBER = 5,  /* key_of is not below keys */
+    MLDSA_TRACE_ERROR_ENDS = 6,        /* ends decrease */
+    MLDSA_TRACE_ERROR_CONTEXT = 7,     /* a context of more than 255 bytes */
+    MLDSA_TRACE_ERROR_BUFFER = 8,      /* more codes than room; *needed says how many there are */
+    MLDSA_TRACE_ERROR_ITERATIONS = 9,  /* a signature needs more than 821: below 2^-256 */
+    MLDSA_TRACE_ERROR_INTERNAL = 10,   /* a defect of the library; it wrote to standard error */
+    MLDSA_TRACE_ERROR_FORM = 11,       /* form is neither MLDSA_TRACE_XI nor MLDSA_TRACE_SK */
+    MLDSA_TRACE_ERROR_KEY = 12         /* a private key that no key generation writes */
 };
 
 /* The form in which keys are given. */
@@ -48,8 +49,11 @@ enum mldsa_trace_form {
     MLDSA_TRACE_SK = 1  /* private keys as skEncode writes them, 2560, 4032 or 4896 bytes each */
 };
 
-/* The version of this interface: 2. */
+/* The version of this interface: 3. */
 int32_t mldsa_trace_abi(void);
+
+/* A sentence in English about an error code, also for an unknown code: static, ends with NUL. */
+const char *mldsa_trace_error_string(int32_t error);
 
 /* The backend in use, such as "avx2": static, ends with NUL. */
 const char *mldsa_trace_backend(void);

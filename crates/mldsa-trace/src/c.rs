@@ -7,7 +7,7 @@ mod jobs;
 mod sign;
 mod trace;
 
-use std::ffi::{CString, c_char};
+use std::ffi::{CStr, CString, c_char};
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice;
@@ -25,34 +25,71 @@ pub enum Failure {
     /// The set is none of 44, 65, 87.
     Set = 1,
     /// `all_checks` is neither 0 nor 1.
-    Checks = 2,
+    Option = 2,
     /// A buffer of that many elements cannot exist.
     Size = 3,
     /// A pointer is NULL, or not aligned, where elements are needed.
-    Pointer = 4,
-    /// `key_of` names a key that there is not.
-    Key = 5,
-    /// The ends fall.
+    Null = 4,
+    /// `key_of` is not below the number of keys.
+    KeyNumber = 5,
+    /// The ends decrease.
     Ends = 6,
     /// A context of more than 255 bytes.
     Context = 7,
     /// More codes than room.
-    Room = 8,
-    /// A signature needs more than 821 attempts.
-    Attempts = 9,
+    Buffer = 8,
+    /// A signature needs more than 821 iterations.
+    Iterations = 9,
     /// A defect of the library.
     Internal = 10,
     /// The keys' form is none of the two.
     Form = 11,
     /// A private key that no key generation writes.
-    Private = 12,
+    Key = 12,
+}
+
+impl Failure {
+    /// Every failure.
+    pub const ALL: [Self; 12] = [
+        Self::Set,
+        Self::Option,
+        Self::Size,
+        Self::Null,
+        Self::KeyNumber,
+        Self::Ends,
+        Self::Context,
+        Self::Buffer,
+        Self::Iterations,
+        Self::Internal,
+        Self::Form,
+        Self::Key,
+    ];
+
+    const fn text(self) -> &'static CStr {
+        match self {
+            Self::Set => c"unknown parameter set; use 44, 65 or 87",
+            Self::Option => c"all_checks is neither 0 nor 1",
+            Self::Size => c"a buffer of that many elements cannot exist",
+            Self::Null => c"a pointer is NULL or not aligned where elements are needed",
+            Self::KeyNumber => c"a job names a key that is not among the keys",
+            Self::Ends => c"the ends of messages and contexts decrease",
+            Self::Context => c"a context is too long; at most 255 bytes are allowed",
+            Self::Buffer => c"the buffer for the codes is too short",
+            Self::Iterations => c"signing gave up after 821 rejected iterations",
+            Self::Internal => c"internal error; standard error has the message",
+            Self::Form => c"the keys are neither seeds nor encoded private keys",
+            Self::Key => {
+                c"invalid private key: s1 or s2 is out of range, or t0 or tr does not belong to the rest"
+            }
+        }
+    }
 }
 
 /// A place in a caller's output buffer, which may never have been written.
 type Out<T> = MaybeUninit<T>;
 
 /// The version of the interface.
-const ABI: i32 = 2;
+const ABI: i32 = 3;
 
 /// The code of a call's outcome. A panic ends here.
 fn outcome(work: impl FnOnce() -> Result<(), Failure>) -> i32 {
@@ -71,7 +108,7 @@ fn check<T>(from: *const T, count: usize) -> Result<(), Failure> {
         return Err(Failure::Size);
     }
     if count > 0 && (from.is_null() || !from.is_aligned()) {
-        return Err(Failure::Pointer);
+        return Err(Failure::Null);
     }
     Ok(())
 }
@@ -157,10 +194,24 @@ unsafe fn jobs<'a>(
     Ok(Jobs { data, ends, rnd })
 }
 
-/// The version of the interface: 2.
+/// The version of the interface: 3.
 #[unsafe(no_mangle)]
 pub extern "C" fn mldsa_trace_abi() -> i32 {
     ABI
+}
+
+/// A sentence about an error code, ending with NUL.
+#[unsafe(no_mangle)]
+pub extern "C" fn mldsa_trace_error_string(error: i32) -> *const c_char {
+    let failure = Failure::ALL
+        .into_iter()
+        .find(|&failure| failure as i32 == error);
+    let text = match (failure, error) {
+        (Some(failure), _) => failure.text(),
+        (None, 0) => c"success",
+        (None, _) => c"unknown error code",
+    };
+    text.as_ptr()
 }
 
 /// The backend in use, ending with NUL.
@@ -212,7 +263,7 @@ pub unsafe extern "C" fn mldsa_trace_run(
         let checks = match all_checks {
             0 => Checks::Reached,
             1 => Checks::All,
-            _ => return Err(Failure::Checks),
+            _ => return Err(Failure::Option),
         };
         // SAFETY: as the caller promises.
         let keys = unsafe { self::keys(form, keys, key, size) }?;
@@ -236,7 +287,7 @@ pub unsafe extern "C" fn mldsa_trace_run(
         let total = run(&request, codes, code_ends)?;
         needed[0].write(total);
         if total > room {
-            return Err(Failure::Room);
+            return Err(Failure::Buffer);
         }
         Ok(())
     })
@@ -294,7 +345,7 @@ mod tests {
     #[test]
     fn a_panic_becomes_a_code() {
         assert_eq!(outcome(|| panic!("on purpose")), Failure::Internal as i32);
-        assert_eq!(outcome(|| Err(Failure::Room)), Failure::Room as i32);
+        assert_eq!(outcome(|| Err(Failure::Buffer)), Failure::Buffer as i32);
         assert_eq!(outcome(|| Ok(())), 0);
     }
 }

@@ -1,5 +1,6 @@
 //! The C functions against the library's single calls, and every error.
 
+use std::collections::HashSet;
 use std::ffi::CStr;
 use std::process::Command;
 use std::ptr::{null, null_mut};
@@ -7,8 +8,8 @@ use std::ptr::{null, null_mut};
 use mldsa_lanes::hazmat::with_rnd;
 use mldsa_lanes::{Backend, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
 use mldsa_trace::{
-    Attempt, Failure, SignTraced, mldsa_trace_abi, mldsa_trace_backend, mldsa_trace_run,
-    mldsa_trace_sign,
+    Attempt, Failure, SignTraced, mldsa_trace_abi, mldsa_trace_backend, mldsa_trace_error_string,
+    mldsa_trace_run, mldsa_trace_sign,
 };
 
 /// Jobs as a caller of C functions has them.
@@ -246,7 +247,7 @@ fn on_every_backend() {
 #[test]
 fn name_of_the_backend_and_version() {
     Backend::use_environment().unwrap();
-    assert_eq!(mldsa_trace_abi(), 2);
+    assert_eq!(mldsa_trace_abi(), 3);
     // SAFETY: the header promises a static string that ends with NUL.
     let name = unsafe { CStr::from_ptr(mldsa_trace_backend()) };
     assert_eq!(name.to_str(), Ok(Backend::detect().name()));
@@ -327,7 +328,7 @@ fn room_is_enough_or_reported() {
     assert!((5000..6500).contains(&needed), "{needed}");
     for room in [0, 1, needed - 1] {
         let (status, _, _, again) = jobs.run(65, 0, room);
-        assert_eq!((status, again), (Failure::Room as i32, needed), "{room}");
+        assert_eq!((status, again), (Failure::Buffer as i32, needed), "{room}");
     }
     let (status, exact, exact_ends, _) = jobs.run(65, 0, needed);
     assert_eq!(status, 0);
@@ -365,9 +366,9 @@ fn refused(failure: Failure, both: bool, change: impl FnOnce(&mut Jobs)) {
 
 #[test]
 fn what_the_jobs_break_is_named() {
-    refused(Failure::Key, false, |jobs| jobs.key_of[2] = 3);
-    refused(Failure::Key, false, |jobs| jobs.key_of[0] = u32::MAX);
-    refused(Failure::Key, false, |jobs| jobs.xi.truncate(64));
+    refused(Failure::KeyNumber, false, |jobs| jobs.key_of[2] = 3);
+    refused(Failure::KeyNumber, false, |jobs| jobs.key_of[0] = u32::MAX);
+    refused(Failure::KeyNumber, false, |jobs| jobs.xi.truncate(64));
     refused(Failure::Ends, true, |jobs| {
         jobs.ends[2] = jobs.ends[1] - u64::from(jobs.ends[1] > 0);
         jobs.ends[1] = jobs.ends[2] + 1;
@@ -448,12 +449,12 @@ fn what_the_arguments_break_is_named() {
         assert_eq!(call(|a| a.set = set), Failure::Set as i32);
     }
     for all in [2, u32::MAX] {
-        assert_eq!(call(|a| a.all = all), Failure::Checks as i32);
+        assert_eq!(call(|a| a.all = all), Failure::Option as i32);
     }
     for form in [2, u32::MAX] {
         assert_eq!(call(|a| a.form = form), Failure::Form as i32);
     }
-    let pointer = Failure::Pointer as i32;
+    let pointer = Failure::Null as i32;
     assert_eq!(call(|a| a.xi = null()), pointer);
     assert_eq!(call(|a| a.key_of = null()), pointer);
     assert_eq!(call(|a| a.data = null()), pointer);
@@ -499,8 +500,8 @@ fn what_the_arguments_break_in_signing_is_named() {
     let pk = pk.as_mut_ptr();
     assert_eq!(call(44, 2, xi, ends, pk), 0);
     assert_eq!(call(43, 2, xi, ends, pk), Failure::Set as i32);
-    assert_eq!(call(44, 2, null(), ends, pk), Failure::Pointer as i32);
-    assert_eq!(call(44, 2, xi, null(), pk), Failure::Pointer as i32);
+    assert_eq!(call(44, 2, null(), ends, pk), Failure::Null as i32);
+    assert_eq!(call(44, 2, xi, null(), pk), Failure::Null as i32);
     assert_eq!(call(44, usize::MAX / 2, xi, ends, pk), Failure::Size as i32);
     assert_eq!(call(44, 0, null(), null(), null_mut()), 0);
 }
@@ -526,7 +527,7 @@ fn private_keys<P: ParameterSet>() {
         let mut bad = good.clone();
         bad[3 * P::SIGNING_KEY_BYTES + at] ^= bit;
         let status = jobs.run_with(number::<P>(), 1, 1, 40, &bad, 2000).0;
-        assert_eq!(status, Failure::Private as i32, "{} {at}", P::NAME);
+        assert_eq!(status, Failure::Key as i32, "{} {at}", P::NAME);
     }
     // A key that no job uses is not looked at.
     let mut unused = Jobs::new(3, vec![0, 2, 0], false);
@@ -543,21 +544,21 @@ fn private_keys_of_every_set() {
     private_keys::<MlDsa87>();
 }
 
-/// The header's numbers are those of [`Failure`].
+/// The header's numbers are those of [`Failure`], and each has a sentence of its own.
 #[test]
 fn the_header_has_the_codes() {
-    use Failure::*;
-    let header = include_str!("../include/mldsa_trace.h");
-    let failures = [
-        Set, Checks, Size, Pointer, Key, Ends, Context, Room, Attempts, Internal, Form, Private,
-    ];
-    for failure in failures {
+    let header = include_str!("../include/mldsa_trace.h").replace('_', "");
+    for failure in Failure::ALL {
         let name = format!("{failure:?}").to_uppercase();
-        let line = format!("MLDSA_TRACE_{name} = {}", failure as i32);
+        let line = format!("MLDSATRACEERROR{name} = {}", failure as i32);
         assert!(header.contains(&line), "{line}");
     }
-    assert_eq!(
-        header.matches("    MLDSA_TRACE_").count(),
-        failures.len() + 3, // OK and the two forms
-    );
+    let codes = header.matches("    MLDSATRACEERROR").count();
+    assert_eq!(codes, Failure::ALL.len());
+    let past = codes as i32 + 1;
+    // SAFETY: the header promises a static string that ends with NUL.
+    let texts = (-1..=past).map(|code| unsafe { CStr::from_ptr(mldsa_trace_error_string(code)) });
+    let texts: Vec<_> = texts.map(|text| text.to_str().unwrap()).collect();
+    assert_eq!(texts.first(), texts.last());
+    assert_eq!(texts.iter().collect::<HashSet<_>>().len(), codes + 2);
 }

@@ -42,7 +42,7 @@ impl Keys<'_> {
             Keys::Private { bytes, size } => numbers
                 .map(|number| SigningKey::from_encoded_bytes(&bytes[number * size..][..*size]))
                 .collect::<Result<_, _>>()
-                .map_err(|_| Failure::Private),
+                .map_err(|_| Failure::Key),
         }
     }
 }

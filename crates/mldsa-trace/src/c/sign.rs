@@ -66,7 +66,7 @@ pub(crate) fn run<P: ParameterSet>(
         let signatures = batch::sign(&jobs, with_rnd(&rnds)).map_err(|_| Failure::Internal)?;
         for (signature, job) in signatures.into_iter().zip(start..) {
             let signature = signature.map_err(|error| match error {
-                Error::TooManyAttempts { .. } => Failure::Attempts,
+                Error::TooManyAttempts { .. } => Failure::Iterations,
                 _ => Failure::Internal,
             })?;
             let bytes = signature.as_ref();

@@ -30,7 +30,7 @@ impl Request<'_> {
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let keys = self.keys.count();
         if self.key_of.iter().any(|key| *key as usize >= keys) {
-            return Err(Failure::Key);
+            return Err(Failure::KeyNumber);
         }
         self.jobs.check()
     }
@@ -104,7 +104,7 @@ pub(crate) fn run<P: ParameterSet>(
         let results = crate::trace(&jobs, with_rnd(&rnds), request.checks, tell);
         for result in results.map_err(|_| Failure::Internal)? {
             result.map_err(|error| match error {
-                Error::TooManyAttempts { .. } => Failure::Attempts,
+                Error::TooManyAttempts { .. } => Failure::Iterations,
                 _ => Failure::Internal,
             })?;
         }

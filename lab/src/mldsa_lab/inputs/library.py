@@ -25,19 +25,10 @@ from mldsa_lab.theory.table import TraceTable
 CRATE = "mldsa-trace"
 """The crate that makes it."""
 
-_ABI = 2
-_ROOM = 8
-# enum mldsa_trace_error; those that only a defect of this module could cause have no words.
-_ERRORS = {
-    7: "a context has more than 255 bytes",
-    9: "a signature needs more than 821 attempts",
-    10: "the library failed; its words are on standard error",
-}
-_PRIVATE = 12
-_NO_PRIVATE_KEY = (
-    "sk is no private key that key generation writes: s1 or s2 is out of range, "
-    "or t0 or tr does not belong to the rest"
-)
+_ABI = 3
+# Of enum mldsa_trace_error.
+_ERROR_BUFFER = 8
+_ERROR_KEY = 12
 
 _bytes_p = ctypes.POINTER(ctypes.c_uint8)
 _u16_p = ctypes.POINTER(ctypes.c_uint16)
@@ -64,6 +55,7 @@ class Library:
         if found != _ABI:
             raise LabError(f"library {path}: has ABI {found}, this lab needs {_ABI}")
         library.mldsa_trace_backend.restype = ctypes.c_char_p
+        library.mldsa_trace_error_string.restype = ctypes.c_char_p
         library.mldsa_trace_run.restype = ctypes.c_int32
         signed = (ctypes.c_char_p, _u64_p, ctypes.c_char_p)
         library.mldsa_trace_run.argtypes = (
@@ -118,7 +110,7 @@ class Library:
                 code_ends.ctypes.data_as(_u64_p),
                 ctypes.byref(needed),
             )
-            if status != _ROOM:
+            if status != _ERROR_BUFFER:
                 break
             room = needed.value
         self._check(status, "tracing", set_name, inputs)
@@ -166,15 +158,14 @@ class Library:
 
     def _why(self, status: int, set_name: str, inputs: Sequence[SigningInput]) -> str:
         """What a status means of these inputs."""
-        if status != _PRIVATE:
-            return _ERRORS.get(status, f"error {status} of mldsa_trace.h")
-        if len(inputs) > 1:
+        text = str(self._library.mldsa_trace_error_string(status).decode("ascii"))
+        if status == _ERROR_KEY and len(inputs) > 1:
             for number, item in enumerate(inputs):
                 try:
                     self.sign(set_name, [item])
                 except LabError:
-                    return f"number {number} of them, from 0: {_NO_PRIVATE_KEY}"
-        return _NO_PRIVATE_KEY
+                    return f"number {number} of them, from 0: {text}"
+        return text
 
 
 def _form(inputs: Sequence[SigningInput]) -> int:
