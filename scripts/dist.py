@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "dist"
 BIN = Path(sys.executable).parent
-TOOLS = ROOT / "target" / "tools" / "bin"
+TOOLS = ROOT / "target" / "cargo-c" / "bin"
 """Where `make test-c` puts cargo-c."""
 
 HATCH = ("lab", "impact", "rtl/bench")

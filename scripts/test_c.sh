@@ -7,7 +7,8 @@ root=$PWD
 calls=${CALLS:-100000}
 version=0.10.18+cargo-0.92.0
 target=${CARGO_TARGET_DIR:-$root/target}
-tools=$target/tools
+# Not target/tools, whose programs `make deny` replaces.
+tools=$target/cargo-c
 prefix=$target/c-install
 work=$target/c-tests
 source=$root/bindings/c
@@ -22,11 +23,11 @@ cc=${CC:-cc}
 cxx=${CXX:-c++}
 
 # In a debug build: it is compiled in half the time, and the library is not slower for it.
-if [ "$(cat "$tools/cargo-c.version" 2>/dev/null)" != "$version" ]; then
+if [ "$(cat "$tools/version" 2>/dev/null)" != "$version" ]; then
   echo "test-c: cargo-c $version is compiled once, which takes some minutes"
   CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --debug --root "$tools" "cargo-c@$version" || {
     echo "test-c: cargo-c cannot be compiled: apt-get install libssl-dev pkg-config cmake" >&2; exit 2; }
-  echo "$version" >"$tools/cargo-c.version"
+  echo "$version" >"$tools/version"
 fi
 
 cargo test --quiet --locked -p mldsa-capi
