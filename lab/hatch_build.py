@@ -30,6 +30,7 @@ FILES = (
     "records/2026-11-22-epyc-zen5/both-builds.jsonl.xz",
     "records/2026-11-22-epyc-zen5/batches.jsonl.xz",
     "records/2026-11-23-epyc-zen4/impact.jsonl.xz",
+    "records/2026-11-25-epyc-zen5/traffic.jsonl.xz",
     "records/2026-11-23-rtl/cores.jsonl.xz",
     "rtl/core",
     "rtl/harness",
