@@ -44,20 +44,23 @@ _LUCK = (
 def study_report(
     study: StudyFile, profile: str, measured: Gathered, sources: Sequence[str] = ()
 ) -> Report:
-    """Return the report of a study; ``sources``: the names of its records. LabError if a contrast
-    has nothing to compare, or a table or plot no cells."""
+    """Return the report of a study; ``sources``: the names of its records. A note names a contrast
+    of one group alone. LabError if a contrast cannot be made, or a table or plot has no cells."""
     from mldsa_lab.study.plots import plot_specs
 
+    contrasts = {contrast.name: list(_contrast(contrast, measured)) for contrast in study.contrasts}
     parts = [
-        *(section for contrast in study.contrasts for section in _contrast(contrast, measured)),
+        *(part for made in contrasts.values() for part in made),
         *(_costs(asked, measured) for asked in study.tables),
         *(_sizes(asked, measured) for asked in study.sizes),
     ]
     plots = [spec for asked in study.figures for spec in plot_specs(asked, measured)]
     cells = list(_cell_sections(measured, plots, brief=not parts))
-    excluded = [
+    notes = [
         f"Excluded in {n} of {measured.runs} runs: {text}." for text, n in measured.excluded.items()
     ]
+    alone = [name for name, made in contrasts.items() if not made]
+    notes += [f"{name}: one group alone was measured." for name in alone]
     return Report(
         kind=f"study, profile {profile}",
         headline=study.title,
@@ -69,7 +72,7 @@ def study_report(
         sections=[*cells, *(section for _, section in parts)],
         about=study.text.strip().removesuffix("."),
         method=_METHOD,
-        notes=excluded,
+        notes=notes,
         source=", ".join(sources),
     )
 
@@ -145,7 +148,7 @@ def _contrast(contrast: Contrast, measured: Gathered) -> Iterator[Part]:
         if contrast.random_messages:
             luck += list(luck_figures(contrast, keys, groups))
     if not figures:
-        raise LabError(f"{where}: nothing to compare: there is one group alone")
+        return
     varying = [n for n in contrast.within if len({f.keys[n] for f in figures}) > 1]
     rows = (*varying, "first", "second")
     columns = (
