@@ -125,7 +125,7 @@ def test_what_is_missing_is_named_with_its_command(lab: Place) -> None:
         (("conform", "go"), "git clone "),
         (("conform", "python"), "mldsa-lab setup python"),
         (("setup", "java-25"), "git clone "),
-        (("study", "estimators"), "make setup-study"),
+        (("study", "estimators"), "make setup setup-study"),
         (("answer", "list"), "git clone "),
     ):
         assert command in lab.run("mldsa-lab", *words, status=2), words

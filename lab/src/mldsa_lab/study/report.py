@@ -45,7 +45,8 @@ def study_report(
     study: StudyFile, profile: str, measured: Gathered, sources: Sequence[str] = ()
 ) -> Report:
     """Return the report of a study; ``sources``: the names of its records. A note names a contrast
-    of one group alone. LabError if a contrast cannot be made, or a table or plot has no cells."""
+    of one group alone, and a figure without a point. LabError if a contrast cannot be made, or a
+    table or figure has no cells."""
     from mldsa_lab.study.plots import plot_specs
 
     contrasts = {contrast.name: list(_contrast(contrast, measured)) for contrast in study.contrasts}
@@ -54,13 +55,15 @@ def study_report(
         *(_costs(asked, measured) for asked in study.tables),
         *(_sizes(asked, measured) for asked in study.sizes),
     ]
-    plots = [spec for asked in study.figures for spec in plot_specs(asked, measured)]
+    drawn = {asked.name: list(plot_specs(asked, measured)) for asked in study.figures}
+    plots = [spec for specs in drawn.values() for spec in specs]
     cells = list(_cell_sections(measured, plots, brief=not parts))
     notes = [
         f"Excluded in {n} of {measured.runs} runs: {text}." for text, n in measured.excluded.items()
     ]
     alone = [name for name, made in contrasts.items() if not made]
     notes += [f"{name}: one group alone was measured." for name in alone]
+    notes += [f"{name}: no set has both values." for name, specs in drawn.items() if not specs]
     return Report(
         kind=f"study, profile {profile}",
         headline=study.title,
