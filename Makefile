@@ -193,7 +193,7 @@ public-api: ## the public interface of mldsa-lanes against its listing: ARGS=--w
 deny: setup-bench ## licences, sources, duplicates and advisories of the crates (cargo-deny)
 	@sh scripts/deny.sh
 
-supply: setup-bench ## dependencies as docs/supply.md says, an SBOM, and a package that can be made again
+supply: setup-bench ## dependencies as docs/supply.md says, SBOMs, and a package that can be made again
 	@$(PY) scripts/supply.py
 
 # The nightly that has been used; MIRI=nightly takes another.

@@ -395,7 +395,7 @@ def test_tables_have_a_figure_of_each_cell() -> None:
     cells = [
         replace(
             cell(name, [1000.0 * by, 2000.0 * by, 4000.0 * by], operation=operation),
-            percentiles={"p99": np.array([7.0, 8.0, 9.0])},
+            further={"p99": np.array([7.0, 8.0, 9.0])},
         )
         for name, operation, by in (("a", "sign", 1), ("a", "verify", 2), ("b", "sign", 10))
     ]
@@ -412,6 +412,12 @@ def test_tables_have_a_figure_of_each_cell() -> None:
     assert values == {("a", "sign"): 2000, ("a", "verify"): 4000, ("b", "sign"): 20_000}
     found = tables(measured, 'rows = ["implementation"]\nfigure = "p99"')
     assert {f.value for f in found.figures if "table" in f.keys} == {8.0}
+    # A metric that no cell has makes no table; the others show it in its own unit.
+    asked = 'rows = ["implementation"]\nfigure = "allocated"'
+    assert not [f for f in tables(measured, asked).figures if "table" in f.keys]
+    more = {"allocated": np.array([126_000.0, 127_000.0, 129_000.0])}
+    grid = tables(Gathered([replace(cells[0], further=more)]), asked).sections[-1].grid
+    assert markdown(grid).splitlines()[::2] == ["| implementation | sign, kB |", "| a | 127 |"]
     spread = 'rows = ["implementation", "operation"]\ncolumns = []\nfigure = "spread"'
     grid = tables(measured, spread).sections[-1].grid
     assert [str(c) for c in grid.columns[-1].cells] == ["300"] * 3

@@ -137,7 +137,7 @@ def test_rows_have_exactly_the_documented_keys(summary: Summary) -> None:
         "deterministic unit samples mean mean_low mean_high p50 p95 p99 p999 "
         "min min_low min_high max sd "
         "ratio ratio_low ratio_high clock per_second per_second_low per_second_high "
-        "scaling scaling_low scaling_high"
+        "scaling scaling_low scaling_high allocated collections"
     )
     assert len(summary.rows) == 15
     for row in summary.rows:
@@ -162,6 +162,30 @@ def test_values(summary: Summary) -> None:
     assert sign.p50 < sign.mean < sign.p95 < sign.p99 < sign.p999
     verify = row_of(summary, "slow", "verify")
     assert verify.p95 is not None and verify.p99 is None and verify.p999 is None
+
+
+def test_memory_is_of_one_operation_and_collections_of_a_million() -> None:
+    """Metrics beside ticks, one for all inputs of a visit."""
+    record = make_record()
+    for number, s in enumerate(record.samples):
+        if s.operation == "keygen":
+            operations = s.calls * len(s.inputs)
+            memory = {"allocated": (operations * (1000 + number % 2),), "collections": (1,)}
+            record.samples[number] = replace(s, metrics=s.metrics | memory)
+    summary = summarise(record)
+    of_keygen = [
+        s for s in record.samples if (s.variant, s.operation) == ("slow:native:compact", "keygen")
+    ]
+    operations = sum(s.calls * len(s.inputs) for s in of_keygen)
+    row = row_of(summary, "slow", "keygen")
+    assert row.allocated == pytest.approx(
+        sum(s.metrics["allocated"][0] for s in of_keygen) / operations, rel=1e-12
+    )
+    assert row.collections == pytest.approx(1e6 * len(of_keygen) / operations, rel=1e-12)
+    assert row_of(summary, "slow", "verify").allocated is None
+    figures = summary_figures(record, "mldsa-native", 0.95)
+    units = {f.name: f.unit for f in figures if f.name in ("allocated", "collections")}
+    assert units == {"allocated": "B", "collections": "per million"}
 
 
 def test_least_largest_and_deviation(summary: Summary) -> None:

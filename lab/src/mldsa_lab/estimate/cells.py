@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from mldsa_lab.estimate.interval import (
     student,
 )
 from mldsa_lab.inputs.turns import positions
-from mldsa_lab.records import Record, Samples, Variant
+from mldsa_lab.records import METRICS, Record, Samples, Variant
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
 from mldsa_lab.theory.arrays import Array, Ints
 from mldsa_lab.theory.rejection import RejectionModel
@@ -48,7 +48,7 @@ class CellSamples:
     (ascending) and ``inputs`` (ascending ids; of runs the first ones). ``single_calls``: each
     sample timed one operation.
     ``clock``: "cpu" or "wall", the one the ticks are from. ``dropped``: samples of zero ticks,
-    left out.
+    left out. ``metrics``: by name (`METRICS`) the mean over all operations.
     """
 
     rounds: tuple[int, ...]
@@ -59,6 +59,7 @@ class CellSamples:
     single_calls: bool
     clock: str
     dropped: int
+    metrics: Mapping[str, float] = field(default_factory=dict)
 
     def table(self) -> Array:
         """Median over the passes of each round and input, shape (rounds, inputs); NaN where
@@ -113,7 +114,18 @@ def _cell(rows: Sequence[Samples], clock: str, variant: Variant) -> CellSamples:
         single_calls=per_call == 1 and all(row.calls == 1 for row in rows),
         clock="cpu" if use_cpu else "wall",
         dropped=int((~good).sum()),
+        metrics=_metrics(rows, per_call),
     )
+
+
+def _metrics(rows: Sequence[Samples], per_call: int) -> dict[str, float]:
+    """Return the mean of each metric that every row has."""
+    operations = sum(row.calls * per_call * len(row.inputs) for row in rows)
+    return {
+        name: of * sum(sum(row.metrics[name]) for row in rows) / operations
+        for name, (_, of) in METRICS.items()
+        if all(name in row.metrics for row in rows)
+    }
 
 
 # --- estimates ---

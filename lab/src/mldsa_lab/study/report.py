@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.replicates import compare_groups
+from mldsa_lab.records import METRICS
 from mldsa_lab.sets import ALL_SETS, parse_set_names
 from mldsa_lab.show.figure_tables import FLAGS, SpreadColumns, TableLayout
 from mldsa_lab.show.report import PlotSpec, Report, Section, sections_of
@@ -25,6 +26,8 @@ _REPLICATES = {
 }
 _NOTES = {
     "mean": "means, the median over the processes",
+    "allocated": "bytes that an operation allocates, the median over the processes",
+    "collections": "garbage collections in a million operations, the median over the processes",
     SPREAD: "by how much the largest mean of a process is above the least",
 }
 _METHOD = (
@@ -52,7 +55,7 @@ def study_report(
     contrasts = {contrast.name: list(_contrast(contrast, measured)) for contrast in study.contrasts}
     parts = [
         *(part for made in contrasts.values() for part in made),
-        *(_costs(asked, measured) for asked in study.tables),
+        *filter(None, (_costs(asked, measured) for asked in study.tables)),
         *(_sizes(asked, measured) for asked in study.sizes),
     ]
     drawn = {asked.name: list(plot_specs(asked, measured)) for asked in study.figures}
@@ -92,12 +95,12 @@ def _part(
 
 
 def _process_figures(measured: Gathered) -> Iterator[Figure]:
-    """The mean, and each percentile that is known, of each process of each cell."""
+    """The mean, and whatever else is known, of each process of each cell."""
     for cell in measured.cells:
-        for name, values in {"mean": cell.means, **cell.percentiles}.items():
+        for name, values, unit in cell.all_figures():
             for process, value in enumerate(values, 1):
                 keys = {**cell.keys(), "unit": cell.unit, "process": process}
-                yield Figure(keys, name, float(value), unit=cell.unit)
+                yield Figure(keys, name, float(value), unit=unit)
 
 
 def _cell_sections(
@@ -173,7 +176,7 @@ def _contrast(contrast: Contrast, measured: Gathered) -> Iterator[Part]:
         yield _part(luck, layout, 1 - contrast.alpha, note)
 
 
-def _costs(asked: CostsAsked, measured: Gathered) -> Part:
+def _costs(asked: CostsAsked, measured: Gathered) -> Part | None:
     """A figure of cells, with a column for each text of the fields ``columns``. Rows that begin
     alike stand together, as they first come."""
     try:
@@ -185,7 +188,7 @@ def _costs(asked: CostsAsked, measured: Gathered) -> Part:
     units: dict[str, str] = {}
     for row in sorted(found, key=lambda row: tuple(map(list.index, texts, row))):
         for label, cell in found[row].items():
-            unit = "%" if asked.figure == SPREAD else cell.unit
+            unit = cell.unit_of(asked.figure)
             if units.setdefault(label, unit) != unit:
                 both = " and ".join(sorted((unit, units[label])))
                 raise LabError(f"table {asked.name!r}: {label}: costs in {both}")
@@ -198,6 +201,8 @@ def _costs(asked: CostsAsked, measured: Gathered) -> Part:
     )
     layout = TableLayout("{table}", ("table",), asked.rows, tuple(columns))
     note = _NOTES.get(asked.figure, f"{asked.figure} of one operation, median over the processes")
+    if asked.figure in METRICS and not any(f.value is not None for f in figures):
+        return None  # not measured
     return _part(figures, layout, note=note)
 
 
