@@ -74,20 +74,6 @@ def test_a_narrow_terminal_gives_up_the_least_needed(record: Record) -> None:
     assert {"implementation", "mean", "p99.9", "ratio"} <= set(lines[signing + 1].split())
 
 
-@pytest.mark.e2e
-def test_reasons_are_told(record: Record) -> None:
-    text = " ".join(printed(record, 100).split())
-    assert (
-        "fips204:portable:compact (ML-DSA-44, ML-DSA-65 and ML-DSA-87): acvp-sigver: 1 of 15"
-        in text
-    )
-    assert "signature 3 differs at byte 17" in text
-    assert "circl:go:compact (all sets, sign, from round 3 on): the worker ended" in text
-    assert "java: java is not installed" in text
-    assert "signs hedged only" in text
-    assert "Classical schemes" in text and "RSA-2048-PSS" in text
-
-
 def test_a_hostile_record_prints_no_escape_codes(tmp_path: Path) -> None:
     shape = Shape(
         sets=("ML-DSA-44",), signers=SIGNERS[:3], refused=(SIGNERS[1].id,), hostile="\x1b[2J[bold]x"

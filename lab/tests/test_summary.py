@@ -261,17 +261,6 @@ def test_ratios(summary: Summary) -> None:
     assert row_of(summary, "ed25519", "sign").ratio is None
 
 
-def test_fits(summary: Summary) -> None:
-    assert set(summary.fits) == {
-        (f"{name}:native:{key}", SET)
-        for name, key in (("mldsa-native", "compact"), ("slow", "compact"), ("cached", "expanded"))
-    }
-    fit = summary.fits["slow:native:compact", SET]
-    assert fit.counts.shape == (12, 3) and fit.cost.shape == fit.fitted.shape == (12,)
-    np.testing.assert_allclose(fit.cost, fit.fitted, rtol=0.05)
-    np.testing.assert_allclose(fit.attempt_costs[:3], [18e4, 5.7e4, 6.3e4], rtol=0.1)
-
-
 def test_clock_and_calls() -> None:
     record = make_record(rounds=9, calls=4)
     cpu, wall = summarise(record), summarise(record, clock="wall")
@@ -405,12 +394,7 @@ def test_confidence_widens() -> None:
     assert wide.mean_high > narrow.mean_high
 
 
-# ---------------------------------------------------------------------------------------------
-# Agreement
-
-
-# ---------------------------------------------------------------------------------------------
-# The choice of the location
+# --- the choice of the location ---
 
 
 def test_locations_are_compared(tmp_path: Path) -> None:
