@@ -307,6 +307,26 @@ def test_expressions() -> None:
 
 
 @pytest.mark.e2e
+def test_batches_are_beside_single_calls(tmp_path: Path) -> None:
+    found = figures(write(tmp_path))
+    fastest = min(
+        r.mean for r in summarise(read_record(RECORDS[1])).rows
+        if (r.set, r.operation, r.key, r.mode) == ("ML-DSA-44", "verify", "compact", "batch")
+        and r.batch_size <= 1000 and r.mean and r.threads == 1
+    )  # fmt: skip
+    count = value(found, "ML-DSA-44", "transactions per block")
+    one = find(found, "ML-DSA-44", "verification of a block in batches on 1 core")
+    assert one.value == pytest.approx(count * fastest / 1e9)
+    assert "mldsa-lanes" in one.source and "batches of" in one.source
+    # A scheme without a batch interface has no such figure; in a hybrid it is verified singly.
+    assert found.find("Transfer", "Ed25519", one.name) is None
+    both, single = scheme_of("Ed25519+ML-DSA-44"), scheme_of("Ed25519")
+    rates = [times().rate(both, 1, {}, batches=True), times().rate(single, 1, {})]
+    spent = [1 / rate.draws[0] for rate in rates if not isinstance(rate, str)]
+    assert spent[0] == pytest.approx(spent[1] + fastest / 1e9)
+
+
+@pytest.mark.e2e
 def test_the_first_record_that_has_a_scheme_counts_and_draws_do_not_change() -> None:
     both, batches = RECORDS
     for paths in ((both, batches), (batches, both)):
@@ -384,6 +404,25 @@ def reference(name: str) -> Impact:
     return impact(name, read, RecordTimes((), parts), {})
 
 
+def test_the_report_of_a_scenario() -> None:
+    found = report(reference("bitcoin"))
+    assert "leaves 5.8 to 78 % of today's throughput" in found.headline
+    assert "takes 7.3 to 35 times today's bytes" in report(reference("tls")).headline
+    overview, *others = (section.grid for section in found.sections)
+    row = value(
+        reference("bitcoin"), "ML-DSA-44", "transactions over today's", "P2PKH, 1 in, 2 out"
+    )
+    shown = next(c for c in overview.columns if c.title == "ML-DSA-44").values[0]
+    assert shown.number == pytest.approx(100 * row)
+    assert [s.brief for s in found.sections] == [True] + [False] * len(others)
+    assert any("a" in marks for marks in others[0].marks)
+    assert any(n.startswith("a: forbidden today, script elements") for n in found.notes)
+    # Times of one quantity share a unit.
+    times = next(g for g in others if g.title == "Signing and verification")
+    units = {c.title[-4:] for c in times.columns if c.title.startswith("as many as today")}
+    assert units == {", ms"}
+
+
 def test_tables_for_documents() -> None:
     form, share = "P2MR, 1 in, 2 out", "transactions per block"
     made = document_table(reference("bitcoin"), form, ["bytes", share], ["ML-DSA-44"])
@@ -442,3 +481,24 @@ def test_a_bad_output_folder_is_noticed_first(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = here("impact", "bitcoin", "--out", str(tmp_path / "file" / "out"))
     assert done.status == 2 and "cannot write it" in done.err and not done.out
+
+
+def test_what_the_document_says_of_its_tables() -> None:
+    found, form, today = reference("bitcoin"), "P2MR, 1 in, 2 out", "P2WPKH, 1 in, 2 out"
+
+    def ratio(scheme: str, name: str) -> float:
+        return value(found, scheme, name, form) / value(found, "ECDSA-secp256k1 DER", name, today)
+
+    sync = "first synchronisation on 1 core"
+    one = find(found, "ECDSA-secp256k1 DER", sync, today)
+    assert one.source.startswith("verification is the longer")
+    batches = "verification of a block at today's throughput in batches on 1 core"
+    assert found.find(today, "ECDSA-secp256k1 DER", batches) is None
+    more = find(found, "ML-DSA-44", "verification of a block on 8 cores", form).source
+    assert "extrapolated from 2 to 8 cores" in more
+    for scheme in ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87"):
+        assert find(found, scheme, sync, form).source.startswith("the download is the longer")
+        assert ratio(scheme, "bytes") > 17
+        assert ratio(scheme, "verification of a block at today's throughput on 1 core") < 17 / 2
+        assert "mldsa-lanes" in find(found, scheme, batches, form).source
+        assert ratio(scheme, "bytes") > 2 / ratio(scheme, "transactions per block")

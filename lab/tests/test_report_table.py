@@ -41,6 +41,22 @@ def test_long_names_fold_before_numbers_are_cut_off() -> None:
         assert text.count("mldsa-lanes:avx512") == 2
 
 
+@pytest.mark.parametrize("spare", [0, 1])
+def test_columns_that_do_not_fit_are_left_out_and_counted(spare: int) -> None:
+    numbers = [
+        Column(f"threads {n}", [Shown("1.234", "1.211", "1.245")], number=True, spare=spare)
+        for n in range(9)
+    ]
+    columns = (Column("scheme", ["ECDSA-secp256k1 DER"], head=True), *numbers)
+    out = io.StringIO()
+    Console(file=out, width=80).print(terminal(Grid("Threads", "", columns), 80))
+    text = out.getvalue()
+    shown = [n for n in range(9) if f"threads {n}" in text]
+    assert shown == list(range(len(shown))) and 0 < len(shown) < 9
+    assert f"Threads   {9 - len(shown)} columns more on the page" in text
+    assert "ECDSA-secp256k1" in text and "…" not in text
+
+
 @pytest.mark.e2e
 @pytest.mark.parametrize("width", first_of([100, 140, 200]))
 def test_every_number_is_there_and_no_line_is_cut(record: Record, width: int) -> None:

@@ -491,7 +491,7 @@ def test_figures_of_each_kind_are_drawn() -> None:
     assert all(">ms<" in picture for picture in drawn(near, slh_dsa()).values())
     # A ciphertext is what no signature scheme has, and two cells are no point.
     assert not drawn(FigureAsked("s", ("set",), "scatter", x="ciphertext", y="sign"), slh_dsa())
-    with pytest.raises(LabError, match="figure 's': .*sign is several cells"):
+    with pytest.raises(LabError, match=r"figure 's': .*sign is several cells"):
         drawn(scattered, slh_dsa() * 2)
 
 
