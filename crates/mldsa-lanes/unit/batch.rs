@@ -61,7 +61,7 @@ impl<P: ParameterSet> Watch<P> for Counting {
         key: &Material<P>,
         which: Which,
         trial: &mut Trial<P>,
-        scratch: &mut Scratch<P>,
+        scratch: &mut Scratch,
     ) -> bool {
         assert_eq!(which.attempt, self.0[which.job], "job {}", which.job);
         self.0[which.job] += 1;

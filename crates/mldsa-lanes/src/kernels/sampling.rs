@@ -344,17 +344,20 @@ pub(crate) fn in_ball<P: Parameters>(permute: Permutation, c_tilde: &[u8], c: &m
 
 /// The same from the output of H(`c_tilde`).
 pub(crate) fn in_ball_from<P: Parameters>(reader: &mut Shake256Reader, c: &mut Poly) {
-    in_ball_steps::<P>(reader, c, |_, _, _| {});
+    c.0.fill(0);
+    in_ball_steps::<P>(reader, |i, j, negative| {
+        c.0[i] = c.0[j];
+        c.0[j] = 1 - 2 * i32::from(negative);
+    });
 }
 
-/// The same, telling `step` of each term in the order in which they come: the term at its second
-/// argument, if there is one, moves to the first, and the new one, negative or not, takes its place.
+/// The terms of SampleInBall in the order in which they come: the term at `step`'s second argument, if
+/// there is one, moves to the first, and the new one, negative or not, takes its place.
+#[inline(always)]
 pub(crate) fn in_ball_steps<P: Parameters>(
     reader: &mut Shake256Reader,
-    c: &mut Poly,
     mut step: impl FnMut(usize, usize, bool),
 ) {
-    c.0.fill(0);
     let mut signs = u64::from_le_bytes(reader.read());
     // Eight bytes at a time; the last ones may be too many.
     let (mut bytes, mut left) = (0, 0);
@@ -369,8 +372,6 @@ pub(crate) fn in_ball_steps<P: Parameters>(
                 break j;
             }
         };
-        c.0[i] = c.0[j];
-        c.0[j] = 1 - 2 * (signs & 1) as i32;
         step(i, j, signs & 1 == 1);
         signs >>= 1;
     }
