@@ -59,7 +59,7 @@ fn operations<P: Scheme, E: Engine>(e: E) -> usize {
             // Whatever it says: the bytes of a row of t0 are no interval.
             _ = keygen::recover::<P, _>(e, sk.as_ref(), space.room(), &mut new_pk);
 
-            key.fill(e, sk.as_ref());
+            key.fill(e, sk.as_ref(), None);
             let mut space = boxed(sign::Space::<P>::ZERO);
             let signed = sign::sign(e, &key, &order, &mut space);
             assert_eq!(signed.is_ok(), !beyond, "an answer that is not followed");

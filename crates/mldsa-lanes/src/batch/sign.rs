@@ -398,7 +398,7 @@ impl<'a, P: ParameterSet> Pool<'a, P> {
         };
         let made = &mut self.made[place];
         made.from = key;
-        made.material.fill(e, key.sk.as_ref());
+        made.material.fill(e, key.sk.as_ref(), None);
         place
     }
 }

@@ -5,13 +5,14 @@ use core::cell::Cell;
 use crate::backend::{Backend, Engine};
 use crate::declassify::{Site, public, public_slice};
 use crate::error::Error;
+use crate::kernels::keccak::Permutation;
 use crate::kernels::poly::{Poly, Secret, Wipe, Zero};
 use crate::kernels::small::Offsets;
-use crate::kernels::sponge::{Shadow, ShadowHash, Shake256, Shake256Reader};
+use crate::kernels::sponge::{Beside, Shadow, ShadowHash, Shake256, Shake256Reader};
 use crate::params::MAX_ATTEMPTS;
 use crate::scheme::encode::{self, Committed, MU_BYTES, SigningKeyParts, committed_bytes};
 use crate::scheme::keygen;
-use crate::scheme::message::Input;
+use crate::scheme::message::{Input, MuSource};
 use crate::scheme::sample::{self, MaskStream};
 use crate::scheme::shapes::Shapes;
 
@@ -36,9 +37,9 @@ impl<P: Shapes> Material<P> {
         tr: [0; 64],
     };
 
-    /// From skEncode's bytes, of the set's length.
+    /// From skEncode's bytes, of the set's length. `shadow` is hashed as far as it goes meanwhile.
     #[inline(never)]
-    pub(crate) fn fill<E: Engine>(&mut self, e: E, sk: &[u8]) {
+    pub(crate) fn fill<E: Engine>(&mut self, e: E, sk: &[u8], shadow: Option<&mut dyn Beside>) {
         // Algorithm 7, step 1.
         let parts = SigningKeyParts::of::<P>(sk);
         let mut p = Secret::<[Poly; 1]>::zero();
@@ -56,7 +57,7 @@ impl<P: Shapes> Material<P> {
         self.k.copy_from_slice(parts.k);
         self.tr = *parts.tr;
         // Algorithm 7, step 5.
-        sample::expand_a::<P, E>(e, parts.rho, self.a_hat.as_mut(), None);
+        sample::expand_a::<P, E>(e, parts.rho, self.a_hat.as_mut(), shadow);
     }
 
     /// A row of Â of a key in the making.
@@ -381,20 +382,115 @@ impl<P: Shapes> Watch<P> for Checking<'_> {
     }
 }
 
+/// mu and rho'' in the making, one hash after the other.
+struct Seeds<'a> {
+    permute: Permutation,
+    k: &'a [u8],
+    rnd: &'a [u8; 32],
+    mu: &'a mut [u8; 64],
+    /// H(tr ‖ M'), until it is read.
+    mu_hash: Option<Shake256Reader>,
+    /// H(K ‖ rnd ‖ mu), as soon as mu is there.
+    rho_second: Option<Shake256Reader>,
+}
+
+impl<'a> Seeds<'a> {
+    fn new<P: Shapes>(
+        permute: Permutation,
+        k: &'a [u8],
+        tr: &[u8; 64],
+        order: &Order<'a>,
+        mu: &'a mut [u8; 64],
+    ) -> Result<Self, Error> {
+        let source = order.input.mu_source::<P>(permute)?;
+        source.check_key(tr)?;
+        let mu_hash = match source {
+            MuSource::Known(known) => {
+                mu.copy_from_slice(known.as_bytes());
+                None
+            }
+            MuSource::Hash(m_prime) => Some(m_prime.hash(permute, tr)),
+        };
+        Ok(Seeds {
+            permute,
+            k,
+            rnd: order.rnd,
+            mu,
+            mu_hash,
+            rho_second: None,
+        })
+    }
+
+    /// Permutes what is left.
+    fn finish(mut self, rho_second: &mut [u8; 64]) {
+        let permute = self.permute;
+        while let Some(state) = self.block() {
+            permute(state);
+        }
+        if let Some(mut reader) = self.rho_second.take() {
+            reader.squeeze(rho_second);
+        }
+    }
+}
+
+impl Beside for Seeds<'_> {
+    fn block(&mut self) -> Option<&mut [u64; 25]> {
+        // Algorithm 7, step 6.
+        if let Some(mut reader) = self.mu_hash.take_if(|reader| !reader.is_pending()) {
+            reader.squeeze(self.mu);
+        }
+        if let Some(reader) = &mut self.mu_hash {
+            return reader.block();
+        }
+        // Algorithm 7, step 7.
+        let rho_second = self.rho_second.get_or_insert_with(|| {
+            let hash = Shake256::new(self.permute).absorb(self.k);
+            hash.absorb(self.rnd).absorb(self.mu).finish()
+        });
+        rho_second.block()
+    }
+}
+
 /// Steps 6 to 34.
 #[inline(never)]
 pub(crate) fn sign<P: Shapes, E: Engine>(
     e: E,
     key: &Material<P>,
     order: &Order<'_>,
+    space: &mut Space<P>,
+) -> Result<P::SignatureBytes, Error> {
+    let Making { mu, rho_second, .. } = &mut space.making;
+    let seeds = Seeds::new::<P>(e.permutation(), key.k.as_ref(), &key.tr, order, mu)?;
+    seeds.finish(rho_second);
+    signature(e, key, order, space)
+}
+
+/// Steps 1 to 34; `key` is filled with what skEncode's bytes `sk` give. Steps 6 and 7 are hashed
+/// beside step 5.
+#[inline(never)]
+pub(crate) fn sign_compact<P: Shapes, E: Engine>(
+    e: E,
+    sk: &[u8],
+    key: &mut Material<P>,
+    order: &Order<'_>,
+    space: &mut Space<P>,
+) -> Result<P::SignatureBytes, Error> {
+    let Making { mu, rho_second, .. } = &mut space.making;
+    let (k, tr) = (SigningKeyParts::k_of(sk), SigningKeyParts::tr_of(sk));
+    let mut seeds = Seeds::new::<P>(e.permutation(), k, tr, order, mu)?;
+    key.fill(e, sk, Some(&mut seeds));
+    seeds.finish(rho_second);
+    signature(e, key, order, space)
+}
+
+/// Steps 8 to 34, with mu and rho'' known.
+#[inline(never)]
+fn signature<P: Shapes, E: Engine>(
+    e: E,
+    key: &Material<P>,
+    order: &Order<'_>,
     Space { making, shared }: &mut Space<P>,
 ) -> Result<P::SignatureBytes, Error> {
-    // Algorithm 7, step 6.
-    making.mu.0 = order.input.mu::<P>(e.permutation(), &key.tr)?;
-    // Algorithm 7, step 7.
-    let hash = Shake256::new(e.permutation()).absorb(key.k.as_ref());
-    let hash = hash.absorb(order.rnd).absorb(making.mu.as_ref());
-    hash.finish().squeeze(making.rho_second.as_mut());
     let first = Which {
         job: 0,
         attempt: order.first,
