@@ -73,6 +73,8 @@ pub trait Engine: Copy {
     fn dot_minus(self, row: &[Poly], v: &[Poly], c: &Poly, t: &Poly, out: &mut Poly);
     /// [`crate::kernels::pointwise::product`].
     fn product(self, a: &Poly, b: &Poly, out: &mut Poly);
+    /// [`SmallPoly::set`].
+    fn small_set(self, p: &Poly, eta: i32, small: &mut SmallPoly);
     /// [`crate::kernels::small::product`].
     fn small_product<P: Parameters>(self, c: &Offsets, s: &SmallPoly, out: &mut Poly);
     /// [`crate::kernels::packing::pack`].
@@ -206,6 +208,8 @@ macro_rules! engine_from_kernels {
             method! { [$feature] fn product [] [] (e: $engine, a: &Poly, b: &Poly, out: &mut Poly) -> (),
                 takes [a below(10 * Q), b below(10 * Q)], gives [out below(Q)]
                 = pointwise::product::<$lanes>(e.lane_token(), a, b, out) }
+            method! { [$feature] fn small_set [] [] (_e: $engine, p: &Poly, eta: i32, small: &mut SmallPoly) -> ()
+                = small.set(p, eta) }
             method! { [$feature] fn small_product [<P: Parameters>] [::<P>] (e: $engine, c: &Offsets, s: &SmallPoly, out: &mut Poly) -> (),
                 takes [s Range(0, 2 * P::ETA)], gives [out within(P::BETA)]
                 = small::product::<P, $bytes>(e.lane_token(), c, s, out) }

@@ -44,15 +44,16 @@ impl SmallPoly {
     }
 
     /// `p` has coefficients in [-η, η].
+    #[inline(always)]
     pub(crate) fn set(&mut self, p: &Poly, eta: i32) {
         check("SmallPoly::set takes p", p, within(eta));
         let (first, rest) = self.0.split_at_mut(N);
         let (middle, last) = rest.split_at_mut(N);
-        for i in 0..N {
-            first[i] = (eta - p.0[i]) as u8;
-            middle[i] = (eta + p.0[i]) as u8;
-            last[i] = first[i];
+        for ((first, middle), x) in first.iter_mut().zip(middle).zip(&p.0) {
+            *first = (eta - x) as u8;
+            *middle = (eta + x) as u8;
         }
+        last.copy_from_slice(first);
     }
 }
 

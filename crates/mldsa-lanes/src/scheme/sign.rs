@@ -47,7 +47,7 @@ impl<P: Shapes> Material<P> {
         // Algorithm 7, steps 2 and 3: as bytes, which small products take.
         for (i, small) in places.enumerate() {
             parts.read_secret::<P, E>(e, i, &mut p[0]);
-            small.set(&p[0], P::ETA);
+            e.small_set(&p[0], P::ETA, small);
         }
         // Algorithm 7, step 4.
         for (row, p) in self.t0_hat.as_mut().iter_mut().enumerate() {
@@ -72,7 +72,7 @@ impl<P: Shapes> Material<P> {
         let [s1, s2, t0] = vectors;
         let places = self.s1.as_mut().iter_mut().chain(self.s2.as_mut());
         for (p, small) in s1.iter().chain(s2).zip(places) {
-            small.set(p, P::ETA);
+            e.small_set(p, P::ETA, small);
         }
         for (p, t0_hat) in t0.iter().zip(self.t0_hat.as_mut()) {
             *t0_hat = *p;
