@@ -31,6 +31,11 @@ pub(crate) trait Permute<const COUNT: usize>: Copy {
         self.permute(states);
         self.permutation()(one);
     }
+    /// [`Permute::permute`] with `one` in the place of the last state, taken out again.
+    #[inline(always)]
+    fn permute_with_last(self, states: &mut States<COUNT>, one: &mut [u64; 25]) {
+        states.permute_with_last(one, |states| self.permute(states));
+    }
     /// Copies the block of `rate` bytes of each state to `out[lane][at..]`.
     #[inline(always)]
     fn copy_block<const LEN: usize>(
@@ -308,7 +313,7 @@ pub(crate) fn mask<P: Parameters, V: Lanes, E: Permute<COUNT>, const COUNT: usiz
         let mut states = seeded(RATE_256, seeds(group));
         for block in 0..MASK_BLOCKS {
             match shadow.as_mut().and_then(|shadow| shadow.block()) {
-                Some(one) => states.permute_with_last(one, |states| engine.permute(states)),
+                Some(one) => engine.permute_with_last(&mut states, one),
                 None => engine.permute(&mut states),
             }
             engine.copy_block(&states, RATE_256, bytes, block * RATE_256);
