@@ -16,6 +16,8 @@ pub(crate) mod memcheck;
 mod neon;
 mod portable;
 mod select;
+#[cfg(mldsa_shares)]
+pub mod shares;
 #[cfg(all(test, feature = "__tests"))]
 #[path = "../../unit/backend/mod.rs"]
 mod tests;
@@ -256,17 +258,22 @@ use {engine_from_kernels, method};
 
 /// Evaluates `$body` with `$engine` bound to the backend's engine: one copy of the scheme each.
 macro_rules! with_engine {
+    (@ $engine:ident $body:expr) => {{
+        #[cfg(mldsa_shares)]
+        let $engine = crate::backend::shares::Timed($engine);
+        $body
+    }};
     ($backend:expr, $engine:ident => $body:expr) => {
         match $backend.kind() {
-            crate::backend::Kind::Portable($engine) => $body,
+            crate::backend::Kind::Portable($engine) => with_engine!(@ $engine $body),
             #[cfg(target_arch = "x86_64")]
-            crate::backend::Kind::Avx2($engine) => $body,
+            crate::backend::Kind::Avx2($engine) => with_engine!(@ $engine $body),
             #[cfg(target_arch = "x86_64")]
-            crate::backend::Kind::Avx512($engine) => $body,
+            crate::backend::Kind::Avx512($engine) => with_engine!(@ $engine $body),
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-            crate::backend::Kind::Neon($engine) => $body,
+            crate::backend::Kind::Neon($engine) => with_engine!(@ $engine $body),
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-            crate::backend::Kind::NeonSha3($engine) => $body,
+            crate::backend::Kind::NeonSha3($engine) => with_engine!(@ $engine $body),
         }
     };
 }
