@@ -462,7 +462,7 @@ pub(crate) fn sign<P: Shapes, E: Engine>(
     let Making { mu, rho_second, .. } = &mut space.making;
     let seeds = Seeds::new::<P>(e.permutation(), key.k.as_ref(), &key.tr, order, mu)?;
     seeds.finish(rho_second);
-    signature(e, key, order, space)
+    sign_from_seeds(e, key, order, space)
 }
 
 /// Steps 1 to 34; `key` is filled with what skEncode's bytes `sk` give. Steps 6 and 7 are hashed
@@ -480,12 +480,12 @@ pub(crate) fn sign_compact<P: Shapes, E: Engine>(
     let mut seeds = Seeds::new::<P>(e.permutation(), k, tr, order, mu)?;
     key.fill(e, sk, Some(&mut seeds));
     seeds.finish(rho_second);
-    signature(e, key, order, space)
+    sign_from_seeds(e, key, order, space)
 }
 
 /// Steps 8 to 34, with mu and rho'' known.
 #[inline(never)]
-fn signature<P: Shapes, E: Engine>(
+fn sign_from_seeds<P: Shapes, E: Engine>(
     e: E,
     key: &Material<P>,
     order: &Order<'_>,
