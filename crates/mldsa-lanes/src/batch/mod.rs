@@ -16,7 +16,7 @@
 //!
 //! | | each job in flight | each job in flight, with compact keys | once | once, with compact keys |
 //! |---|---|---|---|---|
-//! | [`sign`] | 15, 20, 26 | 27, 45, 76 more | 22, 22, 22 | |
+//! | [`sign`] | 15, 20, 27 | 27, 45, 76 more | 22, 22, 22 | |
 //! | [`verify`] | 11, 14, 18 | 4, 5, 7 more | | 21, 37, 65 |
 //! | [`keygen`], [`keygen_expanded`] | 21, 28, 38 | | 29, 33, 39 | |
 //!
