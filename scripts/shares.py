@@ -13,6 +13,7 @@ import re
 import statistics
 import sys
 from collections import defaultdict
+from pathlib import Path
 
 from dependent import ROOT, cargo_build, told
 
@@ -26,12 +27,14 @@ Cell = tuple[str, str, str]
 
 
 def processor() -> str:
-    with open("/proc/cpuinfo") as lines:
-        known = dict(re.findall(r"^(vendor_id|cpu family|model|model name)\s*: (.*)$", lines.read(), re.M))
+    text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    known = dict(re.findall(r"^(cpu family|model|model name)\s*: (.*)$", text, re.M))
     return f"{known['model name']} (family {known['cpu family']}, model {known['model']})"
 
 
-def run(program: str, times: dict[Cell, list[float]], phases: dict[Cell, list[dict[str, float]]]) -> None:
+def run(
+    program: Path, times: dict[Cell, list[float]], phases: dict[Cell, list[dict[str, float]]]
+) -> None:
     for line in told(program):
         name, backend, operation, nanoseconds, *rest = line.split("\t")
         cell = name, backend, operation
@@ -40,7 +43,12 @@ def run(program: str, times: dict[Cell, list[float]], phases: dict[Cell, list[di
             phases[cell].append({rest[i + 1]: float(rest[i]) for i in range(0, len(rest), 2)})
 
 
-def table(backend: str, plain: dict[Cell, float], timed: dict[Cell, float], phases: dict[Cell, dict[str, float]]) -> str:
+def table(
+    backend: str,
+    plain: dict[Cell, float],
+    timed: dict[Cell, float],
+    phases: dict[Cell, dict[str, float]],
+) -> str:
     cells = [cell for cell in plain if cell[1] == backend]
     operations = list(dict.fromkeys(cell[2] for cell in cells))
     sets = list(dict.fromkeys(cell[0] for cell in cells))
@@ -61,10 +69,8 @@ def table(backend: str, plain: dict[Cell, float], timed: dict[Cell, float], phas
 
 
 def main() -> None:
-    builds = [
-        str(cargo_build({}, "default", "shares").rename(ROOT / "target/dependent/plain")),
-        str(cargo_build({"RUSTFLAGS": "--cfg mldsa_shares"}, "shares", "shares").rename(ROOT / "target/dependent/timed")),
-    ]
+    flags = [{}, {"RUSTFLAGS": "--cfg mldsa_shares"}]
+    builds = [cargo_build(of, f"shares-{i}", "shares") for i, of in enumerate(flags)]
     times: list[dict[Cell, list[float]]] = [defaultdict(list), defaultdict(list)]
     phases: dict[Cell, list[dict[str, float]]] = defaultdict(list)
     for _ in range(ROUNDS):
@@ -84,7 +90,8 @@ def main() -> None:
         if not found:
             sys.exit(f"shares.py: {DOCUMENT} has no marker for {backend}")
     DOCUMENT.write_text(text, encoding="utf-8")
-    off = {cell: timed[cell] / plain[cell] for cell in plain if abs(timed[cell] / plain[cell] - 1) > WITHIN}
+    ratios = {cell: timed[cell] / plain[cell] for cell in plain}
+    off = {cell: ratio for cell, ratio in ratios.items() if abs(ratio - 1) > WITHIN}
     for cell, ratio in off.items():
         print(f"{', '.join(cell)}: the phases add up to {ratio:.3f} of the time", file=sys.stderr)
     sys.exit(1 if off else 0)
