@@ -20,7 +20,6 @@ from dependent import ROOT, cargo_build, told
 DOCUMENT = ROOT / "docs/performance.md"
 ROUNDS = 5
 WITHIN = 0.03
-REST = "what is in none"
 
 # By set, backend and operation: the times of the rounds, and the ticks of each phase.
 Cell = tuple[str, str, str]
