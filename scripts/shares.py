@@ -3,7 +3,7 @@
 Builds crates/mldsa-lanes/examples/shares.rs twice as a dependent would, once with a timer around
 every kernel (`--cfg mldsa_shares`), runs both in turn and fills the tables between the markers
 `<!-- shares:BACKEND -->`. Exit code 1 if the phases of an operation do not add up to its time in
-the ordinary build within 3 %: something else ran on the CPU, or timers keep kernels from overlapping.
+the ordinary build within 3 %: something else ran on the CPU, or timers keep kernels apart.
 """
 
 from __future__ import annotations
