@@ -10,7 +10,7 @@ ARGS ?= --quick
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help bench tables answers bench-kernels count-arm check-dependent compare-dependent test test-all test-rust test-rust-all test-rustls test-c test-cli test-emulated test-backends test-arm test-x86 test-big-endian \
-  test-workers test-workers-all test-go test-python overhead-python test-lab test-lab-all golden test-rtl rtl-others fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package public-api deny miri test-firmware setup dist test-dist mutants ct ct-code dudect stack clean
+  test-workers test-workers-all test-go test-python overhead-python test-lab test-lab-all golden test-rtl rtl-others fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package public-api deny miri test-firmware setup dist test-dist mutants ct ct-code dudect stack shares clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z%-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
@@ -200,7 +200,7 @@ public-api: ## the public interface of mldsa-lanes against its listing: ARGS=--w
 deny: setup-bench ## licences, sources, duplicates and advisories of the crates (cargo-deny)
 	@sh scripts/deny.sh
 
-supply: setup-bench ## dependencies as docs/supply.md says, an SBOM, and a package that can be made again
+supply: setup-bench ## dependencies as docs/supply.md says, SBOMs, and a package that can be made again
 	@$(PY) scripts/supply.py
 
 # The nightly that has been used; MIRI=nightly takes another.
@@ -288,6 +288,9 @@ dudect: ## time of fixed against random secrets, Welch's t (dudect): SAMPLES=200
 	cargo run --locked --release -q -p mldsa-ct --bin mldsa-dudect $(SAMPLES) $(SETS) | tee out/dudect.txt
 
 STACK := cargo test --locked -p mldsa-lanes --features $(ALL) --test memory stack_is_as_stated
+
+shares: ## measure where the time of each operation goes (x86-64): rewrites docs/performance.md
+	python3 scripts/shares.py
 
 stack: ## measure the stack of every operation: rewrites docs/stack.md
 	MLDSA_WRITE_STACK=1 $(STACK) --release

@@ -38,6 +38,9 @@ edition = "2024"
 
 [dependencies]
 mldsa-lanes = {{ path = "{library}" }}
+
+[lints.rust]
+unexpected_cfgs = {{ level = "warn", check-cfg = ["cfg(mldsa_shares)"] }}
 """
 
 BACKENDS = {"x86_64": ["Avx2", "Avx512"], "aarch64": ["Neon", "NeonSha3"]}
@@ -58,13 +61,13 @@ PARTS = re.compile(
 )
 
 
-def cargo_build(profile: dict[str, str], name: str) -> Path:
+def cargo_build(profile: dict[str, str], name: str, example: str = "operations") -> Path:
     """The program's path. Flags and profiles of this shell are kept out."""
     project = PLACE / "project"
     (project / "src").mkdir(parents=True, exist_ok=True)
     (project / "Cargo.toml").write_text(MANIFEST.format(library=LIBRARY))
     shutil.copy(ROOT / "Cargo.lock", project)
-    shutil.copy(LIBRARY / "examples/operations.rs", project / "src/main.rs")
+    shutil.copy(LIBRARY / f"examples/{example}.rs", project / "src/main.rs")
     ours = re.compile(r"(CARGO_ENCODED_)?RUSTFLAGS|CARGO_(BUILD|PROFILE|TARGET|INCREMENTAL)(_|$)")
     environment = {k: v for k, v in os.environ.items() if not ours.match(k)} | profile
     # With the object files of the program's own crate.
@@ -178,4 +181,5 @@ def main() -> None:
         sys.exit(f"dependent.py: failed: {' '.join(map(str, error.cmd))}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -109,6 +109,11 @@ def build_c() -> None:
         run("cargo-cinstall", "cinstall", "--release", "--locked", "--manifest-path", str(manifest),
             "--destdir", stage, "--prefix", "/usr", "--libdir", "lib",
             "--target-dir", str(ROOT / "target" / "capi"))  # fmt: skip
+        # Wherever the tarball is unpacked.
+        described = Path(stage) / "usr/lib/pkgconfig/mldsa_lanes.pc"
+        lines = described.read_text(encoding="utf-8").splitlines(keepends=True)
+        lines = ["prefix=${pcfiledir}/../..\n" if x.startswith("prefix=") else x for x in lines]
+        described.write_text("".join(lines), encoding="utf-8")
         package = tomllib.loads(manifest.read_text(encoding="utf-8"))["package"]
         version = package["version"]
         if isinstance(version, dict):
@@ -116,6 +121,8 @@ def build_c() -> None:
         name = f"libmldsa-{version}-{platform.system().lower()}-{platform.machine()}"
         with tarfile.open(OUT / f"{name}.tar.gz", "w:gz") as archive:
             archive.add(Path(stage) / "usr", arcname=name)
+            for file in ("docs/c.md", "LICENSE-APACHE", "LICENSE-MIT"):
+                archive.add(ROOT / file, arcname=f"{name}/share/doc/libmldsa/{Path(file).name}")
 
 
 def workspace_version() -> str:

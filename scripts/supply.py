@@ -1,9 +1,10 @@
 """make supply: what mldsa-lanes is made of, and that its package can be made again.
 
-Writes an SBOM (CycloneDX 1.5, JSON) of the package with all its features to target/supply, packages
-two clones of HEAD that lie at different paths and compares the archives, and compares the table of
-dependencies in docs/supply.md with Cargo's graph and the crates' sources. `--write` rewrites the
-table's figures. Exit code 1 where something differs.
+Writes SBOMs (CycloneDX 1.5, JSON) to target/supply: of the package with all its features, and of
+the Java archives that the JVM study uses (workers/java/jars.lock). It packages two clones of HEAD
+that lie at different paths and compares the archives, and compares the table of dependencies in
+docs/supply.md with Cargo's graph and the crates' sources. `--write` rewrites the table's figures.
+Exit code 1 where something differs.
 """
 
 from __future__ import annotations
@@ -19,10 +20,14 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from mldsa_lab.errors import LabError
+from mldsa_lab.worker.fetch import read_lock
+
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "target" / "supply"
 PAGE = ROOT / "docs" / "supply.md"
 PACKAGE = "mldsa-lanes"
+JARS = ROOT / "workers" / "java" / "jars.lock"
 # The targets whose backends exist, and one that has none.
 TARGETS = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "riscv64gc-unknown-none-elf")
 
@@ -74,6 +79,20 @@ def unsafe_lines(package: dict[str, Any]) -> int:
     return sum(1 for line in lines if re.search(r"\bunsafe\b", line))
 
 
+def bill(
+    whole: dict[str, Any], parts: list[dict[str, Any]], needs: dict[str, list[str]]
+) -> dict[str, Any]:
+    """A bill of materials; ``needs``: by the `bom-ref` of a component, those that it depends on."""
+    return {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.5",
+        "version": 1,
+        "metadata": {"component": whole},
+        "components": parts,
+        "dependencies": [{"ref": ref, "dependsOn": on} for ref, on in needs.items()],
+    }
+
+
 def sbom(crates: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """The bill of materials: the same bytes for the same Cargo.lock."""
     locked = tomllib.loads((ROOT / "Cargo.lock").read_text(encoding="utf-8"))["package"]
@@ -96,17 +115,36 @@ def sbom(crates: dict[str, dict[str, Any]]) -> dict[str, Any]:
             value["hashes"] = [{"alg": "SHA-256", "content": digest}]
         return value
 
-    return {
-        "bomFormat": "CycloneDX",
-        "specVersion": "1.5",
-        "version": 1,
-        "metadata": {"component": component(PACKAGE, "library")},
-        "components": [component(name, "library") for name in sorted(crates) if name != PACKAGE],
-        "dependencies": [
-            {"ref": reference(name), "dependsOn": sorted(map(reference, crates[name]["needs"]))}
-            for name in sorted(crates)
-        ],
-    }
+    names = sorted(crates)
+    return bill(
+        component(PACKAGE, "library"),
+        [component(name, "library") for name in names if name != PACKAGE],
+        {reference(name): sorted(map(reference, crates[name]["needs"])) for name in names},
+    )
+
+
+def java_sbom() -> dict[str, Any]:
+    """The bill of materials of the Java worker: the same bytes for the same lock file, which does
+    not say what the archives need of each other."""
+    parts = []
+    for file, (path, digest) in read_lock(JARS).items():
+        *group, artifact, version, _ = path.split("/")
+        classifier = Path(file).stem.removeprefix(f"{artifact}-{version}").removeprefix("-")
+        purl = f"pkg:maven/{'.'.join(group)}/{artifact}@{version}"
+        purl += f"?classifier={classifier}" if classifier else ""
+        parts.append(
+            {
+                "type": "library",
+                "bom-ref": purl,
+                "group": ".".join(group),
+                "name": artifact,
+                "version": version,
+                "purl": purl,
+                "hashes": [{"alg": "SHA-256", "content": digest}],
+            }
+        )
+    worker = {"type": "application", "bom-ref": "workers/java", "name": "workers/java"}
+    return bill(worker, parts, {"workers/java": [part["bom-ref"] for part in parts]})
 
 
 def table(crates: dict[str, dict[str, Any]], text: str) -> str:
@@ -145,8 +183,10 @@ def main() -> int:
     try:
         crates = graph()
         WORK.mkdir(parents=True, exist_ok=True)
-        bill = WORK / f"{PACKAGE}-{crates[PACKAGE]['version']}.cdx.json"
-        bill.write_text(json.dumps(sbom(crates), indent=1) + "\n", encoding="utf-8")
+        bills = {f"{PACKAGE}-{crates[PACKAGE]['version']}": sbom(crates), "java": java_sbom()}
+        for name, content in bills.items():
+            text = json.dumps(content, indent=1) + "\n"
+            (WORK / f"{name}.cdx.json").write_text(text, encoding="utf-8")
         text = PAGE.read_text(encoding="utf-8")
         rewritten = table(crates, text)
         if options.write:
@@ -156,12 +196,13 @@ def main() -> int:
         digests = {package_digest(WORK / name) for name in ("one", "another/place")}
         if len(digests) != 1:
             raise SupplyError("two clones of HEAD make different packages")
-    except (SupplyError, OSError) as error:
+    except (SupplyError, LabError, OSError) as error:
         print(f"supply: {error}", file=sys.stderr)
         return 1
+    jars = len(bills["java"]["components"])
     print(
-        f"supply: {len(crates) - 1} crates besides {PACKAGE}, SBOM {bill.relative_to(ROOT)};"
-        f" the package of two clones is {digests.pop()}"
+        f"supply: {len(crates) - 1} crates besides {PACKAGE} and {jars} Java archives, SBOMs in"
+        f" {WORK.relative_to(ROOT)}; the package of two clones is {digests.pop()}"
     )
     return 0
 

@@ -63,7 +63,7 @@ sed -n '/^```c$/,/^```$/p' "$root/docs/c.md" | grep -v '^```' >document.c
 # shellcheck disable=SC2086
 $cc -std=c11 $flags $uses document.c -o document $libs
 test "$(./document)" = success
-for example in sign_file verify_batch; do
+for example in sign_file verify_file verify_batch; do
   # shellcheck disable=SC2086
   $cc -std=c11 $flags $uses "$source/examples/$example.c" -o "$example" $libs
 done
@@ -78,13 +78,16 @@ $cc -std=c11 $flags $uses "$source/tests/interface.c" -o interface $libs
 $cc -std=c11 $flags $uses "$source/tests/interface.c" -o interface-static $static
 ./interface-static 1000 2
 
-# The library's own PEM key and signature, checked with the program over the static library.
+# Keys in PEM files, by the static library, and the signature of a file.
 # shellcheck disable=SC2086
 $cc -std=c11 $flags $uses "$source/tests/files.c" -o files $static
-./files key key.pem
+./files key.pem public.pem
 head -c 100000 interface >file
 ./sign_file key.pem file signature
-./files check key.pem file signature
+test "$(./verify_file public.pem file signature)" = valid
+echo more >>file
+if ./verify_file public.pem file signature 2>said; then echo "test-c: verify_file took another file" >&2; exit 1; fi
+grep -q "invalid signature" said
 
 echo 'int main(void) { return 0; }' >empty.c
 if $cc -fsanitize=address,undefined empty.c -o empty 2>/dev/null && ./empty; then

@@ -34,7 +34,6 @@ from msgspec.structs import replace
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.sizes import der
-from pqc_impact.cli.impact import figures_of
 from pqc_impact.file import find_scenario, read_scenario
 from pqc_impact.protocol import Protocol
 from pqc_impact.schemes import scheme_of, signature_der
@@ -42,8 +41,6 @@ from pqc_impact.schemes import scheme_of, signature_der
 SERIAL = int.from_bytes(b"\x5a" * 16, "big")
 CLASSICAL = ("ECDSA-P256", "Ed25519", "RSA-2048-PSS")
 ML_DSA = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
-MOST = dict.fromkeys(CLASSICAL, 1)
-"""ECDSA's longest usual signatures, which are what these tests make."""
 DNS_NUMBER = {"ECDSA-P256": 13, "Ed25519": 15, "RSA-2048-PSS": 8}
 
 
@@ -486,17 +483,3 @@ def test_bad_input_is_one_line(tmp_path: Path, old: str, new: str, rule: str) ->
         read_scenario(path)
     said = str(error.value)
     assert rule in said and said.startswith(str(path)) and "\n" not in said
-
-
-@pytest.mark.e2e
-def test_figures() -> None:
-    found = figures_of("tls", None)
-    window = "extra round trips, 10 segments"
-    for scheme, waits in (("ECDSA-P256", 0), ("ML-DSA-44", 1), ("SLH-DSA-SHA2-128s", 2)):
-        one = found.find("Full handshake", scheme, window)
-        assert one is not None and (one.value, one.flags) == (waits, ("assumed",))
-    one = found.find("Full handshake", "ML-DSA-44", "verification on 1 core")
-    rate = found.find("Full handshake", "ML-DSA-44", "verification per second and core")
-    assert one is not None and rate is not None and one.flags == rate.flags == ("measured",)
-    assert one.value is not None and one.low is not None and one.low < one.value
-    assert rate.value == pytest.approx(1 / one.value) and one.source.startswith("6 signatures; ")

@@ -329,7 +329,7 @@ def test_states_are_those_of_the_figures() -> None:
     rows = page_rows()
     assert [r.number for r in rows] == list(range(1, 100))
     assert set(found) <= {r.number for r in rows}
-    assert (found[1], found[4], found[78], found[42]) == ("works", "works", "partly", "not")
+    assert (found[1], found[42], found[93]) == ("works", "works", "partly")
     assert all(r.why or found.get(r.number) for r in rows if r.state == "not")
 
 

@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 import typer
@@ -36,44 +35,6 @@ def test_verdicts_of_the_examples_are_those_of_the_golden_files(name: str) -> No
     )
     found = audit(read_claims(example_path(name)))
     assert Counter((f.claim, f.rule, f.verdict.value) for f in found) == expected
-
-
-def finding(name: str, claim: str, rule: str, position: int = 0) -> Any:
-    """A finding of an example."""
-    found = audit(read_claims(example_path(name)))
-    return [f for f in found if (f.claim, f.rule) == (claim, rule)][position]
-
-
-@pytest.mark.parametrize(
-    ("name", "claim", "rule", "words"),
-    [
-        ("vendor-page", "sign", "sign.one-input", "keygen 0.214, verify 0.208"),
-        ("vendor-page", "scaling", "throughput.latency", "68.1 µs"),
-        ("chain-project", "secret key", "size.encoding", "round 3); FIPS 204's bare bytes"),
-        ("chain-project", "threads", "scaling.smt", "1.74 times one thread"),
-        ("chain-project", "growth of a year, 1 MB", "product.follows", "blocks a day"),
-        ("jvm-study", "ML-DSA-65 public key", "size.encoding", "bare bytes are 1,952"),
-        ("jvm-study", "SLH-DSA-SHA2-128S private key", "size.encoding", "bare bytes are 64"),
-        ("jvm-study", "ML-KEM gap in the conclusions", "table.quotient", "0.640 (table 2"),
-        ("jvm-study", "SLH-DSA verification in the conclusions", "table.quotient", "to 3.09"),
-        ("vendor-page", "SLH-DSA sign", "work.floor", "105,193 hashes"),
-        ("jvm-study", "measurements", "samples.agree", "only if there are 2 groups"),
-        ("jvm-study", "signing 65", "difference.power", "10 samples of 500 signatures each"),
-        ("rtl-comparison", "message limit", "limit.bits", "taken for bytes"),
-        ("method-post", "loop 65", "rejection.hint", "+1.1 % off"),
-        ("method-post", "loop 65", "rejection.accept", "Only within rounding"),
-    ],
-)
-def test_readings_of_the_examples(name: str, claim: str, rule: str, words: str) -> None:
-    assert words in finding(name, claim, rule).reading
-
-
-def test_the_posts_hint_rate_explains_its_attempts() -> None:
-    table = read_claims(example_path("method-post"))
-    for name, stated in (("44", 4.3), ("65", 5.2), ("87", 3.9)):
-        claim: Any = table.claim(f"loop {name}")
-        rates = [getattr(claim, r).low.value for r in ("pass_z", "pass_r0", "pass_hint")]
-        assert round(1 / (rates[0] * rates[1] * rates[2]), 1) == stated
 
 
 # The command ------------------------------------------------------------------------------------

@@ -51,22 +51,6 @@ def shown(result: Result) -> str:
     return result.output
 
 
-def test_the_tables(tmp_path: Path) -> None:
-    selection, measurements, _ = write(tmp_path, rounds=5)
-    lines = measurements.read_text().splitlines()
-    unmeasured = [line for line in lines if not line.startswith(("7,", "8,"))]
-    measurements.write_text("\n".join(unmeasured) + "\n")
-    text = shown(run(selection, measurements))
-    assert "ML-DSA-65 signing   cycles, 6 inputs, 5 rounds" in text
-    for line in ("mean ", "p50 ", "p99.9 ", "attempt rejected at r0", "signature accepted at once"):
-        assert line in text
-    assert "±95%" in text
-    assert text.splitlines()[-1].startswith("ML-DSA-65 signing: mean ")
-    assert "warning" not in text
-    assert "note: hint-assumed" in text
-    assert "2 of the selection's 8 inputs have no measurement (ids 7, 8)" in text.replace("\n", "")
-
-
 def test_every_file(tmp_path: Path) -> None:
     selection, measurements, chosen = write(tmp_path)
     figures, plot, model = (tmp_path / name for name in ("f.json", "p.svg", "m.json"))

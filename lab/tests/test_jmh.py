@@ -42,6 +42,13 @@ DOCUMENT = {
 }
 
 
+OF_PROFILER = {
+    "gc.alloc.rate.norm": {"scoreUnit": "B/op", "rawData": [[1000.5, 1001.0]]},
+    "gc.count": {"scoreUnit": "counts", "rawData": [[3.0, 0.0]]},
+}
+PROFILED = DOCUMENT["secondaryMetrics"] | OF_PROFILER  # type: ignore[operator]
+
+
 def written(folder: Path, document: Any) -> Path:
     path = folder / "jmh.json"
     path.write_text(json.dumps(document))
@@ -65,9 +72,26 @@ def test_what_jmh_says_is_shared_out_among_the_inputs(tmp_path: Path) -> None:
     assert shared_out(result, read_times(times, 1), 1) == [[100500], [160500]]
 
 
+def test_memory_is_of_all_operations_of_an_iteration(tmp_path: Path) -> None:
+    result = read_result(written(tmp_path, [DOCUMENT | {"secondaryMetrics": PROFILED}]))
+    assert result.memory(3) == [
+        {"allocated": (3_001_500,), "collections": (3,)},
+        {"allocated": (6_006_000,), "collections": (0,)},
+    ]
+    with pytest.raises(LabError, match="JMH: its profiler gc gave no allocation"):
+        read_result(written(tmp_path, [DOCUMENT])).memory(3)
+
+
+def profiled(name: str, **change: Any) -> dict[str, Any]:
+    return {"secondaryMetrics": PROFILED | {name: OF_PROFILER[name] | change}}
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
+        (profiled("gc.alloc.rate.norm", scoreUnit="MB/sec"), "gc.alloc.rate.norm.scoreUnit: 'MB/s"),
+        (profiled("gc.alloc.rate.norm", rawData=[[-1.0, 0.0]]), "rate.norm.rawData[0][0]: "),
+        (profiled("gc.count", rawData=[[1.0]]), "gc.count.rawData[0]: must have measurementIter"),
         ({"mode": "thrpt"}, "results[0].mode: 'thrpt'"),
         ({"measurementIterations": 3}, "primaryMetric.rawData[0]: must have measurementIterations"),
         ({"primaryMetric": {"scoreUnit": "us/op", "rawData": [[1.0, 1.0]]}}, "scoreUnit: 'us/op'"),
@@ -146,7 +170,14 @@ sets = ["44"]
 operations = ["sign", "verify"]
 
 [profiles.default]
-jmh = { warmup_iterations = 1, warmup_seconds = 0.1, iterations = 3, iteration_seconds = 0.1 }
+processes = 1
+
+[profiles.default.jmh]
+warmup_iterations = 1
+warmup_seconds = 0.1
+iterations = 3
+iteration_seconds = 0.1
+profiler = "gc"
 """
 
 
@@ -171,6 +202,10 @@ def test_a_study_measured_by_jmh(tmp_path: Path) -> None:
         for one, ns in zip(samples, read_result(raw).nanoseconds, strict=True):
             assert one.cpu is None and len(one.inputs) == inputs
             assert sum(one.wall) / (one.calls * inputs) == pytest.approx(ns, rel=1e-5)
+            # A signature's bytes are an array of their own; 10 MB would be no single operation.
+            (allocated,), (collections,) = one.metrics["allocated"], one.metrics["collections"]
+            assert 2420 < allocated / (one.calls * inputs) < 10_000_000 and collections < 10_000
     found = json.loads((out / "study.json").read_text())
+    assert all(row["allocated"] > 2420 for row in found if "mean" in row)
     cells = [(row["operation"], row["process"]) for row in found if "mean" in row]
     assert sorted(cells) == [("sign", 1), ("verify", 1)]

@@ -10,7 +10,6 @@ import measure_cases as cases
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.text import Text
 from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
@@ -84,19 +83,3 @@ def test_files_by_their_ending(tmp_path: Path) -> None:
     with pytest.raises(LabError, match=r"must end in \.svg or \.png"):
         plot.write_plot(found, tmp_path / "a.pdf")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.SVG", "a.png", "b.svg"]
-
-
-def test_outliers_and_warnings_are_named() -> None:
-    figure = plot.draw(estimation(usual(), 12, size=0.002, wrong=outliers(12)))
-    texts = [t.get_text() for t in figure.findobj(Text)]
-    assert texts.count("id 2") == texts.count("id 7") == 2
-    assert any(t.startswith("outlier: ") for t in texts)
-
-
-def test_the_fit_has_a_band() -> None:
-    found = estimation(usual(), 10)
-    band = plot.draw(found).axes[0].collections[1]
-    edges = band.get_paths()[0].vertices
-    at_one = edges[np.isclose(edges[:, 0], 1.0)][:, 1]
-    first = found.costs["first"]
-    assert first.low == pytest.approx(at_one.min()) and first.high == pytest.approx(at_one.max())

@@ -88,7 +88,6 @@ threads = [1]
 against = "one by one"
 {STAGES.replace('"mldsa-lanes"', '"mldsa-lanes"' + chr(10) + "batch = 8")}
 """
-CHEAP = ("libcrux-sha3", "mldsa-lanes:portable:*", "fn-dsa", "dalek-ed25519")
 
 
 def write(folder: Path, text: str = SMALL) -> Path:

@@ -51,6 +51,6 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_reference_in_none_of_the_records_is_refused() -> None:
-    record = Path(__file__).parents[2] / "records/2026-11-21-epyc-zen3/first.jsonl.xz"
+    record = Path(__file__).parents[2] / "records/2026-11-25-epyc-zen5/hardened.jsonl.xz"
     with pytest.raises(LabError, match="unknown reference 'nosuch': this run measures mldsa-lanes"):
         read_reports([record], Look("nosuch", "cpu", 0.95))

@@ -63,10 +63,12 @@ ROWS: list[Row] = [
 ]
 
 
-PUBLISHED = sorted(
-    path for path in (Path(__file__).parents[2] / "records").glob("*/*.jsonl.xz")
-    if path.name != "kernels.jsonl.xz"
-)  # fmt: skip
+PUBLISHED = [
+    min(paths, key=lambda path: path.stat().st_size)
+    for folder in sorted((Path(__file__).parents[2] / "records").iterdir())
+    if (paths := [p for p in folder.glob("*.jsonl.xz") if p.name != "kernels.jsonl.xz"])
+]
+"""The smallest record of each folder; golden figures are of all."""
 
 
 def write(path: Path, rows: list[Row]) -> Path:
@@ -186,11 +188,8 @@ def test_older_records_are_converted(tmp_path: Path) -> None:
     assert record.definitions[1].read(BlockContent).stride == 7
 
 
-def test_the_published_schema_is_that_of_the_types() -> None:
-    path = Path(__file__).parents[2] / "docs" / "schema" / "record.json"
-    published = json.loads(path.read_text(encoding="utf-8"))
-    assert published == json.loads(json.dumps(schema(Row, "One line of a record")))
-    validator = jsonschema.Draft202012Validator(published)
+def test_rows_fit_the_schema() -> None:
+    validator = jsonschema.Draft202012Validator(schema(Row, "One line of a record"))
     for row in ROWS:
         assert not list(validator.iter_errors(to_json(row)))
     assert list(validator.iter_errors(to_json(INPUT) | {"role": "other"}))

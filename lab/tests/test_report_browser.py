@@ -110,7 +110,7 @@ def test_the_page_loads_whole_and_without_complaint(browser: str, view: View, fo
             assert estimate(row.interval("mean"), unit_of(rows)).value in dom
 
 
-@pytest.mark.parametrize("width", [320, 400, 768, 1024, 1280, 1700])
+@pytest.mark.parametrize("width", [320, 768, 1280])
 def test_nothing_sticks_out_or_overlaps(browser: str, view: View, folder: Path, width: int) -> None:
     problems = probe(
         browser, folder, f"overlap{width}", width,

@@ -24,9 +24,7 @@ from mldsa_lab.show.operations.report import FIELDS
 from mldsa_lab.show.operations.view import cell, read_view, unit_of
 from mldsa_lab.show.report import Look
 
-ROOT = Path(__file__).parents[2]
 SET = "ML-DSA-65"
-END = "<!-- /mldsa-lab:table -->\nAfter.\n"
 NOTE = "a cost here over one of a worker means nothing unless both count the same"
 
 
@@ -98,14 +96,6 @@ def test_markdown_alone_is_on_standard_output(path: Path) -> None:
     rows = read_view(read_record(path), Look()).table(SET, "sign")
     for row in rows:
         assert f"| {estimate(row.interval('mean'), unit_of(rows))} |" in text
-
-
-@pytest.mark.e2e
-def test_markdown_into_a_file(path: Path, tmp_path: Path) -> None:
-    out = tmp_path / "tables.md"
-    text = shown(run(path, "--no-page", "--markdown", out))
-    assert "ML-DSA-65: single calls" in text
-    assert out.read_text() == shown(run(path, "--markdown", "-"))
 
 
 # --- measured elsewhere -------------------------------------------------------------------------

@@ -80,24 +80,6 @@ def test_a_figure_is_small_themed_and_self_contained(name: str) -> None:
             )
 
 
-def test_the_same_figure_gives_the_same_text() -> None:
-    assert draw("law") == draw("law")
-
-
-def test_rankings_show_intervals_and_values() -> None:
-    text = draw("ranking")
-    for mark in MARKS:
-        assert f">{mark.text}<" in text
-    assert text.count("opacity: 0.4") == 2, "one interval for each mark that has one"
-    assert "log scale" in text
-    assert "from zero" in _linear()
-
-
-def _linear() -> str:
-    with svg.drawing():
-        return svg.to_svg(plots.ranking(MARKS[::2], "µs", "mean"), "x", "x")
-
-
 @pytest.mark.parametrize("lowest", [-30.0, -90.0, 0.0])
 def test_a_law_that_reaches_below_0_is_drawn_from_where_it_is_above(lowest: float) -> None:
     """Costs that do not follow the attempts, of a caching signer or a busy machine, may be fitted

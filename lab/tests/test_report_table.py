@@ -41,6 +41,22 @@ def test_long_names_fold_before_numbers_are_cut_off() -> None:
         assert text.count("mldsa-lanes:avx512") == 2
 
 
+@pytest.mark.parametrize("spare", [0, 1])
+def test_columns_that_do_not_fit_are_left_out_and_counted(spare: int) -> None:
+    numbers = [
+        Column(f"threads {n}", [Shown("1.234", "1.211", "1.245")], number=True, spare=spare)
+        for n in range(9)
+    ]
+    columns = (Column("scheme", ["ECDSA-secp256k1 DER"], head=True), *numbers)
+    out = io.StringIO()
+    Console(file=out, width=80).print(terminal(Grid("Threads", "", columns), 80))
+    text = out.getvalue()
+    shown = [n for n in range(9) if f"threads {n}" in text]
+    assert shown == list(range(len(shown))) and 0 < len(shown) < 9
+    assert f"Threads   {9 - len(shown)} columns more on the page" in text
+    assert "ECDSA-secp256k1" in text and "…" not in text
+
+
 @pytest.mark.e2e
 @pytest.mark.parametrize("width", first_of([100, 140, 200]))
 def test_every_number_is_there_and_no_line_is_cut(record: Record, width: int) -> None:
@@ -72,20 +88,6 @@ def test_a_narrow_terminal_gives_up_the_least_needed(record: Record) -> None:
     signing = next(i for i, t in enumerate(lines) if t.split()[:2] == ["ML-DSA-65", "sign"])
     assert "…" not in "".join(lines[signing : signing + 13])
     assert {"implementation", "mean", "p99.9", "ratio"} <= set(lines[signing + 1].split())
-
-
-@pytest.mark.e2e
-def test_reasons_are_told(record: Record) -> None:
-    text = " ".join(printed(record, 100).split())
-    assert (
-        "fips204:portable:compact (ML-DSA-44, ML-DSA-65 and ML-DSA-87): acvp-sigver: 1 of 15"
-        in text
-    )
-    assert "signature 3 differs at byte 17" in text
-    assert "circl:go:compact (all sets, sign, from round 3 on): the worker ended" in text
-    assert "java: java is not installed" in text
-    assert "signs hedged only" in text
-    assert "Classical schemes" in text and "RSA-2048-PSS" in text
 
 
 def test_a_hostile_record_prints_no_escape_codes(tmp_path: Path) -> None:

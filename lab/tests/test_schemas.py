@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,10 @@ def shipped(name: str) -> list[Any]:
     if name == "pool.json":
         pools = sorted(DATA.glob("pools/*.parquet"))
         return [json.loads(pq.read_schema(p).metadata[b"mldsa-lab pool"]) for p in pools]
-    if name == "cost-model.json":
-        return [CostModel.default(set_name).as_json() for set_name in PARAMETER_SETS]
-    return []
+    if name == "registry.json":
+        text = (find_root() / "workers" / "registry.toml").read_text(encoding="utf-8")
+        return [[entry] for entry in tomllib.loads(text)["worker"]]
+    return [CostModel.default(set_name).as_json() for set_name in PARAMETER_SETS]
 
 
 def test_the_published_ones_are_those_of_the_types(tmp_path: Path) -> None:
@@ -46,13 +48,22 @@ def test_the_published_ones_are_those_of_the_types(tmp_path: Path) -> None:
     assert renew(tmp_path, write=True) == list(schemas()) and renew(tmp_path, write=False) == []
 
 
-@pytest.mark.parametrize("name", ["selection.json", "pool.json", "cost-model.json"])
-def test_what_ships_fits(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "needed"),
+    [
+        ("selection.json", "set"),
+        ("pool.json", "set"),
+        ("cost-model.json", "first"),
+        ("registry.json", "name"),
+    ],
+)
+def test_what_ships_fits(name: str, needed: str) -> None:
     validator = jsonschema.Draft202012Validator(schemas()[name])
     found = shipped(name)
     assert found
-    for value in found:
-        validator.validate(value)
-        assert not validator.is_valid(value | {"more": 1})
-        needed = "first" if name == "cost-model.json" else "set"
-        assert not validator.is_valid({k: v for k, v in value.items() if k != needed})
+    for whole in found:
+        validator.validate(whole)
+        value = whole[0] if isinstance(whole, list) else whole
+        lacking = {k: v for k, v in value.items() if k != needed}
+        for wrong in (value | {"more": 1}, lacking):
+            assert not validator.is_valid([wrong] if isinstance(whole, list) else wrong)

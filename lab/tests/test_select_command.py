@@ -13,7 +13,6 @@ from mldsa_lab.cli.select import select
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs import library
 from mldsa_lab.inputs import shipped as pools
-from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.theory.cost_model import CostModel
 
@@ -140,12 +139,6 @@ def test_files_that_are_no_pools(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="is of ML-DSA-44, not of ML-DSA-65"):
         run("65", "--pool", path, "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-def test_long_selections_are_shown_in_part(tmp_path: Path) -> None:
-    text = run("44", "--ready", "p5", "-n", 100, "--formats", "json", "--out", tmp_path)
-    assert "and 70 more" in text and "100 inputs, 100 attempts" in text
-    assert load().backend
 
 
 def test_ready_made_ones_need_no_cargo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

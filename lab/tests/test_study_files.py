@@ -395,7 +395,7 @@ def test_tables_have_a_figure_of_each_cell() -> None:
     cells = [
         replace(
             cell(name, [1000.0 * by, 2000.0 * by, 4000.0 * by], operation=operation),
-            percentiles={"p99": np.array([7.0, 8.0, 9.0])},
+            further={"p99": np.array([7.0, 8.0, 9.0])},
         )
         for name, operation, by in (("a", "sign", 1), ("a", "verify", 2), ("b", "sign", 10))
     ]
@@ -412,6 +412,12 @@ def test_tables_have_a_figure_of_each_cell() -> None:
     assert values == {("a", "sign"): 2000, ("a", "verify"): 4000, ("b", "sign"): 20_000}
     found = tables(measured, 'rows = ["implementation"]\nfigure = "p99"')
     assert {f.value for f in found.figures if "table" in f.keys} == {8.0}
+    # A metric that no cell has makes no table; the others show it in its own unit.
+    asked = 'rows = ["implementation"]\nfigure = "allocated"'
+    assert not [f for f in tables(measured, asked).figures if "table" in f.keys]
+    more = {"allocated": np.array([126_000.0, 127_000.0, 129_000.0])}
+    grid = tables(Gathered([replace(cells[0], further=more)]), asked).sections[-1].grid
+    assert markdown(grid).splitlines()[::2] == ["| implementation | sign, kB |", "| a | 127 |"]
     spread = 'rows = ["implementation", "operation"]\ncolumns = []\nfigure = "spread"'
     grid = tables(measured, spread).sections[-1].grid
     assert [str(c) for c in grid.columns[-1].cells] == ["300"] * 3
@@ -484,12 +490,9 @@ def test_figures_of_each_kind_are_drawn() -> None:
     near = FigureAsked("d", ("set",), "distribution", where={"set": ("SLH-DSA-SHA2-128s",)})
     assert all(">ms<" in picture for picture in drawn(near, slh_dsa()).values())
     # A ciphertext is what no signature scheme has, and two cells are no point.
-    for asked, cells, said in (
-        (FigureAsked("s", ("set",), "scatter", x="ciphertext", y="sign"), slh_dsa(), "has both"),
-        (scattered, slh_dsa() * 2, "figure 's': .*sign is several cells"),
-    ):
-        with pytest.raises(LabError, match=said):
-            drawn(asked, cells)
+    assert not drawn(FigureAsked("s", ("set",), "scatter", x="ciphertext", y="sign"), slh_dsa())
+    with pytest.raises(LabError, match=r"figure 's': .*sign is several cells"):
+        drawn(scattered, slh_dsa() * 2)
 
 
 def test_labels_of_points_lie_on_nothing() -> None:

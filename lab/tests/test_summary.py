@@ -137,7 +137,7 @@ def test_rows_have_exactly_the_documented_keys(summary: Summary) -> None:
         "deterministic unit samples mean mean_low mean_high p50 p95 p99 p999 "
         "min min_low min_high max sd "
         "ratio ratio_low ratio_high clock per_second per_second_low per_second_high "
-        "scaling scaling_low scaling_high"
+        "scaling scaling_low scaling_high allocated collections"
     )
     assert len(summary.rows) == 15
     for row in summary.rows:
@@ -182,6 +182,30 @@ def test_phases_are_estimated_as_the_whole() -> None:
         assert parts["rest"] == pytest.approx(0.8 * row.mean - 1000, rel=1e-2)
     figures = summary_figures(record, "mldsa-native", 0.95)
     assert sum(f.name == "fifth" for f in figures) == len(summary.rows)
+
+
+def test_memory_is_of_one_operation_and_collections_of_a_million() -> None:
+    """Metrics beside ticks, one for all inputs of a visit."""
+    record = make_record()
+    for number, s in enumerate(record.samples):
+        if s.operation == "keygen":
+            operations = s.calls * len(s.inputs)
+            memory = {"allocated": (operations * (1000 + number % 2),), "collections": (1,)}
+            record.samples[number] = replace(s, metrics=s.metrics | memory)
+    summary = summarise(record)
+    of_keygen = [
+        s for s in record.samples if (s.variant, s.operation) == ("slow:native:compact", "keygen")
+    ]
+    operations = sum(s.calls * len(s.inputs) for s in of_keygen)
+    row = row_of(summary, "slow", "keygen")
+    assert row.allocated == pytest.approx(
+        sum(s.metrics["allocated"][0] for s in of_keygen) / operations, rel=1e-12
+    )
+    assert row.collections == pytest.approx(1e6 * len(of_keygen) / operations, rel=1e-12)
+    assert row_of(summary, "slow", "verify").allocated is None
+    figures = summary_figures(record, "mldsa-native", 0.95)
+    units = {f.name: f.unit for f in figures if f.name in ("allocated", "collections")}
+    assert units == {"allocated": "B", "collections": "per million"}
 
 
 def test_least_largest_and_deviation(summary: Summary) -> None:
@@ -255,17 +279,6 @@ def test_ratios(summary: Summary) -> None:
         hedged = row_of(summary, "hedged", operation)
         assert hedged.ratio_low < 2.5 < hedged.ratio_high
     assert row_of(summary, "ed25519", "sign").ratio is None
-
-
-def test_fits(summary: Summary) -> None:
-    assert set(summary.fits) == {
-        (f"{name}:native:{key}", SET)
-        for name, key in (("mldsa-native", "compact"), ("slow", "compact"), ("cached", "expanded"))
-    }
-    fit = summary.fits["slow:native:compact", SET]
-    assert fit.counts.shape == (12, 3) and fit.cost.shape == fit.fitted.shape == (12,)
-    np.testing.assert_allclose(fit.cost, fit.fitted, rtol=0.05)
-    np.testing.assert_allclose(fit.attempt_costs[:3], [18e4, 5.7e4, 6.3e4], rtol=0.1)
 
 
 def test_clock_and_calls() -> None:
@@ -401,12 +414,7 @@ def test_confidence_widens() -> None:
     assert wide.mean_high > narrow.mean_high
 
 
-# ---------------------------------------------------------------------------------------------
-# Agreement
-
-
-# ---------------------------------------------------------------------------------------------
-# The choice of the location
+# --- the choice of the location ---
 
 
 def test_locations_are_compared(tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import re
+import shutil
 import subprocess
 import sys
 import time
@@ -122,6 +124,9 @@ def test_what_is_missing_is_named_with_its_command(lab: Place) -> None:
         (("trace", "44", "-n", "1"), "pip install 'mldsa-lab[pools]'"),
         (("conform", "go"), "git clone "),
         (("conform", "python"), "mldsa-lab setup python"),
+        (("setup", "java-25"), "git clone "),
+        (("study", "estimators"), "make setup setup-study"),
+        (("answer", "list"), "git clone "),
     ):
         assert command in lab.run("mldsa-lab", *words, status=2), words
     if not has_library(lab):
@@ -156,6 +161,8 @@ def test_benchmarks_outside_a_checkout(full: Place) -> None:
     (other,) = (full.work / "program").glob("*/record.jsonl")
     assert "mldsa-lanes" in full.run("mldsa-lab", "compare", record, other)
     assert "git clone" in full.run("mldsa-lab", "doctor")
+    java = ("bench", "--quick", "--jdk", "/usr/lib/jvm/any")
+    assert "git clone" in full.run("mldsa-lab", *java, status=2)
 
 
 def test_the_cost_of_a_migration(full: Place) -> None:
@@ -186,3 +193,27 @@ def test_bindings(name: str, tmp_path: Path) -> None:
     place = Place(tmp_path / "place")
     place.install(found[0])
     assert place.run(*USES[name])
+
+
+def test_the_c_library(tmp_path: Path) -> None:
+    """The commands and the program of docs/c.md with the tarball, by either library."""
+    (tarball,) = DIST.glob("libmldsa-*.tar.gz")
+    shutil.copy(tarball, tmp_path)
+    guide = (ROOT / "docs/c.md").read_text(encoding="utf-8")
+    program = re.findall("```c\n(.*?)```", guide, re.DOTALL)[0]
+    (tmp_path / "program.c").write_text(program, encoding="utf-8")
+    unpack, compile_both = re.findall("```sh\n(.*?)```", guide, re.DOTALL)
+    export, shared, static = compile_both.splitlines()
+    script = "\n".join(["set -e", unpack, export, shared, "./program", static, "./program"])
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path / "home")}
+    said = subprocess.run(
+        ["sh", "-c", script],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (said.returncode, said.stdout) == (0, "success\n" * 2), said.stderr
+    documents = tmp_path / "home/.local/share/doc/libmldsa"
+    assert {p.name for p in documents.iterdir()} == {"c.md", "LICENSE-APACHE", "LICENSE-MIT"}

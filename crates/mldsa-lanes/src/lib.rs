@@ -81,6 +81,9 @@ mod scheme;
 
 #[cfg(feature = "std")]
 pub use backend::EnvironmentError;
+#[cfg(mldsa_shares)]
+#[doc(hidden)]
+pub use backend::shares;
 pub use backend::{Backend, Feature};
 #[cfg(mldsa_ct)]
 pub use declassify::ct;

@@ -61,7 +61,7 @@ impl<P: ParameterSet> Watch<P> for Counting {
         key: &Material<P>,
         which: Which,
         trial: &mut Trial<P>,
-        scratch: &mut Scratch<P>,
+        scratch: &mut Scratch,
     ) -> bool {
         assert_eq!(which.attempt, self.0[which.job], "job {}", which.job);
         self.0[which.job] += 1;
@@ -238,7 +238,7 @@ fn the_memory_is_as_documented() {
             .collect()
     }
     // sign: three columns; verify: three; keygen: each, once.
-    assert_eq!(kib::<MlDsa44>(), [16, 27, 25, 11, 4, 21, 21, 29]);
-    assert_eq!(kib::<MlDsa65>(), [21, 45, 26, 14, 5, 37, 28, 33]);
-    assert_eq!(kib::<MlDsa87>(), [28, 76, 28, 18, 7, 65, 38, 39]);
+    assert_eq!(kib::<MlDsa44>(), [15, 27, 22, 11, 4, 21, 21, 29]);
+    assert_eq!(kib::<MlDsa65>(), [20, 45, 22, 14, 5, 37, 28, 33]);
+    assert_eq!(kib::<MlDsa87>(), [27, 76, 22, 18, 7, 65, 38, 39]);
 }

@@ -13,8 +13,7 @@ use crate::kernels::intervals::{Inputs, Interval, Seen, analyse, anything};
 use crate::kernels::keccak::permute_one;
 use crate::kernels::packing::Map;
 use crate::kernels::poly::{Poly, Zero};
-use crate::kernels::sampling::in_ball_steps;
-use crate::kernels::small::{Offsets, SmallPoly, Terms};
+use crate::kernels::small::{Offsets, SmallPoly};
 use crate::kernels::sponge::Shake256;
 use crate::params::{MlDsa44, MlDsa65, MlDsa87, N, Parameters, Q};
 use crate::scheme::entry::Scheme;
@@ -60,7 +59,7 @@ fn operations<P: Scheme, E: Engine>(e: E) -> usize {
             // Whatever it says: the bytes of a row of t0 are no interval.
             _ = keygen::recover::<P, _>(e, sk.as_ref(), space.room(), &mut new_pk);
 
-            key.fill(e, sk.as_ref());
+            key.fill(e, sk.as_ref(), None);
             let mut space = boxed(sign::Space::<P>::ZERO);
             let signed = sign::sign(e, &key, &order, &mut space);
             assert_eq!(signed.is_ok(), !beyond, "an answer that is not followed");
@@ -88,11 +87,8 @@ fn operations<P: Scheme, E: Engine>(e: E) -> usize {
 fn kernels<P: Parameters, E: Engine>(e: E) -> Seen {
     let c_tilde = [1; 64];
     let mut offsets = Offsets::zero();
-    let mut terms = Terms::new(&mut offsets);
     let mut reader = Shake256::new(permute_one).absorb(&c_tilde).finish();
-    in_ball_steps::<P>(&mut reader, &mut Poly::zero(), |i, j, sign| {
-        terms.step(i, j, sign)
-    });
+    offsets.sample::<P>(&mut reader);
     let mut small = SmallPoly::zero();
     small.set(
         &Poly(core::array::from_fn(|i| {

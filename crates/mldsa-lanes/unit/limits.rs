@@ -142,7 +142,7 @@ impl<P: ParameterSet> Watch<P> for Late {
         key: &Material<P>,
         which: Which,
         trial: &mut Trial<P>,
-        scratch: &mut Scratch<P>,
+        scratch: &mut Scratch,
     ) -> bool {
         which.attempt == LAST && Checking::default().accepts(e, key, which, trial, scratch)
     }

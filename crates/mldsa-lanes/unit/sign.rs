@@ -32,17 +32,10 @@ fn is_zero(space: &Space<MlDsa44>) -> bool {
         low,
         w1,
         c_tilde,
-        c,
         c_offsets,
         hashed,
     } = &space.making.trial;
-    let polynomials = [
-        &z[..],
-        &low[..],
-        &w1[..],
-        &c[..],
-        &space.shared.scratch.y_hat[..],
-    ];
+    let polynomials = [&z[..], &low[..], &w1[..], &space.shared.scratch.c[..]];
     let polynomials = polynomials
         .into_iter()
         .chain([&space.shared.scratch.product[..]]);

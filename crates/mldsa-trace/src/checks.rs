@@ -32,7 +32,7 @@ impl<P: Shapes, F: FnMut(usize, Attempt)> Watch<P> for Tracing<F> {
         key: &Material<P>,
         which: Which,
         trial: &mut Trial<P>,
-        scratch: &mut Scratch<P>,
+        scratch: &mut Scratch,
     ) -> bool {
         let mut attempt = Attempt::new(first_nonce::<P>(which.attempt));
         check(e, key, self.checks, trial, scratch, &mut attempt);
@@ -56,7 +56,7 @@ impl<P: Shapes, F: FnMut(usize, Attempt)> Watch<P> for Signing<F> {
         key: &Material<P>,
         which: Which,
         trial: &mut Trial<P>,
-        scratch: &mut Scratch<P>,
+        scratch: &mut Scratch,
     ) -> bool {
         self.0.accepts(e, key, which, trial, scratch)
             && Checking::default().accepts(e, key, which, trial, scratch)
@@ -73,7 +73,7 @@ fn check<P: Shapes, E: Engine>(
     key: &Material<P>,
     checks: Checks,
     trial: &Trial<P>,
-    scratch: &mut Scratch<P>,
+    scratch: &mut Scratch,
     attempt: &mut Attempt,
 ) {
     let c = &*trial.c_offsets;
@@ -97,20 +97,22 @@ fn hints<P: Shapes, E: Engine>(
     e: E,
     key: &Material<P>,
     trial: &Trial<P>,
-    scratch: &mut Scratch<P>,
+    scratch: &mut Scratch,
     attempt: &mut Attempt,
 ) {
     // |c·t0| ≤ τ·2^12, below γ2 but for ML-DSA-44.
     let bounded = const { (P::TAU as i32) << 12 < P::GAMMA2 };
-    let product = &mut scratch.product[0];
-    let (mut c_hat, mut cs2) = (trial.c[0], Poly([0; N]));
-    e.ntt(&mut c_hat);
+    let Scratch { product, c } = scratch;
+    let (product, c_hat) = (&mut product[0], &mut c[0]);
+    let mut cs2 = Poly([0; N]);
+    trial.c_offsets.write::<P>(c_hat);
+    e.ntt(c_hat);
     let mut weight = 0;
     let keys = key.s2.as_ref().iter().zip(key.t0_hat.as_ref());
     let rows = trial.low.as_ref().iter().zip(trial.w1.as_ref());
     for (i, ((s2, t0_hat), (w0, w1))) in keys.zip(rows).enumerate() {
         e.small_product::<P>(&trial.c_offsets, s2, &mut cs2);
-        e.product(&c_hat, t0_hat, product);
+        e.product(c_hat, t0_hat, product);
         e.inverse_ntt(product);
         if e.center(product, P::GAMMA2) {
             attempt.fail(Check::Ct0, i);

@@ -21,6 +21,7 @@ REPOSITORY = "https://example.org/mldsa-lab.git"
 """Where the source is (docs/release.md: set once)."""
 GET_CHECKOUT = f"`git clone {REPOSITORY} && cd mldsa-lab && make setup`"
 """The commands that get a checkout, for errors."""
+NOT_SHIPPED = f"not part of the wheel, a checkout has it: {GET_CHECKOUT}"
 
 
 class BuildError(LabError):
@@ -52,14 +53,26 @@ def find_target(root: Path) -> Path:
     return Path(cache) / "mldsa-lab"
 
 
-def install_command(name: str, checkout: str) -> str:
+def in_tree(*parts: str) -> Path:
+    """A file or folder of the checkout. LabError where a wheel does not carry it."""
+    path = find_root().joinpath(*parts)
+    if not path.exists():
+        raise LabError(f"{'/'.join(parts)}: {NOT_SHIPPED}")
+    return path
+
+
+def install_command(name: str, checkout: str, *, published: bool = True) -> str:
     """Return the command that installs a Python package: the target ``checkout`` of the Makefile
-    in a checkout, else pip."""
+    in a checkout, else pip; of one that is not ``published``, those that get a checkout."""
     try:
         is_wheel = find_root() == SHIPPED
     except LabError:
         is_wheel = True
-    return f"`pip install '{name}'`" if is_wheel else f"`make {checkout}`"
+    if not is_wheel:
+        return f"`make {checkout}`"
+    if not published:
+        return f"{GET_CHECKOUT.rstrip('`')} {checkout}`"
+    return f"`pip install '{name}'`"
 
 
 def file_or_shipped(name: str, known: Mapping[str, Path], what: str) -> Path:

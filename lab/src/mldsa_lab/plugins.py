@@ -27,6 +27,7 @@ class Package(NamedTuple):
     commands: tuple[str, ...]
     workers: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
+    published: bool = True
 
 
 PACKAGES = (
@@ -38,6 +39,7 @@ PACKAGES = (
         ("study.estimators", "study.count", "study.simulate", "study.coverage", "study.locations",
          "study.worth", "study.fits"),
         figures=("estimators",),
+        published=False,
     ),
 )  # fmt: skip
 """What an error names where a package is not installed."""
@@ -90,5 +92,5 @@ def _loaded(group: str) -> dict[str, Any]:
 
 
 def _missing(what: str, package: Package) -> LabError:
-    command = install_command(package.name, package.target)
+    command = install_command(package.name, package.target, published=package.published)
     return LabError(f"{what} needs the Python package {package.name}: {command} installs it")

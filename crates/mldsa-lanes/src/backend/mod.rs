@@ -16,6 +16,8 @@ pub(crate) mod memcheck;
 mod neon;
 mod portable;
 mod select;
+#[cfg(mldsa_shares)]
+pub mod shares;
 #[cfg(all(test, feature = "__tests"))]
 #[path = "../../unit/backend/mod.rs"]
 mod tests;
@@ -73,6 +75,8 @@ pub trait Engine: Copy {
     fn dot_minus(self, row: &[Poly], v: &[Poly], c: &Poly, t: &Poly, out: &mut Poly);
     /// [`crate::kernels::pointwise::product`].
     fn product(self, a: &Poly, b: &Poly, out: &mut Poly);
+    /// [`SmallPoly::set`].
+    fn small_set(self, p: &Poly, eta: i32, small: &mut SmallPoly);
     /// [`crate::kernels::small::product`].
     fn small_product<P: Parameters>(self, c: &Offsets, s: &SmallPoly, out: &mut Poly);
     /// [`crate::kernels::packing::pack`].
@@ -206,6 +210,8 @@ macro_rules! engine_from_kernels {
             method! { [$feature] fn product [] [] (e: $engine, a: &Poly, b: &Poly, out: &mut Poly) -> (),
                 takes [a below(10 * Q), b below(10 * Q)], gives [out below(Q)]
                 = pointwise::product::<$lanes>(e.lane_token(), a, b, out) }
+            method! { [$feature] fn small_set [] [] (_e: $engine, p: &Poly, eta: i32, small: &mut SmallPoly) -> ()
+                = small.set(p, eta) }
             method! { [$feature] fn small_product [<P: Parameters>] [::<P>] (e: $engine, c: &Offsets, s: &SmallPoly, out: &mut Poly) -> (),
                 takes [s Range(0, 2 * P::ETA)], gives [out within(P::BETA)]
                 = small::product::<P, $bytes>(e.lane_token(), c, s, out) }
@@ -252,17 +258,22 @@ use {engine_from_kernels, method};
 
 /// Evaluates `$body` with `$engine` bound to the backend's engine: one copy of the scheme each.
 macro_rules! with_engine {
+    (@ $engine:ident $body:expr) => {{
+        #[cfg(mldsa_shares)]
+        let $engine = crate::backend::shares::Timed($engine);
+        $body
+    }};
     ($backend:expr, $engine:ident => $body:expr) => {
         match $backend.kind() {
-            crate::backend::Kind::Portable($engine) => $body,
+            crate::backend::Kind::Portable($engine) => with_engine!(@ $engine $body),
             #[cfg(target_arch = "x86_64")]
-            crate::backend::Kind::Avx2($engine) => $body,
+            crate::backend::Kind::Avx2($engine) => with_engine!(@ $engine $body),
             #[cfg(target_arch = "x86_64")]
-            crate::backend::Kind::Avx512($engine) => $body,
+            crate::backend::Kind::Avx512($engine) => with_engine!(@ $engine $body),
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-            crate::backend::Kind::Neon($engine) => $body,
+            crate::backend::Kind::Neon($engine) => with_engine!(@ $engine $body),
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-            crate::backend::Kind::NeonSha3($engine) => $body,
+            crate::backend::Kind::NeonSha3($engine) => with_engine!(@ $engine $body),
         }
     };
 }

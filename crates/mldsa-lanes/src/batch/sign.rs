@@ -66,7 +66,7 @@ pub(super) fn memory<P: ParameterSet>() -> [usize; 3] {
     [
         size_of::<Slot<'_, P>>() + ahead + targets,
         size_of::<Made<'_, P>>(),
-        size_of::<Shared<P>>(),
+        size_of::<Shared>(),
     ]
 }
 
@@ -145,7 +145,7 @@ fn challenges<P: ParameterSet, E: Engine>(
     e: E,
     slots: &mut [&mut Slot<'_, P>],
     pool: &Pool<'_, P>,
-    shared: &mut Shared<P>,
+    shared: &mut Shared,
 ) {
     // Algorithm 7, step 11.
     let mut masks = slots.iter_mut().flat_map(|slot| slot.masks());
@@ -154,7 +154,9 @@ fn challenges<P: ParameterSet, E: Engine>(
     for slot in &mut *slots {
         // Algorithm 7, steps 12 and 13.
         let key = pool.get(slot.key);
-        slot.making.trial.commit(e, key, &mut shared.scratch);
+        let trial = &mut slot.making.trial;
+        let y_hat = shared.masks.transform(e, trial.z.as_ref());
+        trial.commit(e, key, y_hat);
     }
     let strings = slots.iter_mut().map(|slot| {
         let (w1, c_tilde) = slot.making.trial.committed();
@@ -163,11 +165,11 @@ fn challenges<P: ParameterSet, E: Engine>(
     // Algorithm 7, step 15.
     hash_each(e, strings, CTilde::set);
     let strings = slots.iter_mut().map(|slot| {
-        let (c_tilde, challenge) = slot.making.trial.challenge();
-        ([c_tilde], challenge)
+        let (c_tilde, offsets) = slot.making.trial.challenge();
+        ([c_tilde], offsets)
     });
     // Algorithm 7, step 16.
-    hash_each(e, strings, |challenge, reader| challenge.set::<P>(reader));
+    hash_each(e, strings, |offsets, reader| offsets.sample::<P>(reader));
 }
 
 impl<'a, P: ParameterSet> Slot<'a, P> {
@@ -396,7 +398,7 @@ impl<'a, P: ParameterSet> Pool<'a, P> {
         };
         let made = &mut self.made[place];
         made.from = key;
-        made.material.fill(e, key.sk.as_ref());
+        made.material.fill(e, key.sk.as_ref(), None);
         place
     }
 }

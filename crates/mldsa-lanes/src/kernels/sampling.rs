@@ -31,6 +31,11 @@ pub(crate) trait Permute<const COUNT: usize>: Copy {
         self.permute(states);
         self.permutation()(one);
     }
+    /// [`Permute::permute`] with `one` in the place of the last state, taken out again.
+    #[inline(always)]
+    fn permute_with_last(self, states: &mut States<COUNT>, one: &mut [u64; 25]) {
+        states.permute_with_last(one, |states| self.permute(states));
+    }
     /// Copies the block of `rate` bytes of each state to `out[lane][at..]`.
     #[inline(always)]
     fn copy_block<const LEN: usize>(
@@ -308,7 +313,7 @@ pub(crate) fn mask<P: Parameters, V: Lanes, E: Permute<COUNT>, const COUNT: usiz
         let mut states = seeded(RATE_256, seeds(group));
         for block in 0..MASK_BLOCKS {
             match shadow.as_mut().and_then(|shadow| shadow.block()) {
-                Some(one) => states.permute_with_last(one, |states| engine.permute(states)),
+                Some(one) => engine.permute_with_last(&mut states, one),
                 None => engine.permute(&mut states),
             }
             engine.copy_block(&states, RATE_256, bytes, block * RATE_256);
@@ -344,17 +349,20 @@ pub(crate) fn in_ball<P: Parameters>(permute: Permutation, c_tilde: &[u8], c: &m
 
 /// The same from the output of H(`c_tilde`).
 pub(crate) fn in_ball_from<P: Parameters>(reader: &mut Shake256Reader, c: &mut Poly) {
-    in_ball_steps::<P>(reader, c, |_, _, _| {});
+    c.0.fill(0);
+    in_ball_steps::<P>(reader, |i, j, negative| {
+        c.0[i] = c.0[j];
+        c.0[j] = 1 - 2 * i32::from(negative);
+    });
 }
 
-/// The same, telling `step` of each term in the order in which they come: the term at its second
-/// argument, if there is one, moves to the first, and the new one, negative or not, takes its place.
+/// The terms of SampleInBall in the order in which they come: the term at `step`'s second argument, if
+/// there is one, moves to the first, and the new one, negative or not, takes its place.
+#[inline(always)]
 pub(crate) fn in_ball_steps<P: Parameters>(
     reader: &mut Shake256Reader,
-    c: &mut Poly,
     mut step: impl FnMut(usize, usize, bool),
 ) {
-    c.0.fill(0);
     let mut signs = u64::from_le_bytes(reader.read());
     // Eight bytes at a time; the last ones may be too many.
     let (mut bytes, mut left) = (0, 0);
@@ -369,8 +377,6 @@ pub(crate) fn in_ball_steps<P: Parameters>(
                 break j;
             }
         };
-        c.0[i] = c.0[j];
-        c.0[j] = 1 - 2 * (signs & 1) as i32;
         step(i, j, signs & 1 == 1);
         signs >>= 1;
     }

@@ -11,6 +11,8 @@
 
 use super::bounds::{check, within};
 use super::poly::{Poly, Wipe, Zero};
+use super::sampling::in_ball_steps;
+use super::sponge::Shake256Reader;
 use crate::params::{N, Parameters};
 
 /// A polynomial with coefficients in [-η, η], three times over with the middle one positive.
@@ -42,15 +44,16 @@ impl SmallPoly {
     }
 
     /// `p` has coefficients in [-η, η].
+    #[inline(always)]
     pub(crate) fn set(&mut self, p: &Poly, eta: i32) {
         check("SmallPoly::set takes p", p, within(eta));
         let (first, rest) = self.0.split_at_mut(N);
         let (middle, last) = rest.split_at_mut(N);
-        for i in 0..N {
-            first[i] = (eta - p.0[i]) as u8;
-            middle[i] = (eta + p.0[i]) as u8;
-            last[i] = first[i];
+        for ((first, middle), x) in first.iter_mut().zip(middle).zip(&p.0) {
+            *first = (eta - x) as u8;
+            *middle = (eta + x) as u8;
         }
+        last.copy_from_slice(first);
     }
 }
 
@@ -70,7 +73,7 @@ impl Zero for Offsets {
 }
 
 /// [`Offsets`] in the making: follows SampleInBall's terms.
-pub(crate) struct Terms<'a> {
+struct Terms<'a> {
     offsets: &'a mut Offsets,
     /// Which term is at a place: its number, or `NONE`.
     at: [u8; N],
@@ -81,7 +84,7 @@ pub(crate) struct Terms<'a> {
 const NONE: u8 = u8::MAX;
 
 impl<'a> Terms<'a> {
-    pub(crate) fn new(offsets: &'a mut Offsets) -> Self {
+    fn new(offsets: &'a mut Offsets) -> Self {
         Terms {
             offsets,
             at: [NONE; N],
@@ -91,7 +94,7 @@ impl<'a> Terms<'a> {
 
     /// A step of [`super::sampling::in_ball_steps`].
     #[inline(always)]
-    pub(crate) fn step(&mut self, i: usize, j: usize, negative: bool) {
+    fn step(&mut self, i: usize, j: usize, negative: bool) {
         let moved = self.at[j];
         let offset = &mut self.offsets.0[usize::from(moved)];
         *offset = offset.wrapping_sub((i - j) as u16);
@@ -103,6 +106,22 @@ impl<'a> Terms<'a> {
 }
 
 impl Offsets {
+    /// SampleInBall (Algorithm 29) from the output of H(c_tilde).
+    pub(crate) fn sample<P: Parameters>(&mut self, reader: &mut Shake256Reader) {
+        let mut terms = Terms::new(self);
+        in_ball_steps::<P>(reader, |i, j, negative| terms.step(i, j, negative));
+    }
+
+    /// The challenge as a polynomial.
+    pub fn write<P: Parameters>(&self, c: &mut Poly) {
+        c.0.fill(0);
+        for offset in &self.0[..P::TAU] {
+            let offset = usize::from(*offset);
+            // N − p of x^p, 2N − p of −x^p.
+            c.0[offset.wrapping_neg() & (N - 1)] = 1 - 2 * ((offset - 1) / N) as i32;
+        }
+    }
+
     /// `c` has coefficients −1, 0 and 1.
     #[cfg(feature = "__internals")]
     pub(crate) fn set(&mut self, c: &Poly) {

@@ -5,8 +5,8 @@ use crate::ParameterSet;
 use crate::kernels::poly::Wipe;
 use crate::scheme::sign;
 
-/// Memory for key generation, import and signing, for callers with a small stack or no heap: 38, 45 and
-/// 53 KiB (ML-DSA-44, 65, 87). Operations use it one after another; it is wiped after each.
+/// Memory for key generation, import and signing, for callers with a small stack or no heap: 35, 40 and
+/// 46 KiB (ML-DSA-44, 65, 87). Operations use it one after another; it is wiped after each.
 ///
 /// ```
 /// use mldsa_lanes::mldsa65::{ExpandedSigningKey, SigningKey};

@@ -215,7 +215,7 @@ impl<P: ParameterSet> SigningKey<P> {
     /// heap.
     #[cfg(feature = "alloc")]
     pub fn expand(&self) -> Box<ExpandedSigningKey<P>> {
-        let mut place = Box::new(ExpandedSigningKey::EMPTY);
+        let mut place = Box::write(Box::new_uninit(), ExpandedSigningKey::EMPTY);
         place.fill(self);
         place
     }

@@ -155,7 +155,7 @@ macro_rules! entry_points {
                 key: &mut sign::Material<Self>,
             ) {
                 let _wiper = StackWiper::<24>;
-                with_engine!(backend, e => key.fill(e, sk));
+                with_engine!(backend, e => key.fill(e, sk.as_ref(), None));
             }
 
             fn sign_in(
@@ -179,12 +179,15 @@ macro_rules! entry_points {
                 order: Order<'_>,
                 sk: &Self::SigningKeyBytes,
             ) -> Result<Self::SignatureBytes, Error> {
+                // Written where it stays, not moved there.
                 #[cfg(feature = "alloc")]
-                let mut key = Box::new(sign::Material::<Self>::ZERO);
+                let mut key = Box::write(Box::new_uninit(), sign::Material::<Self>::ZERO);
                 #[cfg(not(feature = "alloc"))]
                 let mut key = sign::Material::<Self>::ZERO;
-                Self::expand_signing(order.backend, sk, &mut key);
-                Self::sign(order, &key)
+                let mut space = sign::Space::ZERO;
+                let _wiper = StackWiper::<24>;
+                with_engine!(order.backend, e =>
+                    sign::sign_compact(e, sk.as_ref(), &mut key, &order, &mut space))
             }
 
             fn expand_verifying(

@@ -417,17 +417,6 @@ impl<'a> MPrime<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// μ = H(tr ‖ M') (Algorithms 7 and 8, step 6 and 7).
-    pub(crate) fn mu<P: Parameters>(
-        &self,
-        permute: Permutation,
-        tr: &[u8; 64],
-    ) -> Result<[u8; 64], Error> {
-        let source = self.mu_source::<P>(permute)?;
-        source.check_key(tr)?;
-        Ok(source.mu(permute, tr))
-    }
-
     /// What of μ does not depend on the key; hashes the message where that is to be done here.
     pub(crate) fn mu_source<P: Parameters>(
         &self,

@@ -97,11 +97,15 @@ impl Ahead {
 
     /// The next `count` polynomials; `sample` as in [`Self::fill`].
     #[inline(always)]
-    fn take(&mut self, count: usize, sample: impl FnMut(usize, &mut [Poly]) -> usize) -> &[Poly] {
+    fn take(
+        &mut self,
+        count: usize,
+        sample: impl FnMut(usize, &mut [Poly]) -> usize,
+    ) -> &mut [Poly] {
         self.fill(count, sample);
         let first = self.ready.start;
         self.ready.start += count;
-        &self.polynomials[first..][..count]
+        &mut self.polynomials[first..][..count]
     }
 }
 
@@ -193,19 +197,34 @@ impl MaskStream {
         &mut self.bytes[..E::STATES]
     }
 
-    /// The y of the next attempt. Coefficients in (-γ1, γ1].
+    /// The y of the next attempt, with coefficients in (-γ1, γ1]; gives NTT(y).
     pub(crate) fn next<P: Parameters, E: Engine>(
         &mut self,
         e: E,
         rho_second: &[u8; 64],
         y: &mut [Poly],
-    ) {
+    ) -> &[Poly] {
         let bytes = &mut self.bytes[..E::STATES];
         // Algorithm 7, step 31: the next attempt goes on where this one ends.
         let masks = self.rows.ahead.take(P::L, |first, room| {
             mask_group::<P, E>(e, rho_second, first, bytes, room, None)
         });
-        y.copy_from_slice(masks);
+        for (y, mask) in y.iter_mut().zip(&mut *masks) {
+            *y = *mask;
+            e.ntt(mask);
+        }
+        masks
+    }
+
+    /// NTT of a y that was sampled elsewhere, in the room of masks, which are lost.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn transform<E: Engine>(&mut self, e: E, y: &[Poly]) -> &[Poly] {
+        let y_hat = &mut self.rows.ahead.polynomials[..y.len()];
+        for (y_hat, y) in y_hat.iter_mut().zip(y) {
+            *y_hat = *y;
+            e.ntt(y_hat);
+        }
+        y_hat
     }
 
     /// Samples now what [`Self::next`] would have to. Meanwhile `shadow`, of which all is known, is

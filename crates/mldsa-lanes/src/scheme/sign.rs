@@ -5,14 +5,14 @@ use core::cell::Cell;
 use crate::backend::{Backend, Engine};
 use crate::declassify::{Site, public, public_slice};
 use crate::error::Error;
+use crate::kernels::keccak::Permutation;
 use crate::kernels::poly::{Poly, Secret, Wipe, Zero};
-use crate::kernels::sampling::in_ball_steps;
-use crate::kernels::small::{Offsets, Terms};
-use crate::kernels::sponge::{Shadow, ShadowHash, Shake256, Shake256Reader};
+use crate::kernels::small::Offsets;
+use crate::kernels::sponge::{Beside, Shadow, ShadowHash, Shake256, Shake256Reader};
 use crate::params::MAX_ATTEMPTS;
 use crate::scheme::encode::{self, Committed, MU_BYTES, SigningKeyParts, committed_bytes};
 use crate::scheme::keygen;
-use crate::scheme::message::Input;
+use crate::scheme::message::{Input, MuSource};
 use crate::scheme::sample::{self, MaskStream};
 use crate::scheme::shapes::Shapes;
 
@@ -37,9 +37,9 @@ impl<P: Shapes> Material<P> {
         tr: [0; 64],
     };
 
-    /// From skEncode's bytes, of the set's length.
+    /// From skEncode's bytes, of the set's length. `shadow` is hashed as far as it goes meanwhile.
     #[inline(never)]
-    pub(crate) fn fill<E: Engine>(&mut self, e: E, sk: &[u8]) {
+    pub(crate) fn fill<E: Engine>(&mut self, e: E, sk: &[u8], shadow: Option<&mut dyn Beside>) {
         // Algorithm 7, step 1.
         let parts = SigningKeyParts::of::<P>(sk);
         let mut p = Secret::<[Poly; 1]>::zero();
@@ -47,7 +47,7 @@ impl<P: Shapes> Material<P> {
         // Algorithm 7, steps 2 and 3: as bytes, which small products take.
         for (i, small) in places.enumerate() {
             parts.read_secret::<P, E>(e, i, &mut p[0]);
-            small.set(&p[0], P::ETA);
+            e.small_set(&p[0], P::ETA, small);
         }
         // Algorithm 7, step 4.
         for (row, p) in self.t0_hat.as_mut().iter_mut().enumerate() {
@@ -57,7 +57,7 @@ impl<P: Shapes> Material<P> {
         self.k.copy_from_slice(parts.k);
         self.tr = *parts.tr;
         // Algorithm 7, step 5.
-        sample::expand_a::<P, E>(e, parts.rho, self.a_hat.as_mut(), None);
+        sample::expand_a::<P, E>(e, parts.rho, self.a_hat.as_mut(), shadow);
     }
 
     /// A row of Â of a key in the making.
@@ -72,7 +72,7 @@ impl<P: Shapes> Material<P> {
         let [s1, s2, t0] = vectors;
         let places = self.s1.as_mut().iter_mut().chain(self.s2.as_mut());
         for (p, small) in s1.iter().chain(s2).zip(places) {
-            small.set(p, P::ETA);
+            e.small_set(p, P::ETA, small);
         }
         for (p, t0_hat) in t0.iter().zip(self.t0_hat.as_mut()) {
             *t0_hat = *p;
@@ -101,8 +101,6 @@ pub struct Trial<P: Shapes> {
     pub low: Secret<P::VecK>,
     pub w1: Secret<P::VecK>,
     c_tilde: Secret<[u8; 64]>,
-    /// c, and its transform once an attempt gets as far as c·t0.
-    pub c: Secret<[Poly; 1]>,
     pub c_offsets: Secret<Offsets>,
     /// Step 15's string: mu, if one attempt is hashed by itself, and w1Encode's.
     hashed: Secret<Committed>,
@@ -114,7 +112,6 @@ impl<P: Shapes> Zero for Trial<P> {
         low: Secret::ZERO,
         w1: Secret::ZERO,
         c_tilde: Secret::ZERO,
-        c: Secret::ZERO,
         c_offsets: Secret::ZERO,
         hashed: Secret::ZERO,
     };
@@ -126,20 +123,14 @@ impl<P: Shapes> Wipe for Trial<P> {
         self.low.wipe();
         self.w1.wipe();
         self.c_tilde.wipe();
-        self.c.wipe();
         self.c_offsets.wipe();
         self.hashed.wipe();
     }
 }
 
 impl<P: Shapes> Trial<P> {
-    /// Steps 11 to 13 from y on, and w1Encode.
-    pub(crate) fn commit<E: Engine>(&mut self, e: E, key: &Material<P>, scratch: &mut Scratch<P>) {
-        let y_hat = scratch.y_hat.as_mut();
-        for (y, y_hat) in self.z.as_ref().iter().zip(&mut *y_hat) {
-            *y_hat = *y;
-            e.ntt(y_hat);
-        }
+    /// Steps 12 and 13 from NTT(y) on, and w1Encode.
+    pub(crate) fn commit<E: Engine>(&mut self, e: E, key: &Material<P>, y_hat: &[Poly]) {
         let rows = key.a_hat.as_ref().chunks_exact(P::L);
         let outputs = self.low.as_mut().iter_mut().zip(self.w1.as_mut());
         for (number, (row, (w, w1))) in rows.zip(outputs).enumerate() {
@@ -158,18 +149,15 @@ impl<P: Shapes> Trial<P> {
         (w1, CTilde(&mut self.c_tilde[..P::C_TILDE_BYTES]))
     }
 
-    /// Steps 11 to 16 from y on, by itself. The masks of the attempt to follow, if one may, are
-    /// sampled beside step 15's hash, since they do not depend on it: its lane costs less than a
-    /// permutation of one state, and an attempt is more often rejected than not.
-    pub(crate) fn start<E: Engine>(
+    /// Steps 15 and 16, by itself. The masks of the attempt to follow, if one may, are sampled beside
+    /// step 15's hash, since they do not depend on it: its lane costs less than a permutation of one
+    /// state, and an attempt is more often rejected than not.
+    pub(crate) fn hash<E: Engine>(
         &mut self,
         e: E,
-        key: &Material<P>,
         mu: &[u8; 64],
-        scratch: &mut Scratch<P>,
         following: Option<(&mut MaskStream, &[u8; 64])>,
     ) {
-        self.commit(e, key, scratch);
         self.hashed[..MU_BYTES].copy_from_slice(mu);
         let known = &self.hashed[..committed_bytes::<P>(P::K)];
         let mut hash = ShadowHash::new(e.permutation());
@@ -184,24 +172,14 @@ impl<P: Shapes> Trial<P> {
         // Algorithm 7, step 15.
         CTilde(&mut self.c_tilde[..P::C_TILDE_BYTES]).set(&mut hash.reader(known));
         // Algorithm 7, step 16.
-        let (c_tilde, challenge) = self.challenge();
+        let (c_tilde, offsets) = self.challenge();
         let hash = Shake256::new(e.permutation()).absorb(c_tilde);
-        challenge.set::<P>(&mut hash.finish());
+        offsets.sample::<P>(&mut hash.finish());
     }
 
     /// c_tilde, and what step 16 makes of the output of H(c_tilde).
-    pub(crate) fn challenge(&mut self) -> (&[u8], Challenge<'_>) {
-        let Trial {
-            c_tilde,
-            c,
-            c_offsets,
-            ..
-        } = self;
-        let challenge = Challenge {
-            c: &mut c[0],
-            offsets: c_offsets,
-        };
-        (&c_tilde[..P::C_TILDE_BYTES], challenge)
+    pub(crate) fn challenge(&mut self) -> (&[u8], &mut Offsets) {
+        (&self.c_tilde[..P::C_TILDE_BYTES], &mut self.c_offsets)
     }
 
     /// Step 33: sigEncode of an accepted attempt.
@@ -228,37 +206,24 @@ impl CTilde<'_> {
     }
 }
 
-/// Where an attempt's challenge goes.
-pub(crate) struct Challenge<'a> {
-    c: &'a mut Poly,
-    offsets: &'a mut Offsets,
-}
-
-impl Challenge<'_> {
-    /// Step 16 from the output of H(c_tilde).
-    pub(crate) fn set<P: Shapes>(self, reader: &mut Shake256Reader) {
-        let mut terms = Terms::new(self.offsets);
-        in_ball_steps::<P>(reader, self.c, |i, j, negative| terms.step(i, j, negative));
-    }
-}
-
 /// Room that no attempt needs beyond a step; secrets pass through it.
-pub struct Scratch<P: Shapes> {
-    y_hat: Secret<P::VecL>,
+pub struct Scratch {
     pub product: Secret<[Poly; 1]>,
+    /// c, then its transform.
+    pub c: Secret<[Poly; 1]>,
 }
 
-impl<P: Shapes> Zero for Scratch<P> {
+impl Zero for Scratch {
     const ZERO: Self = Scratch {
-        y_hat: Secret::ZERO,
         product: Secret::ZERO,
+        c: Secret::ZERO,
     };
 }
 
-impl<P: Shapes> Wipe for Scratch<P> {
+impl Wipe for Scratch {
     fn wipe(&mut self) {
-        self.y_hat.wipe();
         self.product.wipe();
+        self.c.wipe();
     }
 }
 
@@ -278,12 +243,12 @@ impl<P: Shapes> Zero for Making<P> {
 }
 
 /// What jobs use one after another.
-pub(crate) struct Shared<P: Shapes> {
+pub(crate) struct Shared {
     pub(crate) masks: MaskStream,
-    pub(crate) scratch: Scratch<P>,
+    pub(crate) scratch: Scratch,
 }
 
-impl<P: Shapes> Zero for Shared<P> {
+impl Zero for Shared {
     const ZERO: Self = Shared {
         masks: MaskStream::ZERO,
         scratch: Scratch::ZERO,
@@ -294,7 +259,7 @@ impl<P: Shapes> Zero for Shared<P> {
 /// to be overwritten when it is over.
 pub struct Space<P: Shapes> {
     making: Making<P>,
-    shared: Shared<P>,
+    shared: Shared,
 }
 
 impl<P: Shapes> Space<P> {
@@ -309,10 +274,10 @@ impl<P: Shapes> Space<P> {
             rho_prime: &mut self.making.rho_second,
             k: &mut self.making.trial.c_tilde[..32],
             s1: self.making.trial.z.as_mut(),
-            s1_hat: self.shared.scratch.y_hat.as_mut(),
+            s1_hat: &mut self.making.trial.w1.as_mut()[..P::L],
             s2: self.making.trial.low.as_mut(),
             t: &mut self.shared.scratch.product[0],
-            stored: &mut self.making.trial.c[0],
+            stored: &mut self.shared.scratch.c[0],
             rows: self.shared.masks.rows(),
         }
     }
@@ -379,7 +344,7 @@ pub trait Watch<P: Shapes> {
         key: &Material<P>,
         which: Which,
         trial: &mut Trial<P>,
-        scratch: &mut Scratch<P>,
+        scratch: &mut Scratch,
     ) -> bool;
     /// Step 33, of the attempt just accepted.
     fn keep<E: Engine>(&mut self, e: E, trial: &mut Trial<P>) -> Self::Kept;
@@ -402,7 +367,7 @@ impl<P: Shapes> Watch<P> for Checking<'_> {
         key: &Material<P>,
         which: Which,
         trial: &mut Trial<P>,
-        scratch: &mut Scratch<P>,
+        scratch: &mut Scratch,
     ) -> bool {
         let accepts = check(e, key, trial, scratch);
         if let (true, Some(accepted)) = (accepts, self.accepted) {
@@ -417,20 +382,115 @@ impl<P: Shapes> Watch<P> for Checking<'_> {
     }
 }
 
+/// mu and rho'' in the making, one hash after the other.
+struct Seeds<'a> {
+    permute: Permutation,
+    k: &'a [u8],
+    rnd: &'a [u8; 32],
+    mu: &'a mut [u8; 64],
+    /// H(tr ‖ M'), until it is read.
+    mu_hash: Option<Shake256Reader>,
+    /// H(K ‖ rnd ‖ mu), as soon as mu is there.
+    rho_second: Option<Shake256Reader>,
+}
+
+impl<'a> Seeds<'a> {
+    fn new<P: Shapes>(
+        permute: Permutation,
+        k: &'a [u8],
+        tr: &[u8; 64],
+        order: &Order<'a>,
+        mu: &'a mut [u8; 64],
+    ) -> Result<Self, Error> {
+        let source = order.input.mu_source::<P>(permute)?;
+        source.check_key(tr)?;
+        let mu_hash = match source {
+            MuSource::Known(known) => {
+                mu.copy_from_slice(known.as_bytes());
+                None
+            }
+            MuSource::Hash(m_prime) => Some(m_prime.hash(permute, tr)),
+        };
+        Ok(Seeds {
+            permute,
+            k,
+            rnd: order.rnd,
+            mu,
+            mu_hash,
+            rho_second: None,
+        })
+    }
+
+    /// Permutes what is left.
+    fn finish(mut self, rho_second: &mut [u8; 64]) {
+        let permute = self.permute;
+        while let Some(state) = self.block() {
+            permute(state);
+        }
+        if let Some(mut reader) = self.rho_second.take() {
+            reader.squeeze(rho_second);
+        }
+    }
+}
+
+impl Beside for Seeds<'_> {
+    fn block(&mut self) -> Option<&mut [u64; 25]> {
+        // Algorithm 7, step 6.
+        if let Some(mut reader) = self.mu_hash.take_if(|reader| !reader.is_pending()) {
+            reader.squeeze(self.mu);
+        }
+        if let Some(reader) = &mut self.mu_hash {
+            return reader.block();
+        }
+        // Algorithm 7, step 7.
+        let rho_second = self.rho_second.get_or_insert_with(|| {
+            let hash = Shake256::new(self.permute).absorb(self.k);
+            hash.absorb(self.rnd).absorb(self.mu).finish()
+        });
+        rho_second.block()
+    }
+}
+
 /// Steps 6 to 34.
 #[inline(never)]
 pub(crate) fn sign<P: Shapes, E: Engine>(
     e: E,
     key: &Material<P>,
     order: &Order<'_>,
+    space: &mut Space<P>,
+) -> Result<P::SignatureBytes, Error> {
+    let Making { mu, rho_second, .. } = &mut space.making;
+    let seeds = Seeds::new::<P>(e.permutation(), key.k.as_ref(), &key.tr, order, mu)?;
+    seeds.finish(rho_second);
+    sign_from_seeds(e, key, order, space)
+}
+
+/// Steps 1 to 34; `key` is filled with what skEncode's bytes `sk` give. Steps 6 and 7 are hashed
+/// beside step 5.
+#[inline(never)]
+pub(crate) fn sign_compact<P: Shapes, E: Engine>(
+    e: E,
+    sk: &[u8],
+    key: &mut Material<P>,
+    order: &Order<'_>,
+    space: &mut Space<P>,
+) -> Result<P::SignatureBytes, Error> {
+    let Making { mu, rho_second, .. } = &mut space.making;
+    let (k, tr) = (SigningKeyParts::k_of(sk), SigningKeyParts::tr_of(sk));
+    let mut seeds = Seeds::new::<P>(e.permutation(), k, tr, order, mu)?;
+    key.fill(e, sk, Some(&mut seeds));
+    seeds.finish(rho_second);
+    sign_from_seeds(e, key, order, space)
+}
+
+/// Steps 8 to 34, with mu and rho'' known.
+#[inline(never)]
+fn sign_from_seeds<P: Shapes, E: Engine>(
+    e: E,
+    key: &Material<P>,
+    order: &Order<'_>,
     Space { making, shared }: &mut Space<P>,
 ) -> Result<P::SignatureBytes, Error> {
-    // Algorithm 7, step 6.
-    making.mu.0 = order.input.mu::<P>(e.permutation(), &key.tr)?;
-    // Algorithm 7, step 7.
-    let hash = Shake256::new(e.permutation()).absorb(key.k.as_ref());
-    let hash = hash.absorb(order.rnd).absorb(making.mu.as_ref());
-    hash.finish().squeeze(making.rho_second.as_mut());
     let first = Which {
         job: 0,
         attempt: order.first,
@@ -455,7 +515,7 @@ pub(crate) fn attempts<P: Shapes, E: Engine, W: Watch<P>>(
         rho_second,
         trial,
     }: &mut Making<P>,
-    Shared { masks, scratch }: &mut Shared<P>,
+    Shared { masks, scratch }: &mut Shared,
     watch: &mut W,
 ) -> Result<(), Error> {
     // Algorithm 7, steps 8 and 9.
@@ -464,9 +524,10 @@ pub(crate) fn attempts<P: Shapes, E: Engine, W: Watch<P>>(
     // Algorithm 7, step 10.
     for attempt in first.attempt..allowed {
         // Algorithm 7, step 11.
-        masks.next::<P, E>(e, rho_second, trial.z.as_mut());
+        let y_hat = masks.next::<P, E>(e, rho_second, trial.z.as_mut());
+        trial.commit(e, key, y_hat);
         let following = (attempt + 1 < allowed).then_some((&mut *masks, &rho_second.0));
-        trial.start(e, key, mu, scratch, following);
+        trial.hash(e, mu, following);
         let which = Which { attempt, ..first };
         if watch.accepts(e, key, which, trial, scratch) {
             return Ok(());
@@ -494,9 +555,10 @@ pub(crate) fn check<P: Shapes, E: Engine>(
     e: E,
     key: &Material<P>,
     trial: &mut Trial<P>,
-    scratch: &mut Scratch<P>,
+    scratch: &mut Scratch,
 ) -> bool {
-    let product = &mut scratch.product[0];
+    let Scratch { product, c } = scratch;
+    let (product, c_hat) = (&mut product[0], &mut c[0]);
     for (s2, low) in key.s2.as_ref().iter().zip(trial.low.as_mut()) {
         // Algorithm 7, step 19.
         e.small_product::<P>(&trial.c_offsets, s2, product);
@@ -516,7 +578,7 @@ pub(crate) fn check<P: Shapes, E: Engine>(
         }
     }
     // Algorithm 7, step 17.
-    let c_hat = &mut trial.c[0];
+    trial.c_offsets.write::<P>(c_hat);
     e.ntt(c_hat);
     let mut weight = 0;
     let rows = trial.low.as_mut().iter_mut().zip(trial.w1.as_ref());

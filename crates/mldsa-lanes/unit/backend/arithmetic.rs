@@ -8,8 +8,8 @@ use crate::backend::portable::Portable;
 use crate::kernels::keccak::permute_one;
 use crate::kernels::packing::Map;
 use crate::kernels::poly::{Poly, Zero};
-use crate::kernels::sampling::in_ball_steps;
-use crate::kernels::small::{Offsets, SmallPoly, Terms};
+use crate::kernels::sampling::in_ball_from;
+use crate::kernels::small::{Offsets, SmallPoly};
 use crate::kernels::sponge::Shake256;
 use crate::params::{N, Parameters, Q};
 use crate::traces::checks::{difference_exceeds, make_hint_any, sum_exceeds};
@@ -176,10 +176,13 @@ pub fn small_products_are_exact<P: Parameters, E: Engine>(e: E) {
             values.poly(-P::ETA, P::ETA)
         };
         let mut c = Poly([0; N]);
-        let mut reader = Shake256::new(permute_one).absorb(&[round; 64]).finish();
+        let hash = || Shake256::new(permute_one).absorb(&[round; 64]).finish();
+        in_ball_from::<P>(&mut hash(), &mut c);
         let mut offsets = Offsets::zero();
-        let mut terms = Terms::new(&mut offsets);
-        in_ball_steps::<P>(&mut reader, &mut c, |i, j, sign| terms.step(i, j, sign));
+        offsets.sample::<P>(&mut hash());
+        let mut written = Poly([1; N]);
+        offsets.write::<P>(&mut written);
+        assert_eq!(written, c);
         let mut sorted = Offsets::zero();
         sorted.set(&c);
         assert_eq!(offsets.sorted::<P>(), sorted.sorted::<P>());

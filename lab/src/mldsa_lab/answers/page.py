@@ -15,7 +15,7 @@ from mldsa_lab.audit import read_claims
 from mldsa_lab.audit.claims import ClaimTable
 from mldsa_lab.audit.published import PublishedValue, published_values
 from mldsa_lab.audit.reading import example_path
-from mldsa_lab.checkout import find_root
+from mldsa_lab.checkout import in_tree
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.files import Text, read_text
@@ -150,7 +150,7 @@ def _claims(name: str) -> ClaimTable:
 
 def pages() -> dict[str, Path]:
     """Return the files of all answers by name, in the order of the pages."""
-    folder = find_root() / "docs" / "answers"
+    folder = in_tree("docs", "answers")
     return {p.stem.partition("-")[2]: p for p in sorted(folder.glob("[0-9]*-*.toml"))}
 
 

@@ -71,8 +71,8 @@ def about_record(argument: str) -> str:
 def _of_processes(paths: list[Path]) -> Iterator[Figure]:
     """The cells of a study's records, each process being a replicate."""
     for cell in gather_cells(paths, "cpu", CONFIDENCE).cells:
-        for name, values in {"mean": cell.means, **cell.percentiles}.items():
-            yield Figure.of(cell.keys(), name, over(values, CONFIDENCE), cell.unit)
+        for name, values, unit in cell.all_figures():
+            yield Figure.of(cell.keys(), name, over(values, CONFIDENCE), unit)
 
 
 def study_figures(argument: str) -> list[Figure]:

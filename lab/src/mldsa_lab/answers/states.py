@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from mldsa_lab.answers.join import answer_figures
 from mldsa_lab.answers.page import AnswerPart, pages, read_page
-from mldsa_lab.checkout import find_root
+from mldsa_lab.checkout import in_tree
 from mldsa_lab.files import Text, read_text
 from mldsa_lab.toml import decode_toml
 
@@ -36,7 +36,7 @@ class PageRows(AnswerPart, frozen=True):
 
 def page_rows() -> Sequence[PageRow]:
     """Return all rows as the file has them."""
-    path = find_root() / "docs" / "answers" / "rows.toml"
+    path = in_tree("docs", "answers", "rows.toml")
     return decode_toml(read_text(path), PageRows, path.name).rows
 
 

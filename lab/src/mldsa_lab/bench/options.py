@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
@@ -45,12 +45,16 @@ class Profile:
 
 
 class Jmh(Struct, frozen=True, forbid_unknown_fields=True):
-    """How JMH measures a benchmark: so many iterations to warm up, then so many that count."""
+    """How JMH measures a benchmark: so many iterations to warm up, then so many that count.
+
+    ``profiler``: "gc" also counts allocated bytes and garbage collections.
+    """
 
     warmup_iterations: Count
     warmup_seconds: Seconds
     iterations: Positive
     iteration_seconds: Seconds
+    profiler: Literal["gc"] | None = None
 
     @property
     def seconds(self) -> float:

@@ -16,7 +16,7 @@ from typing import Any
 from mldsa_lab import plugins
 from mldsa_lab.audit.reading import claims_schema
 from mldsa_lab.bench.workloads.block_file import BlockFile
-from mldsa_lab.checkout import find_root
+from mldsa_lab.checkout import in_tree
 from mldsa_lab.estimate.reader import Measurement, MeasurementFile
 from mldsa_lab.files import schema, write_text
 from mldsa_lab.inputs import pool, selection, source
@@ -66,7 +66,7 @@ def _main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="write what differs")
     wanted = parser.parse_args()
-    folder = find_root() / "docs" / "schema"
+    folder = in_tree("docs", "schema")
     different = renew(folder, wanted.write)
     for name in different:
         print(f"{'writing' if wanted.write else 'differs:'} {folder / name}")

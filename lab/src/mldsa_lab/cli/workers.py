@@ -15,14 +15,13 @@ from rich.table import Table
 from rich.text import Text
 
 from mldsa_lab import plugins
-from mldsa_lab.checkout import GET_CHECKOUT, find_root
+from mldsa_lab.checkout import NOT_SHIPPED, find_root
 from mldsa_lab.cli.shared import CoreOption, JdkOption, words
 from mldsa_lab.cli.shared import console as make_console
 from mldsa_lab.errors import LabError
 from mldsa_lab.machine import describe, tool_version
 from mldsa_lab.screen import Screen
 from mldsa_lab.worker.build import (
-    NOT_SHIPPED,
     Place,
     build,
     is_set_up,
@@ -195,10 +194,11 @@ def show_diagnosis(
     for d in found:
         for text in d.unmet:
             console.print(Text.assemble("\n", (f"{d.entry.name}: ", "bold"), text), soft_wrap=True)
-    if elsewhere := [e.name for e in entries if not is_shipped(e, place)]:
-        text = f"\n{', '.join(elsewhere)}: {NOT_SHIPPED} {GET_CHECKOUT}"
+    elsewhere = [e.name for e in entries if not is_shipped(e, place)]
+    if elsewhere:
+        text = f"\n{', '.join(elsewhere)}: {NOT_SHIPPED}"
         console.print(text, highlight=False, markup=False, soft_wrap=True)
-    for jdk in find_jdks():
+    for jdk in () if "java" in elsewhere else find_jdks():
         text = f"{jdk.name}: `mldsa-lab bench --jdk {jdk.folder}` measures it"
         console.print(f"\n[bold]Java on this machine[/] {text}", highlight=False, soft_wrap=True)
     return any(d.runs and d.entry.default for d in found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -23,7 +23,7 @@ from mldsa_lab.estimate.interval import (
     student,
 )
 from mldsa_lab.inputs.turns import positions
-from mldsa_lab.records import Record, Samples, Variant
+from mldsa_lab.records import METRICS, Record, Samples, Variant
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
 from mldsa_lab.theory.arrays import Array, Ints
 from mldsa_lab.theory.rejection import RejectionModel
@@ -48,7 +48,8 @@ class CellSamples:
     (ascending) and ``inputs`` (ascending ids; of runs the first ones). ``single_calls``: each
     sample timed one operation.
     ``clock``: "cpu" or "wall", the one the ticks are from. ``dropped``: samples of zero ticks,
-    left out. ``phases``: (samples,) each, the parts of the ticks by name.
+    left out. ``phases``: (samples,) each, the parts of the ticks by name. ``metrics``: by name
+    (`METRICS`) the mean over all operations.
     """
 
     rounds: tuple[int, ...]
@@ -60,6 +61,7 @@ class CellSamples:
     clock: str
     dropped: int
     phases: dict[str, Array] = field(default_factory=dict)
+    metrics: Mapping[str, float] = field(default_factory=dict)
 
     def table(self) -> Array:
         """Median over the passes of each round and input, shape (rounds, inputs); NaN where
@@ -118,7 +120,18 @@ def _cell(rows: Sequence[Samples], clock: str, variant: Variant) -> CellSamples:
             name: np.concatenate([np.asarray(row.phases[name]) / row.calls for row in rows])[good]
             for name in (rows[0].phases if not use_cpu else ())
         },
+        metrics=_metrics(rows, per_call),
     )
+
+
+def _metrics(rows: Sequence[Samples], per_call: int) -> dict[str, float]:
+    """Return the mean of each metric that every row has."""
+    operations = sum(row.calls * per_call * len(row.inputs) for row in rows)
+    return {
+        name: of * sum(sum(row.metrics[name]) for row in rows) / operations
+        for name, (_, of) in METRICS.items()
+        if all(name in row.metrics for row in rows)
+    }
 
 
 # --- estimates ---

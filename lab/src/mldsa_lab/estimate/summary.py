@@ -23,7 +23,7 @@ from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.ratio import Comparison, compare_classical, throughputs
-from mldsa_lab.records import HARDENED, Record, Variant, WorkerRow
+from mldsa_lab.records import HARDENED, METRICS, Record, Variant, WorkerRow
 from mldsa_lab.sets import ALL_SETS, OPERATIONS
 
 
@@ -35,9 +35,11 @@ class SummaryRow:
     ``ratio`` is this mean over that of the reference in the same set and operation, on as many
     threads. ``clock`` is the clock the samples are from. Where threads were measured,
     ``per_second`` is the number of operations in a second of wall time, all threads together, and
-    ``scaling`` that over the same with one thread. Not among the documented keys are ``variant``,
-    the variant's id, ``again``, whether its default build was measured beside it, ``notes``, what a
-    reader must know, and ``phases``, the parts of the mean by name.
+    ``scaling`` that over the same with one thread. ``allocated`` is the memory that an operation
+    of a virtual machine allocates, in bytes, ``collections`` the garbage collections in a million
+    operations, both means over the inputs that were measured. Not among the documented keys are
+    ``variant``, the variant's id, ``again``, whether its default build was measured beside it,
+    ``notes``, what a reader must know, and ``phases``, the parts of the mean by name.
     """
 
     implementation: str
@@ -76,6 +78,8 @@ class SummaryRow:
     scaling: float | None = None
     scaling_low: float | None = None
     scaling_high: float | None = None
+    allocated: float | None = None
+    collections: float | None = None
     variant: str = ""
     again: bool = False
     notes: tuple[str, ...] = ()
@@ -171,7 +175,8 @@ def summarise(
         variant, worker = variants[key[0]]
         estimate, rate = estimates.get(key), rates.get(key)
         against = references.get((*key[1:], variant.threads))
-        figures = _limits("ratio", _ratio(key, against, estimates, variants, confidence))
+        figures: dict[str, Any] = dict(cell.metrics)
+        figures |= _limits("ratio", _ratio(key, against, estimates, variants, confidence))
         if estimate:
             figures |= _limits("mean", estimate.mean)
             figures |= _spread(cell, estimate, confidence)
@@ -305,6 +310,7 @@ _WITH_LIMITS = ("mean", "min", "ratio", "per_second", "scaling")
 _FIGURES = {
     "mean": "", "p50": "", "p95": "", "p99": "", "p999": "", "min": "", "max": "", "sd": "",
     "ratio": "1", "per_second": "1/s", "scaling": "1",
+    **{name: unit for name, (unit, _) in METRICS.items()},
 }  # fmt: skip
 
 

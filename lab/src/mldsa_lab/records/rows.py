@@ -31,6 +31,8 @@ DESIGN, RANDOM, MANY_KEYS, ONE_KEY, PIPELINE = ROLES = (
     "design", "random", "many-keys", "one-key", "pipeline",
 )  # fmt: skip
 """What an input is for: see `InputRow`."""
+METRICS = {"allocated": ("B", 1), "collections": ("per million", 1_000_000)}
+"""Metrics that operations may have beside ticks: the unit, and of how many operations it is."""
 HARDENED = "-hardened"
 """How the names of implementations end that check their own signatures."""
 

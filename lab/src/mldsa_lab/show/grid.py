@@ -112,10 +112,16 @@ class _Texts:
     right: bool
     spare: int
     folds: bool = False
+    of_numbers: bool = False
 
     @property
     def width(self) -> int:
         return max(cell_len(text) for text in (self.title, *self.cells))
+
+    @property
+    def least(self) -> int:
+        """Characters that it cannot do without."""
+        return min(self.width, _LEAST) if self.folds else self.width
 
 
 def terminal(grid: Grid, width: int) -> RichTable:
@@ -124,10 +130,21 @@ def terminal(grid: Grid, width: int) -> RichTable:
     if width >= WIDE and _total(columns) > width:
         columns = _texts(grid, wide=False)
     for spare in range(1, 5):
-        if _total(columns) > width:
-            columns = [c for c in columns if c.spare != spare]
-    tight = _total(columns) > width  # names fold before anything is cut off
-    title = Text.assemble((clean(grid.title), "bold"), (f"   {clean(grid.note)}", "dim"))
+        others = [c for c in columns if c.spare != spare]
+        if _total(columns) > width and any(c.of_numbers for c in others):
+            columns = others
+    tight = _total(columns) > width  # names fold before anything is left out
+    left_out = 0
+    while sum(c.least for c in columns) + len(columns) - 1 > width:
+        numbers = [c for c in columns if c.of_numbers]
+        if len(numbers) < 2:
+            break
+        columns.remove(numbers[-1])
+        left_out += numbers[-1].right
+    note = grid.note
+    if left_out:
+        note = "; ".join(filter(None, (note, f"{left_out} columns more on the page")))
+    title = Text.assemble((clean(grid.title), "bold"), (f"   {clean(note)}", "dim"))
     made = RichTable(
         title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0),
         show_edge=False, collapse_padding=True, min_width=min(width, cell_len(title.plain)),
@@ -141,6 +158,7 @@ def terminal(grid: Grid, width: int) -> RichTable:
         made.add_column(
             Text(before + column.title + after), justify="right" if column.right else "left",
             no_wrap=not (tight and column.folds), overflow="fold" if column.folds else "ellipsis",
+            min_width=column.least,
         )  # fmt: skip
         column.cells = [before + clean(cell) + after for cell in column.cells]
     for number, row in enumerate(zip(*(c.cells for c in columns), strict=True)):
@@ -149,7 +167,9 @@ def terminal(grid: Grid, width: int) -> RichTable:
 
 
 _LONG = 24
-"""Texts longer than this fold in a terminal that is too narrow."""
+"""Texts longer than this fold in a terminal that is too narrow,"""
+_LEAST = 18
+"""and keep so many characters."""
 
 
 def _texts(grid: Grid, *, wide: bool) -> list[_Texts]:
@@ -158,12 +178,17 @@ def _texts(grid: Grid, *, wide: bool) -> list[_Texts]:
     for column in grid.at(TERMINAL):
         texts = column.texts(" ", " ")
         folds = column.head or (not column.number and max(map(len, texts), default=0) > _LONG)
-        made.append(_Texts(column.title, texts, column.number, column.spare, folds))
+        made.append(
+            _Texts(
+                column.title, texts, column.number, column.spare, folds, of_numbers=column.number
+            )
+        )
         if column.intervals:
             limits = f"{grid.confidence:.0%}"
             title = "" if titled else f"[{limits} interval]" if wide else f"±{limits}"
             cells = [c.interval if wide else c.distance for c in column.values]
-            made.append(_Texts(title, cells, False, column.spare_interval or column.spare))
+            spare = column.spare_interval or column.spare
+            made.append(_Texts(title, cells, False, spare, of_numbers=True))
             titled = True
     if any(grid.marks):
         made.append(_Texts("", list(grid.marks), False, 0))

@@ -15,7 +15,7 @@ from mldsa_lab.estimate.cells import CellEstimate, CellSamples, gather
 from mldsa_lab.estimate.figure import Key
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.summary import SummaryRow, summarise
-from mldsa_lab.records import Record, read_record
+from mldsa_lab.records import METRICS, Record, read_record
 from mldsa_lab.study.file import FIELDS, PERCENTILES, SPREAD
 from mldsa_lab.theory.arrays import Array
 
@@ -29,15 +29,15 @@ class StudyCell:
     """One cell over all processes: its ``fields`` as texts, the ``unit`` of its costs, and
     ``means``: (processes,) for one operation.
 
-    ``percentiles``: (processes,) by name, those that every process could tell. ``rounds``: the
-    mean of each round, process after process. ``fitted``: of each process, where the inputs were
-    designed.
+    ``further``: (processes,) by name, the percentiles and metrics that every process could tell.
+    ``rounds``: the mean of each round, process after process. ``fitted``: of each process, where
+    the inputs were designed.
     """
 
     fields: Mapping[str, str]
     unit: str
     means: Array
-    percentiles: Mapping[str, Array] = field(default_factory=dict)
+    further: Mapping[str, Array] = field(default_factory=dict)
     rounds: Array = field(default_factory=lambda: np.empty(0))
     fitted: tuple[Fit, ...] = ()
 
@@ -57,12 +57,23 @@ class StudyCell:
         """The median over the processes."""
         return float(np.median(self.means))
 
+    def all_figures(self) -> Iterator[tuple[str, Array, str]]:
+        """Yield the name, the value in each process and the unit of every figure."""
+        for name, values in {"mean": self.means, **self.further}.items():
+            yield name, values, self.unit_of(name)
+
+    def unit_of(self, name: str) -> str:
+        """Return the unit of a figure."""
+        if name == SPREAD:
+            return "%"
+        return METRICS[name][0] if name in METRICS else self.unit
+
     def figure(self, name: str) -> float | None:
-        """Return the median over the processes of their means or of a percentile, or by how many
-        percent the largest mean is above the least; None where it is not known."""
+        """Return the median over the processes of a figure, or by how many percent the largest
+        mean is above the least (`SPREAD`); None where it is not known."""
         if name == SPREAD:
             return 100 * float(self.means.max() / self.means.min() - 1)
-        values = {"mean": self.means, **self.percentiles}.get(name)
+        values = {"mean": self.means, **self.further}.get(name)
         return None if values is None else float(np.median(values))
 
 
@@ -161,7 +172,7 @@ def _round_means(estimate: CellEstimate, samples: CellSamples) -> Array:
 
 
 def _join(fields: dict[str, str], of: Sequence[_OfProcess]) -> StudyCell:
-    known = {name: [getattr(one.row, name) for one in of] for name in PERCENTILES}
+    known = {name: [getattr(one.row, name) for one in of] for name in (*PERCENTILES, *METRICS)}
     return StudyCell(
         fields,
         of[0].row.unit,

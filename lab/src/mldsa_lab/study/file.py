@@ -14,6 +14,7 @@ from mldsa_lab.bench.workloads.pipeline_file import Pipeline, check_pipelines
 from mldsa_lab.checkout import file_or_shipped, find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Positive, Text, read_text
+from mldsa_lab.records import METRICS
 from mldsa_lab.sets import OPERATIONS, Operation, parse_set_names
 from mldsa_lab.sizes import OBJECTS
 from mldsa_lab.toml import decode_toml
@@ -34,7 +35,7 @@ SomeFields = Annotated[Fields, Meta(min_length=1)]
 Where = dict[Field, tuple[str, ...]]
 PERCENTILES = ("p50", "p95", "p99", "p999")
 SPREAD = "spread"
-COST_FIGURES = ("mean", *PERCENTILES, SPREAD)
+COST_FIGURES = ("mean", *PERCENTILES, SPREAD, *METRICS)
 """What a table of costs can show."""
 CostFigure = Literal[COST_FIGURES]  # type: ignore[valid-type]
 

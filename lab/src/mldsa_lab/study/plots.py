@@ -43,7 +43,8 @@ APART = 1.5
 
 
 def plot_specs(asked: FigureAsked, measured: Gathered) -> Iterator[PlotSpec]:
-    """Yield a plot for each panel of a figure. LabError if nothing is to be drawn."""
+    """Yield a plot for each panel of a figure that has something to draw. LabError if no cell fits,
+    or two are one point."""
     try:
         found = measured.matching(asked.where)
         first = asked.by[0]
@@ -55,7 +56,8 @@ def plot_specs(asked: FigureAsked, measured: Gathered) -> Iterator[PlotSpec]:
         for panel, cells in panels.items():
             title = f"{asked.name}: {' '.join(panel)}" if panel else asked.name
             cells.sort(key=lambda labelled: labelled[1].middle)
-            yield PlotSpec(title, _DRAWN[asked.kind](asked, cells, colours))
+            if draw := _DRAWN[asked.kind](asked, cells, colours):
+                yield PlotSpec(title, draw)
     except LabError as error:
         raise LabError(f"figure {asked.name!r}: {error}") from None
 
@@ -86,8 +88,9 @@ def _distribution(asked: FigureAsked, cells: Sequence[Labelled], colours: Colour
     return partial(dots, rows, unit.name, _WIDTH)
 
 
-def _scatter(asked: FigureAsked, cells: Sequence[Labelled], colours: Colours) -> Draw:
-    """A point for each label and set: of the cells that differ in their operation alone."""
+def _scatter(asked: FigureAsked, cells: Sequence[Labelled], colours: Colours) -> Draw | None:
+    """A point for each label and set that has both values: of the cells that differ in their
+    operation alone."""
     axes = (str(asked.x), str(asked.y))
     points: dict[tuple[str, str], dict[str, StudyCell]] = {}
     for label, cell in cells:
@@ -101,7 +104,7 @@ def _scatter(asked: FigureAsked, cells: Sequence[Labelled], colours: Colours) ->
         if (x := _coordinate(axes[0], point[1], of)) and (y := _coordinate(axes[1], point[1], of))
     }
     if not values:
-        raise LabError(f"no set has both {axes[0]} and {axes[1]}")
+        return None
     units = []
     for place in (0, 1):
         stored = next(iter(values.values()))[place][1]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.replicates import compare_groups
+from mldsa_lab.records import METRICS
 from mldsa_lab.sets import ALL_SETS, parse_set_names
 from mldsa_lab.show.figure_tables import FLAGS, SpreadColumns, TableLayout
 from mldsa_lab.show.report import PlotSpec, Report, Section, sections_of
@@ -25,6 +26,8 @@ _REPLICATES = {
 }
 _NOTES = {
     "mean": "means, the median over the processes",
+    "allocated": "bytes that an operation allocates, the median over the processes",
+    "collections": "garbage collections in a million operations, the median over the processes",
     SPREAD: "by how much the largest mean of a process is above the least",
 }
 _METHOD = (
@@ -45,22 +48,25 @@ def study_report(
     study: StudyFile, profile: str, measured: Gathered, sources: Sequence[str] = ()
 ) -> Report:
     """Return the report of a study; ``sources``: the names of its records. A note names a contrast
-    of one group alone. LabError if a contrast cannot be made, or a table or plot has no cells."""
+    of one group alone, and a figure without a point. LabError if a contrast cannot be made, or a
+    table or figure has no cells."""
     from mldsa_lab.study.plots import plot_specs
 
     contrasts = {contrast.name: list(_contrast(contrast, measured)) for contrast in study.contrasts}
     parts = [
         *(part for made in contrasts.values() for part in made),
-        *(_costs(asked, measured) for asked in study.tables),
+        *filter(None, (_costs(asked, measured) for asked in study.tables)),
         *(_sizes(asked, measured) for asked in study.sizes),
     ]
-    plots = [spec for asked in study.figures for spec in plot_specs(asked, measured)]
+    drawn = {asked.name: list(plot_specs(asked, measured)) for asked in study.figures}
+    plots = [spec for specs in drawn.values() for spec in specs]
     cells = list(_cell_sections(measured, plots, brief=not parts))
     notes = [
         f"Excluded in {n} of {measured.runs} runs: {text}." for text, n in measured.excluded.items()
     ]
     alone = [name for name, made in contrasts.items() if not made]
     notes += [f"{name}: one group alone was measured." for name in alone]
+    notes += [f"{name}: no set has both values." for name, specs in drawn.items() if not specs]
     return Report(
         kind=f"study, profile {profile}",
         headline=study.title,
@@ -89,12 +95,12 @@ def _part(
 
 
 def _process_figures(measured: Gathered) -> Iterator[Figure]:
-    """The mean, and each percentile that is known, of each process of each cell."""
+    """The mean, and whatever else is known, of each process of each cell."""
     for cell in measured.cells:
-        for name, values in {"mean": cell.means, **cell.percentiles}.items():
+        for name, values, unit in cell.all_figures():
             for process, value in enumerate(values, 1):
                 keys = {**cell.keys(), "unit": cell.unit, "process": process}
-                yield Figure(keys, name, float(value), unit=cell.unit)
+                yield Figure(keys, name, float(value), unit=unit)
 
 
 def _cell_sections(
@@ -170,7 +176,7 @@ def _contrast(contrast: Contrast, measured: Gathered) -> Iterator[Part]:
         yield _part(luck, layout, 1 - contrast.alpha, note)
 
 
-def _costs(asked: CostsAsked, measured: Gathered) -> Part:
+def _costs(asked: CostsAsked, measured: Gathered) -> Part | None:
     """A figure of cells, with a column for each text of the fields ``columns``. Rows that begin
     alike stand together, as they first come."""
     try:
@@ -182,7 +188,7 @@ def _costs(asked: CostsAsked, measured: Gathered) -> Part:
     units: dict[str, str] = {}
     for row in sorted(found, key=lambda row: tuple(map(list.index, texts, row))):
         for label, cell in found[row].items():
-            unit = "%" if asked.figure == SPREAD else cell.unit
+            unit = cell.unit_of(asked.figure)
             if units.setdefault(label, unit) != unit:
                 both = " and ".join(sorted((unit, units[label])))
                 raise LabError(f"table {asked.name!r}: {label}: costs in {both}")
@@ -195,6 +201,8 @@ def _costs(asked: CostsAsked, measured: Gathered) -> Part:
     )
     layout = TableLayout("{table}", ("table",), asked.rows, tuple(columns))
     note = _NOTES.get(asked.figure, f"{asked.figure} of one operation, median over the processes")
+    if asked.figure in METRICS and not any(f.value is not None for f in figures):
+        return None  # not measured
     return _part(figures, layout, note=note)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mldsa_lab.checkout import (
-    GET_CHECKOUT,
+    NOT_SHIPPED,
     SHIPPED,
     BuildError,
     find_root,
@@ -31,8 +31,6 @@ from mldsa_lab.worker.registry import (
     named,
     read_registry,
 )
-
-NOT_SHIPPED = "not part of the wheel, a checkout has it:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +53,8 @@ def set_up(entry: WorkerEntry, place: Place, on_line: Callable[[str], None]) -> 
     BuildError if a needed tool is missing or a command fails: the worker is not set up then,
     whatever it was before.
     """
-    if unmet := entry.unmet():
-        raise BuildError("; ".join(unmet), [])
+    if lacking := entry.unmet() if is_shipped(entry, place) else [NOT_SHIPPED]:
+        raise BuildError("; ".join(lacking), [])
     stamp = _stamp(entry, place)
     with writing(stamp):
         stamp.parent.mkdir(parents=True, exist_ok=True)
@@ -93,7 +91,7 @@ def is_shipped(entry: WorkerEntry, place: Place) -> bool:
 def unmet(entry: WorkerEntry, place: Place) -> list[str]:
     """What keeps the worker from being built and run here, and what to do about each."""
     if not is_shipped(entry, place):
-        return [f"{NOT_SHIPPED} {GET_CHECKOUT}"]
+        return [NOT_SHIPPED]
     if is_set_up(entry, place):
         return entry.unmet()
     name = entry.home_of or entry.label

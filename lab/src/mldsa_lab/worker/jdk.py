@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec import structs
 
+from mldsa_lab.checkout import in_tree
 from mldsa_lab.errors import LabError
 from mldsa_lab.worker.registry import NAME, WorkerEntry, ask
 
@@ -93,6 +94,7 @@ def jdk_entries(texts: Sequence[str], own: Sequence[WorkerEntry]) -> list[Worker
     java = next((e for e in own if e.name == _LIKE), None)
     if java is None:
         raise LabError(f"--jdk: the tree's registry has no worker {_LIKE!r}")
+    in_tree(java.folder)
     found: list[WorkerEntry] = []
     for text in texts:
         entry = Jdk.of(text).entry(java)

@@ -76,6 +76,27 @@ impl Permute<4> for Avx2 {
         unsafe { entry(self, &mut states.0, one) }
     }
 
+    /// In registers: a word stored into a row would keep the row's load waiting.
+    #[inline]
+    fn permute_with_last(self, states: &mut States<4>, one: &mut [u64; 25]) {
+        #[target_feature(enable = "avx2")]
+        fn entry(token: Avx2, states: &mut [[u64; 4]; 25], one: &mut [u64; 25]) {
+            frame_in_one_page!();
+            let mut words = load_states(token, states);
+            for (word, last) in words.iter_mut().zip(&*one) {
+                let last = _mm256_set1_epi64x(*last as i64);
+                word.0 = _mm256_blend_epi32::<0b1100_0000>(word.0, last);
+            }
+            permute(&mut words);
+            store_states(&words, states);
+            for (row, last) in states.iter().zip(one) {
+                *last = row[3];
+            }
+        }
+        // SAFETY: `self` proves AVX2.
+        unsafe { entry(self, &mut states.0, one) }
+    }
+
     /// Four words of four lanes at a time; words at a lane's stride cost a store each.
     #[inline(always)]
     fn copy_block<const LEN: usize>(

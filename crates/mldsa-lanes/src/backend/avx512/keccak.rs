@@ -58,6 +58,25 @@ impl Permute<8> for Avx512 {
         unsafe { entry(self, &mut states.0, one) }
     }
 
+    /// In registers: a word stored into a row would keep the row's load waiting.
+    #[inline]
+    fn permute_with_last(self, states: &mut States<8>, one: &mut [u64; 25]) {
+        #[target_feature(enable = "avx512f")]
+        fn entry(token: Avx512, states: &mut [[u64; 8]; 25], one: &mut [u64; 25]) {
+            let mut words = load_states(token, states);
+            for (word, last) in words.iter_mut().zip(&*one) {
+                word.0 = _mm512_mask_set1_epi64(word.0, 1 << 7, *last as i64);
+            }
+            permute(&mut words);
+            store_states(token, &words, states);
+            for (row, last) in states.iter().zip(one) {
+                *last = row[7];
+            }
+        }
+        // SAFETY: `self` proves AVX-512.
+        unsafe { entry(self, &mut states.0, one) }
+    }
+
     #[inline(always)]
     fn copy_block<const LEN: usize>(
         self,

@@ -13,7 +13,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
-from msgspec import Meta, Struct, structs
+from msgspec import Meta, Struct, field, structs
 
 from mldsa_lab.bench.engine import Workload
 from mldsa_lab.bench.fleet import Fleet, Station
@@ -34,6 +34,7 @@ _REFUSED = "ERROR: "
 T = TypeVar("T")
 One = Annotated[tuple[T, ...], Meta(min_length=1, max_length=1)]
 _Above0 = Annotated[float, Meta(gt=0)]
+_From0 = Annotated[float, Meta(ge=0)]
 
 
 class Primary(Struct, frozen=True, rename="camel"):
@@ -49,10 +50,24 @@ class Passes(Struct, frozen=True, rename="camel"):
     raw_data: One[tuple[_Above0, ...]]
 
 
+class Collections(Struct, frozen=True, rename="camel"):
+    """Garbage collections in each iteration."""
+
+    raw_data: One[tuple[_From0, ...]]
+
+
+class Allocated(Collections, frozen=True):
+    """Bytes that an operation allocated, by iteration."""
+
+    score_unit: Literal["B/op"]
+
+
 class Secondary(Struct, frozen=True):
-    """The benchmark's own counters."""
+    """The benchmark's own counter, and those of JMH's profiler `gc`."""
 
     passes: Passes
+    allocated: Allocated | None = field(name="gc.alloc.rate.norm", default=None)
+    collections: Collections | None = field(name="gc.count", default=None)
 
 
 class JmhResult(Struct, frozen=True, rename="camel"):
@@ -81,6 +96,19 @@ class JmhResult(Struct, frozen=True, rename="camel"):
     def passes(self) -> tuple[int, ...]:
         """Passes over the inputs, by iteration."""
         return tuple(map(round, self.secondary_metrics.passes.raw_data[0]))
+
+    def memory(self, inputs: int) -> list[dict[str, tuple[int]]]:
+        """Return by iteration the bytes that all operations on so many inputs allocated, and the
+        garbage collections. LabError if JMH measured neither."""
+        s = self.secondary_metrics
+        if s.allocated is None or s.collections is None:
+            raise LabError("JMH: its profiler gc gave no allocation")
+        return [
+            {"allocated": (round(each * inputs * passes),), "collections": (round(count),)}
+            for each, count, passes in zip(
+                s.allocated.raw_data[0], s.collections.raw_data[0], self.passes, strict=True
+            )
+        ]
 
 
 class _File(Struct, frozen=True):
@@ -157,6 +185,7 @@ class JmhRuns(Workload[Cell]):
             "-i", str(s.iterations), "-r", _milliseconds(s.iteration_seconds),
             "-to", _milliseconds(max(s.warmup_seconds, s.iteration_seconds) + self._timeout),
             "-opi", str(len(cell.inputs)),
+            *(("-prof", s.profiler) if s.profiler else ()),
             "-p", f"cell={cell.variant.id}/{cell.set_name}/{cell.operation}",
         ]  # fmt: skip
         environment = {
@@ -179,9 +208,12 @@ class JmhRuns(Workload[Cell]):
         size = len(cell.inputs)
         shared = shared_out(result, read_times(times, size), size)
         inputs = [item.id for item in cell.inputs]
+        metrics: list[dict[str, tuple[int, ...]]] = [{"wall": tuple(ns)} for ns in shared]
+        if self._settings.profiler:
+            metrics = [m | of for m, of in zip(metrics, result.memory(size), strict=True)]
         return [
-            cell.samples(number, turn, inputs, {"wall": tuple(ns)}, calls=passes)
-            for number, (passes, ns) in enumerate(zip(result.passes, shared, strict=True))
+            cell.samples(number, turn, inputs, of, calls=passes)
+            for number, (passes, of) in enumerate(zip(result.passes, metrics, strict=True))
         ]
 
 
@@ -234,14 +266,17 @@ def read_result(path: Path) -> JmhResult:
     (found,) = convert(
         {"results": parse_json(read_text(path), str(path))}, _File, str(path)
     ).results
-    for name, values in (
-        ("primaryMetric", found.nanoseconds),
-        ("secondaryMetrics.passes", found.secondary_metrics.passes.raw_data[0]),
+    s = found.secondary_metrics
+    for name, of in (
+        ("primaryMetric", found.primary_metric),
+        ("secondaryMetrics.passes", s.passes),
+        ("secondaryMetrics.gc.alloc.rate.norm", s.allocated),
+        ("secondaryMetrics.gc.count", s.collections),
     ):
-        if len(values) != found.measurement_iterations:
+        if of is not None and len(of.raw_data[0]) != found.measurement_iterations:
             raise LabError(
                 f"{path}, results[0].{name}.rawData[0]: must have measurementIterations "
-                f"({found.measurement_iterations}) entries, has {len(values)}"
+                f"({found.measurement_iterations}) entries, has {len(of.raw_data[0])}"
             )
     return found
 

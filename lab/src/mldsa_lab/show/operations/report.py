@@ -10,7 +10,7 @@ from typing import Any
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.summary import KEYS as ROW_FIELDS
 from mldsa_lab.estimate.summary import SummaryRow
-from mldsa_lab.records import base_id
+from mldsa_lab.records import METRICS, base_id
 from mldsa_lab.sets import ALL_SETS, SCHEME_FAMILIES, SCHEMES, SIGNATURE_OPERATIONS, sets_of
 from mldsa_lab.show.figure_tables import (
     CELL,
@@ -58,7 +58,8 @@ _UNITS = {"mean": "", "ratio": "", "per_second": "per second", "scaling": ""}
 _ROW_KEYS = tuple(
     name
     for name in ROW_FIELDS
-    if name not in (*_QUANTILES, *_SPREAD, *_UNITS) and not name.endswith(("_low", "_high"))
+    if name not in (*_QUANTILES, *_SPREAD, *_UNITS, *METRICS)
+    and not name.endswith(("_low", "_high"))
 )
 _CELL = ("set", "operation", "variant")
 Cells = dict[tuple[Key, ...], list[Figure]]
@@ -118,10 +119,11 @@ def _row_figures(view: View, row: SummaryRow, about: dict[str, Key]) -> Iterator
             )
     for name, part in row.phases.items():
         yield Figure.of(keys, name, part, row.unit)
-    for name in (*_QUANTILES, *_SPREAD):
+    for name in (*_QUANTILES, *_SPREAD, *METRICS):
         if (value := getattr(row, name)) is not None:
             limits = (row.min_low, row.min_high) if name == "min" else (None, None)
-            yield Figure(keys, name, value, *limits, row.unit)
+            unit = METRICS[name][0] if name in METRICS else row.unit
+            yield Figure(keys, name, value, *limits, unit)
     if (rank := view.ranks.get(cell(row))) is not None:
         yield Figure(keys, "rank", rank)
 
@@ -175,6 +177,7 @@ def _of_operation(view: View, operation: str) -> TableLayout:
             *(SpreadColumns(n, t, spare=3 * (n == "p50"), own_unit=NOTE) for n, t in quantiles),
             *(SpreadColumns(name, name, spare=1, own_unit=NOTE) for name in _SPREAD),
             *(SpreadColumns(name, name, spare=1, own_unit=NOTE) for name in phases),
+            *(SpreadColumns(name, name, spare=2, own_unit=COLUMN) for name in METRICS),
             SpreadColumns("ratio", "ratio", spare_interval=2),
         ),
         rankings=(

@@ -1,0 +1,152 @@
+//! Ticks that each phase of an operation takes, for `make shares` alone (docs/performance.md): with
+//! `--cfg mldsa_shares` every engine of [`super::with_engine`] is a [`Timed`] one.
+
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::cell::Cell;
+
+use super::Engine;
+use crate::kernels::keccak::{Permutation, PermutationOfTwo, permute_one};
+use crate::kernels::packing::Map;
+use crate::kernels::poly::Poly;
+use crate::kernels::sampling::{MaskBytes, Targets};
+use crate::kernels::small::{Offsets, SmallPoly};
+use crate::kernels::sponge::Beside;
+use crate::params::Parameters;
+
+#[cfg(not(target_arch = "x86_64"))]
+compile_error!("the shares are counted by the time-stamp counter of x86-64");
+
+macro_rules! phases {
+    ($($phase:ident $name:literal)*) => {
+        #[derive(Clone, Copy)]
+        enum Phase { $($phase),* }
+        /// The names of the phases, in the order of [`read`].
+        pub const PHASES: &[&str] = &[$($name),*];
+    };
+}
+phases! {
+    ExpandA "ExpandA"
+    ExpandS "ExpandS"
+    ExpandMask "ExpandMask, w1's hash in a lane"
+    Single "Keccak, one or two states"
+    Ntt "NTT"
+    Inverse "inverse NTT"
+    Rows "rows of Â"
+    Small "c·s1, c·s2"
+    Products "c·t0"
+    Rounding "rounding and checks"
+    Packing "packing"
+    Empty "nothing"
+}
+
+const COUNT: usize = PHASES.len();
+static TICKS: [AtomicU64; COUNT] = [const { AtomicU64::new(0) }; COUNT];
+static CALLS: [AtomicU64; COUNT] = [const { AtomicU64::new(0) }; COUNT];
+/// Ticks of the phases within the one under way.
+static WITHIN: AtomicU64 = AtomicU64::new(0);
+
+/// The time-stamp counter.
+#[inline(always)]
+pub fn ticks() -> u64 {
+    // SAFETY: every x86-64 CPU has the counter.
+    unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+/// For each phase its ticks, those of phases within it left out, and its calls; all begin at 0 again.
+pub fn read() -> [(u64, u64); COUNT] {
+    core::array::from_fn(|i| (TICKS[i].swap(0, Relaxed), CALLS[i].swap(0, Relaxed)))
+}
+
+/// A phase that does nothing.
+pub fn empty() {
+    timed(Phase::Empty, || ());
+}
+
+/// One thread alone is timed: an exchange in memory would cost as much as a small phase.
+#[inline(always)]
+fn add(to: &AtomicU64, ticks: u64) {
+    to.store(to.load(Relaxed) + ticks, Relaxed);
+}
+
+#[inline(always)]
+fn timed<T>(phase: Phase, run: impl FnOnce() -> T) -> T {
+    let outside = WITHIN.load(Relaxed);
+    WITHIN.store(0, Relaxed);
+    let start = ticks();
+    let result = run();
+    let taken = ticks() - start;
+    add(&TICKS[phase as usize], taken - WITHIN.load(Relaxed));
+    add(&CALLS[phase as usize], 1);
+    WITHIN.store(outside + taken, Relaxed);
+    result
+}
+
+std::thread_local! {
+    static ONE: Cell<Permutation> = const { Cell::new(permute_one) };
+    static TWO: Cell<PermutationOfTwo> = const { Cell::new(|_, _| ()) };
+}
+
+/// An engine whose methods are timed.
+#[derive(Clone, Copy)]
+pub(crate) struct Timed<E>(pub(crate) E);
+
+macro_rules! methods {
+    ($($phase:ident: fn $name:ident $([$generic:ident])? ($($argument:ident: $of:ty),*) $(-> $result:ty)?;)*) => { $(
+        #[inline]
+        fn $name $(<$generic: Parameters>)? (self, $($argument: $of),*) $(-> $result)? {
+            timed(Phase::$phase, || self.0.$name $(::<$generic>)? ($($argument),*))
+        }
+    )* };
+}
+
+impl<E: Engine> Engine for Timed<E> {
+    const STATES: usize = E::STATES;
+    type States = E::States;
+
+    fn permutation(self) -> Permutation {
+        ONE.set(self.0.permutation());
+        |state| timed(Phase::Single, || ONE.get()(state))
+    }
+
+    fn permutation_of_two(self) -> PermutationOfTwo {
+        TWO.set(self.0.permutation_of_two());
+        |a, b| timed(Phase::Single, || TWO.get()(a, b))
+    }
+
+    fn permute(self, states: &mut Self::States) {
+        self.0.permute(states);
+    }
+
+    methods! {
+        ExpandA: fn uniform(targets: &mut dyn Targets<'_, 32>, shadow: Option<&mut dyn Beside>);
+        ExpandS: fn bounded[P](targets: &mut dyn Targets<'_, 64>);
+        ExpandMask: fn mask[P](targets: &mut dyn Targets<'_, 64>, bytes: &mut [MaskBytes], shadow: Option<&mut dyn Beside>);
+        Ntt: fn ntt(p: &mut Poly);
+        Inverse: fn inverse_ntt(p: &mut Poly);
+        Rows: fn dot(row: &[Poly], v: &[Poly], out: &mut Poly);
+        Rows: fn dot_minus(row: &[Poly], v: &[Poly], c: &Poly, t: &Poly, out: &mut Poly);
+        Products: fn product(a: &Poly, b: &Poly, out: &mut Poly);
+        Packing: fn small_set(p: &Poly, eta: i32, small: &mut SmallPoly);
+        Small: fn small_product[P](c: &Offsets, s: &SmallPoly, out: &mut Poly);
+        Packing: fn pack(bits: usize, p: &Poly, map: Map, out: &mut [u8]);
+        Packing: fn unpack(bits: usize, from: &[u8], map: Map, p: &mut Poly);
+        Rounding: fn split[P](w: &mut Poly, w1: &mut Poly);
+        Rounding: fn power2round(t: &mut Poly, t1: &mut Poly);
+        Rounding: fn add_center(a: &mut Poly, b: &Poly, bound: i32) -> bool;
+        Rounding: fn subtract_center(a: &mut Poly, b: &Poly, bound: i32) -> bool;
+        Rounding: fn center(a: &mut Poly, bound: i32) -> bool;
+        Rounding: fn exceeds(a: &Poly, bound: i32) -> bool;
+        Rounding: fn make_hint[P](low: &mut Poly, w1: &Poly);
+        Rounding: fn use_hint[P](w: &mut Poly, hint: &Poly);
+    }
+
+    #[cfg(feature = "__internals")]
+    fn shake128(self, seed: &[u8; 32], nonces: &[u16], out: &mut [[u8; 5 * super::RATE_128]]) {
+        self.0.shake128(seed, nonces, out);
+    }
+
+    #[cfg(feature = "__internals")]
+    fn run<K: super::Kernel>(self, kernel: K) -> K::Output {
+        self.0.run(kernel)
+    }
+}
