@@ -154,7 +154,7 @@ count-arm: ARGS =
 count-arm: setup-bench ## instructions of ML-DSA on AArch64 by class, emulated, with the SHA3 extension and without (docs/arm.md): ARGS="--batch 16"
 	@$(LAB) setup arm
 	@for worker in arm-sha3 arm; do \
-	  $(LAB) bench --workers $$worker --sets 44,65,87 --rounds 1 --seed arm --timeout 600 $(ARGS) || exit 1; done
+	  $(LAB) bench --workers $$worker --sets 44,65,87 --rounds 10 --seed arm --timeout 600 $(ARGS) || exit 1; done
 
 check-dependent: ## a dependent's object code, in Cargo's own profile: no kernel's code outside its entry point
 	python3 scripts/dependent.py check
