@@ -9,7 +9,7 @@ ARGS ?= --quick
 # Python compiles a module once, whatever the shell says: without it every command takes seconds longer.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help bench tables answers bench-kernels check-dependent compare-dependent test test-all test-rust test-rust-all test-rustls test-c test-cli test-emulated test-backends test-arm test-x86 test-big-endian \
+.PHONY: help bench tables answers bench-kernels count-arm check-dependent compare-dependent test test-all test-rust test-rust-all test-rustls test-c test-cli test-emulated test-backends test-arm test-x86 test-big-endian \
   test-workers test-workers-all test-go test-python overhead-python test-lab test-lab-all golden test-rtl rtl-others fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package public-api deny miri test-firmware setup dist test-dist mutants ct ct-code dudect stack shares clean
 
 help: ## list the commands
@@ -148,6 +148,13 @@ test-firmware: ## generate, import, sign and verify without a heap, on an emulat
 	  echo "test-firmware: qemu-system-arm is missing: apt-get install qemu-system-arm" >&2; exit 2; }
 	rustup target add thumbv7em-none-eabihf
 	cd examples/firmware && CARGO_TARGET_DIR=$(CURDIR)/target/firmware cargo run --locked --release
+
+# Counts are exact, so one round says all.
+count-arm: ARGS =
+count-arm: setup-bench ## instructions of ML-DSA on AArch64 by class, emulated, with the SHA3 extension and without (docs/arm.md): ARGS="--batch 16"
+	@$(LAB) setup arm
+	@for worker in arm-sha3 arm; do \
+	  $(LAB) bench --workers $$worker --sets 44,65,87 --rounds 10 --seed arm --timeout 600 $(ARGS) || exit 1; done
 
 check-dependent: ## a dependent's object code, in Cargo's own profile: no kernel's code outside its entry point
 	python3 scripts/dependent.py check

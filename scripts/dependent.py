@@ -9,7 +9,8 @@ crates/mldsa-lanes/examples/operations.rs.
 compiled with a backend's CPU features, and what the compiler did not bring into them works on
 registers by way of memory. It fails too where a part of the scheme or of a kernel is compiled in the
 dependent's own crate. The program has every operation on every backend of the architecture,
-whatever this CPU can run.
+whatever this CPU can run. It is built and looked at for this machine and, elsewhere than on Arm, for
+AArch64 too.
 """
 
 from __future__ import annotations
@@ -44,6 +45,10 @@ unexpected_cfgs = {{ level = "warn", check-cfg = ["cfg(mldsa_shares)"] }}
 """
 
 BACKENDS = {"x86_64": ["Avx2", "Avx512"], "aarch64": ["Neon", "NeonSha3"]}
+ARM = "aarch64-unknown-linux-gnu"
+# What needs CPU features that only entry points have: registers of AVX, and the SHA3 extension. NEON is
+# part of every AArch64.
+VECTORS = re.compile(r"%[yz]mm\d|\t(eor3|rax1|xar|bcax)\t")
 ENTRY = re.compile(r"mldsa_lanes::backend::.*::entry(::<.*>)?$")
 # Asked once, to detect a feature.
 DETECTION = r"core_arch::x86(_64)?::(cpuid|xsave)::"
@@ -61,8 +66,9 @@ PARTS = re.compile(
 )
 
 
-def cargo_build(profile: dict[str, str], name: str, example: str = "operations") -> Path:
-    """The program's path. Flags and profiles of this shell are kept out."""
+def cargo_build(profile: dict[str, str], name: str, example: str = "operations", target: str = "") -> Path:
+    """The program's path; ``target``: for another architecture. Flags and profiles of this shell are
+    kept out."""
     project = PLACE / "project"
     (project / "src").mkdir(parents=True, exist_ok=True)
     (project / "Cargo.toml").write_text(MANIFEST.format(library=LIBRARY))
@@ -72,9 +78,19 @@ def cargo_build(profile: dict[str, str], name: str, example: str = "operations")
     environment = {k: v for k, v in os.environ.items() if not ours.match(k)} | profile
     # With the object files of the program's own crate.
     command = ["cargo", "rustc", "--release", "--target-dir", str(PLACE / name)]
+    if target:
+        subprocess.run(["rustup", "target", "add", target], check=True)
+        linker = f"CARGO_TARGET_{target.upper().replace('-', '_')}_LINKER"
+        environment[linker] = f"{binutils(target)}gcc"
+        command += ["--target", target]
     command += ["--", "-C", "save-temps"]
     subprocess.run(command, cwd=project, env=environment, check=True)
-    return PLACE / name / "release/operations"
+    return PLACE / name / target / "release/operations"
+
+
+def binutils(target: str) -> str:
+    """What the names of Debian's tools for a target begin with; nothing for this machine."""
+    return target.replace("-unknown", "") + "-" if target else ""
 
 
 def told(*command: str | Path) -> list[str]:
@@ -86,11 +102,12 @@ def plain(name: str) -> str:
     return re.sub(r"::h[0-9a-f]{16}$", "", name)
 
 
-def faults(program: Path) -> set[str]:
+def faults(program: Path, target: str) -> set[str]:
     """What is wrong with the object code."""
+    tools = binutils(target)
     at = {}
     found = set()
-    for line in told("nm", "-C", "--defined-only", program):
+    for line in told(f"{tools}nm", "-C", "--defined-only", program):
         address, kind, name = line.split(maxsplit=2)
         if kind in "tTwW":
             at[int(address, 16)] = name = plain(name)
@@ -99,24 +116,24 @@ def faults(program: Path) -> set[str]:
             if intrinsic or (kernel and "{{closure}}" in name):
                 found.add(f"{name} is a function of its own")
     entries = [name for name in at.values() if ENTRY.search(name)]
-    for backend in BACKENDS.get(platform.machine(), []):
+    for backend in BACKENDS.get(target.partition("-")[0] or platform.machine(), []):
         count = sum(bool(re.search(rf"token::{backend}\b", name)) for name in entries)
         print(f"{backend}: {count} entry points")
         if not count:
             sys.exit(f"{program}: no entry point of {backend}, so nothing was checked")
     # Calls between parts of a program go through a table of addresses.
     table = {}
-    for line in told("objdump", "-R", program):
+    for line in told(f"{tools}objdump", "-R", program):
         if slot := re.match(r"([0-9a-f]+) R_\w+_RELATIVE\s+\*ABS\*\+0x([0-9a-f]+)", line):
             table[int(slot[1], 16)] = at.get(int(slot[2], 16))
     function = ""
-    for line in told("objdump", "-d", "-C", "--no-show-raw-insn", program):
+    for line in told(f"{tools}objdump", "-d", "-C", "--no-show-raw-insn", program):
         if head := re.match(r"[0-9a-f]+ <(.*)>:$", line):
             function = plain(head[1])
             continue
         is_entry = ENTRY.search(function)
         ours = re.search("mldsa_lanes|^core::|^operations|^<", function)
-        if ours and not is_entry and re.search(r"%[yz]mm\d", line):
+        if ours and not is_entry and VECTORS.search(line):
             found.add(f"{function} has vector instructions and is no entry point")
         if not is_entry:
             continue
@@ -128,18 +145,27 @@ def faults(program: Path) -> set[str]:
     return found
 
 
-def compiled_again(program: Path) -> set[str]:
+def compiled_again(program: Path, target: str) -> set[str]:
     """Parts of the library that are in the object files of the program's own crate."""
     objects = list((program.parent / "deps").glob("operations-*.rcgu.o"))
     if not objects:
         sys.exit(f"{program}: no object files of its own, so nothing was checked")
-    names = (plain(line.split(maxsplit=2)[2]) for o in objects for line in told("nm", "-C", "--defined-only", o))
+    nm = [f"{binutils(target)}nm", "-C", "--defined-only"]
+    names = (plain(line.split(maxsplit=2)[2]) for o in objects for line in told(*nm, o))
     return {f"{name} is compiled in the dependent's crate" for name in names if PARTS.search(name)}
 
 
 def check() -> None:
-    program = cargo_build({}, "default")
-    found = faults(program) | compiled_again(program)
+    found = set()
+    targets = [""]
+    if platform.machine() != "aarch64":
+        if shutil.which(f"{binutils(ARM)}gcc"):
+            targets.append(ARM)
+        else:
+            print(f"AArch64: skipped, {binutils(ARM)}gcc is missing: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross")
+    for target in targets:
+        program = cargo_build({}, "default", target=target)
+        found |= faults(program, target) | compiled_again(program, target)
     for fault in sorted(found):
         print(fault, file=sys.stderr)
     if found:

@@ -164,6 +164,26 @@ def test_values(summary: Summary) -> None:
     assert verify.p95 is not None and verify.p99 is None and verify.p999 is None
 
 
+def test_phases_are_estimated_as_the_whole() -> None:
+    """A fifth of the cost, a constant part, one that is zero, and the rest."""
+    record = make_record(wall_only=True)
+    for number, row in enumerate(record.samples):
+        parts = [[w // 5 for w in row.wall], [1000 for _ in row.wall], [0 for _ in row.wall]]
+        rest = [w - w // 5 - 1000 for w in row.wall]
+        names = zip(("fifth", "constant", "none", "rest"), (*parts, rest), strict=True)
+        phases = {name: tuple(ticks) for name, ticks in names}
+        record.samples[number] = replace(row, phases=phases)
+    summary = summarise(record)
+    for operation in ("sign", "verify"):
+        row = row_of(summary, "slow", operation)
+        parts = {name: found.value for name, found in row.phases.items()}
+        assert parts["constant"] == 1000 and parts["none"] == 0
+        assert parts["fifth"] == pytest.approx(row.mean / 5, rel=1e-3)
+        assert parts["rest"] == pytest.approx(0.8 * row.mean - 1000, rel=1e-2)
+    figures = summary_figures(record, "mldsa-native", 0.95)
+    assert sum(f.name == "fifth" for f in figures) == len(summary.rows)
+
+
 def test_memory_is_of_one_operation_and_collections_of_a_million() -> None:
     """Metrics beside ticks, one for all inputs of a visit."""
     record = make_record()

@@ -207,7 +207,12 @@ pub(crate) fn whole(
         cpu += share.cpu;
         hash.update(&share.outputs);
     }
-    Ok((Ticks { wall, cpu }, hash.finalize().into()))
+    let ticks = Ticks {
+        wall,
+        cpu,
+        classes: None,
+    };
+    Ok((ticks, hash.finalize().into()))
 }
 
 /// The threads of a run, which start together and wait for each other. The first one keeps time.
@@ -250,7 +255,11 @@ impl Crew {
             let (done, cpu) = own();
             self.finished.fetch_add(1, Ordering::AcqRel);
             self.barrier.wait();
-            return (done, Ticks { wall: 0, cpu });
+            let ticks = Ticks {
+                cpu,
+                ..Ticks::default()
+            };
+            return (done, ticks);
         }
         // The last to come to the barrier opens it at once, and does not have to be woken.
         await_count(&self.arrived, others);
@@ -260,7 +269,12 @@ impl Crew {
         await_count(&self.finished, others);
         let wall = timing::wall().saturating_sub(begin);
         self.barrier.wait();
-        (done, Ticks { wall, cpu })
+        let ticks = Ticks {
+            wall,
+            cpu,
+            classes: None,
+        };
+        (done, ticks)
     }
 
     /// Leaves a share and, when all have, returns those of all threads in order.

@@ -14,7 +14,7 @@ use crate::protocol::{
     format_hex, one_line,
 };
 use crate::runs::{self, Effort, Sample};
-use crate::timing::{self, CPU_CLOCK, Ticks, WALL_CLOCK};
+use crate::timing::{self, CLASSES, COUNTER, CPU_CLOCK, Ticks, WALL_CLOCK};
 
 /// What the announcement says of the build.
 #[derive(Clone, Copy, Debug)]
@@ -149,11 +149,17 @@ impl Session {
         if let Some(build) = self.build.name {
             writeln!(out, "build {build}")?;
         }
-        writeln!(out, "unit ns")?;
-        writeln!(out, "clock {WALL_CLOCK}")?;
-        writeln!(out, "cpu_clock {CPU_CLOCK}")?;
-        writeln!(out, "chains yes")?;
-        writeln!(out, "blocks yes")?;
+        if timing::is_counting() {
+            writeln!(out, "unit instructions")?;
+            writeln!(out, "clock {COUNTER}")?;
+            writeln!(out, "phases {}", CLASSES.join(" "))?;
+        } else {
+            writeln!(out, "unit ns")?;
+            writeln!(out, "clock {WALL_CLOCK}")?;
+            writeln!(out, "cpu_clock {CPU_CLOCK}")?;
+            writeln!(out, "chains yes")?;
+            writeln!(out, "blocks yes")?;
+        }
         for line in self.variants.iter().flat_map(Variant::announcement) {
             writeln!(out, "{line}")?;
         }
@@ -435,9 +441,9 @@ impl Session {
             }
         }
         for (id, sample) in samples {
-            let sample = sample.map(|(Ticks { wall, cpu }, digest)| {
-                let cpu = cpu.saturating_sub(reading);
-                (Ticks { wall, cpu }, digest)
+            let sample = sample.map(|(ticks, digest)| {
+                let cpu = ticks.cpu.saturating_sub(reading);
+                (Ticks { cpu, ..ticks }, digest)
             });
             write_sample(out, id, calls, sample)?;
         }
@@ -459,9 +465,18 @@ fn write_sample(
     sample: Result<(Ticks, [u8; 32]), String>,
 ) -> io::Result<()> {
     match sample {
-        Ok((Ticks { wall, cpu }, digest)) => {
+        Ok((Ticks { wall, cpu, classes }, digest)) => {
             let digest = format_hex(&digest);
-            writeln!(out, "sample {id} {wall} {cpu} {calls} {digest}")
+            let cpu = if timing::is_counting() {
+                "-".to_owned()
+            } else {
+                cpu.to_string()
+            };
+            write!(out, "sample {id} {wall} {cpu} {calls} {digest}")?;
+            for class in classes.into_iter().flatten() {
+                write!(out, " {class}")?;
+            }
+            writeln!(out)
         }
         Err(text) => writeln!(out, "failed {id} {}", one_line(&text)),
     }

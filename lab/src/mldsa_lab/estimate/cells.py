@@ -48,7 +48,8 @@ class CellSamples:
     (ascending) and ``inputs`` (ascending ids; of runs the first ones). ``single_calls``: each
     sample timed one operation.
     ``clock``: "cpu" or "wall", the one the ticks are from. ``dropped``: samples of zero ticks,
-    left out. ``metrics``: by name (`METRICS`) the mean over all operations.
+    left out. ``phases``: (samples,) each, the parts of the ticks by name. ``metrics``: by name
+    (`METRICS`) the mean over all operations.
     """
 
     rounds: tuple[int, ...]
@@ -59,6 +60,7 @@ class CellSamples:
     single_calls: bool
     clock: str
     dropped: int
+    phases: dict[str, Array] = field(default_factory=dict)
     metrics: Mapping[str, float] = field(default_factory=dict)
 
     def table(self) -> Array:
@@ -114,6 +116,10 @@ def _cell(rows: Sequence[Samples], clock: str, variant: Variant) -> CellSamples:
         single_calls=per_call == 1 and all(row.calls == 1 for row in rows),
         clock="cpu" if use_cpu else "wall",
         dropped=int((~good).sum()),
+        phases={
+            name: np.concatenate([np.asarray(row.phases[name]) / row.calls for row in rows])[good]
+            for name in (rows[0].phases if not use_cpu else ())
+        },
         metrics=_metrics(rows, per_call),
     )
 
@@ -342,6 +348,16 @@ class Estimator:
         # Averages of random costs have not their median.
         averaged = variant.runs or (random and not cell.single_calls)
         return replace(found, quantiles={}) if averaged else found
+
+    def phases(self, variant: Variant, key: CellKey, cell: CellSamples) -> dict[str, Interval]:
+        """Return the mean of each part of the cost, estimated as the whole is. LabError as for
+        `estimate`."""
+        return {
+            name: self.estimate(variant, key, replace(cell, ticks=ticks)).mean
+            if ticks.all() and np.ptp(ticks)
+            else Interval(*3 * (float(ticks.mean()),))
+            for name, ticks in cell.phases.items()
+        }
 
     def _signing(self, variant: Variant, set_name: str, cell: CellSamples) -> CellEstimate:
         inputs, shares, overlap = cell.inputs, None, 1.0

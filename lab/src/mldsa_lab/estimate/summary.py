@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -38,8 +38,8 @@ class SummaryRow:
     ``scaling`` that over the same with one thread. ``allocated`` is the memory that an operation
     of a virtual machine allocates, in bytes, ``collections`` the garbage collections in a million
     operations, both means over the inputs that were measured. Not among the documented keys are
-    ``variant``, the variant's id, ``again``, whether its default build was measured beside it, and
-    ``notes``, what a reader must know.
+    ``variant``, the variant's id, ``again``, whether its default build was measured beside it,
+    ``notes``, what a reader must know, and ``phases``, the parts of the mean by name.
     """
 
     implementation: str
@@ -83,6 +83,7 @@ class SummaryRow:
     variant: str = ""
     again: bool = False
     notes: tuple[str, ...] = ()
+    phases: Mapping[str, Interval] = field(default_factory=dict)
 
     def interval(self, figure: str) -> Interval | None:
         """``mean``, ``ratio``, ``per_second`` or ``scaling`` with its limits; None if unknown."""
@@ -96,7 +97,8 @@ class SummaryRow:
         return {key: getattr(self, key) for key in KEYS}
 
 
-KEYS = tuple(f.name for f in fields(SummaryRow) if f.name not in ("variant", "again", "notes"))
+_APART = ("variant", "again", "notes", "phases")
+KEYS = tuple(f.name for f in fields(SummaryRow) if f.name not in _APART)
 """The keys of a row, in order: the stable interface of `--json`."""
 
 _OF_VARIANT = {f.name for f in fields(SummaryRow)} & set(dir(Variant))
@@ -193,6 +195,7 @@ def summarise(
                 variant=variant.id,
                 again=record.again(worker),
                 notes=estimate.notes if estimate else (failures[key],),
+                phases=estimator.phases(variant, key, cell) if estimate else {},
                 **figures,
             )
         )
@@ -228,6 +231,7 @@ def summary_figures(record: Record, reference: str, confidence: float) -> list[F
                 found.append(Figure.of(keys, name, interval, unit or row.unit))
             elif (value := getattr(row, name)) is not None:
                 found.append(Figure(keys, name, value, unit=unit or row.unit))
+        found += [Figure.of(keys, name, part, row.unit) for name, part in row.phases.items()]
         mean, scaling = row.interval("mean"), row.interval("scaling")
         if mean is not None and row.unit == "ns":
             found.append(Figure.of(keys, "single_per_second", mean.inverse(1e9), "1/s"))

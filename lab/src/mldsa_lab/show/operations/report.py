@@ -117,6 +117,8 @@ def _row_figures(view: View, row: SummaryRow, about: dict[str, Key]) -> Iterator
             yield replace(
                 Figure.of(keys, name, found, row.unit if is_mean else unit), flags=marks * is_mean
             )
+    for name, part in row.phases.items():
+        yield Figure.of(keys, name, part, row.unit)
     for name in (*_QUANTILES, *_SPREAD, *METRICS):
         if (value := getattr(row, name)) is not None:
             limits = (row.min_low, row.min_high) if name == "min" else (None, None)
@@ -166,6 +168,7 @@ def _of_operation(view: View, operation: str) -> TableLayout:
     """All variants of one set and operation. Percentiles are shown for signing, whose cost is
     random by design; those of other operations would show the machine's noise."""
     quantiles = _QUANTILES.items() if operation == "sign" else ()
+    phases = dict.fromkeys(name for row in view.summary.rows for name in row.phases)
     return TableLayout(
         "{set} {operation}", ("set", "operation", "unit"),
         ("implementation", "backend", "key", "build"),
@@ -173,6 +176,7 @@ def _of_operation(view: View, operation: str) -> TableLayout:
             SpreadColumns("mean", "mean", spare_interval=0, own_unit=NOTE),
             *(SpreadColumns(n, t, spare=3 * (n == "p50"), own_unit=NOTE) for n, t in quantiles),
             *(SpreadColumns(name, name, spare=1, own_unit=NOTE) for name in _SPREAD),
+            *(SpreadColumns(name, name, spare=1, own_unit=NOTE) for name in phases),
             *(SpreadColumns(name, name, spare=2, own_unit=COLUMN) for name in METRICS),
             SpreadColumns("ratio", "ratio", spare_interval=2),
         ),
