@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.summary import summarise
+from mldsa_lab.records import read_record
 from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
 
@@ -88,6 +90,17 @@ def test_classes_near_a_quantile() -> None:
     for c in near:
         assert c.upto == pytest.approx(law.share_up_to(c.cost), abs=1e-12)
         assert c.below <= c.upto - c.probability + 1e-12
+
+
+def test_defaults_are_the_record_s_fit() -> None:
+    root = Path(__file__).parents[2]
+    fits = summarise(read_record(root / "records/2026-11-21-epyc-zen3/first.jsonl.xz")).fits
+    for name in SETS:
+        first, z, r, h = fits["mldsa-native:avx2:compact", name].attempt_costs
+        model = CostModel.default(name)
+        assert model.set == name and model.r == 1 and "mldsa-native" in model.source
+        # Selections keep the costs that they were first made for.
+        assert (model.first, model.z, model.h) == pytest.approx((first / r, z / r, h / r), abs=0.16)
 
 
 def test_files(tmp_path: Path) -> None:

@@ -97,6 +97,19 @@ def test_every_row_is_shown_with_its_numbers(view: View, page: str) -> None:
     assert shown == 10 * 2 * 3, "ten variants passed the gate, in two sets, three operations"
 
 
+def test_every_implementation_is_labelled_in_every_plot(view: View, page: str) -> None:
+    pictures = re.findall(r"<svg .*?</svg>", page, flags=re.S)
+    # Per set: ranking and ratios of three operations; parts and two laws of signing; clouds.
+    assert len(pictures) == 2 * (6 + 3 + 9)
+    for (set_name, operation, _), rows in view.tables.items():
+        mine = [p for p in pictures if f"{set_name} {operation}" in p.split(">")[0]]
+        rankings = [p for p in mine if "Mean cost of" in p or "Relative to" in p]
+        assert len(rankings) == (2 if set_name in ML_DSA else 0)
+        for picture in rankings:
+            for row in rows:
+                assert f">{view.label(row.variant)}<" in picture
+
+
 def test_the_page_loads_nothing_and_is_small(page: str) -> None:
     assert len(page.encode()) < 2_000_000
     assert "http:" not in page and "https:" not in page and "@import" not in page
@@ -207,6 +220,29 @@ def test_one_operation_alone(tmp_path: Path) -> None:
     assert "verifies ML-DSA-87 fastest" in text
     assert "Signing of ML-DSA-87 was not measured in this run." in text
     assert "Key generation of ML-DSA-87 was not measured in this run." in text
+
+
+def test_one_implementation_alone_is_not_called_fastest(tmp_path: Path) -> None:
+    shape = Shape(sets=("ML-DSA-44",), signers=SIGNERS[:1])
+    page = page_of(build(tmp_path / "run.jsonl", shape))
+    assert "fastest," not in Parts(page).text
+    assert "no measurements of the reference" in page
+
+
+def test_nothing_passed_the_gate(tmp_path: Path) -> None:
+    everyone = tuple(s.id for s in SIGNERS)
+    shape = Shape(sets=("ML-DSA-44",), signers=SIGNERS, refused=everyone)
+    text = Parts(page_of(build(tmp_path / "run.jsonl", shape))).text
+    assert "Nothing was measured in this run" in text
+    assert "no variant passed the correctness gate" in text
+    assert text.count("✗ rejected") == len(everyone)
+
+
+def test_classical_schemes_alone(tmp_path: Path) -> None:
+    shape = Shape(sets=("Ed25519", "ECDSA-P256", "RSA-2048-PSS"), signers=CLASSICAL)
+    text = Parts(page_of(build(tmp_path / "run.jsonl", shape))).text
+    assert "Only classical schemes were measured" in text
+    assert "RSA-2048-PSS" in text and "The record holds no gate results." in text
 
 
 @pytest.mark.e2e

@@ -12,7 +12,7 @@ from mldsa_lab.choice import greedy
 from mldsa_lab.errors import LabError
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.theory.trace import parse_trace
+from mldsa_lab.theory.trace import PASSED, parse_trace
 from mldsa_studies.choices import Stock
 from mldsa_studies.signers import random_table
 
@@ -103,6 +103,19 @@ def test_too_few_candidates_and_percentiles_out_of_range() -> None:
 
 def rng_of(seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
+
+
+def test_random_tables_follow_the_law() -> None:
+    for set_name in SETS:
+        model = RejectionModel.of(set_name)
+        table = random_table(model, 20_000, rng_of(2))
+        assert len(table) == 20_000
+        counts = table.counts()
+        error = counts.std(axis=0) / math.sqrt(len(table))
+        assert (np.abs(counts.mean(axis=0) - model.expected_counts) < 4 * error).all()
+        z = table.first_failing("z")
+        law = np.bincount(z[z != PASSED], minlength=model.l) / (z != PASSED).sum()
+        assert law == pytest.approx(model.first_failing_z(), abs=0.02)
 
 
 def test_stand_ins_are_of_the_class_and_differ_while_they_can() -> None:
