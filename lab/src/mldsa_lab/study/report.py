@@ -26,8 +26,8 @@ _REPLICATES = {
 }
 _NOTES = {
     "mean": "means, the median over the processes",
-    "allocated": "bytes that an operation on the measured inputs allocates, the median over the processes",
-    "collections": "garbage collections in a million operations on them, the median over the processes",
+    "allocated": "bytes allocated, means over the measured inputs, the median over the processes",
+    "collections": "garbage collections in a million operations on the measured inputs",
     SPREAD: "by how much the largest mean of a process is above the least",
 }
 _METHOD = (
