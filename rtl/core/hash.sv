@@ -7,7 +7,10 @@
 module hash
   import mldsa_pkg::*;
 #(
-    parameter bit FAST = 1'b1
+    parameter bit FAST = 1'b1,
+    parameter bit KEYGEN = 1'b1,        // the operations that the core has
+    parameter bit SIGN = 1'b1,
+    parameter bit VERIFY = 1'b1
 ) (
     input  logic        clk,
     input  logic        rst,
@@ -77,6 +80,9 @@ module hash
     output logic        match_done,     // VERIFY: c_tilde' is compared
     output logic        match
 );
+  op_t op_here;
+  assign op_here = op_within(KEYGEN, SIGN, VERIFY, op);
+
   // Places of the register file.
   localparam logic [5:0] RF_K = 0, RF_MU = 8, RF_RHO2 = 16, RF_C = 24, RF_RHO = 32;
   localparam logic [5:0] RF_XI = 36, RF_TR = 40;
@@ -106,7 +112,7 @@ module hash
     unique case (kind)
       J_A: may = a_room;
       J_SEED, J_RHO2: may = seeds_loaded;
-      J_BALL: may = op == OP_SIGN || c_tilde_loaded;
+      J_BALL: may = op_here == OP_SIGN || c_tilde_loaded;
       default: may = 1'b1;
     endcase
   end
@@ -122,7 +128,7 @@ module hash
       kappa <= '0;
       first <= 1'b1;
       verdicts <= '0;
-      unique case (op)
+      unique case (op_here)
         OP_KEYGEN: {prog, kind} <= {ISSUE, J_SEED};
         OP_SIGN: {prog, kind} <= {ISSUE, mu_given ? J_RHO2 : J_MU};
         OP_VERIFY: {prog, kind} <= {ISSUE, J_TR};
@@ -140,13 +146,13 @@ module hash
         J_A: begin
           column <= last_column ? '0 : column + 3'd1;
           if (last_column) row <= last_row ? '0 : row + 3'd1;
-          if (last_column && last_row) kind <= op == OP_KEYGEN ? J_TR : J_C;
+          if (last_column && last_row) kind <= op_here == OP_KEYGEN ? J_TR : J_C;
         end
         J_TR: begin
           kind <= mu_given ? J_BALL : J_MU;
-          if (op == OP_KEYGEN) prog <= IDLE;
+          if (op_here == OP_KEYGEN) prog <= IDLE;
         end
-        J_MU: kind <= op == OP_SIGN ? J_RHO2 : J_BALL;
+        J_MU: kind <= op_here == OP_SIGN ? J_RHO2 : J_BALL;
         J_RHO2: kind <= J_MASK;
         J_MASK: begin
           kappa <= kappa + 16'd1;
@@ -158,10 +164,10 @@ module hash
         end
         J_C: begin
           kind <= J_BALL;
-          if (op == OP_VERIFY) prog <= IDLE;
+          if (op_here == OP_VERIFY) prog <= IDLE;
         end
         default: begin // J_BALL
-          if (op == OP_VERIFY) kind <= FAST ? J_C : J_A;
+          if (op_here == OP_VERIFY) kind <= FAST ? J_C : J_A;
           else prog <= WAIT_REJECT;
         end
       endcase
@@ -356,31 +362,43 @@ module hash
         .out_valid(a_write), .out_word(a_word), .out_index(a_index)
     );
   end
-  sample_s sample_s (
-      .clk, .rst(rst || (squeeze_end && squeezed.kind == J_S)), .eta4(par.eta4),
-      .in_valid(is_s && q_valid), .in_ready(s_in_ready), .in_word(q_word), .full(s_full),
-      .out_valid(s_write), .out_data(s_data), .out_index(s_index)
-  );
+  if (KEYGEN) begin : g_s
+    sample_s sample_s (
+        .clk, .rst(rst || (squeeze_end && squeezed.kind == J_S)), .eta4(par.eta4),
+        .in_valid(is_s && q_valid), .in_ready(s_in_ready), .in_word(q_word), .full(s_full),
+        .out_valid(s_write), .out_data(s_data), .out_index(s_index)
+    );
+  end else begin : g_no_s
+    assign {s_in_ready, s_full, s_write, s_data, s_index} = '0;
+  end
   logic ball_start;
-  sample_ball sample_ball (
-      .clk, .rst, .wipe, .start(ball_start), .tau(par.tau),
-      .in_valid(is_ball && q_valid), .in_ready(ball_ready), .in_word(q_word), .done(ball_done),
-      .list_write, .list_n, .list_position, .list_negative, .take(c_take), .index(c_index),
-      .word(c_word)
-  );
+  if (SIGN || VERIFY) begin : g_ball
+    sample_ball sample_ball (
+        .clk, .rst, .wipe, .start(ball_start), .tau(par.tau),
+        .in_valid(is_ball && q_valid), .in_ready(ball_ready), .in_word(q_word), .done(ball_done),
+        .list_write, .list_n, .list_position, .list_negative, .take(c_take), .index(c_index),
+        .word(c_word)
+    );
+  end else begin : g_no_ball
+    assign {ball_ready, ball_done, list_write, list_n, list_position, list_negative, c_word} = '0;
+  end
   assign ball_start = feed == WAIT_RF && fed.kind == J_BALL;
 
   // y: BitUnpack of 18 or 20 bits
   logic mask_in_ready, mask_valid;
   logic [3:0][19:0] mask_field;
-  unpack #(.LEAST(18)) unpack_mask (
-      .clk, .rst, .width(par.gamma_large ? 5'd20 : 5'd18),
-      .in_valid(is_mask && q_valid && q_count != 0), .in_ready(mask_in_ready), .in_word(q_word),
-      .out_valid(mask_valid), .out_ready(1'b1), .out_fields(mask_field)
-  );
+  if (SIGN) begin : g_mask
+    unpack #(.LEAST(18)) unpack_mask (
+        .clk, .rst, .width(par.gamma_large ? 5'd20 : 5'd18),
+        .in_valid(is_mask && q_valid && q_count != 0), .in_ready(mask_in_ready), .in_word(q_word),
+        .out_valid(mask_valid), .out_ready(1'b1), .out_fields(mask_field)
+    );
+  end else begin : g_no_mask
+    assign {mask_in_ready, mask_valid, mask_field} = '0;
+  end
   assign y_write = mask_valid;
   for (genvar g = 0; g < 4; g++) begin : lanes
-    assign y_word[g] = arith_pkg::sub_q(gamma1(par.gamma_large), 23'(mask_field[g]));
+    assign y_word[g] = SIGN ? arith_pkg::sub_q(gamma1(par.gamma_large), 23'(mask_field[g])) : '0;
   end
   always_ff @(posedge clk) begin
     if (y_write) y_index <= y_index + 6'd1;
@@ -408,7 +426,7 @@ module hash
   logic k_write;                        // Keccak writes the register file
   logic [5:0] k_write_at;
   assign k_write = squeezing && q_valid && writes(squeezed.kind)
-                   && !(squeezed.kind == J_C && op == OP_VERIFY);
+                   && !(squeezed.kind == J_C && op_here == OP_VERIFY);
   assign rf_ready = !k_write;
   logic [5:0] write_at;
   logic [63:0] write_word;
@@ -442,7 +460,7 @@ module hash
     if (rst) {settle, match, q_count, k_write_at} <= '0;
   end
   logic match_read;
-  assign match_read = squeezing && squeezed.kind == J_C && op == OP_VERIFY;
+  assign match_read = squeezing && squeezed.kind == J_C && op_here == OP_VERIFY;
   assign rf_read_data = rf[match_read ? k_write_at : rf_read_at];
   always_ff @(posedge clk) match_done <= match_read && squeeze_end && !rst;
 

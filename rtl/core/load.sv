@@ -3,7 +3,11 @@
 module load
   import mldsa_pkg::*;
   import arith_pkg::*;
-(
+#(
+    parameter bit KEYGEN = 1'b1,        // the operations that the core has
+    parameter bit SIGN = 1'b1,
+    parameter bit VERIFY = 1'b1
+) (
     input  logic        clk,
     input  logic        rst,
     input  wipe_t       wipe,
@@ -53,6 +57,9 @@ module load
     output logic        done,
     output status_t     status
 );
+  op_t op_here;
+  assign op_here = op_within(KEYGEN, SIGN, VERIFY, op);
+
   typedef enum logic [3:0] {RF, PK_RF, T1, S1, S2, T0, MESSAGE, Z, HINT, NONE} segment_t;
   typedef struct packed {
     segment_t   segment;
@@ -70,7 +77,7 @@ module load
   always_comb begin
     step = '{segment: RF, words: 10'd4, at: 6'd36, packet_end: 1'b1, bytes: 4'd8,
              status: ST_BAD_OPERAND, last: 1'b0};
-    unique case (op)
+    unique case (op_here)
       OP_KEYGEN: step.last = 1'b1;
       OP_LOAD_SK: begin
         step.packet_end = at == 3'd5;
@@ -158,7 +165,7 @@ module load
   end
   logic bad_range, hint_malformed;
   always_comb begin
-    unique case (op)
+    unique case (op_here)
       OP_KEYGEN: seeds_loaded = state == FINISH;
       OP_SIGN: seeds_loaded = mu_given ? state == FINISH : at != 0;
       default: seeds_loaded = 1'b1;
@@ -166,7 +173,7 @@ module load
   end
   assign all_taken = state == FINISH;
   assign done = state == FINISH && (status != ST_OK
-                || (unpacked == NONE && (op != OP_VERIFY || hint_done)));
+                || (unpacked == NONE && (op_here != OP_VERIFY || hint_done)));
 
   always_ff @(posedge clk) begin
     if (start) begin
@@ -175,7 +182,7 @@ module load
       at <= '0;
       count <= '0;
       c_tilde_loaded <= 1'b0;
-      packets <= op == OP_VERIFY ? 2'd3 : op == OP_SIGN ? 2'd2 : 2'd1;
+      packets <= op_here == OP_VERIFY ? 2'd3 : op_here == OP_SIGN ? 2'd2 : 2'd1;
     end else if (take) begin
       count <= count + 10'd1;
       if (in_last) packets <= packets - 2'd1;
@@ -185,7 +192,7 @@ module load
       end else if (segment_end) begin
         count <= '0;
         at <= at + 3'd1;
-        if (op == OP_VERIFY && at == 3'd3) c_tilde_loaded <= 1'b1;
+        if (op_here == OP_VERIFY && at == 3'd3) c_tilde_loaded <= 1'b1;
         if (step.last) state <= FINISH;
       end
     end else if (state == DRAIN && in_valid && in_last) begin
@@ -193,7 +200,7 @@ module load
       if (packets == 2'd1) state <= FINISH;
     end else if (state == FINISH && status == ST_OK) begin
       if (bad_range) status <= ST_BAD_KEY;
-      if (op == OP_VERIFY && hint_done && hint_malformed) status <= ST_BAD_HINT;
+      if (op_here == OP_VERIFY && hint_done && hint_malformed) status <= ST_BAD_HINT;
     end
     if (rst) begin
       state <= IDLE;
@@ -217,10 +224,14 @@ module load
 
   logic field_valid, poly_end;
   logic [3:0][19:0] field;
-  unpack unpack (
-      .clk, .rst, .width, .in_valid(take && unpacks), .in_ready(unpack_ready), .in_word(in_data),
-      .out_valid(field_valid), .out_ready(1'b1), .out_fields(field)
-  );
+  if (SIGN || VERIFY) begin : g_unpack
+    unpack unpack (
+        .clk, .rst, .width, .in_valid(take && unpacks), .in_ready(unpack_ready), .in_word(in_data),
+        .out_valid(field_valid), .out_ready(1'b1), .out_fields(field)
+    );
+  end else begin : g_no_unpack
+    assign {unpack_ready, field_valid, field} = '0;
+  end
   assign poly_end = field_valid && index == 6'd63;
   always_ff @(posedge clk) begin
     // The next segment, of another width maybe, waits until the last one has left.
@@ -239,19 +250,19 @@ module load
   coef_t [3:0] z;
   logic [3:0] over, norm;
   for (genvar g = 0; g < 4; g++) begin : lanes
-    assign z[g] = sub_q(gamma1(par.gamma_large), 23'(field[g]));
+    assign z[g] = VERIFY ? sub_q(gamma1(par.gamma_large), 23'(field[g])) : '0;
     assign s_data[g] = (par.eta4 ? 4'd4 : 4'd2) - field[g][3:0];
-    assign over[g] = field[g][3:0] > (par.eta4 ? 4'd8 : 4'd4);
-    assign norm[g] = norm_ge(z[g], gamma1(par.gamma_large) - 23'(par.beta));
+    assign over[g] = SIGN && field[g][3:0] > (par.eta4 ? 4'd8 : 4'd4);
+    assign norm[g] = VERIFY && norm_ge(z[g], gamma1(par.gamma_large) - 23'(par.beta));
     always_comb begin
       unique case (unpacked)
-        T1: word[g] = 23'(field[g]) << D;
-        T0: word[g] = sub_q(23'(1 << (D - 1)), 23'(field[g]));
+        T1: word[g] = VERIFY ? 23'(field[g]) << D : '0;
+        T0: word[g] = SIGN ? sub_q(23'(1 << (D - 1)), 23'(field[g])) : '0;
         default: word[g] = z[g];
       endcase
     end
   end
-  assign s_write = field_valid && unpacked inside {S1, S2};
+  assign s_write = SIGN && field_valid && unpacked inside {S1, S2};
   assign z_write = field_valid && unpacked == Z;
   assign t_write = field_valid && unpacked inside {T0, T1};
   assign s_poly = unpacked == S1 ? poly : {1'b1, poly[2:0]};
@@ -267,10 +278,14 @@ module load
     end
   end
 
-  hint_decode hint_decode (
-      .clk, .rst, .wipe, .par, .start,
-      .in_valid(take && step.segment == HINT), .in_ready(hint_ready), .in_word(in_data),
-      .done(hint_done), .malformed(hint_malformed),
-      .rd_poly(hint_slot), .rd_index(hint_index), .rd_hint(hint)
-  );
+  if (VERIFY) begin : g_hints
+    hint_decode hint_decode (
+        .clk, .rst, .wipe, .par, .start,
+        .in_valid(take && step.segment == HINT), .in_ready(hint_ready), .in_word(in_data),
+        .done(hint_done), .malformed(hint_malformed),
+        .rd_poly(hint_slot), .rd_index(hint_index), .rd_hint(hint)
+    );
+  end else begin : g_no_hints
+    assign {hint_ready, hint_done, hint_malformed, hint} = '0;
+  end
 endmodule

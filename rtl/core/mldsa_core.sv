@@ -2,7 +2,10 @@
 module mldsa_core
   import mldsa_pkg::*;
 #(
-    parameter bit FAST = 1'b1          // 1: FAST, 0: SMALL
+    parameter bit FAST = 1'b1,         // 1: FAST, 0: SMALL
+    parameter bit KEYGEN = 1'b1,       // the operations that it has; at least one
+    parameter bit SIGN = 1'b1,
+    parameter bit VERIFY = 1'b1
 ) (
     input  logic        clk,
     input  logic        rst,
@@ -34,11 +37,12 @@ module mldsa_core
     output logic [15:0] cnt_rej_ct0,
     output logic [15:0] cnt_rej_hint
 );
-  localparam int HALVES = FAST ? 2 : 1;
+  localparam int HALVES = FAST && SIGN ? 2 : 1;
   localparam int DEEPEST = FAST ? 2048 : 512;  // words of the deepest memory
   localparam int FLUSH = 32;                   // cycles in which the longest pipeline fills
 
-  op_t op;
+  op_t op, op_taken;
+  assign op = op_within(KEYGEN, SIGN, VERIFY, op_taken);
   set_t set;
   params_t par;
   logic mu_given, start, clear, clear_key, key_loaded, no_key;
@@ -63,7 +67,7 @@ module mldsa_core
   tag_t e_tag;
   logic [5:0] e_index;
   logic e_valid, e_ready;
-  load load (
+  load #(.KEYGEN(KEYGEN), .SIGN(SIGN), .VERIFY(VERIFY)) load (
       .clk, .rst(sync), .wipe, .start, .no_key, .op, .set, .par, .mu_given,
       .in_valid, .in_ready, .in_data, .in_last, .in_bytes,
       .rf_write, .rf_ready, .rf_write_at,
@@ -88,7 +92,7 @@ module mldsa_core
   logic [63:0] rho_word;
   logic [5:0] list_n;
   logic [7:0] list_position;
-  hash #(.FAST(FAST)) hash (
+  hash #(.FAST(FAST), .KEYGEN(KEYGEN), .SIGN(SIGN), .VERIFY(VERIFY)) hash (
       .clk, .rst(sync), .wipe, .start(start && !no_key), .op, .par, .mu_given,
       .a_room, .seeds_loaded, .c_tilde_loaded, .rejected,
       .rf_write, .rf_ready, .rf_write_at, .rf_write_data(in_data), .rf_read_at, .rf_read_data,
@@ -159,7 +163,7 @@ module mldsa_core
   logic [3:0][5:0] sum_r1;
   logic [3:0] hint_bits;
   logic [3:0][3:0] s_read;
-  post post (
+  post #(.KEYGEN(KEYGEN), .SIGN(SIGN), .VERIFY(VERIFY)) post (
       .clk, .rst(sync), .wipe, .op, .par, .in_valid(e_valid), .in_ready(e_ready), .in_word(e_word),
       .in_tag(e_tag), .in_index(e_index), .y_write(yh_write), .t_write(th_write),
       .w_write, .w_slot, .w_index, .w_word, .row_end, .r_word(w_read), .s_data(s_read), .hint,
@@ -169,12 +173,17 @@ module mldsa_core
   logic hints_done, hint_overflow, hint_out_valid, hint_out_ready, hint_out_last;
   logic [63:0] hint_out_word;
   logic [3:0] hint_out_bytes;
-  hint_encode hint_encode (
-      .clk, .rst(sync), .wipe, .par, .start(start_t), .in_valid(hint_in_valid), .in_ready(hint_in_ready),
-      .in_hint(hint_bits), .done(hints_done), .overflow(hint_overflow),
-      .out_valid(hint_out_valid), .out_ready(hint_out_ready), .out_word(hint_out_word),
-      .out_last(hint_out_last), .out_bytes(hint_out_bytes)
-  );
+  if (SIGN) begin : g_hints
+    hint_encode hint_encode (
+        .clk, .rst(sync), .wipe, .par, .start(start_t), .in_valid(hint_in_valid),
+        .in_ready(hint_in_ready), .in_hint(hint_bits), .done(hints_done), .overflow(hint_overflow),
+        .out_valid(hint_out_valid), .out_ready(hint_out_ready), .out_word(hint_out_word),
+        .out_last(hint_out_last), .out_bytes(hint_out_bytes)
+    );
+  end else begin : g_no_hints
+    assign {hints_done, hint_overflow, hint_in_ready} = '0;
+    assign {hint_out_valid, hint_out_word, hint_out_last, hint_out_bytes} = '0;
+  end
 
   // ---- checks
   logic cz_busy, cz_write, cr_busy, cr_write, accepted;
@@ -185,20 +194,36 @@ module mldsa_core
   logic store_z;
   logic [2:0] store_slot;
   logic [5:0] store_index;
-  check #(.LANES(FAST ? 128 : 16)) check (
-      .clk, .rst(sync), .wipe, .par, .sign(op == OP_SIGN),
-      .s_write(ls_write || hs_write),
-      .s_write_poly(ls_write ? ls_poly : hs_first ? hs_poly : hs_poly - 4'(par.l) + 4'd8),
-      .s_write_index(ls_write ? load_index : hs_index),
-      .s_write_data(ls_write ? ls_data : hs_data),
-      .s_read_poly({1'b1, e_tag.slot}), .s_read_index(e_index), .s_read_data(s_read),
-      .list_write, .list_n, .list_position, .list_negative, .c_done,
-      .z_busy(cz_busy), .z_write(cz_write), .slot(c_slot), .index(c_read_index),
-      .write_slot(c_write_slot), .write_index(c_write_index), .write_word(c_write_word),
-      .r_busy(cr_busy), .r_write(cr_write), .y_word(y_check), .w_word(w_read), .sum, .sum_r1,
-      .start_t, .hints_done, .ct0_fails, .hint_overflow,
-      .accepted, .rejected_z, .rejected_r0, .rejected_ct0, .rejected_hint
-  );
+  if (SIGN) begin : g_check
+    check #(.LANES(FAST ? 128 : 16)) check (
+        .clk, .rst(sync), .wipe, .par, .sign(op == OP_SIGN),
+        .s_write(ls_write || hs_write),
+        .s_write_poly(ls_write ? ls_poly : hs_first ? hs_poly : hs_poly - 4'(par.l) + 4'd8),
+        .s_write_index(ls_write ? load_index : hs_index),
+        .s_write_data(ls_write ? ls_data : hs_data),
+        .s_read_poly({1'b1, e_tag.slot}), .s_read_index(e_index), .s_read_data(s_read),
+        .list_write, .list_n, .list_position, .list_negative, .c_done,
+        .z_busy(cz_busy), .z_write(cz_write), .slot(c_slot), .index(c_read_index),
+        .write_slot(c_write_slot), .write_index(c_write_index), .write_word(c_write_word),
+        .r_busy(cr_busy), .r_write(cr_write), .y_word(y_check), .w_word(w_read), .sum, .sum_r1,
+        .start_t, .hints_done, .ct0_fails, .hint_overflow,
+        .accepted, .rejected_z, .rejected_r0, .rejected_ct0, .rejected_hint
+    );
+  end else begin : g_no_check
+    assign {cz_busy, cz_write, c_slot, c_read_index, cr_busy, cr_write} = '0;
+    assign {c_write_slot, c_write_index, c_write_word, sum_r1, start_t} = '0;
+    assign {accepted, rejected_z, rejected_r0, rejected_ct0, rejected_hint} = '0;
+    if (KEYGEN) begin : g_s2
+      logic [2:0] hs_row;
+      assign hs_row = 3'(hs_poly - 4'(par.l));
+      ram #(.WIDTH(16), .DEPTH(512)) s2 (
+          .clk, .wipe, .write(hs_write && !hs_first), .write_at({hs_row, hs_index}),
+          .write_data(hs_data), .read_at({e_tag.slot, e_index}), .read_data(s_read)
+      );
+    end else begin : g_no_s2
+      assign s_read = '0;
+    end
+  end
   assign rejected = rejected_z || rejected_r0 || rejected_ct0 || rejected_hint;
 
   // ---- memories
@@ -240,11 +265,11 @@ module mldsa_core
         .clk, .wipe, .write, .write_at, .write_data(data), .read_at, .read_data(y_half_read[h])
     );
   end
-  assign y_read = y_half_read[FAST ? e_half : 1'b0];
-  assign y_check = y_half_read[FAST ? check_half : 1'b0];
+  assign y_read = y_half_read[HALVES == 2 ? e_half : 1'b0];
+  assign y_check = y_half_read[HALVES == 2 ? check_half : 1'b0];
   always_ff @(posedge clk) begin
-    if (FAST && op == OP_SIGN && y_done && y_poly == par.l - 3'd1) write_half <= !write_half;
-    if (FAST && rejected) check_half <= !check_half;
+    if (HALVES == 2 && op == OP_SIGN && y_done && y_poly == par.l - 3'd1) write_half <= !write_half;
+    if (HALVES == 2 && rejected) check_half <= !check_half;
     if (sync) begin
       write_half <= 1'b0;
       check_half <= 1'b0;
@@ -270,10 +295,14 @@ module mldsa_core
       .clk, .wipe, .write(yh_write), .write_at({e_tag.slot, e_index}), .write_data(e_word),
       .read_at({column, row_index}), .read_data(yh_read)
   );
-  ram #(.WIDTH(92), .DEPTH(512)) t_hat (
-      .clk, .wipe, .write(th_write), .write_at({e_tag.slot, e_index}), .write_data(e_word),
-      .read_at({row, row_index}), .read_data(th_read)
-  );
+  if (SIGN || VERIFY) begin : g_t_hat
+    ram #(.WIDTH(92), .DEPTH(512)) t_hat (
+        .clk, .wipe, .write(th_write), .write_at({e_tag.slot, e_index}), .write_data(e_word),
+        .read_at({row, row_index}), .read_data(th_read)
+    );
+  end else begin : g_no_t_hat
+    assign th_read = '0;
+  end
   // A-hat: all of it by Keccaks of its own; or two polynomials at a time, sampled for each attempt.
   if (FAST) begin : g_whole
     logic [1:0][5:0] count;
@@ -305,16 +334,21 @@ module mldsa_core
   // ---- results
   logic store_start, store_done;
   assign store_start = (op == OP_KEYGEN && seed_done) || accepted;
-  store store (
-      .clk, .rst(sync), .wipe, .start(store_start), .op, .par, .tr_done,
-      .s_valid(hs_write), .s_data(hs_data), .row_end,
-      .rf_read_at, .rf_read_data, .z_reading(store_z), .slot(store_slot), .index(store_index),
-      .t_word(w_read), .z_word(y_check),
-      .pk_valid(pk_out_valid), .pk_ready, .pk_word(pk_out_word), .pk_last(pk_out_last),
-      .hint_valid(hint_out_valid), .hint_ready(hint_out_ready), .hint_word(hint_out_word),
-      .hint_last(hint_out_last), .hint_bytes(hint_out_bytes),
-      .out_valid, .out_ready, .out_data, .out_last, .out_bytes, .done(store_done)
-  );
+  if (KEYGEN || SIGN) begin : g_store
+    store #(.KEYGEN(KEYGEN), .SIGN(SIGN), .VERIFY(VERIFY)) store (
+        .clk, .rst(sync), .wipe, .start(store_start), .op, .par, .tr_done,
+        .s_valid(hs_write), .s_data(hs_data), .row_end,
+        .rf_read_at, .rf_read_data, .z_reading(store_z), .slot(store_slot), .index(store_index),
+        .t_word(w_read), .z_word(y_check),
+        .pk_valid(pk_out_valid), .pk_ready, .pk_word(pk_out_word), .pk_last(pk_out_last),
+        .hint_valid(hint_out_valid), .hint_ready(hint_out_ready), .hint_word(hint_out_word),
+        .hint_last(hint_out_last), .hint_bytes(hint_out_bytes),
+        .out_valid, .out_ready, .out_data, .out_last, .out_bytes, .done(store_done)
+    );
+  end else begin : g_no_store
+    assign {rf_read_at, store_z, store_slot, store_index, pk_out_valid, pk_out_word, pk_out_last, hint_out_ready,
+            out_valid, out_data, out_last, out_bytes, store_done} = '0;
+  end
 
   // ---- the course of an operation
   typedef enum logic [2:0] {IDLE, PREPARE, START, RUN, FINISH, RESPOND, WIPE} state_t;
@@ -347,12 +381,12 @@ module mldsa_core
         answer <= 1'b1;
         status <= ST_OK;
         if (cmd_op == OP_ZEROIZE) state <= WIPE;
-        else if (cmd_op > OP_ZEROIZE || cmd_set == 2'd3) begin
+        else if (!has_op(KEYGEN, SIGN, VERIFY, cmd_op) || cmd_set == 2'd3) begin
           status <= ST_BAD_COMMAND;
           state <= RESPOND;
         end else begin
           // Not before: a key that was just loaded is still transformed by these.
-          op <= op_t'(cmd_op);
+          op_taken <= op_t'(cmd_op);
           set <= set_t'(cmd_set);
           mu_given <= cmd_mu;
           state <= PREPARE;
@@ -398,7 +432,7 @@ module mldsa_core
       default: if (rsp_ready) state <= IDLE;   // RESPOND
     endcase
     if (purge) begin
-      {op, set, mu_given} <= {OP_KEYGEN, ML_DSA_44, 1'b0};
+      {op_taken, set, mu_given} <= {OP_KEYGEN, ML_DSA_44, 1'b0};
       {key_loaded, key_set} <= {1'b0, ML_DSA_44};
       {limit, match_seen, matched} <= '0;
     end

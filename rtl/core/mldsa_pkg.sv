@@ -32,6 +32,27 @@ package mldsa_pkg;
     ST_LIMIT         = 4'd8
   } status_t;
 
+  // Whether a core has the operation of a command; a key is loaded for signing alone.
+  function automatic logic has_op(logic keygen, logic sign, logic verify, logic [2:0] op);
+    unique case (op)
+      OP_KEYGEN: has_op = keygen;
+      OP_LOAD_SK, OP_SIGN: has_op = sign;
+      OP_VERIFY: has_op = verify;
+      default: has_op = 1'b0;
+    endcase
+  endfunction
+
+  // The operation under way, a constant in a core that has one alone: synthesis then drops what
+  // the others need.
+  function automatic op_t op_within(logic keygen, logic sign, logic verify, op_t op);
+    unique case ({keygen, sign, verify})
+      3'b100: op_within = OP_KEYGEN;
+      3'b010: op_within = op == OP_SIGN ? OP_SIGN : OP_LOAD_SK;
+      3'b001: op_within = OP_VERIFY;
+      default: op_within = op;
+    endcase
+  endfunction
+
   // Zeroization: every memory writes 0 at `at`, modulo its depth. A reset clears the registers that
   // keep their value; pipelines without an enable fill with what the cleared memories give.
   typedef struct packed {

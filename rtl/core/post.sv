@@ -4,7 +4,11 @@
 module post
   import mldsa_pkg::*;
   import arith_pkg::*;
-(
+#(
+    parameter bit KEYGEN = 1'b1,        // the operations that the core has
+    parameter bit SIGN = 1'b1,
+    parameter bit VERIFY = 1'b1
+) (
     input  logic        clk,
     input  logic        rst,
     input  wipe_t       wipe,
@@ -43,6 +47,9 @@ module post
     input  logic        start_t,       // pulse: c*t0 begins
     output logic        ct0_fails      // so far in this attempt
 );
+  op_t op_here;
+  assign op_here = op_within(KEYGEN, SIGN, VERIFY, op);
+
   localparam int LATENCY = DECOMPOSE_LATENCY;
 
   // Room for the hints of 16 words, since what is in the decomposer cannot wait.
@@ -51,7 +58,7 @@ module post
   always_comb begin
     unique case (in_tag.to)
       TO_HINT: in_ready = credit != 0;
-      TO_ROW: in_ready = op != OP_VERIFY || hint_done;
+      TO_ROW: in_ready = op_here != OP_VERIFY || hint_done;
       default: in_ready = 1'b1;
     endcase
   end
@@ -72,17 +79,17 @@ module post
     index1 <= in_index;
   end
 
-  assign w_write = row1 && op != OP_VERIFY;
+  assign w_write = row1 && op_here != OP_VERIFY;
   assign w_slot = slot1;
   assign w_index = index1;
   assign row_end = w_write && index1 == 6'd63;
   for (genvar g = 0; g < 4; g++) begin : lanes
-    assign w_word[g] = op == OP_KEYGEN ? add_q(word1[g], from_signed(s_data[g])) : word1[g];
-    assign sum[g] = add_q(word1[g], r_word[g]);
+    assign w_word[g] = op_here == OP_KEYGEN ? add_q(word1[g], from_signed(s_data[g])) : word1[g];
+    assign sum[g] = SIGN ? add_q(word1[g], r_word[g]) : '0;
   end
 
   always_ff @(posedge clk) begin
-    if (hint1)
+    if (SIGN && hint1)
       for (int i = 0; i < 4; i++) if (norm_ge(word1[i], gamma2(par.gamma_large))) ct0_fails <= 1'b1;
     if (start_t || rst) ct0_fails <= 1'b0;
   end
@@ -90,13 +97,17 @@ module post
   // The decomposer: of w, of w'_approx, of w - c*s2 for its high bits alone.
   logic [3:0][5:0] r1;
   word_t r0;
-  decompose decompose (
-      .clk, .wide(par.gamma_large), .r(hint1 ? r_word : word1), .r1, .r0
-  );
+  if (SIGN || VERIFY) begin : g_decompose
+    decompose decompose (
+        .clk, .wide(par.gamma_large), .r(SIGN && hint1 ? r_word : word1), .r1, .r0
+    );
+  end else begin : g_no_decompose
+    assign {r1, r0} = '0;
+  end
   logic [LATENCY-1:0] row_pipe, hint_pipe;
   logic [LATENCY-1:0][3:0] bits_pipe;
   always_ff @(posedge clk) begin
-    row_pipe <= LATENCY'({row_pipe, row1 && op != OP_KEYGEN});
+    row_pipe <= LATENCY'({row_pipe, row1 && op_here != OP_KEYGEN});
     hint_pipe <= LATENCY'({hint_pipe, hint1});
     bits_pipe <= (4 * LATENCY)'({bits_pipe, hint});
     if (rst) begin
@@ -108,28 +119,36 @@ module post
   logic [3:0][19:0] field;
   logic [3:0] differs;
   for (genvar g = 0; g < 4; g++) begin : out
-    assign field[g] = 20'(use_hint(op == OP_VERIFY && bits_pipe[LATENCY-1][g], r1[g], r0[g],
+    assign field[g] = 20'(use_hint(VERIFY && op_here == OP_VERIFY && bits_pipe[LATENCY-1][g], r1[g], r0[g],
                                    par.gamma_large));
-    assign differs[g] = r1[g] != sum_r1[g];
+    assign differs[g] = SIGN && r1[g] != sum_r1[g];
   end
 
   // High bits: packed, and kept until they are hashed. All rows of an attempt find room.
   logic packed_valid;
   logic [63:0] packed_word;
-  pack #(.MOST(6)) pack (
-      .clk, .rst, .width(par.gamma_large ? 5'd4 : 5'd6), .in_valid(row_pipe[LATENCY-1]),
-      .in_ready(), .in_fields(field), .out_valid(packed_valid), .out_ready(1'b1),
-      .out_word(packed_word)
-  );
-  fifo #(.WIDTH(64), .DEPTH(128)) w1_fifo (
-      .clk, .rst, .wipe, .in_valid(packed_valid), .in_data(packed_word),
-      .out_valid(w1_valid), .out_ready(w1_ready), .out_data(w1_word)
-  );
+  if (SIGN || VERIFY) begin : g_w1
+    pack #(.MOST(6)) pack (
+        .clk, .rst, .width(par.gamma_large ? 5'd4 : 5'd6), .in_valid(row_pipe[LATENCY-1]),
+        .in_ready(), .in_fields(field), .out_valid(packed_valid), .out_ready(1'b1),
+        .out_word(packed_word)
+    );
+    fifo #(.WIDTH(64), .DEPTH(128)) w1_fifo (
+        .clk, .rst, .wipe, .in_valid(packed_valid), .in_data(packed_word),
+        .out_valid(w1_valid), .out_ready(w1_ready), .out_data(w1_word)
+    );
+  end else begin : g_no_w1
+    assign {packed_valid, packed_word, w1_valid, w1_word} = '0;
+  end
 
-  fifo #(.WIDTH(4), .DEPTH(16)) hint_fifo (
-      .clk, .rst, .wipe, .in_valid(hint_pipe[LATENCY-1]), .in_data(differs),
-      .out_valid(hint_valid), .out_ready(hint_ready), .out_data(hint_bits)
-  );
+  if (SIGN) begin : g_hint
+    fifo #(.WIDTH(4), .DEPTH(16)) hint_fifo (
+        .clk, .rst, .wipe, .in_valid(hint_pipe[LATENCY-1]), .in_data(differs),
+        .out_valid(hint_valid), .out_ready(hint_ready), .out_data(hint_bits)
+    );
+  end else begin : g_no_hint
+    assign {hint_valid, hint_bits} = '0;
+  end
   always_ff @(posedge clk) begin
     credit <= credit - 5'(take && in_tag.to == TO_HINT) + 5'(hint_valid && hint_ready);
     if (rst) credit <= 5'd16;

@@ -2,7 +2,11 @@
 module store
   import mldsa_pkg::*;
   import arith_pkg::*;
-(
+#(
+    parameter bit KEYGEN = 1'b1,        // the operations that the core has
+    parameter bit SIGN = 1'b1,
+    parameter bit VERIFY = 1'b1
+) (
     input  logic        clk,
     input  logic        rst,
     input  wipe_t       wipe,
@@ -42,11 +46,14 @@ module store
     output logic [3:0]  out_bytes,
     output logic        done
 );
+  op_t op_here;
+  assign op_here = op_within(KEYGEN, SIGN, VERIFY, op);
+
   typedef enum logic [2:0] {RHO, T1, K, TR, S, T0, Z, HINT} part_t;
   // KEYGEN: rho t1, rho K tr s t0. SIGN: c_tilde (at TR) z hints.
   part_t part;
   logic active, sign;
-  assign sign = op == OP_SIGN;
+  assign sign = SIGN && (!KEYGEN || op_here == OP_SIGN);
 
   logic from_rf, pk_part;
   logic second;                        // rho and all behind it: the private key
@@ -77,8 +84,8 @@ module store
     logic [9:0] t1;
     logic [12:0] t0;
     logic [19:0] z;
-    assign {t1, t0} = power2round(t_word[g]);
-    assign z = 20'(sub_q(gamma1(par.gamma_large), z_word[g]));
+    assign {t1, t0} = KEYGEN ? power2round(t_word[g]) : '0;
+    assign z = SIGN ? 20'(sub_q(gamma1(par.gamma_large), z_word[g])) : '0;
     always_comb begin
       unique case (part)
         T1: field[g] = 20'(t1);
@@ -122,14 +129,18 @@ module store
     assign s = (par.eta4 ? 4'd4 : 4'd2) - s_data[g];
     assign s_field[g] = 20'(s);
   end
-  pack #(.MOST(4)) pack_s (
-      .clk, .rst, .width(par.eta4 ? 5'd4 : 5'd3), .in_valid(s_valid), .in_ready(),
-      .in_fields(s_field), .out_valid(s_packed), .out_ready(1'b1), .out_word(s_packed_word)
-  );
-  fifo #(.WIDTH(64), .DEPTH(256)) s_fifo (
-      .clk, .rst, .wipe, .in_valid(s_packed), .in_data(s_packed_word), .out_valid(s_word_valid),
-      .out_ready(part == S && take), .out_data(s_word)
-  );
+  if (KEYGEN) begin : g_s
+    pack #(.MOST(4)) pack_s (
+        .clk, .rst, .width(par.eta4 ? 5'd4 : 5'd3), .in_valid(s_valid), .in_ready(),
+        .in_fields(s_field), .out_valid(s_packed), .out_ready(1'b1), .out_word(s_packed_word)
+    );
+    fifo #(.WIDTH(64), .DEPTH(256)) s_fifo (
+        .clk, .rst, .wipe, .in_valid(s_packed), .in_data(s_packed_word), .out_valid(s_word_valid),
+        .out_ready(part == S && take), .out_data(s_word)
+    );
+  end else begin : g_no_s
+    assign {s_packed, s_packed_word, s_word_valid, s_word} = '0;
+  end
 
   logic [63:0] word;
   logic [3:0] word_bytes;

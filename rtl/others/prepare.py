@@ -102,6 +102,11 @@ def _clean(netlist: str) -> str:
     netlist = re.sub(r"(\d+'b)Z\b", r"\g<1>0", netlist)
     driven = r"always @\*\n( +\w+ = [^;]+; // \(isignal\)\n) +initial\n +\w+ <= [^;]+;\n"
     netlist = re.sub(driven, r"always_comb\n\1", netlist)
+    # Assertions are for simulation; synthesis defines SYNTHESIS.
+    asserted = r"^ +always @\*\n +if \([^\n]*\)\n +\$fatal\([^\n]*\);\n"
+    netlist = re.sub(asserted, r"`ifndef SYNTHESIS\n\g<0>`endif\n", netlist, flags=re.M)
+    # slang takes an initial value by a blocking assignment alone.
+    netlist = re.sub(r"^( +initial\n +\w+) <= ", r"\1 = ", netlist, flags=re.M)
     return re.sub(r"^( +(?:\d+'b[01]+|default): \w+) <= ", r"\1 = ", netlist, flags=re.M)
 
 

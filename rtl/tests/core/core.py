@@ -17,6 +17,10 @@ from mldsa_lab_rtl.verilator import Verilator
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 KEYGEN, LOAD_SK, SIGN, VERIFY, ZEROIZE = range(5)
 (OK, REFUSED, BAD_KEY, BAD_SIGNATURE, BAD_HINT, NO_KEY, BAD_OPERAND, BAD_COMMAND, LIMIT) = range(9)
+OPERATIONS = ("KEYGEN", "SIGN", "VERIFY")
+"""Parameters of the core, one for each operation that a configuration may leave out."""
+PARTIAL = ("-Wno-UNUSEDSIGNAL", "-Wno-UNUSEDPARAM")
+"""Options of lint: a configuration without an operation has ports that only this one uses."""
 HERE = Path(__file__).parent
 
 
@@ -177,17 +181,33 @@ def sources() -> list[str]:
     return ["--top-module", "mldsa_core", *map(str, [rtl / "core.vlt", *packages, *modules])]
 
 
-def build(fast: bool) -> Path:
-    """The model's program, made anew."""
+def parameters(fast: bool, operations: Sequence[str] = OPERATIONS) -> list[str]:
+    """The options of Verilator for a configuration with these operations."""
+    has = {"FAST": fast, **{name: name in operations for name in OPERATIONS}}
+    return [f"-G{name}={int(value)}" for name, value in has.items()]
+
+
+def build(fast: bool, operations: Sequence[str] = OPERATIONS) -> Path:
+    """The program of a model with these operations, made anew."""
     tool = Verilator.find()
-    folder = find_root() / "target" / "rtl" / f"driver-{'fast' if fast else 'small'}"
+    name = "-".join(["fast" if fast else "small", *(() if operations == OPERATIONS else operations)])
+    folder = find_root() / "target" / "rtl" / f"driver-{name.lower()}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
+    lint = [] if operations == OPERATIONS else PARTIAL
     command = [
-        tool.program, "--cc", "--exe", "--build", "-Wall", "-O3", f"-GFAST={int(fast)}",
+        tool.program, "--cc", "--exe", "--build", "-Wall", *lint, "-O3",
+        *parameters(fast, operations),
         "--x-initial", "unique", "--x-assign", "unique", "--savable", "-CFLAGS", "-std=c++17 -O1",
         "--threads", "1", "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include",
         "--Mdir", str(folder), "-o", "driver", *sources(), str(HERE / "driver.cpp"),
     ]  # fmt: skip
     run_tool(command, folder, tool.environment, lambda line: None)
     return folder / "driver"
+
+
+def lint(fast: bool, operations: Sequence[str]) -> None:
+    """BuildError for a warning of Verilator."""
+    tool = Verilator.find()
+    command = [tool.program, "--lint-only", "-Wall", *PARTIAL, *parameters(fast, operations)]
+    run_tool([*command, *sources()], find_root(), tool.environment, lambda line: None)

@@ -74,7 +74,7 @@ module load_formal
       // What the proof needs of the state.
       assert (active == (dut.state != IDLE));
       if (op == OP_KEYGEN || op == OP_SIGN)
-        assert (dut.unpacked == NONE && dut.unpack.words == 0 && !dut.field_valid && !dut.bad_range);
+        assert (dut.unpacked == NONE && dut.g_unpack.unpack.words == 0 && !dut.field_valid && !dut.bad_range);
       if (active && dut.state != FINISH) assert (ends + dut.packets == packets);
       if (dut.state == TAKE) begin
         if (op == OP_VERIFY)

@@ -88,7 +88,7 @@ module store_formal
     assume (!hint_valid || hint_bytes - 4'd1 < 4'd8);
     if (read && rf_read_at == read_at) assume (rf_read_data == read_data);
     if (could) assume (pk_ready);
-    assume (!dut.s_packed || !dut.s_fifo.count[8]);
+    assume (!dut.s_packed || !dut.g_s.s_fifo.count[8]);
     if (begun) begin
       if (!out_valid) assert (out_data == 0 && !out_last && out_bytes == 0);
       if (out_valid) assert (started && !done);
@@ -97,8 +97,8 @@ module store_formal
       if (out_valid && !signs) assert (out_last == (words == whole - 10'd1));
       if (out_valid && signs && dut.part != HINT) assert (!out_last);
       // What the proof needs of the state.
-      assert (dut.s_fifo.head == dut.s_fifo.tail + dut.s_fifo.count[7:0]);
-      assert (dut.s_fifo.count <= 9'd256);
+      assert (dut.g_s.s_fifo.head == dut.g_s.s_fifo.tail + dut.g_s.s_fifo.count[7:0]);
+      assert (dut.g_s.s_fifo.count <= 9'd256);
       assert (dut.active == (started && !done));
       if (!started) assert (!done);
       if (dut.active) begin

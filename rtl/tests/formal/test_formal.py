@@ -75,7 +75,7 @@ PROOFS = (
             Fault("if (store_done || limit)", "if (accepted || limit)"),
             Fault("&& seed_done) || accepted;", "&& seed_done) || rejected_z;"),
             Fault("cmd_ready = state == IDLE", "cmd_ready = state != RUN"),
-            Fault("cmd_set == 2'd3) begin", "cmd_set == 2'd3) begin op <= op_t'(cmd_op);"),
+            Fault("cmd_set == 2'd3) begin", "cmd_set == 2'd3) begin op_taken <= op_t'(cmd_op);"),
             Fault("if (op != OP_SIGN) key_loaded <= 1'b0;", ""),
             Fault("key_set <= set;", ""),
             Fault("{key_loaded, key_set} <= {1'b0, ML_DSA_44}", "key_set <= ML_DSA_44"),

@@ -28,6 +28,8 @@ NOTE = (
 )
 _SCRIPT = "synth.ys"
 _STAT = "stat.json"
+# Iterations of loops: some designs write initial values of a memory by one.
+_UNROLLED = "--unroll-limit 100000"
 # A LUT that is memory: how many of these each primitive takes (7-series CLB guide, UG474).
 _MEMORY_LUTS = {
     "RAM32X1D": 2, "RAM64X1D": 2, "RAM128X1D": 4, "RAM256X1D": 8, "RAM32M": 4, "RAM64M": 4,
@@ -99,7 +101,7 @@ def synthesise(manifest: Manifest, folder: Path, on_line: Callable[[str], None])
         names.append(f"{number:03}_{source.name}")
         shutil.copyfile(source, folder / names[-1])
     # Names may be used before they are declared, as Verilator has it, which the core runs with.
-    options = ["--threads 1 --keep-hierarchy --allow-use-before-declare"]
+    options = ["--threads 1 --keep-hierarchy --allow-use-before-declare", _UNROLLED]
     for number, (place, texts) in enumerate(manifest.included().items()):
         for text in texts:
             copy = folder / f"include{number}" / text.relative_to(place)
