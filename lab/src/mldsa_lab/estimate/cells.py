@@ -25,7 +25,7 @@ from mldsa_lab.estimate.interval import (
 from mldsa_lab.inputs.turns import positions
 from mldsa_lab.records import METRICS, Record, Samples, Variant
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
-from mldsa_lab.theory.arrays import Array, Ints
+from mldsa_lab.theory.arrays import Array, Flags, Ints
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.terms import MEAN
 from mldsa_lab.theory.trace import Trace, parse_trace
@@ -125,7 +125,7 @@ def _cell(rows: Sequence[Samples], clock: str, variant: Variant) -> CellSamples:
     )
 
 
-def _metrics(rows: Sequence[Samples], per_call: int, good: Array) -> dict[str, Array | float]:
+def _metrics(rows: Sequence[Samples], per_call: int, good: Flags) -> dict[str, Array | float]:
     """Return each metric that every row has, of the samples that are ``good`` where each has its
     own value."""
     found: dict[str, Array | float] = {}
