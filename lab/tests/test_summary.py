@@ -28,6 +28,7 @@ from mldsa_lab.records import (
 )
 from mldsa_lab.records.rows import Row
 from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.trace import parse_trace
 from mldsa_studies import command
 from mldsa_studies.locations import compare
 from mldsa_studies.signers import Signer, draw_traces
@@ -206,6 +207,20 @@ def test_memory_is_of_one_operation_and_collections_of_a_million() -> None:
     figures = summary_figures(record, "mldsa-native", 0.95)
     units = {f.name: f.unit for f in figures if f.name in ("allocated", "collections")}
     assert units == {"allocated": "B", "collections": "per million"}
+
+
+def test_memory_of_each_signature_gives_the_mean_over_all() -> None:
+    """Bytes that follow the attempts of the designed inputs: the mean is that of the law."""
+    record = make_record()
+    traces = {(i.set, i.id): parse_trace(i.trace, i.set) for i in record.inputs if i.trace}
+    for number, s in enumerate(record.samples):
+        if s.operation == "sign" and all((s.set, i) in traces for i in s.inputs):
+            of_inputs = (98_256 + 6_344 * len(traces[s.set, i]) for i in s.inputs)
+            memory = {"allocated": tuple(s.calls * each for each in of_inputs)}
+            record.samples[number] = replace(s, metrics=s.metrics | memory)
+    row = row_of(summarise(record), "slow", "sign")
+    exact = 98_256 + 6_344 * MODEL.expected_attempts
+    assert row.allocated == pytest.approx(exact, rel=0.002)
 
 
 def test_least_largest_and_deviation(summary: Summary) -> None:

@@ -1,4 +1,6 @@
+import com.sun.management.ThreadMXBean;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -24,8 +26,12 @@ public final class Inputs implements Callable<byte[][]>, Consumer<Boolean> {
     private final Path times;
     private final byte[][] outputs;
     private final long[] taken;
+    private final long[] allocated;
+    /** Null where memory is not counted. */
+    private final ThreadMXBean memory;
 
-    public Inputs(String worker, Path jars, Path file, Path times) throws IOException, Text.Malformed {
+    public Inputs(String worker, Path jars, Path file, Path times, Boolean countMemory)
+            throws IOException, Text.Malformed {
         List<String[]> body = new ArrayList<>();
         for (String line : Files.readAllLines(file, StandardCharsets.US_ASCII)) {
             String[] words = line.split(" ", 2);
@@ -39,20 +45,28 @@ public final class Inputs implements Callable<byte[][]>, Consumer<Boolean> {
         job = Worker.parse(Worker.byId(Providers.find(worker, jars)), body);
         outputs = new byte[job.inputs().size()][];
         taken = new long[outputs.length];
+        memory = countMemory ? (ThreadMXBean) ManagementFactory.getThreadMXBean() : null;
+        allocated = new long[countMemory ? outputs.length : 0];
     }
 
     @Override
     public byte[][] call() throws Exception {
-        if (outputs.length == 1) { // which needs no clock beside JMH's
+        if (outputs.length == 1 && memory == null) { // which needs no clock beside JMH's
             outputs[0] = job.inputs().get(0).run();
             return outputs;
         }
+        long bytesBefore = memory == null ? 0 : memory.getCurrentThreadAllocatedBytes();
         long before = System.nanoTime();
         for (int i = 0; i < outputs.length; i++) {
             outputs[i] = job.inputs().get(i).run();
             long after = System.nanoTime();
             taken[i] += after - before;
             before = after;
+            if (memory != null) {
+                long bytes = memory.getCurrentThreadAllocatedBytes();
+                allocated[i] += bytes - bytesBefore;
+                bytesBefore = bytes;
+            }
         }
         return outputs;
     }
@@ -68,6 +82,7 @@ public final class Inputs implements Callable<byte[][]>, Consumer<Boolean> {
         if (measured) {
             StringJoiner line = new StringJoiner(" ", "", "\n");
             Arrays.stream(taken).forEach(ns -> line.add(Long.toString(ns)));
+            Arrays.stream(allocated).forEach(bytes -> line.add(Long.toString(bytes)));
             try {
                 Files.writeString(times, line.toString(), StandardOpenOption.CREATE, StandardOpenOption.APPEND);
             } catch (IOException error) {
@@ -75,5 +90,6 @@ public final class Inputs implements Callable<byte[][]>, Consumer<Boolean> {
             }
         }
         Arrays.fill(taken, 0);
+        Arrays.fill(allocated, 0);
     }
 }

@@ -25,7 +25,7 @@ from mldsa_lab.estimate.interval import (
 from mldsa_lab.inputs.turns import positions
 from mldsa_lab.records import METRICS, Record, Samples, Variant
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
-from mldsa_lab.theory.arrays import Array, Ints
+from mldsa_lab.theory.arrays import Array, Flags, Ints
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.terms import MEAN
 from mldsa_lab.theory.trace import Trace, parse_trace
@@ -49,7 +49,8 @@ class CellSamples:
     sample timed one operation.
     ``clock``: "cpu" or "wall", the one the ticks are from. ``dropped``: samples of zero ticks,
     left out. ``phases``: (samples,) each, the parts of the ticks by name. ``metrics``: by name
-    (`METRICS`) the mean over all operations.
+    (`METRICS`) a value for each sample of an operation of it, (samples,), or where a visit was
+    counted as a whole the mean over all operations.
     """
 
     rounds: tuple[int, ...]
@@ -61,7 +62,7 @@ class CellSamples:
     clock: str
     dropped: int
     phases: dict[str, Array] = field(default_factory=dict)
-    metrics: Mapping[str, float] = field(default_factory=dict)
+    metrics: Mapping[str, Array | float] = field(default_factory=dict)
 
     def table(self) -> Array:
         """Median over the passes of each round and input, shape (rounds, inputs); NaN where
@@ -120,18 +121,24 @@ def _cell(rows: Sequence[Samples], clock: str, variant: Variant) -> CellSamples:
             name: np.concatenate([np.asarray(row.phases[name]) / row.calls for row in rows])[good]
             for name in (rows[0].phases if not use_cpu else ())
         },
-        metrics=_metrics(rows, per_call),
+        metrics=_metrics(rows, per_call, good),
     )
 
 
-def _metrics(rows: Sequence[Samples], per_call: int) -> dict[str, float]:
-    """Return the mean of each metric that every row has."""
-    operations = sum(row.calls * per_call * len(row.inputs) for row in rows)
-    return {
-        name: of * sum(sum(row.metrics[name]) for row in rows) / operations
-        for name, (_, of) in METRICS.items()
-        if all(name in row.metrics for row in rows)
-    }
+def _metrics(rows: Sequence[Samples], per_call: int, good: Flags) -> dict[str, Array | float]:
+    """Return each metric that every row has, of the samples that are ``good`` where each has its
+    own value."""
+    found: dict[str, Array | float] = {}
+    for name, (_, of) in METRICS.items():
+        if not all(name in row.metrics for row in rows):
+            continue
+        if all(len(row.metrics[name]) == len(row.inputs) for row in rows):
+            values = [of * np.asarray(r.metrics[name]) / (r.calls * per_call) for r in rows]
+            found[name] = np.concatenate(values)[good]
+        else:
+            operations = sum(row.calls * per_call * len(row.inputs) for row in rows)
+            found[name] = of * sum(sum(row.metrics[name]) for row in rows) / operations
+    return found
 
 
 # --- estimates ---
@@ -352,12 +359,21 @@ class Estimator:
     def phases(self, variant: Variant, key: CellKey, cell: CellSamples) -> dict[str, Interval]:
         """Return the mean of each part of the cost, estimated as the whole is. LabError as for
         `estimate`."""
+        return {name: self._of(variant, key, cell, part) for name, part in cell.phases.items()}
+
+    def metrics(self, variant: Variant, key: CellKey, cell: CellSamples) -> dict[str, float]:
+        """Return the mean of each metric, estimated as the cost is where each sample has its own
+        value. LabError as for `estimate`."""
         return {
-            name: self.estimate(variant, key, replace(cell, ticks=ticks)).mean
-            if ticks.all() and np.ptp(ticks)
-            else Interval(*3 * (float(ticks.mean()),))
-            for name, ticks in cell.phases.items()
+            name: of if isinstance(of, float) else self._of(variant, key, cell, of).value
+            for name, of in cell.metrics.items()
         }
+
+    def _of(self, variant: Variant, key: CellKey, cell: CellSamples, values: Array) -> Interval:
+        """The mean of other values of the cell's samples than their ticks."""
+        if values.all() and np.ptp(values):
+            return self.estimate(variant, key, replace(cell, ticks=values)).mean
+        return Interval(*3 * (float(values.mean()),))
 
     def _signing(self, variant: Variant, set_name: str, cell: CellSamples) -> CellEstimate:
         inputs, shares, overlap = cell.inputs, None, 1.0

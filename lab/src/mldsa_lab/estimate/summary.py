@@ -36,10 +36,11 @@ class SummaryRow:
     threads. ``clock`` is the clock the samples are from. Where threads were measured,
     ``per_second`` is the number of operations in a second of wall time, all threads together, and
     ``scaling`` that over the same with one thread. ``allocated`` is the memory that an operation
-    of a virtual machine allocates, in bytes, ``collections`` the garbage collections in a million
-    operations, both means over the inputs that were measured. Not among the documented keys are
-    ``variant``, the variant's id, ``again``, whether its default build was measured beside it,
-    ``notes``, what a reader must know, and ``phases``, the parts of the mean by name.
+    of a virtual machine allocates, in bytes, estimated as ``mean`` is; ``collections`` the garbage
+    collections in a million operations, a mean over the inputs that were measured. Not among the
+    documented keys are ``variant``, the variant's id, ``again``, whether its default build was
+    measured beside it, ``notes``, what a reader must know, and ``phases``, the parts of the mean
+    by name.
     """
 
     implementation: str
@@ -175,9 +176,10 @@ def summarise(
         variant, worker = variants[key[0]]
         estimate, rate = estimates.get(key), rates.get(key)
         against = references.get((*key[1:], variant.threads))
-        figures: dict[str, Any] = dict(cell.metrics)
+        figures: dict[str, Any] = {}
         figures |= _limits("ratio", _ratio(key, against, estimates, variants, confidence))
         if estimate:
+            figures |= estimator.metrics(variant, key, cell)
             figures |= _limits("mean", estimate.mean)
             figures |= _spread(cell, estimate, confidence)
             figures |= {_PERCENTILES[q]: found.value for q, found in estimate.quantiles.items()}

@@ -47,9 +47,10 @@ public class Jmh {
     public void prepare() throws Exception {
         // JMH takes no benchmark of the unnamed package, and no other can name the classes there.
         Object inputs = Class.forName("Inputs")
-                .getConstructor(String.class, Path.class, Path.class, Path.class)
+                .getConstructor(String.class, Path.class, Path.class, Path.class, Boolean.class)
                 .newInstance(System.getProperty("worker"), Path.of(System.getProperty("jars")),
-                        Path.of(System.getenv("MLDSA_LAB_INPUTS")), Path.of(System.getenv("MLDSA_LAB_TIMES")));
+                        Path.of(System.getenv("MLDSA_LAB_INPUTS")), Path.of(System.getenv("MLDSA_LAB_TIMES")),
+                        System.getenv("MLDSA_LAB_MEMORY") != null);
         pass = (Callable<?>) inputs;
         end = (Consumer<Boolean>) inputs;
         pass.call();

@@ -56,17 +56,10 @@ class Collections(Struct, frozen=True, rename="camel"):
     raw_data: One[tuple[_From0, ...]]
 
 
-class Allocated(Collections, frozen=True):
-    """Bytes that an operation allocated, by iteration."""
-
-    score_unit: Literal["B/op"]
-
-
 class Secondary(Struct, frozen=True):
-    """The benchmark's own counter, and those of JMH's profiler `gc`."""
+    """The benchmark's own counter, and that of JMH's profiler `gc`."""
 
     passes: Passes
-    allocated: Allocated | None = field(name="gc.alloc.rate.norm", default=None)
     collections: Collections | None = field(name="gc.count", default=None)
 
 
@@ -97,18 +90,12 @@ class JmhResult(Struct, frozen=True, rename="camel"):
         """Passes over the inputs, by iteration."""
         return tuple(map(round, self.secondary_metrics.passes.raw_data[0]))
 
-    def memory(self, inputs: int) -> list[dict[str, tuple[int]]]:
-        """Return by iteration the bytes that all operations on so many inputs allocated, and the
-        garbage collections. LabError if JMH measured neither."""
-        s = self.secondary_metrics
-        if s.allocated is None or s.collections is None:
-            raise LabError("JMH: its profiler gc gave no allocation")
-        return [
-            {"allocated": (round(each * inputs * passes),), "collections": (round(count),)}
-            for each, count, passes in zip(
-                s.allocated.raw_data[0], s.collections.raw_data[0], self.passes, strict=True
-            )
-        ]
+    @property
+    def collections(self) -> tuple[int, ...]:
+        """Garbage collections, by iteration. LabError if JMH did not count them."""
+        if (found := self.secondary_metrics.collections) is None:
+            raise LabError("JMH: its profiler gc counted no garbage collections")
+        return tuple(map(round, found.raw_data[0]))
 
 
 class _File(Struct, frozen=True):
@@ -191,6 +178,7 @@ class JmhRuns(Workload[Cell]):
         environment = {
             "MLDSA_LAB_INPUTS": str(inputs.absolute()),
             "MLDSA_LAB_TIMES": str(times.absolute()),
+            **({"MLDSA_LAB_MEMORY": "1"} if s.profiler else {}),
         }
         said: list[str] = []
         try:
@@ -206,11 +194,15 @@ class JmhRuns(Workload[Cell]):
                 f"JMH ran in {result.machine}, the worker in {station.announcement.compiler}"
             )
         size = len(cell.inputs)
-        shared = shared_out(result, read_times(times, size), size)
+        taken, allocated = read_times(times, size, memory=bool(self._settings.profiler))
+        shared = shared_out(result, taken, size)
         inputs = [item.id for item in cell.inputs]
         metrics: list[dict[str, tuple[int, ...]]] = [{"wall": tuple(ns)} for ns in shared]
         if self._settings.profiler:
-            metrics = [m | of for m, of in zip(metrics, result.memory(size), strict=True)]
+            metrics = [
+                {**wall, "allocated": of, "collections": (count,)}
+                for wall, of, count in zip(metrics, allocated, result.collections, strict=True)
+            ]
         return [
             cell.samples(number, turn, inputs, of, calls=passes)
             for number, (passes, of) in enumerate(zip(result.passes, metrics, strict=True))
@@ -270,7 +262,6 @@ def read_result(path: Path) -> JmhResult:
     for name, of in (
         ("primaryMetric", found.primary_metric),
         ("secondaryMetrics.passes", s.passes),
-        ("secondaryMetrics.gc.alloc.rate.norm", s.allocated),
         ("secondaryMetrics.gc.count", s.collections),
     ):
         if of is not None and len(of.raw_data[0]) != found.measurement_iterations:
@@ -281,16 +272,20 @@ def read_result(path: Path) -> JmhResult:
     return found
 
 
-def read_times(path: Path, inputs: int) -> list[tuple[int, ...]]:
-    """The ns that each of so many inputs took, a line for each iteration. LabError names the file,
-    the line and the rule."""
+def read_times(
+    path: Path, inputs: int, *, memory: bool = False
+) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """The ns that each of so many inputs took, by iteration, and with ``memory`` the bytes that
+    each allocated; a line of the file has both. LabError names the file, the line and the rule."""
+    columns = 2 * inputs if memory else inputs
     found = []
     for number, line in enumerate(read_text(path).splitlines(), 1):
         words = line.split(" ")
-        if len(words) != inputs or not all(w.isascii() and w.isdigit() for w in words):
-            raise LabError(f"{path}, line {number}: must be {inputs} whole numbers of ns")
+        if len(words) != columns or not all(w.isascii() and w.isdigit() for w in words):
+            what = "ns and bytes" if memory else "ns"
+            raise LabError(f"{path}, line {number}: must be {columns} whole numbers of {what}")
         found.append(tuple(map(int, words)))
-    return found
+    return [line[:inputs] for line in found], [line[inputs:] for line in found]
 
 
 def shared_out(result: JmhResult, times: Sequence[Sequence[int]], inputs: int) -> list[list[int]]:
