@@ -97,7 +97,8 @@ def prepare(name: str, design: Mapping[str, Any], clone: Path) -> Path:
 def _clean(netlist: str) -> str:
     """Return a netlist of GHDL 2.0 in which wires are 0 where nothing drives them, a wire's initial
     value does not replace what drives it, long constants are numbers instead of VHDL's strings, and
-    combinational assignments are blocking."""
+    combinational assignments are blocking, and `mod` has the sign of its right side, a positive
+    constant, where GHDL writes the unsigned remainder."""
     netlist = re.sub(r'"([01]+)"', lambda bits: f"{len(bits[1])}'b{bits[1]}", netlist)
     netlist = re.sub(r"(\d+'b)Z\b", r"\g<1>0", netlist)
     driven = r"always @\*\n( +\w+ = [^;]+; // \(isignal\)\n) +initial\n +\w+ <= [^;]+;\n"
@@ -107,6 +108,9 @@ def _clean(netlist: str) -> str:
     netlist = re.sub(asserted, r"`ifndef SYNTHESIS\n\g<0>`endif\n", netlist, flags=re.M)
     # slang takes an initial value by a blocking assignment alone.
     netlist = re.sub(r"^( +initial\n +\w+) <= ", r"\1 = ", netlist, flags=re.M)
+    modulo = r"(\w+) % (32'b0[01]+); // smod$"
+    signed = r"($signed(\1) % $signed(\2) + $signed(\2)) % $signed(\2);"
+    netlist = re.sub(modulo, signed, netlist, flags=re.M)
     return re.sub(r"^( +(?:\d+'b[01]+|default): \w+) <= ", r"\1 = ", netlist, flags=re.M)
 
 
