@@ -17,8 +17,8 @@
 //! | | each job in flight | each job in flight, with compact keys | once | once, with compact keys |
 //! |---|---|---|---|---|
 //! | [`sign`] | 15, 20, 27 | 27, 45, 76 more | 22, 22, 22 | |
-//! | [`verify`] | 11, 14, 18 | 4, 5, 7 more | | 21, 37, 65 |
-//! | [`keygen`], [`keygen_expanded`] | 21, 28, 38 | | 29, 33, 39 | |
+//! | [`verify`] | 7, 8, 10 | 4, 5, 7 more | | 21, 37, 65 |
+//! | [`keygen`], [`keygen_expanded`] | 17, 23, 31 | | 25, 28, 32 | |
 //!
 //! So `avx2` signs ML-DSA-65 in 102 KiB with expanded keys, whatever the number of jobs, and in 282
 //! KiB with compact ones. The repository's docs/stack.md has the stack that a thread needs.
