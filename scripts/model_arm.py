@@ -144,7 +144,7 @@ def instructions(variant: str, operation: str, fields: dict[str, str], symbol: s
 def cycles(cpu: str, assembly: str) -> int:
     """Return the modelled cycles of instructions, once."""
     mca = tool("llvm-mca-19", "llvm-mca", hint="on Debian `apt-get install llvm-19`")
-    options = ["--mtriple=aarch64", f"--mcpu={cpu}", "--mattr=+sha3", "--iterations=1"]
+    options = ["--mtriple=aarch64", f"--mcpu={cpu}", "--mattr=+sha3", "--iterations=1", "--skip-unsupported-instructions=any"]
     said = told([mca, *options, "--all-views=false", "--summary-view"], assembly)
     found = re.search(r"^Total Cycles: +(\d+)$", said, re.M)
     if found is None:

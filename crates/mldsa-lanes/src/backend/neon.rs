@@ -1,5 +1,5 @@
-//! Four coefficients, or two Keccak states, in 128-bit registers; the Keccak once with plain NEON
-//! and once with the SHA3 extension.
+//! Four coefficients in 128-bit registers. Of four Keccak states two are in such registers and two in
+//! integer registers beside them, once with plain NEON and once with the SHA3 extension.
 
 // The SHA3 intrinsics are called from methods that lack the feature and are inlined into entry
 // points that have it; after that the compiler inlines the intrinsics too.
@@ -9,7 +9,7 @@ use core::arch::aarch64::*;
 
 use super::{engine_from_kernels, method};
 use crate::declassify::{Site, public};
-use crate::kernels::keccak::{States, Words, permute, permute_beside};
+use crate::kernels::keccak::{States, Words, permute_beside_two};
 use crate::kernels::lanes::{Lanes, Map, Q_INVERSE};
 use crate::kernels::poly::Poly;
 use crate::kernels::sampling::Permute;
@@ -57,8 +57,8 @@ impl Neon {
     }
 }
 
-engine_from_kernels!(Neon, lanes I32x4, bytes U8x16, states 2, target_feature(enable = "neon"));
-engine_from_kernels!(NeonSha3, lanes I32x4, bytes U8x16, states 2, target_feature(enable = "neon"));
+engine_from_kernels!(Neon, lanes I32x4, bytes U8x16, states 4, target_feature(enable = "neon"));
+engine_from_kernels!(NeonSha3, lanes I32x4, bytes U8x16, states 4, target_feature(enable = "neon"));
 
 /// Calls intrinsics on registers, none that takes a pointer. Each use stands in a method of a type whose
 /// values prove the feature, or has the token at hand.
@@ -70,47 +70,38 @@ macro_rules! neon {
     };
 }
 
-/// Two states' words.
+/// The first two states' words; the other two.
 #[inline(always)]
-fn load(states: &[[u64; 2]; 25]) -> [uint64x2_t; 25] {
-    // SAFETY: NEON is a feature of this target; a row is 16 readable bytes.
-    core::array::from_fn(|i| unsafe { vld1q_u64(states[i].as_ptr()) })
+fn load(states: &[[u64; 4]; 25]) -> ([uint64x2_t; 25], [[u64; 25]; 2]) {
+    // SAFETY: NEON is a feature of this target; a row is 32 readable bytes.
+    let pair = core::array::from_fn(|i| unsafe { vld1q_u64(states[i].as_ptr()) });
+    (pair, [2, 3].map(|lane| states.map(|row| row[lane])))
 }
 
 #[inline(always)]
-fn store(words: [uint64x2_t; 25], states: &mut [[u64; 2]; 25]) {
-    for (word, row) in words.into_iter().zip(states) {
-        // SAFETY: NEON is a feature of this target; `row` is 16 writable bytes.
+fn store(pair: [uint64x2_t; 25], others: [[u64; 25]; 2], states: &mut [[u64; 4]; 25]) {
+    for (i, (word, row)) in pair.into_iter().zip(states).enumerate() {
+        // SAFETY: NEON is a feature of this target; `row` is 32 writable bytes.
         unsafe { vst1q_u64(row.as_mut_ptr(), word) };
+        (row[2], row[3]) = (others[0][i], others[1][i]);
     }
 }
 
-/// The permutations of two states held in `$words`.
+/// The permutations of four states, two held in `$words` and two in integer registers.
 macro_rules! permute_entry {
     ($engine:ty, $words:ident, $feature:meta) => {
-        impl Permute<2> for $engine {
+        impl Permute<4> for $engine {
             #[inline]
-            fn permute(self, states: &mut States<2>) {
+            fn permute(self, states: &mut States<4>) {
                 #[$feature]
-                fn entry(states: &mut [[u64; 2]; 25]) {
-                    let mut words = load(states).map($words);
-                    permute(&mut words);
-                    store(words.map(|word| word.0), states);
+                fn entry(states: &mut [[u64; 4]; 25]) {
+                    let (pair, [mut a, mut b]) = load(states);
+                    let mut pair = pair.map($words);
+                    permute_beside_two(&mut pair, [&mut a, &mut b]);
+                    store(pair.map(|word| word.0), [a, b], states);
                 }
                 // SAFETY: `self` proves the feature.
                 unsafe { entry(&mut states.0) }
-            }
-
-            #[inline]
-            fn permute_beside(self, states: &mut States<2>, one: &mut [u64; 25]) {
-                #[$feature]
-                fn entry(states: &mut [[u64; 2]; 25], one: &mut [u64; 25]) {
-                    let mut words = load(states).map($words);
-                    permute_beside(&mut words, one);
-                    store(words.map(|word| word.0), states);
-                }
-                // SAFETY: `self` proves the feature.
-                unsafe { entry(&mut states.0, one) }
             }
         }
     };
@@ -639,6 +630,10 @@ impl Words for U64x2 {
 #[derive(Clone, Copy)]
 struct U64x2Sha3(uint64x2_t);
 
+/// Whether all vector units have the extension's instructions, as Apple's cores do. Arm's have them in one
+/// unit of two or four, which is busy enough with the rotations (docs/arm.md).
+const EVERYWHERE: bool = cfg!(target_vendor = "apple");
+
 impl Words for U64x2Sha3 {
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
@@ -654,10 +649,18 @@ impl Words for U64x2Sha3 {
     }
     #[inline(always)]
     fn chi(self, b: Self, c: Self) -> Self {
-        neon!(U64x2Sha3(vbcaxq_u64(self.0, c.0, b.0)))
+        neon!(U64x2Sha3(if EVERYWHERE {
+            vbcaxq_u64(self.0, c.0, b.0)
+        } else {
+            // Not as BCAX, which the compiler would make of it.
+            vbslq_u64(b.0, self.0, veorq_u64(self.0, c.0))
+        }))
     }
     #[inline(always)]
     fn xor5(self, b: Self, c: Self, d: Self, e: Self) -> Self {
+        if !EVERYWHERE {
+            return self.xor(b).xor(c.xor(d)).xor(e);
+        }
         neon!(U64x2Sha3(veor3q_u64(
             veor3q_u64(self.0, b.0, c.0),
             d.0,
@@ -666,7 +669,14 @@ impl Words for U64x2Sha3 {
     }
     #[inline(always)]
     fn xor_rotated_once(self, other: Self) -> Self {
-        neon!(U64x2Sha3(vrax1q_u64(self.0, other.0)))
+        neon!(U64x2Sha3(if EVERYWHERE {
+            vrax1q_u64(self.0, other.0)
+        } else {
+            veorq_u64(
+                self.0,
+                vsriq_n_u64::<63>(vshlq_n_u64::<1>(other.0), other.0),
+            )
+        }))
     }
     #[inline(always)]
     fn xor_then_rotate<const LEFT: i32, const RIGHT: i32>(self, other: Self) -> Self {

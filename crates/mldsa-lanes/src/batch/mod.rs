@@ -11,8 +11,8 @@
 //!
 //! # Memory
 //! Beyond the results and 8 bytes a job, some 100 a job that is signed, the memory does not grow with
-//! the number of jobs. A backend keeps S jobs in flight, one for each of its Keccak states: 1 (`portable`), 2 (`neon`), 4
-//! (`avx2`) or 8 (`avx512`). At most so many KiB for ML-DSA-44, -65, -87; what is secret is wiped:
+//! the number of jobs. A backend keeps S jobs in flight, one for each of its Keccak states: 1 (`portable`), 4
+//! (`avx2`, `neon`) or 8 (`avx512`). At most so many KiB for ML-DSA-44, -65, -87; what is secret is wiped:
 //!
 //! | | each job in flight | each job in flight, with compact keys | once | once, with compact keys |
 //! |---|---|---|---|---|
