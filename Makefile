@@ -9,7 +9,7 @@ ARGS ?= --quick
 # Python compiles a module once, whatever the shell says: without it every command takes seconds longer.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help bench tables answers bench-kernels count-arm check-dependent compare-dependent test test-all test-rust test-rust-all test-rustls test-c test-cli test-emulated test-backends test-arm test-x86 test-big-endian \
+.PHONY: help bench tables answers bench-kernels count-arm model-arm check-dependent compare-dependent test test-all test-rust test-rust-all test-rustls test-c test-cli test-emulated test-backends test-arm test-x86 test-big-endian \
   test-workers test-workers-all test-go test-python overhead-python test-lab test-lab-all golden test-rtl rtl-others fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package public-api deny miri test-firmware setup dist test-dist mutants ct ct-code dudect stack shares clean
 
 help: ## list the commands
@@ -155,6 +155,10 @@ count-arm: setup-bench ## instructions of ML-DSA on AArch64 by class, emulated, 
 	@$(LAB) setup arm
 	@for worker in arm-sha3 arm; do \
 	  $(LAB) bench --workers $$worker --sets 44,65,87 --rounds 10 --seed arm --timeout 600 $(ARGS) || exit 1; done
+
+model-arm: setup-bench ## cycles that LLVM's models predict for AArch64 kernels and operations: rewrites docs/arm.md (Debian: llvm-19 and count-arm's needs)
+	@$(LAB) setup arm && $(PY) -m mldsa_lab.worker.build arm
+	@$(PY) scripts/model_arm.py
 
 check-dependent: ## a dependent's object code, in Cargo's own profile: no kernel's code outside its entry point
 	python3 scripts/dependent.py check

@@ -1,28 +1,12 @@
 /* A plugin of QEMU's user-mode emulation that counts the executed AArch64 instructions of a worker
  * by class. The counters lie in memory that emulator and worker share, so that reading them costs
- * the worker one load each: crates of workers/loop map it (`timing::count_instructions`).
- *
- * QEMU 7.2 to 8.2. The declarations are those of its qemu-plugin.h, which Debian does not package. */
+ * the worker one load each: crates of workers/loop map it (`timing::count_instructions`). */
 #define _GNU_SOURCE
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-typedef uint64_t qemu_plugin_id_t;
-struct qemu_plugin_tb;
-struct qemu_plugin_insn;
-enum qemu_plugin_op { QEMU_PLUGIN_INLINE_ADD_U64 };
-void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t,
-                                           void (*)(qemu_plugin_id_t, struct qemu_plugin_tb *));
-size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
-struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *, size_t);
-const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *);
-void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *, enum qemu_plugin_op,
-                                                void *, uint64_t);
-#define EXPORT __attribute__((visibility("default")))
-EXPORT int qemu_plugin_version = 1;
+#include "qemu.h"
 
 /* The order of `timing::CLASSES`. */
 enum class { VECTOR, SHA3, SCALAR, MEMORY, BRANCH, CLASSES };

@@ -29,10 +29,6 @@ fn set<P: ParameterSet>() -> &'static oracle::Params {
 fn hopeless<P: ParameterSet>(backend: Backend) -> Box<ExpandedSigningKey<P>> {
     let key = SigningKey::<P>::from_seed_on(backend, &SEED);
     let secret = oracle::sk_decode(set::<P>(), key.encoded_bytes().as_ref());
-    let read = |v: &[oracle::Poly]| -> Vec<Poly> {
-        let poly = |p: &oracle::Poly| Poly(core::array::from_fn(|i| p[i] as i32));
-        v.iter().map(poly).collect()
-    };
     let large = |i: usize| (i as u32).wrapping_mul(0x9e37_79b9) % Q as u32;
     let t0: Vec<Poly> = (0..P::K)
         .map(|row| {
@@ -41,9 +37,8 @@ fn hopeless<P: ParameterSet>(backend: Backend) -> Box<ExpandedSigningKey<P>> {
             }))
         })
         .collect();
-    let vectors = [&read(&secret.s1)[..], &read(&secret.s2), &t0];
     let mut expanded = key.expand();
-    with_engine!(backend, e => expanded.material.set(e, vectors, &secret.key, &key.tr()));
+    with_engine!(backend, e => expanded.material.set_rest(e, &t0, &secret.key, &key.tr()));
     expanded
 }
 

@@ -17,8 +17,8 @@ pub(super) struct Slot<P: ParameterSet> {
     rho: [u8; 32],
     rho_prime: Secret<[u8; 64]>,
     k: Secret<[u8; 32]>,
+    /// s1, then NTT(s1).
     s1: Secret<P::VecL>,
-    s1_hat: Secret<P::VecL>,
     s2: Secret<P::VecK>,
     t0: Secret<P::VecK>,
 }
@@ -30,7 +30,6 @@ impl<P: ParameterSet> Slot<P> {
             rho_prime: Secret::zero(),
             k: Secret::zero(),
             s1: Secret::zero(),
-            s1_hat: Secret::zero(),
             s2: Secret::zero(),
             t0: Secret::zero(),
         }
@@ -52,6 +51,8 @@ pub(super) trait Product<P: ParameterSet> {
     fn pk(&mut self) -> &mut P::VerifyingKeyBytes;
     /// A row of Â.
     fn row(&mut self, _number: usize, _row: &[Poly]) {}
+    /// s1 and s2.
+    fn secrets<E: Engine>(&mut self, e: E, s1: &[Poly], s2: &[Poly]);
     /// The rest.
     fn finish<E: Engine>(&mut self, e: E, slot: &Slot<P>, tr: &[u8; 64]);
 }
@@ -60,10 +61,12 @@ impl<P: ParameterSet> Product<P> for SigningKey<P> {
     fn pk(&mut self) -> &mut P::VerifyingKeyBytes {
         &mut self.public.pk
     }
+    fn secrets<E: Engine>(&mut self, e: E, s1: &[Poly], s2: &[Poly]) {
+        SigningKeyWriter::of::<P>(self.sk.as_mut()).secrets::<P, E>(e, s1, s2);
+    }
     fn finish<E: Engine>(&mut self, e: E, slot: &Slot<P>, tr: &[u8; 64]) {
         let mut sk = SigningKeyWriter::of::<P>(self.sk.as_mut());
         sk.head(&slot.rho, slot.k.as_ref(), tr);
-        sk.secrets::<P, E>(e, slot.s1.as_ref(), slot.s2.as_ref());
         for (row, t0) in slot.t0.as_ref().iter().enumerate() {
             sk.t0(e, row, t0);
         }
@@ -77,9 +80,12 @@ impl<P: ParameterSet> Product<P> for ExpandedSigningKey<P> {
     fn row(&mut self, number: usize, row: &[Poly]) {
         self.material.set_row(number, row);
     }
+    fn secrets<E: Engine>(&mut self, e: E, s1: &[Poly], s2: &[Poly]) {
+        self.material.set_secrets(e, s1, s2);
+    }
     fn finish<E: Engine>(&mut self, e: E, slot: &Slot<P>, tr: &[u8; 64]) {
-        let vectors = [slot.s1.as_ref(), slot.s2.as_ref(), slot.t0.as_ref()];
-        self.material.set(e, vectors, slot.k.as_ref(), tr);
+        let k = slot.k.as_ref();
+        self.material.set_rest(e, slot.t0.as_ref(), k, tr);
     }
 }
 
@@ -159,9 +165,11 @@ fn group<P: ParameterSet, E: Engine>(
         let (s1, s2) = (slot.s1.as_mut(), slot.s2.as_mut());
         sample::of_s(&slot.rho_prime, s1, s2)
     }));
-    for slot in &mut *slots {
-        slot.s1_hat.as_mut().copy_from_slice(slot.s1.as_ref());
-        for p in slot.s1_hat.as_mut() {
+    for (slot, key) in slots.iter_mut().zip(&mut *keys) {
+        // Algorithm 6, steps 10 and 11: as much as is known.
+        key.secrets(e, slot.s1.as_ref(), slot.s2.as_ref());
+        // Algorithm 6, step 5: NTT(s1).
+        for p in slot.s1.as_mut() {
             e.ntt(p);
         }
     }
@@ -177,7 +185,7 @@ fn group<P: ParameterSet, E: Engine>(
         let (slot, key) = (&mut slots[number], &mut keys[number]);
         let (s2, t) = (&slot.s2.as_ref()[row], &mut slot.t0.as_mut()[row]);
         // Algorithm 6, steps 5 and 6.
-        keygen::row(e, a_row, slot.s1_hat.as_ref(), s2, t, &mut t1);
+        keygen::row(e, a_row, slot.s1.as_ref(), s2, t, &mut t1);
         // Algorithm 6, step 8.
         encode::verifying_key_row(e, key.pk().as_mut(), row, &t1);
         key.row(row, a_row);

@@ -11,14 +11,14 @@
 //!
 //! # Memory
 //! Beyond the results and 8 bytes a job, some 100 a job that is signed, the memory does not grow with
-//! the number of jobs. A backend keeps S jobs in flight, one for each of its Keccak states: 1 (`portable`), 2 (`neon`), 4
-//! (`avx2`) or 8 (`avx512`). At most so many KiB for ML-DSA-44, -65, -87; what is secret is wiped:
+//! the number of jobs. A backend keeps S jobs in flight, one for each of its Keccak states: 1 (`portable`), 4
+//! (`avx2`, `neon`) or 8 (`avx512`). At most so many KiB for ML-DSA-44, -65, -87; what is secret is wiped:
 //!
 //! | | each job in flight | each job in flight, with compact keys | once | once, with compact keys |
 //! |---|---|---|---|---|
 //! | [`sign`] | 15, 20, 27 | 27, 45, 76 more | 22, 22, 22 | |
-//! | [`verify`] | 11, 14, 18 | 4, 5, 7 more | | 21, 37, 65 |
-//! | [`keygen`], [`keygen_expanded`] | 21, 28, 38 | | 29, 33, 39 | |
+//! | [`verify`] | 7, 8, 10 | 4, 5, 7 more | | 21, 37, 65 |
+//! | [`keygen`], [`keygen_expanded`] | 17, 23, 31 | | 25, 28, 32 | |
 //!
 //! So `avx2` signs ML-DSA-65 in 102 KiB with expanded keys, whatever the number of jobs, and in 282
 //! KiB with compact ones. The repository's docs/stack.md has the stack that a thread needs.

@@ -16,7 +16,7 @@ use crate::kernels::poly::{Poly, Zero};
 use crate::keys::VerifyingKey;
 use crate::scheme::encode;
 use crate::scheme::message::MuSource;
-use crate::scheme::verify::{Claim, Material, t1_hat};
+use crate::scheme::verify::{Claim, Material, RowRoom, t1_hat};
 
 /// A well-formed signature.
 struct Candidate<P: ParameterSet> {
@@ -78,7 +78,7 @@ pub(super) fn run<'a, P: ParameterSet, E: Engine>(
         jobs,
         rows: None,
         last: None,
-        w: Poly::zero(),
+        room: RowRoom::zero(),
     };
     let mut order = order.iter();
     loop {
@@ -115,7 +115,7 @@ struct Group<'j, 'a, P: ParameterSet> {
     rows: Option<Rows<P>>,
     last: Option<Last<'a, P>>,
     /// Room for a row.
-    w: Poly,
+    room: RowRoom,
 }
 
 impl<'a, P: ParameterSet> Group<'_, 'a, P> {
@@ -221,7 +221,7 @@ impl<'a, P: ParameterSet> Group<'_, 'a, P> {
         for candidate in candidates {
             if let VerifyWith::Expanded(key) = &self.jobs[candidate.job].key {
                 for (number, key_row) in key.material.rows().enumerate() {
-                    candidate.claim.row(e, number, key_row, &mut self.w);
+                    candidate.claim.row(e, number, key_row, &mut self.room);
                 }
             }
         }
@@ -274,7 +274,7 @@ impl<'a, P: ParameterSet> Group<'_, 'a, P> {
             .iter()
             .map(|run| encode::rho_of(run.key.pk.as_ref()))
             .collect();
-        let w = &mut self.w;
+        let room = &mut self.room;
         let rows = self.rows.get_or_insert_with(Rows::new::<E>);
         let mut t1 = Poly::zero();
         // Algorithm 8, step 5.
@@ -287,7 +287,7 @@ impl<'a, P: ParameterSet> Group<'_, 'a, P> {
             // Algorithm 8, step 1.
             t1_hat(e, key.pk.as_ref(), row, &mut t1);
             for candidate in &mut candidates[places.clone()] {
-                candidate.claim.row(e, row, (a_row, &t1), w);
+                candidate.claim.row(e, row, (a_row, &t1), room);
             }
         });
     }
@@ -300,7 +300,7 @@ impl<'a, P: ParameterSet> Group<'_, 'a, P> {
     ) {
         for candidate in candidates {
             for (number, key_row) in material.rows().enumerate() {
-                candidate.claim.row(e, number, key_row, &mut self.w);
+                candidate.claim.row(e, number, key_row, &mut self.room);
             }
         }
     }

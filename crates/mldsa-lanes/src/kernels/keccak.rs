@@ -88,10 +88,32 @@ pub(crate) fn permute<W: Words>(a: &mut [W; 25]) {
 pub(crate) fn permute_beside<W: Words>(a: &mut [W; 25], one: &mut [u64; 25]) {
     let (mut s, mut t) = (*a, *one);
     for [even, odd] in ROUND_PAIRS {
-        let (s_odd, t_odd) = round_beside(&s, &t, even);
-        (s, t) = round_beside(&s_odd, &t_odd, odd);
+        let (s_odd, t_odd) = round_beside(&s, &t, even, even);
+        (s, t) = round_beside(&s_odd, &t_odd, odd, odd);
     }
     (*a, *one) = (s, t);
+}
+
+/// [`permute`] of `a` and of two others, of which each goes through all its rounds while `a` goes
+/// through half of its own: as [`permute_beside`], for cores whose integer units permute two states
+/// in the time in which their vector units permute one of `a`'s.
+#[allow(dead_code)]
+#[inline(always)]
+pub(crate) fn permute_beside_two<W: Words>(a: &mut [W; 25], others: [&mut [u64; 25]; 2]) {
+    let mut s = *a;
+    for (half, other) in others.into_iter().enumerate() {
+        let mut t = *other;
+        for i in 0..6 {
+            let [even, odd] = ROUND_PAIRS[6 * half + i];
+            let [[t0, t1], [t2, t3]] = [ROUND_PAIRS[2 * i], ROUND_PAIRS[2 * i + 1]];
+            let (s_odd, t_odd) = round_beside(&s, &t, even, t0);
+            t = round(&t_odd, t1);
+            (s, t) = round_beside(&s_odd, &t, odd, t2);
+            t = round(&t, t3);
+        }
+        *other = t;
+    }
+    *a = s;
 }
 
 /// The round constants, two by two.
@@ -119,9 +141,14 @@ fn round<W: Words>(a: &[W; 25], constant: u64) -> [W; 25] {
 
 #[allow(dead_code)]
 #[inline(always)]
-fn round_beside<W: Words>(a: &[W; 25], b: &[u64; 25], constant: u64) -> ([W; 25], [u64; 25]) {
+fn round_beside<W: Words>(
+    a: &[W; 25],
+    b: &[u64; 25],
+    constant_a: u64,
+    constant_b: u64,
+) -> ([W; 25], [u64; 25]) {
     let (d, e) = (theta(a), theta(b));
-    let (a0, b0) = (plane0(a, &d, constant), plane0(b, &e, constant));
+    let (a0, b0) = (plane0(a, &d, constant_a), plane0(b, &e, constant_b));
     let (a1, b1) = (plane1(a, &d), plane1(b, &e));
     let (a2, b2) = (plane2(a, &d), plane2(b, &e));
     let (a3, b3) = (plane3(a, &d), plane3(b, &e));

@@ -140,6 +140,33 @@ pub trait Lanes: Copy {
     /// the rest of its first `COUNT` entries; returns how many were kept.
     fn store_kept(self, keep: Self, to: &mut [i32]) -> usize;
 
+    /// Whether the backend has the three methods that follow: samplers of 16 candidates at a time, which
+    /// write the accepted ones to the front of `to`, in order, and anything to the rest of its first
+    /// 16 entries; they return how many were accepted.
+    const SIXTEEN: bool = false;
+    /// Which of the half-bytes of 8 bytes are below `refused`.
+    #[inline(always)]
+    fn accepted_halves(_: Self::Token, _from: &[u8], _refused: u8) -> u32 {
+        unreachable!("not without SIXTEEN")
+    }
+    /// CoeffFromThreeBytes of 48 bytes.
+    #[inline(always)]
+    fn store_triples(_: Self::Token, _from: &[u8], _to: &mut [i32]) -> usize {
+        unreachable!("not without SIXTEEN")
+    }
+    /// CoeffFromHalfByte of 8 bytes, the low half of a byte first: `coefficients` has what becomes of each
+    /// half-byte, and `accepted` is what [`Lanes::accepted_halves`] says of them.
+    #[inline(always)]
+    fn store_halves(
+        _: Self::Token,
+        _from: &[u8],
+        _coefficients: &[i8; 16],
+        _accepted: u32,
+        _to: &mut [i32],
+    ) -> usize {
+        unreachable!("not without SIXTEEN")
+    }
+
     /// Transposes `COUNT` × `COUNT` lanes held in the first `COUNT` entries.
     fn transpose(block: &mut [Self; 16]);
 }

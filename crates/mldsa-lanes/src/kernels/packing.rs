@@ -108,26 +108,29 @@ pub(crate) fn pack_hint(hint: impl Iterator<Item = [u8; N / 8]>, omega: usize, o
     }
 }
 
-/// HintBitUnpack (Algorithm 21). Returns false for any string that `pack_hint` cannot write:
-/// counters that fall or pass ω, indices that do not rise, bytes after the last index.
+/// Whether HintBitUnpack (Algorithm 21) takes the string, of ω + k bytes. It refuses whatever `pack_hint`
+/// cannot write: counters that fall or pass ω, indices that do not rise, bytes after the last index.
 #[must_use]
-pub(crate) fn unpack_hint(hint: &mut [Poly], omega: usize, from: &[u8]) -> bool {
+pub(crate) fn hint_is_valid(omega: usize, from: &[u8]) -> bool {
     let (indices, counters) = from.split_at(omega);
     let mut start = 0;
-    for (p, counter) in hint.iter_mut().zip(counters) {
-        p.0.fill(0);
+    for counter in counters {
         let end = usize::from(*counter);
-        if end < start || end > omega {
+        if end < start || end > omega || !indices[start..end].is_sorted_by(|a, b| a < b) {
             return false;
-        }
-        let mine = &indices[start..end];
-        if !mine.is_sorted_by(|a, b| a < b) {
-            return false;
-        }
-        for index in mine {
-            p.0[usize::from(*index)] = 1;
         }
         start = end;
     }
     indices[start..].iter().all(|byte| *byte == 0)
+}
+
+/// Polynomial number `row` of HintBitUnpack (Algorithm 21) of a valid string.
+#[inline]
+pub(crate) fn unpack_hint_row(omega: usize, from: &[u8], row: usize, p: &mut Poly) {
+    let (indices, counters) = from.split_at(omega);
+    let start = row.checked_sub(1).map_or(0, |before| counters[before]);
+    p.0.fill(0);
+    for index in &indices[usize::from(start)..usize::from(counters[row])] {
+        p.0[usize::from(*index)] = 1;
+    }
 }

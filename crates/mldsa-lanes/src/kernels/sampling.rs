@@ -188,6 +188,10 @@ impl<V: Lanes> Accept for Uniform<V> {
     fn accept(&self, p: &mut Poly, mut filled: usize, mut bytes: &[u8]) -> usize {
         let token = self.0;
         let q = V::splat(token, Q);
+        while V::SIXTEEN && filled + 16 <= N && bytes.len() >= 48 {
+            filled += V::store_triples(token, bytes, &mut p.0[filled..]);
+            bytes = &bytes[48..];
+        }
         while filled + V::COUNT <= N && bytes.len() >= 3 * V::COUNT {
             let values = V::from_triples(token, bytes);
             filled += values.store_kept(q.greater(values), &mut p.0[filled..]);
@@ -258,6 +262,18 @@ fn from_half_byte<P: Parameters, V: Lanes>(token: V::Token, half: V) -> (V, V) {
     }
 }
 
+/// [`from_half_byte`] as a table, and the first half-byte that is refused.
+const fn coefficients(eta: i32) -> ([i8; 16], u8) {
+    let refused = if eta == 2 { 15 } else { 9 };
+    let mut coefficients = [0; 16];
+    let mut half = 0;
+    while half < refused {
+        coefficients[half as usize] = if eta == 2 { 2 - half % 5 } else { 4 - half };
+        half += 1;
+    }
+    (coefficients, refused as u8)
+}
+
 /// CoeffFromHalfByte over a block.
 struct Bounded<P, V: Lanes>(V::Token, PhantomData<P>);
 
@@ -266,6 +282,14 @@ impl<P: Parameters, V: Lanes> Accept for Bounded<P, V> {
     fn accept(&self, p: &mut Poly, mut filled: usize, bytes: &[u8]) -> usize {
         let token = self.0;
         let mut at = 0;
+        while V::SIXTEEN && filled + 16 <= N && at + 16 <= 2 * bytes.len() {
+            let (coefficients, refused) = const { &coefficients(P::ETA) };
+            let (from, to) = (&bytes[at / 2..], &mut p.0[filled..]);
+            let accepted = V::accepted_halves(token, from, *refused);
+            let accepted = public(Site::RefusedHalfBytes, accepted);
+            filled += V::store_halves(token, from, coefficients, accepted, to);
+            at += 16;
+        }
         while (filled + V::COUNT <= N || V::RAGGED && filled < N)
             && at + V::COUNT <= 2 * bytes.len()
         {

@@ -1,7 +1,7 @@
 //! Byte forms of keys, signatures and w1 (FIPS 204, section 7.2).
 
 use crate::backend::Engine;
-use crate::kernels::packing::{Map, pack_hint, unpack_hint};
+use crate::kernels::packing::{Map, hint_is_valid, pack_hint, unpack_hint_row};
 use crate::kernels::poly::{Poly, Zero};
 use crate::params::{D, N, Parameters};
 use crate::scheme::shapes::Shapes;
@@ -12,6 +12,9 @@ const T0_BITS: usize = D as usize;
 
 /// Bytes of w1Encode's string, at most: 768, 768 and 1,024.
 const MOST_W1_BYTES: usize = 1024;
+
+/// Bytes of the hints' string, at most: 84, 61 and 83.
+const MOST_HINT_BYTES: usize = 84;
 
 /// Bytes of mu.
 pub(crate) const MU_BYTES: usize = 64;
@@ -158,19 +161,35 @@ pub(crate) fn c_tilde_of<P: Parameters>(sig: &[u8]) -> &[u8] {
     &sig[..P::C_TILDE_BYTES]
 }
 
-/// sigDecode (Algorithm 27) but for `c_tilde`; false if the hints are malformed.
-#[must_use]
-pub(crate) fn read_signature<P: Parameters, E: Engine>(
-    e: E,
-    sig: &[u8],
-    z: &mut [Poly],
-    hint: &mut [Poly],
-) -> bool {
-    let (z_bytes, hint_bytes) = sig[P::C_TILDE_BYTES..].split_at(32 * P::Z_BITS * P::L);
+/// z of sigDecode (Algorithm 27).
+pub(crate) fn read_z<P: Parameters, E: Engine>(e: E, sig: &[u8], z: &mut [Poly]) {
+    let (z_bytes, _) = sig[P::C_TILDE_BYTES..].split_at(32 * P::Z_BITS * P::L);
     for (p, from) in z.iter_mut().zip(z_bytes.chunks_exact(32 * P::Z_BITS)) {
         e.unpack(P::Z_BITS, from, Map::Below(P::GAMMA1), p);
     }
-    unpack_hint(hint, P::OMEGA, hint_bytes)
+}
+
+/// The hints of a signature as their string, which HintBitUnpack (Algorithm 21) may refuse.
+#[derive(Clone, Copy)]
+pub(crate) struct Hints([u8; MOST_HINT_BYTES]);
+
+impl Zero for Hints {
+    const ZERO: Self = Hints([0; MOST_HINT_BYTES]);
+}
+
+impl Hints {
+    /// Those of `sig`; false if they are malformed.
+    #[must_use]
+    pub(crate) fn read<P: Parameters>(&mut self, sig: &[u8]) -> bool {
+        let string = &mut self.0[..P::OMEGA + P::K];
+        string.copy_from_slice(&sig[sig.len() - string.len()..]);
+        hint_is_valid(P::OMEGA, string)
+    }
+
+    /// The hints of one row, 0 or 1.
+    pub(crate) fn row<P: Parameters>(&self, row: usize, p: &mut Poly) {
+        unpack_hint_row(P::OMEGA, &self.0[..P::OMEGA + P::K], row, p);
+    }
 }
 
 /// w1Encode (Algorithm 28): row number `row` goes to its place in `out`.

@@ -16,7 +16,6 @@ pub(crate) struct Space<P: Shapes> {
     rho_prime: Secret<[u8; 64]>,
     k: Secret<[u8; 32]>,
     s1: Secret<P::VecL>,
-    s1_hat: Secret<P::VecL>,
     s2: Secret<P::VecK>,
     /// A row of t and then of t0; and the row of t0 that an imported key has.
     t0: Secret<[Poly; 2]>,
@@ -28,7 +27,6 @@ impl<P: Shapes> Space<P> {
         rho_prime: Secret::ZERO,
         k: Secret::ZERO,
         s1: Secret::ZERO,
-        s1_hat: Secret::ZERO,
         s2: Secret::ZERO,
         t0: Secret::ZERO,
         rows: Rows::ZERO,
@@ -40,7 +38,6 @@ impl<P: Shapes> Space<P> {
             rho_prime: &mut self.rho_prime,
             k: self.k.as_mut(),
             s1: self.s1.as_mut(),
-            s1_hat: self.s1_hat.as_mut(),
             s2: self.s2.as_mut(),
             t,
             stored,
@@ -53,8 +50,8 @@ impl<P: Shapes> Space<P> {
 pub(crate) struct Room<'a> {
     pub(crate) rho_prime: &'a mut [u8; 64],
     pub(crate) k: &'a mut [u8],
+    /// s1, then NTT(s1).
     pub(crate) s1: &'a mut [Poly],
-    pub(crate) s1_hat: &'a mut [Poly],
     pub(crate) s2: &'a mut [Poly],
     /// A row of t and then of t0.
     pub(crate) t: &'a mut Poly,
@@ -90,7 +87,7 @@ pub(crate) fn keygen<P: Shapes, E: Engine>(
 }
 
 /// t = A·s1 + s2, split (steps 3 to 9): writes pk and gives tr; `each` is called with each row of
-/// t0 and a polynomial to spare. As soon as a row of Â is there, its row of t1 is packed, and hashed
+/// t0 and a polynomial to spare. s1 becomes NTT(s1). As soon as a row of Â is there, its row of t1 is packed, and hashed
 /// in the shadow of the next rows.
 fn public_key<P: Shapes, E: Engine>(
     e: E,
@@ -101,9 +98,8 @@ fn public_key<P: Shapes, E: Engine>(
 ) -> [u8; 64] {
     let pk = pk.as_mut();
     pk[..32].copy_from_slice(rho);
-    room.s1_hat.copy_from_slice(room.s1);
     // Algorithm 6, step 5: NTT(s1).
-    for p in &mut *room.s1_hat {
+    for p in &mut *room.s1 {
         e.ntt(p);
     }
     room.rows.begin();
@@ -117,7 +113,7 @@ fn public_key<P: Shapes, E: Engine>(
         };
         // Algorithm 6, step 3.
         let a_row = room.rows.next::<P, E>(e, rho, &mut shadow);
-        row(e, a_row, room.s1_hat, s2, room.t, &mut t1);
+        row(e, a_row, room.s1, s2, room.t, &mut t1);
         // Algorithm 6, step 8.
         encode::verifying_key_row(e, pk, row_number, &t1);
         each(row_number, room.t, room.stored);

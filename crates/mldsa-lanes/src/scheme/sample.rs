@@ -228,14 +228,14 @@ impl MaskStream {
     }
 
     /// Samples now what [`Self::next`] would have to. Meanwhile `shadow`, of which all is known, is
-    /// hashed in a lane of each group; of two lanes it would take too much.
+    /// hashed in a lane of each group.
     pub(crate) fn prepare<P: Parameters, E: Engine>(
         &mut self,
         e: E,
         rho_second: &[u8; 64],
         mut shadow: Shadow<'_>,
     ) {
-        if E::STATES <= 2 {
+        if E::STATES == 1 {
             return;
         }
         let bytes = &mut self.bytes[..E::STATES];

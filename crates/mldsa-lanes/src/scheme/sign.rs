@@ -66,14 +66,18 @@ impl<P: Shapes> Material<P> {
         self.a_hat.as_mut()[number * P::L..][..P::L].copy_from_slice(row);
     }
 
-    /// The rest of it: s1, s2 and t0, K, tr.
+    /// s1 and s2 of it.
     #[cfg(feature = "alloc")]
-    pub(crate) fn set<E: Engine>(&mut self, e: E, vectors: [&[Poly]; 3], k: &[u8], tr: &[u8; 64]) {
-        let [s1, s2, t0] = vectors;
+    pub(crate) fn set_secrets<E: Engine>(&mut self, e: E, s1: &[Poly], s2: &[Poly]) {
         let places = self.s1.as_mut().iter_mut().chain(self.s2.as_mut());
         for (p, small) in s1.iter().chain(s2).zip(places) {
             e.small_set(p, P::ETA, small);
         }
+    }
+
+    /// The rest of it: t0, K, tr.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn set_rest<E: Engine>(&mut self, e: E, t0: &[Poly], k: &[u8], tr: &[u8; 64]) {
         for (p, t0_hat) in t0.iter().zip(self.t0_hat.as_mut()) {
             *t0_hat = *p;
             e.ntt(t0_hat);
@@ -274,7 +278,6 @@ impl<P: Shapes> Space<P> {
             rho_prime: &mut self.making.rho_second,
             k: &mut self.making.trial.c_tilde[..32],
             s1: self.making.trial.z.as_mut(),
-            s1_hat: &mut self.making.trial.w1.as_mut()[..P::L],
             s2: self.making.trial.low.as_mut(),
             t: &mut self.shared.scratch.product[0],
             stored: &mut self.shared.scratch.c[0],

@@ -6,7 +6,7 @@ use crate::kernels::keccak::Permutation;
 use crate::kernels::poly::{Poly, Zero};
 use crate::kernels::sampling::in_ball_from;
 use crate::kernels::sponge::{Beside, Shadow, ShadowHash, Shake256, Shake256Reader, h};
-use crate::scheme::encode::{self, Committed, MU_BYTES, committed_bytes};
+use crate::scheme::encode::{self, Committed, Hints, MU_BYTES, committed_bytes};
 use crate::scheme::message::{Input, MuSource};
 use crate::scheme::sample::{self, Rows};
 use crate::scheme::shapes::Shapes;
@@ -60,11 +60,24 @@ pub(crate) fn t1_hat<E: Engine>(e: E, pk: &[u8], row: usize, p: &mut Poly) {
     e.ntt(p);
 }
 
+/// Room for one row of w and of the hints.
+pub(crate) struct RowRoom {
+    w: Poly,
+    hint: Poly,
+}
+
+impl Zero for RowRoom {
+    const ZERO: Self = RowRoom {
+        w: Zero::ZERO,
+        hint: Zero::ZERO,
+    };
+}
+
 /// What a signature says, and what becomes of it.
 pub(crate) struct Claim<P: Shapes> {
     /// z, transformed.
     z: P::VecL,
-    hint: P::VecK,
+    hints: Hints,
     c_hat: Poly,
     /// Step 12's string: mu, if one signature is verified by itself, and w1Encode's.
     hashed: Committed,
@@ -73,7 +86,7 @@ pub(crate) struct Claim<P: Shapes> {
 impl<P: Shapes> Claim<P> {
     pub(crate) const ZERO: Self = Claim {
         z: Zero::ZERO,
-        hint: Zero::ZERO,
+        hints: Zero::ZERO,
         c_hat: Zero::ZERO,
         hashed: Zero::ZERO,
     };
@@ -83,9 +96,10 @@ impl<P: Shapes> Claim<P> {
     pub(crate) fn decode<E: Engine>(&mut self, e: E, sig: &P::SignatureBytes) -> bool {
         let z = self.z.as_mut();
         // Algorithm 8, steps 2 and 3.
-        if !encode::read_signature::<P, E>(e, sig.as_ref(), z, self.hint.as_mut()) {
+        if !self.hints.read::<P>(sig.as_ref()) {
             return false;
         }
+        encode::read_z::<P, E>(e, sig.as_ref(), z);
         for p in z {
             // Algorithm 8, step 13: the norm.
             if e.exceeds(p, P::GAMMA1 - P::BETA) {
@@ -103,19 +117,21 @@ impl<P: Shapes> Claim<P> {
         e.ntt(&mut self.c_hat);
     }
 
-    /// Steps 9 and 10, and w1Encode, for one row; `w` is room for it.
+    /// Steps 9 and 10, and w1Encode, for one row.
     pub(crate) fn row<E: Engine>(
         &mut self,
         e: E,
         number: usize,
         (a_row, t1_hat): (&[Poly], &Poly),
-        w: &mut Poly,
+        RowRoom { w, hint }: &mut RowRoom,
     ) {
+        // Now, as a vector that covers a coefficient just stored would wait for it.
+        self.hints.row::<P>(number, hint);
         // Algorithm 8, step 9.
         e.dot_minus(a_row, self.z.as_ref(), &self.c_hat, t1_hat, w);
         e.inverse_ntt(w);
         // Algorithm 8, step 10.
-        e.use_hint::<P>(w, &self.hint.as_ref()[number]);
+        e.use_hint::<P>(w, hint);
         encode::w1::<P, E>(e, number, w, &mut self.hashed[MU_BYTES..]);
     }
 
@@ -172,9 +188,9 @@ pub(crate) fn verify<P: Shapes, E: Engine>(
         }
     };
     claim.challenge(e, &mut challenge);
-    let mut w = Poly::zero();
+    let mut room = RowRoom::zero();
     for (number, key_row) in key.rows().enumerate() {
-        claim.row(e, number, key_row, &mut w);
+        claim.row(e, number, key_row, &mut room);
     }
     let hash = Shake256::new(e.permutation())
         .absorb(&mu)
@@ -307,7 +323,7 @@ pub(crate) fn commitment<P: Shapes, E: Engine>(
     judge(claim.decode(e, sig))?;
     let challenge = challenge::<P, E>(e, sig);
     let mut hashes = Hashes::new(e.permutation(), pk, source, challenge);
-    let (mut w, mut t1) = (Poly::zero(), Poly::zero());
+    let (mut room, mut t1) = (RowRoom::zero(), Poly::zero());
     let mut rows = Rows::ZERO;
     for number in 0..P::K {
         let hashed = &mut claim.hashed[..committed_bytes::<P>(number)];
@@ -318,7 +334,7 @@ pub(crate) fn commitment<P: Shapes, E: Engine>(
         }
         // Algorithm 8, step 1.
         t1_hat(e, pk, number, &mut t1);
-        claim.row(e, number, (a_row, &t1), &mut w);
+        claim.row(e, number, (a_row, &t1), &mut room);
     }
     // Algorithm 8, step 12.
     let hashed = &mut claim.hashed[..committed_bytes::<P>(P::K)];

@@ -36,7 +36,7 @@ def record_paths(argument: str) -> list[Path]:
     """Return the files of an argument: paths or patterns below the checkout, or absolute ones.
     LabError for one that has no file."""
     found = []
-    for word in argument.split():
+    for word in argument.partition(" reference=")[0].split():
         path = Path(word)
         base, pattern = (Path("/"), word[1:]) if path.is_absolute() else (find_root(), word)
         files = sorted(base.glob(pattern))
@@ -47,8 +47,12 @@ def record_paths(argument: str) -> list[Path]:
 
 
 def record_figures(argument: str) -> list[Figure]:
-    """Return the figures of a record of any kind, or of several that are processes of a study."""
+    """Return the figures of a record of any kind, or of several that are processes of a study.
+
+    A word ``reference=VARIANT`` of the argument names the variant that ratios are to.
+    """
     paths = record_paths(argument)
+    reference = argument.partition(" reference=")[2]
     records = [read_record(path) for path in paths]
     kind = kind_of(records[0])
     if kind is not None and kind.name == "pipeline":
@@ -57,7 +61,7 @@ def record_figures(argument: str) -> list[Figure]:
         (record,) = records
         if kind is not None:
             return kind.figures(record, CONFIDENCE)
-        return summary_figures(record, DEFAULT_REFERENCE, CONFIDENCE)
+        return summary_figures(record, reference or DEFAULT_REFERENCE, CONFIDENCE)
     return list(_of_processes(paths))
 
 

@@ -1,4 +1,4 @@
-//! libcrux-ml-dsa: its AVX2 code where the CPU has AVX2, and its portable code.
+//! libcrux-ml-dsa: its AVX2 code where the CPU has AVX2, its NEON code on AArch64, and its portable code.
 
 use libcrux_ml_dsa::{MLDSASignature, MLDSASigningKey, MLDSAVerificationKey};
 
@@ -68,6 +68,15 @@ mod simd256 {
     scheme!(Simd256With87, ml_dsa_87, avx2);
 }
 
+#[cfg(target_arch = "aarch64")]
+mod simd128 {
+    use super::*;
+
+    scheme!(Simd128With44, ml_dsa_44, neon);
+    scheme!(Simd128With65, ml_dsa_65, neon);
+    scheme!(Simd128With87, ml_dsa_87, neon);
+}
+
 pub fn variants() -> Vec<Variant> {
     let mut variants = Vec::new();
     #[cfg(target_arch = "x86_64")]
@@ -76,6 +85,15 @@ pub fn variants() -> Vec<Variant> {
         variants.push(Variant {
             schemes: ml_dsa_sets(Simd256With44, Simd256With65, Simd256With87),
             backend: build_info::backend_name("simd256", build_info::rust_allowed),
+            ..common()
+        });
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        use simd128::{Simd128With44, Simd128With65, Simd128With87};
+        variants.push(Variant {
+            schemes: ml_dsa_sets(Simd128With44, Simd128With65, Simd128With87),
+            backend: build_info::backend_name("simd128", build_info::rust_allowed),
             ..common()
         });
     }
