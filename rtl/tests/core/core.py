@@ -190,7 +190,9 @@ def parameters(fast: bool, operations: Sequence[str] = OPERATIONS) -> list[str]:
 def build(fast: bool, operations: Sequence[str] = OPERATIONS) -> Path:
     """The program of a model with these operations, made anew."""
     tool = Verilator.find()
-    name = "-".join(["fast" if fast else "small", *(() if operations == OPERATIONS else operations)])
+    name = "-".join(
+        ["fast" if fast else "small", *(() if operations == OPERATIONS else operations)]
+    )
     folder = find_root() / "target" / "rtl" / f"driver-{name.lower()}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
