@@ -149,6 +149,9 @@ fn kept_first(values: I32x4, mask: usize) -> I32x4 {
 }
 
 /// For each four of 16 bytes of zeros or ones, a byte of [`KEPT_BITS`]' form.
+///
+/// # Safety
+/// The CPU has NEON.
 #[inline(always)]
 unsafe fn kept(keep: uint8x16_t) -> u32 {
     neon!({
@@ -161,6 +164,9 @@ unsafe fn kept(keep: uint8x16_t) -> u32 {
 }
 
 /// The half-bytes of the first eight bytes, each in a byte, the low half of a byte first.
+///
+/// # Safety
+/// The CPU has NEON.
 #[inline(always)]
 unsafe fn halves(from: &[u8]) -> uint8x16_t {
     let from = &from[..8];
@@ -174,14 +180,11 @@ unsafe fn halves(from: &[u8]) -> uint8x16_t {
 
 /// [`Lanes::store_kept`] of four times four lanes, by what [`kept`] says of them.
 #[inline(always)]
-fn store_sixteen(_: Neon, values: [I32x4; 4], kept: u32, to: &mut [i32]) -> usize {
+fn store_sixteen(values: [I32x4; 4], kept: u32, to: &mut [i32]) -> usize {
     let to = &mut to[..16];
     let mut count = 0;
     for (values, kept) in values.into_iter().zip(kept.to_le_bytes()) {
-        let first = kept_first(values, usize::from(kept));
-        // SAFETY: the token proves NEON; a byte of `kept` counts four lanes at most, so that four
-        // entries of `to` are left.
-        unsafe { vst1q_s32(to.as_mut_ptr().add(count), first.0) };
+        kept_first(values, usize::from(kept)).store(&mut to[count..]);
         count += usize::from(kept >> 4);
     }
     count
@@ -499,9 +502,9 @@ impl Lanes for I32x4 {
     const SIXTEEN: bool = true;
 
     #[inline(always)]
-    fn store_triples(token: Neon, from: &[u8], to: &mut [i32]) -> usize {
+    fn store_triples(_: Neon, from: &[u8], to: &mut [i32]) -> usize {
         let from = &from[..48];
-        // SAFETY: the token proves NEON; `from` is 48 readable bytes.
+        // SAFETY: a token proves NEON; `from` is 48 readable bytes.
         let [low, middle, high] = unsafe {
             let bytes = vld3q_u8(from.as_ptr());
             [bytes.0, bytes.1, vandq_u8(bytes.2, vdupq_n_u8(127))]
@@ -535,7 +538,7 @@ impl Lanes for I32x4 {
                 vreinterpretq_u8_u16(halves[0]),
                 vreinterpretq_u8_u16(halves[1]),
             );
-            store_sixteen(token, values, kept(keep), to)
+            store_sixteen(values, kept(keep), to)
         })
     }
 
@@ -545,13 +548,13 @@ impl Lanes for I32x4 {
     }
     #[inline(always)]
     fn store_halves(
-        token: Neon,
+        _: Neon,
         from: &[u8],
         coefficients: &[i8; 16],
         accepted: u32,
         to: &mut [i32],
     ) -> usize {
-        // SAFETY: the token proves NEON; `coefficients` is 16 readable bytes.
+        // SAFETY: a token proves NEON; `coefficients` is 16 readable bytes.
         let coefficients = unsafe { vld1q_s8(coefficients.as_ptr()) };
         neon!({
             let values = vqtbl1q_s8(coefficients, halves(from));
@@ -562,7 +565,7 @@ impl Lanes for I32x4 {
                 I32x4(vmovl_s16(vget_low_s16(pairs[1]))),
                 I32x4(vmovl_high_s16(pairs[1])),
             ];
-            store_sixteen(token, values, accepted, to)
+            store_sixteen(values, accepted, to)
         })
     }
 
