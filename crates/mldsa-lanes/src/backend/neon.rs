@@ -69,24 +69,8 @@ macro_rules! neon {
     };
 }
 
-/// The first two states' words; the other two.
-#[inline(always)]
-fn load(states: &[[u64; 4]; 25]) -> ([uint64x2_t; 25], [[u64; 25]; 2]) {
-    // SAFETY: NEON is a feature of this target; a row is 32 readable bytes.
-    let pair = core::array::from_fn(|i| unsafe { vld1q_u64(states[i].as_ptr()) });
-    (pair, [2, 3].map(|lane| states.map(|row| row[lane])))
-}
-
-#[inline(always)]
-fn store(pair: [uint64x2_t; 25], others: [[u64; 25]; 2], states: &mut [[u64; 4]; 25]) {
-    for (i, (word, row)) in pair.into_iter().zip(states).enumerate() {
-        // SAFETY: NEON is a feature of this target; `row` is 32 writable bytes.
-        unsafe { vst1q_u64(row.as_mut_ptr(), word) };
-        (row[2], row[3]) = (others[0][i], others[1][i]);
-    }
-}
-
-/// The permutations of four states, two held in `$words` and two in integer registers.
+/// The permutations of four states: the first two in `$words`, the other two in integer registers. Loops in
+/// place of closures, which would not all be inlined.
 macro_rules! permute_entry {
     ($engine:ty, $words:ident, $feature:meta) => {
         impl Permute<4> for $engine {
@@ -94,10 +78,19 @@ macro_rules! permute_entry {
             fn permute(self, states: &mut States<4>) {
                 #[$feature]
                 fn entry(states: &mut [[u64; 4]; 25]) {
-                    let (pair, [mut a, mut b]) = load(states);
-                    let mut pair = pair.map($words);
+                    let mut pair = [$words(vdupq_n_u64(0)); 25];
+                    let [mut a, mut b] = [[0; 25]; 2];
+                    for (i, row) in states.iter().enumerate() {
+                        // SAFETY: `row` is 32 readable bytes.
+                        pair[i] = $words(unsafe { vld1q_u64(row.as_ptr()) });
+                        (a[i], b[i]) = (row[2], row[3]);
+                    }
                     permute_beside_two(&mut pair, [&mut a, &mut b]);
-                    store(pair.map(|word| word.0), [a, b], states);
+                    for (i, row) in states.iter_mut().enumerate() {
+                        // SAFETY: `row` is 32 writable bytes.
+                        unsafe { vst1q_u64(row.as_mut_ptr(), pair[i].0) };
+                        (row[2], row[3]) = (a[i], b[i]);
+                    }
                 }
                 // SAFETY: `self` proves the feature.
                 unsafe { entry(&mut states.0) }
