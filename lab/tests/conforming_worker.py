@@ -25,6 +25,7 @@ SETS = {
     "fn-dsa": ["FN-DSA-512"],
     "ml-kem": ["ML-KEM-512"],
     "hash": ["SHA3-256"],
+    "tls": ["TLS-X25519-ML-DSA-44"],
 }
 VARIANTS = {
     "toy:python:compact": {
@@ -72,6 +73,13 @@ VARIANTS = {
         "batch_size": "8",
         "threads": "2",
     },
+    "toytls:python:compact": {
+        "family": "tls",
+        "rnd": "none",
+        "context": "no",
+        "batch_size": "8",
+        "threads": "2",
+    },
 }
 FIELDS = ("seed", "sk", "pk", "message", "context", "rnd", "signature", "ciphertext")
 NEEDED = {
@@ -80,6 +88,8 @@ NEEDED = {
     "encaps": "pk",
     "decaps": "ciphertext",
     "hash": "message",
+    "handshake": "",
+    "accept": "",
     "lookup": "",
 }
 jobs = {}
@@ -106,6 +116,8 @@ def operations_of(variant):
         return ("keygen", "encaps", "decaps", "lookup")
     if family_of(variant) == "hash":
         return ("hash",)
+    if family_of(variant) == "tls":
+        return ("handshake", "accept")
     known = ("keygen", "sign", "verify")
     return known if "family" in VARIANTS[variant] else (*known, "trace", "z_violation")
 
@@ -197,6 +209,8 @@ def perform(job, f):
         return decaps(variant, set_name, f), None
     if operation == "hash":
         return hashlib.sha3_256(f["message"]).digest(), None
+    if operation in ("handshake", "accept"):
+        return bytes.fromhex("03041302001d"), None
     if operation == "lookup":
         return b"", None
     signature = sign(variant, set_name, f)

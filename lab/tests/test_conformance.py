@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 GOOD = (Path(__file__).parent / "conforming_worker.py").read_text(encoding="utf-8")
 LISTED = (
     "toy", "toyzero", "toyhedged", "toyslh", "toyslhzero", "toyfn", "toykem", "toykemseed",
-    "toyhash",
+    "toyhash", "toytls",
 )  # fmt: skip
 QUICK = Limits(hello=2, prepare=5, answer=5, measure=5, forget=2, quit=2)
 
@@ -210,13 +210,17 @@ FAULTS = r"""
   rejection differs
 -good else implicit
 +True else implicit
-@ digest of a part of the secret | measure-decaps measure-encaps measure-hash measure-keygen | is
+@ digest of a part of the output | measure-decaps measure-encaps measure-hash measure-keygen
+  measure-handshake measure-accept | is
   not the SHA-256 of its output
 -digest = hashlib.sha256(value).hexdigest()
-+digest = hashlib.sha256(value[:31]).hexdigest()
++digest = hashlib.sha256(value[:5]).hexdigest()
 @ another hash | known-digests batch-hash | 0 bytes: the output differs from byte 0 on
 -hashlib.sha3_256(f["message"])
 +hashlib.sha256(f["message"])
+@ another group | agreed-handshake agreed-accept | connection 0: the output differs from byte 5 on
+-"03041302001d"
++"03041302001e"
 @ a chain that verifies what was prepared | chain | the signature of the stage before is refused
 -((message, "message"), (signature, "signature"))
 +((message, "message"),)
@@ -313,7 +317,7 @@ FAULTS = r"""
   SHA-256 of its output
 -        first = place * count // runs + thread
 +        first = thread
-@ one thread for all | runs-sign | a loop of 2 on 2 threads: digest
+@ one thread for all | runs-sign runs-handshake runs-accept | a loop of 2 on 2 threads: digest
 -    for thread in range(threads):
 -        first = place
 +    for thread in range(1):
@@ -396,6 +400,7 @@ def test_deviation_is_named(tmp_path: Path, name: str) -> None:
         ("no implicit rejection", "toykem", "rejects-ciphertext"),
         ("coefficients of any size", "toykem", "refuses-key"),
         ("another hash", "toyhash", "known-digests"),
+        ("another group", "toytls", "agreed-handshake"),
     ],
 )
 def test_the_gate_names_deviations_too(name: str, variant: str, check: str) -> None:

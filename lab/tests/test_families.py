@@ -117,6 +117,7 @@ KINDS = {
     "toyfn": {"own", "signs", "verifies", "verified", "refuses"},
     "toykem": {"others", "encaps", "decaps", "rejects", "refuses"},
     "toyhash": {"known"},
+    "toytls": {"agreed"},
 }
 
 

@@ -4,12 +4,14 @@
 mod build_info;
 
 /// The packages whose versions the worker announces.
-const PACKAGES: [&str; 6] = [
+const PACKAGES: [&str; 8] = [
     "aws-lc-rs",
     "aws-lc-sys",
     "fn-dsa",
     "libcrux-ml-kem",
     "ml-kem",
+    "mldsa-lanes",
+    "rustls",
     "slh-dsa",
 ];
 

@@ -27,7 +27,12 @@ KEM_OPERATIONS = ("keygen", "encaps", "decaps")
 """The operations of a key encapsulation mechanism."""
 HASH_OPERATIONS = ("hash",)
 """The operation of a hash function."""
-USUAL_OPERATIONS = tuple(dict.fromkeys((*SIGNATURE_OPERATIONS, *KEM_OPERATIONS, *HASH_OPERATIONS)))
+TLS_OPERATIONS = ("handshake", "accept")
+"""Those of TLS 1.3: what both sides compute, and of it what a server does until it has answered a
+ClientHello."""
+USUAL_OPERATIONS = tuple(
+    dict.fromkeys((*SIGNATURE_OPERATIONS, *KEM_OPERATIONS, *HASH_OPERATIONS, *TLS_OPERATIONS))
+)
 """The operations that are timed unless others are asked for."""
 LOOKUP = "lookup"
 """Finding, by a set's name, the object by which its operations are called."""
@@ -117,9 +122,9 @@ class Scheme:
 
     Sizes are in bytes: ``public_key_bytes`` and ``private_key_bytes`` of the encoded keys,
     ``output_bytes`` of a signature or, of a KEM, of a ciphertext, of a hash function of its digest,
-    ``seed_bytes`` of what key
-    generation starts from, ``rnd_bytes`` of the randomness that signing or encapsulation can be
-    given; 0 where it only draws its own. ``seeded``: whether a key follows from its seed.
+    of TLS of what both sides agreed on; ``seed_bytes`` of what key generation starts from,
+    ``rnd_bytes`` of the randomness that signing or encapsulation can be given; 0 where it only
+    draws its own. ``seeded``: whether a key follows from its seed.
     ``slow``: an operation takes up to seconds, so that few inputs have to do.
     """
 
@@ -198,9 +203,20 @@ SCHEME_FAMILIES: dict[str, SchemeFamily] = {
             rnd_forms=("none",),
         ),
         SchemeFamily("ml-kem", "ML-KEM", operations=KEM_OPERATIONS, rnd_forms=("given", "none")),
+        # A server signs what contains random values of both sides.
+        SchemeFamily(
+            "tls",
+            "TLS 1.3",
+            operations=TLS_OPERATIONS,
+            private_keys=(),
+            rnd_forms=("none",),
+            random=TLS_OPERATIONS,
+        ),
     )
 }
 """The families by name, in the order of a report."""
+TLS_GROUPS = {"X25519": 0x001D, "X25519MLKEM768": 0x11EC}
+"""Groups of key agreement of TLS 1.3 and their code points (IANA's registry)."""
 FAMILIES = tuple(SCHEME_FAMILIES)
 
 
@@ -239,6 +255,12 @@ SCHEMES: dict[str, Scheme] = {
         Scheme("ML-KEM-512", "ml-kem", 800, 1632, 768, seed_bytes=64),
         Scheme("ML-KEM-768", "ml-kem", 1184, 2400, 1088, seed_bytes=64),
         Scheme("ML-KEM-1024", "ml-kem", 1568, 3168, 1568, seed_bytes=64),
+        # Key agreement, then the algorithm of all certificates.
+        *(
+            Scheme(f"TLS-{group}-{key}", "tls", 0, 0, 6, seed_bytes=0, rnd_bytes=0)
+            for group in TLS_GROUPS
+            for key in ("ECDSA-P256", *PARAMETER_SETS)
+        ),
     )
 }
 """Every scheme by name, family after family."""

@@ -109,9 +109,9 @@ def _integer_law(limit: int) -> dict[int, float]:
 
 @cache
 def sizes(name: str) -> tuple[ObjectSize, ...]:
-    """What the objects of a set weigh, each first as bare bytes; a hash function has none."""
+    """What the objects of a set weigh, each first as bare bytes; none without keys."""
     scheme = SCHEMES[name]
-    if scheme.family == "hash":
+    if not scheme.kin.keyed:
         return ()
     return tuple(_classical(scheme) if scheme.family == "classical" else _post_quantum(scheme))
 

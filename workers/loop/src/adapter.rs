@@ -61,6 +61,12 @@ pub trait Scheme: Sync {
     fn hash(&self, _input: &Fields) -> Prepared {
         Err("hashing is not announced".into())
     }
+    fn handshake(&self) -> Prepared {
+        Err("handshakes are not announced".into())
+    }
+    fn accept(&self) -> Prepared {
+        Err("a server's part of handshakes is not announced".into())
+    }
     fn trace(&self, _input: &Fields) -> Prepared {
         Err("tracing is not announced".into())
     }
@@ -107,6 +113,7 @@ pub enum Family {
     FnDsa,
     MlKem,
     Hash,
+    Tls,
 }
 
 /// An implementation with one backend and one key form, as it is announced.
@@ -238,6 +245,7 @@ impl Variant {
                     Family::FnDsa => "fn-dsa",
                     Family::MlKem => "ml-kem",
                     Family::Hash => "hash",
+                    Family::Tls => "tls",
                 }
             ),
             format!(
@@ -258,7 +266,7 @@ impl Variant {
             ),
             format!("context {}", if self.context { "yes" } else { "no" }),
         ];
-        if !matches!(self.family, Family::Classical | Family::Hash) {
+        if !matches!(self.family, Family::Classical | Family::Hash | Family::Tls) {
             let form = match self.private_key {
                 PrivateKey::Seed => "seed",
                 PrivateKey::Sk => "sk",
@@ -310,6 +318,8 @@ impl Variant {
             Operation::Encaps => scheme.encaps(input),
             Operation::Decaps => scheme.decaps(input),
             Operation::Hash => scheme.hash(input),
+            Operation::Handshake => scheme.handshake(),
+            Operation::Accept => scheme.accept(),
             Operation::Trace => scheme.trace(input),
             Operation::ZViolation => scheme.z_violation(input),
         }

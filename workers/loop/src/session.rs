@@ -521,6 +521,7 @@ fn missing_field(variant: &Variant, operation: Operation, input: &Fields) -> Opt
             [pk, rnd, pk, rnd, pk]
         }
         Operation::Hash => [("message", input.message.is_some()); 5],
+        Operation::Handshake | Operation::Accept => return None,
         Operation::Decaps => {
             let ciphertext = ("ciphertext", input.ciphertext.is_some());
             let sk = ("sk", reads_seed || input.sk.is_some());

@@ -63,6 +63,16 @@ def known_digests(e: Examination) -> Iterator[Probe]:
         yield good_case(e, item, "hash", f"{size} bytes")
 
 
+def known_agreement(operation: str) -> Cases:
+    """Several times, as each handshake has other random values."""
+
+    def cases(e: Examination) -> Iterator[Probe]:
+        for i in range(FEW):
+            yield good_case(e, Item(e.subject.set, i, b"", b""), operation, f"connection {i}")
+
+    return cases
+
+
 # --- keys -----------------------------------------------------------------------------------------
 
 

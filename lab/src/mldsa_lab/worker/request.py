@@ -9,12 +9,13 @@ from typing import Any, Self
 
 from mldsa_lab.implementation import Implementation
 from mldsa_lab.inputs.input import ZERO_RND, Input
-from mldsa_lab.sets import LOOKUP, SCHEMES, SECRET_BYTES, Scheme
+from mldsa_lab.sets import LOOKUP, SCHEMES, SECRET_BYTES, TLS_GROUPS, TLS_OPERATIONS, Scheme
 from mldsa_lab.theory.trace import Trace
 from mldsa_lab.worker.protocol import JobInput
 
 ACCEPTED, REFUSED = b"\x01", b"\x00"
 """The outputs of verification."""
+_TLS13, _AES_256_GCM_SHA384 = b"\x03\x04", b"\x13\x02"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class Item:
             case "verify":
                 fields = {"pk": self.pk, "signature": self.output, **signed}
                 fields["seed"] = None if kin.encoded else self.seed
-            case _ if operation == LOOKUP:
+            case _ if operation == LOOKUP or operation in TLS_OPERATIONS:
                 fields = {}
             case _:
                 fields = {"seed": seed, "sk": self.sk, "pk": self.pk, **signed}
@@ -116,5 +117,8 @@ class Item:
                 return (self.output or b"") + (self.secret or b"") if known else None
             case "decaps":
                 return self.secret
+            case _ if operation in TLS_OPERATIONS:
+                group = next(g for name, g in TLS_GROUPS.items() if f"-{name}-" in self.set)
+                return _TLS13 + _AES_256_GCM_SHA384 + group.to_bytes(2, "big")
             case _:
                 return b""  # of a lookup

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from mldsa_lab.sets import TLS_OPERATIONS
 from mldsa_lab.worker import cases
 from mldsa_lab.worker.examination import CheckCase, Examination, Source
 from mldsa_lab.worker.judges import GroupJudge, must_answer_refused, must_differ, must_repeat
@@ -89,6 +90,9 @@ SUITE: tuple[CheckCase, ...] = (
               cases.known("private-keys", "decaps"), needs=_KNOWN, may_refuse=_NO_SK),
     CheckCase("known-digests", "hash", "Digests of messages around the lengths of blocks",
               cases.known_digests, needs=()),
+    *(CheckCase(f"agreed-{operation}", operation, "Version, cipher suite and group are the set's",
+                cases.known_agreement(operation), needs=())
+      for operation in TLS_OPERATIONS),
     CheckCase("own-keys-keygen", "keygen", "Keys of its own have the set's sizes",
               cases.new_keys, _FN, _KNOWN, is_quiet=True),
     CheckCase("own-keys-sign", "sign", "Private keys of its own sign",

@@ -12,18 +12,22 @@ pub enum Operation {
     Encaps,
     Decaps,
     Hash,
+    Handshake,
+    Accept,
     Trace,
     ZViolation,
 }
 
 impl Operation {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Keygen,
         Self::Sign,
         Self::Verify,
         Self::Encaps,
         Self::Decaps,
         Self::Hash,
+        Self::Handshake,
+        Self::Accept,
         Self::Trace,
         Self::ZViolation,
     ];
@@ -36,6 +40,8 @@ impl Operation {
             Self::Encaps => "encaps",
             Self::Decaps => "decaps",
             Self::Hash => "hash",
+            Self::Handshake => "handshake",
+            Self::Accept => "accept",
             Self::Trace => "trace",
             Self::ZViolation => "z_violation",
         }

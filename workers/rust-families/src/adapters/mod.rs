@@ -5,6 +5,7 @@ mod fn_dsa;
 mod libcrux_kem;
 mod rustcrypto_kem;
 mod slh_dsa;
+mod tls;
 
 use mldsa_worker_rust::adapter::Variant;
 
@@ -16,5 +17,6 @@ pub fn all() -> Vec<Variant> {
     variants.extend(rustcrypto_kem::variants());
     variants.extend(slh_dsa::variants());
     variants.extend(fn_dsa::variants());
+    variants.extend(tls::variants());
     variants
 }

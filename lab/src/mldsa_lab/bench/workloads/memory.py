@@ -28,6 +28,7 @@ from mldsa_lab.checkout import BuildError, run_tool
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import writing
 from mldsa_lab.records import Definition, Fault, Row, Samples
+from mldsa_lab.sets import TLS_OPERATIONS
 from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import JobInput
 from mldsa_lab.worker.worker import Limits, WorkerFault, WorkerRefusal
@@ -50,7 +51,8 @@ _WIDTHS = {"I8": 1, "I16": 2, "I32": 4, "I64": 8, "I128": 16, "F32": 4, "F64": 8
            "V128": 16, "V256": 32, "D32": 4, "D64": 8, "D128": 16}  # fmt: skip
 _TYPE = re.compile(r"^==\d+== +([A-Z]\d+) +([\d,]+) +([\d,]+) +[\d,]+$", re.MULTILINE)
 _KEPT = "kept "
-_KEYLESS = ("keygen", "hash", "lookup")  # operations before which no key is made ready
+# Operations before which no key is made ready.
+_KEYLESS = ("keygen", "hash", *TLS_OPERATIONS, "lookup")
 STACK_HEAP, TRAFFIC = "stack and heap", "traffic"
 """The parts of a memory record."""
 _SOURCE = Path("workers") / "meter" / "meter.c"

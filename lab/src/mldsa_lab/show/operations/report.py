@@ -49,7 +49,8 @@ BATCHES, THREADS = "Batches", "Threads"
 CLASSICAL, READING = "Beside classical schemes", "How to read"
 TITLES = {
     "sign": "Signing", "verify": "Verification", "encaps": "Encapsulation",
-    "decaps": "Decapsulation", "keygen": "Key generation", "hash": "Hashing", "lookup": "Look-up",
+    "decaps": "Decapsulation", "keygen": "Key generation", "hash": "Hashing",
+    "handshake": "Handshakes", "accept": "Server's part of handshakes", "lookup": "Look-up",
 }  # fmt: skip
 """The operations in sentences."""
 _QUANTILES = {"p50": "p50", "p95": "p95", "p99": "p99", "p999": "p99.9"}

@@ -1,0 +1,307 @@
+//! Handshakes of TLS 1.3 in memory, by rustls: what both sides compute, without a network.
+//!
+//! The server sends a leaf and an intermediate certificate, which the client verifies up to a root that
+//! it has; the keys of all three are of one algorithm. The client is not authenticated, no session is
+//! resumed and no ticket is sent. Keys, certificates and configurations are made before the clock starts.
+
+use std::sync::{Arc, OnceLock};
+
+use mldsa_lanes::any::{AnySigningKey, AnyVerifyingKey, Set};
+use mldsa_lanes::{SysRng, pkcs8::EncodePrivateKey};
+use mldsa_rustls::with_ml_dsa;
+use mldsa_worker_rust::adapter::{Family, Output, Prepared, Rnd, Scheme, Variant, describe, job};
+use mldsa_worker_rust::protocol::Operation;
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+    PublicKeyData, SignatureAlgorithm,
+};
+use rustls::client::Resumption;
+use rustls::crypto::aws_lc_rs::{default_provider, kx_group};
+use rustls::crypto::{CryptoProvider, SupportedKxGroup};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::version::TLS13;
+use rustls::{
+    ClientConfig, ClientConnection, ConnectionCommon, Error, RootCertStore, ServerConfig,
+    ServerConnection, SideData,
+};
+
+use crate::build_info;
+
+type Group = &'static dyn SupportedKxGroup;
+
+const SETS: [(&str, Group, Option<Set>); 8] = [
+    ("TLS-X25519-ECDSA-P256", kx_group::X25519, None),
+    ("TLS-X25519-ML-DSA-44", kx_group::X25519, Some(Set::MlDsa44)),
+    ("TLS-X25519-ML-DSA-65", kx_group::X25519, Some(Set::MlDsa65)),
+    ("TLS-X25519-ML-DSA-87", kx_group::X25519, Some(Set::MlDsa87)),
+    (
+        "TLS-X25519MLKEM768-ECDSA-P256",
+        kx_group::X25519MLKEM768,
+        None,
+    ),
+    (
+        "TLS-X25519MLKEM768-ML-DSA-44",
+        kx_group::X25519MLKEM768,
+        Some(Set::MlDsa44),
+    ),
+    (
+        "TLS-X25519MLKEM768-ML-DSA-65",
+        kx_group::X25519MLKEM768,
+        Some(Set::MlDsa65),
+    ),
+    (
+        "TLS-X25519MLKEM768-ML-DSA-87",
+        kx_group::X25519MLKEM768,
+        Some(Set::MlDsa87),
+    ),
+];
+
+pub fn variants() -> Vec<Variant> {
+    let variant = |name, version, is_ours: bool, language, ml_dsa: String| Variant {
+        family: Family::Tls,
+        operations: &[Operation::Handshake, Operation::Accept],
+        rnd: Rnd::None,
+        context: false,
+        language,
+        note: format!(
+            "rustls {} in memory; X25519, ML-KEM, ECDSA and AES of aws-lc-rs {}; {ml_dsa}; a leaf and an \
+             intermediate certificate, the server authenticated alone, no resumption",
+            build_info::RUSTLS,
+            build_info::AWS_LC_RS
+        ),
+        schemes: SETS
+            .into_iter()
+            .filter(|(_, _, set)| !is_ours || set.is_some())
+            .map(|(name, group, set)| {
+                let configs = OnceLock::new();
+                let scheme = Tls {
+                    group,
+                    set,
+                    is_ours,
+                    configs,
+                };
+                (name, Box::new(scheme) as Box<dyn Scheme>)
+            })
+            .collect(),
+        ..Variant::new(name, version)
+    };
+    let lanes = format!("ML-DSA of mldsa-lanes {}", build_info::MLDSA_LANES);
+    vec![
+        variant("mldsa-rustls", build_info::MLDSA_LANES, true, None, lanes),
+        variant(
+            "rustls-aws-lc",
+            build_info::RUSTLS,
+            false,
+            Some("C"),
+            "ML-DSA of aws-lc-rs".into(),
+        ),
+    ]
+}
+
+/// `set`: of the certificates' keys; None for ECDSA with P-256.
+struct Tls {
+    group: Group,
+    set: Option<Set>,
+    is_ours: bool,
+    configs: OnceLock<Result<Configs, String>>,
+}
+
+#[derive(Clone)]
+struct Configs {
+    client: Arc<ClientConfig>,
+    server: Arc<ServerConfig>,
+}
+
+impl Scheme for Tls {
+    fn handshake(&self) -> Prepared {
+        let configs = self.configs()?;
+        job(move || configs.handshake(), Output::bytes)
+    }
+
+    /// Every call answers one ClientHello, each with values of its own.
+    fn accept(&self) -> Prepared {
+        let Configs { client, server } = self.configs()?;
+        let mut client = connect(client).map_err(|error| describe(&error))?;
+        let hello = written(&mut client).map_err(|error| describe(&error))?;
+        job(
+            move || {
+                let mut server = ServerConnection::new(Arc::clone(&server))?;
+                read(&mut server, &hello)?;
+                let flight = written(&mut server)?;
+                Ok::<_, Error>((server, flight))
+            },
+            |(server, _)| Output::Bytes(negotiated(&server)),
+        )
+    }
+}
+
+impl Tls {
+    fn configs(&self) -> Result<Configs, String> {
+        let made = self
+            .configs
+            .get_or_init(|| self.make().map_err(|error| describe(&error)));
+        made.clone()
+    }
+
+    fn make(&self) -> Result<Configs, Box<dyn std::error::Error>> {
+        let chain = match self.set {
+            Some(set) => chain(|| MlDsaKey::new(set), |key| key.pkcs8())?,
+            None => chain(|| Ok(KeyPair::generate()?), |key| Ok(key.serialize_der()))?,
+        };
+        let provider = if self.is_ours {
+            with_ml_dsa(default_provider())
+        } else {
+            default_provider()
+        };
+        let provider = Arc::new(CryptoProvider {
+            kx_groups: vec![self.group],
+            ..provider
+        });
+        let mut roots = RootCertStore::empty();
+        roots.add(chain.root)?;
+        let mut client = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(&[&TLS13])?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        client.resumption = Resumption::disabled();
+        let mut server = ServerConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&TLS13])?
+            .with_no_client_auth()
+            .with_single_cert(chain.sent, chain.key)?;
+        server.send_tls13_tickets = 0;
+        let (client, server) = (Arc::new(client), Arc::new(server));
+        Ok(Configs { client, server })
+    }
+}
+
+impl Configs {
+    /// The two sides' work in turn; what they agreed on, once both have the same secret.
+    fn handshake(&self) -> Result<Vec<u8>, Error> {
+        let mut client = connect(Arc::clone(&self.client))?;
+        let mut server = ServerConnection::new(Arc::clone(&self.server))?;
+        let hello = written(&mut client)?;
+        read(&mut server, &hello)?;
+        let flight = written(&mut server)?;
+        read(&mut client, &flight)?;
+        let finished = written(&mut client)?;
+        read(&mut server, &finished)?;
+        if client.is_handshaking() || server.is_handshaking() {
+            return Err(Error::HandshakeNotComplete);
+        }
+        let secret = |exported: Result<[u8; 32], Error>| exported;
+        let label = b"EXPORTER-mldsa-lab";
+        let ours = secret(client.export_keying_material([0; 32], label, None))?;
+        let theirs = secret(server.export_keying_material([0; 32], label, None))?;
+        let agreed = negotiated(&client);
+        if ours != theirs || agreed != negotiated(&server) {
+            return Err(Error::General("the two sides disagree".into()));
+        }
+        Ok(agreed)
+    }
+}
+
+fn connect(config: Arc<ClientConfig>) -> Result<ClientConnection, Error> {
+    let name = "localhost".try_into().expect("a DNS name");
+    ClientConnection::new(config, name)
+}
+
+/// What a side has to send.
+fn written<S: SideData>(from: &mut ConnectionCommon<S>) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    while from.wants_write() {
+        from.write_tls(&mut bytes)
+            .map_err(|error| Error::General(error.to_string()))?;
+    }
+    Ok(bytes)
+}
+
+fn read<S: SideData>(to: &mut ConnectionCommon<S>, mut bytes: &[u8]) -> Result<(), Error> {
+    while !bytes.is_empty() {
+        to.read_tls(&mut bytes)
+            .map_err(|error| Error::General(error.to_string()))?;
+        to.process_new_packets()?;
+    }
+    Ok(())
+}
+
+/// The code points of version, cipher suite and group, two bytes each; empty before they are known.
+fn negotiated<S: SideData>(side: &ConnectionCommon<S>) -> Vec<u8> {
+    let version = side.protocol_version().map(u16::from);
+    let suite = side.negotiated_cipher_suite();
+    let suite = suite.map(|suite| u16::from(suite.suite()));
+    let group = side.negotiated_key_exchange_group();
+    let group = group.map(|group| u16::from(group.name()));
+    let points = [version, suite, group].into_iter().flatten();
+    points.flat_map(u16::to_be_bytes).collect()
+}
+
+/// A root, and the certificates and the private key that the server has, the leaf first.
+struct Chain {
+    root: CertificateDer<'static>,
+    sent: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+}
+
+fn chain<K: rcgen::SigningKey>(
+    generate: impl Fn() -> Result<K, Box<dyn std::error::Error>>,
+    pkcs8: impl Fn(&K) -> Result<Vec<u8>, Box<dyn std::error::Error>>,
+) -> Result<Chain, Box<dyn std::error::Error>> {
+    let authority = |name: &str| {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+        params
+    };
+    let (top, middle) = (authority("root"), authority("intermediate"));
+    let (top_key, middle_key, leaf_key) = (generate()?, generate()?, generate()?);
+    let root = top.self_signed(&top_key)?.der().clone();
+    let top = Issuer::new(top, top_key);
+    let intermediate = middle.signed_by(&middle_key, &top)?.der().clone();
+    let middle = Issuer::new(middle, middle_key);
+    let leaf = CertificateParams::new(["localhost".to_owned()])?;
+    let leaf = leaf.signed_by(&leaf_key, &middle)?.der().clone();
+    let key = PrivatePkcs8KeyDer::from(pkcs8(&leaf_key)?).into();
+    let sent = vec![leaf, intermediate];
+    Ok(Chain { root, sent, key })
+}
+
+/// A key that signs certificates.
+struct MlDsaKey {
+    private: AnySigningKey,
+    public: AnyVerifyingKey,
+}
+
+impl MlDsaKey {
+    fn new(set: Set) -> Result<Self, Box<dyn std::error::Error>> {
+        let private = AnySigningKey::generate(set, &mut SysRng)?;
+        let public = private.verifying_key();
+        Ok(Self { private, public })
+    }
+
+    fn pkcs8(&self) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+        Ok(self.private.to_pkcs8_der()?.as_bytes().to_vec())
+    }
+}
+
+impl PublicKeyData for MlDsaKey {
+    fn der_bytes(&self) -> &[u8] {
+        self.public.as_ref()
+    }
+
+    fn algorithm(&self) -> &'static SignatureAlgorithm {
+        match self.private.set() {
+            Set::MlDsa44 => &rcgen::PKCS_ML_DSA_44,
+            Set::MlDsa65 => &rcgen::PKCS_ML_DSA_65,
+            Set::MlDsa87 => &rcgen::PKCS_ML_DSA_87,
+        }
+    }
+}
+
+impl rcgen::SigningKey for MlDsaKey {
+    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, rcgen::Error> {
+        let signature = self.private.sign_hedged(message, &mut SysRng);
+        let signature = signature.map_err(|_| rcgen::Error::RemoteKeyError)?;
+        Ok(signature.as_ref().to_vec())
+    }
+}
