@@ -10,7 +10,7 @@ ARGS ?= --quick
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help bench tables answers bench-kernels count-arm model-arm check-dependent compare-dependent test test-all test-rust test-rust-all test-rustls test-c test-cli test-emulated test-backends test-arm test-x86 test-big-endian \
-  test-workers test-workers-all test-go test-python overhead-python test-lab test-lab-all golden test-rtl rtl-others fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package public-api deny miri test-firmware setup dist test-dist mutants ct ct-code dudect stack shares clean
+  test-workers test-workers-all test-go test-python overhead-python test-lab test-lab-all golden test-rtl rtl-others fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package public-api deny miri test-firmware setup dist test-dist mutants ct ct-code dudect stack shares container clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z%-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
@@ -264,6 +264,15 @@ test-dist: setup-test dist ## install each wheel of dist/ in an empty environmen
 	$(PY) -m pytest -q tests/dist
 
 setup: setup-bench ## the Python environment in .venv, as bench needs it
+
+# Docker or podman. ARGS: the options of `mldsa-lab study jvm`, of which the default profile is the shortest.
+container: CONTAINER = docker
+container: ARGS = --profile default
+container: ## the JVM study in a container of 2 CPUs and 2 GB, its results in out/container: ARGS="--profile allocation"
+	$(CONTAINER) build --tag mldsa-lab-jvm --file studies/Containerfile $(BUILD) .
+	mkdir -p out/container
+	chmod 777 out/container
+	$(CONTAINER) run --rm --cpus 2 --memory 2g --volume $(CURDIR)/out/container:/results $(RUN) mldsa-lab-jvm $(ARGS)
 
 rtl-others: setup-rtl ## public designs in the harness: fetch them, make Verilog, measure HighPerf (git, Debian: ghdl)
 	$(PY) rtl/others/prepare.py

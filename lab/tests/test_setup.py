@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -26,6 +28,8 @@ from mldsa_lab.worker import fetch
 from mldsa_lab.worker.build import Place, build, is_set_up, set_up, unmet
 from mldsa_lab.worker.registry import WorkerEntry, read_registry
 from mldsa_lab.worker.worker import Limits
+
+ROOT = Path(__file__).parents[2]
 
 # Appends a line to {home}/log; fails where {root}/broken is there.
 STEP = """
@@ -275,3 +279,17 @@ def test_refusals_of_jars(
     assert fetch.main([str(lock), str(tmp_path / "jars")]) == 2
     err = capsys.readouterr().err
     assert said in err and len(err.splitlines()) == 1
+
+
+def test_the_container_of_the_jvm_study_has_the_versions_of_the_repository() -> None:
+    text = (ROOT / "studies" / "Containerfile").read_text()
+    workspace = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]
+    lab = tomllib.loads((ROOT / "lab" / "pyproject.toml").read_text())["project"]
+    (toolchain,) = re.findall(r"--default-toolchain 1\.(\d+)\.\d+ ", text)
+    assert int(toolchain) >= int(workspace["rust-version"].removeprefix("1."))
+    # Debian bookworm's Python is 3.11.
+    assert "/debian:bookworm-" in text and lab["requires-python"] == ">=3.11"
+    study = tomllib.loads((ROOT / "studies" / "jvm.toml").read_text())
+    workers = {w for m in study["measure"] for w in m["workers"]} - {"jdks"}
+    (fetched,) = re.findall(r'^ARG WORKERS="(.*)"$', text, re.MULTILINE)
+    assert set(fetched.split()) == workers

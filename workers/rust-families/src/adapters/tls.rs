@@ -115,7 +115,10 @@ struct Configs {
 impl Scheme for Tls {
     fn handshake(&self) -> Prepared {
         let configs = self.configs()?;
-        job(move || configs.handshake(), Output::bytes)
+        job(
+            move || configs.handshake(),
+            |(client, server)| Output::Bytes(agreed(&client, &server)),
+        )
     }
 
     /// Every call answers one ClientHello, each with values of its own.
@@ -175,8 +178,8 @@ impl Tls {
 }
 
 impl Configs {
-    /// The two sides' work in turn; what they agreed on, once both have the same secret.
-    fn handshake(&self) -> Result<Vec<u8>, Error> {
+    /// The two sides' work in turn.
+    fn handshake(&self) -> Result<(ClientConnection, ServerConnection), Error> {
         let mut client = connect(Arc::clone(&self.client))?;
         let mut server = ServerConnection::new(Arc::clone(&self.server))?;
         let hello = written(&mut client)?;
@@ -188,15 +191,7 @@ impl Configs {
         if client.is_handshaking() || server.is_handshaking() {
             return Err(Error::HandshakeNotComplete);
         }
-        let secret = |exported: Result<[u8; 32], Error>| exported;
-        let label = b"EXPORTER-mldsa-lab";
-        let ours = secret(client.export_keying_material([0; 32], label, None))?;
-        let theirs = secret(server.export_keying_material([0; 32], label, None))?;
-        let agreed = negotiated(&client);
-        if ours != theirs || agreed != negotiated(&server) {
-            return Err(Error::General("the two sides disagree".into()));
-        }
-        Ok(agreed)
+        Ok((client, server))
     }
 }
 
@@ -233,6 +228,16 @@ fn negotiated<S: SideData>(side: &ConnectionCommon<S>) -> Vec<u8> {
     let group = group.map(|group| u16::from(group.name()));
     let points = [version, suite, group].into_iter().flatten();
     points.flat_map(u16::to_be_bytes).collect()
+}
+
+/// What both sides negotiated; empty, which the lab refuses, where their secrets differ.
+fn agreed(client: &ClientConnection, server: &ServerConnection) -> Vec<u8> {
+    let label = b"EXPORTER-mldsa-lab";
+    let ours = client.export_keying_material([0u8; 32], label, None);
+    let theirs = server.export_keying_material([0u8; 32], label, None);
+    let both = negotiated(client);
+    let same = ours.is_ok() && ours == theirs && both == negotiated(server);
+    if same { both } else { Vec::new() }
 }
 
 /// A root, and the certificates and the private key that the server has, the leaf first.
