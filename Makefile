@@ -265,7 +265,7 @@ test-dist: setup-test dist ## install each wheel of dist/ in an empty environmen
 
 setup: setup-bench ## the Python environment in .venv, as bench needs it
 
-# Docker or podman. ARGS: the options of `mldsa-lab study jvm`, of which the default profile is the shortest.
+# ARGS: options of `mldsa-lab study jvm`. CONTAINER may be podman.
 container: CONTAINER = docker
 container: ARGS = --profile default
 container: ## the JVM study in a container of 2 CPUs and 2 GB, its results in out/container: ARGS="--profile allocation"

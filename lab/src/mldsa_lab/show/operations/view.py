@@ -18,8 +18,8 @@ from mldsa_lab.show.report import EXCLUDED, REJECTED, Look, Reason
 from mldsa_lab.wording import join_words
 
 SHOWN_OPERATIONS = (
-    *("sign", "verify", "encaps", "decaps", "keygen", "hash", "handshake", "accept", "lookup"),
-)
+    "sign", "verify", "encaps", "decaps", "keygen", "hash", "handshake", "accept", "lookup",
+)  # fmt: skip
 """Operations in the order of a report: signing first, which differs most."""
 MAIN_SET = "ML-DSA-65"
 """The set that a headline is of, where it was measured; else the first one."""
