@@ -6,14 +6,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use mldsa_lanes::any::{AnySigningKey, AnyVerifyingKey, Set};
-use mldsa_lanes::{SysRng, pkcs8::EncodePrivateKey};
 use mldsa_rustls::with_ml_dsa;
 use mldsa_worker_rust::adapter::{Family, Output, Prepared, Rnd, Scheme, Variant, describe, job};
 use mldsa_worker_rust::protocol::Operation;
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose,
-    PublicKeyData, SignatureAlgorithm,
+    PKCS_ECDSA_P256_SHA256, PKCS_ML_DSA_44, PKCS_ML_DSA_65, PKCS_ML_DSA_87, SignatureAlgorithm,
 };
 use rustls::client::Resumption;
 use rustls::crypto::aws_lc_rs::{default_provider, kx_group};
@@ -28,32 +26,26 @@ use rustls::{
 use crate::build_info;
 
 type Group = &'static dyn SupportedKxGroup;
+type Algorithm = &'static SignatureAlgorithm;
 
-const SETS: [(&str, Group, Option<Set>); 8] = [
-    ("TLS-X25519-ECDSA-P256", kx_group::X25519, None),
-    ("TLS-X25519-ML-DSA-44", kx_group::X25519, Some(Set::MlDsa44)),
-    ("TLS-X25519-ML-DSA-65", kx_group::X25519, Some(Set::MlDsa65)),
-    ("TLS-X25519-ML-DSA-87", kx_group::X25519, Some(Set::MlDsa87)),
+const HYBRID: Group = kx_group::X25519MLKEM768;
+const SETS: [(&str, Group, Algorithm); 8] = [
+    (
+        "TLS-X25519-ECDSA-P256",
+        kx_group::X25519,
+        &PKCS_ECDSA_P256_SHA256,
+    ),
+    ("TLS-X25519-ML-DSA-44", kx_group::X25519, &PKCS_ML_DSA_44),
+    ("TLS-X25519-ML-DSA-65", kx_group::X25519, &PKCS_ML_DSA_65),
+    ("TLS-X25519-ML-DSA-87", kx_group::X25519, &PKCS_ML_DSA_87),
     (
         "TLS-X25519MLKEM768-ECDSA-P256",
-        kx_group::X25519MLKEM768,
-        None,
+        HYBRID,
+        &PKCS_ECDSA_P256_SHA256,
     ),
-    (
-        "TLS-X25519MLKEM768-ML-DSA-44",
-        kx_group::X25519MLKEM768,
-        Some(Set::MlDsa44),
-    ),
-    (
-        "TLS-X25519MLKEM768-ML-DSA-65",
-        kx_group::X25519MLKEM768,
-        Some(Set::MlDsa65),
-    ),
-    (
-        "TLS-X25519MLKEM768-ML-DSA-87",
-        kx_group::X25519MLKEM768,
-        Some(Set::MlDsa87),
-    ),
+    ("TLS-X25519MLKEM768-ML-DSA-44", HYBRID, &PKCS_ML_DSA_44),
+    ("TLS-X25519MLKEM768-ML-DSA-65", HYBRID, &PKCS_ML_DSA_65),
+    ("TLS-X25519MLKEM768-ML-DSA-87", HYBRID, &PKCS_ML_DSA_87),
 ];
 
 pub fn variants() -> Vec<Variant> {
@@ -71,12 +63,12 @@ pub fn variants() -> Vec<Variant> {
         ),
         schemes: SETS
             .into_iter()
-            .filter(|(_, _, set)| !is_ours || set.is_some())
-            .map(|(name, group, set)| {
+            .filter(|(name, ..)| !is_ours || name.contains("ML-DSA"))
+            .map(|(name, group, algorithm)| {
                 let configs = OnceLock::new();
                 let scheme = Tls {
                     group,
-                    set,
+                    algorithm,
                     is_ours,
                     configs,
                 };
@@ -98,10 +90,10 @@ pub fn variants() -> Vec<Variant> {
     ]
 }
 
-/// `set`: of the certificates' keys; None for ECDSA with P-256.
+/// `algorithm`: of the certificates' keys. `is_ours`: whether ML-DSA is that of mldsa-lanes.
 struct Tls {
     group: Group,
-    set: Option<Set>,
+    algorithm: Algorithm,
     is_ours: bool,
     configs: OnceLock<Result<Configs, String>>,
 }
@@ -147,10 +139,7 @@ impl Tls {
     }
 
     fn make(&self) -> Result<Configs, Box<dyn std::error::Error>> {
-        let chain = match self.set {
-            Some(set) => chain(|| MlDsaKey::new(set), |key| key.pkcs8())?,
-            None => chain(|| Ok(KeyPair::generate()?), |key| Ok(key.serialize_der()))?,
-        };
+        let chain = Chain::new(self.algorithm)?;
         let provider = if self.is_ours {
             with_ml_dsa(default_provider())
         } else {
@@ -247,66 +236,29 @@ struct Chain {
     key: PrivateKeyDer<'static>,
 }
 
-fn chain<K: rcgen::SigningKey>(
-    generate: impl Fn() -> Result<K, Box<dyn std::error::Error>>,
-    pkcs8: impl Fn(&K) -> Result<Vec<u8>, Box<dyn std::error::Error>>,
-) -> Result<Chain, Box<dyn std::error::Error>> {
-    let authority = |name: &str| {
-        let mut params = CertificateParams::default();
-        params.distinguished_name.push(DnType::CommonName, name);
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
-        params
-    };
-    let (top, middle) = (authority("root"), authority("intermediate"));
-    let (top_key, middle_key, leaf_key) = (generate()?, generate()?, generate()?);
-    let root = top.self_signed(&top_key)?.der().clone();
-    let top = Issuer::new(top, top_key);
-    let intermediate = middle.signed_by(&middle_key, &top)?.der().clone();
-    let middle = Issuer::new(middle, middle_key);
-    let leaf = CertificateParams::new(["localhost".to_owned()])?;
-    let leaf = leaf.signed_by(&leaf_key, &middle)?.der().clone();
-    let key = PrivatePkcs8KeyDer::from(pkcs8(&leaf_key)?).into();
-    let sent = vec![leaf, intermediate];
-    Ok(Chain { root, sent, key })
-}
-
-/// A key that signs certificates.
-struct MlDsaKey {
-    private: AnySigningKey,
-    public: AnyVerifyingKey,
-}
-
-impl MlDsaKey {
-    fn new(set: Set) -> Result<Self, Box<dyn std::error::Error>> {
-        let private = AnySigningKey::generate(set, &mut SysRng)?;
-        let public = private.verifying_key();
-        Ok(Self { private, public })
-    }
-
-    fn pkcs8(&self) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
-        Ok(self.private.to_pkcs8_der()?.as_bytes().to_vec())
-    }
-}
-
-impl PublicKeyData for MlDsaKey {
-    fn der_bytes(&self) -> &[u8] {
-        self.public.as_ref()
-    }
-
-    fn algorithm(&self) -> &'static SignatureAlgorithm {
-        match self.private.set() {
-            Set::MlDsa44 => &rcgen::PKCS_ML_DSA_44,
-            Set::MlDsa65 => &rcgen::PKCS_ML_DSA_65,
-            Set::MlDsa87 => &rcgen::PKCS_ML_DSA_87,
-        }
-    }
-}
-
-impl rcgen::SigningKey for MlDsaKey {
-    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, rcgen::Error> {
-        let signature = self.private.sign_hedged(message, &mut SysRng);
-        let signature = signature.map_err(|_| rcgen::Error::RemoteKeyError)?;
-        Ok(signature.as_ref().to_vec())
+impl Chain {
+    fn new(algorithm: Algorithm) -> Result<Self, rcgen::Error> {
+        let authority = |name: &str| {
+            let mut params = CertificateParams::default();
+            params.distinguished_name.push(DnType::CommonName, name);
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+            params
+        };
+        let generate = || KeyPair::generate_for(algorithm);
+        let (top, top_key) = (authority("root"), generate()?);
+        let root = top.self_signed(&top_key)?.der().clone();
+        let top = Issuer::new(top, top_key);
+        let (middle, middle_key) = (authority("intermediate"), generate()?);
+        let intermediate = middle.signed_by(&middle_key, &top)?.der().clone();
+        let middle = Issuer::new(middle, middle_key);
+        let (leaf, leaf_key) = (
+            CertificateParams::new(["localhost".to_owned()])?,
+            generate()?,
+        );
+        let leaf = leaf.signed_by(&leaf_key, &middle)?.der().clone();
+        let key = PrivatePkcs8KeyDer::from(leaf_key.serialize_der()).into();
+        let sent = vec![leaf, intermediate];
+        Ok(Self { root, sent, key })
     }
 }
