@@ -23,7 +23,7 @@ fn announced(arguments: &[&str]) -> (String, HashSet<String>) {
 
 #[test]
 fn names_and_families() {
-    let own = ["ml-kem", "slh-dsa", "fn-dsa"];
+    let own = ["ml-kem", "slh-dsa", "fn-dsa", "tls"];
     let (name, families) = announced(&["rust-families"]);
     assert_eq!(name, "rust-families");
     assert_eq!(families, own.map(String::from).into());
