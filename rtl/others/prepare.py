@@ -82,7 +82,9 @@ def prepare(name: str, design: Mapping[str, Any], clone: Path) -> Path:
             sources = [str(path) for path in sorted(into.iterdir())]
             run(["ghdl", "-i", *options, f"--work={library}", *sources], folder)
         run(["ghdl", "-m", *options, netlist["top"]], folder)
-        text = run(["ghdl", "--synth", *options, "--out=verilog", netlist["top"]], folder)
+        synth = ["ghdl", "--synth", *options]
+        text = run([*synth, "--out=verilog", netlist["top"]], folder)
+        text = _with_defaults(text, run([*synth, "--out=raw-vhdl", netlist["top"]], folder))
         # Comments name this machine's folders.
         text = re.sub(r"^\s*/\* .*? \*/\n", "", text, flags=re.M)
         top = rf"^module {netlist['top']}$"
@@ -92,6 +94,22 @@ def prepare(name: str, design: Mapping[str, Any], clone: Path) -> Path:
             text = re.sub(rf"^module {box}$.*?^endmodule$", "", text, flags=re.M | re.S)
         (made / netlist["file"]).write_text(text, encoding="utf-8")
     return made
+
+
+def _with_defaults(verilog: str, vhdl: str) -> str:
+    """Return a netlist of GHDL 2.0 in Verilog with the defaults of its `case` statements, which
+    that output leaves out; they are taken from the same netlist in VHDL."""
+    found = dict(re.findall(r"select (\w+) <=\n[^;]*?([^,;\n]+) when others;", vhdl))
+
+    def completed(case: re.Match[str]) -> str:
+        value = found[case[2]]
+        if "X" in value:
+            value = "'x"
+        elif bits := re.fullmatch(r"""['"]([01]+)['"]""", value.strip()):
+            value = f"{len(bits[1])}'b{bits[1]}"
+        return f"{case[1]}      default: {case[2]} <= {value.strip()};\n    endcase"
+
+    return re.sub(r"(: (\w+) <= [^;]+;\n) +endcase", completed, verilog)
 
 
 def _clean(netlist: str) -> str:
