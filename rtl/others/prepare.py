@@ -99,15 +99,12 @@ def prepare(name: str, design: Mapping[str, Any], clone: Path) -> Path:
 def _with_defaults(verilog: str, vhdl: str) -> str:
     """Return a netlist of GHDL 2.0 in Verilog with the defaults of its `case` statements, which
     that output leaves out; they are taken from the same netlist in VHDL."""
-    found = dict(re.findall(r"select (\w+) <=\n[^;]*?([^,;\n]+) when others;", vhdl))
+    defaults = dict(re.findall(r"select (\w+) <=\n[^;]*? (\S[^,;\n]*) when others;", vhdl))
 
-    def completed(case: re.Match[str]) -> str:
-        value = found[case[2]]
-        if "X" in value:
-            value = "'x"
-        elif bits := re.fullmatch(r"""['"]([01]+)['"]""", value.strip()):
-            value = f"{len(bits[1])}'b{bits[1]}"
-        return f"{case[1]}      default: {case[2]} <= {value.strip()};\n    endcase"
+    def completed(last: re.Match[str]) -> str:
+        value = defaults[last[2]]
+        value = "'x" if "X" in value else re.sub(r"'([01])'", r"1'b\1", value)
+        return f"{last[1]}      default: {last[2]} <= {value};\n    endcase"
 
     return re.sub(r"(: (\w+) <= [^;]+;\n) +endcase", completed, verilog)
 
