@@ -227,7 +227,7 @@ private:
         const std::uint64_t limit = binding::LIMIT + 64 * words.size();
         const bool late = stalled && binding::INPUT.stalls;
         Stalls commands(late, seed), in(late, seed + 1);
-        Stalls out(stalled && binding::OUTPUT.stalls, seed + 2), ends(stalled, seed + 3);
+        Stalls out(stalled && binding::OUTPUT.stalls, seed + 2), ends(stalled && binding::RESPONSE_WAITS, seed + 3);
         binding::Model& m = *model_;
         Outcome found;
         Bytes so_far;

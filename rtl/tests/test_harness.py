@@ -66,6 +66,18 @@ def test_both_shapes_and_any_stalls_give_the_same_bytes() -> None:
     assert all(one == made[0] for one in made) and len(set(made[0][1])) == 12
 
 
+def test_a_response_of_one_cycle_is_heard_under_stalls(tmp_path: Path) -> None:
+    text = TOY.read_text(encoding="utf-8").replace(', ready = "rsp_ready"', "")
+    for source in TOYS.glob("toy.*"):
+        (tmp_path / source.name).write_bytes(source.read_bytes())
+    path = tmp_path / "toy.toml"
+    path.write_text(text.replace("\nclock", "\nports = { rsp_ready = 1 }\nclock"), encoding="utf-8")
+    with started(path, name="toy-pulse") as worker:
+        inputs = [JobInput(n, seed=bytes([n] * 32)) for n in range(12)]
+        worker.prepare(1, "toy:packets:compact", "ML-DSA-44", "keygen", inputs)
+        assert not any(output.failure for output in worker.answer(1).values())
+
+
 def test_phases_are_what_the_core_does() -> None:
     """Its operations take, in words: the command and its operands, the ten cycles that it works and
     the one after, its results, and the response."""

@@ -99,6 +99,7 @@ def header(manifest: Manifest, compiler: str) -> str:
         "ROUND_3": round_3,
         "HAS_COMMAND": f.command is not None,
         "HAS_RESPONSE": f.response is not None,
+        "RESPONSE_WAITS": f.response is not None and f.response.ready is not None,
         "CONTEXT": _context(f),
         "RND": "rnd" in _signing(f),
         "RESET_CYCLES": f.reset.cycles,
