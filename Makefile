@@ -274,9 +274,9 @@ container: ## the JVM study in a container of 2 CPUs and 2 GB, its results in ou
 	chmod 777 out/container
 	$(CONTAINER) run --rm --cpus 2 --memory 2g --volume $(CURDIR)/out/container:/results $(RUN) mldsa-lab-jvm $(ARGS)
 
-rtl-others: setup-rtl ## public designs in the harness: fetch them, make Verilog, measure HighPerf (git, Debian: ghdl)
+rtl-others: setup-rtl ## public designs in the harness: fetch them, make Verilog, measure them (git, Debian: ghdl)
 	$(PY) rtl/others/prepare.py
-	$(LAB) study rtl --core rtl/others/highperf/core.toml
+	$(LAB) study rtl $(foreach core,highperf/core lowres/ii lowres/iii lowres/v,--core rtl/others/$(core).toml)
 
 # The groups of pyproject.toml: bench, pools, study, impact, dask, rtl, lint, ct, dist, tls, test.
 setup-%: ## more of it: make setup-impact, setup-pools, setup-rtl, setup-test …
