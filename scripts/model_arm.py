@@ -39,7 +39,7 @@ SHA3, PLAIN, PEER = (
     "mldsa-native:aarch64:compact",
 )
 
-_PERMUTE = "mldsa_lanes::backend::neon::<impl mldsa_lanes::kernels::sampling::Permute<4_usize> for mldsa_lanes::backend::neon::token::"
+_PERMUTE = "mldsa_lanes::backend::neon::keccak::<impl mldsa_lanes::kernels::sampling::Permute<4_usize> for mldsa_lanes::backend::neon::token::"
 _ENGINE = "mldsa_lanes::backend::neon::<impl mldsa_lanes::backend::Engine for mldsa_lanes::backend::neon::token::"
 _SCHEME = "<mldsa_lanes::params::MlDsa65 as mldsa_lanes::scheme::entry::Scheme>::"
 

@@ -17,11 +17,11 @@ import numpy as np
 from mldsa_lab.choice.design import design
 from mldsa_lab.choice.order import balanced_order
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import gather
 from mldsa_lab.estimate.diagnose import FEW_INPUTS
 from mldsa_lab.estimate.fit import fit_costs
 from mldsa_lab.estimate.measured import estimate
 from mldsa_lab.estimate.reader import Measurements
+from mldsa_lab.estimate.samples import gather
 from mldsa_lab.inputs.input import Digests, Input, SigningInput
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.records import read_record

@@ -13,8 +13,8 @@ import numpy as np
 from scipy import stats
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import CellKey, gather
 from mldsa_lab.estimate.interval import split_levels
+from mldsa_lab.estimate.samples import CellKey, gather
 from mldsa_lab.records import Record
 from mldsa_lab.show.report import Report
 from mldsa_lab.theory.arrays import Array

@@ -16,11 +16,11 @@ from mldsa_lab.choice.design import design
 from mldsa_lab.estimate.cells import (
     QUANTILES,
     CellEstimate,
-    CellSamples,
     estimate_random,
     estimate_signing,
     ratio,
 )
+from mldsa_lab.estimate.samples import CellSamples
 from mldsa_lab.show.report import Report
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel

@@ -16,10 +16,11 @@ from statistics import median
 from scipy.special import stdtrit
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import CellEstimate, CellKey, of_inputs, ratio
+from mldsa_lab.estimate.cells import CellEstimate, of_inputs, ratio
 from mldsa_lab.estimate.figure import Figure, variant_keys
 from mldsa_lab.estimate.fit import COSTS
 from mldsa_lab.estimate.interval import Interval, combine, median_over_rounds, quotient
+from mldsa_lab.estimate.samples import CellKey
 from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
 from mldsa_lab.records import InputRow, Record, Variant, WorkerRow
 from mldsa_lab.sets import ALL_SETS, OPERATIONS

@@ -6,8 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import CellEstimate, CellKey, Estimator, gather, ratio
+from mldsa_lab.estimate.cells import CellEstimate, Estimator, ratio
 from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.estimate.samples import CellKey, gather
 from mldsa_lab.records import Record, Variant, WorkerRow
 from mldsa_lab.sets import SCHEMES
 

@@ -9,20 +9,12 @@ from typing import Any
 import numpy as np
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import (
-    QUANTILES,
-    SPREAD,
-    CellEstimate,
-    CellKey,
-    CellSamples,
-    Estimator,
-    gather,
-    ratio,
-)
+from mldsa_lab.estimate.cells import QUANTILES, SPREAD, CellEstimate, Estimator, ratio
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.ratio import Comparison, compare_classical, throughputs
+from mldsa_lab.estimate.samples import CellKey, CellSamples, gather
 from mldsa_lab.records import HARDENED, METRICS, Record, Variant, WorkerRow
 from mldsa_lab.sets import ALL_SETS, OPERATIONS
 

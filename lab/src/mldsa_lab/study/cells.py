@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import CellEstimate, CellSamples, gather
+from mldsa_lab.estimate.cells import CellEstimate
 from mldsa_lab.estimate.figure import Key
 from mldsa_lab.estimate.fit import Fit
+from mldsa_lab.estimate.samples import CellSamples, gather
 from mldsa_lab.estimate.summary import SummaryRow, summarise
 from mldsa_lab.records import METRICS, Record, read_record
 from mldsa_lab.study.file import FIELDS, PERCENTILES, SPREAD

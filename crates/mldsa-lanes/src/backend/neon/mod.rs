@@ -1,17 +1,30 @@
-//! Four coefficients in 128-bit registers. Of four Keccak states two are in such registers and two in
-//! integer registers beside them, once with plain NEON and once with the SHA3 extension.
+//! Four coefficients in 128-bit registers, with plain NEON or with the SHA3 extension beside it.
 
 // The SHA3 intrinsics are called from methods that lack the feature and are inlined into entry
 // points that have it; after that the compiler inlines the intrinsics too.
 #![allow(inline_always_mismatching_target_features, unknown_lints)]
 
+/// Calls intrinsics on registers, none that takes a pointer. Each use stands in a method of a type whose
+/// values prove the feature, or has the token at hand.
+macro_rules! neon {
+    ($expression:expr) => {
+        // SAFETY: a value of this type, or the token, exists only where the feature does, which is all
+        // that an intrinsic without a pointer asks.
+        unsafe { $expression }
+    };
+}
+
+mod accepted;
+mod keccak;
+mod packing;
+
 use core::arch::aarch64::*;
 
+use self::accepted::{KEPT_BITS, halves, kept, kept_first, store_sixteen};
+use self::packing::{Pack, Unpack};
 use super::{engine_from_kernels, method};
-use crate::kernels::keccak::{States, Words, permute_beside_two};
 use crate::kernels::lanes::{Lanes, Map, Q_INVERSE};
 use crate::kernels::poly::Poly;
-use crate::kernels::sampling::Permute;
 use crate::kernels::small::{ByteLanes, Offsets, SmallPoly};
 use crate::kernels::{ntt, pointwise, rounding, sampling, small};
 use crate::params::{N, Parameters, Q};
@@ -59,261 +72,9 @@ impl Neon {
 engine_from_kernels!(Neon, lanes I32x4, bytes U8x16, states 4, target_feature(enable = "neon"));
 engine_from_kernels!(NeonSha3, lanes I32x4, bytes U8x16, states 4, target_feature(enable = "neon"));
 
-/// Calls intrinsics on registers, none that takes a pointer. Each use stands in a method of a type whose
-/// values prove the feature, or has the token at hand.
-macro_rules! neon {
-    ($expression:expr) => {
-        // SAFETY: a value of this type, or the token, exists only where the feature does, which is all
-        // that an intrinsic without a pointer asks.
-        unsafe { $expression }
-    };
-}
-
-/// The permutations of four states: the first two in `$words`, the other two in integer registers. Loops in
-/// place of closures, which would not all be inlined.
-macro_rules! permute_entry {
-    ($engine:ty, $words:ident, $feature:meta) => {
-        impl Permute<4> for $engine {
-            #[inline]
-            fn permute(self, states: &mut States<4>) {
-                #[$feature]
-                fn entry(states: &mut [[u64; 4]; 25]) {
-                    let mut pair = [$words(vdupq_n_u64(0)); 25];
-                    let [mut a, mut b] = [[0; 25]; 2];
-                    for (i, row) in states.iter().enumerate() {
-                        // SAFETY: `row` is 32 readable bytes.
-                        pair[i] = $words(unsafe { vld1q_u64(row.as_ptr()) });
-                        (a[i], b[i]) = (row[2], row[3]);
-                    }
-                    permute_beside_two(&mut pair, [&mut a, &mut b]);
-                    for (i, row) in states.iter_mut().enumerate() {
-                        // SAFETY: `row` is 32 writable bytes.
-                        unsafe { vst1q_u64(row.as_mut_ptr(), pair[i].0) };
-                        (row[2], row[3]) = (a[i], b[i]);
-                    }
-                }
-                // SAFETY: `self` proves the feature.
-                unsafe { entry(&mut states.0) }
-            }
-        }
-    };
-}
-permute_entry!(Neon, U64x2, target_feature(enable = "neon"));
-permute_entry!(NeonSha3, U64x2Sha3, target_feature(enable = "neon,sha3"));
-
 /// Four coefficients. Made only from a [`Neon`] token or from other values of this type.
 #[derive(Clone, Copy)]
 pub(crate) struct I32x4(int32x4_t);
-
-/// For each mask of four lanes, the bytes of the lanes in it, in order.
-const KEPT_FIRST: &[[u8; 16]; 16] = &{
-    let mut table = [[0; 16]; 16];
-    let mut mask = 0;
-    while mask < 16 {
-        let (mut lane, mut place) = (0, 0);
-        while lane < 4 {
-            if mask >> lane & 1 == 1 {
-                let mut byte = 0;
-                while byte < 4 {
-                    table[mask][4 * place + byte] = (4 * lane + byte) as u8;
-                    byte += 1;
-                }
-                place += 1;
-            }
-            lane += 1;
-        }
-        mask += 1;
-    }
-    table
-};
-
-/// A lane's bit in a mask of four; in the bits above, a one for the number of lanes.
-const KEPT_BITS: [u32; 4] = [0x11, 0x12, 0x14, 0x18];
-
-/// The lanes of a mask, with bits above it that are ignored, in order; then anything.
-#[inline(always)]
-fn kept_first(values: I32x4, mask: usize) -> I32x4 {
-    // SAFETY: `values` proves NEON; an entry of the table is 16 readable bytes.
-    unsafe {
-        let places = vld1q_u8(KEPT_FIRST[mask & 15].as_ptr());
-        let packed = vqtbl1q_u8(vreinterpretq_u8_s32(values.0), places);
-        I32x4(vreinterpretq_s32_u8(packed))
-    }
-}
-
-/// For each four of 16 bytes of zeros or ones, a byte of [`KEPT_BITS`]' form.
-///
-/// # Safety
-/// The CPU has NEON.
-#[inline(always)]
-unsafe fn kept(keep: uint8x16_t) -> u32 {
-    neon!({
-        let bits = vreinterpretq_u8_u32(vdupq_n_u32(0x1814_1211));
-        let fours = vandq_u8(keep, bits);
-        let pairs = vpaddq_u8(fours, fours);
-        let sums = vpaddq_u8(pairs, pairs);
-        vgetq_lane_u32::<0>(vreinterpretq_u32_u8(sums))
-    })
-}
-
-/// The half-bytes of the first eight bytes, each in a byte, the low half of a byte first.
-///
-/// # Safety
-/// The CPU has NEON.
-#[inline(always)]
-unsafe fn halves(from: &[u8]) -> uint8x16_t {
-    let from = &from[..8];
-    // SAFETY: the caller proves NEON; `from` is 8 readable bytes.
-    unsafe {
-        let bytes = vld1_u8(from.as_ptr());
-        let (low, high) = (vand_u8(bytes, vdup_n_u8(15)), vshr_n_u8::<4>(bytes));
-        vcombine_u8(vzip1_u8(low, high), vzip2_u8(low, high))
-    }
-}
-
-/// [`Lanes::store_kept`] of four times four lanes, by what [`kept`] says of them.
-#[inline(always)]
-fn store_sixteen(values: [I32x4; 4], kept: u32, to: &mut [i32]) -> usize {
-    let to = &mut to[..16];
-    let mut count = 0;
-    for (values, kept) in values.into_iter().zip(kept.to_le_bytes()) {
-        kept_first(values, usize::from(kept)).store(&mut to[count..]);
-        count += usize::from(kept >> 4);
-    }
-    count
-}
-
-/// How four values of `BITS` bits lie in a string, of which the first begins with a byte (0) or, where
-/// `BITS` is odd, in the middle of one (1).
-struct Unpack<const BITS: u32>;
-
-impl<const BITS: u32> Unpack<BITS> {
-    const fn bit(odd: usize, lane: usize) -> usize {
-        odd * (4 * BITS as usize % 8) + lane * BITS as usize
-    }
-
-    /// The four bytes from the one that holds a value's first bit on: 25 bits at least.
-    const PLACES: [[u8; 16]; 2] = {
-        assert!(BITS <= 25);
-        let mut places = [[0; 16]; 2];
-        let mut i = 0;
-        while i < 32 {
-            places[i / 16][i % 16] = (Self::bit(i / 16, i % 16 / 4) / 8 + i % 4) as u8;
-            i += 1;
-        }
-        places
-    };
-
-    /// To the left, so less than 0.
-    const SHIFTS: [[i32; 4]; 2] = {
-        let mut shifts = [[0; 4]; 2];
-        let mut i = 0;
-        while i < 8 {
-            shifts[i / 4][i % 4] = -((Self::bit(i / 4, i % 4) % 8) as i32);
-            i += 1;
-        }
-        shifts
-    };
-}
-
-/// How a few values of `BITS` bits become a string of whole bytes, by way of two words of 64 bits.
-struct Pack<const BITS: usize>;
-
-impl<const BITS: usize> Pack<BITS> {
-    /// Values of a string.
-    const COUNT: usize = match BITS {
-        0..=8 => 16,
-        9..=16 => 8,
-        _ => 4,
-    };
-    /// Bytes of it.
-    const BYTES: usize = Self::COUNT * BITS / 8;
-    /// Bits of a word.
-    const WORD: usize = Self::COUNT / 2 * BITS;
-    /// Where the string's bytes are: in the first word, or, if it ends with a whole byte, in both; then
-    /// in the second, shifted by half a byte.
-    const PLACES: [[u8; 16]; 2] = {
-        let mut places = [[0xff; 16]; 2];
-        let mut i = 0;
-        while i < Self::BYTES {
-            if i < Self::WORD.div_ceil(8) {
-                places[0][i] = i as u8;
-            }
-            if i >= Self::WORD / 8 {
-                let half = if Self::WORD.is_multiple_of(8) { 0 } else { 1 };
-                places[half][i] = (8 + i - Self::WORD / 8) as u8;
-            }
-            i += 1;
-        }
-        places
-    };
-
-    /// Packs all of `p`, of which a value is `top` less what goes into the string if `BELOW`.
-    #[inline(always)]
-    fn write<const BELOW: bool>(token: Neon, p: &[i32; N], top: i32, to: &mut [u8]) {
-        let top = I32x4::splat(token, top);
-        for i in 0..N / Self::COUNT {
-            let load = |at: usize| {
-                let values = I32x4::load(token, &p[Self::COUNT * i + 4 * at..]);
-                if BELOW { top.sub(values) } else { values }
-            };
-            let string = Self::string(load);
-            let to = &mut to[Self::BYTES * i..];
-            // Zeros past the string are overwritten by the next.
-            match to.first_chunk_mut() {
-                Some(to) => *to = string,
-                None => to[..Self::BYTES].copy_from_slice(&string[..Self::BYTES]),
-            }
-        }
-    }
-
-    /// The string of the values that `load` gives, four at a time, and zeros.
-    #[inline(always)]
-    fn string(load: impl Fn(usize) -> I32x4) -> [u8; 16] {
-        let narrow = |at: usize| {
-            let (a, b) = (load(at), load(at + 1));
-            neon!(vuzp1q_u16(
-                vreinterpretq_u16_s32(a.0),
-                vreinterpretq_u16_s32(b.0)
-            ))
-        };
-        // Each step puts two neighbours together.
-        neon!({
-            let bits = |steps: i64| (BITS as i64) << steps;
-            let fours = match Self::COUNT {
-                4 => vreinterpretq_u32_s32(load(0).0),
-                8 => {
-                    let all = vreinterpretq_u32_u16(narrow(0));
-                    let high = vshlq_u32(vshrq_n_u32::<16>(all), vdupq_n_s32(BITS as i32));
-                    vorrq_u32(vandq_u32(all, vdupq_n_u32(0xffff)), high)
-                }
-                _ => {
-                    let (a, b) = (narrow(0), narrow(2));
-                    let all = vuzp1q_u8(vreinterpretq_u8_u16(a), vreinterpretq_u8_u16(b));
-                    let all = vreinterpretq_u16_u8(all);
-                    let high = vshlq_u16(vshrq_n_u16::<8>(all), vdupq_n_s16(BITS as i16));
-                    let all = vorrq_u16(vandq_u16(all, vdupq_n_u16(0xff)), high);
-                    let all = vreinterpretq_u32_u16(all);
-                    let high = vshlq_u32(vshrq_n_u32::<16>(all), vdupq_n_s32(bits(1) as i32));
-                    vorrq_u32(vandq_u32(all, vdupq_n_u32(0xffff)), high)
-                }
-            };
-            let steps = Self::COUNT.trailing_zeros() - 2;
-            let all = vreinterpretq_u64_u32(fours);
-            let high = vshlq_u64(vshrq_n_u64::<32>(all), vdupq_n_s64(bits(i64::from(steps))));
-            let words = vorrq_u64(vandq_u64(all, vdupq_n_u64(0xffff_ffff)), high);
-            let [first, second] = const { &Self::PLACES };
-            let mut bytes = vqtbl1q_u8(vreinterpretq_u8_u64(words), vld1q_u8(first.as_ptr()));
-            if !Self::WORD.is_multiple_of(8) {
-                let words = vreinterpretq_u8_u64(vshlq_n_u64::<4>(words));
-                bytes = vorrq_u8(bytes, vqtbl1q_u8(words, vld1q_u8(second.as_ptr())));
-            }
-            let mut string = [0; 16];
-            vst1q_u8(string.as_mut_ptr(), bytes);
-            string
-        })
-    }
-}
 
 impl Lanes for I32x4 {
     type Token = Neon;
@@ -602,89 +363,5 @@ impl ByteLanes for U8x16 {
         let to = &mut to[..16];
         // SAFETY: `self` proves NEON; `to` is 16 writable bytes.
         unsafe { vst1q_u8(to.as_mut_ptr(), self.0) }
-    }
-}
-
-/// One word of each of two Keccak states. Made only inside functions that have NEON.
-#[derive(Clone, Copy)]
-struct U64x2(uint64x2_t);
-
-impl Words for U64x2 {
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        neon!(U64x2(veorq_u64(self.0, other.0)))
-    }
-    #[inline(always)]
-    fn xor_constant(self, constant: u64) -> Self {
-        neon!(U64x2(veorq_u64(self.0, vdupq_n_u64(constant))))
-    }
-    #[inline(always)]
-    fn rotate_left<const LEFT: i32, const RIGHT: i32>(self) -> Self {
-        neon!(U64x2(vsriq_n_u64::<RIGHT>(
-            vshlq_n_u64::<LEFT>(self.0),
-            self.0
-        )))
-    }
-    #[inline(always)]
-    fn chi(self, b: Self, c: Self) -> Self {
-        neon!(U64x2(veorq_u64(self.0, vbicq_u64(c.0, b.0))))
-    }
-}
-
-/// The same with the SHA3 extension. Made only inside functions that have it.
-#[derive(Clone, Copy)]
-struct U64x2Sha3(uint64x2_t);
-
-/// Whether all vector units have the extension's instructions, as Apple's cores do. Arm's have them in one
-/// unit of two or four, which is busy enough with the rotations (docs/arm.md).
-const EVERYWHERE: bool = cfg!(target_vendor = "apple");
-
-impl Words for U64x2Sha3 {
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        neon!(U64x2Sha3(veorq_u64(self.0, other.0)))
-    }
-    #[inline(always)]
-    fn xor_constant(self, constant: u64) -> Self {
-        neon!(U64x2Sha3(veorq_u64(self.0, vdupq_n_u64(constant))))
-    }
-    #[inline(always)]
-    fn rotate_left<const LEFT: i32, const RIGHT: i32>(self) -> Self {
-        neon!(U64x2Sha3(vxarq_u64::<RIGHT>(self.0, vdupq_n_u64(0))))
-    }
-    #[inline(always)]
-    fn chi(self, b: Self, c: Self) -> Self {
-        neon!(U64x2Sha3(if EVERYWHERE {
-            vbcaxq_u64(self.0, c.0, b.0)
-        } else {
-            // Not as BCAX, which the compiler would make of it.
-            vbslq_u64(b.0, self.0, veorq_u64(self.0, c.0))
-        }))
-    }
-    #[inline(always)]
-    fn xor5(self, b: Self, c: Self, d: Self, e: Self) -> Self {
-        if !EVERYWHERE {
-            return self.xor(b).xor(c.xor(d)).xor(e);
-        }
-        neon!(U64x2Sha3(veor3q_u64(
-            veor3q_u64(self.0, b.0, c.0),
-            d.0,
-            e.0
-        )))
-    }
-    #[inline(always)]
-    fn xor_rotated_once(self, other: Self) -> Self {
-        neon!(U64x2Sha3(if EVERYWHERE {
-            vrax1q_u64(self.0, other.0)
-        } else {
-            veorq_u64(
-                self.0,
-                vsriq_n_u64::<63>(vshlq_n_u64::<1>(other.0), other.0),
-            )
-        }))
-    }
-    #[inline(always)]
-    fn xor_then_rotate<const LEFT: i32, const RIGHT: i32>(self, other: Self) -> Self {
-        neon!(U64x2Sha3(vxarq_u64::<RIGHT>(self.0, other.0)))
     }
 }
