@@ -26,14 +26,10 @@ fn features(target: &str, enabled: &str) -> BTreeSet<String> {
     names.map(|name| name.trim_matches('"').into()).collect()
 }
 
-/// A file, or all files of a folder, of the backends.
+/// All files of a backend's folder.
 fn source(name: &str) -> String {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/backend");
-    let path = path.join(name);
-    if path.is_file() {
-        return std::fs::read_to_string(path).unwrap();
-    }
-    let files = std::fs::read_dir(path).unwrap();
+    let files = std::fs::read_dir(path.join(name)).unwrap();
     files
         .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
         .collect()
@@ -56,7 +52,7 @@ fn detected(text: &str, list: &str) -> BTreeSet<String> {
 #[test]
 #[cfg_attr(miri, ignore = "runs rustc")]
 fn tokens_prove_all_features_of_their_entry_points() {
-    let (text256, text512, text_arm) = (source("avx2"), source("avx512"), source("neon.rs"));
+    let (text256, text512, text_arm) = (source("avx2"), source("avx512"), source("neon"));
     let avx2 = detected(&text256, "cpu_has_avx2");
     let mut avx512 = &avx2 | &detected(&text512, "cpu_has_avx512");
     let f16c = "cpu_has_avx512::get() && (cfg!(target_feature = \"f16c\") || cpu_has_f16c());";
