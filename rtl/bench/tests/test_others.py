@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from lab_runs import here
 from msgspec import structs
 
 from mldsa_lab.checkout import find_root
@@ -122,6 +123,13 @@ def test_the_record_agrees_with_what_was_published(
         for name, most in names.items():
             theirs = row[name.replace("_loaded", "")]
             assert whole[row["set"], name] == pytest.approx(theirs, rel=most)
+
+
+def test_resources_stand_beside_the_cycles_of_their_core() -> None:
+    folder = find_root() / "records" / "2026-11-27-rtl-others"
+    done = here("study", "rtl", *map(str, sorted(folder.glob("*.json"))))
+    (row,) = (r for r in done.out.splitlines() if "lowres e70f315-l2, round 3  this run" in r)
+    assert "77,596" in row and "49,466" in row
 
 
 def test_a_file_of_round_3_is_checked(tmp_path: Path) -> None:

@@ -16,6 +16,9 @@ from mldsa_lab.sets import SetName
 from mldsa_lab.theory.trace import parse_trace
 from mldsa_lab_rtl.study import core_keys, operation_figures
 
+ROUND_3 = "round 3"
+"""The standard as manifests and names of such cores have it."""
+
 
 class Round3Cycles(Struct, frozen=True, forbid_unknown_fields=True):
     """Cycles of a core in a set, by operation (`sign_loaded`: the key was there) and phase, one of
@@ -33,7 +36,7 @@ class Round3Cycles(Struct, frozen=True, forbid_unknown_fields=True):
 
     def rows(self, confidence: float = 0.95) -> Iterator[Figure]:
         """Yield the figures; the configuration names the round."""
-        keys = core_keys(self.core, f"{self.configuration}, round 3", self.set)
+        keys = core_keys(self.core, f"{self.configuration}, {ROUND_3}", self.set)
         traces = [parse_trace(trace.split(), self.set) for trace in self.traces]
         for operation, phases in self.operations.items():
             counts = {phase: np.array(cycles) for phase, cycles in phases.items()}

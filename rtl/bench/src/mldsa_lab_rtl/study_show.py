@@ -24,7 +24,7 @@ from mldsa_lab.show.grid import Grid
 from mldsa_lab.show.report import Report, Section
 from mldsa_lab_rtl.study import LOADED, PHASES, TOTAL, core_rows
 from mldsa_lab_rtl.study_random import read_drawn
-from mldsa_lab_rtl.study_round3 import read_round_3
+from mldsa_lab_rtl.study_round3 import ROUND_3, read_round_3
 from mldsa_lab_rtl.synth import NOTE, Resources, read_resources
 
 BESIDE = "beside what was published"
@@ -212,7 +212,8 @@ class CoreFindings:
         for (set_name, core), of in totals.items():
             own = {name: round(of[name].value or 0) for name in _COMPARED if name in of}
             keys = {"set": set_name, "core": core, "source": "this run"}
-            found += [Figure(keys, k, v) for k, v in (own | taken.get(str(core), {})).items()]
+            parts = taken.get(str(core).removesuffix(f", {ROUND_3}"), {})
+            found += [Figure(keys, k, v) for k, v in (own | parts).items()]
         for core, rows in published()["cores"].items():
             for row in rows:
                 keys = {"set": row["set"], "core": core, "source": row["source"]}
