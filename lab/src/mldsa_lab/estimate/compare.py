@@ -37,7 +37,6 @@ _MACHINE = (
 )  # fmt: skip
 # With fewer other implementations nothing shows how runs differ.
 _OTHERS = 3
-_ITSELF = Interval(1.0, 1.0, 1.0)
 
 Pair = tuple[SummaryRow, SummaryRow]
 
@@ -254,7 +253,7 @@ def _change(
             change = combine(change, median_over_rounds(level), confidence).of_rounds(len(level))
     ratios = before.interval("ratio"), after.interval("ratio")
     ratio_change = None
-    if not same and ratios[0] and ratios[1] and ratios != (_ITSELF, _ITSELF):
+    if not same and ratios[0] and ratios[1] and any(r != Interval(1.0, 1.0, 1.0) for r in ratios):
         ratio_change = quotient(ratios[1], ratios[0])
     is_reference = anchor in (before.implementation, before.variant)
     effect = ratio_change if anchor and ratio_change and not is_reference else change
