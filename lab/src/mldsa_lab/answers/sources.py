@@ -6,6 +6,7 @@ Other packages add theirs by entry points of the group `mldsa_lab.figures`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import chain, product
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from mldsa_lab.estimate.interval import over
 from mldsa_lab.estimate.pipeline import pipeline_figures
 from mldsa_lab.estimate.summary import summary_figures
 from mldsa_lab.kinds import kind_of
-from mldsa_lab.records import read_record
+from mldsa_lab.records import Record, read_record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.sets import ALL_SETS, PARAMETER_SETS
 from mldsa_lab.sizes import sizes
@@ -30,6 +31,12 @@ from mldsa_lab.theory.rejection import RejectionModel
 CONFIDENCE = 0.95
 _SIGNATURES, _MOST, _NEAREST = (1, 2, 3), 9, 3
 """Signatures of a profile; rejections of each that are looked at; profiles that are kept."""
+
+
+@cache
+def _record(path: Path) -> Record:
+    """Read a record once: several tables name it, and each its machine."""
+    return read_record(path)
 
 
 def record_paths(argument: str) -> list[Path]:
@@ -53,7 +60,7 @@ def record_figures(argument: str) -> list[Figure]:
     """
     paths = record_paths(argument)
     reference = argument.partition(" reference=")[2]
-    records = [read_record(path) for path in paths]
+    records = [_record(path) for path in paths]
     kind = kind_of(records[0])
     if kind is not None and kind.name == "pipeline":
         return pipeline_figures(records, CONFIDENCE)
@@ -67,7 +74,7 @@ def record_figures(argument: str) -> list[Figure]:
 
 def about_record(argument: str) -> str:
     """Return a record with its machine and date."""
-    first = read_record(record_paths(argument)[0])
+    first = _record(record_paths(argument)[0])
     about = ", ".join(part for part in (first.machine, first.date) if part)
     return f"{argument}: {about}"
 
