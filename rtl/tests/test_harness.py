@@ -66,12 +66,17 @@ def test_both_shapes_and_any_stalls_give_the_same_bytes() -> None:
     assert all(one == made[0] for one in made) and len(set(made[0][1])) == 12
 
 
-def test_a_response_of_one_cycle_is_heard_under_stalls(tmp_path: Path) -> None:
-    text = TOY.read_text(encoding="utf-8").replace(', ready = "rsp_ready"', "")
+def test_what_has_no_ready_is_taken_under_stalls(tmp_path: Path) -> None:
+    """Results and the response, each there for one cycle."""
+    text = TOY.read_text(encoding="utf-8")
+    text = text.replace(', ready = "rsp_ready"', "").replace(', ready = "out_ready"', "")
     for source in TOYS.glob("toy.*"):
         (tmp_path / source.name).write_bytes(source.read_bytes())
     path = tmp_path / "toy.toml"
-    path.write_text(text.replace("\nclock", "\nports = { rsp_ready = 1 }\nclock"), encoding="utf-8")
+    path.write_text(
+        text.replace("\nclock", "\nports = { rsp_ready = 1, out_ready = 1 }\nclock"),
+        encoding="utf-8",
+    )
     with started(path, name="toy-pulse") as worker:
         inputs = [JobInput(n, seed=bytes([n] * 32)) for n in range(12)]
         worker.prepare(1, "toy:packets:compact", "ML-DSA-44", "keygen", inputs)

@@ -109,12 +109,14 @@ def header(manifest: Manifest, compiler: str) -> str:
         "PRIVATE_KEY": private_key(f),
         "HELLO": hello(manifest, compiler),
     }
+    # A word without `ready` is there for one cycle, so it is taken in that.
+    waits = f.output.stalls and f.output.ready is not None
     parts = [
         f'#pragma once\n#include "{PREFIX}.h"\n#include "shape.hpp"\n\nnamespace binding {{',
         f"using Model = {PREFIX};",
         *(f"{_TYPES[type(v)]} {name} = {_cpp(v)};" for name, v in constants.items()),
-        f"inline const Stream INPUT = {_stream(f.input)};",
-        f"inline const Stream OUTPUT = {_stream(f.output)};",
+        f"inline const Stream INPUT = {_stream(f.input, f.input.stalls)};",
+        f"inline const Stream OUTPUT = {_stream(f.output, waits)};",
         _counted(f),
         _sizes(layouts),
         _plans(f, layouts),
@@ -124,12 +126,12 @@ def header(manifest: Manifest, compiler: str) -> str:
     return "\n".join(parts)
 
 
-def _stream(s: CoreStream) -> str:
+def _stream(s: CoreStream, stalls: bool) -> str:
     packet = "none" if s.last is None else s.packet
     counts = s.bytes is not None or s.keep is not None
     values = (str(s.width // 8), _cpp(s.order == "big"), f"Packet::{packet}", _cpp(counts))
     steady = _cpp(s.steady and s.ready is not None)
-    return f"{{{', '.join(values)}, {steady}, {_cpp(s.stalls)}}}"
+    return f"{{{', '.join(values)}, {steady}, {_cpp(stalls)}}}"
 
 
 def _counted(f: CoreFile) -> str:

@@ -17,7 +17,7 @@ from mldsa_lab.theory.trace import parse_trace
 from mldsa_lab_rtl.study import core_keys, operation_figures
 
 ROUND_3 = "round 3"
-"""The standard as manifests and names of such cores have it."""
+"""What the names of such cores end in."""
 
 
 class Round3Cycles(Struct, frozen=True, forbid_unknown_fields=True):
