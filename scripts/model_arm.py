@@ -53,7 +53,7 @@ KERNELS = (
     ("inverse NTT", "mldsa-native", PEER, "mldsa_intt_aarch64_asm", 1, False),
     ("row of Â, five products", "mldsa-lanes", SHA3, f"{_ENGINE}Neon(Sha3)?>::dot::entry", 1, False),
     ("row of Â, five products", "mldsa-native", PEER, "mldsa_polyvecl_pointwise_acc_montgomery_l5_aarch64_asm", 1, False),
-    ("Keccak, one state", "mldsa-lanes", SHA3, "mldsa_lanes::kernels::keccak::permute_one", 1, False),
+    ("Keccak, one state", "mldsa-lanes", SHA3, "mldsa_lanes::backend::neon::keccak::PERMUTE_ONE::entry", 1, False),
     ("Keccak, one state", "mldsa-native", PEER, "mldsa_keccak_f1600_x1_scalar_aarch64_asm", 1, False),
     ("Keccak, a state of four, `neon`", "mldsa-lanes", PLAIN, f"{_PERMUTE}Neon>::permute::entry", 4, False),
     ("Keccak, a state of four, `neon-sha3`", "mldsa-lanes", SHA3, f"{_PERMUTE}NeonSha3>::permute::entry", 4, True),

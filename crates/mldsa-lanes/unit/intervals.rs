@@ -387,11 +387,26 @@ impl<const COUNT: usize, const ARM: bool> Lanes for Intervals<COUNT, ARM> {
             Lane::new(a.of.mul(b.of).fits(64).reduced())
         })
     }
-    fn montgomery_by(self, constant: Self, constant_q_inverse: Self) -> Self {
-        for (x, product) in constant.0.iter().zip(constant_q_inverse.0) {
-            assert_eq!(product.raw, x.raw.wrapping_mul(Q_INVERSE));
+    const BARRETT: bool = ARM;
+    fn times(self, constant: Self, companion: Self) -> Self {
+        for (c, companion) in constant.0.iter().zip(companion.0) {
+            if ARM {
+                // Half of q at most between the companion and c·2^31 / q, both times q.
+                let exact = i64::from(c.raw) << 31;
+                let rest = exact - i64::from(companion.raw) * i64::from(Q);
+                assert!(2 * rest.abs() <= i64::from(Q));
+            } else {
+                assert_eq!(companion.raw, c.raw.wrapping_mul(Q_INVERSE));
+            }
         }
-        self.montgomery(constant)
+        if !ARM {
+            return self.montgomery(constant);
+        }
+        self.map(|x| {
+            let most = x.of.fits(32).1.max(-x.of.0);
+            let rest = (i128::from(Q) * (most + (1 << 31))) >> 32;
+            Lane::new(Interval(-rest, rest))
+        })
     }
 
     fn wide_zero((): ()) -> Self::Wide {

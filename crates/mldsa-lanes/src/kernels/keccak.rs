@@ -46,7 +46,7 @@ impl Words for u64 {
 }
 
 /// ι: the round constants, from the LFSR x^8 + x^6 + x^5 + x^4 + 1 of FIPS 202, Algorithm 5.
-const ROUND_CONSTANTS: [u64; 24] = {
+pub(crate) const ROUND_CONSTANTS: [u64; 24] = {
     let mut constants = [0u64; 24];
     let mut lfsr: u16 = 1;
     let mut round = 0;
@@ -92,28 +92,6 @@ pub(crate) fn permute_beside<W: Words>(a: &mut [W; 25], one: &mut [u64; 25]) {
         (s, t) = round_beside(&s_odd, &t_odd, odd, odd);
     }
     (*a, *one) = (s, t);
-}
-
-/// [`permute`] of `a` and of two others, of which each goes through all its rounds while `a` goes
-/// through half of its own: as [`permute_beside`], for cores whose integer units permute two states
-/// in the time in which their vector units permute one of `a`'s.
-#[allow(dead_code)]
-#[inline(always)]
-pub(crate) fn permute_beside_two<W: Words>(a: &mut [W; 25], others: [&mut [u64; 25]; 2]) {
-    let mut s = *a;
-    for (half, other) in others.into_iter().enumerate() {
-        let mut t = *other;
-        for i in 0..6 {
-            let [even, odd] = ROUND_PAIRS[6 * half + i];
-            let [[t0, t1], [t2, t3]] = [ROUND_PAIRS[2 * i], ROUND_PAIRS[2 * i + 1]];
-            let (s_odd, t_odd) = round_beside(&s, &t, even, t0);
-            t = round(&t_odd, t1);
-            (s, t) = round_beside(&s_odd, &t, odd, t2);
-            t = round(&t, t3);
-        }
-        *other = t;
-    }
-    *a = s;
 }
 
 /// The round constants, two by two.

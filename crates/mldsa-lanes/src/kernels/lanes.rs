@@ -85,8 +85,12 @@ pub trait Lanes: Copy {
 
     /// Montgomery product.
     fn montgomery(self, other: Self) -> Self;
-    /// Montgomery product with a constant, of which `constant · q^-1 mod 2^32` is known too.
-    fn montgomery_by(self, constant: Self, constant_q_inverse: Self) -> Self;
+    /// Whether [`Lanes::times`] is Barrett's product, else Montgomery's.
+    const BARRETT: bool = false;
+    /// Product with a constant c: r ≡ self·c (mod q) with |r| < q. Montgomery's form takes
+    /// c·2^32 mod± q, and that times q^-1 mod 2^32 as its companion; Barrett's takes c mod± q, and
+    /// c·2^31 / q, rounded.
+    fn times(self, constant: Self, companion: Self) -> Self;
 
     fn wide_zero(token: Self::Token) -> Self::Wide;
     /// `accumulator + a·b`, exact.
@@ -232,9 +236,9 @@ impl Lanes for i32 {
         Self::wide_reduce(i64::from(self) * i64::from(other))
     }
     #[inline(always)]
-    fn montgomery_by(self, constant: Self, constant_q_inverse: Self) -> Self {
+    fn times(self, constant: Self, companion: Self) -> Self {
         let product = i64::from(self) * i64::from(constant);
-        let multiple = i64::from(self.wrapping_mul(constant_q_inverse)) * i64::from(Q);
+        let multiple = i64::from(self.wrapping_mul(companion)) * i64::from(Q);
         ((product - multiple) >> 32) as i32
     }
     #[inline(always)]

@@ -29,116 +29,127 @@ const fn centered(x: i64) -> i32 {
 /// 2^32 mod q, the Montgomery factor.
 const R: i64 = (1 << 32) % Q as i64;
 
-/// ζ^BitRev8(k) · 2^32 mod q with ζ = 1753, centered. A constant, as all tables of kernels are: the
-/// values of a `static` are known to the compiler in one codegen unit alone.
-const ZETAS: &[i32; N] = &{
-    let mut zetas = [0; N];
+/// A constant c and its companion, as `Lanes::times` takes them.
+const fn constant(c: i64, barrett: bool) -> (i32, i32) {
+    if barrett {
+        let c = centered(c);
+        let sign = if c < 0 { -1 } else { 1 };
+        let nearest = (((c as i64 * sign) << 32) / Q as i64 + 1) >> 1;
+        (c, (nearest * sign) as i32)
+    } else {
+        let c = centered(c % Q as i64 * R);
+        (c, c.wrapping_mul(Q_INVERSE))
+    }
+}
+
+/// Constants and their companions.
+struct Constants {
+    constant: [i32; N],
+    companion: [i32; N],
+}
+
+/// ζ^BitRev8(k) with ζ = 1753, in Montgomery's form and in Barrett's. A constant, as all tables of kernels
+/// are: the values of a `static` are known to the compiler in one codegen unit alone.
+const ZETAS: &[Constants; 2] = &[zetas(false), zetas(true)];
+
+const fn zetas(barrett: bool) -> Constants {
+    let mut zetas = Constants {
+        constant: [0; N],
+        companion: [0; N],
+    };
     let mut k = 0;
     while k < N {
-        zetas[k] = centered(power(1753, (k as u8).reverse_bits() as u32) * R);
+        let zeta = power(1753, (k as u8).reverse_bits() as u32);
+        (zetas.constant[k], zetas.companion[k]) = constant(zeta, barrett);
         k += 1;
     }
     zetas
-};
+}
 
-/// ζ · q^-1 mod 2^32 for each entry of `ZETAS`.
-const ZETAS_Q_INVERSE: &[i32; N] = &{
-    let mut products = [0; N];
-    let mut k = 0;
-    while k < N {
-        products[k] = ZETAS[k].wrapping_mul(Q_INVERSE);
-        k += 1;
-    }
-    products
-};
-
-/// 2^64 / 256 mod q: undoes the 2^-32 of a pointwise product and divides by 256.
-const SCALE: i32 = centered(R * R % Q as i64 * power(256, Q as u32 - 2));
+/// 2^32 / 256 mod q: undoes the 2^-32 of a pointwise product and divides by 256.
+const SCALE: i64 = R * power(256, Q as u32 - 2) % Q as i64;
 /// `SCALE` times ζ^BitRev8(1), the only twiddle of the last inverse layer.
-const SCALED_ZETA: i32 = centered(power(1753, 128) * (SCALE as i64 + Q as i64));
+const SCALED_ZETA: i64 = power(1753, 128) * SCALE % Q as i64;
 
 #[derive(Clone, Copy)]
 struct Twiddle<V>(V, V);
 
 impl<V: Lanes> Twiddle<V> {
+    const SCALE: (i32, i32) = constant(SCALE, V::BARRETT);
+    const SCALED_ZETA: (i32, i32) = constant(SCALED_ZETA, V::BARRETT);
+
     #[inline(always)]
-    fn splat(token: V::Token, zeta: i32) -> Self {
-        Twiddle(
-            V::splat(token, zeta),
-            V::splat(token, zeta.wrapping_mul(Q_INVERSE)),
-        )
+    fn splat(token: V::Token, (constant, companion): (i32, i32)) -> Self {
+        Twiddle(V::splat(token, constant), V::splat(token, companion))
     }
     #[inline(always)]
     fn layer(token: V::Token, k: usize) -> Self {
-        Twiddle(
-            V::splat(token, ZETAS[k]),
-            V::splat(token, ZETAS_Q_INVERSE[k]),
-        )
+        let zetas = const { &ZETAS[V::BARRETT as usize] };
+        Self::splat(token, (zetas.constant[k], zetas.companion[k]))
     }
 }
 
 /// Twiddles of the layers behind the transposition. A block of C registers has C − 1 entries of C
 /// twiddles: the layer `hop` registers apart begins at entry C / (2·hop) − 1 and has an entry for
 /// each group; lane c belongs to chunk c of the block.
-struct LaneTwiddles {
-    zeta: [i32; N],
-    zeta_q_inverse: [i32; N],
+const fn lane_twiddles(count: usize, barrett: bool, inverse: bool) -> Constants {
+    let zetas = &ZETAS[barrett as usize];
+    let mut table = Constants {
+        constant: [0; N],
+        companion: [0; N],
+    };
+    let (mut at, mut block) = (0, 0);
+    while block < N / (count * count) {
+        let mut groups = 1;
+        while groups < count {
+            let mut entry = 0;
+            while entry < groups * count {
+                let (group, lane) = (entry / count, entry % count);
+                // Groups of this layer before this one in the whole polynomial, and in it.
+                let before = (block * count + lane) * groups + group;
+                let all = N / count * groups;
+                let k = if inverse {
+                    2 * all - 1 - before
+                } else {
+                    all + before
+                };
+                table.constant[at] = zetas.constant[k];
+                table.companion[at] = zetas.companion[k];
+                at += 1;
+                entry += 1;
+            }
+            groups *= 2;
+        }
+        block += 1;
+    }
+    table
 }
 
-impl LaneTwiddles {
-    const fn new(count: usize, inverse: bool) -> Self {
-        let mut table = LaneTwiddles {
-            zeta: [0; N],
-            zeta_q_inverse: [0; N],
-        };
-        let (mut at, mut block) = (0, 0);
-        while block < N / (count * count) {
-            let mut groups = 1;
-            while groups < count {
-                let mut entry = 0;
-                while entry < groups * count {
-                    let (group, lane) = (entry / count, entry % count);
-                    // Groups of this layer before this one in the whole polynomial, and in it.
-                    let before = (block * count + lane) * groups + group;
-                    let all = N / count * groups;
-                    let k = if inverse {
-                        2 * all - 1 - before
-                    } else {
-                        all + before
-                    };
-                    table.zeta[at] = ZETAS[k];
-                    table.zeta_q_inverse[at] = ZETAS_Q_INVERSE[k];
-                    at += 1;
-                    entry += 1;
-                }
-                groups *= 2;
-            }
-            block += 1;
-        }
-        table
-    }
-
-    #[inline(always)]
-    fn entry<V: Lanes>(&self, token: V::Token, block: usize, entry: usize) -> Twiddle<V> {
-        let at = (block * (V::COUNT - 1) + entry) * V::COUNT;
-        Twiddle(
-            V::load(token, &self.zeta[at..]),
-            V::load(token, &self.zeta_q_inverse[at..]),
-        )
-    }
+#[inline(always)]
+fn lane_twiddle<V: Lanes>(
+    token: V::Token,
+    table: &Constants,
+    block: usize,
+    entry: usize,
+) -> Twiddle<V> {
+    let at = (block * (V::COUNT - 1) + entry) * V::COUNT;
+    Twiddle(
+        V::load(token, &table.constant[at..]),
+        V::load(token, &table.companion[at..]),
+    )
 }
 
 /// Cooley-Tukey: |a|, |b| grow by less than q.
 #[inline(always)]
 fn butterfly<V: Lanes>(a: V, b: V, z: Twiddle<V>) -> (V, V) {
-    let t = b.montgomery_by(z.0, z.1);
+    let t = b.times(z.0, z.1);
     (a.add(t), a.sub(t))
 }
 
 /// Gentleman-Sande with −ζ, the sign taken by the order of the difference: the sum doubles.
 #[inline(always)]
 fn inverse_butterfly<V: Lanes>(a: V, b: V, z: Twiddle<V>) -> (V, V) {
-    (a.add(b), b.sub(a).montgomery_by(z.0, z.1))
+    (a.add(b), b.sub(a).times(z.0, z.1))
 }
 
 /// The registers of one block; those past `COUNT` stay unused.
@@ -203,11 +214,11 @@ fn registers_step<V: Lanes, const HOP: usize, const PAIR: usize>(
 fn lanes_step<V: Lanes, const HOP: usize, const PAIR: usize>(
     token: V::Token,
     v: &mut Block<V>,
-    table: &LaneTwiddles,
+    table: &Constants,
     block: usize,
 ) {
     if let Some((at, group)) = const { pair::<V, HOP, PAIR>() } {
-        let z = table.entry(token, block, V::COUNT / (2 * HOP) - 1 + group);
+        let z = lane_twiddle(token, table, block, V::COUNT / (2 * HOP) - 1 + group);
         (v[at], v[at + HOP]) = butterfly(v[at], v[at + HOP], z);
     }
 }
@@ -217,11 +228,11 @@ fn lanes_step<V: Lanes, const HOP: usize, const PAIR: usize>(
 fn inverse_lanes_step<V: Lanes, const HOP: usize, const PAIR: usize>(
     token: V::Token,
     v: &mut Block<V>,
-    table: &LaneTwiddles,
+    table: &Constants,
     block: usize,
 ) {
     if let Some((at, group)) = const { pair::<V, HOP, PAIR>() } {
-        let z = table.entry(token, block, V::COUNT / (2 * HOP) - 1 + group);
+        let z = lane_twiddle(token, table, block, V::COUNT / (2 * HOP) - 1 + group);
         (v[at], v[at + HOP]) = inverse_butterfly(v[at], v[at + HOP], z);
     }
 }
@@ -237,15 +248,15 @@ fn inverse_registers_step<V: Lanes, const HOP: usize, const PAIR: usize>(
         let groups = V::COUNT / (2 * HOP);
         let last = groups == 1 && V::COUNT * V::COUNT == N;
         let z = if last {
-            Twiddle::splat(token, SCALED_ZETA)
+            Twiddle::splat(token, Twiddle::<V>::SCALED_ZETA)
         } else {
             let k = 2 * N / (V::COUNT * V::COUNT) * groups - 1 - (block * groups + group);
             Twiddle::layer(token, k)
         };
         (v[at], v[at + HOP]) = inverse_butterfly(v[at], v[at + HOP], z);
         if last {
-            let scale = Twiddle::splat(token, SCALE);
-            v[at] = v[at].montgomery_by(scale.0, scale.1);
+            let scale = Twiddle::splat(token, Twiddle::<V>::SCALE);
+            v[at] = v[at].times(scale.0, scale.1);
         }
     }
 }
@@ -261,8 +272,8 @@ macro_rules! layers {
 }
 layers! {
     between_registers = registers_step(block: usize);
-    between_lanes = lanes_step(table: &LaneTwiddles, block: usize);
-    inverse_between_lanes = inverse_lanes_step(table: &LaneTwiddles, block: usize);
+    between_lanes = lanes_step(table: &Constants, block: usize);
+    inverse_between_lanes = inverse_lanes_step(table: &Constants, block: usize);
     inverse_between_registers = inverse_registers_step(block: usize);
 }
 
@@ -305,7 +316,7 @@ pub(crate) fn forward<V: Lanes>(token: V::Token, p: &mut [i32; N]) {
     if V::COUNT == 1 {
         return;
     }
-    let table = const { &LaneTwiddles::new(V::COUNT, false) };
+    let table = const { &lane_twiddles(V::COUNT, V::BARRETT, false) };
     for (block, memory) in p.chunks_exact_mut(square).enumerate() {
         let mut v = load_block::<V>(token, memory);
         between_registers::<V, 8>(token, &mut v, N / square + block);
@@ -328,7 +339,7 @@ pub(crate) fn forward<V: Lanes>(token: V::Token, p: &mut [i32; N]) {
 pub(crate) fn inverse<V: Lanes>(token: V::Token, p: &mut [i32; N]) {
     let square = V::COUNT * V::COUNT;
     if V::COUNT > 1 {
-        let table = const { &LaneTwiddles::new(V::COUNT, true) };
+        let table = const { &lane_twiddles(V::COUNT, V::BARRETT, true) };
         for (block, memory) in p.chunks_exact_mut(square).enumerate() {
             let mut v = load_block::<V>(token, memory);
             V::transpose(&mut v);
@@ -358,11 +369,11 @@ pub(crate) fn inverse<V: Lanes>(token: V::Token, p: &mut [i32; N]) {
 #[inline(always)]
 fn inverse_layers<V: Lanes, const LAST: bool>(token: V::Token, p: &mut [i32; N], half: usize) {
     let len = 2 * half;
-    let scale = Twiddle::<V>::splat(token, SCALE);
+    let scale = Twiddle::splat(token, Twiddle::<V>::SCALE);
     for group in 0..128 / len {
         let k = 256 / len - 1 - group;
         let z1 = if LAST {
-            Twiddle::splat(token, SCALED_ZETA)
+            Twiddle::splat(token, Twiddle::<V>::SCALED_ZETA)
         } else {
             Twiddle::layer(token, k)
         };
@@ -385,10 +396,7 @@ fn inverse_layers<V: Lanes, const LAST: bool>(token: V::Token, p: &mut [i32; N],
             let (a, c) = inverse_butterfly(a, c, z1);
             let (b, d) = inverse_butterfly(b, d, z1);
             let (a, b) = if LAST {
-                (
-                    a.montgomery_by(scale.0, scale.1),
-                    b.montgomery_by(scale.0, scale.1),
-                )
+                (a.times(scale.0, scale.1), b.times(scale.0, scale.1))
             } else {
                 (a, b)
             };

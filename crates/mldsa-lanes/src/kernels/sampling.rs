@@ -145,6 +145,7 @@ pub(crate) fn uniform<V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
         let mut filled = [0; COUNT];
         for block in 0..BLOCKS {
             match shadow.as_mut().and_then(|shadow| shadow.block()) {
+                Some(one) if group.len() < COUNT => engine.permute_with_last(&mut states, one),
                 Some(one) => engine.permute_beside(&mut states, one),
                 None => engine.permute(&mut states),
             }

@@ -3,7 +3,7 @@
 
 use std::vec::Vec;
 
-use super::{Engine, ROUNDS, Values, agree};
+use super::{Engine, ROUNDS, Values, agree, residues};
 use crate::backend::portable::Portable;
 use crate::kernels::keccak::permute_one;
 use crate::kernels::packing::Map;
@@ -52,13 +52,13 @@ pub fn arithmetic_agrees<E: Engine>(e: E) {
         agree!(e, "ntt", |e| {
             let mut p = p;
             e.ntt(&mut p);
-            p
+            residues(&p, 10 * Q)
         });
         let p = values.poly(-Q + 1, Q - 1);
         agree!(e, "inverse_ntt", |e| {
             let mut p = p;
             e.inverse_ntt(&mut p);
-            p
+            residues(&p, Q)
         });
         for length in 1..=7 {
             let row: Vec<_> = (0..length).map(|_| values.poly(0, Q - 1)).collect();

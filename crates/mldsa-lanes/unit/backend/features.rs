@@ -82,7 +82,8 @@ fn tokens_prove_all_features_of_their_entry_points() {
             let enabled = text[at + start.len()..].split('"').next().unwrap();
             // The macro that the attribute is an argument of, if it is one, names its engine first.
             let (_, inside) = text[..at].rsplit_once("!(").unwrap_or_default();
-            let of_engine = !inside.contains(';') && inside.split(',').next() == Some(engine);
+            let first = inside.split(',').next().map(str::trim);
+            let of_engine = !inside.contains(';') && first == Some(engine);
             let proved = if of_engine { engine_proved } else { proved };
             let compiled = &features(target, enabled) - &features(target, "");
             let missing: Vec<_> = compiled.difference(proved).collect();

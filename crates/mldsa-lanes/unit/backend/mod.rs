@@ -19,7 +19,7 @@ use super::portable::Portable;
 use crate::kernels::keccak::permute_one;
 use crate::kernels::poly::Poly;
 use crate::kernels::sponge::{Reader, Shake128};
-use crate::params::{MlDsa44, MlDsa65, MlDsa87, N};
+use crate::params::{MlDsa44, MlDsa65, MlDsa87, N, Q};
 
 /// A stream of test values from SHAKE128.
 struct Values(Reader<168, 0x1f>);
@@ -61,6 +61,14 @@ macro_rules! agree {
     }};
 }
 use agree;
+
+/// Coefficients modulo q, each below `bound`: which representative a transform gives is up to the backend.
+fn residues(p: &Poly, bound: i32) -> [i32; N] {
+    p.0.map(|x| {
+        assert!(x.abs() < bound, "{x}");
+        x.rem_euclid(Q)
+    })
+}
 
 fn all<E: Engine>(e: E) {
     #[cfg(debug_assertions)]

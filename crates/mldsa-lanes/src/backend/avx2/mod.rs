@@ -187,14 +187,14 @@ impl Lanes for I32x8 {
         )))
     }
     #[inline(always)]
-    fn montgomery_by(self, constant: Self, constant_q_inverse: Self) -> Self {
+    fn times(self, constant: Self, companion: Self) -> Self {
         avx2!({
             let q = _mm256_set1_epi32(Q);
             let odd = self.odd();
             let even_product = _mm256_mul_epi32(self.0, constant.0);
             let odd_product = _mm256_mul_epi32(odd, constant.odd());
-            let even_multiple = _mm256_mul_epi32(self.0, constant_q_inverse.0);
-            let odd_multiple = _mm256_mul_epi32(odd, constant_q_inverse.odd());
+            let even_multiple = _mm256_mul_epi32(self.0, companion.0);
+            let odd_multiple = _mm256_mul_epi32(odd, companion.odd());
             Self::join_high(
                 _mm256_sub_epi64(even_product, _mm256_mul_epi32(even_multiple, q)),
                 _mm256_sub_epi64(odd_product, _mm256_mul_epi32(odd_multiple, q)),

@@ -1,77 +1,122 @@
 //! Four Keccak states: two in vector registers, two in integer registers beside them, once with plain
-//! NEON and once with the SHA3 extension.
+//! NEON and once with the SHA3 extension. In assembly that `scripts/keccak_arm.py` writes and explains: a
+//! compiler keeps neither 25 words in registers nor rotations out of instructions of their own.
 
-use core::arch::aarch64::*;
+use core::arch::{aarch64::*, asm};
 
 use super::{Neon, NeonSha3};
-use crate::kernels::keccak::{States, Words, permute_beside_two};
+use crate::kernels::keccak::{Permutation, ROUND_CONSTANTS, States, Words, permute};
 use crate::kernels::sampling::Permute;
 
-/// The permutations of four states: the first two in `$words`, the other two in integer registers. Loops in
-/// place of closures, which would not all be inlined.
+/// For each round of the vectors: ι's constant of the first of two rounds in integer registers, of the round in
+/// vector registers, of the second of the two, and whether the integer registers go on with their state.
+static CONSTANTS: [[u64; 4]; 24] = {
+    let mut table = [[0; 4]; 24];
+    let mut round = 0;
+    while round < 24 {
+        let beside = 2 * (round % 12);
+        table[round] = [
+            ROUND_CONSTANTS[beside],
+            ROUND_CONSTANTS[round],
+            ROUND_CONSTANTS[beside + 1],
+            (round % 12 < 11) as u64,
+        ];
+        round += 1;
+    }
+    table
+};
+
+/// A permutation in assembly of what `$state` points to.
+macro_rules! assembly {
+    ($file:literal, $state:expr) => {
+        asm!(
+            include_str!($file),
+            inout("x0") $state => _,
+            inout("x1") CONSTANTS.as_ptr() => _,
+            // Beside those of `clobber_abi`. x19 the assembly restores; x18 and x29 it leaves alone.
+            out("x20") _, out("x21") _, out("x22") _, out("x23") _, out("x24") _,
+            out("x25") _, out("x26") _, out("x27") _, out("x28") _,
+            clobber_abi("C"),
+            options(raw),
+        )
+    };
+}
+
+/// The permutation of one state in integer registers.
+const PERMUTE_ONE: Permutation = {
+    #[inline(never)]
+    fn entry(state: &mut [u64; 25]) {
+        // SAFETY: the assembly reads and writes the state's 25 words, reads the first 12 rows of the table and
+        // restores its stack. It has no instruction that a CPU of this target may lack.
+        unsafe { assembly!("keccak_one.s", state.as_mut_ptr()) }
+    }
+    entry
+};
+
+/// `$everywhere`: whether all vector units have the extension's instructions, so that four states in vector
+/// registers are faster.
 macro_rules! permute_entry {
-    ($engine:ty, $words:ident, $feature:meta) => {
+    ($engine:ty, $feature:meta, $file:literal, $everywhere:expr) => {
         impl Permute<4> for $engine {
             #[inline]
             fn permute(self, states: &mut States<4>) {
+                #[inline(never)]
                 #[$feature]
-                fn entry(states: &mut [[u64; 4]; 25]) {
-                    let mut pair = [$words(vdupq_n_u64(0)); 25];
-                    let [mut a, mut b] = [[0; 25]; 2];
-                    for (i, row) in states.iter().enumerate() {
-                        // SAFETY: `row` is 32 readable bytes.
-                        pair[i] = $words(unsafe { vld1q_u64(row.as_ptr()) });
-                        (a[i], b[i]) = (row[2], row[3]);
+                fn entry(states: &mut States<4>) {
+                    if $everywhere {
+                        return two_and_two(&mut states.0);
                     }
-                    permute_beside_two(&mut pair, [&mut a, &mut b]);
-                    for (i, row) in states.iter_mut().enumerate() {
-                        // SAFETY: `row` is 32 writable bytes.
-                        unsafe { vst1q_u64(row.as_mut_ptr(), pair[i].0) };
-                        (row[2], row[3]) = (a[i], b[i]);
-                    }
+                    // SAFETY: the assembly reads and writes the states' 25 rows of four words, which are
+                    // aligned to 64 bytes, reads the table and restores its stack. This function has the
+                    // feature.
+                    unsafe { assembly!($file, states.0.as_mut_ptr()) }
                 }
                 // SAFETY: `self` proves the feature.
-                unsafe { entry(&mut states.0) }
+                unsafe { entry(states) }
+            }
+            #[inline]
+            fn permutation(self) -> Permutation {
+                PERMUTE_ONE
             }
         }
     };
 }
-permute_entry!(Neon, U64x2, target_feature(enable = "neon"));
-permute_entry!(NeonSha3, U64x2Sha3, target_feature(enable = "neon,sha3"));
+permute_entry!(
+    Neon,
+    target_feature(enable = "neon"),
+    "keccak_four.s",
+    false
+);
+/// Arm's cores have the extension in one vector unit, Apple's in all (docs/arm.md).
+const EVERYWHERE: bool = cfg!(target_vendor = "apple");
+permute_entry!(
+    NeonSha3,
+    target_feature(enable = "neon,sha3"),
+    "keccak_four_sha3.s",
+    EVERYWHERE
+);
 
-/// One word of each of two Keccak states. Made only inside functions that have NEON.
-#[derive(Clone, Copy)]
-struct U64x2(uint64x2_t);
-
-impl Words for U64x2 {
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        neon!(U64x2(veorq_u64(self.0, other.0)))
-    }
-    #[inline(always)]
-    fn xor_constant(self, constant: u64) -> Self {
-        neon!(U64x2(veorq_u64(self.0, vdupq_n_u64(constant))))
-    }
-    #[inline(always)]
-    fn rotate_left<const LEFT: i32, const RIGHT: i32>(self) -> Self {
-        neon!(U64x2(vsriq_n_u64::<RIGHT>(
-            vshlq_n_u64::<LEFT>(self.0),
-            self.0
-        )))
-    }
-    #[inline(always)]
-    fn chi(self, b: Self, c: Self) -> Self {
-        neon!(U64x2(veorq_u64(self.0, vbicq_u64(c.0, b.0))))
+/// The permutation of four states in vector registers, two at a time, with the SHA3 extension. Called only
+/// inside functions that have it.
+#[inline(always)]
+fn two_and_two(states: &mut [[u64; 4]; 25]) {
+    for at in [0, 2] {
+        let mut words = [U64x2Sha3(neon!(vdupq_n_u64(0))); 25];
+        for (word, row) in words.iter_mut().zip(&*states) {
+            // SAFETY: this target has NEON; the slice is 16 readable bytes.
+            word.0 = unsafe { vld1q_u64(row[at..at + 2].as_ptr()) };
+        }
+        permute(&mut words);
+        for (word, row) in words.iter().zip(&mut *states) {
+            // SAFETY: this target has NEON; the slice is 16 writable bytes.
+            unsafe { vst1q_u64(row[at..at + 2].as_mut_ptr(), word.0) };
+        }
     }
 }
 
-/// The same with the SHA3 extension. Made only inside functions that have it.
+/// One word of each of two Keccak states. Made only inside functions that have the SHA3 extension.
 #[derive(Clone, Copy)]
 struct U64x2Sha3(uint64x2_t);
-
-/// Whether all vector units have the extension's instructions, as Apple's cores do. Arm's have them in one
-/// unit of two or four, which is busy enough with the rotations (docs/arm.md).
-const EVERYWHERE: bool = cfg!(target_vendor = "apple");
 
 impl Words for U64x2Sha3 {
     #[inline(always)]
@@ -88,18 +133,10 @@ impl Words for U64x2Sha3 {
     }
     #[inline(always)]
     fn chi(self, b: Self, c: Self) -> Self {
-        neon!(U64x2Sha3(if EVERYWHERE {
-            vbcaxq_u64(self.0, c.0, b.0)
-        } else {
-            // Not as BCAX, which the compiler would make of it.
-            vbslq_u64(b.0, self.0, veorq_u64(self.0, c.0))
-        }))
+        neon!(U64x2Sha3(vbcaxq_u64(self.0, c.0, b.0)))
     }
     #[inline(always)]
     fn xor5(self, b: Self, c: Self, d: Self, e: Self) -> Self {
-        if !EVERYWHERE {
-            return self.xor(b).xor(c.xor(d)).xor(e);
-        }
         neon!(U64x2Sha3(veor3q_u64(
             veor3q_u64(self.0, b.0, c.0),
             d.0,
@@ -108,17 +145,43 @@ impl Words for U64x2Sha3 {
     }
     #[inline(always)]
     fn xor_rotated_once(self, other: Self) -> Self {
-        neon!(U64x2Sha3(if EVERYWHERE {
-            vrax1q_u64(self.0, other.0)
-        } else {
-            veorq_u64(
-                self.0,
-                vsriq_n_u64::<63>(vshlq_n_u64::<1>(other.0), other.0),
-            )
-        }))
+        neon!(U64x2Sha3(vrax1q_u64(self.0, other.0)))
     }
     #[inline(always)]
     fn xor_then_rotate<const LEFT: i32, const RIGHT: i32>(self, other: Self) -> Self {
         neon!(U64x2Sha3(vxarq_u64::<RIGHT>(self.0, other.0)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::keccak::permute_one;
+
+    /// What Apple's cores run, on any CPU with the extension.
+    #[derive(Clone, Copy)]
+    struct NeonSha3(#[allow(dead_code)] super::NeonSha3);
+    permute_entry!(
+        NeonSha3,
+        target_feature(enable = "neon,sha3"),
+        "keccak_four_sha3.s",
+        true
+    );
+
+    #[test]
+    fn two_and_two_states_in_vector_registers() {
+        let Some(token) = super::NeonSha3::detect() else {
+            return;
+        };
+        let mut words = 0u64..;
+        let mut word = || words.next().unwrap().wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut states = States::<4>(core::array::from_fn(|_| core::array::from_fn(|_| word())));
+        let mut each: [[u64; 25]; 4] =
+            core::array::from_fn(|j| core::array::from_fn(|i| states.0[i][j]));
+        NeonSha3(token).permute(&mut states);
+        each.iter_mut().for_each(permute_one);
+        for (j, state) in each.iter().enumerate() {
+            assert_eq!(*state, states.0.map(|row| row[j]), "state {j}");
+        }
     }
 }

@@ -134,20 +134,26 @@ impl Lanes for I32x4 {
         neon!(vmaxvq_u32(vreinterpretq_u32_s32(self.0)) != 0)
     }
 
+    /// With p = self·other and m = the multiplier of q, 2p ≡ 2mq modulo 2^33, so the difference of the
+    /// doubled high halves is exact and even. No saturation: |q|, |other| < 2^31.
     #[inline(always)]
     fn montgomery(self, other: Self) -> Self {
-        let constant_q_inverse = other.mul_low(neon!(I32x4(vdupq_n_s32(Q_INVERSE))));
-        self.montgomery_by(other, constant_q_inverse)
-    }
-    /// With p = self·constant and m = the multiplier of q, 2p ≡ 2mq modulo 2^33, so the difference
-    /// of the doubled high halves is exact and even. No saturation: |q|, |constant| < 2^31.
-    #[inline(always)]
-    fn montgomery_by(self, constant: Self, constant_q_inverse: Self) -> Self {
         neon!({
-            let high = vqdmulhq_s32(self.0, constant.0);
-            let multiplier = vmulq_s32(self.0, constant_q_inverse.0);
+            let high = vqdmulhq_s32(self.0, other.0);
+            let multiplier = vmulq_s32(self.mul_low(other).0, vdupq_n_s32(Q_INVERSE));
             let multiple = vqdmulhq_s32(multiplier, vdupq_n_s32(Q));
             I32x4(vhsubq_s32(high, multiple))
+        })
+    }
+    const BARRETT: bool = true;
+    /// The quotient self·c / q is off by at most 1/2 for the companion's rounding, as |self| < 2^31, and 1/2 for
+    /// its own; so the rest is below q, though its two parts are known modulo 2^32 only.
+    #[inline(always)]
+    fn times(self, constant: Self, companion: Self) -> Self {
+        neon!({
+            let product = vmulq_s32(self.0, constant.0);
+            let quotient = vqrdmulhq_s32(self.0, companion.0);
+            I32x4(vmlsq_s32(product, quotient, vdupq_n_s32(Q)))
         })
     }
 
