@@ -26,6 +26,8 @@ pub(crate) trait Permute<const COUNT: usize>: Copy {
             permute_one(b);
         }
     }
+    /// Whether [`Permute::permute_beside`] is faster than its two parts.
+    const BESIDE: bool = false;
     /// [`Permute::permute`] of `states`, and of `one`, in one go where that is faster.
     fn permute_beside(self, states: &mut States<COUNT>, one: &mut [u64; 25]) {
         self.permute(states);
@@ -144,8 +146,13 @@ pub(crate) fn uniform<V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
         let mut states = seeded(RATE_128, seeds(group));
         let mut filled = [0; COUNT];
         for block in 0..BLOCKS {
-            match shadow.as_mut().and_then(|shadow| shadow.block()) {
-                Some(one) if group.len() < COUNT => engine.permute_with_last(&mut states, one),
+            let idle = group.len() < COUNT;
+            let one = match &mut shadow {
+                Some(shadow) if idle || E::BESIDE => shadow.block(),
+                _ => None,
+            };
+            match one {
+                Some(one) if idle => engine.permute_with_last(&mut states, one),
                 Some(one) => engine.permute_beside(&mut states, one),
                 None => engine.permute(&mut states),
             }

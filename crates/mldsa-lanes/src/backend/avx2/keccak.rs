@@ -63,6 +63,7 @@ impl Permute<4> for Avx2 {
         |a, b| unsafe { entry(a, b) }
     }
 
+    const BESIDE: bool = true;
     #[inline]
     fn permute_beside(self, states: &mut States<4>, one: &mut [u64; 25]) {
         #[target_feature(enable = "avx2,bmi1,bmi2")]

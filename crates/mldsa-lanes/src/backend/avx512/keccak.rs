@@ -46,6 +46,7 @@ impl Permute<8> for Avx512 {
         |a, b| unsafe { entry(a, b) }
     }
 
+    const BESIDE: bool = true;
     #[inline]
     fn permute_beside(self, states: &mut States<8>, one: &mut [u64; 25]) {
         #[target_feature(enable = "avx512f,bmi1,bmi2")]
