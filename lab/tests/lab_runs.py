@@ -20,7 +20,7 @@ import pytest
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.checkout import find_root
 from mldsa_lab.cli.main import main
-from mldsa_lab.records import Record, read_record
+from mldsa_lab.records import Record, Variant, read_record
 from mldsa_lab.worker.build import Place, build
 from mldsa_lab.worker.registry import WorkerEntry, read_registry
 from mldsa_lab.worker.worker import Limits
@@ -99,6 +99,17 @@ def bench(out: Path, *arguments: str, by: Callable[..., Ran] = lab) -> Ran:
     ran = by("bench", "--out", str(out), "--seed", "tests", *arguments)
     folders = sorted(out.iterdir()) if out.is_dir() else []
     return Ran(ran.status, ran.out, ran.err, folders[-1] if folders else None)
+
+
+def variant(identity: str, **more: object) -> Variant:
+    """A made-up variant."""
+    implementation, backend, key = identity.split(":")
+    fields: dict[str, object] = {
+        "id": identity, "implementation": implementation, "version": "1", "backend": backend,
+        "key": key, "family": "ml-dsa", "sets": ("ML-DSA-44",),
+        "operations": ("keygen", "sign", "verify"), "rnd": "given", "context": True,
+    }  # fmt: skip
+    return Variant(**{**fields, **more})  # type: ignore[arg-type]
 
 
 def place() -> Place:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,3 +61,14 @@ def measurements(
     return Measurements.of(
         chosen, {number: costs[:, at].tolist() for at, number in enumerate(chosen.ids)}, unit
     )
+
+
+def write(
+    folder: Path, chosen: Selection, costs: NDArray[np.float64], unit: str = "cycles"
+) -> tuple[Path, Path]:
+    """Files of a selection and of ``costs`` (inputs), each measured once."""
+    selection, measured = folder / "selection.json", folder / "costs.csv"
+    selection.write_text(chosen.to_json(compact=True))
+    rows = [f"{i},{cost:.2f},{unit},0" for i, cost in zip(chosen.ids, costs, strict=True)]
+    measured.write_text("\n".join(["id,cost,unit,round", *rows]) + "\n")
+    return selection, measured

@@ -37,7 +37,7 @@ from mldsa_lab.records.rows import Row
 from mldsa_lab.show.figure_page import render
 from mldsa_lab.show.operations.report import operations_report
 from mldsa_lab.show.operations.view import View, read_view
-from mldsa_lab.show.report import Look, ReportFiles, publish
+from mldsa_lab.show.report import Look, publish
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import parse_trace
@@ -435,5 +435,5 @@ def printed(record: Record, width: int) -> str:
     """What the terminal shows of a record with all tables."""
     out = io.StringIO()
     report = replace(operations_report(view_of(record), "run.jsonl"), lacking="")
-    publish(report, Console(file=out, width=width), ReportFiles(), every=True)
+    publish(report, Console(file=out, width=width), {}, every=True)
     return out.getvalue()

@@ -30,6 +30,7 @@ RATE = {"about": "rate", "bytes_read": "47 MB", "bytes_written": "24 MB", "opera
 BATCH = {"about": "batch", "operation": "sign", "set": "44", "unit": "us"}
 DIFFERENCE = {"about": "difference", "operation": "sign", "set": "65", "samples_per_group": 10}
 SMALL = {**DIFFERENCE, "relative": 0.05, "significant": True}
+SAMPLED = sign(median=100, samples=10000)
 LOOP = {"about": "rejection", "set": "Dilithium3"}
 
 
@@ -200,6 +201,29 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[dict[str, Any], str]]]] = [
         ({"attempts": {"max": 70}}, YES),
         ({"attempts": {"max": 900}}, NO),
     ]),
+    ("sign.mean", sign(median=100, mean=97), [
+        ({"samples": 10000}, ODD),
+        # Ten samples may have it by chance.
+        ({"samples": 10}, YES),
+    ]),
+    # A long tail is the machine's.
+    ("sign.tail", SAMPLED, [({"p99": 5000}, OPEN)]),
+    ("sign.min", SAMPLED, [({"min": 5}, OPEN)]),
+    # S = 700 for hashing a megabyte, c = 19.
+    ("sign.inversion", sign(min=700, median=757, p99=1099, samples=10000), [
+        ({}, ODD),
+        ({"message_bytes": 1 << 20}, YES),
+    ]),
+    ("machine.vectors", {"about": "vectors", "core": "Neoverse V2", "extension": "SVE2"}, [
+        ({"bits": 256}, NO),
+        ({"bits": 128}, YES),
+        ({"bits": 128, "core": "Neoverse Z9"}, OPEN),
+    ]),
+    ("size.encoding", {"about": "size"}, [
+        ({"set": "FALCON-512", "object": "signature", "bytes": 666}, YES),
+        ({"set": "Ed25519", "object": "public-key", "bytes": 32}, YES),
+        ({"set": "ECDSA-secp256k1", "object": "signature", "bytes": 71}, YES),
+    ]),
 ]  # fmt: skip
 
 
@@ -269,32 +293,12 @@ def test_a_cut_tail_is_found() -> None:
     assert {verdict for verdict, _ in of_rule("sign.tail", cut)} == {"implausible"}
 
 
-def test_a_mean_below_the_median_is_found() -> None:
-    ((verdict, reading),) = of_rule("sign.mean", sign(median=100, mean=97, samples=10000))
-    assert verdict == "implausible"
-    assert "above the median" in reading
-    # Ten samples may have it by chance.
-    assert one("sign.mean", sign(median=100, mean=97, samples=10)) == "consistent"
-
-
-def test_a_long_tail_is_the_machines() -> None:
-    assert one("sign.tail", sign(median=100, p99=5000, samples=10000)) == "undecidable"
-    assert one("sign.min", sign(median=100, min=5, samples=10000)) == "undecidable"
-
-
 def test_a_constant_overhead_is_taken_off() -> None:
     # On a card a signature takes 1 s longer than the operation itself.
     shifted = {name: value + 1000 for name, value in VARIED.items() if name != "samples"}
     found = sign(**shifted, samples=10000)
     assert {v for v, _ in of_rule("sign.tail", found)} == {"implausible"}
     assert {v for v, _ in of_rule("sign.tail", {**found, "overhead": 1000})} == {"consistent"}
-
-
-def test_a_long_message_is_setup() -> None:
-    # S = 700 for hashing a megabyte, c = 19.
-    hashed = sign(min=700, median=757, p99=1099, samples=10000)
-    assert one("sign.inversion", hashed) == "implausible"
-    assert one("sign.inversion", {**hashed, "message_bytes": 1 << 20}) == "consistent"
 
 
 def test_averages_have_no_percentiles() -> None:
@@ -448,18 +452,6 @@ def test_least_work_counts_every_hash(scheme: str, n: int, h: int, d: int, a: in
         assert of_rule("work.floor", claim)[0][0] == verdict
 
 
-def test_vectors_have_the_width_of_their_core() -> None:
-    claim = {"about": "vectors", "core": "Neoverse V2", "extension": "SVE2"}
-    for bits, verdict in ((256, "contradiction"), (128, "consistent")):
-        assert of_rule("machine.vectors", {**claim, "bits": bits})[0][0] == verdict
-    unknown = {**claim, "core": "Neoverse Z9", "bits": 128}
-    assert of_rule("machine.vectors", unknown)[0][0] == "undecidable"
-
-
-def test_other_schemes_have_their_own_sizes_and_no_law_of_signing() -> None:
-    for name, object_, size in (("FALCON-512", "signature", 666), ("Ed25519", "public-key", 32),
-                                ("ECDSA-secp256k1", "signature", 71)):  # fmt: skip
-        claim = {"about": "size", "set": name, "object": object_, "bytes": size}
-        assert of_rule("size.encoding", claim)[0][0] == "consistent"
+def test_other_schemes_have_no_law_of_signing() -> None:
     rules = {rule for _, rule, _ in verdicts(sign(set="Ed25519", median=18, p99=19))}
     assert rules == {"figures.order"}

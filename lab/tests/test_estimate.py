@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 from mldsa_lab.choice.design import design
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cells import (
-    QUANTILES,
     estimate_plain,
     estimate_random,
     estimate_signing,
@@ -22,7 +21,6 @@ from mldsa_lab.estimate.cells import (
 )
 from mldsa_lab.estimate.compare import have_common_point
 from mldsa_lab.estimate.interval import Interval, median_over_rounds, over, split_levels
-from mldsa_lab.theory.law import Law
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace
 from mldsa_studies import command
@@ -38,7 +36,6 @@ from mldsa_studies.simulate import (
     signing_coverage,
 )
 
-SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 MODEL = RejectionModel.of("ML-DSA-65")
 STOPPING = Signer(z=17_000, r=19_000, z_step=1_000, r_step=700)
 
@@ -47,29 +44,6 @@ STOPPING = Signer(z=17_000, r=19_000, z_step=1_000, r_step=700)
 def chosen() -> list[Trace]:
     pool = draw_traces(MODEL, 2000, np.random.default_rng(6))
     return [pool[i] for i in design(pool, MODEL, 12, restarts=2)]
-
-
-@pytest.mark.parametrize("name", SETS)
-@pytest.mark.parametrize("n", [4, 12])
-def test_a_linear_signer_without_noise_is_recovered(name: str, n: int) -> None:
-    model, signer = RejectionModel.of(name), Signer(setup=60_000, z=17_000, r=22_000, h=27_500)
-    pool = draw_traces(model, 1000, np.random.default_rng(n))
-    inputs = [pool[i] for i in design(pool, model, n, restarts=1)]
-    cell = QUIET.measure(signer.cost_of(inputs), 4, np.random.default_rng())
-    found = estimate_signing(cell, inputs, model)
-    # What a hint failure costs, of which there are none, is not known.
-    assert found.mean.value == pytest.approx(signer.mean(model), rel=1e-3)
-    assert found.fit is not None
-    np.testing.assert_allclose(
-        found.fit.attempt_costs[:3], [60_000, 17_000, 22_000], rtol=5e-2 if n == 4 else 1e-2
-    )
-    law = Law.of_costs(model, (60_000, 17_000, 22_000, 27_500))
-    for share in QUANTILES:
-        assert found.quantiles[share].value == pytest.approx(law.quantile(share)[0], rel=3e-2 / n)
-    low, high = found.mean.low, found.mean.high
-    assert low is not None and high is not None and low <= signer.mean(model) <= high
-    assert high / low < (1.02 if n == 4 else 1.005)
-    assert found.notes == ()
 
 
 def test_hint_failures_are_measured_where_the_inputs_have_them() -> None:
@@ -139,18 +113,6 @@ def test_the_mean_of_hedged_signing_is_not_trimmed() -> None:
     assert np.median(cost) < 0.9 * found.mean.value
     assert found.quantiles[0.99].value == pytest.approx(np.quantile(cost, 0.99))
     assert 0.999 not in found.quantiles  # four samples beyond
-
-
-def test_constant_cost_is_remarked_upon_and_good_signers_are_not(chosen: list[Trace]) -> None:
-    cell = NoisyMachine().measure(np.full(12, 1e5), 12, np.random.default_rng(2))
-    found = estimate_signing(cell, chosen, MODEL)
-    assert any("does not depend on the number of attempts" in note for note in found.notes)
-    assert found.mean.low is not None and found.mean.high is not None
-    assert found.mean.low < 1e5 < found.mean.high
-    rng = np.random.default_rng(12)
-    for _ in range(20):
-        cell = NoisyMachine().measure(STOPPING.cost_of(chosen), 12, rng)
-        assert estimate_signing(cell, chosen, MODEL).notes == ()
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3, 4])
@@ -261,6 +223,7 @@ def test_overlap() -> None:
     assert have_common_point([a, Interval(2), None]) is None
 
 
+@pytest.mark.simulation
 def test_the_study_prints() -> None:
     refused = CliRunner().invoke(command.app, ["simulate", "--sets", "ML-DSA-66"]).exception
     assert isinstance(refused, LabError) and "ML-DSA-66" in str(refused)

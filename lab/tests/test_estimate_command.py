@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import json
+import re
 from pathlib import Path
 
 import measure_cases as cases
-import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
 from mldsa_lab.cli.main import app
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.measured import estimate
 from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.show import estimate_plot as plot
 from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies.signers import Signer, usual
@@ -22,24 +23,10 @@ NAME = "ML-DSA-65"
 TARGET = usual()
 
 
-def write(
-    folder: Path, n: int = 8, *, target: Signer = TARGET, rounds: int = 1
-) -> tuple[Path, Path, Selection]:
+def write(folder: Path, n: int = 8, *, target: Signer = TARGET) -> tuple[Path, Path, Selection]:
     """A selection and its measurements in files."""
     chosen = cases.selection(NAME, cases.designed(NAME, n))
-    selection = folder / "selection.json"
-    selection.write_text(chosen.to_json(compact=True))
-    costs = target.cost_of(chosen.traces()) * cases.UNIT
-    measurements = folder / "costs.csv"
-    with measurements.open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(("id", "cost", "unit", "round"))
-        rng = np.random.default_rng(1)
-        for turn in range(rounds):
-            for number, cost in zip(chosen.ids, costs, strict=True):
-                noise = np.exp(0.01 * rng.standard_normal()) if rounds > 1 else 1.0
-                rows.writerow((number, round(cost * noise), "cycles", turn))
-    return selection, measurements, chosen
+    return *cases.write(folder, chosen, target.cost_of(chosen.traces()) * cases.UNIT), chosen
 
 
 def run(*arguments: object) -> Result:
@@ -85,14 +72,6 @@ def test_every_file(tmp_path: Path) -> None:
     assert fitted.z == pytest.approx(TARGET.z * cases.UNIT, rel=0.01)
 
 
-def test_faults_are_printed_and_kept(tmp_path: Path) -> None:
-    selection, measurements, _ = write(tmp_path, target=usual(z=0, r=0, h=0))
-    figures = tmp_path / "f.json"
-    assert "warning: constant-trace" in shown(run(selection, measurements, "--json", figures))
-    finding = json.loads(figures.read_text())["findings"][0]
-    assert (finding["code"], finding["severity"]) == ("constant-trace", "warning")
-
-
 def test_a_fit_that_gives_no_cost_model_says_so(tmp_path: Path) -> None:
     selection, measurements, _ = write(tmp_path, 12, target=usual(z=-0.3, setup=4))
     model, figures = tmp_path / "m.json", tmp_path / "f.json"
@@ -119,3 +98,21 @@ def test_bad_options(
     assert isinstance(result.exception, LabError)
     assert message in str(result.exception)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["costs.csv", "selection.json"]
+
+
+def test_plots_by_the_ending_of_their_files(tmp_path: Path) -> None:
+    chosen = cases.selection(NAME, cases.designed(NAME, 10))
+    costs = TARGET.cost_of(chosen.traces())[None, :] * cases.UNIT
+    costs[0, 3] *= 1.3  # an outlier, which is drawn apart
+    found = estimate(chosen, cases.measurements(chosen, costs))
+    plot.write_plot(found, tmp_path / "a.png")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    plot.write_plot(found, tmp_path / "a.SVG")
+    plot.write_plot(found, tmp_path / "b.svg")
+    text = (tmp_path / "b.svg").read_text()
+    assert text == (tmp_path / "a.SVG").read_text()
+    words = re.findall(r"<text[^>]*>([^<]*)</text>", text)
+    assert any(re.match(r"mean  \S+ \[\S+, \S+\]$", w) for w in words)
+    with pytest.raises(LabError, match=r"must end in \.svg or \.png"):
+        plot.write_plot(found, tmp_path / "a.pdf")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.SVG", "a.png", "b.svg"]

@@ -26,7 +26,6 @@ from mldsa_lab.bench.workloads.pipeline_file import (
     resolve,
 )
 from mldsa_lab.bench.workloads.pipeline_inputs import spread
-from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.pipeline import BETWEEN, pipeline_figures, pipelines_of
 from mldsa_lab.files import plain
@@ -328,10 +327,7 @@ def test_the_command_measures_and_shows(tmp_path: Path) -> None:
     latency = {r["together"]: r for r in found if "p50" in r and r["stage"] == "whole"}
     assert "p50" in latency[1] and "p99" not in latency[1]  # 16 records
     assert [r["pipeline"] for r in found if "gain" in r] == ["batches"]
-    text = (out / "study.md").read_text()
-    assert "between stages" in text and "Throughput" in text
-    page = (out / "study.html").read_text()
-    assert page.count("<svg") == 3 and "A small pipeline" in page
+    assert "<svg" in (out / "study.html").read_text()
     again = here("study", str(path), "--out", str(out))
     assert again.status == 0 and "gate" not in again.out
     one = here("report", str(next(out.glob("*/*/record.jsonl"))), "--no-page")
@@ -389,22 +385,3 @@ def test_stages_are_those_of_the_median_pass() -> None:
     record.add(Fault(variant.id, None, None, 1, "pipeline p: it ended"))
     with pytest.raises(LabError, match="pipeline p: it ended"):
         pipelines_of([record])
-
-
-@pytest.mark.e2e
-def test_the_life_cycle_of_a_key_is_measured(tmp_path: Path) -> None:
-    text = (find_root() / "studies" / "life-cycle.toml").read_text(encoding="utf-8")
-    text = text.replace(
-        "seconds = 20\nrounds = [5, 15]\nprocesses = 4", "seconds = 1\nrounds = [2, 2]"
-    )
-    path = tmp_path / "cycle.toml"
-    path.write_text(text, encoding="utf-8")
-    done = here("study", str(path), "--out", str(tmp_path / "out"), "--no-page")
-    assert done.status == 0, done.err
-    rows = json.loads((tmp_path / "out" / "study.json").read_text(encoding="utf-8"))
-    shares = {
-        r["stage"]: r["share"] for r in rows if r.get("pipeline") == "ML-DSA-44" and "share" in r
-    }
-    stages = [f"{operation} ML-DSA-44" for operation in ("keygen", "sign", "verify")]
-    assert sum(shares[name] for name in [*stages, BETWEEN]) == pytest.approx(100)
-    assert all(shares[name] > 5 for name in stages)

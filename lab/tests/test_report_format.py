@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import math
 
 import pytest
+from rich.console import Console
 
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.show.format import (
@@ -18,6 +20,7 @@ from mldsa_lab.show.format import (
     estimate,
     plain,
 )
+from mldsa_lab.show.grid import Column, Grid, terminal
 from mldsa_lab.wording import join_words
 
 US = Unit(1e3, "µs")
@@ -109,3 +112,19 @@ def test_small_helpers() -> None:
 def test_control_and_direction_characters_do_not_reach_a_terminal() -> None:
     assert clean("a\x1b[31mb\u202ec\x00") == "a�[31mb�c�"
     assert clean("ξ ρ″ 12\u2007µs\n") == "ξ ρ″ 12\u2007µs\n"
+
+
+@pytest.mark.parametrize("spare", [0, 1])
+def test_columns_that_do_not_fit_are_left_out_and_counted(spare: int) -> None:
+    numbers = [
+        Column(f"threads {n}", [Shown("1.234", "1.211", "1.245")], number=True, spare=spare)
+        for n in range(9)
+    ]
+    columns = (Column("scheme", ["ECDSA-secp256k1 DER"], head=True), *numbers)
+    out = io.StringIO()
+    Console(file=out, width=80).print(terminal(Grid("Threads", "", columns), 80))
+    text = out.getvalue()
+    shown = [n for n in range(9) if f"threads {n}" in text]
+    assert shown == list(range(len(shown))) and 0 < len(shown) < 9
+    assert f"Threads   {9 - len(shown)} columns more on the page" in text
+    assert "ECDSA-secp256k1" in text and "…" not in text

@@ -7,6 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from lab_runs import variant
 
 from mldsa_lab.bench.engine import Engine
 from mldsa_lab.bench.fleet import Fleet
@@ -35,13 +36,8 @@ def announced(**more: object) -> Announced:
 
 
 def measured(key: str = "compact", **more: object) -> Variant:
-    fields: dict[str, object] = {
-        "id": f"x:y:{key}", "implementation": "x", "version": "1", "backend": "y", "key": key,
-        "family": "ml-dsa", "sets": ("ML-DSA-44",),
-        "operations": ("keygen", "sign", "verify", "trace"), "rnd": "given", "context": True,
-        "note": "a note",
-    }  # fmt: skip
-    return Variant(**{**fields, **more})  # type: ignore[arg-type]
+    operations = ("keygen", "sign", "verify", "trace")
+    return variant(f"x:y:{key}", **{"operations": operations, "note": "a note", **more})
 
 
 # --- which runs are measured --------------------------------------------------------------------

@@ -5,38 +5,22 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from lab_runs import variant
 
 from mldsa_lab.bench.engine import Engine
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.options import parse_operations, parse_seed, select
 from mldsa_lab.bench.workloads.operations import Cell, Operations
 from mldsa_lab.errors import LabError
-from mldsa_lab.records import Variant
 from mldsa_lab.sets import ALL_SETS, CLASSICAL_SETS, PARAMETER_SETS, parse_set_names
 
-
-def variant(identity: str, sets: tuple[str, ...] = tuple(PARAMETER_SETS)) -> Variant:
-    implementation, backend, key = identity.split(":")
-    return Variant(
-        id=identity,
-        implementation=implementation,
-        version="1",
-        backend=backend,
-        key=key,
-        family="classical" if sets[0] in CLASSICAL_SETS else "ml-dsa",
-        sets=sets,
-        operations=("keygen", "sign", "verify"),
-        rnd="given",
-        context=True,
-    )
-
-
+SETS = tuple(PARAMETER_SETS)
 VARIANTS = [
-    variant("mldsa-lanes:avx2:compact"),
-    variant("mldsa-lanes:avx2:expanded"),
-    variant("aws-lc:native:compact"),
-    variant("mldsa-oracle:literal:compact"),
-    variant("dalek:native:compact", ("Ed25519",)),
+    variant("mldsa-lanes:avx2:compact", sets=SETS),
+    variant("mldsa-lanes:avx2:expanded", sets=SETS),
+    variant("aws-lc:native:compact", sets=SETS),
+    variant("mldsa-oracle:literal:compact", sets=SETS),
+    variant("dalek:native:compact", family="classical", sets=("Ed25519",)),
 ]
 
 
@@ -79,9 +63,7 @@ def test_a_fault_excludes_the_variant_and_a_refusal_one_set_of_it() -> None:
 
 
 def test_selection() -> None:
-    sets = tuple(PARAMETER_SETS)
-
-    def ids(*patterns: str, of: tuple[str, ...] = sets) -> list[str]:
+    def ids(*patterns: str, of: tuple[str, ...] = SETS) -> list[str]:
         return [v.id for v in select(VARIANTS, patterns, of)]
 
     assert ids() == [v.id for v in VARIANTS[:3]]

@@ -16,7 +16,6 @@ from mldsa_lab.inputs.pool import Pool
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.inputs.shipped import shipped_pool
 from mldsa_lab.inputs.spec import Spec
-from mldsa_lab.inputs.tracing import trace_pool
 from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.theory.table import TraceTable
 
@@ -43,19 +42,6 @@ def test_a_selection_holds_what_was_signed() -> None:
     assert made["options"] == {"count": 4, "max_attempts": 20, "budget": 60}
     assert made["expected"] == choice.expected
     assert Selection.parse(selection.to_json(), "here") == selection
-
-
-@pytest.mark.parametrize("per_key", [0, 1, 3])
-@pytest.mark.parametrize("rnd", ["zero", "given"])
-def test_keys_contexts_and_rnd(per_key: int, rnd: str) -> None:
-    spec = Spec("ML-DSA-44", bytes(range(32)), 50, 7, per_key, rnd)  # type: ignore[arg-type]
-    pool, wish = trace_pool(spec, 120), Wish("regression", 6)
-    selection = build(pool, wish, choose(pool.table, pool.checks, wish), load())
-    inputs = [item.what for item in selection.inputs]
-    assert all((len(i.message), len(i.context)) == (50, 7) for i in inputs)
-    assert (len({i.rnd for i in inputs}) == 1) == (rnd == "zero")
-    if per_key == 0:
-        assert len({i.xi for i in inputs}) == 1
 
 
 def test_given_inputs_and_pools_of_the_reached_checks() -> None:

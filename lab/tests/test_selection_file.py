@@ -112,11 +112,3 @@ def test_what_breaks_a_rule_is_named(change: Any, message: str) -> None:
 def test_what_is_no_json_is_named(text: str, message: str) -> None:
     with pytest.raises(LabError, match=message):
         Selection.parse(text, "here")
-
-
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(LabError, match=r"none\.json: cannot read it"):
-        Selection.read(tmp_path / "none.json")
-    (tmp_path / "bad.json").write_bytes(b"{\xff")
-    with pytest.raises(LabError, match="byte 1 is not UTF-8"):
-        Selection.read(tmp_path / "bad.json")

@@ -34,11 +34,6 @@ def test_sets_and_seeds_give_other_inputs() -> None:
     assert Spec("ML-DSA-44", SEED, rnd="given").input(0).rnd != bytes(32)
 
 
-def test_json_and_back() -> None:
-    spec = Spec("ML-DSA-87", SEED, 7, 255, 4, "given")
-    assert convert(plain(spec), Spec, "here") == spec
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

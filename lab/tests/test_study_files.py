@@ -18,14 +18,12 @@ from mldsa_lab.estimate.figure import Key
 from mldsa_lab.estimate.replicates import compare_groups, delta, shift
 from mldsa_lab.sets import sets_of
 from mldsa_lab.show import svg
-from mldsa_lab.show.axes import LINE, text_width
 from mldsa_lab.show.figure_page import render
-from mldsa_lab.show.grid import markdown
-from mldsa_lab.show.report import Report, as_markdown
+from mldsa_lab.show.report import Report
 from mldsa_lab.study.cells import Gathered, StudyCell, gather_cells
 from mldsa_lab.study.file import FIELDS, FigureAsked, find_study, parse_study, read_study, shipped
 from mldsa_lab.study.luck import relative_costs
-from mldsa_lab.study.plots import beside_points, plot_specs
+from mldsa_lab.study.plots import plot_specs
 from mldsa_lab.study.report import study_report
 from mldsa_lab.study.run import Step, begin, measure, steps
 from mldsa_lab.theory.arrays import Array
@@ -202,10 +200,7 @@ def test_a_crash_loses_only_what_was_not_measured(tmp_path: Path) -> None:
     assert sorted({len(c.means) for c in measured.cells}) == [2, 3]
     found = report(measured, SMALL.partition("[[contrasts]]")[0])
     once = [text for text in found.notes if text.startswith("Excluded in 1 of 3 runs: ")]
-    assert any(f"{names[2]} ML-DSA-44: rejected by the correctness gate" in t for t in once)
-    assert any(names[1] in text for text in once) and len(once) == 2
-    for text in (as_markdown([found]), render([found])):
-        assert "Excluded in 1 of 3 runs" in text and "Excluded in 3 of 3 runs: worker " in text
+    assert any(names[1] in text for text in once) and any(names[2] in text for text in once)
 
 
 def test_tables_are_made_anew_from_records_alone(tmp_path: Path) -> None:
@@ -401,34 +396,16 @@ def test_tables_have_a_figure_of_each_cell() -> None:
     ]
     measured = Gathered(cells)
     found = tables(measured, 'rows = ["implementation"]')
-    assert markdown(found.sections[-1].grid).splitlines() == [
-        "| implementation | sign, µs | verify, µs |",
-        "|---|---:|---:|",
-        "| a | 2.00 | 4.00 |",
-        "| b | 20.0 | – |",
-    ]
     values = {(f.keys["implementation"], f.name): f.value for f in found.figures
               if "table" in f.keys}  # fmt: skip
     assert values == {("a", "sign"): 2000, ("a", "verify"): 4000, ("b", "sign"): 20_000}
     found = tables(measured, 'rows = ["implementation"]\nfigure = "p99"')
     assert {f.value for f in found.figures if "table" in f.keys} == {8.0}
-    # A metric that no cell has makes no table; the others show it in its own unit.
+    # A metric that no cell has makes no table.
     asked = 'rows = ["implementation"]\nfigure = "allocated"'
     assert not [f for f in tables(measured, asked).figures if "table" in f.keys]
-    more = {"allocated": np.array([126_000.0, 127_000.0, 129_000.0])}
-    grid = tables(Gathered([replace(cells[0], further=more)]), asked).sections[-1].grid
-    assert markdown(grid).splitlines()[::2] == ["| implementation | sign, kB |", "| a | 127 |"]
-    spread = 'rows = ["implementation", "operation"]\ncolumns = []\nfigure = "spread"'
-    grid = tables(measured, spread).sections[-1].grid
-    assert [str(c) for c in grid.columns[-1].cells] == ["300"] * 3
-    assert grid.columns[-1].title == "spread, %"
-
-
-def test_rows_of_a_table_that_begin_alike_stand_together() -> None:
-    told = [("b", "w1"), ("a", "w1"), ("b", "w2"), ("a", "w2")]
-    cells = [cell(name, [1.0], worker=worker, operation="sign") for name, worker in told]
-    grid = tables(Gathered(cells), 'rows = ["implementation", "worker"]').sections[-1].grid
-    assert list(grid.columns[0].cells) == ["b", "b", "a", "a"]
+    asked = 'rows = ["implementation", "operation"]\ncolumns = []\nfigure = "spread"'
+    assert {f.value for f in tables(measured, asked).figures if "table" in f.keys} == {300.0}
 
 
 def test_what_cannot_be_compared_or_tabled_is_refused() -> None:
@@ -482,32 +459,13 @@ def drawn(asked: FigureAsked, cells: list[StudyCell]) -> dict[str, str]:
 def test_figures_of_each_kind_are_drawn() -> None:
     scattered = FigureAsked("s", ("set",), "scatter", x="signature", y="sign")
     (one,) = drawn(scattered, slh_dsa()).values()
-    assert "SLH-DSA: sign, ms" in one and "signature, bytes" in one
     assert all(f">{name.removeprefix('SLH-DSA-')}<" in one for name in sets_of("slh-dsa"))
     spread = drawn(FigureAsked("d", ("set",), "distribution", ("operation",)), slh_dsa())
     assert list(spread) == ["d: sign", "d: verify"]
-    assert "over its median, in ms" in spread["d: sign"]
-    near = FigureAsked("d", ("set",), "distribution", where={"set": ("SLH-DSA-SHA2-128s",)})
-    assert all(">ms<" in picture for picture in drawn(near, slh_dsa()).values())
     # A ciphertext is what no signature scheme has, and two cells are no point.
     assert not drawn(FigureAsked("s", ("set",), "scatter", x="ciphertext", y="sign"), slh_dsa())
     with pytest.raises(LabError, match=r"figure 's': .*sign is several cells"):
         drawn(scattered, slh_dsa() * 2)
-
-
-def test_labels_of_points_lie_on_nothing() -> None:
-    points = [(50.0, 50.0), (52.0, 52.0), (295.0, 50.0), (5.0, 195.0), (60.0, 50.0)]
-    labels = ["one", "another", "at the right", "at the left", "near"]
-    boxes = []
-    for label, (left, middle) in zip(
-        labels, beside_points(points, labels, (300, 200)), strict=True
-    ):
-        right = left + text_width(label)
-        assert left >= 0 and right <= 300 and 0 <= middle <= 200
-        assert not any(left < x < right and abs(y - middle) < LINE / 2 for x, y in points)
-        for a, b, other in boxes:
-            assert right <= a or b <= left or abs(other - middle) >= LINE
-        boxes.append((left, right, middle))
 
 
 def test_hostile_names_stay_text() -> None:

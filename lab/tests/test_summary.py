@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
+from typing import Any
 
+import lab_runs
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from report_records import SIGNERS, Shape, build
 from typer.testing import CliRunner
 
 from mldsa_lab.choice.design import design
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.summary import KEYS, TOGETHER, Summary, summarise, summary_figures
+from mldsa_lab.estimate.summary import TOGETHER, Summary, summarise, summary_figures
 from mldsa_lab.records import (
     SCHEMA,
     Check,
@@ -39,20 +43,8 @@ MODEL = RejectionModel.of(SET)
 CALM = NoisyMachine(drift=0.02, fast=0)
 
 
-def variant(name: str, key: str = "compact", **more: object) -> Variant:
-    fields: dict[str, object] = {
-        "id": f"{name}:native:{key}",
-        "implementation": name,
-        "version": "1.0",
-        "backend": "native",
-        "key": key,
-        "family": "ml-dsa",
-        "sets": (SET,),
-        "operations": ("keygen", "sign", "verify"),
-        "rnd": "given",
-        "context": True,
-    }
-    return Variant(**{**fields, **more})  # type: ignore[arg-type]
+def variant(name: str, key: str = "compact", **more: Any) -> Variant:
+    return lab_runs.variant(f"{name}:native:{key}", **{"sets": (SET,), **more})
 
 
 FACTOR = {"mldsa-native": 1.0, "slow": 3.0, "cached": 0.5, "hedged": 1.25}
@@ -130,21 +122,6 @@ def summary() -> Summary:
 def row_of(summary: Summary, name: str, operation: str):  # type: ignore[no-untyped-def]
     (row,) = [r for r in summary.rows if r.implementation == name and r.operation == operation]
     return row
-
-
-def test_rows_have_exactly_the_documented_keys(summary: Summary) -> None:
-    assert " ".join(KEYS) == (
-        "implementation version language backend build key mode batch_size threads set operation "
-        "deterministic unit samples mean mean_low mean_high p50 p95 p99 p999 "
-        "min min_low min_high max sd "
-        "ratio ratio_low ratio_high clock per_second per_second_low per_second_high "
-        "scaling scaling_low scaling_high allocated collections"
-    )
-    assert len(summary.rows) == 15
-    for row in summary.rows:
-        assert tuple(row.as_dict()) == KEYS
-    assert [r.operation for r in summary.rows[:12:4]] == ["keygen", "sign", "verify"]
-    assert {r.set for r in summary.rows[12:]} == {"Ed25519"}
 
 
 def test_values(summary: Summary) -> None:
@@ -429,6 +406,26 @@ def test_confidence_widens() -> None:
     assert wide.mean_high > narrow.mean_high
 
 
+@pytest.mark.parametrize(
+    ("name", "extra", "limit"),
+    [
+        ("mldsa-lanes", 18, "explains 5.64"),
+        ("mldsa-lanes-hardened", 18, None),
+        ("mldsa-lanes-hardened", 60, "explains 22.45"),
+    ],
+)
+def test_hardened_signers_are_expected_to_check_their_signatures(
+    tmp_path: Path, name: str, extra: float, limit: str | None
+) -> None:
+    signer = dataclasses.replace(SIGNERS[2], implementation=name, extra=extra)
+    shape = Shape(sets=("ML-DSA-65",), operations=("sign",), signers=(signer,))
+    (row,) = summarise(build(tmp_path / "run.jsonl", shape)).rows
+    if limit is None:
+        assert row.notes == ()
+    else:
+        assert "more than signing" in row.notes[0] and limit in row.notes[0]
+
+
 # --- the choice of the location ---
 
 
@@ -439,15 +436,7 @@ def test_locations_are_compared(tmp_path: Path) -> None:
     found = compare(record)
     assert found["median"][0] < 0.5 * found["minimum"][0]
     assert all(paired < unpaired for _, paired, unpaired in [found["median"]])
-    path = tmp_path / "record.jsonl"
-    with RecordWriter(path) as writer:
-        rows: list[Row] = [record.run, *record.workers, *record.inputs, *record.samples]
-        for row in rows:
-            writer.write(row)
-    runner = CliRunner()
-    printed = runner.invoke(command.app, ["locations", str(path)])
-    assert printed.exit_code == 0 and "lower quartile" in printed.stdout
     with pytest.raises(LabError, match="three blocks of 40"):
         compare(record, block=40)
-    refused = runner.invoke(command.app, ["locations", str(tmp_path / "none.jsonl")]).exception
+    refused = CliRunner().invoke(command.app, ["locations", str(tmp_path / "none.jsonl")]).exception
     assert isinstance(refused, LabError) and "cannot read" in str(refused)

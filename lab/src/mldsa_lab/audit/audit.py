@@ -23,7 +23,10 @@ from mldsa_lab.audit.judgement import NONE, Judgement, Verdict, judgement
 Judge = Callable[[Any, claims.ClaimTable], Iterator[Judgement]]
 
 JUDGES: dict[type[claims.Claim], tuple[Judge, ...]] = {
-    claims.Cost: (figures.judge_figures, signing.judge_signing, work.judge_cost),
+    claims.Cost: (
+        figures.judge_order, figures.judge_mean, figures.judge_deviation, signing.judge_signing,
+        work.judge_cost,
+    ),
     claims.Size: (sizes.judge_size,),
     claims.Scaling: (scaling.judge_scaling,),
     claims.Batch: (scaling.judge_batch,),
@@ -38,7 +41,7 @@ JUDGES: dict[type[claims.Claim], tuple[Judge, ...]] = {
     claims.Statements: (sums.judge_statements,),
     claims.Limit: (sums.judge_limit,),
     claims.Rejection: (attempts.judge_rejection,),
-}
+}  # fmt: skip
 """What judges each kind of claim, alone or beside the others of its table."""
 
 

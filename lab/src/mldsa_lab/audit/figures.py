@@ -22,20 +22,13 @@ def label(statistic: str) -> str:
     return _NAMES.get(statistic, statistic)
 
 
-def judge_figures(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
-    """All rules of this module."""
-    yield from _order(claim)
-    yield from _mean_range(claim)
-    yield from _deviation_range(claim)
-
-
 def ordered(claim: Cost) -> list[tuple[float, str, StatedFigure]]:
     """Minimum, percentiles and maximum with the shares below them, ascending by share."""
     shares = ((share_of(name), name, figure) for name, figure in claim.figures.items())
     return sorted((s, name, figure) for s, name, figure in shares if s is not None)
 
 
-def _order(claim: Cost) -> Iterator[Judgement]:
+def judge_order(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
     """`figures.order`: one finding for the first pair out of order, or one for all."""
     points = [(name, figure) for _, name, figure in ordered(claim)]
     pairs = list(pairwise(points))
@@ -79,7 +72,8 @@ def mean_limits(claim: Cost) -> tuple[float | None, float | None]:
     return max(low - slack, 0.0), None if high is None else high + slack
 
 
-def _mean_range(claim: Cost) -> Iterator[Judgement]:
+def judge_mean(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
+    """`figures.mean-range`."""
     mean = claim.figures.get("mean")
     low, high = mean_limits(claim)
     if mean is None or low is None:
@@ -124,7 +118,8 @@ def deviation(claim: Cost) -> tuple[StatedFigure, str] | None:
     )
 
 
-def _deviation_range(claim: Cost) -> Iterator[Judgement]:
+def judge_deviation(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
+    """`figures.sd-range`."""
     found = deviation(claim)
     mean, median = claim.figures.get("mean"), claim.figures.get("median")
     low, high = claim.figures.get("min"), claim.figures.get("max")

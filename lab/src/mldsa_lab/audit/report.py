@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from mldsa_lab.audit.claims import ClaimTable
 from mldsa_lab.audit.judgement import NONE, RULES, Judgement, Verdict
 from mldsa_lab.estimate.figure import Figure, Key
-from mldsa_lab.show.grid import Column, Grid
+from mldsa_lab.show.grid import Grid, text_grid
 from mldsa_lab.show.report import Report, Section
 
 _LISTED = 6  # claims that are named where many say the same
@@ -68,13 +68,9 @@ def _grid(table: ClaimTable, findings: Sequence[Judgement]) -> Grid:
         rows.setdefault(same, []).append(f.claim)
     cells = [(_listed(claims), *texts) for texts, claims in rows.items()]
     titles = ("claim", "rule", "verdict", "claimed", "reading")
-    columns = zip(titles, zip(*cells, strict=True), strict=True)
     source = table.source
     about = (source.kind, source.date, source.url, counts(findings))
-    return Grid(
-        source.title, ", ".join(part for part in about if part),
-        tuple(Column(title, texts, head=title == "claim") for title, texts in columns),
-    )  # fmt: skip
+    return text_grid(source.title, ", ".join(filter(None, about)), titles, cells)
 
 
 def _listed(claims: Sequence[str]) -> str:

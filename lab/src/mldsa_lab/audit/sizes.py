@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from mldsa_lab.audit.claims import ClaimTable, Size
 from mldsa_lab.audit.judgement import Judgement, Verdict, judgement
-from mldsa_lab.sets import PARAMETER_SETS, SEED_BYTES
-from mldsa_lab.sizes import der, pkcs8_bytes, sizes, spki_bytes
+from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.sizes import pkcs8_bytes, sizes
 
 ENCODINGS: dict[str, str] = {
     "raw": "the bare bytes",
@@ -32,6 +32,7 @@ _ROUND3_TR, _FIPS204_TR, _ROUND3_C_TILDE = 32, 64, 32
 
 _VERSIONS = {"fips204": "FIPS 204", "round3": "Dilithium, round 3"}
 _NAMES = {"SPKI": "spki", "PKCS #8": "pkcs8-expanded"}
+_ML_DSA_NAMES = {"PKCS #8, seed": "pkcs8-seed", "PKCS #8, both": "pkcs8-both"}
 
 
 class Form(NamedTuple):
@@ -57,34 +58,26 @@ class Form(NamedTuple):
 def forms(name: str) -> tuple[Form, ...]:
     """Every size that a key or signature of the set can have, the standard's bare bytes first. A
     size that varies is its mean rounded to either side, or the largest."""
-    if name not in PARAMETER_SETS:
-        return tuple(
-            Form(name, s.object.replace(" ", "-"), s.source, _NAMES.get(s.encoding, s.encoding), n)
-            for s in sizes(name)
-            for n in ({math.floor(s.mean), math.ceil(s.mean), s.bytes} if s.mean else {s.bytes})
+    parameters = PARAMETER_SETS.get(name)
+    names = _NAMES if parameters is None else _NAMES | _ML_DSA_NAMES
+    found = [
+        Form(
+            name, s.object.replace(" ", "-"), "fips204" if parameters else s.source,
+            names.get(s.encoding, s.encoding), n,
         )
-    c = PARAMETER_SETS[name]
-    pk, sk, signature, seed = c.public_key_bytes, c.private_key_bytes, c.signature_bytes, SEED_BYTES
-    known = {
-        ("public-key", "fips204"): {"raw": pk, "spki": spki_bytes(pk)},
-        ("public-key", "round3"): {"raw": pk},
-        ("private-key", "fips204"): {
-            "raw": sk,
-            "seed": seed,
-            "pkcs8-seed": pkcs8_bytes(der(seed)),
-            "pkcs8-expanded": pkcs8_bytes(der(sk)),
-            "pkcs8-both": pkcs8_bytes(der(der(seed) + der(sk))),
-            "pkcs8-bare": pkcs8_bytes(sk),
-        },
-        ("private-key", "round3"): {"raw": sk - _FIPS204_TR + _ROUND3_TR},
-        ("signature", "fips204"): {"raw": signature},
-        ("signature", "round3"): {"raw": signature - c.c_tilde_bytes + _ROUND3_C_TILDE},
-    }
-    return tuple(
-        Form(name, *what, encoding, size)
-        for what, encodings in known.items()
-        for encoding, size in encodings.items()
-    )
+        for s in sizes(name)
+        for n in ({math.floor(s.mean), math.ceil(s.mean), s.bytes} if s.mean else {s.bytes})
+    ]  # fmt: skip
+    if parameters is not None:
+        pk, sk = parameters.public_key_bytes, parameters.private_key_bytes
+        signature = parameters.signature_bytes - parameters.c_tilde_bytes + _ROUND3_C_TILDE
+        found += [
+            Form(name, "private-key", "fips204", "pkcs8-bare", pkcs8_bytes(sk)),
+            Form(name, "public-key", "round3", "raw", pk),
+            Form(name, "private-key", "round3", "raw", sk - _FIPS204_TR + _ROUND3_TR),
+            Form(name, "signature", "round3", "raw", signature),
+        ]
+    return tuple(found)
 
 
 def judge_size(claim: Size, _: ClaimTable) -> Iterator[Judgement]:

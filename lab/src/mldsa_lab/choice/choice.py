@@ -51,36 +51,24 @@ class Wish:
             "largest number of attempts": self.max_attempts,
             "budget": self.budget,
         }
-        for is_wrong, text in (
-            (self.goal not in GOALS, f"goal {self.goal!r}: must be one of {', '.join(GOALS)}"),
-            (
-                self.goal != "greedy" and (share is None) == (self.goal == "percentile"),
+        if self.goal not in GOALS:
+            raise LabError(f"goal {self.goal!r}: must be one of {', '.join(GOALS)}")
+        if self.goal != "greedy" and (share is None) == (self.goal == "percentile"):
+            raise LabError(
                 f"{name}, percentile {share}: the goal 'percentile' needs one, 'greedy' may have "
-                "one, others take none",
-            ),
-            (
-                share is not None and not 0 < share < 100,
-                f"percentile {share}: must lie in (0, 100)",
-            ),
-            (
-                self.count is None and self.goal != "coverage",
-                f"{name}: needs the number of inputs",
-            ),
-            (
-                self.cost_model is not None and self.goal not in ("mean", "percentile"),
-                f"{name}: takes no cost model",
-            ),
-            (
-                self.budget is not None and self.goal == "greedy",
-                f"{name}: takes no budget, since its method knows none",
-            ),
-            *(
-                (value is not None and value < 1, f"{number} {value}: must be at least 1")
-                for number, value in numbers.items()
-            ),
-        ):
-            if is_wrong:
-                raise LabError(text)
+                "one, others take none"
+            )
+        if share is not None and not 0 < share < 100:
+            raise LabError(f"percentile {share}: must lie in (0, 100)")
+        if self.count is None and self.goal != "coverage":
+            raise LabError(f"{name}: needs the number of inputs")
+        if self.cost_model is not None and self.goal not in ("mean", "percentile"):
+            raise LabError(f"{name}: takes no cost model")
+        if self.budget is not None and self.goal == "greedy":
+            raise LabError(f"{name}: takes no budget, since its method knows none")
+        for number, value in numbers.items():
+            if value is not None and value < 1:
+                raise LabError(f"{number} {value}: must be at least 1")
 
 
 @dataclass(frozen=True)

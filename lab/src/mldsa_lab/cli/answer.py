@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mldsa_lab.cli.shared import ConfidenceOption, JsonOption, OutputOptions, PageOption
+from mldsa_lab.cli.shared import ConfidenceOption, CsvOption, JsonOption, OutputOptions, PageOption
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,9 +28,7 @@ def answer(
     ] = False,
     page_path: PageOption = None,
     json_path: JsonOption = None,
-    csv: Annotated[
-        Path | None, typer.Option(help="Write the table's rows to this CSV file.", metavar="PATH")
-    ] = None,
+    csv: CsvOption = None,
     markdown: Annotated[
         Path | None, typer.Option(help="Write all tables as Markdown to this file.", metavar="PATH")
     ] = None,

@@ -11,6 +11,7 @@ from mldsa_lab.cli.shared import (
     AllTablesOption,
     ClockOption,
     ConfidenceOption,
+    CsvOption,
     JsonOption,
     NoPageOption,
     OutputOptions,
@@ -39,9 +40,7 @@ def report(
         Path | None, typer.Option(help="The page; by default report.html beside the first record.")
     ] = None,
     json_path: JsonOption = None,
-    csv: Annotated[
-        Path | None, typer.Option(help="Write the table's rows to this CSV file.", metavar="PATH")
-    ] = None,
+    csv: CsvOption = None,
     markdown: Annotated[
         str | None,
         typer.Option(

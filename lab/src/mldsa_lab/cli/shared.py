@@ -21,7 +21,7 @@ from mldsa_lab.sets import FAMILIES, OPERATIONS
 
 if TYPE_CHECKING:
     from mldsa_lab.inputs.spec import Spec
-    from mldsa_lab.show.report import Report, ReportFiles
+    from mldsa_lab.show.report import Report
 
 _PIPE_WIDTH = 120
 EXIT_INTERRUPTED = 130
@@ -108,6 +108,10 @@ RegistryOption = Annotated[
     ),
 ]
 NoPageOption = Annotated[bool, typer.Option("--no-page", help="Write no page.")]
+CsvOption = Annotated[
+    Path | None,
+    typer.Option("--csv", help="Write the table's rows to this CSV file.", metavar="PATH"),
+]
 PageOption = Annotated[
     Path | None,
     typer.Option("--page", help="Write a page with all tables to this file.", metavar="PATH"),
@@ -217,13 +221,6 @@ class OutputOptions(NamedTuple):
             need("page", "the page")
         return self
 
-    def files(self) -> ReportFiles:
-        """Return the files to write."""
-        from mldsa_lab.show.report import ReportFiles
-
-        page = None if self.no_page else self.page
-        return ReportFiles(page, self.json, self.csv, self.markdown)
-
     def show(
         self,
         reports: Report | Sequence[Report],
@@ -235,10 +232,12 @@ class OutputOptions(NamedTuple):
         """Print reports (``tables``; ``every``: all tables), write the files and say where."""
         from mldsa_lab.show.report import publish
 
-        files = self.files()
+        page = None if self.no_page else self.page
+        asked = {"page": page, "json": self.json, "csv": self.csv, "markdown": self.markdown}
+        files = {kind: path for kind, path in asked.items() if path is not None}
         publish(reports, screen, files, tables=tables, every=every)
-        for title, path in files.named():
-            show_path(screen, title, path)
+        for kind, path in files.items():
+            show_path(screen, "table" if kind in ("json", "csv") else kind, path)
 
 
 def add_commands(app: typer.Typer, parent: str = "") -> None:

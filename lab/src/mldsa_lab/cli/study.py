@@ -16,6 +16,7 @@ from mldsa_lab.cli.shared import (
     JdkOption,
     NoPageOption,
     OutputOptions,
+    TimeoutOption,
     add_commands,
 )
 
@@ -76,9 +77,7 @@ def run(
     jdk: JdkOption = None,
     clock: ClockOption = "cpu",
     confidence: ConfidenceOption = 0.95,
-    timeout: Annotated[
-        float, typer.Option(help="Seconds a worker has for one request.", min=0.5)
-    ] = 120.0,
+    timeout: TimeoutOption = 120.0,
     no_page: NoPageOption = False,
     all_tables: AllTablesOption = False,
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -125,36 +124,6 @@ def _entries(place: Place, registry: Path | None, jdks: Sequence[str] = ()) -> l
     return [*(read_registry(registry) if registry else own), *jdk_entries(jdks, own)]
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
-    """One worker: the tools it needs as found here, what is wrong, and whether it is built."""
-
-    entry: WorkerEntry
-    tools: tuple[str, ...]
-    unmet: tuple[str, ...]
-    set_up: bool
-    built: bool
-
-    @property
-    def runs(self) -> bool:
-        """Whether it can be built and run here."""
-        return not self.unmet
-
-
-def diagnose(place: Place, entries: Sequence[WorkerEntry]) -> list[Diagnosis]:
-    """Nothing is built or started."""
-    return [
-        Diagnosis(
-            entry,
-            tuple(_tools(entry)),
-            tuple(unmet(entry, place)),
-            is_set_up(entry, place),
-            _built(entry, place),
-        )
-        for entry in entries
-    ]
-
-
 def _tools(entry: WorkerEntry) -> list[str]:
     found = []
     for need in entry.needs:
@@ -164,36 +133,33 @@ def _tools(entry: WorkerEntry) -> list[str]:
     return found
 
 
-def _built(entry: WorkerEntry, place: Place) -> bool:
-    return shutil.which(entry.run_command(place.root, place.target)[0]) is not None
-
-
 def show_diagnosis(
     console: Console, registry: Path | None = None, jdks: Sequence[str] = ()
 ) -> bool:
     """Print the diagnosis; returns whether at least one default worker can run."""
     place = Place.of(find_root())
     entries = _entries(place, registry, jdks)
-    found = diagnose(place, [e for e in entries if is_shipped(e, place)])
+    # What is unmet of each.
+    found = [(entry, unmet(entry, place)) for entry in entries if is_shipped(entry, place)]
     _machine(console)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for title in ("worker", "language", "state", "tools"):
         table.add_column(title)
-    for d in found:
-        if not d.set_up and len(d.unmet) == 1:
+    for entry, lacking in found:
+        if len(lacking) == 1 and not is_set_up(entry, place):
             state = Text("not set up", style="yellow")
-        elif not d.runs:
+        elif lacking:
             state = Text("cannot run", style="red")
-        elif d.built:
+        elif shutil.which(entry.run_command(place.root, place.target)[0]) is not None:
             state = Text("ready", style="green")
         else:
             state = Text("ready, not built yet", style="green")
-        name = d.entry.name if d.entry.default else f"{d.entry.name} (not by default)"
-        table.add_row(name, d.entry.language, state, Text("\n".join(d.tools)))
+        name = entry.name if entry.default else f"{entry.name} (not by default)"
+        table.add_row(name, entry.language, state, Text("\n".join(_tools(entry))))
     console.print(table)
-    for d in found:
-        for text in d.unmet:
-            console.print(Text.assemble("\n", (f"{d.entry.name}: ", "bold"), text), soft_wrap=True)
+    for entry, lacking in found:
+        for text in lacking:
+            console.print(Text.assemble("\n", (f"{entry.name}: ", "bold"), text), soft_wrap=True)
     elsewhere = [e.name for e in entries if not is_shipped(e, place)]
     if elsewhere:
         text = f"\n{', '.join(elsewhere)}: {NOT_SHIPPED}"
@@ -201,7 +167,7 @@ def show_diagnosis(
     for jdk in () if "java" in elsewhere else find_jdks():
         text = f"{jdk.name}: `mldsa-lab bench --jdk {jdk.folder}` measures it"
         console.print(f"\n[bold]Java on this machine[/] {text}", highlight=False, soft_wrap=True)
-    return any(d.runs and d.entry.default for d in found)
+    return any(entry.default and not lacking for entry, lacking in found)
 
 
 def _machine(console: Console) -> None:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 from statistics import median
 
 from scipy.special import stdtrit
@@ -91,10 +92,10 @@ def compare(
     lines: list[tuple[_Cell | None, list[SummaryRow | None]]] = []
     for cell in cells:
         before, after = cell.pair
-        between = (run.rows.get(_key(after)) for run in runs[1:-1])
+        between = (run.rows.get(after.cell) for run in runs[1:-1])
         lines.append((cell, [before, *between, after]))
     if not pairing.pairs:
-        used = {_key(row) for _, rows in lines for row in rows if row}
+        used = {row.cell for _, rows in lines for row in rows if row}
         rest = dict.fromkeys(key for run in runs for key in run.rows if key not in used)
         lines += [(None, [run.rows.get(key) for run in runs]) for key in rest]
     lines.sort(key=lambda line: _order(next(filter(None, line[1]))))
@@ -123,10 +124,10 @@ class _Run:
 
     @cached_property
     def rows(self) -> dict[CellKey, SummaryRow]:
-        return {_key(r): r for r in self.summary.rows if r.mean is not None}
+        return {r.cell: r for r in self.summary.rows if r.mean is not None}
 
     def estimate(self, row: SummaryRow) -> CellEstimate:
-        return self.summary.estimates[_key(row)]
+        return self.summary.estimates[row.cell]
 
     def used(self, row: SummaryRow) -> list[InputRow]:
         """The inputs that a row rests on."""
@@ -174,10 +175,6 @@ class _Cell:
         return UNCHANGED
 
 
-def _key(row: SummaryRow) -> CellKey:
-    return row.variant, row.set, row.operation
-
-
 def _order(row: SummaryRow) -> tuple[int, int]:
     return ALL_SETS.index(row.set), OPERATIONS.index(row.operation)
 
@@ -218,10 +215,7 @@ def _matched(first: _Run, last: _Run) -> Iterator[Pair]:
             yield row, others[0]
 
 
-def _kind(row: SummaryRow) -> tuple[object, ...]:
-    return (
-        row.implementation, row.key, row.mode, row.batch_size, row.threads, row.set, row.operation,
-    )  # fmt: skip
+_kind = attrgetter("implementation", "key", "mode", "batch_size", "threads", "set", "operation")
 
 
 def _anchor(first: _Run, last: _Run) -> str | None:
@@ -347,8 +341,8 @@ def _figures(
             both = have_common_point(of.interval(name) for _, of in present)
             flags = () if both is None else (OVERLAP if both else APART,)
             title = "change" if name == "mean" else "ratio_change"
-            yield replace(Figure.of(keys, title, changed), flags=flags)
-    yield replace(Figure.of(keys, "effect", cell.effect), flags=(cell.verdict, *cell.reasons))
+            yield Figure.of(keys, title, changed, flags=flags)
+    yield Figure.of(keys, "effect", cell.effect, flags=(cell.verdict, *cell.reasons))
     for name, interval in cell.classes.items():
         yield Figure.of(keys, f"{SIGNING}{name}", interval)
 

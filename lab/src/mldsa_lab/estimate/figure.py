@@ -9,6 +9,7 @@ from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.records import Record, Variant, WorkerRow
 
 Key = str | int | None
+Keys = Mapping[str, Key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class Figure:
     not known; ``flags`` then hold the reason. ``source``: where it is from, beside the record.
     """
 
-    keys: Mapping[str, Key]
+    keys: Keys
     name: str
     value: float | None
     low: float | None = None
@@ -29,9 +30,11 @@ class Figure:
     flags: tuple[str, ...] = field(default=())
 
     @classmethod
-    def of(cls, keys: Mapping[str, Key], name: str, interval: Interval, unit: str = "") -> Figure:
+    def of(
+        cls, keys: Keys, name: str, interval: Interval, unit: str = "", flags: tuple[str, ...] = ()
+    ) -> Figure:
         """Return the figure of an estimate."""
-        return cls(keys, name, interval.value, interval.low, interval.high, unit)
+        return cls(keys, name, interval.value, interval.low, interval.high, unit, flags=flags)
 
     @property
     def interval(self) -> Interval | None:

@@ -71,9 +71,9 @@ class Fit:
         low, high = self.widen * min(low - value, 0.0), self.widen * max(high - value, 0.0)
         return Interval(value, value + low, value + high)
 
-    def interval(self, row: Array, confidence: float, error: float = 0.0) -> Interval:
-        """Of ``row`` (columns,) times the coefficients; ``error``: one more standard error."""
-        return combine(self.inner(row, confidence, error), self.typical.rounds, confidence)
+    def interval(self, row: Array, confidence: float) -> Interval:
+        """Of ``row`` (columns,) times the coefficients."""
+        return combine(self.inner(row, confidence), self.typical.rounds, confidence)
 
     def mean(self, confidence: float) -> Interval:
         """Mean over all signatures."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
-from mldsa_lab.estimate.summary import SummaryRow, summarise
+from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.records import Record
 
 
@@ -24,12 +22,6 @@ def widest(record: Record, *, clock: str, confidence: float) -> tuple[float, str
     counted = signing or rows
     if not counted:
         return None
-    row = max(counted, key=_half_width)
+    row = max(counted, key=lambda row: row.uncertainty)
     goal = "every signing mean" if signing else "every mean"
-    return _half_width(row), f"{row.variant} {row.set} {row.operation}", goal
-
-
-def _half_width(row: SummaryRow) -> float:
-    if row.mean is None or row.mean_low is None or row.mean_high is None:
-        return math.inf
-    return 100 * max(row.mean_high - row.mean, row.mean - row.mean_low) / row.mean
+    return 100 * row.uncertainty, " ".join(row.cell), goal

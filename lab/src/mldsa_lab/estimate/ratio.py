@@ -13,20 +13,15 @@ from mldsa_lab.records import Record, Variant, WorkerRow
 from mldsa_lab.sets import SCHEMES
 
 
-@dataclass(frozen=True, slots=True)
-class Throughput:
-    """Operations in a second of wall time, all threads together, and that over the same with one
-    thread (None where one was not measured)."""
-
-    per_second: Interval
-    scaling: Interval | None
-
-
 def throughputs(
     record: Record, keys: set[CellKey], estimator: Estimator
-) -> dict[CellKey, Throughput]:
-    """Of those cells among ``keys`` that were measured on several threads, and of their like on
-    one; those whose worker counts other than nanoseconds left out."""
+) -> dict[CellKey, dict[str, Interval | None]]:
+    """Return ``per_second``, operations in a second of wall time, all threads together, and
+    ``scaling``, that over the same with one thread (None where one was not measured).
+
+    Of those cells among ``keys`` that were measured on several threads, and of their like on
+    one; those whose worker counts other than nanoseconds left out.
+    """
     timed = {v.id: v for w in record.workers for v in w.variants if w.unit == "ns"}
 
     def family(key: CellKey) -> tuple[str | int, ...]:
@@ -43,13 +38,13 @@ def throughputs(
             with suppress(LabError):  # said where the cell itself is estimated
                 estimates[key] = estimator.estimate(timed[key[0]], key, cell)
     ones = {family(key): key for key in estimates if timed[key[0]].threads == 1}
-    found = {}
+    found: dict[CellKey, dict[str, Interval | None]] = {}
     for key, estimate in estimates.items():
         one = ones.get(family(key))
         scaling = None if one is None else Interval(1.0, 1.0, 1.0)
         if one is not None and one != key:
             scaling = ratio(estimate, estimates[one], estimator.confidence).inverse()
-        found[key] = Throughput(estimate.mean.inverse(1e9), scaling)
+        found[key] = {"per_second": estimate.mean.inverse(1e9), "scaling": scaling}
     return found
 
 

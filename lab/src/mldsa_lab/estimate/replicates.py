@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -65,7 +64,7 @@ def compare_groups(
         else:
             verdict = f"{one if ratio.value > 1 else other} is slower"
         own = {**keys, "first": one, "second": other}
-        figures.append(replace(Figure.of(own, "ratio", ratio), flags=(verdict,)))
+        figures.append(Figure.of(own, "ratio", ratio, flags=(verdict,)))
         figures.append(Figure(own, "delta", delta(x, y)))
         figures += [Figure(own, name, p[name]) for name in tests]
         figures.append(Figure(own, "least", least))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -78,12 +79,25 @@ class SummaryRow:
     notes: tuple[str, ...] = ()
     phases: Mapping[str, Interval] = field(default_factory=dict)
 
+    @property
+    def cell(self) -> CellKey:
+        """Return what tells it from the other rows of a record."""
+        return self.variant, self.set, self.operation
+
+    @property
+    def uncertainty(self) -> float:
+        """Return how far the interval of the mean reaches, as a share of the mean; infinite
+        without."""
+        if not self.mean or self.mean_low is None or self.mean_high is None:
+            return math.inf
+        return max(self.mean_high - self.mean, self.mean - self.mean_low) / self.mean
+
     def interval(self, figure: str) -> Interval | None:
-        """``mean``, ``ratio``, ``per_second`` or ``scaling`` with its limits; None if unknown."""
+        """Return a figure with its limits, where it has some; None if it is unknown."""
         value = getattr(self, figure)
         if value is None:
             return None
-        return Interval(value, getattr(self, f"{figure}_low"), getattr(self, f"{figure}_high"))
+        return Interval(value, *(getattr(self, f"{figure}_{end}", None) for end in ("low", "high")))
 
     def as_dict(self) -> dict[str, Any]:
         """The row under exactly the documented keys (`KEYS`)."""
@@ -120,10 +134,10 @@ class Summary:
     def over(self, one: SummaryRow, other: SummaryRow) -> Interval | None:
         """The mean of ``one`` over that of ``other``, paired by round where both have the same;
         None where either is not known or they are in different units."""
-        pair = [self.estimates.get((r.variant, r.set, r.operation)) for r in (one, other)]
-        if pair[0] is None or pair[1] is None or one.unit != other.unit:
+        first, second = (self.estimates.get(row.cell) for row in (one, other))
+        if first is None or second is None or one.unit != other.unit:
             return None
-        return ratio(pair[0], pair[1], self.confidence)
+        return ratio(first, second, self.confidence)
 
 
 def summarise(
@@ -166,7 +180,7 @@ def summarise(
     rows = []
     for key, cell in cells.items():
         variant, worker = variants[key[0]]
-        estimate, rate = estimates.get(key), rates.get(key)
+        estimate = estimates.get(key)
         against = references.get((*key[1:], variant.threads))
         figures: dict[str, Any] = {}
         figures |= _limits("ratio", _ratio(key, against, estimates, variants, confidence))
@@ -175,8 +189,8 @@ def summarise(
             figures |= _limits("mean", estimate.mean)
             figures |= _spread(cell, estimate, confidence)
             figures |= {_PERCENTILES[q]: found.value for q, found in estimate.quantiles.items()}
-        if rate:
-            figures |= _limits("per_second", rate.per_second) | _limits("scaling", rate.scaling)
+        for name, interval in rates.get(key, {}).items():
+            figures |= _limits(name, interval)
         rows.append(
             SummaryRow(
                 **{name: getattr(variant, name) for name in _OF_VARIANT},
@@ -216,15 +230,12 @@ def summary_figures(record: Record, reference: str, confidence: float) -> list[F
     found = []
     for row in summary.rows:
         keys: dict[str, Key] = {name: getattr(row, name) for name in _FIGURE_KEYS}
-        estimate = summary.estimates.get((row.variant, row.set, row.operation))
+        estimate = summary.estimates.get(row.cell)
         of_shares = estimate.quantiles.items() if estimate else ()
         quantiles = {_PERCENTILES[share]: interval for share, interval in of_shares}
         for name, unit in _FIGURES.items():
-            interval = row.interval(name) if name in _WITH_LIMITS else quantiles.get(name)
-            if interval is not None:
+            if (interval := quantiles.get(name) or row.interval(name)) is not None:
                 found.append(Figure.of(keys, name, interval, unit or row.unit))
-            elif (value := getattr(row, name)) is not None:
-                found.append(Figure(keys, name, value, unit=unit or row.unit))
         found += [Figure.of(keys, name, part, row.unit) for name, part in row.phases.items()]
         mean, scaling = row.interval("mean"), row.interval("scaling")
         if mean is not None and row.unit == "ns":
@@ -271,7 +282,7 @@ def _deviation(fit: Fit) -> float:
 def _together(summary: Summary, sign: SummaryRow, keys: dict[str, Key]) -> Iterator[Figure]:
     """Yield the figures of a signature and its verification by the same variant. Their costs are
     added: what varies is signing, since verification does the same work whatever it verifies."""
-    signing = summary.estimates.get((sign.variant, sign.set, "sign"))
+    signing = summary.estimates.get(sign.cell)
     verifying = summary.estimates.get((sign.variant, sign.set, "verify"))
     if signing is None or verifying is None or sign.batch_size > 1:
         return
@@ -289,7 +300,7 @@ def _overhead(summary: Summary, row: SummaryRow, keys: dict[str, Key]) -> Iterat
     """Yield by how much the hardened mode of an implementation costs more, in percent."""
     ordinary = row.variant.replace(f"{HARDENED}:", ":")
     for other in summary.rows if ordinary != row.variant else ():
-        if (other.variant, other.set, other.operation) == (ordinary, row.set, row.operation):
+        if other.cell == (ordinary, row.set, row.operation):
             ratio = summary.over(row, other)
             if ratio is not None:
                 more = ratio.times(100).plus(Interval(-100, -100, -100))
@@ -300,7 +311,6 @@ _FIGURE_KEYS = (
     "implementation", "version", "language", "backend", "build", "key", "mode", "batch_size",
     "threads", "set", "operation", "variant",
 )  # fmt: skip
-_WITH_LIMITS = ("mean", "min", "ratio", "per_second", "scaling")
 _FIGURES = {
     "mean": "", "p50": "", "p95": "", "p99": "", "p999": "", "min": "", "max": "", "sd": "",
     "ratio": "1", "per_second": "1/s", "scaling": "1",

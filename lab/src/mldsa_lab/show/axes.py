@@ -29,7 +29,7 @@ def new_axes(
     width: float, height: float, *, left: float, right: float, bottom: float, top: float
 ) -> tuple[Figure, Axes]:
     """A new figure of this size, and axes within these margins, open at the left."""
-    figure = svg.new_figure(width, height)
+    figure = Figure(figsize=(width / 72, height / 72))
     inner, tall = width - left - right, height - bottom - top
     axes = figure.add_axes((left / width, bottom / height, inner / width, tall / height))
     axes.tick_params(length=0)
@@ -54,11 +54,11 @@ def lines(texts: Sequence[tuple[str, str]], width: float) -> tuple[Figure, Axes,
     return figure, axes, width - labels - right
 
 
-def name_vertical(axes: Axes, text: str, left: float, colour: str = svg.MUTED) -> None:
+def name_vertical(axes: Axes, text: str, left: float) -> None:
     """What the vertical axis shows, above it and as far left of it as ``left``."""
     axes.set_title(
         text, loc="left", x=-left / axis_length(axes, False), fontsize=svg.FONT_PX - 0.5,
-        color=colour, pad=7,
+        color=svg.MUTED, pad=7,
     )  # fmt: skip
 
 

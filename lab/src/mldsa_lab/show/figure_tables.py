@@ -40,8 +40,8 @@ class SpreadColumns:
     """Columns of a table: one figure, for each value of the key ``across`` (`ALL`), for the
     first or last of them, or for the value ``which``. ``title`` may name ``{value}``.
 
-    ``show``: instead of its value its flags in words, without what follows a colon (`FLAGS`), or
-    the key of this name. ``below``: the figure whose value stands below, as a factor.
+    ``show``: instead of its value its flags in words, without what follows a colon (`FLAGS`).
+    ``below``: the figure whose value stands below, as a factor.
     ``own_unit``: each column or each cell has a unit of its own; else all columns of a name have
     one, which their titles name, or the table's note (`NOTE`). ``spare``, ``spare_interval``,
     ``where``: as of `Column`.
@@ -272,7 +272,7 @@ def _spread(
         title = spread.title.format(value=f"{value:,}" if isinstance(value, int) else value)
         title = re.sub(r"\b1 threads\b", "1 thread", title)
         if spread.show:
-            yield column(title, [_said(f, spread.show) for f in found])
+            yield column(title, [flag_words(f) for f in found])
             continue
         same = (spread.name, value) if spread.own_unit == COLUMN else spread.name
         alike = [f for of in table.rows.values() for f in of if f.name == spread.name]
@@ -302,12 +302,6 @@ def _words(name: str, value: Key) -> str:
     if name in ("batch", "batch_size"):
         return f"{value:,}" if value not in (0, 1) else "single"
     return str(value)
-
-
-def _said(figure: Figure | None, show: str) -> str:
-    if figure is None or show == FLAGS:
-        return flag_words(figure)
-    return str(figure.keys[show])
 
 
 def display_unit(figures: Sequence[Figure]) -> Unit:

@@ -95,6 +95,12 @@ class Grid:
         return [(c, c.texts(), c.values) for c in self.at(PAGE)]
 
 
+def text_grid(title: str, note: str, titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Grid:
+    """A table of texts, whose first column names the rows."""
+    columns = zip(titles, zip(*rows, strict=True), strict=True)
+    return Grid(title, note, tuple(Column(t, of, head=t == titles[0]) for t, of in columns))
+
+
 def heading(title: str) -> str:
     """A column's title with a capital, where it is a word and no symbol."""
     return title[:1].upper() + title[1:] if title[1:2].isalpha() else title

@@ -43,24 +43,6 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class ReportFiles:
-    """The files that a report writes, each whole or not at all; None for those not asked for."""
-
-    page: Path | None = None
-    json: Path | None = None
-    csv: Path | None = None
-    markdown: Path | None = None
-
-    def named(self) -> list[tuple[str, Path]]:
-        """What was written, with a title each."""
-        titled = (
-            ("page", self.page), ("table", self.json), ("table", self.csv),
-            ("markdown", self.markdown),
-        )  # fmt: skip
-        return [(title, path) for title, path in titled if path is not None]
-
-
-@dataclass(frozen=True, slots=True)
 class PlotSpec:
     """A plot that the page draws: its title, the function that draws it (inside `svg.drawing()`),
     and the names of its colours.
@@ -169,29 +151,30 @@ def sections_of(
 def publish(
     reports: Report | Sequence[Report],
     console: Console,
-    outputs: ReportFiles,
+    outputs: Mapping[str, Path],
     *,
     tables: bool = True,
     every: bool = False,
 ) -> None:
     """Print reports and write the files asked for; ``every``: with the tables that are not brief.
-    LabError, once all is written, if a report lacks figures."""
+
+    ``outputs``: the files by what they hold (page, json, csv, markdown), each written whole or not
+    at all. LabError, once all is written, if a report lacks figures.
+    """
     listed = [reports] if isinstance(reports, Report) else reports
     for report in listed if tables else ():
         if len(listed) > 1 and report.name:
             console.rule(clean(report.name))
         _print(report, console, every)
-    for path, write in (
-        (outputs.json, as_json), (outputs.csv, as_csv), (outputs.markdown, as_markdown),
-    ):  # fmt: skip
-        if path is not None:
-            write_text(path, write(listed))
-    if outputs.page is not None:
+    for kind, write in (("json", as_json), ("csv", as_csv), ("markdown", as_markdown)):
+        if kind in outputs:
+            write_text(outputs[kind], write(listed))
+    if "page" in outputs:
         # Imported only here: its libraries may be missing, and take long to load.
         from mldsa_lab.show.figure_page import render
 
         with console.status("drawing the page"):
-            write_text(outputs.page, render(listed))
+            write_text(outputs["page"], render(listed))
     for report in listed:
         if report.lacking:
             raise LabError(f"{report.source}: {report.lacking}")

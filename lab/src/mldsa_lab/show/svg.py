@@ -72,11 +72,6 @@ def drawing() -> Iterator[None]:
         yield
 
 
-def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of `width` x `height` CSS pixels; call inside `drawing()`."""
-    return Figure(figsize=(width / 72, height / 72))
-
-
 def to_svg(figure: Figure, name: str, title: str) -> str:
     """The figure as an `<svg>` element to stand in the page's text.
 

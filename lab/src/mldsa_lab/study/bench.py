@@ -17,10 +17,11 @@ from mldsa_lab.study.file import StudyFile
 from mldsa_lab.study.run import Step
 
 
-def step_options(step: Step, study: StudyFile, profile: str, **others: Any) -> Options:
-    """Return the options of the bench for a step; ``others``: those that are not in the file."""
+def run_step(step: Step, screen: Screen, study: StudyFile, profile: str, **others: Any) -> bool:
+    """Measure a step; return whether it came to its end. ``others``: the options of the bench that
+    are not in the file."""
     m, effort = step.measure, study.amount(profile)
-    return Options(
+    options = Options(
         sets=parse_set_names(m.sets or DEFAULT_SETS),
         operations=m.operations or USUAL_OPERATIONS,
         implementations=m.implementations,
@@ -36,11 +37,5 @@ def step_options(step: Step, study: StudyFile, profile: str, **others: Any) -> O
         pipelines=study.pipeline,
         **others,
     )
-
-
-def run_step(step: Step, screen: Screen, **options: Any) -> bool:
-    """Measure a step; return whether it came to its end."""
-    made = step_options(step, **options)
-    kind = PipelinePlan if made.pipelines else JmhPlan if made.jmh else WorkloadPlan
-    outcome = run_bench(made, screen, lambda record: None, kind)
-    return not outcome.interrupted
+    kind = PipelinePlan if study.pipeline else JmhPlan if effort.jmh else WorkloadPlan
+    return not run_bench(options, screen, lambda record: None, kind).interrupted

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from mldsa_lab.records import Check, Record
-from mldsa_lab.show.grid import Column, Grid, heading
+from mldsa_lab.show.grid import Column, Grid, heading, text_grid
 from mldsa_lab.show.operations.texts import texts
 from mldsa_lab.show.report import Section
 from mldsa_lab.wording import join_words
@@ -25,17 +24,14 @@ _FLAGS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Appendix:
-    """The last chapters of a page: tables, and paragraphs and facts by chapter."""
-
-    sections: list[Section]
-    texts: dict[str, list[str]]
-    facts: dict[str, list[tuple[str, str]]]
+Facts = list[tuple[str, str]]
 
 
-def appendix(record: Record, rows: int) -> Appendix:
-    """Return gate, machine and workers, and how to measure again; ``rows``: those of the table."""
+def appendix(
+    record: Record, rows: int
+) -> tuple[list[Section], dict[str, list[str]], dict[str, Facts]]:
+    """Return the last chapters of a page (gate, machine and workers, and how to measure again):
+    tables, and paragraphs and facts by chapter. ``rows``: those of the table."""
     run = record.run
     grids = [(MACHINE, grid) for grid in _workers(record)]
     if record.gates:
@@ -56,7 +52,7 @@ def appendix(record: Record, rows: int) -> Appendix:
         for name, value in run.options.items()
     ]
     sections = [Section(grid, chapter=chapter, only_page=True) for chapter, grid in grids]
-    return Appendix(sections, words, {MACHINE: machine_facts(record), REPRODUCE: options})
+    return sections, words, {MACHINE: machine_facts(record), REPRODUCE: options}
 
 
 def gate_grid(record: Record) -> Grid:
@@ -114,18 +110,12 @@ def _workers(record: Record) -> Iterator[Grid]:
         )
         for w in record.workers for v in w.variants
     ]  # fmt: skip
-    for title, names, rows in (
-        ("Workers", "worker language build compiler flags clock CPU_clock", workers),
-        ("Variants", "variant version worker signs note", variants),
-    ):
-        columns = zip(names.split(), zip(*rows, strict=True), strict=True)
-        yield Grid(
-            title, "",
-            tuple(Column(n.replace("_", " "), of, head=n == names.split()[0]) for n, of in columns),
-        )  # fmt: skip
+    about = ("worker", "language", "build", "compiler", "flags", "clock", "CPU clock")
+    yield text_grid("Workers", "", about, workers)
+    yield text_grid("Variants", "", ("variant", "version", "worker", "signs", "note"), variants)
 
 
-def machine_facts(record: Record) -> list[tuple[str, str]]:
+def machine_facts(record: Record) -> Facts:
     """Return the machine as (name, value), values that are unknown said to be so."""
     machine: dict[str, object] = dict(record.run.machine)
     memory, features = machine.pop("memory_bytes", None), machine.pop("features", None)

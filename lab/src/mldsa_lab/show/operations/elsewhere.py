@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure, Key
@@ -18,16 +17,12 @@ from mldsa_lab.estimate.measured import Estimation, estimate
 from mldsa_lab.estimate.reader import read_measurements
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
+from mldsa_lab.show.operations.plot_specs import relative_plot
 from mldsa_lab.show.operations.texts import texts
 from mldsa_lab.show.operations.view import View, best_rows
-from mldsa_lab.show.report import PlotSpec, Report, sections_of
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
+from mldsa_lab.show.report import Report, sections_of
 
 TITLE = "Measured elsewhere"
-WIDE, NARROW = 1150.0, 360.0
-"""Widths in CSS pixels of a distribution plot on a wide page and on a phone."""
 ENDINGS = (".csv", ".json")
 """What a file of measurements ends in; all others are records."""
 _FIRST = "first: a signature accepted at once; z, r0: an attempt rejected there"
@@ -88,7 +83,7 @@ def read(
     files: Sequence[tuple[Path, Path | None]], selection: Path | None, confidence: float
 ) -> list[Elsewhere]:
     """Estimate from these measurements; ``selection``: of those that name none. LabError."""
-    chosen: dict[Path, Selection] = {}
+    read_once = cache(Selection.read)
     made: list[Elsewhere] = []
     for path, own in files:
         of = own or selection
@@ -97,12 +92,9 @@ def read(
                 f"measurements {path}: which selection they are of must be said, by --selection "
                 f"SELECTION.json or as {path}:SELECTION.json"
             )
-        if of not in chosen:
-            chosen[of] = Selection.read(of)
-        found = estimate(
-            chosen[of], read_measurements(path, chosen[of]), percentiles=_PERCENTILES,
-            confidence=confidence,
-        )  # fmt: skip
+        chosen = read_once(of)
+        measured = read_measurements(path, chosen)
+        found = estimate(chosen, measured, percentiles=_PERCENTILES, confidence=confidence)
         name = path.stem
         if any(e.name == name for e in made):
             name = str(path.with_suffix(""))
@@ -129,7 +121,7 @@ def elsewhere_report(
             tuple(SpreadColumns(title, title) for title in _SHAPES),
             colours={**colours, **{k: n for view in views for k, n in view.colours.items()}},
         )  # fmt: skip
-        plot = _plot(measured, views, set_name)
+        plot = relative_plot(measured, views, set_name)
         for section in sections_of(
             list(_shapes(measured, views, set_name)), [shapes], confidence, _FIRST, chapter=TITLE
         ):
@@ -196,18 +188,3 @@ def _unitless(
     pairs = ((mean, first), (p99, p50), (p999, p50), (z, first), (r0, first))
     for name, (a, b) in zip(_SHAPES, pairs, strict=True):
         yield Figure(keys, name, a / b if a is not None and b else None)
-
-
-def _plot(measured: Sequence[Elsewhere], views: Sequence[View], set_name: str) -> PlotSpec:
-    def draw(width: float) -> Drawing:
-        from mldsa_lab.show.operations.signing_plots import draw_relative
-
-        return draw_relative(measured, views, set_name, width)
-
-    return PlotSpec(
-        "How signatures spread, each over its own mean",
-        partial(draw, WIDE),
-        text="Read upwards from a percentile; workers beside what was measured elsewhere.",
-        alt=f"Estimated distributions of the cost of {set_name} sign, over each one's mean",
-        narrow=partial(draw, NARROW),
-    )

@@ -199,7 +199,7 @@ def _cautions(view: View) -> list[str]:
     for (set_name, operation, _), rows in view.tables.items():
         unit = unit_of(rows)
         for best in (best_rows(rows), best_rows(rows, "expanded")):
-            loose = [r for r in best if uncertainty(r) > UNCERTAIN and _mixed(view, r, best)]
+            loose = [r for r in best if r.uncertainty > UNCERTAIN and _mixed(view, r, best)]
             if loose:
                 means = ((view.label(r.variant), estimate(r.interval("mean"), unit)) for r in loose)
                 names = "; ".join(f"{label} {mean} {unit.name}" for label, mean in means)
@@ -228,14 +228,6 @@ def _mixed(view: View, row: SummaryRow, rows: Iterable[SummaryRow]) -> bool:
         and not slower(view.summary, row, other)
         for other in rows
     )
-
-
-def uncertainty(row: SummaryRow) -> float:
-    """Return how far the interval of a row's mean reaches, as a share of the mean; infinite
-    without."""
-    if not row.mean or row.mean_low is None or row.mean_high is None:
-        return math.inf
-    return max(row.mean_high - row.mean, row.mean - row.mean_low) / row.mean
 
 
 def _rounds_needed(view: View, row: SummaryRow) -> float:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from mldsa_lab.show.grid import Dot
-from mldsa_lab.show.operations.elsewhere import NARROW, WIDE
 from mldsa_lab.show.operations.texts import texts
 from mldsa_lab.show.operations.view import View, unit_of
 from mldsa_lab.show.report import PlotSpec
@@ -15,6 +14,10 @@ from mldsa_lab.show.report import PlotSpec
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
+    from mldsa_lab.show.operations.elsewhere import Elsewhere
+
+WIDE, NARROW = 1150.0, 360.0
+"""Widths in CSS pixels of a distribution plot on a wide page and on a phone."""
 _MIXES = ("all z", "mostly z", "even, or none", "mostly r0", "all r0")
 _PARTS = {"setup": "set-up", "final": "final iteration", "z": "z-rejected", "r": "r0-rejected"}
 
@@ -37,6 +40,18 @@ def law_plots(view: View, set_name: str) -> Iterator[PlotSpec]:
             alt=f"Estimated distribution of the cost of {set_name} sign, over percentiles",
             narrow=partial(_draw, "draw_laws", view, set_name, NARROW),
         )
+
+
+def relative_plot(measured: Sequence[Elsewhere], views: Sequence[View], set_name: str) -> PlotSpec:
+    """The distributions of the signing cost over each one's mean."""
+    draw = partial(_draw, "draw_relative", measured, views, set_name)
+    return PlotSpec(
+        "How signatures spread, each over its own mean",
+        partial(draw, WIDE),
+        text="Read upwards from a percentile; workers beside what was measured elsewhere.",
+        alt=f"Estimated distributions of the cost of {set_name} sign, over each one's mean",
+        narrow=partial(draw, NARROW),
+    )
 
 
 def cost_plots(view: View, set_name: str, clouds: bool) -> Iterator[PlotSpec]:

@@ -33,7 +33,6 @@ from mldsa_lab.show.operations.view import (
     SHOWN_OPERATIONS,
     View,
     calls,
-    cell,
     is_run,
     ranks,
     told_size,
@@ -55,14 +54,14 @@ TITLES = {
 """The operations in sentences."""
 _QUANTILES = {"p50": "p50", "p95": "p95", "p99": "p99", "p999": "p99.9"}
 _SPREAD = ("min", "max", "sd")
-_UNITS = {"mean": "", "ratio": "", "per_second": "per second", "scaling": ""}
+_UNITS = {"ratio": "", "per_second": "per second", "scaling": ""}
+_UNITS |= {name: unit for name, (unit, _) in METRICS.items()}
+"""Units of figures that are no costs."""
+_FIGURES = ("mean", *_QUANTILES, *_SPREAD, *_UNITS)
 _ROW_KEYS = tuple(
-    name
-    for name in ROW_FIELDS
-    if name not in (*_QUANTILES, *_SPREAD, *_UNITS, *METRICS)
-    and not name.endswith(("_low", "_high"))
+    name for name in ROW_FIELDS if name not in _FIGURES and not name.endswith(("_low", "_high"))
 )
-_CELL = ("set", "operation", "variant")
+_CELL = ("variant", "set", "operation")
 Cells = dict[tuple[Key, ...], list[Figure]]
 
 
@@ -71,7 +70,7 @@ def operations_report(view: View, source: str, name: str = "", *, clouds: bool =
     page; ``clouds``: with plots of cost over iterations."""
     record, run = view.record, view.record.run
     found, figures = find(view), operation_figures(view)
-    more = appendix(record, len(view.summary.rows))
+    last, paragraphs, facts = appendix(record, len(view.summary.rows))
     sections = list(_sections(view, figures, clouds))
     builds = f", {join_words(view.builds)} build{'s' * (len(view.builds) > 1)}"
     cpu = run.machine.get("cpu") or "processor not known"
@@ -80,14 +79,14 @@ def operations_report(view: View, source: str, name: str = "", *, clouds: bool =
         kind=f"{when(run.started)}, {run.profile} profile{builds if view.builds else ''}, {cpu}",
         headline=found.headline,
         figures=figures,
-        sections=[*sections, *more.sections],
+        sections=[*sections, *last],
         method=texts("operations")[0],
         source=source,
         sentences=found.sentences,
         warnings=[*view.warnings(), *found.cautions],
         remarks=view.remarks(),
-        texts=_texts(view, {s.chapter for s in sections}) | more.texts,
-        facts=more.facts,
+        texts=_texts(view, {s.chapter for s in sections}) | paragraphs,
+        facts=facts,
         names=FIELDS,
         name=name,
         lacking="" if view.summary.rows else empty,
@@ -112,20 +111,13 @@ def _row_figures(view: View, row: SummaryRow, about: dict[str, Key]) -> Iterator
     marks = view.marks(row)
     if row.mean is None:
         yield Figure(keys, "mean", None, unit=row.unit, flags=marks)
-    for name, unit in _UNITS.items():
+    for name in _FIGURES:
         if (found := row.interval(name)) is not None:
-            is_mean = name == "mean"
-            yield replace(
-                Figure.of(keys, name, found, row.unit if is_mean else unit), flags=marks * is_mean
-            )
+            flags = marks if name == "mean" else ()
+            yield Figure.of(keys, name, found, _UNITS.get(name, row.unit), flags)
     for name, part in row.phases.items():
         yield Figure.of(keys, name, part, row.unit)
-    for name in (*_QUANTILES, *_SPREAD, *METRICS):
-        if (value := getattr(row, name)) is not None:
-            limits = (row.min_low, row.min_high) if name == "min" else (None, None)
-            unit = METRICS[name][0] if name in METRICS else row.unit
-            yield Figure(keys, name, value, *limits, unit)
-    if (rank := view.ranks.get(cell(row))) is not None:
+    if (rank := view.ranks.get((row.set, row.operation, row.variant))) is not None:
         yield Figure(keys, "rank", rank)
 
 
@@ -146,7 +138,7 @@ def _sections(view: View, figures: Sequence[Figure], clouds: bool) -> Iterator[S
         if name != main:
             yield from _overviews(view, cells, name, best)
         for operation in SHOWN_OPERATIONS:
-            of = [f for row in view.table(name, operation) for f in cells[cell(row)]]
+            of = [f for row in view.table(name, operation) for f in cells[row.cell]]
             layout = _of_operation(view, operation)
             for section in made(of, [layout], note=f"best first{built}", brief=False, chapter=name):
                 plots = cost_plots(view, name, clouds) if operation == "sign" else ()
@@ -217,14 +209,14 @@ def overview_tables(
             continue
         first = rows[measured[0]]
         figures = [
-            Figure(cells[cell(r)][0].keys, "place", rank)
+            Figure(cells[r.cell][0].keys, "place", rank)
             for r, rank in zip(first, ranks(view.summary, first), strict=True)
         ]
         for operation in measured:
-            figures += [f for r in rows[operation] for f in cells[cell(r)]]
+            figures += [f for r in rows[operation] for f in cells[r.cell]]
             for row in [] if more else view.told(set_name, operation):
                 if view.is_expanded_only(row):
-                    for f in cells[cell(row)]:
+                    for f in cells[row.cell]:
                         keys = {**f.keys, "calls": COMPACT}
                         figures.append(replace(f, keys=keys, flags=("e",)))
         columns = [
@@ -278,7 +270,7 @@ def batch_tables(view: View, cells: Cells) -> Iterator[tuple[str, list[Figure], 
             "mean", "size", ("label", "keys"), "Cost over batch size", "operations in a batch",
             level="loop", reference=view.summary.reference,
         )  # fmt: skip
-        yield name, [f for r in rows for f in cells[cell(r)]], TableLayout(
+        yield name, [f for r in rows for f in cells[r.cell]], TableLayout(
             "{set} {operation} in batches", ("set", "operation"), ("label", "keys"),
             tuple(columns), (lines,), colours=view.colours,
         )  # fmt: skip
@@ -304,7 +296,7 @@ def thread_tables(view: View, cells: Cells) -> Iterator[tuple[str, list[Figure],
         )  # fmt: skip
         title = "Throughput over that of one thread"
         scaling = replace(rate, name="scaling", title=title, is_ratio=True)
-        yield name, [f for r in rows for f in cells[cell(r)]], TableLayout(
+        yield name, [f for r in rows for f in cells[r.cell]], TableLayout(
             "{set} {operation} on threads", ("set", "operation"), ("label", "calls"),
             tuple(columns), (rate, scaling), colours=view.colours,
         )  # fmt: skip
@@ -328,14 +320,14 @@ def _beside(view: View, cells: Cells) -> tuple[list[Figure], TableLayout]:
     each scheme first."""
     places = {name: place for place, name in enumerate((*ALL_SETS, *SHOWN_OPERATIONS))}
     compared = sorted(view.summary.classical, key=lambda c: (places[c.scheme], -c.ratio.value))
-    known = {(c.set, c.operation, c.variant) for c in compared}
-    rows = [r for r in view.summary.rows if cell(r) in known]
+    known = {(c.variant, c.set, c.operation) for c in compared}
+    rows = [r for r in view.summary.rows if r.cell in known]
     rows.sort(key=lambda r: (places[r.set], places[r.operation], -(r.mean or 0.0)))
-    figures = [f for row in rows for f in cells[cell(row)]]
+    figures = [f for row in rows for f in cells[row.cell]]
     columns: dict[str, SpreadColumns] = {}
     for c in compared:
         title = f"÷ {c.scheme} {view.labels.get(c.against, c.against)}"
-        keys = {**cells[c.set, c.operation, c.variant][0].keys, "against": title}
+        keys = {**cells[c.variant, c.set, c.operation][0].keys, "against": title}
         figures.append(Figure.of(keys, "over", c.ratio))
         spare = 3 * any(t.startswith(f"÷ {c.scheme} ") for t in columns)
         columns.setdefault(title, SpreadColumns("over", title, "against", title, spare))
@@ -352,7 +344,7 @@ def _family(view: View, cells: Cells, family: str) -> tuple[list[Figure], TableL
     for name, _, _ in view.tables:
         for row in (r for key, rows in view.tables.items() if key[0] == name for r in rows):
             if name in sets_of(family):
-                figures += (own := cells[cell(row)])
+                figures += (own := cells[row.cell])
                 sizes = {
                     "public key, bytes": SCHEMES[name].public_key_bytes,
                     output: SCHEMES[name].output_bytes,

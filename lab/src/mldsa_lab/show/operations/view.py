@@ -10,6 +10,7 @@ from functools import cached_property
 
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import FEWEST_ROUNDS
+from mldsa_lab.estimate.samples import CellKey
 from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
 from mldsa_lab.records import Gate, Record, Variant, base_id
 from mldsa_lab.sets import ALL_SETS, BUILDS, FAMILIES, PARAMETER_SETS, TUNED_BUILD, sets_of
@@ -116,23 +117,23 @@ class View:
     def ranks(self) -> dict[tuple[str, str, str], int]:
         """The rank of each row of the tables, by set, operation and variant."""
         return {
-            cell(row): rank
+            (row.set, row.operation, row.variant): rank
             for rows in self.tables.values()
             for row, rank in zip(rows, ranks(self.summary, rows), strict=True)
         }
 
     @cached_property
-    def few_rounds(self) -> dict[tuple[str, str, str], bool]:
+    def few_rounds(self) -> dict[CellKey, bool]:
         """Whether a cell has too few rounds for an interval."""
-        rounds: dict[tuple[str, str, str], set[int]] = defaultdict(set)
+        rounds: dict[CellKey, set[int]] = defaultdict(set)
         for s in self.record.samples:
-            rounds[s.set, s.operation, s.variant].add(s.round)
+            rounds[s.variant, s.set, s.operation].add(s.round)
         return {key: len(of) < FEWEST_ROUNDS for key, of in rounds.items()}
 
     def marks(self, row: SummaryRow) -> tuple[str, ...]:
         """Return the marks of a row."""
         # What holds for all is said once.
-        few = self.few_rounds[cell(row)] and not all(self.few_rounds.values())
+        few = self.few_rounds[row.cell] and not all(self.few_rounds.values())
         hedged = row.operation == "sign" and not row.deterministic and row.set in PARAMETER_SETS
         told = {
             "h": hedged,
@@ -223,11 +224,6 @@ def read_view(record: Record, look: Look, colours: dict[str, int] | None = None)
     labels = short_labels(v for w in record.workers for v in w.variants if v.id in measured)
     colours = colours or assign_colours([record])
     return View(record, summary, {key: found[key] for key in order}, labels, colours)
-
-
-def cell(row: SummaryRow) -> tuple[str, str, str]:
-    """Return the set, operation and variant of a row."""
-    return row.set, row.operation, row.variant
 
 
 def is_run(row: SummaryRow) -> bool:
