@@ -29,10 +29,11 @@ EMULATOR = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", "-cpu", "max,sve=off
 # Names of LLVM, and CPUs with such cores.
 CPUS = {
     "neoverse-n1": "Neoverse N1 (Graviton 2)",
+    "neoverse-n2": "Neoverse N2 (Cobalt 100)",
     "neoverse-v1": "Neoverse V1 (Graviton 3)",
     "neoverse-v2": "Neoverse V2 (Graviton 4, Axion)",
 }
-WITH_SHA3 = ("neoverse-v1", "neoverse-v2")
+WITH_SHA3 = ("neoverse-n2", "neoverse-v1", "neoverse-v2")
 SHA3, PLAIN, PEER = (
     "mldsa-lanes:neon-sha3:compact",
     "mldsa-lanes:neon:compact",
@@ -59,10 +60,11 @@ KERNELS = (
     ("Keccak, a state of four, `neon-sha3`", "mldsa-lanes", SHA3, f"{_PERMUTE}NeonSha3>::permute::entry", 4, True),
     ("Keccak, a state of four", "mldsa-native", PEER, "mldsa_keccak_f1600_x4_v8a_v84a_scalar_hybrid_aarch64_asm", 4, True),
 )  # fmt: skip
+# By operation: the functions of mldsa-lanes and mldsa-native.
 OPERATIONS = {
-    "keygen": ("keygen", "keygen", "mldsa65_keypair_internal"),
-    "sign": ("sign", "sign_compact", "mldsa65_signature_internal"),
-    "verify": ("verify", "verify_compact", "mldsa65_verify_internal"),
+    "keygen": ("keygen", "mldsa65_keypair_internal"),
+    "sign": ("sign_compact", "mldsa65_signature_internal"),
+    "verify": ("verify_compact", "mldsa65_verify_internal"),
 }
 # Attempts of the signature: as many as the mean of ML-DSA-65.
 ATTEMPTS = 5
@@ -183,22 +185,19 @@ def inputs() -> dict[str, dict[str, str]]:
 def operations(folder: Path, pool: ThreadPoolExecutor) -> list[str]:
     given = inputs()
     variants = {"mldsa-lanes, `neon-sha3`": SHA3, "mldsa-lanes, `neon`": PLAIN, "mldsa-native": PEER}
-    head = [f"{operation}, {kind}" for operation in OPERATIONS for kind in ("instructions", *WITH_SHA3)]
-    lines = [row(["", *head]), row(["---", *["---:"] * len(head)])]
-    totals: dict[str, list[int]] = {}
-    for name, variant in variants.items():
-        figures = []
-        for operation, ours, theirs in OPERATIONS.values():
+    names = [CPUS[cpu] for cpu in WITH_SHA3]
+    lines = [row(["operation", "", "instructions", *names]), row(["---"] * 2 + ["---:"] * (1 + len(names)))]
+    for operation, (ours, theirs) in OPERATIONS.items():
+        found: dict[str, list[int]] = {}
+        for name, variant in variants.items():
             symbol = theirs if variant == PEER else f"{_SCHEME}{ours}"
             text = instructions(variant, operation, given[operation], symbol, folder)
-            found = pool.map(cycles, WITH_SHA3, [text] * len(WITH_SHA3))
-            figures += [text.count("\n"), *found]
-            print(name, operation, figures[-1 - len(WITH_SHA3) :], flush=True)
-        totals[name] = figures
-    for name, figures in totals.items():
-        ratios = [figure / peer for figure, peer in zip(figures, totals["mldsa-native"], strict=True)]
-        cells = [f"{f / 1000:,.1f} ({r:.2f})" for f, r in zip(figures, ratios, strict=True)]
-        lines.append(row([name, *cells]))
+            found[name] = [text.count("\n"), *pool.map(cycles, WITH_SHA3, [text] * len(WITH_SHA3))]
+            print(name, operation, found[name], flush=True)
+        for name, figures in found.items():
+            ratios = [figure / peer for figure, peer in zip(figures, found["mldsa-native"], strict=True)]
+            cells = [f"{f / 1000:,.1f} ({r:.2f})" for f, r in zip(figures, ratios, strict=True)]
+            lines.append(row([operation, name, *cells]))
     return lines
 
 

@@ -234,7 +234,7 @@ impl<const COUNT: usize> StateGroup for States<COUNT> {
 
 /// `COUNT` states side by side: word `i` of state `j` at `.0[i][j]`.
 #[derive(Clone)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 pub(crate) struct States<const COUNT: usize>(pub(crate) [[u64; COUNT]; 25]);
 
 impl<const COUNT: usize> Drop for States<COUNT> {

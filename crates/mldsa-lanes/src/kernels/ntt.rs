@@ -48,10 +48,7 @@ struct Constants {
     companion: [i32; N],
 }
 
-/// ζ^BitRev8(k) with ζ = 1753, in Montgomery's form and in Barrett's. A constant, as all tables of kernels
-/// are: the values of a `static` are known to the compiler in one codegen unit alone.
-const ZETAS: &[Constants; 2] = &[zetas(false), zetas(true)];
-
+/// ζ^BitRev8(k) with ζ = 1753.
 const fn zetas(barrett: bool) -> Constants {
     let mut zetas = Constants {
         constant: [0; N],
@@ -75,6 +72,9 @@ const SCALED_ZETA: i64 = power(1753, 128) * SCALE % Q as i64;
 struct Twiddle<V>(V, V);
 
 impl<V: Lanes> Twiddle<V> {
+    /// A constant, as all tables of kernels are: the values of a `static` are known to the compiler in one
+    /// codegen unit alone.
+    const ZETAS: &'static Constants = &zetas(V::BARRETT);
     const SCALE: (i32, i32) = constant(SCALE, V::BARRETT);
     const SCALED_ZETA: (i32, i32) = constant(SCALED_ZETA, V::BARRETT);
 
@@ -84,8 +84,7 @@ impl<V: Lanes> Twiddle<V> {
     }
     #[inline(always)]
     fn layer(token: V::Token, k: usize) -> Self {
-        let zetas = const { &ZETAS[V::BARRETT as usize] };
-        Self::splat(token, (zetas.constant[k], zetas.companion[k]))
+        Self::splat(token, (Self::ZETAS.constant[k], Self::ZETAS.companion[k]))
     }
 }
 
@@ -93,7 +92,7 @@ impl<V: Lanes> Twiddle<V> {
 /// twiddles: the layer `hop` registers apart begins at entry C / (2·hop) − 1 and has an entry for
 /// each group; lane c belongs to chunk c of the block.
 const fn lane_twiddles(count: usize, barrett: bool, inverse: bool) -> Constants {
-    let zetas = &ZETAS[barrett as usize];
+    let zetas = zetas(barrett);
     let mut table = Constants {
         constant: [0; N],
         companion: [0; N],

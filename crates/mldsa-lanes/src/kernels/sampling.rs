@@ -125,7 +125,8 @@ fn accept_group<const COUNT: usize, const SEED: usize, const LEN: usize>(
 }
 
 /// RejNTTPoly (Algorithm 30) for each target: uniform coefficients in [0, q) from
-/// SHAKE128(rho ‖ nonce). All values are public. `shadow` is hashed as far as it goes meanwhile.
+/// SHAKE128(rho ‖ nonce). All sampled values are public. `shadow`, which may be secret, is hashed as far as it
+/// goes meanwhile; what of it was in an idle lane is wiped.
 #[inline(always)]
 pub(crate) fn uniform<V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
     token: V::Token,
@@ -169,6 +170,7 @@ pub(crate) fn uniform<V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
         }
         check_group("uniform gives out", group, Range(0, Q - 1));
     }
+    bytes[COUNT - 1].wipe();
 }
 
 /// What [`uniform`] hashes, by itself: five blocks of SHAKE128(seed ‖ nonce) for each nonce, of which there

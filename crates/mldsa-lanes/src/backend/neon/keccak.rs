@@ -1,6 +1,6 @@
 //! Four Keccak states: two in vector registers, two in integer registers beside them, once with plain
-//! NEON and once with the SHA3 extension. In assembly that `scripts/keccak_arm.py` writes and explains: a
-//! compiler keeps neither 25 words in registers nor rotations out of instructions of their own.
+//! NEON and once with the SHA3 extension. `scripts/keccak_arm.py` writes the assembly and explains it. Compiled
+//! code spills the 25 words and spends an instruction on each rotation.
 
 use core::arch::{aarch64::*, asm};
 
@@ -8,8 +8,8 @@ use super::{Neon, NeonSha3};
 use crate::kernels::keccak::{Permutation, ROUND_CONSTANTS, States, Words, permute};
 use crate::kernels::sampling::Permute;
 
-/// For each round of the vectors: ι's constant of the first of two rounds in integer registers, of the round in
-/// vector registers, of the second of the two, and whether the integer registers go on with their state.
+/// Row r: ι's constants of an integer round, of vector round r and of the next integer round, then 1 while the
+/// state in integer registers has rounds left, else 0. Only its address is used, so a `static`.
 static CONSTANTS: [[u64; 4]; 24] = {
     let mut table = [[0; 4]; 24];
     let mut round = 0;
@@ -26,14 +26,15 @@ static CONSTANTS: [[u64; 4]; 24] = {
     table
 };
 
-/// A permutation in assembly of what `$state` points to.
+/// Runs the permutation in `$file` on `$state`.
 macro_rules! assembly {
     ($file:literal, $state:expr) => {
         asm!(
             include_str!($file),
             inout("x0") $state => _,
             inout("x1") CONSTANTS.as_ptr() => _,
-            // Beside those of `clobber_abi`. x19 the assembly restores; x18 and x29 it leaves alone.
+            // `clobber_abi` covers the rest. The assembly restores x19, which LLVM reserves, and does not use x18
+            // or x29.
             out("x20") _, out("x21") _, out("x22") _, out("x23") _, out("x24") _,
             out("x25") _, out("x26") _, out("x27") _, out("x28") _,
             clobber_abi("C"),
@@ -66,9 +67,9 @@ macro_rules! permute_entry {
                     if $everywhere {
                         return two_and_two(&mut states.0);
                     }
-                    // SAFETY: the assembly reads and writes the states' 25 rows of four words, which are
-                    // aligned to 64 bytes, reads the table and restores its stack. This function has the
-                    // feature.
+                    // SAFETY: the assembly reads and writes 25 rows of four words, reads the table and
+                    // restores its stack. `States` is aligned to 64 bytes and `repr(C)`, so its rows are too; the
+                    // loop over two states tests bit 3 of the address. This function has the feature.
                     unsafe { assembly!($file, states.0.as_mut_ptr()) }
                 }
                 // SAFETY: `self` proves the feature.

@@ -146,8 +146,9 @@ impl Lanes for I32x4 {
         })
     }
     const BARRETT: bool = true;
-    /// The quotient self·c / q is off by at most 1/2 for the companion's rounding, as |self| < 2^31, and 1/2 for
-    /// its own; so the rest is below q, though its two parts are known modulo 2^32 only.
+    /// The error of the quotient self·c / q is |self| / 2^32 < 1/2 from rounding the companion, and at most 1/2
+    /// from `vqrdmulh`. So the remainder is below q in magnitude, and arithmetic modulo 2^32 gives it exactly.
+    /// No saturation: |companion| < 2^30.
     #[inline(always)]
     fn times(self, constant: Self, companion: Self) -> Self {
         neon!({
