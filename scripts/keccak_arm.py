@@ -8,8 +8,8 @@ rotation of ρ is an instruction of its own: a word stays unrotated, and the nex
 reads it rotates it (after Becker and Kannwischer, "Hybrid scalar/vector implementations of Keccak
 and SPHINCS+ on AArch64", 2022). The *frame* of a register is the rotation to the right that gives
 its word. A result has the frame of its first operand. Frames must be the same after each round:
-`FIRST` and `KEPT` are one of the 28,665 solutions of that condition, found by trying all, with the
-most words in frame 0. So a round is 101 logical instructions.
+`FIRST` and `KEPT` are a solution of that condition, which the script asserts. So a round is 101
+logical instructions.
 
 29 registers (x18 and x29 belong to the platform) hold the 25 words and four others. θ needs six, so
 the words `SPILLED` are in memory while it runs. θ's addition moves each word to its place after π,
@@ -68,8 +68,9 @@ SPARE = ["x28", "x30", "x0", "x1"]
 SPILLED = (1, 10)
 assert SOURCE[SPILLED[1]] == SPILLED[0]
 
-# The order in which a vector round moves its words, by a search for the fewest cycles in LLVM's
-# models of Neoverse V1 and V2 (docs/performance-log.md).
+# The order in which a vector round moves its words, found by a search in a scratch program for the
+# fewest cycles in LLVM's models of Neoverse V1 and V2 (docs/performance-log.md). Any order in which
+# registers suffice is correct.
 VECTOR_ORDER = "6 9 22 14 20 2 12 13 19 23 15 4 24 21 3 1 8 18 0 5 7 10 11 16 17"
 
 # The stack's frame in bytes, and places in it.

@@ -5,7 +5,9 @@
 use core::arch::{aarch64::*, asm};
 
 use super::{Neon, NeonSha3};
-use crate::kernels::keccak::{Permutation, ROUND_CONSTANTS, States, Words, permute};
+use crate::kernels::keccak::{
+    Permutation, PermutationOfTwo, ROUND_CONSTANTS, States, Words, permute,
+};
 use crate::kernels::sampling::Permute;
 
 /// Row r: ι's constants of an integer round, of vector round r and of the next integer round, then 1 while the
@@ -79,6 +81,13 @@ macro_rules! permute_entry {
             fn permutation(self) -> Permutation {
                 PERMUTE_ONE
             }
+            #[inline]
+            fn permutation_of_two(self) -> PermutationOfTwo {
+                |a, b| {
+                    PERMUTE_ONE(a);
+                    PERMUTE_ONE(b);
+                }
+            }
         }
     };
 }
@@ -88,6 +97,7 @@ permute_entry!(
     "keccak_four.s",
     false
 );
+
 /// Arm's cores have the extension in one vector unit, Apple's in all (docs/arm.md).
 const EVERYWHERE: bool = cfg!(target_vendor = "apple");
 permute_entry!(
