@@ -467,11 +467,10 @@ impl<const COUNT: usize, const ARM: bool> Lanes for Intervals<COUNT, ARM> {
         COUNT
     }
 
-    fn transpose(block: &mut [Self; 16]) {
-        let from = *block;
-        for (i, to) in block[..COUNT].iter_mut().enumerate() {
-            *to = Intervals(core::array::from_fn(|j| from[j].0[i]));
-        }
+    fn transpose(square: &mut [Self]) {
+        let columns: [Self; COUNT] =
+            core::array::from_fn(|i| Intervals(core::array::from_fn(|j| square[j].0[i])));
+        square.copy_from_slice(&columns);
     }
 }
 

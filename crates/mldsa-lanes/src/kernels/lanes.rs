@@ -64,6 +64,18 @@ pub trait Lanes: Copy {
     const RAGGED: bool = false;
 
     fn splat(token: Self::Token, value: i32) -> Self;
+    /// Both numbers of an entry of a table, each in all lanes.
+    #[inline(always)]
+    fn splat_pair<const LENGTH: usize>(
+        token: Self::Token,
+        table: &'static [[i32; 2]; LENGTH],
+        at: usize,
+    ) -> (Self, Self) {
+        (
+            Self::splat(token, table[at][0]),
+            Self::splat(token, table[at][1]),
+        )
+    }
     /// The first `COUNT` entries of `from`.
     fn load(token: Self::Token, from: &[i32]) -> Self;
     /// Writes the first `COUNT` entries of `to`.
@@ -171,8 +183,8 @@ pub trait Lanes: Copy {
         unreachable!("not without SIXTEEN")
     }
 
-    /// Transposes `COUNT` × `COUNT` lanes held in the first `COUNT` entries.
-    fn transpose(block: &mut [Self; 16]);
+    /// Transposes `COUNT` × `COUNT` lanes, held in as many entries.
+    fn transpose(square: &mut [Self]);
 }
 
 /// One coefficient at a time: the portable backend, and the oracle of the others.
@@ -280,5 +292,5 @@ impl Lanes for i32 {
         (keep & 1) as usize
     }
     #[inline(always)]
-    fn transpose(_: &mut [Self; 16]) {}
+    fn transpose(_: &mut [Self]) {}
 }

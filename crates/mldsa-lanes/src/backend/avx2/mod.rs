@@ -287,11 +287,11 @@ impl Lanes for I32x8 {
     }
 
     #[inline(always)]
-    fn transpose(block: &mut [Self; 16]) {
+    fn transpose(square: &mut [Self]) {
         avx2!({
-            let mut r = [block[0].0; 8];
+            let mut r = [square[0].0; 8];
             for i in 1..8 {
-                r[i] = block[i].0;
+                r[i] = square[i].0;
             }
             // Pairs of rows, then of pairs, then of 128-bit halves.
             let mut pairs = [r[0]; 8];
@@ -308,8 +308,8 @@ impl Lanes for I32x8 {
                 quads[4 * i + 3] = _mm256_unpackhi_epi64(p[1], p[3]);
             }
             for i in 0..4 {
-                block[i] = I32x8(_mm256_permute2x128_si256::<0x20>(quads[i], quads[i + 4]));
-                block[i + 4] = I32x8(_mm256_permute2x128_si256::<0x31>(quads[i], quads[i + 4]));
+                square[i] = I32x8(_mm256_permute2x128_si256::<0x20>(quads[i], quads[i + 4]));
+                square[i + 4] = I32x8(_mm256_permute2x128_si256::<0x31>(quads[i], quads[i + 4]));
             }
         })
     }

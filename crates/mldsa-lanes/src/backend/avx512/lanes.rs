@@ -223,12 +223,12 @@ impl Lanes for I32x16 {
     }
 
     #[inline(always)]
-    fn transpose(block: &mut [Self; 16]) {
-        let token = block[0].1;
+    fn transpose(square: &mut [Self]) {
+        let token = square[0].1;
         avx512!({
-            let mut r = [block[0].0; 16];
+            let mut r = [square[0].0; 16];
             for i in 1..16 {
-                r[i] = block[i].0;
+                r[i] = square[i].0;
             }
             // Pairs of rows, then of pairs: after that, 128-bit part `l` of `quads[4 * g + c]` is
             // column 4·l + c of rows 4·g to 4·g + 3.
@@ -253,10 +253,10 @@ impl Lanes for I32x16 {
                 let even_high = _mm512_shuffle_i32x4::<0x88>(q[2], q[3]);
                 let odd_low = _mm512_shuffle_i32x4::<0xdd>(q[0], q[1]);
                 let odd_high = _mm512_shuffle_i32x4::<0xdd>(q[2], q[3]);
-                block[c] = I32x16(_mm512_shuffle_i32x4::<0x88>(even_low, even_high), token);
-                block[4 + c] = I32x16(_mm512_shuffle_i32x4::<0x88>(odd_low, odd_high), token);
-                block[8 + c] = I32x16(_mm512_shuffle_i32x4::<0xdd>(even_low, even_high), token);
-                block[12 + c] = I32x16(_mm512_shuffle_i32x4::<0xdd>(odd_low, odd_high), token);
+                square[c] = I32x16(_mm512_shuffle_i32x4::<0x88>(even_low, even_high), token);
+                square[4 + c] = I32x16(_mm512_shuffle_i32x4::<0x88>(odd_low, odd_high), token);
+                square[8 + c] = I32x16(_mm512_shuffle_i32x4::<0xdd>(even_low, even_high), token);
+                square[12 + c] = I32x16(_mm512_shuffle_i32x4::<0xdd>(odd_low, odd_high), token);
             }
         })
     }

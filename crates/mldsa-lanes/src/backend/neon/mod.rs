@@ -85,6 +85,26 @@ impl Lanes for I32x4 {
     fn splat(_: Neon, value: i32) -> Self {
         neon!(I32x4(vdupq_n_s32(value)))
     }
+    /// One load for both, from which each product takes the entry that it needs. The compiler must not
+    /// know the table's values: it would make each of them by three instructions wherever a loop uses it.
+    #[inline(always)]
+    fn splat_pair<const LENGTH: usize>(
+        _: Neon,
+        table: &'static [[i32; 2]; LENGTH],
+        at: usize,
+    ) -> (Self, Self) {
+        let mut table = core::ptr::from_ref(table);
+        // SAFETY: the token proves NEON. The assembly is a comment that names the register of `table`, so it
+        // still points to the table; `at` is checked against its length, and an entry is 8 readable bytes.
+        unsafe {
+            core::arch::asm!("/* {} */", inout(reg) table, options(pure, nomem, nostack, preserves_flags));
+            let pair = vld1_s32((&*table)[at].as_ptr());
+            (
+                I32x4(vdupq_lane_s32::<0>(pair)),
+                I32x4(vdupq_lane_s32::<1>(pair)),
+            )
+        }
+    }
     #[inline(always)]
     fn load(_: Neon, from: &[i32]) -> Self {
         let from = &from[..4];
@@ -331,19 +351,19 @@ impl Lanes for I32x4 {
     }
 
     #[inline(always)]
-    fn transpose(block: &mut [Self; 16]) {
+    fn transpose(square: &mut [Self]) {
         neon!({
-            let [a, b, c, d] = [block[0].0, block[1].0, block[2].0, block[3].0];
+            let [a, b, c, d] = [square[0].0, square[1].0, square[2].0, square[3].0];
             let pairs = [
                 vreinterpretq_s64_s32(vtrn1q_s32(a, b)),
                 vreinterpretq_s64_s32(vtrn2q_s32(a, b)),
                 vreinterpretq_s64_s32(vtrn1q_s32(c, d)),
                 vreinterpretq_s64_s32(vtrn2q_s32(c, d)),
             ];
-            block[0] = I32x4(vreinterpretq_s32_s64(vtrn1q_s64(pairs[0], pairs[2])));
-            block[1] = I32x4(vreinterpretq_s32_s64(vtrn1q_s64(pairs[1], pairs[3])));
-            block[2] = I32x4(vreinterpretq_s32_s64(vtrn2q_s64(pairs[0], pairs[2])));
-            block[3] = I32x4(vreinterpretq_s32_s64(vtrn2q_s64(pairs[1], pairs[3])));
+            square[0] = I32x4(vreinterpretq_s32_s64(vtrn1q_s64(pairs[0], pairs[2])));
+            square[1] = I32x4(vreinterpretq_s32_s64(vtrn1q_s64(pairs[1], pairs[3])));
+            square[2] = I32x4(vreinterpretq_s32_s64(vtrn2q_s64(pairs[0], pairs[2])));
+            square[3] = I32x4(vreinterpretq_s32_s64(vtrn2q_s64(pairs[1], pairs[3])));
         })
     }
 }
