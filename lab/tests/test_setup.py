@@ -155,7 +155,9 @@ def test_what_was_deleted_is_not_set_up(place: Place) -> None:
 
 def test_a_missing_lock_file_is_named(place: Place) -> None:
     (place.root / "workers" / "lock").unlink()
-    with pytest.raises(LabError, match=r"worker one, lock file .*/workers/lock: No such file"):
+    with pytest.raises(
+        LabError, match=r"worker one, lock file .*/workers/lock: cannot read it: No such file"
+    ):
         set_up(entry_of(place), place, quiet)
     assert not (place.target / "one" / "log").exists()
 

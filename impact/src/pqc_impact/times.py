@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from mldsa_lab.checkout import find_root
-from mldsa_lab.errors import LabError
+from mldsa_lab.errors import LabError, located
 from mldsa_lab.estimate.blocks import block_figures, block_of
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import Interval
@@ -314,7 +314,7 @@ def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> _RecordT
     block its verifications with warm caches."""
     record, name = read_record(path), _shown(path)
     machine = {key: record.run.machine.get(key) for key in _MACHINE}
-    try:
+    with located(path):
         if record.definition("block") is not None:
             return _RecordTimes(name, machine, _of_block(record) if "verify" in operations else [])
         compact = {v.id for w in record.workers for v in w.variants if v.key == "compact"}
@@ -323,8 +323,6 @@ def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> _RecordT
             if s.operation in operations and s.set in schemes and s.variant in compact
         ]  # fmt: skip
         found = summarise(record, confidence=CONFIDENCE)
-    except LabError as error:
-        raise LabError(f"{path}: {error}") from None
     rows = [
         RecordTime(
             r.set, r.operation, r.unit, r.implementation, r.backend, r.variant,

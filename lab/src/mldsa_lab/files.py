@@ -112,10 +112,10 @@ def check_folder(folder: Path) -> None:
         raise LabError(f"output {folder}: {there} is not a folder that can be written to")
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, what: str = "") -> str:
     """The text of a file; LabError if it cannot be read or is not UTF-8."""
     try:
-        with reading(path):
+        with reading(path, what):
             return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise LabError(f"{path}: byte {error.start} is not UTF-8 text") from None

@@ -17,7 +17,7 @@ from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
 from mldsa_lab import __version__
-from mldsa_lab.errors import LabError
+from mldsa_lab.errors import LabError, located
 from mldsa_lab.files import decode_format, plain, write_whole
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.sets import SetName, Unit
@@ -134,10 +134,8 @@ def read_costs(path: Path) -> Costs:
         raise LabError(f"{where}: spec: is of {head.spec.set}, the costs are of {head.set}")
     lists = rows["attempts"].combine_chunks()
     ends = np.cumsum(lists.value_lengths().to_numpy(zero_copy_only=False)).astype(np.int64)
-    try:
+    with located(where):
         table = TraceTable(head.set, lists.flatten().to_numpy(zero_copy_only=False), ends)
-    except LabError as error:
-        raise LabError(f"{where}: {error}") from None
     columns = [rows[name].to_numpy() for name in expected.names[2:]]
     cost = np.array(columns).reshape(len(head.series), len(head.rounds), len(table))
     for about, of in zip(head.series, cost, strict=True):

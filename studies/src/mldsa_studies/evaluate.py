@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mldsa_lab.errors import LabError
+from mldsa_lab.errors import located
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.fit import fit_costs
 from mldsa_lab.estimate.interval import split_levels
@@ -91,10 +91,8 @@ def evaluate(
     within rounding, for any number of processes.
     """
     for item in costs:
-        try:
+        with located(f"{item.head.set}, {item.head.unit}"):
             plan.check(item.head.sample)
-        except LabError as error:
-            raise LabError(f"{item.head.set}, {item.head.unit}: {error}") from None
     # Files of one set may hold the same inputs: one choice serves all of them.
     inputs = [(c.head.set, c.head.sample, c.table.codes.tobytes()) for c in costs]
     tables = dict(zip(inputs, costs, strict=True))

@@ -36,7 +36,7 @@ def figures_of(
 ) -> Impact:
     """Return the figures of a scenario, by the name or path that a command was given; ``add`` adds
     further ones; ``widest``: as of `RecordTimes`."""
-    from mldsa_lab.errors import LabError
+    from mldsa_lab.errors import located
     from pqc_impact.chain_figures import impact
     from pqc_impact.compress import compressibility
     from pqc_impact.file import find_scenario, read_scenario
@@ -49,7 +49,7 @@ def figures_of(
     schemes = [scheme_of(name) for name in scenario.schemes]
     parts = [part for scheme in schemes for part in scheme.parts]
     times = RecordTimes(records or (), parts, widest=WIDEST if widest is None else widest)
-    try:
+    with located(path):
         shrunk = (
             {}
             if isinstance(scenario, Protocol)
@@ -57,8 +57,6 @@ def figures_of(
         )
         found = impact(path.stem, scenario, times, shrunk)
         return found if add is None else add(found, times)
-    except LabError as error:
-        raise LabError(f"{path}: {error}") from None
 
 
 def scenario_figures(argument: str) -> list[Figure]:

@@ -12,7 +12,7 @@ from mldsa_lab.audit import audit
 from mldsa_lab.audit.judgement import NONE, Judgement, Verdict
 from mldsa_lab.audit.published import PublishedValue
 from mldsa_lab.audit.report import counts
-from mldsa_lab.errors import LabError
+from mldsa_lab.errors import LabError, located
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.show.figure_tables import FLAGS, SpreadColumns, TableLayout
 from mldsa_lab.show.report import Report, Section, sections_of
@@ -54,10 +54,8 @@ def answer_figures(page: AnswerPage, arguments: Arguments | None = None) -> list
     for table in page.tables:
         rows = list(page.values(table))
         for value in rows:
-            try:
+            with located(f"table {table.title!r}, {value.label!r}"):
                 ours = _ours(table, value, arguments or {})
-            except LabError as error:
-                raise LabError(f"table {table.title!r}, {value.label!r}: {error}") from None
             label = value.label if len(table.claims) > 1 else value.name or value.claim
             keys: dict[str, Key] = {
                 "page": page.name, "table": table.title, "value": label,

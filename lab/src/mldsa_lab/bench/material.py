@@ -19,7 +19,7 @@ from mldsa_lab.bench.options import REFERENCE
 from mldsa_lab.checkout import find_root
 from mldsa_lab.choice.build import build, complete
 from mldsa_lab.choice.choice import Wish, choose
-from mldsa_lab.errors import LabError
+from mldsa_lab.errors import LabError, located
 from mldsa_lab.extras import need
 from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.inputs.input import ZERO_RND, Input, SigningInput
@@ -285,10 +285,8 @@ def choose_inputs(
         found.extend(replace(item, id=i, role=role) for i, item in enumerate(inputs, first))
 
     if given is not None:
-        try:
+        with located(given):
             found += complete(given.selection, library).inputs
-        except LabError as error:
-            raise LabError(f"{given}: {error}") from None
     elif sizes.design:
         add(DESIGN, chosen(spec(DESIGN), sizes.pool, Wish("regression", sizes.design)))
     add(RANDOM, library.make(set_name, spec(RANDOM).inputs(0, sizes.random)))

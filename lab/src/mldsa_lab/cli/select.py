@@ -192,14 +192,12 @@ class _Candidates(NamedTuple):
 def _of_record(path: Path, set_name: str, screen: Screen) -> Selection:
     """The inputs that a run chose and measured."""
     from mldsa_lab.bench.material import selection_of
-    from mldsa_lab.errors import LabError
+    from mldsa_lab.errors import located
     from mldsa_lab.records import read_record
 
     found = read_record(path)
-    try:
+    with located(path):
         return selection_of(found, set_name, _library(screen))
-    except LabError as error:
-        raise LabError(f"{path}: {error}") from None
 
 
 def _chosen(set_name: str, wish: Wish, candidates: _Candidates, screen: Screen) -> Selection:

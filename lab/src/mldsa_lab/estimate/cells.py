@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mldsa_lab.errors import LabError
+from mldsa_lab.errors import LabError, located
 from mldsa_lab.estimate.diagnose import contradictions
 from mldsa_lab.estimate.fit import Fit, fit_costs, quotient_of_inputs
 from mldsa_lab.estimate.interval import (
@@ -229,10 +229,8 @@ class Estimator:
         for row in record.inputs:
             roles.setdefault((row.set, row.role), []).append(row.id)
             if row.trace is not None:
-                try:
+                with located(f"input {row.id} of {row.set}"):
                     traces[row.set, row.id] = parse_trace(row.trace, row.set)
-                except LabError as error:
-                    raise LabError(f"input {row.id} of {row.set}: {error}") from None
         groups = {(s, i): tuple(ids) for (s, _), ids in roles.items() for i in ids}
         keys = {(row.set, row.id): row.seed for row in record.inputs}
         return cls(traces, keys, groups, confidence)

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from mldsa_lab import __version__
-from mldsa_lab.errors import LabError, first_line
+from mldsa_lab.errors import LabError, first_line, located
 from mldsa_lab.extras import need
 from mldsa_lab.files import beside, decode_format, plain, put, reading, writing
 from mldsa_lab.inputs.input import SigningInput
@@ -165,14 +165,12 @@ def read_parts(path: Path) -> Iterator[Pool]:
 
 def _part(path: Path, rows: Any, about: About) -> Pool:
     lists = rows["attempts"].combine_chunks()
-    try:
+    with located(f"pool {path}"):
         table = TraceTable(
             about.set,
             lists.flatten().to_numpy(zero_copy_only=False),
             np.cumsum(lists.value_lengths().to_numpy(zero_copy_only=False)).astype(np.int64),
         )
-    except LabError as error:
-        raise LabError(f"pool {path}: {error}") from None
     counts = np.column_stack([rows[c].to_numpy() for c in ("n_z", "n_r", "n_h")])
     if (counts != table.counts()).any():
         raise LabError(f"pool {path}: n_z, n_r, n_h must be the counts of the attempts")

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mldsa_lab.errors import LabError
+from mldsa_lab.errors import LabError, located
 from mldsa_lab.files import Hex, decode_format, plain, read_text
 from mldsa_lab.inputs.input import Digests, Input, Outputs, SigningInput, check_sizes
 from mldsa_lab.sets import parameter_set
@@ -185,8 +185,6 @@ class Selection:
         file = decode_format(text, File, where, FORMAT, VERSION)
         inputs = []
         for number, row in enumerate(file.inputs):
-            try:
+            with located(f"{where}, inputs[{number}]"):
                 inputs.append(row.input(file.set))
-            except LabError as error:
-                raise LabError(f"{where}, inputs[{number}]: {error}") from None
         return cls(file.set, file.goal, tuple(inputs), file.percentile, file.cost_model, file.made)

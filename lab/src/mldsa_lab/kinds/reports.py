@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mldsa_lab.errors import LabError
+from mldsa_lab.errors import located
 from mldsa_lab.estimate.compare import compare
 from mldsa_lab.kinds import kind_of
 from mldsa_lab.records import Record, read_record
@@ -39,14 +39,12 @@ def read_reports(
     reports = []
     for n, (path, record) in enumerate(runs.values()):
         name, kind = f"Run {chr(65 + n) if n < 26 else n + 1}" * several, kind_of(record)
-        try:
+        with located(path):
             report = (
                 operations_report(views[path], str(path), name, clouds=clouds)
                 if kind is None
                 else replace(kind.report(record, path.name, look), name=name)
             )
-        except LabError as error:
-            raise LabError(f"{path}: {error}") from None
         reports.append(report)
     if several:
         reports.insert(0, _compared(list(views.values()), reports, look))
@@ -62,10 +60,8 @@ def read_views(runs: Sequence[tuple[Path, Record]], look: Look) -> list[View]:
     colours = assign_colours([record for _, record in runs])
     views = []
     for path, record in runs:
-        try:
+        with located(path):
             views.append(read_view(record, look, colours))
-        except LabError as error:
-            raise LabError(f"{path}: {error}") from None
     announced = [v for _, record in runs for worker in record.workers for v in worker.variants]
     if look.reference != DEFAULT_REFERENCE and announced:
         known_reference(look.reference, announced)

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from matplotlib.figure import Figure
 
-from mldsa_lab.errors import LabError
+from mldsa_lab.errors import LabError, located
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.sets import OPERATIONS
 from mldsa_lab.show import plots, svg
@@ -45,7 +45,7 @@ APART = 1.5
 def plot_specs(asked: FigureAsked, measured: Gathered) -> Iterator[PlotSpec]:
     """Yield a plot for each panel of a figure that has something to draw. LabError if no cell fits,
     or two are one point."""
-    try:
+    with located(f"figure {asked.name!r}"):
         found = measured.matching(asked.where)
         first = asked.by[0]
         colours = {t: n for n, t in enumerate(dict.fromkeys(c.fields[first] for c in found))}
@@ -58,8 +58,6 @@ def plot_specs(asked: FigureAsked, measured: Gathered) -> Iterator[PlotSpec]:
             cells.sort(key=lambda labelled: labelled[1].middle)
             if draw := _DRAWN[asked.kind](asked, cells, colours):
                 yield PlotSpec(title, draw)
-    except LabError as error:
-        raise LabError(f"figure {asked.name!r}: {error}") from None
 
 
 def _bars(asked: FigureAsked, cells: Sequence[Labelled], colours: Colours) -> Draw:

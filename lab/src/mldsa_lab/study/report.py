@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mldsa_lab.errors import LabError
+from mldsa_lab.errors import LabError, located
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.replicates import compare_groups
 from mldsa_lab.records import METRICS
@@ -133,10 +133,8 @@ def _cell_sections(
 def _contrast(contrast: Contrast, measured: Gathered) -> Iterator[Part]:
     """The comparison of groups within each place, and the part of luck in it if asked for."""
     where = f"contrast {contrast.name!r}"
-    try:
+    with located(where):
         places = measured.arranged(contrast.where, contrast.within, contrast.between)
-    except LabError as error:
-        raise LabError(f"{where}: {error}") from None
     figures, luck = [], []
     for found in places.values():
         # The same pairs everywhere, whatever the order of the records.
@@ -179,10 +177,8 @@ def _contrast(contrast: Contrast, measured: Gathered) -> Iterator[Part]:
 def _costs(asked: CostsAsked, measured: Gathered) -> Part | None:
     """A figure of cells, with a column for each text of the fields ``columns``. Rows that begin
     alike stand together, as they first come."""
-    try:
+    with located(f"table {asked.name!r}"):
         found = measured.arranged(asked.where, asked.rows, asked.columns)
-    except LabError as error:
-        raise LabError(f"table {asked.name!r}: {error}") from None
     texts = [list(dict.fromkeys(of)) for of in zip(*found, strict=True)]
     figures: list[Figure] = []
     units: dict[str, str] = {}

@@ -23,7 +23,7 @@ from mldsa_lab.checkout import (
     run_tool,
 )
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import write_text, writing
+from mldsa_lab.files import reading, write_text, writing
 from mldsa_lab.worker.registry import (
     WorkerEntry,
     build_mark,
@@ -103,10 +103,8 @@ def lock_digests(entry: WorkerEntry, place: Place) -> dict[str, str]:
     found = {}
     for name in entry.lock_files(place.root, place.target):
         path = place.root / name
-        try:
+        with reading(path, f"worker {entry.name}, lock file "):
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        except OSError as error:
-            raise LabError(f"worker {entry.name}, lock file {path}: {error.strerror}") from None
         found[path.name if Path(name).is_absolute() else name] = digest
     return found
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from msgspec import structs
 
 from mldsa_lab.checkout import in_tree
-from mldsa_lab.errors import LabError
+from mldsa_lab.errors import LabError, located
+from mldsa_lab.files import reading
 from mldsa_lab.worker.registry import NAME, WorkerEntry, ask
 
 OLDEST = 17
@@ -36,10 +37,8 @@ class Jdk:
         """By asking the machine itself. LabError, with the folder and the rule, for anything else,
         for one older than `OLDEST`, and for one that lacks a module that the worker needs."""
         java = folder / "bin" / "java"
-        try:
+        with reading(folder):  # which may be forbidden, or its name too long
             there, whole = folder.is_dir(), java.is_file()
-        except OSError as error:  # a folder that may not be read, a name that is too long
-            raise LabError(f"{folder}: {error.strerror}") from None
         if not there:
             raise LabError(f"{folder}: there is no such folder")
         if not whole:
@@ -125,10 +124,8 @@ def find_jdks() -> Iterator[Jdk]:
 
 def _said(java: Path, *options: str) -> str:
     """What it prints, on both outputs. LabError if it does not start."""
-    try:
+    with located(f"{java} does not start"):
         done = ask([str(java), *options])
-    except LabError as error:
-        raise LabError(f"{java} does not start: {error}") from None
     said = done.stdout + done.stderr
     if done.returncode != 0:
         first = (said.strip() or "no output").splitlines()[0]

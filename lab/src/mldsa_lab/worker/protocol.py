@@ -326,8 +326,6 @@ def parse_hello(lines: Iterable[str]) -> Announcement:
     try:
         found["variants"] = [_announced(identity, values) for identity, values in variants]
         return convert(found, Announcement, "hello")
-    except ProtocolError:
-        raise
     except LabError as error:
         raise ProtocolError(str(error)) from None
 

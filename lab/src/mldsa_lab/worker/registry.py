@@ -17,7 +17,7 @@ from msgspec import Meta, Struct, structs
 
 from mldsa_lab.checkout import install_command
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import Text, convert
+from mldsa_lab.files import Text, convert, read_text
 from mldsa_lab.sets import BUILDS, DEFAULT_BUILD, Family
 from mldsa_lab.toml import parse_toml
 
@@ -279,12 +279,7 @@ def ask(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 def read_registry(path: Path) -> list[WorkerEntry]:
     """All entries in the file's order. LabError names the file, the entry and the key."""
-    try:
-        document = parse_toml(path.read_text(encoding="utf-8"), str(path))
-    except FileNotFoundError:
-        raise LabError(f"{path}: there is no such worker registry") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise LabError(f"{path}: not a readable TOML file: {error}") from None
+    document = parse_toml(read_text(path, "worker registry "), str(path))
     for key in document:
         if key != "worker":
             raise LabError(f"{path}: unknown key `{key}`; the file holds [[worker]] entries alone")

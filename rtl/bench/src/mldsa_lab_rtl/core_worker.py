@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from mldsa_lab.bench.launch import time_limits
 from mldsa_lab.checkout import find_root
-from mldsa_lab.errors import LabError
+from mldsa_lab.errors import LabError, located
 from mldsa_lab.files import Hex
 from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.inputs.library import load
@@ -117,10 +117,8 @@ def draw(
                 signatures = [i.made.signature for i in several]
                 samples = measure(worker, f"{variant(f)}:compact", name, "sign", jobs, signatures)
                 for i, told in zip(several, own_counters(worker, 1, len(several)), strict=True):
-                    try:
+                    with located(f"{worker.name} {name}, input {i.id}"):
                         check_attempts(told, i.trace)
-                    except LabError as error:
-                        raise LabError(f"{worker.name} {name}, input {i.id}: {error}") from None
                 counts += [sample.wall for sample in samples]
             about = (f.name, f.configuration, manifest.digest, name, Hex(seed))
             drawn.append(RandomSignatures(*about, tuple(counts)))

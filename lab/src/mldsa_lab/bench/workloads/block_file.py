@@ -16,7 +16,7 @@ from mldsa_lab.bench.options import all_thread_counts
 from mldsa_lab.bench.shapes import BATCH_SIZE_MAX
 from mldsa_lab.bench.workloads.pipeline_file import Batch
 from mldsa_lab.checkout import file_or_shipped, find_root
-from mldsa_lab.errors import LabError
+from mldsa_lab.errors import LabError, located
 from mldsa_lab.files import Positive, Text, read_text
 from mldsa_lab.records import BlockContent, Variant
 from mldsa_lab.sets import KEY_FORMS, SCHEMES, KeyForm, SetName
@@ -161,10 +161,8 @@ def resolve_block(
     given: GivenBlock, fleet: Fleet, variants: Sequence[Variant], cores: int
 ) -> MeasuredBlock:
     """The block with its variants; LabError for one that cannot be measured here."""
-    try:
+    with located(given.path):
         return _resolved(given, fleet, variants, cores)
-    except LabError as error:
-        raise LabError(f"{given.path}: {error}") from None
 
 
 def _resolved(

@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 from mldsa_lab.bench.fleet import Fleet, find_station, find_variants
 from mldsa_lab.bench.options import all_thread_counts, parse_thread_counts
 from mldsa_lab.bench.shapes import BATCH_SIZE_MAX
-from mldsa_lab.errors import LabError
+from mldsa_lab.errors import LabError, located
 from mldsa_lab.files import Positive, Text
 from mldsa_lab.records import Variant
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES, KeyForm, SetName
@@ -167,21 +167,19 @@ def resolve(
     made = []
     for p in pipelines:
         where = f"pipeline {p.name!r}"
-        try:
+        with located(where):
             station = find_station(fleet, p.worker, "chains")
             threads = all_thread_counts(cores)
             if p.threads:
                 threads = parse_thread_counts(map(str, p.threads), cores)
-            stages = []
-            for stage in p.stage:
-                where = f"pipeline {p.name!r}, stage {stage.title!r}"
+        stages = []
+        for stage in p.stage:
+            with located(f"{where}, stage {stage.title!r}"):
                 named = stage.implementation, stage.set, stage.operation
                 v = _suiting(stage, p, find_variants(fleet, station, variants, *named))
                 if stage.batch > 1 and fleet.announced[v.id].mode != "batch":
                     raise LabError(f"{v.id} has no batch interface")
                 stages.append(v)
-        except LabError as error:
-            raise LabError(f"{where}: {error}") from None
         made.append(Line(p, tuple(stages), threads))
     return made
 
