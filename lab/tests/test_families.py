@@ -90,7 +90,7 @@ class Toys:
 
 def subject(v: Variant, toys: Toys | None = None) -> Subject:
     forms = toy.VARIANTS[v.id].get("private_keys", "seed sk").split()
-    return Subject(toys or Toys(), v, v.sets[0], tuple(forms))
+    return Subject((toys or Toys()).answer, v, v.sets[0], tuple(forms))
 
 
 def made_by(v: Variant, *siblings: Subject) -> list[Item]:

@@ -137,7 +137,7 @@ def selection_of(record: Record, set_name: str, library: Library) -> Selection:
 def subject_of(fleet: Fleet, variant: Variant, set_name: str) -> Subject:
     """A variant of a run as what the suite judges."""
     forms = fleet.announced[variant.base].private_keys
-    return Subject(fleet.station(variant.id), variant, set_name, forms)
+    return Subject(fleet.station(variant.id).answer, variant, set_name, forms)
 
 
 def find_reference(fleet: Fleet) -> Variant:

@@ -1,14 +1,14 @@
 """What the checks of the correctness suite put to an implementation, and how each answer is judged.
 
-A function of cases is named after what it makes; `suite.py` has the table that uses it.
+A function of cases is named after what it makes; `suite.py` has the table that uses it. It gets the
+examination and the operation that is asked.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from mldsa_lab.sets import CONTEXT_BYTES_MAX, SECRET_BYTES
 from mldsa_lab.worker import vectors
@@ -24,7 +24,7 @@ from mldsa_lab.worker.judges import (
     must_refuse,
     must_trace,
 )
-from mldsa_lab.worker.protocol import JobInput, Output
+from mldsa_lab.worker.protocol import JobInput
 from mldsa_lab.worker.request import Item
 from mldsa_lab.worker.subject import Subject
 from mldsa_lab.worker.worker import WorkerFault, WorkerRefusal
@@ -36,41 +36,31 @@ RND = bytes(range(1, 33))
 _LONG_MESSAGE = bytes(range(256)) * 4096
 _TAKES_OUTPUT = ("verify", "decaps")
 
-Cases = Callable[[Examination], Iterable[Probe]]
-
 
 # --- known answers --------------------------------------------------------------------------------
 
 
-def known(kind: str, operation: str) -> Cases:
+def known(e: Examination, operation: str, kind: str) -> Iterator[Probe]:
     """NIST's cases of a kind."""
-
-    def cases(e: Examination) -> Iterator[Probe]:
-        for m in _usable(e, vectors.known_answers(e.subject.set, kind)):
-            if kind == "public-keys":
-                m = replace(m, rnd=bytes(SECRET_BYTES))
-            if kind == "private-keys":
-                m = replace(m, output=bytes(e.subject.scheme.output_bytes))
-            yield good_case(e, m, operation, f"tcId {m.id}")
-
-    return cases
+    for m in _usable(e, vectors.known_answers(e.subject.set, kind)):
+        if kind == "public-keys":
+            m = replace(m, rnd=bytes(SECRET_BYTES))
+        if kind == "private-keys":
+            m = replace(m, output=bytes(e.subject.scheme.output_bytes))
+        yield good_case(e, m, operation, f"tcId {m.id}")
 
 
-def known_digests(e: Examination) -> Iterator[Probe]:
+def known_digests(e: Examination, operation: str) -> Iterator[Probe]:
     """Around the lengths of one and two blocks of SHA3-256, 136 bytes each, as Python has them."""
     for size in (0, 1, 135, 136, 137, 271, 272, 5000):
         item = Item(e.subject.set, 0, b"", bytes(i % 251 for i in range(size)))
-        yield good_case(e, item, "hash", f"{size} bytes")
+        yield good_case(e, item, operation, f"{size} bytes")
 
 
-def known_agreement(operation: str) -> Cases:
+def known_agreement(e: Examination, operation: str) -> Iterator[Probe]:
     """Several times, as each handshake has other random values."""
-
-    def cases(e: Examination) -> Iterator[Probe]:
-        for i in range(FEW):
-            yield good_case(e, Item(e.subject.set, i, b"", b""), operation, f"connection {i}")
-
-    return cases
+    for i in range(FEW):
+        yield good_case(e, Item(e.subject.set, i, b"", b""), operation, f"connection {i}")
 
 
 # --- keys -----------------------------------------------------------------------------------------
@@ -86,11 +76,11 @@ def _sizes(e: Examination) -> tuple[int, int] | None:
     return (scheme.public_key_bytes, scheme.private_key_bytes) if scheme.kin.encoded else None
 
 
-def new_keys(e: Examination) -> Iterator[Probe]:
-    return (good_case(e, m, "keygen", f"seed {m.id}") for m in _seeds(e))
+def new_keys(e: Examination, operation: str) -> Iterator[Probe]:
+    return (good_case(e, m, operation, f"seed {m.id}") for m in _seeds(e))
 
 
-def own_keys(e: Examination) -> Iterator[Probe]:
+def own_keys(e: Examination, operation: str) -> Iterator[Probe]:
     """Signatures by private keys of its own. FIPS 206 is a draft without vectors, and its encodings
     are not Falcon's."""
     found = {p.item: o for p, o in e.results("own-keys-keygen") if p.item is not None}
@@ -100,17 +90,14 @@ def own_keys(e: Examination) -> Iterator[Probe]:
         found = {m: outputs[m.id] for m in seeds if outputs}
     for m, o in found.items():
         if o.value and o.private_key:
-            yield good_case(e, replace(m, pk=o.value, sk=o.private_key), "sign")
+            yield good_case(e, replace(m, pk=o.value, sk=o.private_key), operation)
 
 
-def each_key_form(operation: str) -> Cases:
-    def cases(e: Examination) -> Iterator[Probe]:
-        m = e.items.made[0]
-        for form, other in (("seed", "sk"), ("sk", "seed")):
-            if form in e.subject.private_keys and getattr(m, form) is not None:
-                yield good_case(e, m, operation, f"a private key as {form}", **{other: None})
-
-    return cases
+def each_key_form(e: Examination, operation: str) -> Iterator[Probe]:
+    m = e.items.made[0]
+    for form, other in (("seed", "sk"), ("sk", "seed")):
+        if form in e.subject.private_keys and getattr(m, form) is not None:
+            yield good_case(e, m, operation, f"a private key as {form}", **{other: None})
 
 
 # --- outputs --------------------------------------------------------------------------------------
@@ -136,27 +123,23 @@ def good_case(e: Examination, m: Item, operation: str, what: str = "", **changed
     return Probe(what or str(m), m.job(operation, v, **changed), judge, m)
 
 
-def made(operation: str, name: str = "made") -> Cases:
+def made(e: Examination, operation: str, name: str = "made") -> Iterator[Probe]:
     """The items of this name that the subject can take."""
-
-    def cases(e: Examination) -> list[Probe]:
-        usable = _usable(e, getattr(e.items, name))
-        return [
-            good_case(e, m, operation) for m in usable if m.output or operation not in _TAKES_OUTPUT
-        ]
-
-    return cases
+    for m in _usable(e, getattr(e.items, name)):
+        if m.output or operation not in _TAKES_OUTPUT:
+            yield good_case(e, m, operation)
 
 
 def _usable(e: Examination, items: Iterable[Item]) -> list[Item]:
     return [m for m in items if e.subject.variant.context or not m.context]
 
 
-def own(operation: str, name: str) -> Cases:
-    return lambda e: [good_case(e, m, operation) for m in e.own(name)]
+def own(e: Examination, operation: str, name: str) -> Iterator[Probe]:
+    """What the subject made in the check of this name."""
+    return (good_case(e, m, operation) for m in e.own(name))
 
 
-def signs(e: Examination) -> Iterator[Probe]:
+def signs(e: Examination, operation: str) -> Iterator[Probe]:
     """Beside the made items another length, with a context where there are any."""
     listed = _usable(e, e.items.made)
     v = e.subject.variant
@@ -171,37 +154,34 @@ def signs(e: Examination) -> Iterator[Probe]:
         for message, context in longer:
             context = context if v.context else b""
             listed.append(replace(listed[0], message=message, context=context, output=None))
-    return (good_case(e, m, "sign") for m in listed)
+    return (good_case(e, m, operation) for m in listed)
 
 
-def again(operation: str) -> Cases:
-    def cases(e: Examination) -> Iterator[Probe]:
-        for m in [*(_seeds(e) if operation == "keygen" else e.items.made)][:3] * 2:
-            yield good_case(e, replace(m, output=None), operation)
-
-    return cases
+def again(e: Examination, operation: str) -> Iterator[Probe]:
+    for m in [*(_seeds(e) if operation == "keygen" else e.items.made)][:3] * 2:
+        yield good_case(e, replace(m, output=None), operation)
 
 
-def other_rnd(e: Examination) -> Iterator[Probe]:
+def other_rnd(e: Examination, operation: str) -> Iterator[Probe]:
     s, m = e.subject, replace(e.items.made[0], output=None)
     if s.kin.encoded and s.variant.deterministic:
         other = replace(m, rnd=bytes(range(1, s.scheme.rnd_bytes + 1)))
-        job, given = other.job("sign", s.variant), s.variant.rnd == "given"
-        yield good_case(e, m, "sign")
+        job, given = other.job(operation, s.variant), s.variant.rnd == "given"
+        yield good_case(e, m, operation)
         judge = must_give(s.scheme.output_bytes, "the signature") if given else must_fail
         yield Probe("an rnd other than that of deterministic signing", job, judge)
 
 
-def traces(e: Examination) -> Iterator[Probe]:
+def traces(e: Examination, operation: str) -> Iterator[Probe]:
     known = e.items.source == "reference"
     listed = _usable(e, e.items.made)
     for m in listed if known else listed[:3] * 2:
-        yield Probe(str(m), m.job("trace", e.subject.variant), must_trace(m.trace), m)
+        yield Probe(str(m), m.job(operation, e.subject.variant), must_trace(m.trace), m)
 
 
-def z_violations(e: Examination) -> Iterator[Probe]:
+def z_violations(e: Examination, operation: str) -> Iterator[Probe]:
     for m in _usable(e, e.items.made[:1]):
-        job = m.job("z_violation", e.subject.variant)
+        job = m.job(operation, e.subject.variant)
         yield Probe(str(m), job, must_give(e.subject.scheme.output_bytes, "the signature"), m)
 
 
@@ -217,44 +197,38 @@ def _bases(e: Examination) -> Sequence[Item]:
     return own or [m for m in e.items.made[:1] if m.output]
 
 
-def altered(check: str, judge: Judge = must_refuse) -> Cases:
+def altered(
+    e: Examination, operation: str, check: str, judge: Judge = must_refuse
+) -> Iterator[Probe]:
     """The alterations of one check, or of all."""
-
-    def cases(e: Examination) -> Iterator[Probe]:
-        v = e.subject.variant
-        made = e.items.made
-        other = e.items.other_pk or (made[-1].pk if len({m.pk for m in made}) > 1 else None)
-        for base in _bases(e):
-            for a in alter(base, other if other != base.pk else None, context=v.context):
-                if check in (a.check, "all"):
-                    yield Probe(a.what, base.job("verify", v, **{a.field: a.value}), judge)
-
-    return cases
+    v = e.subject.variant
+    made = e.items.made
+    other = e.items.other_pk or (made[-1].pk if len({m.pk for m in made}) > 1 else None)
+    for base in _bases(e):
+        for a in alter(base, other if other != base.pk else None, context=v.context):
+            if check in (a.check, "all"):
+                yield Probe(a.what, base.job(operation, v, **{a.field: a.value}), judge)
 
 
-def z_norm(e: Examination) -> Iterator[Probe]:
+def z_norm(e: Examination, operation: str) -> Iterator[Probe]:
     violations = [*_usable(e, e.items.z_violations), *e.own("z-violation")]
     for m in violations:
         what = "a signature whose only fault is the norm of z"
-        yield Probe(what, m.job("verify", e.subject.variant), must_refuse)
+        yield Probe(what, m.job(operation, e.subject.variant), must_refuse)
 
 
-def wrong(operation: str, field: str) -> Cases:
+def wrong(e: Examination, operation: str, field: str) -> Iterator[Probe]:
     """A good input with one field that cannot be used, which fails."""
-
-    def cases(e: Examination) -> Iterator[Probe]:
-        m = _seeds(e)[0] if operation == "keygen" else e.items.made[0]
-        for what, job in _wrong(e, m, operation, field).items():
-            yield Probe(what, job, must_fail)
-
-    return cases
+    m = _seeds(e)[0] if operation == "keygen" else e.items.made[0]
+    for what, job in _wrong(e, m, operation, field).items():
+        yield Probe(what, job, must_fail)
 
 
 def _wrong(e: Examination, m: Item, operation: str, field: str) -> dict[str, JobInput]:
     """Jobs of an item with such a field, by what is wrong with it; none without the field."""
     v = e.subject.variant
-    job = m.job(operation, v, **({"seed": None} if field == "sk" else {}))
-    good: bytes | None = getattr(job, field)
+    form = {"seed": None} if field == "sk" else {}
+    good: bytes | None = getattr(m.job(operation, v, **form), field)
     if good is None or (field == "sk" and "sk" not in e.subject.private_keys):
         return {}
     values = [good[:-1], good + b"\0", b""]
@@ -263,11 +237,10 @@ def _wrong(e: Examination, m: Item, operation: str, field: str) -> dict[str, Job
     named = {f"a {field} of {len(value)} bytes": value for value in values}
     if operation == "encaps":
         named["a coefficient of pk above q"] = b"\xff\xff" + good[2:]
-    changed: dict[str, dict[str, Any]] = {what: {field: value} for what, value in named.items()}
-    return {what: replace(job, **change) for what, change in changed.items()}
+    return {what: m.job(operation, v, **form, **{field: value}) for what, value in named.items()}
 
 
-def altered_ciphertexts(e: Examination) -> Iterator[Probe]:
+def altered_ciphertexts(e: Examination, operation: str) -> Iterator[Probe]:
     """An altered ciphertext gives the secret of implicit rejection, J(z || c) of FIPS 203
     Algorithm 18, which needs no implementation to know."""
     for m in e.items.made:
@@ -276,7 +249,7 @@ def altered_ciphertexts(e: Examination) -> Iterator[Probe]:
             altered = flip(c, at)
             secret = hashlib.shake_256((m.seed or b"")[-SECRET_BYTES:] + altered)
             judge = must_equal(secret.digest(SECRET_BYTES), "the secret of implicit rejection")
-            job = m.job("decaps", e.subject.variant, ciphertext=altered)
+            job = m.job(operation, e.subject.variant, ciphertext=altered)
             yield Probe(f"{m}, a bit of the {name} byte", job, judge)
 
 
@@ -293,55 +266,41 @@ SPOILED = {
 """By operation the fields that make an item a bad one."""
 
 
-def batch(operation: str) -> Cases:
+def batch(e: Examination, operation: str) -> Iterator[Probe]:
     """Good and bad items beside each other: each has its own result."""
     judge = must_refuse if operation == "verify" else must_fail
-
-    def cases(e: Examination) -> Iterator[Probe]:
-        v = e.subject.variant
-        for i, m in enumerate(_usable(e, e.items.group)):
-            if operation in _TAKES_OUTPUT and m.output is None:
-                continue
-            for at, field in enumerate(SPOILED[operation]):
-                for what, job in [*_wrong(e, m, operation, field).items()][: i % 7 == 1 + at]:
-                    yield Probe(f"{m}, {what}", job, judge)
-            if operation == "verify" and i % 3 == 1 and m.output:
-                at = i * len(m.output) // len(e.items.group)
-                job = m.job("verify", v, signature=flip(m.output, at))
-                yield Probe(f"{m}, a bit flipped", job, must_refuse)
-            yield good_case(e, m, operation)
-
-    return cases
+    for i, m in enumerate(_usable(e, e.items.group)):
+        if operation in _TAKES_OUTPUT and m.output is None:
+            continue
+        for at, field in enumerate(SPOILED[operation]):
+            for what, job in [*_wrong(e, m, operation, field).items()][: i % 7 == 1 + at]:
+                yield Probe(f"{m}, {what}", job, judge)
+        if operation == "verify" and i % 3 == 1 and m.output:
+            at = i * len(m.output) // len(e.items.group)
+            job = m.job(operation, e.subject.variant, signature=flip(m.output, at))
+            yield Probe(f"{m}, a bit flipped", job, must_refuse)
+        yield good_case(e, m, operation)
 
 
-def by_other(who: str, operation: str, name: str) -> Cases:
+def by_other(e: Examination, operation: str, who: str, name: str) -> Iterator[Probe]:
     """What the subject made, as another implementation is handed it."""
-
-    def cases(e: Examination) -> Iterator[Probe]:
-        other: Subject = getattr(e.items, who)
-        made = [m for m in e.own(name) if other.variant.context or not m.context]
-        for m in made if who == "reference" else made[:FEW]:
-            good = good_case(e, m, operation)
-            yield good._replace(input=m.job(operation, other.variant))
-
-    return cases
+    other: Subject = getattr(e.items, who)
+    made = [m for m in e.own(name) if other.variant.context or not m.context]
+    for m in made if who == "reference" else made[:FEW]:
+        good = good_case(e, m, operation)
+        yield good._replace(input=m.job(operation, other.variant))
 
 
-def of_peer(produce: str, operation: str) -> Cases:
+def of_peer(e: Examination, operation: str, produce: str) -> Iterator[Probe]:
     """What another implementation makes of the items."""
-
-    def cases(e: Examination) -> Iterator[Probe]:
-        peer = e.items.peer
-        assert peer is not None
-        common = [m for m in _usable(e, e.items.made) if peer.variant.context or not m.context]
-        jobs = [m.job(produce, peer.variant) for m in common[:FEW]]
-        if not peer.has(produce):
-            return
-        try:
-            outputs: dict[int, Output] = peer.ask(produce, jobs)
-        except (WorkerFault, WorkerRefusal) as problem:
-            raise PeerTrouble(f"{peer.variant.id}: {problem}") from None
-        for m in common[:FEW]:
-            yield good_case(e, m.with_output(outputs[m.id].value or bytes(SECRET_BYTES)), operation)
-
-    return cases
+    peer = e.items.peer
+    assert peer is not None
+    if not peer.has(produce):
+        return
+    common = [m for m in _usable(e, e.items.made) if peer.variant.context or not m.context][:FEW]
+    try:
+        outputs = peer.ask(produce, [m.job(produce, peer.variant) for m in common])
+    except (WorkerFault, WorkerRefusal) as problem:
+        raise PeerTrouble(f"{peer.variant.id}: {problem}") from None
+    for m in common:
+        yield good_case(e, m.with_output(outputs[m.id].value or bytes(SECRET_BYTES)), operation)

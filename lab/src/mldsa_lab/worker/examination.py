@@ -66,7 +66,7 @@ class CheckCase:
     name: str
     operation: str
     description: str
-    cases: Callable[[Examination], Iterable[Probe]]
+    cases: Callable[[Examination, str], Iterable[Probe]]
     families: tuple[str, ...] | None = None
     needs: tuple[str, ...] = ("made",)
     sources: tuple[Source, ...] = ("reference", "others", "worker")
@@ -182,7 +182,7 @@ class Examination:
             return None if case.is_quiet else CheckResult(name, 0, 0, lacking)
         if (skipped := case.skip(self.subject)) is not None:
             return CheckResult(name, 0, 0, skipped)
-        listed = list(case.cases(self))
+        listed = list(case.cases(self, case.operation))
         if not listed:
             return None
         try:

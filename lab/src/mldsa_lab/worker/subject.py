@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle
-from typing import Protocol
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.implementation import Implementation
@@ -14,21 +13,16 @@ from mldsa_lab.worker import vectors
 from mldsa_lab.worker.protocol import JobInput, Output
 from mldsa_lab.worker.request import Item
 
-
-class VariantHost(Protocol):
-    """Where a variant runs."""
-
-    def answer(
-        self, variant: str, set_name: str, operation: str, inputs: Sequence[JobInput]
-    ) -> dict[int, Output]:
-        """The outputs of a job of its own, by input number."""
+Answer = Callable[[str, str, str, Sequence[JobInput]], dict[int, Output]]
+"""Returns the outputs of a job of its own, by input number. Takes a variant's id, a set, an
+operation and the inputs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """``private_keys``: the forms of private keys that it reads."""
+    """``answer``: of the worker that runs it. ``private_keys``: the forms that it reads."""
 
-    host: VariantHost
+    answer: Answer
     variant: Implementation
     set: str
     private_keys: tuple[str, ...] = ("seed", "sk")
@@ -52,7 +46,7 @@ class Subject:
 
     def ask(self, operation: str, jobs: Sequence[JobInput]) -> dict[int, Output]:
         """The outputs, by input number. WorkerRefusal or WorkerFault where there are none."""
-        return self.host.answer(self.variant.id, self.set, operation, jobs)
+        return self.answer(self.variant.id, self.set, operation, jobs)
 
     def reads(self, item: Item) -> bool:
         """Whether it can start from the item's private key."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.sets import SCHEMES
@@ -83,7 +84,7 @@ class Trials:
         for v in self.announcement.variants:
             if operation in v.operations:
                 for set_name in v.sets:
-                    yield Subject(self, v, set_name, v.private_keys)
+                    yield Subject(self.answer, v, set_name, v.private_keys)
 
     def is_first(self, cell: Subject) -> bool:
         """Whether it is the set to ask of a variant that has sets whose operations take seconds."""
@@ -166,23 +167,10 @@ class Trials:
             if not self.is_first(cell):
                 items = replace(items, bases=[m for m in made if m.output])
             if batch is not None:
-                host = _Batches(self, batch)
-                cell, items = replace(cell, host=host), replace(items, group=items.made)
+                cell = replace(cell, answer=partial(self.answer, batch=batch))
+                items = replace(items, group=items.made)
             self._exams[key] = Examination(cell, items, SUITE)
         return self._exams[key]
-
-
-@dataclass(frozen=True, slots=True)
-class _Batches:
-    """The same worker, asked by its batch interface."""
-
-    trials: Trials
-    size: int
-
-    def answer(
-        self, variant: str, set_name: str, operation: str, inputs: Sequence[JobInput]
-    ) -> dict[int, Output]:
-        return self.trials.answer(variant, set_name, operation, inputs, self.size)
 
 
 CellCheck = Callable[[Trials, Subject], None]
