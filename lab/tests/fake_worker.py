@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.worker.build import Place
-from mldsa_lab.worker.registry import WorkerEntry
+from mldsa_lab.worker.registry import Place, WorkerEntry
 from mldsa_lab.worker.worker import Limits
 
 HELLO = """\

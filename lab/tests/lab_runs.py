@@ -21,8 +21,8 @@ from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.checkout import find_root
 from mldsa_lab.cli.main import main
 from mldsa_lab.records import Record, Variant, read_record
-from mldsa_lab.worker.build import Place, build
-from mldsa_lab.worker.registry import WorkerEntry, read_registry
+from mldsa_lab.worker.build import build
+from mldsa_lab.worker.registry import Place, WorkerEntry, read_registry
 from mldsa_lab.worker.worker import Limits
 
 MODES = (

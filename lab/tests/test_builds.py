@@ -16,9 +16,8 @@ from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
 from mldsa_lab.records import Record, Variant, base_id
 from mldsa_lab.show.operations.findings import find
 from mldsa_lab.show.operations.view import View
-from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import JobInput
-from mldsa_lab.worker.registry import Build, WorkerEntry
+from mldsa_lab.worker.registry import Build, Place, WorkerEntry
 from mldsa_lab.worker.worker import Limits, WorkerFault
 
 SET = "ML-DSA-65"

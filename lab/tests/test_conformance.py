@@ -9,9 +9,9 @@ import pytest
 from test_families import examined
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.worker.build import Place, build, unmet
+from mldsa_lab.worker.build import build, unmet
 from mldsa_lab.worker.conformance import Conformance, conform_entry
-from mldsa_lab.worker.registry import WorkerEntry, read_registry
+from mldsa_lab.worker.registry import Place, WorkerEntry, read_registry
 from mldsa_lab.worker.worker import Limits
 
 ROOT = Path(__file__).parents[2]
@@ -29,7 +29,7 @@ def judge(folder: Path, source: str, *only: str) -> Conformance:
     path.write_text(source, encoding="utf-8")
     run = (sys.executable, "-S", str(path))
     entry = WorkerEntry("toy", "Python", ".", (), run, implementations=LISTED)
-    return conform_entry(entry, folder, folder, limits=QUICK, only=only or None, known=False)
+    return conform_entry(entry, Place(folder, folder), limits=QUICK, only=only or None, known=False)
 
 
 def test_conforming_worker_passes_every_check(tmp_path: Path) -> None:
@@ -414,7 +414,7 @@ def test_what_is_no_worker_is_judged_by_hello_alone(tmp_path: Path) -> None:
     found = judge(tmp_path, "print('Usage: toy FILE')")
     assert [finding.check for finding in found.findings] == ["hello"] and not found.passed
     entry = WorkerEntry("none", "Python", ".", (), ("/no/such/program",))
-    found = conform_entry(entry, tmp_path, tmp_path, limits=QUICK)
+    found = conform_entry(entry, Place(tmp_path, tmp_path), limits=QUICK)
     assert not found.passed and "cannot run" in found.findings[0].said[0]
 
 
@@ -438,5 +438,5 @@ def test_workers_of_this_repository_conform(entry: WorkerEntry) -> None:
     build(entry, place, lambda line: None)
     # What both of its parts do has been looked at.
     only = ("hello", "implementations", "chain") if entry.name == "rust-all" else ()
-    found = conform_entry(entry, place.root, place.target, only=only)
+    found = conform_entry(entry, place, only=only)
     assert found.passed, "\n".join(found.lines())

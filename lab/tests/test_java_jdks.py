@@ -11,9 +11,9 @@ from lab_runs import here, lab
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.study.run import begin
-from mldsa_lab.worker.build import Place, is_set_up, unmet
+from mldsa_lab.worker.build import is_set_up, unmet
 from mldsa_lab.worker.jdk import Jdk, find_jdks, jdk_entries
-from mldsa_lab.worker.registry import read_registry
+from mldsa_lab.worker.registry import Place, read_registry
 
 ROOT = Path(__file__).parents[2]
 PLACE = Place.of(ROOT)
@@ -64,9 +64,9 @@ def test_a_jdk_is_the_worker_java_on_its_own_program(tmp_path: Path) -> None:
     folder = make(tmp_path / "jdk")
     first, second = jdk_entries([str(folder), f"mine={folder}"], OWN)
     assert (first.name, second.name) == ("java-21.0.13-corretto", "mine")
-    run = second.run_command(ROOT, Path("/t"))
+    run = second.fill(second.run, Place(ROOT, Path("/t")))
     assert run[0] == str(folder / "bin" / "java") and "mine" in run
-    theirs = JAVA.run_command(ROOT, Path("/t"))
+    theirs = JAVA.fill(JAVA.run, Place(ROOT, Path("/t")))
     assert [part.replace("mine", "java") for part in run[1:]] == theirs[1:]
     assert second.home(Path("/t")) == JAVA.home(Path("/t")) and second.default
     assert is_set_up(second, PLACE) == is_set_up(JAVA, PLACE)
@@ -158,7 +158,7 @@ def test_a_jdk_of_the_machine_is_measured_under_its_name(tmp_path: Path) -> None
     for entry in (java, JAVA):
         if lacking := unmet(entry, PLACE):
             pytest.skip(f"{entry.name}: {'; '.join(lacking)}")
-    folder = Path(java.run_command(PLACE.root, PLACE.target)[0]).parents[1]
+    folder = Path(java.fill(java.run, PLACE)[0]).parents[1]
     found = lab(
         "bench", "--quick", "--workers", "java-25", "--jdk", f"found={folder}", "--sets", "ml-kem",
         "--implementations", "jdk-ml-kem", "--operations", "decaps", "--rounds", "1", "--no-page",

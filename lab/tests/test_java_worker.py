@@ -8,9 +8,9 @@ import pytest
 from lab_runs import here
 
 from mldsa_lab.sets import sets_of
-from mldsa_lab.worker.build import Place, build, unmet
+from mldsa_lab.worker.build import build, unmet
 from mldsa_lab.worker.fetch import read_lock
-from mldsa_lab.worker.registry import WorkerEntry, read_registry
+from mldsa_lab.worker.registry import Place, WorkerEntry, read_registry
 from mldsa_lab.worker.worker import Worker, WorkerFault
 
 pytestmark = pytest.mark.toolchain
@@ -27,7 +27,7 @@ def argv(entry: WorkerEntry) -> list[str]:
     if lacking := unmet(entry, PLACE):
         pytest.skip("; ".join(lacking))
     build(entry, PLACE, lambda line: None)
-    return entry.run_command(PLACE.root, PLACE.target)
+    return entry.fill(entry.run, PLACE)
 
 
 @pytest.mark.parametrize("entry", JAVA, ids=lambda entry: entry.name)

@@ -20,8 +20,8 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.records import Fault, Row, Samples, read_record
-from mldsa_lab.worker.build import Place, build, unmet
-from mldsa_lab.worker.registry import read_registry
+from mldsa_lab.worker.build import build, unmet
+from mldsa_lab.worker.registry import Place, read_registry
 from mldsa_lab.worker.request import Item
 from mldsa_lab.worker.worker import Limits
 

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.conformance import conform_entry
-from mldsa_lab.worker.registry import read_registry
+from mldsa_lab.worker.registry import Place, read_registry
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "examples" / "minimal-worker"
@@ -16,7 +15,7 @@ FOLDER = ROOT / "examples" / "minimal-worker"
 def test_minimal_worker_conforms() -> None:
     (entry,) = read_registry(FOLDER / "registry.toml")
     place = Place.of(ROOT)
-    found = conform_entry(entry, place.root, place.target)
+    found = conform_entry(entry, place)
     assert found.passed, "\n".join(found.lines())
     judged = {finding.check for finding in found.findings if finding.status == "passed"}
     assert {"acvp-siggen", "keygen-again", "signs", "signs-rnd", "verifies-own"} <= judged

@@ -8,6 +8,7 @@ import pytest
 from mldsa_lab.errors import LabError
 from mldsa_lab.worker.registry import (
     Need,
+    Place,
     compiler_include,
     libclang_folder,
     named,
@@ -46,10 +47,10 @@ def test_the_committed_registry() -> None:
 
 def test_templates_are_filled(tmp_path: Path) -> None:
     (entry,) = read_registry(write(tmp_path, ENTRY))
-    root, target = Path("/r"), Path("/t")
-    assert entry.build_command(root, target) == ["cc", "-o", "/t/one", "/r/workers/one/one.c"]
-    assert entry.run_command(root, target) == ["/t/one"]
-    assert entry.environment(root, target) == {"CFLAGS": "-O3 -I/r"}
+    place = Place(Path("/r"), Path("/t"))
+    assert entry.fill(entry.build, place) == ["cc", "-o", "/t/one", "/r/workers/one/one.c"]
+    assert entry.fill(entry.run, place) == ["/t/one"]
+    assert entry.environment(place) == {"CFLAGS": "-O3 -I/r"}
     assert entry.default and entry.needs[0].minimum == "4.8"
 
 
@@ -59,15 +60,15 @@ def test_builds_differ_in_profile_and_environment(tmp_path: Path) -> None:
         'builds.default = { profile = "plain", env = { NAME = "{profile}" } }\n'
     )
     (entry,) = read_registry(write(tmp_path, text))
-    root, target = Path("/r"), Path("/t")
+    place = Place(Path("/r"), Path("/t"))
     assert set(entry.builds) == {"default", "tuned"}
     assert entry.label == "one" and entry.with_build("default") == entry
-    assert entry.run_command(root, target) == ["/t/plain/one"]
-    assert entry.environment(root, target) == {"CFLAGS": "-O3 -I/r", "NAME": "plain"}
+    assert entry.fill(entry.run, place) == ["/t/plain/one"]
+    assert entry.environment(place) == {"CFLAGS": "-O3 -I/r", "NAME": "plain"}
     tuned = entry.with_build("tuned")
     assert tuned.label == "one:tuned"
-    assert tuned.build_command(root, target)[2] == "/t/fast/one"
-    assert tuned.environment(root, target) == {"CFLAGS": "-O3 -march=native"}
+    assert tuned.fill(tuned.build, place)[2] == "/t/fast/one"
+    assert tuned.environment(place) == {"CFLAGS": "-O3 -march=native"}
     (single,) = read_registry(write(tmp_path, ENTRY))
     assert single.with_build("tuned") == single and single.label == "one"
 
@@ -76,9 +77,9 @@ def test_the_default_build_of_the_rust_worker_is_a_dependents() -> None:
     """No flags, whatever the user's environment holds, and a profile that nobody has changed."""
     entries = {entry.name: entry for entry in read_registry(ROOT / "workers" / "registry.toml")}
     rust = entries["rust"]
-    env = rust.environment(ROOT, Path("/t"))
+    env = rust.environment(Place(ROOT, Path("/t")))
     assert env["RUSTFLAGS"] == env["CFLAGS"] == ""
-    assert rust.build_command(ROOT, Path("/t"))[2:4] == ["--profile", "release"]
+    assert rust.fill(rust.build, Place(ROOT, Path("/t")))[2:4] == ["--profile", "release"]
     assert "[profile.release" not in (ROOT / "Cargo.toml").read_text(encoding="utf-8")
 
 
@@ -102,11 +103,11 @@ home_of = "one"
 options = ["-o", "{folder}/p"]
 """
     one, two, three = read_registry(write(tmp_path, text))
-    root, target = Path("/r"), Path("/t")
-    assert one.run_command(root, target) == ["/t/one/vm", "-x", "one"]
-    assert two.run_command(root, target) == ["/t/two.1/vm", "-x", "two.1"]
-    assert three.run_command(root, target) == ["/t/one/vm", "-x", "-o", "workers/one/p", "three"]
-    commands = [entry.setup_commands(root, target) for entry in (one, two, three)]
+    place = Place(Path("/r"), Path("/t"))
+    assert one.fill(one.run, place) == ["/t/one/vm", "-x", "one"]
+    assert two.fill(two.run, place) == ["/t/two.1/vm", "-x", "two.1"]
+    assert three.fill(three.run, place) == ["/t/one/vm", "-x", "-o", "workers/one/p", "three"]
+    commands = [[entry.fill(c, place) for c in entry.setup] for entry in (one, two, three)]
     assert commands == [[["get", "a"]], [["get", "c"]], [["get", "c"]]]
     assert [entry.default for entry in (one, two, three)] == [True, False, False]
     assert three.language == "C" and three.needs == one.needs
@@ -115,7 +116,7 @@ options = ["-o", "{folder}/p"]
 def test_a_worker_outside_the_tree(tmp_path: Path) -> None:
     text = ENTRY.replace("workers/one", "/elsewhere").replace('{target}/one"]', '{folder}/one"]')
     (entry,) = read_registry(write(tmp_path, text))
-    assert entry.run_command(Path("/r"), Path("/t")) == ["/elsewhere/one"]
+    assert entry.fill(entry.run, Place(Path("/r"), Path("/t"))) == ["/elsewhere/one"]
 
 
 def test_the_places_outside_the_checkout_hold_what_a_build_needs() -> None:
@@ -227,6 +228,8 @@ def test_a_program_by_its_path_is_a_worker(tmp_path: Path) -> None:
     program.chmod(0o755)
     one, other = named(entries, [str(program), "one"])
     assert one.name == "one" and other.name == "my-worker"
-    assert other.run_command(Path("/r"), Path("/t")) == [str(program)] and not other.build
+    assert (
+        other.fill(other.run, Place(Path("/r"), Path("/t"))) == [str(program)] and not other.build
+    )
     with pytest.raises(LabError, match=r"unknown worker 'My_Worker.py'.* needs a slash"):
         named(entries, [program.name])

@@ -25,8 +25,8 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.records import Skipped
 from mldsa_lab.screen import Screen
 from mldsa_lab.worker import fetch
-from mldsa_lab.worker.build import Place, build, is_set_up, set_up, unmet
-from mldsa_lab.worker.registry import WorkerEntry, read_registry
+from mldsa_lab.worker.build import build, is_set_up, set_up, unmet
+from mldsa_lab.worker.registry import Place, WorkerEntry, read_registry
 from mldsa_lab.worker.worker import Limits
 
 ROOT = Path(__file__).parents[2]
@@ -82,8 +82,8 @@ def log(place: Place) -> list[str]:
 
 def test_commands_run_in_order_and_a_changed_lock_file_asks_for_more(place: Place) -> None:
     entry = entry_of(place)
-    assert entry.setup_commands(place.root, place.target)[0][0] == sys.executable
-    assert entry.run_command(place.root, place.target) == [f"{place.target}/one/worker"]
+    assert entry.fill(entry.setup[0], place)[0] == sys.executable
+    assert entry.fill(entry.run, place) == [f"{place.target}/one/worker"]
     lines: list[str] = []
     assert not is_set_up(entry, place)
     set_up(entry, place, lines.append)

@@ -11,8 +11,8 @@ import pytest
 
 from mldsa_lab.sets import ALL_SETS, SCHEMES
 from mldsa_lab.sizes import PRIVATE, PUBLIC, SIGNATURE, ecdsa_der_law, sizes
-from mldsa_lab.worker.build import Place, unmet
-from mldsa_lab.worker.registry import read_registry
+from mldsa_lab.worker.build import unmet
+from mldsa_lab.worker.registry import Place, read_registry
 
 ROOT = Path(__file__).parents[2]
 PLACE = Place.of(ROOT)
@@ -79,7 +79,7 @@ def test_encodings_are_those_that_openssl_writes() -> None:
     # OpenSSL has no Schnorr signatures.
     lacking = ("fn-dsa", "hash", "tls")
     names = [n for n in ALL_SETS if SCHEMES[n].family not in lacking and "Schnorr" not in n]
-    program = str(ENTRIES["node"].run_command(PLACE.root, PLACE.target)[0])
+    program = str(ENTRIES["node"].fill(ENTRIES["node"].run, PLACE)[0])
     asked = json.dumps({name: openssl_key(name) for name in names})
     found = ran("node", program, "--input-type=module", "-e", NODE, asked)
     for name in names:

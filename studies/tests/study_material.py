@@ -16,8 +16,7 @@ from mldsa_lab.inputs.input import Input, Outputs
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.sets import Unit
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.worker.build import Place
-from mldsa_lab.worker.registry import WorkerEntry
+from mldsa_lab.worker.registry import Place, WorkerEntry
 from mldsa_studies.collect import InputBatch
 from mldsa_studies.costs import Costs, CostsHead, Described
 from mldsa_studies.signers import Signer, random_table

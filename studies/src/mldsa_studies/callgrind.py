@@ -26,9 +26,8 @@ from numpy.typing import NDArray
 from mldsa_lab import machine
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import Input
-from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import Announced, Announcement
-from mldsa_lab.worker.registry import Need, WorkerEntry, unmet_need
+from mldsa_lab.worker.registry import Need, Place, WorkerEntry, unmet_need
 from mldsa_lab.worker.worker import Limits, Worker
 from mldsa_studies.jobs import check_signatures, one_each, sign_jobs
 
@@ -98,7 +97,7 @@ class Counter(AbstractContextManager["Counter"]):
         """What counts."""
         self._pattern = function
         self._name = entry.name
-        self._argv = entry.run_command(place.root, place.target)
+        self._argv = entry.fill(entry.run, place)
         self._root = place.root
         self._folder = tempfile.TemporaryDirectory(prefix="mldsa-count-")
         self._out = Path(self._folder.name) / "out"

@@ -30,9 +30,8 @@ from mldsa_lab.screen import Screen
 from mldsa_lab.sets import Unit
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import Announced, Announcement
-from mldsa_lab.worker.registry import WorkerEntry, named, read_registry
+from mldsa_lab.worker.registry import Place, WorkerEntry, named, read_registry
 from mldsa_lab.worker.worker import Limits
 from mldsa_studies.callgrind import Counter
 from mldsa_studies.choices import Plan, wanted_classes

@@ -112,7 +112,7 @@ def count(
     from mldsa_lab.inputs.library import load
     from mldsa_lab.inputs.selection import Selection
     from mldsa_lab.screen import Screen
-    from mldsa_lab.worker.build import Place
+    from mldsa_lab.worker.registry import Place
     from mldsa_studies.callgrind import Counter
     from mldsa_studies.collect import counting_worker
 

@@ -50,8 +50,8 @@ from mldsa_lab.records import (
 from mldsa_lab.records.reference import DEFAULT_REFERENCE, known_reference
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.examination import Items
+from mldsa_lab.worker.registry import Place
 from mldsa_lab.worker.request import Item
 
 RECORD_NAME = "record.jsonl"

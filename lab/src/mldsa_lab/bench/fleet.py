@@ -13,9 +13,9 @@ from mldsa_lab.bench.shapes import Shape
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.library import CRATE, library_name
 from mldsa_lab.records import Variant, WorkerRow
-from mldsa_lab.worker.build import Place, lock_digests
+from mldsa_lab.worker.build import lock_digests
 from mldsa_lab.worker.protocol import Announced, Announcement, JobInput, Output
-from mldsa_lab.worker.registry import WorkerEntry, build_mark
+from mldsa_lab.worker.registry import Place, WorkerEntry, build_mark
 from mldsa_lab.worker.worker import Limits, Worker, WorkerFault
 
 
@@ -36,7 +36,7 @@ class Station:
         self.name = entry.label
         self.starts = 0
         """How often it was started: jobs prepared before the last start are gone."""
-        self._argv = [*prefix, *entry.run_command(place.root, place.target)]
+        self._argv = [*prefix, *entry.fill(entry.run, place)]
         self._env = env
         self._place = place
         self._locks = lock_digests(entry, place)
@@ -95,7 +95,7 @@ class Station:
     @property
     def library(self) -> Path | None:
         """The library of traces, where the worker's build makes it too."""
-        program = self.entry.run_command(self._place.root, self._place.target)[0]
+        program = self.entry.fill(self.entry.run, self._place)[0]
         return Path(program).with_name(library_name()) if CRATE in self.entry.build else None
 
     def stop(self) -> None:

@@ -17,9 +17,9 @@ from mldsa_lab.records import Skipped, Variant
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import DEFAULT_BUILD, PARAMETER_SETS, SCHEMES
-from mldsa_lab.worker.build import Place, build
+from mldsa_lab.worker.build import build
 from mldsa_lab.worker.jdk import jdk_entries
-from mldsa_lab.worker.registry import ALL, CORES, JDKS, WorkerEntry, named, read_registry
+from mldsa_lab.worker.registry import ALL, CORES, JDKS, Place, WorkerEntry, named, read_registry
 from mldsa_lab.worker.worker import Limits
 
 
@@ -142,7 +142,7 @@ def start(
 def make(entry: WorkerEntry, place: Place, screen: Screen) -> None:
     """Build a worker; LabError if it cannot be built."""
     with screen.phase("build") as phase:
-        phase.show(f"{entry.label}: {' '.join(entry.build_command(place.root, place.target))}")
+        phase.show(f"{entry.label}: {' '.join(entry.fill(entry.build, place))}")
         build(entry, place, phase.show)
         which = f"{entry.chosen} build" if entry.chosen else "its one build"
         phase.summary = f"worker [cyan]{entry.name}[/] ({entry.language}), {which}"

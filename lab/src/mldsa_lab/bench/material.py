@@ -31,11 +31,10 @@ from mldsa_lab.records import MANY_KEYS, ONE_KEY, InputRow, Record, Variant
 from mldsa_lab.records.rows import DESIGN, RANDOM, Recipe
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
 from mldsa_lab.worker.alter import suits
-from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.cases import RND
 from mldsa_lab.worker.examination import Examination, Items
 from mldsa_lab.worker.protocol import Announced
-from mldsa_lab.worker.registry import read_registry
+from mldsa_lab.worker.registry import Place, read_registry
 from mldsa_lab.worker.request import Item
 from mldsa_lab.worker.subject import Subject, make_items, siblings_of
 from mldsa_lab.worker.suite import SUITE

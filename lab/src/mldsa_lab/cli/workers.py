@@ -20,16 +20,17 @@ from mldsa_lab.cli.shared import console as make_console
 from mldsa_lab.errors import LabError
 from mldsa_lab.machine import describe, tool_version
 from mldsa_lab.screen import Screen
-from mldsa_lab.worker.build import (
-    Place,
-    build,
-    is_set_up,
-    is_shipped,
-    set_up,
-    unmet,
-)
+from mldsa_lab.worker.build import build, is_set_up, is_shipped, set_up, unmet
 from mldsa_lab.worker.jdk import find_jdks, jdk_entries
-from mldsa_lab.worker.registry import CORES, JDKS, WorkerEntry, every_build, named, read_registry
+from mldsa_lab.worker.registry import (
+    CORES,
+    JDKS,
+    Place,
+    WorkerEntry,
+    every_build,
+    named,
+    read_registry,
+)
 
 
 def doctor(
@@ -109,9 +110,7 @@ def conform(
         build(entry, place, phase.show)
         phase.summary = f"worker [cyan]{entry.name}[/] ({entry.language})"
     with screen.phase("conform") as phase:
-        result = conform_entry(
-            entry, place.root, place.target, only=words(only) or None, progress=phase.show
-        )
+        result = conform_entry(entry, place, only=words(only) or None, progress=phase.show)
     for line in result.lines():
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     if not result.passed:
@@ -150,7 +149,7 @@ def show_diagnosis(
             state = Text("not set up", style="yellow")
         elif lacking:
             state = Text("cannot run", style="red")
-        elif shutil.which(entry.run_command(place.root, place.target)[0]) is not None:
+        elif shutil.which(entry.fill(entry.run, place)[0]) is not None:
             state = Text("ready", style="green")
         else:
             state = Text("ready, not built yet", style="green")

@@ -11,40 +11,19 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
-from mldsa_lab.checkout import (
-    NOT_SHIPPED,
-    SHIPPED,
-    BuildError,
-    find_root,
-    find_target,
-    run_tool,
-)
+from mldsa_lab.checkout import NOT_SHIPPED, SHIPPED, BuildError, find_root, run_tool
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import reading, write_text, writing
 from mldsa_lab.worker.registry import (
+    Place,
     WorkerEntry,
     build_mark,
     every_build,
     named,
     read_registry,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The tree that workers are built and run in."""
-
-    root: Path
-    target: Path
-
-    @classmethod
-    def of(cls, root: Path) -> Place:
-        """The ordinary place for build results of the tree at `root`."""
-        # npm takes a folder behind a link for another package.
-        return cls(root, (find_target(root) / "workers").resolve())
 
 
 def set_up(entry: WorkerEntry, place: Place, on_line: Callable[[str], None]) -> None:
@@ -60,10 +39,10 @@ def set_up(entry: WorkerEntry, place: Place, on_line: Callable[[str], None]) -> 
         stamp.parent.mkdir(parents=True, exist_ok=True)
         stamp.unlink(missing_ok=True)
     digest = _digest(entry, place)
-    for command in entry.setup_commands(place.root, place.target):
-        on_line(" ".join(command))
-        environment = entry.environment(place.root, place.target)
-        run_tool(command, place.root, environment, on_line, "set-up")
+    for command in entry.setup:
+        filled = entry.fill(command, place)
+        on_line(" ".join(filled))
+        run_tool(filled, place.root, entry.environment(place), on_line, "set-up")
     made = [path for path in _named(entry, place) if (place.target / path).exists()]
     write_text(stamp, json.dumps({"digest": digest, "made": made}) + "\n")
 
@@ -101,7 +80,7 @@ def unmet(entry: WorkerEntry, place: Place) -> list[str]:
 def lock_digests(entry: WorkerEntry, place: Place) -> dict[str, str]:
     """The SHA-256 of each of a worker's lock files; of paths outside the tree the name alone."""
     found = {}
-    for name in entry.lock_files(place.root, place.target):
+    for name in entry.fill(entry.locks, place):
         path = place.root / name
         with reading(path, f"worker {entry.name}, lock file "):
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -122,8 +101,7 @@ def _digest(entry: WorkerEntry, place: Place) -> str:
 
 def _named(entry: WorkerEntry, place: Place) -> list[str]:
     """What running and building it names below the target folder, relative to that."""
-    commands = (entry.run_command, entry.build_command)
-    paths = [Path(part) for command in commands for part in command(place.root, place.target)]
+    paths = map(Path, entry.fill((*entry.run, *entry.build), place))
     return [str(p.relative_to(place.target)) for p in paths if p.is_relative_to(place.target)]
 
 
@@ -134,12 +112,12 @@ def build(entry: WorkerEntry, place: Place, on_line: Callable[[str], None]) -> N
     is done where the registry names no command; whether there is something to rebuild is the build
     tool's business.
     """
-    _run(entry, entry.build_command(place.root, place.target), place, on_line, "build")
+    _run(entry, entry.fill(entry.build, place), place, on_line, "build")
 
 
 def test(entry: WorkerEntry, place: Place, on_line: Callable[[str], None]) -> None:
     """Run the worker's own tests as `build` builds it; BuildError if they fail."""
-    command = entry.test_command(place.root, place.target)
+    command = entry.fill(entry.test, place)
     if not command:
         raise BuildError(f"worker {entry.name}: the registry names no tests of its own", [])
     _run(entry, command, place, on_line, "test")
@@ -156,8 +134,7 @@ def _run(
         raise BuildError("; ".join(lacking), [])
     if command:
         place.target.mkdir(parents=True, exist_ok=True)
-        environment = entry.environment(place.root, place.target)
-        run_tool(command, place.root, environment, on_line, what)
+        run_tool(command, place.root, entry.environment(place), on_line, what)
 
 
 def main(arguments: list[str]) -> int:

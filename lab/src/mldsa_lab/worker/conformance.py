@@ -6,12 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.worker.conformance_rules import rules
-from mldsa_lab.worker.registry import WorkerEntry
+from mldsa_lab.worker.registry import Place, WorkerEntry
 from mldsa_lab.worker.trials import ConformanceRule, Nonconformance, NotApplicable, Trials
 from mldsa_lab.worker.worker import Limits, Worker, WorkerFault, WorkerRefusal
 
@@ -61,8 +60,7 @@ class Conformance:
 
 def conform_entry(
     entry: WorkerEntry,
-    root: Path,
-    target: Path,
+    place: Place,
     *,
     limits: Limits = CONFORMANCE_LIMITS,
     only: Collection[str] | None = None,
@@ -76,7 +74,7 @@ def conform_entry(
     itself is judged by that one alone. `known`: whether it is asked for NIST's known answers.
     LabError for a name in `only` that no check has.
     """
-    argv = entry.run_command(root, target)
+    argv = entry.fill(entry.run, place)
     listed = rules(known=known)
     names = [rule.name for rule in listed]
     for wanted in only or ():
@@ -85,7 +83,7 @@ def conform_entry(
     findings: list[Finding] = []
     trials = Trials(
         entry.name,
-        lambda: Worker.start(entry.name, argv, cwd=root, limits=limits),
+        lambda: Worker.start(entry.name, argv, cwd=place.root, limits=limits),
         entry.implementations,
         known=known,
     )

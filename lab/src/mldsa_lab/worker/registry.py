@@ -10,12 +10,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Self
 
 from msgspec import Meta, Struct, structs
 
-from mldsa_lab.checkout import install_command
+from mldsa_lab.checkout import find_target, install_command
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Text, convert, read_text
 from mldsa_lab.sets import BUILDS, DEFAULT_BUILD, Family
@@ -45,6 +46,20 @@ JDKS = "jdks"
 """What stands for the workers on the virtual machines that `--jdk` gives."""
 CORES = "cores"
 """What stands for the hardware cores that `--core` gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The tree that workers are built and run in."""
+
+    root: Path
+    target: Path
+
+    @classmethod
+    def of(cls, root: Path) -> Place:
+        """The ordinary place for build results of the tree at `root`."""
+        # npm takes a folder behind a link for another package.
+        return cls(root, (find_target(root) / "workers").resolve())
 
 
 class Need(Struct, frozen=True, forbid_unknown_fields=True):
@@ -154,70 +169,47 @@ class WorkerEntry(RegistryWorker, frozen=True):
         """The same in another build; itself where it has but one."""
         return structs.replace(self, chosen=name) if name in self.builds else self
 
-    def build_command(self, root: Path, target: Path) -> list[str]:
-        """The build command, to be run in `root` with `environment` added to the environment."""
-        return self._filled(self.build, root, target)
-
-    def setup_commands(self, root: Path, target: Path) -> list[list[str]]:
-        """The commands of `setup` in their order, each as `build_command`."""
-        return [self._filled(command, root, target) for command in self.setup]
-
     def home(self, target: Path) -> Path:
         """The worker's own folder for what is fetched and made by `setup`."""
         return target / (self.home_of or self.name)
 
-    def test_command(self, root: Path, target: Path) -> list[str]:
-        """The command that runs the worker's own tests, as `build_command`; may be empty."""
-        return self._filled(self.test, root, target)
-
-    def run_command(self, root: Path, target: Path) -> list[str]:
-        """The command that starts the worker, to be run in `root`."""
-        return self._filled(self.run, root, target)
-
-    def jmh_command(self, root: Path, target: Path) -> list[str]:
-        """The command that starts JMH, to be run in `root`; may be empty."""
-        return self._filled(self.jmh, root, target)
-
-    def lock_files(self, root: Path, target: Path) -> list[str]:
-        """The files that pin what it is built from, relative to `root` where they are in it."""
-        return self._filled(self.locks, root, target)
-
-    def environment(self, root: Path, target: Path) -> dict[str, str]:
-        """What building adds to the environment."""
+    def environment(self, place: Place) -> dict[str, str]:
+        """What building and setting up add to the environment."""
         env = self.env | (self.builds[self.chosen].env if self.chosen else {})
-        return {name: self._fill(value, root, target) for name, value in env.items()}
+        return {name: self._text(value, place) for name, value in env.items()}
 
     def unmet(self) -> list[str]:
         """For each tool that is missing or too old, what is wrong and how to get it."""
         found = (unmet_need(need) for need in self.needs)
         return [text for text in found if text is not None]
 
-    def _filled(self, parts: Sequence[str], root: Path, target: Path) -> list[str]:
+    def fill(self, parts: Sequence[str], place: Place) -> list[str]:
+        """One of its commands, to be run in `place.root`, or its `locks`, of this place."""
         listed = (self.options if part == _OPTIONS else (part,) for part in parts)
-        return [self._fill(part, root, target) for several in listed for part in several]
+        return [self._text(part, place) for several in listed for part in several]
 
-    def _fill(self, template: str, root: Path, target: Path) -> str:
-        def place(name: str) -> str:
+    def _text(self, template: str, place: Place) -> str:
+        def value(name: str) -> str:
             match name:
                 case "python":
                     return sys.executable
                 case "home":
-                    return str(self.home(target))
+                    return str(self.home(place.target))
                 case "libclang":
                     return str(libclang_folder())
                 case "cc_include":
                     return compiler_include()
                 case "program":
-                    return self._fill(self.program, root, target)
+                    return self._text(self.program, place)
                 case "lock":
-                    return self._fill(self.locks[0], root, target)
+                    return self._text(self.locks[0], place)
                 case "profile":
                     return self.builds[self.chosen].profile if self.chosen else ""
                 case _:
-                    plain = {"root": str(root), "target": str(target), "name": self.name}
-                    return (plain | {"folder": self.folder})[name]
+                    plain = {"root": str(place.root), "target": str(place.target)}
+                    return (plain | {"name": self.name, "folder": self.folder})[name]
 
-        return _PLACEHOLDER.sub(lambda match: place(match[1]), template)
+        return _PLACEHOLDER.sub(lambda match: value(match[1]), template)
 
 
 def build_mark(build: str | None) -> str:

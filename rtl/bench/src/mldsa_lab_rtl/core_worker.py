@@ -17,8 +17,9 @@ from mldsa_lab.files import Hex
 from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.inputs.library import load
 from mldsa_lab.theory.trace import Trace, format_trace
-from mldsa_lab.worker.build import Place, build
+from mldsa_lab.worker.build import build
 from mldsa_lab.worker.protocol import JobInput, Sample
+from mldsa_lab.worker.registry import Place
 from mldsa_lab.worker.worker import Worker
 from mldsa_lab_rtl.binding import variant
 from mldsa_lab_rtl.entry import core_entry
@@ -46,7 +47,7 @@ def start_core(manifest: Manifest, show: Callable[[str], None]) -> Worker:
     entry, place = core_entry(manifest), Place.of(find_root())
     show(f"{entry.name}: building")
     build(entry, place, lambda line: None)
-    argv = entry.run_command(place.root, place.target)
+    argv = entry.fill(entry.run, place)
     return Worker.start(entry.name, argv, cwd=place.root, limits=time_limits(TIMEOUT))
 
 

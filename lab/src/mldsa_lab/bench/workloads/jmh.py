@@ -25,8 +25,8 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.files import Positive, Text, convert, parse_json, read_text, writing
 from mldsa_lab.records import Fault, Row, Samples, WorkerRow
 from mldsa_lab.sets import SCHEMES
-from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import format_prepare
+from mldsa_lab.worker.registry import Place
 
 _FAILURE, _DIED = "<failure>", "<forked VM failed"
 _REFUSED = "ERROR: "
@@ -166,7 +166,7 @@ class JmhRuns(Workload[Cell]):
     def _run(self, cell: Cell, station: Station, inputs: Path, times: Path, result: Path) -> None:
         s = self._settings
         command = [
-            *station.entry.jmh_command(self._place.root, self._place.target),
+            *station.entry.fill(station.entry.jmh, self._place),
             "-f", "1", "-foe", "true", "-rf", "json", "-rff", str(result.absolute()),
             "-wi", str(s.warmup_iterations), "-w", _milliseconds(s.warmup_seconds),
             "-i", str(s.iterations), "-r", _milliseconds(s.iteration_seconds),
@@ -230,7 +230,7 @@ class JmhPlan(WorkloadPlan):
 def row_of(station: Station, place: Place) -> WorkerRow:
     """The worker's line in a record of what JMH measured. LabError if it has no JMH."""
     name = station.name
-    command = station.entry.jmh_command(place.root, place.target)
+    command = station.entry.fill(station.entry.jmh, place)
     if not command:
         raise LabError(f"worker {name}: its entry in the registry has no JMH")
     said: list[str] = []

@@ -29,8 +29,8 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.files import writing
 from mldsa_lab.records import Definition, Fault, Row, Samples
 from mldsa_lab.sets import TLS_OPERATIONS
-from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import JobInput
+from mldsa_lab.worker.registry import Place
 from mldsa_lab.worker.worker import Limits, WorkerFault, WorkerRefusal
 
 COMPILED = ("Rust", "C", "C++", "Zig")

@@ -12,7 +12,7 @@ from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.options import Options
 from mldsa_lab.bench.workloads.operations import Operations, cells_of
 from mldsa_lab.records import Variant, WorkerRow
-from mldsa_lab.worker.build import Place
+from mldsa_lab.worker.registry import Place
 from mldsa_lab.worker.request import Item
 
 
