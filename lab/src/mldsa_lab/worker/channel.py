@@ -13,7 +13,7 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -84,11 +84,11 @@ class Channel:
             else "…" + shown[-_STDERR_SHOWN_CHARACTERS:]
         )
 
-    def exchange(self, text: bytes, take: Callable[[str], bool], limit: float) -> None:
-        """Sends the text and hands each reply line to `take` until it returns True.
+    def exchange(self, text: bytes, limit: float) -> Iterator[str]:
+        """Sends the text and yields the lines of the reply; the caller knows which is the last.
 
-        Raises ProtocolError when that is not so within `limit` seconds, at the end of the process,
-        for a line that is no text or too long, and for anything said unasked.
+        Raises ProtocolError when that one is not there within `limit` seconds, at the end of the
+        process, for a line that is no text or too long, and for anything said unasked.
         """
         self._refuse_unasked()
         deadline = time.monotonic() + limit
@@ -101,8 +101,7 @@ class Channel:
                 for line in self._lines():
                     if pending:
                         raise ProtocolError(f"answered before the request's end: {quote(line)}")
-                    if take(line):
-                        return
+                    yield line
                 if self._stdout not in self._open:
                     raise ProtocolError(self._exit_text())
                 left = deadline - time.monotonic()

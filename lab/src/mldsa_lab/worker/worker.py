@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Self
 
@@ -132,18 +133,11 @@ class Worker:
 
     def hello(self) -> Announcement:
         """Asks for the announcement and keeps it as `announcement`."""
-        lines: list[str] = []
-
-        def take(line: str) -> bool:
-            if line == "end":
-                return True
-            lines.append(line)
-            return False
-
         with self._guarded("hello"):
             text = f"hello {protocol.PROTOCOL_VERSION}\n".encode()
-            self._exchange("hello", text, take, self.limits.hello)
-            self.announcement = protocol.parse_hello(lines)
+            lines = self._lines("hello", text, self.limits.hello)
+            announced = list(takewhile(lambda line: line != "end", lines))
+            self.announcement = protocol.parse_hello(announced)
         return self.announcement
 
     def prepare(
@@ -166,9 +160,8 @@ class Worker:
         """
         known = self._job(job)
         request = f"answer {job}" if batch is None else f"answer {job} batch {batch}"
-        found = self._listed(
-            request, job, lambda line: replies.parse_output(line, known.operation), known.inputs
-        )
+        parse = partial(replies.parse_output, operation=known.operation)
+        found = self._listed(request, job, parse, known.inputs, 1, self.limits.answer)
         return {output.input: output for output in found}
 
     def measure(
@@ -216,32 +209,29 @@ class Worker:
         found: list[Pass] = []
         links: list[Link] = []
 
-        def take(line: str) -> bool:
-            if line == "done chain":
-                if len(found) != passes or links:
-                    raise ProtocolError(f"the reply must have {passes} passes, got {len(found)}")
-                return True
-            if line.startswith("pass "):
-                if len(links) != len(expected):
-                    rule = f"a pass must have {len(expected)} links, got {len(links)}"
-                    raise ProtocolError(rule)
-                wall = protocol.parse_number(line.removeprefix("pass "), "wall ticks")
-                found.append(Pass(tuple(links), wall))
-                links.clear()
-                return False
-            link = replies.parse_link(line, len(stages))
-            if len(links) == len(expected):
-                raise ProtocolError(f"more than {len(expected)} links in a pass")
-            thread, first = expected[len(links)]
-            if link.input != first or (link.failure is None and link.thread != thread):
-                raise ProtocolError(f"expected input {first} of thread {thread}")
-            links.append(link)
-            return False
-
         words = " ".join(stage.text() for stage in stages)
         request = f"chain {passes} {warmup} {threads} {words}"
         with self._guarded(request):
-            self._exchange(request, f"{request}\n".encode(), take, self.limits.measure)
+            for line in self._lines(request, f"{request}\n".encode(), self.limits.measure):
+                if line == "done chain":
+                    break
+                if line.startswith("pass "):
+                    if len(links) != len(expected):
+                        rule = f"a pass must have {len(expected)} links, got {len(links)}"
+                        raise ProtocolError(rule)
+                    wall = protocol.parse_number(line.removeprefix("pass "), "wall ticks")
+                    found.append(Pass(tuple(links), wall))
+                    links.clear()
+                    continue
+                link = replies.parse_link(line, len(stages))
+                if len(links) == len(expected):
+                    raise ProtocolError(f"more than {len(expected)} links in a pass")
+                thread, first = expected[len(links)]
+                if link.input != first or (link.failure is None and link.thread != thread):
+                    raise ProtocolError(f"expected input {first} of thread {thread}")
+                links.append(link)
+            if len(found) != passes or links:
+                raise ProtocolError(f"the reply must have {passes} passes, got {len(found)}")
         return found
 
     def forget(self, job: int) -> None:
@@ -256,16 +246,9 @@ class Worker:
         For the conformance checks, which ask what a well-behaved client never would. An `error`
         line raises WorkerRefusal as in every request.
         """
-        lines: list[str] = []
-
-        def take(line: str) -> bool:
-            lines.append(line)
-            return True
-
         label = protocol.quote(text.partition(b"\n")[0].decode("utf-8", "replace"))
         with self._guarded(label):
-            self._exchange(label, text, take, self.limits.hello)
-        return lines[0]
+            return next(self._lines(label, text, self.limits.hello))
 
     def quit(self) -> None:
         """Sends `quit` and waits for the end; a status other than 0 is a fault."""
@@ -297,13 +280,10 @@ class Worker:
         return sample
 
     def _acknowledged(self, request: str, text: bytes, reply: str, limit: float) -> None:
-        def take(line: str) -> bool:
+        with self._guarded(request):
+            line = next(self._lines(request, text, limit))
             if line != reply:
                 raise ProtocolError(f"expected `{reply}`, got {protocol.quote(line)}")
-            return True
-
-        with self._guarded(request):
-            self._exchange(request, text, take, limit)
 
     def _listed(
         self,
@@ -311,34 +291,30 @@ class Worker:
         job: int,
         parse: Callable[[str], Reply],
         inputs: Sequence[int],
-        passes: int = 1,
-        limit: float | None = None,
+        passes: int,
+        limit: float,
     ) -> list[Reply]:
         """A reply of one line for each of these inputs in each pass, in order, then `done`."""
         total = passes * len(inputs)
         found: list[Reply] = []
-
-        def take(line: str) -> bool:
-            if line == f"done {job}":
-                if len(found) != total:
-                    rule = f"the reply must have {total} lines before its last, got {len(found)}"
-                    raise ProtocolError(rule)
-                return True
-            one = parse(line)
-            number, position = one.input, len(found)
-            if position >= total:
-                raise ProtocolError(f"more than {total} lines in the reply: input {number} again")
-            expected = inputs[position % len(inputs)]
-            if number != expected:
-                raise ProtocolError(
-                    f"inputs must be answered in order: expected {expected}, got {number}"
-                )
-            found.append(one)
-            return False
-
         with self._guarded(request):
-            text = f"{request}\n".encode()
-            self._exchange(request, text, take, limit or self.limits.answer)
+            for line in self._lines(request, f"{request}\n".encode(), limit):
+                if line == f"done {job}":
+                    break
+                one = parse(line)
+                number, position = one.input, len(found)
+                if position >= total:
+                    rule = f"more than {total} lines in the reply: input {number} again"
+                    raise ProtocolError(rule)
+                expected = inputs[position % len(inputs)]
+                if number != expected:
+                    raise ProtocolError(
+                        f"inputs must be answered in order: expected {expected}, got {number}"
+                    )
+                found.append(one)
+            if len(found) != total:
+                rule = f"the reply must have {total} lines before its last, got {len(found)}"
+                raise ProtocolError(rule)
         return found
 
     @contextlib.contextmanager
@@ -362,15 +338,12 @@ class Worker:
             self.kill()
             raise
 
-    def _exchange(
-        self, request: str, text: bytes, take: Callable[[str], bool], limit: float
-    ) -> None:
-        def take_or_refuse(line: str) -> bool:
+    def _lines(self, request: str, text: bytes, limit: float) -> Iterator[str]:
+        """The lines of the reply; the caller stops after the last."""
+        for line in self._channel.exchange(text, limit):
             if line == "error" or line.startswith("error "):
                 raise WorkerRefusal(self.name, request, line[6:] or "no reason given")
-            return take(line)
-
-        self._channel.exchange(text, take_or_refuse, limit)
+            yield line
 
     def _leave(self, request: str, text: bytes) -> None:
         # One that has not answered yet may still be starting.
