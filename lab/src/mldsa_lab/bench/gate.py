@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.material import make_plain, subject_of
 from mldsa_lab.bench.shapes import role_of
-from mldsa_lab.records import Check, Gate, Variant
+from mldsa_lab.records import Gate, Variant
 from mldsa_lab.sets import SCHEMES
 from mldsa_lab.worker.cases import FEW
 from mldsa_lab.worker.examination import Examination, Items
@@ -119,7 +119,7 @@ def examine(
     for (variant_id, name), exam in exams.items():
         broke = verdicts.faults.get(variant_id)
         good = exam.passed and (broke is None or broke[0] != name)
-        verdicts.gates.append(Gate(variant_id, name, good, tuple(Check(*c) for c in exam.checks)))
+        verdicts.gates.append(Gate(variant_id, name, good, tuple(exam.checks)))
         if not good:
             verdicts.reasons[variant_id, name] = exam.reason or (broke[1] if broke else "")
     return verdicts

@@ -12,6 +12,7 @@ from msgspec import Meta, Struct, structs
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Count, Hex, Positive, Text, convert
+from mldsa_lab.implementation import Check as Check
 from mldsa_lab.implementation import Implementation
 from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.machine import Machine
@@ -200,19 +201,6 @@ class InputRow(RecordLine, frozen=True, tag="input"):
             raise LabError(f"trace must be null for {self.set}: it has no attempts")
         if self.rnd is not None and len(self.rnd) != scheme.rnd_bytes:
             raise LabError(f"rnd has {len(self.rnd)} bytes, must have {scheme.rnd_bytes}")
-
-
-class Check(Struct, frozen=True, forbid_unknown_fields=True):
-    """One named check of the correctness gate."""
-
-    check: str
-    cases: Count
-    failed: Count
-    first_failure: str | None
-
-    def __post_init__(self) -> None:
-        if self.failed > self.cases:
-            raise LabError("failed must not be above cases")
 
 
 class Gate(RecordLine, frozen=True, tag="gate"):

@@ -50,11 +50,8 @@ class Conformance:
             text.append(f"{finding.status:7}  {finding.check}: {finding.description}")
             if finding.status != "passed":
                 text.extend(f"         {said}" for said in finding.said)
-        counts = {
-            status: sum(finding.status == status for finding in self.findings)
-            for status in ("passed", "failed", "skipped")
-        }
-        total = ", ".join(f"{number} {status}" for status, number in counts.items())
+        states = [finding.status for finding in self.findings]
+        total = ", ".join(f"{states.count(s)} {s}" for s in ("passed", "failed", "skipped"))
         return [*text, f"worker {self.worker}: {total}"]
 
 

@@ -8,20 +8,16 @@ import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 
 from mldsa_lab.sets import OPERATIONS, USUAL_OPERATIONS
+from mldsa_lab.worker.examination import CheckCase
 from mldsa_lab.worker.judges import judge_sample
 from mldsa_lab.worker.protocol import BlockShape, ChainStage, JobInput, Runs, Sample
 from mldsa_lab.worker.subject import Subject
 from mldsa_lab.worker.suite import SUITE
-from mldsa_lab.worker.trials import (
-    CellCheck,
-    ConformanceRule,
-    Nonconformance,
-    NotApplicable,
-    Trials,
-)
+from mldsa_lab.worker.trials import ConformanceRule, Nonconformance, NotApplicable, Trials
 from mldsa_lab.worker.worker import WorkerRefusal
 
 # Clocks may differ by rate and be read a little apart; anything beyond is a wrong unit.
@@ -114,28 +110,29 @@ def _no_inputs(trials: Trials) -> None:
 def _suite(name: str) -> ConformanceRule:
     """A check of the correctness suite, all rows that have its name."""
     rows = [row for row in SUITE if row.name == name]
-
-    def check(trials: Trials, cell: Subject) -> None:
-        said, is_made = [], False
-        for row in (row for row in rows if row.has(cell) and cell.has(row.operation)):
-            for size in _batch_sizes(cell) if "group" in row.needs else (None,):
-                result = trials.exam(cell, size).make(row)
-                if result is None or not result.cases:
-                    text = f"nothing of this worker can be asked of {cell.set}"
-                    said.append(text if result is None else str(result.first_failure))
-                elif result.failed:
-                    where = "" if size is None else f"in batches of {size}: "
-                    count = f" ({result.failed} of {result.cases})"
-                    raise Nonconformance(f"{where}{result.first_failure}{count}")
-                else:
-                    is_made = True
-        if not is_made:
-            raise NotApplicable(said[0] if said else f"not a check of {cell.set}")
-
     operations = tuple(dict.fromkeys(row.operation for row in rows))
     cheap = set(operations) <= {"keygen", "verify"} and name != "verifies-own"
     text = "; ".join(row.description for row in rows)
+    check = partial(_check_suite, rows=rows)
     return ConformanceRule(name.format(source="worker"), text, check, operations, cheap)
+
+
+def _check_suite(trials: Trials, cell: Subject, rows: Sequence[CheckCase]) -> None:
+    said, is_made = [], False
+    for row in (row for row in rows if row.has(cell) and cell.has(row.operation)):
+        for size in _batch_sizes(cell) if "group" in row.needs else (None,):
+            result = trials.exam(cell, size).make(row)
+            if result is None or not result.cases:
+                text = f"nothing of this worker can be asked of {cell.set}"
+                said.append(text if result is None else str(result.first_failure))
+            elif result.failed:
+                where = "" if size is None else f"in batches of {size}: "
+                count = f" ({result.failed} of {result.cases})"
+                raise Nonconformance(f"{where}{result.first_failure}{count}")
+            else:
+                is_made = True
+    if not is_made:
+        raise NotApplicable(said[0] if said else f"not a check of {cell.set}")
 
 
 def _batch_sizes(cell: Subject) -> Sequence[int | None]:
@@ -159,15 +156,12 @@ def _check(what: str, sample: Sample, output: bytes | None) -> None:
         raise Nonconformance(f"{what}: {wrong}")
 
 
-def _measure(operation: str) -> CellCheck:
-    def check(trials: Trials, cell: Subject) -> None:
-        first, second = (trials.good(cell, operation, 2) * 2)[:2]
-        if operation == "verify":  # a refusal is timed too
-            second = replace(second, message=b"another")
-        second = replace(second, id=second.id + (first.id == second.id))
-        _check_samples(trials, cell, operation, [first, second], None)
-
-    return check
+def _measure(trials: Trials, cell: Subject, operation: str) -> None:
+    first, second = (trials.good(cell, operation, 2) * 2)[:2]
+    if operation == "verify":  # a refusal is timed too
+        second = replace(second, message=b"another")
+    second = replace(second, id=second.id + (first.id == second.id))
+    _check_samples(trials, cell, operation, [first, second], None)
 
 
 def _check_samples(
@@ -232,26 +226,23 @@ def _check_failed(trials: Trials, cell: Subject, runs: Runs | None = None) -> No
 # --- runs, chains and blocks ----------------------------------------------------------------------
 
 
-def _runs(operation: str) -> CellCheck:
-    def check(trials: Trials, cell: Subject) -> None:
-        v = cell.variant
-        if v.batch_size < 2:
-            raise NotApplicable("no variant announces a batch_size above 1")
-        for form in ["loop", "batch"] if v.mode == "batch" else ["loop"]:
-            for threads in sorted({1, min(v.threads, 2)}):
-                runs = Runs(form, 2, 3, threads)
-                _check_samples(trials, cell, operation, trials.good(cell, operation), runs)
-                if operation == "keygen":
-                    _check_failed(trials, cell, runs)
-        worker = trials.worker
-        worker.prepare(1, v.id, cell.set, operation, trials.good(cell, operation))
-        _refuse_runs(trials, cell)
-        try:
-            worker.forget(1)
-        except WorkerRefusal as refusal:
-            raise Nonconformance(f"a refused run lost the job: {refusal.text}") from None
-
-    return check
+def _runs(trials: Trials, cell: Subject, operation: str) -> None:
+    v = cell.variant
+    if v.batch_size < 2:
+        raise NotApplicable("no variant announces a batch_size above 1")
+    for form in ["loop", "batch"] if v.mode == "batch" else ["loop"]:
+        for threads in sorted({1, min(v.threads, 2)}):
+            runs = Runs(form, 2, 3, threads)
+            _check_samples(trials, cell, operation, trials.good(cell, operation), runs)
+            if operation == "keygen":
+                _check_failed(trials, cell, runs)
+    worker = trials.worker
+    worker.prepare(1, v.id, cell.set, operation, trials.good(cell, operation))
+    _refuse_runs(trials, cell)
+    try:
+        worker.forget(1)
+    except WorkerRefusal as refusal:
+        raise Nonconformance(f"a refused run lost the job: {refusal.text}") from None
 
 
 def _refuse_runs(trials: Trials, cell: Subject) -> None:
@@ -371,10 +362,12 @@ FRAMING = (
     ConformanceRule("no-inputs", "A job without inputs is answered by `done` alone", _no_inputs),
 )
 MEASUREMENT = (
-    *(ConformanceRule(f"measure-{o}", _SAMPLES, _measure(o), (o,)) for o in OPERATIONS),
+    *(ConformanceRule(f"measure-{o}", _SAMPLES, partial(_measure, operation=o), (o,))
+      for o in OPERATIONS),
     ConformanceRule("measure-failed", "An input that fails is `failed` in every pass, the others "
                     "are timed", _check_failed, ("keygen",)),
-    *(ConformanceRule(f"runs-{o}", _RUNS, _runs(o), (o,)) for o in USUAL_OPERATIONS),
+    *(ConformanceRule(f"runs-{o}", _RUNS, partial(_runs, operation=o), (o,))
+      for o in USUAL_OPERATIONS),
     ConformanceRule("chain", "`chain` verifies the signatures of the stage before, and not those "
                     "that were prepared", _chain, ("verify",)),
     ConformanceRule("block", "`block` performs every input once, in the order that it is asked for",

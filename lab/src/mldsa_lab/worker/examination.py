@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.implementation import Check
 from mldsa_lab.worker.judges import GroupJudge, Judge
 from mldsa_lab.worker.protocol import JobInput, Output
 from mldsa_lab.worker.request import Item
@@ -92,15 +93,6 @@ class CheckCase:
         )
 
 
-class CheckResult(NamedTuple):
-    """A named check of a subject; one without cases does not apply, as `first_failure` says."""
-
-    check: str
-    cases: int
-    failed: int
-    first_failure: str | None
-
-
 class PeerTrouble(LabError):
     """Another implementation could not be asked, which does not count."""
 
@@ -111,9 +103,9 @@ class Examination:
     def __init__(self, subject: Subject, items: Items, table: Iterable[CheckCase]) -> None:
         self.subject = subject
         self.items = items
-        self.checks: list[CheckResult] = []
+        self.checks: list[Check] = []
         self._table = [case for case in table if case.has(subject)]
-        self._made: dict[CheckCase, CheckResult | None] = {}
+        self._made: dict[CheckCase, Check | None] = {}
         self._results: dict[CheckCase, list[tuple[Probe, Output]]] = {}
 
     @property
@@ -137,7 +129,7 @@ class Examination:
     def add(self, name: str, failure: str | None, cases: int = 0) -> None:
         """Note that all cases of a check failed for one reason, or without cases that it does not
         apply."""
-        self.checks.append(CheckResult(name, cases, cases, failure))
+        self.checks.append(Check(name, cases, cases, failure))
 
     def results(self, name: str) -> list[tuple[Probe, Output]]:
         """The cases of a check with their outputs; makes it first if it was not made yet."""
@@ -152,13 +144,13 @@ class Examination:
         made = ((p.item, o.value) for p, o in self.results(name))
         return [item.with_output(value) for item, value in made if item is not None and value]
 
-    def run(self) -> list[CheckResult]:
+    def run(self) -> list[Check]:
         """Make all checks that apply now and were not made yet; all results so far."""
         for case in self._table:
             self.make(case)
         return self.checks
 
-    def make(self, case: CheckCase) -> CheckResult | None:
+    def make(self, case: CheckCase) -> Check | None:
         """Make a check once, as soon as it applies; None where there is nothing to ask. WorkerFault
         if the subject breaks down, in the last check of `checks`."""
         if case not in self._made and case.applies(self):
@@ -168,20 +160,20 @@ class Examination:
             try:
                 result = self._result(case, name)
             except PeerTrouble as trouble:
-                result = CheckResult(name, 0, 0, str(trouble))
+                result = Check(name, 0, 0, str(trouble))
             if result is not None:
                 self._made[case] = result
                 self.checks.append(result)
         return self._made.get(case)
 
-    def _result(self, case: CheckCase, name: str) -> CheckResult | None:
+    def _result(self, case: CheckCase, name: str) -> Check | None:
         asked = {"reference": self.items.reference, "peer": self.items.peer}.get(case.asks)
         asked = asked or self.subject
         if not asked.has(case.operation):
             lacking = f"it does not announce {case.operation}"
-            return None if case.is_quiet else CheckResult(name, 0, 0, lacking)
+            return None if case.is_quiet else Check(name, 0, 0, lacking)
         if (skipped := case.skip(self.subject)) is not None:
-            return CheckResult(name, 0, 0, skipped)
+            return Check(name, 0, 0, skipped)
         listed = list(case.cases(self, case.operation))
         if not listed:
             return None
@@ -189,22 +181,22 @@ class Examination:
             outputs = self._answers(asked, case, listed)
         except WorkerRefusal as refusal:
             if case.may_refuse is not None:
-                return CheckResult(name, 0, 0, f"{case.may_refuse}: {refusal.text}")
+                return Check(name, 0, 0, f"{case.may_refuse}: {refusal.text}")
             text = f"the worker refused the request: {refusal.text}"
-            return CheckResult(name, len(listed), len(listed), text)
+            return Check(name, len(listed), len(listed), text)
         except WorkerFault as fault:
             self.add(name, f"fault: {fault.rule}", len(listed))
             raise
         failures = [o.failure for o in outputs if o.failure is not None]
         if case.may_refuse is not None and len(failures) == len(listed):
-            return CheckResult(name, 0, 0, f"{case.may_refuse}: {failures[0]}")
+            return Check(name, 0, 0, f"{case.may_refuse}: {failures[0]}")
         self._results[case] = list(zip(listed, outputs, strict=True))
         verdicts = [(p.what, p.judge(o)) for p, o in self._results[case]]
         wrong = [f"{what}: {text}" for what, text in verdicts if text is not None]
         judge = case.together(self)
         if judge is not None and not wrong:
             wrong = [text for text in [judge(outputs)] if text is not None]
-        return CheckResult(name, len(listed), len(wrong), wrong[0] if wrong else None)
+        return Check.of(name, len(listed), wrong)
 
     @staticmethod
     def _answers(asked: Subject, case: CheckCase, listed: Sequence[Probe]) -> list[Output]:

@@ -314,15 +314,10 @@ def parse_hello(lines: Iterable[str]) -> Announcement:
         raise ProtocolError(f"hello: protocol must be {PROTOCOL_VERSION}, got {said}")
     if not variants:
         raise ProtocolError("hello: no variant is announced")
-    found: dict[str, Any] = {key: value for key, value in head.items() if value}
+    found = _values({key: value for key, value in head.items() if value}, "hello")
+    found["protocol"] = PROTOCOL_VERSION
     if found.get("cpu_clock") == "none":
         found["cpu_clock"] = None
-    found["protocol"] = PROTOCOL_VERSION
-    if "phases" in found:
-        found["phases"] = found["phases"].split(" ")
-    for key in ("chains", "blocks"):
-        if key in found:
-            found[key] = _yes(found[key], f"hello: {key}")
     try:
         found["variants"] = [_announced(identity, values) for identity, values in variants]
         return convert(found, Announcement, "hello")
@@ -332,18 +327,23 @@ def parse_hello(lines: Iterable[str]) -> Announcement:
 
 def _announced(identity: str, values: dict[str, str]) -> Announced:
     where = f"variant {identity}"
-    found: dict[str, Any] = {"id": identity}
-    for key, value in values.items():
+    return convert({"id": identity} | _values(values, where), Announced, where)
+
+
+def _values(texts: dict[str, str], where: str) -> dict[str, Any]:
+    """The values of keys: lists, numbers, yes or no, and texts."""
+    found: dict[str, Any] = {}
+    for key, value in texts.items():
         match key:
-            case "sets" | "operations" | "private_keys":
+            case "sets" | "operations" | "private_keys" | "phases":
                 found[key] = value.split(" ")
             case "batch_size" | "threads" | "warmup":
                 found[key] = parse_number(value, f"{where}: {key}")
-            case "context":
-                found[key] = _yes(value, f"{where}: context")
+            case "context" | "chains" | "blocks":
+                found[key] = _yes(value, f"{where}: {key}")
             case _:
                 found[key] = value
-    return convert(found, Announced, where)
+    return found
 
 
 def _yes(value: str, what: str) -> bool:

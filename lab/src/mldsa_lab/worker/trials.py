@@ -173,9 +173,6 @@ class Trials:
         return self._exams[key]
 
 
-CellCheck = Callable[[Trials, Subject], None]
-
-
 @dataclass(frozen=True, slots=True)
 class ConformanceRule:
     """A named rule, of the worker as a whole or, with ``operations``, of every variant and set that
@@ -187,7 +184,7 @@ class ConformanceRule:
 
     name: str
     description: str
-    check: Callable[[Trials], None] | CellCheck
+    check: Callable[[Trials], None] | Callable[[Trials, Subject], None]
     operations: tuple[str, ...] = ()
     of_every_set: bool = False
 

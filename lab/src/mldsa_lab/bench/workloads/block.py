@@ -141,8 +141,7 @@ class Blocks(Workload[BlockCase]):
                 text = self._wrong(sample, rejected)
                 wrong += [] if text is None else [f"on {threads} threads: {text}"]
             station.worker().forget(job)
-            cases = len(thread_counts) * len(given)
-            yield Check(name, cases, len(wrong), wrong[0] if wrong else None)
+            yield Check.of(name, len(thread_counts) * len(given), wrong)
 
     def _wrong(self, sample: Sample, rejected: Sequence[int] = ()) -> str | None:
         """Return the error of a pass in which exactly these inputs are to be rejected, or None."""

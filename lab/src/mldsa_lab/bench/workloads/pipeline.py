@@ -231,7 +231,7 @@ def _check(
     for job in jobs:
         pipeline.station.worker().forget(job)
     wrong = [w for link in done.links if (w := pipeline.wrong(link, outputs)) is not None]
-    return Check(name, len(done.links), len(wrong), wrong[0] if wrong else None)
+    return Check.of(name, len(done.links), wrong)
 
 
 class PipelinePlan(WorkloadPlan):
