@@ -223,7 +223,7 @@ def test_everybody_is_checked_and_measured_in_every_way(fleet: Fleet) -> None:
         for batch in (0, 8):
             checks = [(c.check, c.cases, c.failed) for c in told[name, batch].checks]
             assert checks == [("accepts-block", 48, 0), ("refuses-altered", 48, 0)]
-    bench.round(0, lambda work, part: None)
+    bench.round(0, lambda work: None)
     rows = [v for v in written if isinstance(v, Samples)]
     # Two forms of ML-DSA keys and Ed25519 in two ways of calling, Schnorr in one.
     assert len(rows) == (2 * 2 + 2 + 1) * 4
@@ -276,7 +276,7 @@ def test_a_wrong_verdict_while_timing_leaves_out(fleet: Fleet) -> None:
     bench.calibrate(lambda work: None)
     inputs = workload.inputs(case.variant.id, case.set_name)
     inputs[5] = replace(inputs[5], message=b"another")
-    bench.round(1, lambda work, part: None)
+    bench.round(1, lambda work: None)
     fault = written[-1]
     assert isinstance(fault, Fault) and fault.round == 1 and "no refused of 24" in fault.reason
     assert not bench.cases

@@ -47,7 +47,7 @@ def test_each_case_has_a_process_of_its_own_in_each_round(tmp_path: Path) -> Non
         engine = Engine(fleet, ColdStarts(fleet, cells, {}), rows.append)
         engine.calibrate(lambda case: None)
         for number in range(4):
-            engine.round(number, lambda case, part: None)
+            engine.round(number, lambda case: None)
         record.add(fleet.stations[0].row())
     record.add(InputRow("ML-DSA-44", 0, "random", bytes(32), b"", b"", None))
     samples = [row for row in rows if isinstance(row, Samples)]

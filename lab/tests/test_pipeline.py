@@ -270,7 +270,7 @@ def test_keys_that_stay_in_the_worker_can_be_chained(fleet: Fleet) -> None:
     assert [(c.check, c.cases, c.failed) for c in row.checks] == [
         ("outputs", 4, 0), ("refuses-altered", 4, 0),
     ]  # fmt: skip
-    bench.round(0, lambda work, part: None)
+    bench.round(0, lambda work: None)
     chains = [r for r in written if isinstance(r, Samples)]
     assert sorted(int(r.shape["threads"]) for r in chains) == [1, 2]
     for r in chains:

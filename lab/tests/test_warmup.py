@@ -41,7 +41,7 @@ def test_every_cell_is_warmed_up_before_any_is_measured(tmp_path: Path, asked: i
         bench = Engine(fleet, Operations(fleet, cells), rows.append)
         bench.calibrate(lambda cell: None)
         for number in range(3):
-            bench.round(number, lambda cell, part: None)
+            bench.round(number, lambda cell: None)
     found = [row.wall[0] for row in rows if isinstance(row, Samples)]
     own, usual = asked, WARMUP_NS
     # The process of the calibration, which measures each cell twice, is that of the first round.
@@ -94,7 +94,7 @@ def test_a_process_begun_after_a_fault_is_warmed_up_too(
         bench = Engine(fleet, Operations(fleet, cells), rows.append)
         bench.calibrate(lambda cell: None)
         for number in range(2):
-            bench.round(number, lambda cell, part: None)
+            bench.round(number, lambda cell: None)
     (fault,) = [row for row in rows if isinstance(row, Fault)]
     assert fault.variant == f"{lost}:python:compact"
     found = [(row.variant[0], row.wall[0]) for row in rows if isinstance(row, Samples)]
@@ -130,7 +130,7 @@ def test_runs_that_share_inputs_are_prepared_anew_after_a_fault(tmp_path: Path) 
         ]
         bench = Engine(fleet, Operations(fleet, cells), rows.append)
         bench.calibrate(lambda cell: None)
-        bench.round(0, lambda cell, part: None)
+        bench.round(0, lambda cell: None)
     (fault,) = [row for row in rows if isinstance(row, Fault)]
     assert fault.variant.endswith(":loop-4")
     assert {r.variant.split(":")[-1] for r in rows if isinstance(r, Samples)} == {
@@ -164,7 +164,7 @@ def measured(tmp_path: Path, ticks: str) -> list[Row]:
         bench = Engine(fleet, Operations(fleet, [cell]), rows.append)
         bench.calibrate(lambda cell: None)
         if bench.cases:
-            bench.round(0, lambda cell, part: None)
+            bench.round(0, lambda cell: None)
     return rows
 
 

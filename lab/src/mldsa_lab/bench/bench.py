@@ -324,8 +324,8 @@ class _Session:
         began = time.monotonic()
         with self.screen.phase("measure", total=1.0, still=True) as phase:
 
-            def show(case: Case, part: float) -> None:
-                whole = self.rounds + part
+            def show(case: Case) -> None:
+                whole = self.rounds + engine.part
                 spent = time.monotonic() - began
                 done = whole / visits if visits else pace.part(whole, spent)
                 left = f", {spent / done - spent:.0f} s left" if whole > 0.5 and done > 0 else ""

@@ -113,8 +113,9 @@ class Workload(ABC, Generic[C]):
         """Return whether the worker's present process has the case's job."""
         return True
 
-    def warm(self, case: C, ticks: int) -> None:
+    def warm(self, case: C, ticks: int) -> Iterable[Row]:
         """Run a case for so many ticks of its worker's clock in a new process."""
+        return ()
 
     def close(self) -> None:
         """End what only this workload has started."""
@@ -128,6 +129,8 @@ class Engine(Generic[C]):
         self.workload = workload
         self.cases = workload.cases()
         """The cases that are still measured."""
+        self.part = 0.0
+        """The finished share of the round."""
         self._write = write
 
     def calibrate(self, on_case: Callable[[C], None]) -> None:
@@ -142,30 +145,27 @@ class Engine(Generic[C]):
                     # Earlier cases too: their first round would be in a process that is not warm.
                     self._warm_up(None, self.cases, on_case)
 
-    def round(self, number: int, on_case: Callable[[C, float], None]) -> None:
-        """Visit every case once; `on_case` gets each, and the finished share of the round.
+    def round(self, number: int, on_case: Callable[[C], None]) -> None:
+        """Visit every case once; `on_case` gets each before.
 
         Each round has processes of its own. The addresses of a process's memory make some
         operations faster or slower by percents for its whole life. In one process this is a bias
         that no interval shows; over rounds it is scatter that every interval holds.
         """
+        self.part = 0.0
         if number > 0:
             self.fleet.stop()
-            self._warm_up(number, self.order(number), lambda case: on_case(case, 0.0))
+            self._warm_up(number, self.order(number), on_case)
         self._write(Load(number, load1()))
         order = self.order(number)
         for turn, case in enumerate(order):
             # Another case's fault may have excluded this one meanwhile.
             if case in self.cases:
-
-                def show(shown: C, part: float = turn / len(order)) -> None:
-                    on_case(shown, part)
-
-                show(case)
-                if not self._guarded(
-                    case, number, partial(self.workload.sample, case, number, turn)
-                ):
-                    self._warm_up(number, order[turn + 1 :], show)
+                self.part = turn / len(order)
+                on_case(case)
+                sample = partial(self.workload.sample, case, number, turn)
+                if not self._guarded(case, number, sample):
+                    self._warm_up(number, order[turn + 1 :], on_case)
 
     def order(self, number: int) -> list[C]:
         """Return the order of round ``number``: rotated by pairs of rounds, odd rounds reversed."""
@@ -190,11 +190,7 @@ class Engine(Generic[C]):
         while cold := [c for c in due if c in self.cases and not self.workload.is_prepared(c)]:
             for case in cold:
                 on_case(case)
-
-                def warm(warmed: C = case) -> Iterable[Row]:
-                    self.workload.warm(warmed, ticks[warmed.variant.base])
-                    return ()
-
+                warm = partial(self.workload.warm, case, ticks[case.variant.base])
                 if not self._guarded(case, number, warm):
                     break
 

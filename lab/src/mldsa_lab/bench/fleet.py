@@ -44,7 +44,8 @@ class Station:
         self._worker: Worker | None = None
         self._job = 0
         self._announced: Announcement | None = None
-        self._shaped: dict[str, tuple[Variant, Shape]] = {}
+        self.shaped: dict[str, Variant] = {}
+        """Its variants that are measured in runs, by id."""
 
     @property
     def announcement(self) -> Announcement:
@@ -118,16 +119,6 @@ class Station:
         mark = build_mark(self.announcement.build)
         return [(_row(v, v.id + mark), v) for v in self.announcement.variants]
 
-    def shape(self, variant: Variant, shape: Shape) -> Variant:
-        """Take in a variant measured in this shape, which then has an id and a line of its own."""
-        made = shape.of(variant)
-        self._shaped[made.id] = (made, shape)
-        return made
-
-    def shape_of(self, variant: str) -> Shape | None:
-        """The shape in which this variant is measured; None for single calls."""
-        return self._shaped[variant][1] if variant in self._shaped else None
-
     def prepare(
         self, variant: str, set_name: str, operation: str, inputs: Sequence[JobInput]
     ) -> int:
@@ -142,8 +133,8 @@ class Station:
     ) -> dict[int, Output]:
         """The outputs of a job of its own, by input number; in batches where it is measured so."""
         job = self.prepare(variant, set_name, operation, inputs)
-        shape = self.shape_of(variant)
-        batch = shape.size if shape is not None and shape.form == "batch" else None
+        shaped = self.shaped.get(variant)
+        batch = shaped.batch_size if shaped is not None and shaped.mode == "batch" else None
         outputs = self.worker().answer(job, batch=batch)
         self.worker().forget(job)
         return outputs
@@ -163,10 +154,7 @@ class Station:
             locks=self._locks,
             languages={v.implementation: v.language for v in a.variants if v.language},
             warmups={row.id: v.warmup for row, v in self.variants() if v.warmup},
-            variants=(
-                *(row for row, _ in self.variants()),
-                *(made for made, _ in self._shaped.values()),
-            ),
+            variants=(*(row for row, _ in self.variants()), *self.shaped.values()),
         )
 
 
@@ -216,9 +204,9 @@ class Fleet:
         return self._station_of[variant_id]
 
     def shape(self, variant: Variant, shape: Shape) -> Variant:
-        """The variant measured in this shape, with its worker as its station."""
-        station = self.station(variant.id)
-        made = station.shape(variant, shape)
+        """Take in the variant measured in this shape, which has an id and a line of its own."""
+        station, made = self.station(variant.id), shape.of(variant)
+        station.shaped[made.id] = made
         self._station_of[made.id] = station
         return made
 

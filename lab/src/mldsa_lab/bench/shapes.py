@@ -77,6 +77,12 @@ class Shape:
         )
 
 
+def shape_of(variant: Variant) -> Shape | None:
+    """The shape in which a variant is measured; None for single calls."""
+    form = "batch" if variant.mode == "batch" else "loop"
+    return Shape(form, variant.batch_size, variant.threads) if variant.runs else None
+
+
 def role_of(variant: Variant, set_name: str) -> str:
     """Which inputs of a record runs of this variant take: an expanded key is one for all."""
     if set_name not in PARAMETER_SETS:

@@ -12,7 +12,7 @@ from itertools import product
 
 from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.fleet import Fleet
-from mldsa_lab.bench.shapes import role_of
+from mldsa_lab.bench.shapes import role_of, shape_of
 from mldsa_lab.records import DESIGN, RANDOM, Fault, Row, Variant
 from mldsa_lab.sets import LOOKUP, PARAMETER_SETS, SCHEMES
 from mldsa_lab.theory.rejection import RejectionModel
@@ -114,7 +114,6 @@ def make_cell(
 
 
 def cells_of(
-    fleet: Fleet,
     variants: Sequence[Variant],
     passed: set[tuple[str, str]],
     inputs: Mapping[str, Sequence[Item]],
@@ -126,7 +125,7 @@ def cells_of(
     for name, operation, v in product(sets, operations, variants):
         if (v.id, name) not in passed or operation not in v.operations:
             continue
-        shape = fleet.station(v.id).shape_of(v.id)
+        shape = shape_of(v)
         if shape is not None and SCHEMES[name].slow and operation != "verify":
             continue  # a hundred of them take minutes
         taken = [i for i in inputs[name] if i.role == role_in(v, name, operation)]
@@ -175,10 +174,11 @@ class Operations(Workload[Cell]):
         station = self.fleet.station(case.variant.id)
         return station.running and case.started == station.starts
 
-    def warm(self, case: Cell, ticks: int) -> None:
+    def warm(self, case: Cell, ticks: int) -> Iterable[Row]:
         worker = self.fleet.station(case.variant.id).worker()
         self.hand_over(case)
         self.check(case, worker.measure(case.job, 1, 1, ticks, runs=case.runs))
+        return ()
 
     def prepare(self, case: Cell) -> Iterable[Row]:
         """Choose the number of calls per sample, and the inputs of a slow operation."""

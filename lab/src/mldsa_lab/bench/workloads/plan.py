@@ -73,6 +73,4 @@ class WorkloadPlan:
     def cells(self, ready: Ready) -> list[Any]:
         """Return the cells of single operations and runs."""
         o = self.options
-        return cells_of(
-            ready.fleet, ready.variants, ready.passed, ready.inputs, o.sets, o.operations
-        )
+        return cells_of(ready.variants, ready.passed, ready.inputs, o.sets, o.operations)
