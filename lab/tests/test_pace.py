@@ -93,7 +93,7 @@ def test_judging_takes_a_small_part_of_the_time(monkeypatch: pytest.MonkeyPatch)
 )
 def test_the_end_tells_what_was_reached(percent: float, said: str) -> None:
     pace = Pace(OPTIONS, RECORD, lambda r: Precision(percent, "it", "every mean"))
-    assert (pace.words(20, 100.0) or "").endswith(said)
+    assert (pace.words(100.0) or "").endswith(said)
 
 
 def test_the_precision_is_that_of_the_table(tmp_path: Path) -> None:

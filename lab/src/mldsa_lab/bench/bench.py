@@ -136,40 +136,35 @@ def _new_folder(out: Path) -> Path:
     raise LabError(f"output folder {out}: too many runs in this second")
 
 
+@dataclass
 class _Session:
     """One run with its record open."""
 
-    def __init__(
-        self,
-        options: Options,
-        screen: Screen,
-        fleet: Fleet,
-        writer: RecordWriter,
-        plan: WorkloadPlan,
-        judge: Judge,
-    ) -> None:
-        self.options = options
-        self.screen = screen
-        self.fleet = fleet
-        self.plan = plan
-        self.rounds = 0
-        self._spent = 0.0
-        self._phase = "gate"
-        self._writer = writer
-        o = options
+    options: Options
+    screen: Screen
+    fleet: Fleet
+    writer: RecordWriter
+    plan: WorkloadPlan
+    judge: Judge
+    rounds: int = 0
+    spent: float = 0.0
+    phase: str = "gate"
+
+    def __post_init__(self) -> None:
+        o = self.options
         run = Run(
             SCHEMA,
             f"mldsa-lab {__version__}",
             now(),
             o.profile.name if o.rounds is None else "custom",
             o.seed.hex(),
-            o.as_record() | {"workload": plan.name},
+            o.as_record() | {"workload": self.plan.name},
             machine.describe(),
             *machine.source_state(find_root()),
         )
         self._record = Record(run)
-        self._writer.write(run)
-        self._pace = Pace(o, self._record, judge)
+        self.writer.write(run)
+        self._pace = Pace(o, self._record, self.judge)
 
     @property
     def has_results(self) -> bool:
@@ -178,15 +173,15 @@ class _Session:
 
     def write(self, row: Row) -> None:
         """Put a row into the record; a fault is shown too."""
-        self._writer.write(row)
+        self.writer.write(row)
         self._record.add(row)
         if isinstance(row, Fault):
             where = f" {row.set}" if row.set else ""
-            self.screen.trouble(self._phase, f"{row.variant}{where}: {row.reason}")
+            self.screen.trouble(self.phase, f"{row.variant}{where}: {row.reason}")
 
     def tell_precision(self) -> None:
         """What the measurements reach, and what would take longer."""
-        text = self._pace.words(self.rounds, self._spent) if self.rounds else None
+        text = self._pace.words(self.spent) if self.rounds else None
         if text is not None:
             self.screen.line("precision", escape(text))
 
@@ -241,9 +236,7 @@ class _Session:
         passed, replaced = self._gate(variants, items, plain)
         for item in chain.from_iterable(replaced.values()):  # their keys may be the gate's
             self.write(input_row(item, o.seed, o.sizes))
-        ready = Ready(
-            self.fleet, self._writer.path.parent, variants, passed, {**inputs, **replaced}
-        )
+        ready = Ready(self.fleet, self.writer.path.parent, variants, passed, {**inputs, **replaced})
         return self.plan.workload(ready)
 
     def _words_of_inputs(self, inputs: Mapping[str, Sequence[Item]]) -> str:
@@ -312,7 +305,7 @@ class _Session:
             workload.close()
 
     def _measure(self, workload: Workload[Any]) -> None:
-        self._phase = "measure"
+        self.phase = "measure"
         engine = Engine(self.fleet, workload, self.write)
         _require(engine.cases)
         # Fresh processes: none carries the gate's jobs, and all have the same age.
@@ -334,12 +327,12 @@ class _Session:
                 phase.reach(min(done, 1.0), f"round {self.rounds + 1}{of}{left}  {case}")
 
             def is_done() -> bool:
-                return self.rounds >= visits if visits else pace.enough(self.rounds, self._spent)
+                return self.rounds >= visits if visits else pace.enough(self.rounds, self.spent)
 
             while engine.cases and not is_done():
                 engine.round(self.rounds, show)
                 self.rounds += 1
-                self._spent = time.monotonic() - began
+                self.spent = time.monotonic() - began
             phase.summary = f"{self.rounds} rounds over {len(engine.cases)} {workload.noun}"
         self.rounds *= workload.rounds_of_visit
         _require(engine.cases)

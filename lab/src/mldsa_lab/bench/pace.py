@@ -25,14 +25,6 @@ class Precision:
     of: str
     goal: str
 
-    def rounds_to(self, percent: float, rounds: int) -> float:
-        """The rounds that reach ``percent`` at least, of which ``rounds`` have reached this.
-
-        Intervals shrink with the square root of the rounds, but for the part that is of the
-        inputs.
-        """
-        return rounds * (self.percent / percent) ** 2
-
 
 Judge = Callable[[Record], Precision | None]
 """The precision of a record so far; None where it has no means yet."""
@@ -88,7 +80,7 @@ class Pace:
         self._cost = time.monotonic() - began
         return self.precision
 
-    def words(self, rounds: int, spent: float) -> str | None:
+    def words(self, spent: float) -> str | None:
         """What precision was reached, and how much longer the one that was asked for would take."""
         found = self.look()
         if found is None:
@@ -99,7 +91,8 @@ class Pace:
         target = self.options.until or USUAL_PERCENT
         if found.percent <= target:
             return text
-        more = (found.rounds_to(target, rounds) / rounds - 1) * spent
+        # Intervals shrink with the square root of the time, but for the part that is of the inputs.
+        more = ((found.percent / target) ** 2 - 1) * spent
         return f"{text}; ±{target:g} % would take at least {_duration(more)} more"
 
 

@@ -82,7 +82,7 @@ def conform_entry(
         entry.name,
         lambda: Worker.start(entry.name, argv, cwd=place.root, limits=limits),
         entry.implementations,
-        known=known,
+        known,
     )
     try:
         for rule in listed:

@@ -29,24 +29,19 @@ class NotApplicable(LabError):
     """A rule does not apply to this worker or cell; the text says why."""
 
 
+@dataclass(eq=False)
 class Trials:
     """A worker under test: started when first needed and afresh after every fault.
 
     ``known``: whether NIST's known answers are asked, and its keys used where it makes none.
     """
 
-    def __init__(
-        self,
-        name: str,
-        start: Callable[[], Worker],
-        implementations: Collection[str] = (),
-        *,
-        known: bool = False,
-    ) -> None:
-        self.name = name
-        self.implementations = implementations
-        self._start = start
-        self._known = known
+    name: str
+    start: Callable[[], Worker]
+    implementations: Collection[str]
+    known: bool
+
+    def __post_init__(self) -> None:
         self._worker: Worker | None = None
         self._announcement: Announcement | None = None
         self._items: dict[str, list[Item]] = {}
@@ -61,7 +56,7 @@ class Trials:
     def fresh(self) -> Worker:
         """A worker just started, that was asked nothing yet."""
         self.close()
-        self._worker = self._start()
+        self._worker = self.start()
         return self._worker
 
     @property
@@ -134,7 +129,7 @@ class Trials:
             others = [c for o in ("keygen", *cell.kin.operations) for c in self.cells(o)]
             able = {str(c): c for c in [cell, *others] if c.set == cell.set}
             makers = list(able.values()) if shared else [cell]
-            self._items[key] = make_items(drawn, makers, makers, published=self._known)
+            self._items[key] = make_items(drawn, makers, makers, published=self.known)
         return self._items[key]
 
     def _draw(self, cell: Subject, number: int) -> Item:
@@ -163,7 +158,7 @@ class Trials:
         if key not in self._exams:
             made = self.items(cell)
             readable = not cell.kin.keyed or not cell.kin.encoded or made[0].pk is not None
-            items = Items("worker", made if readable else (), known=self._known, every=True)
+            items = Items("worker", made if readable else (), known=self.known, every=True)
             if not self.is_first(cell):
                 items = replace(items, bases=[m for m in made if m.output])
             if batch is not None:

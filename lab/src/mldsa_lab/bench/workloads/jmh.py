@@ -9,6 +9,7 @@ over the inputs, which is shared out among them by the clock that is read betwee
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
@@ -102,43 +103,38 @@ class _File(Struct, frozen=True):
     results: One[JmhResult]
 
 
+@dataclass(eq=False)
 class JmhRuns(Workload[Cell]):
-    """Measures cells by JMH, each in one visit that holds all iterations."""
+    """Measures cells by JMH, each in one visit that holds all iterations.
 
+    ``timeout``: seconds of an iteration beyond its own; ``folder``: new, for JMH's files.
+    """
+
+    settings: Jmh
+    timeout: float
+    fleet: Fleet
+    place: Place
+    folder: Path
+    cells: list[Cell]
     noun = "cells by JMH"
     visits = 1
 
-    def __init__(
-        self,
-        settings: Jmh,
-        timeout: float,
-        fleet: Fleet,
-        place: Place,
-        folder: Path,
-        cells: Sequence[Cell],
-    ) -> None:
-        """``timeout``: seconds of an iteration beyond its own; ``folder``: new, for JMH's files."""
-        self._settings = settings
-        self.rounds_of_visit = settings.iterations
-        self._timeout = timeout
-        self._fleet = fleet
-        self._place = place
-        self._folder = folder
-        self._cells = list(cells)
-        with writing(folder):
-            folder.mkdir()
+    def __post_init__(self) -> None:
+        self.rounds_of_visit = self.settings.iterations
+        with writing(self.folder):
+            self.folder.mkdir()
 
     def cases(self) -> list[Cell]:
-        return self._cells
+        return self.cells
 
     def is_prepared(self, case: Cell) -> bool:
         return True  # JMH warms up in a process of its own
 
     def sample(self, case: Cell, number: int, turn: int) -> Iterable[Row]:
-        station = self._fleet.station(case.variant.id)
+        station = self.fleet.station(case.variant.id)
         named = f"{turn + 1:03}-{case.variant.implementation}-{case.set_name}-{case.operation}"
         inputs, times, result = (
-            self._folder / f"{named}.{kind}" for kind in ("inputs", "times", "json")
+            self.folder / f"{named}.{kind}" for kind in ("inputs", "times", "json")
         )
         try:
             self._prepare(case, inputs)
@@ -156,7 +152,7 @@ class JmhRuns(Workload[Cell]):
     def _prepare(self, cell: Cell, path: Path) -> None:
         if cell.operation == "verify" and not SCHEMES[cell.set_name].kin.encoded:
             raise LabError("JMH cannot have keys that stay in a worker")
-        announced = self._fleet.announced[cell.variant.id].id
+        announced = self.fleet.announced[cell.variant.id].id
         request = format_prepare(0, announced, cell.set_name, cell.operation, cell.inputs)
         lines = request.decode("ascii").splitlines()[1:-1]
         lines += [f"sha256 {cell.expected[i.id].hex()}" for i in cell.inputs if cell.expected]
@@ -164,13 +160,13 @@ class JmhRuns(Workload[Cell]):
             path.write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
 
     def _run(self, cell: Cell, station: Station, inputs: Path, times: Path, result: Path) -> None:
-        s = self._settings
+        s = self.settings
         command = [
-            *station.entry.fill(station.entry.jmh, self._place),
+            *station.entry.fill(station.entry.jmh, self.place),
             "-f", "1", "-foe", "true", "-rf", "json", "-rff", str(result.absolute()),
             "-wi", str(s.warmup_iterations), "-w", _milliseconds(s.warmup_seconds),
             "-i", str(s.iterations), "-r", _milliseconds(s.iteration_seconds),
-            "-to", _milliseconds(max(s.warmup_seconds, s.iteration_seconds) + self._timeout),
+            "-to", _milliseconds(max(s.warmup_seconds, s.iteration_seconds) + self.timeout),
             "-opi", str(len(cell.inputs)),
             *(("-prof", s.profiler) if s.profiler else ()),
             "-p", f"cell={cell.variant.id}/{cell.set_name}/{cell.operation}",
@@ -182,7 +178,7 @@ class JmhRuns(Workload[Cell]):
         }
         said: list[str] = []
         try:
-            run_tool(command, self._place.root, environment, said.append, "JMH")
+            run_tool(command, self.place.root, environment, said.append, "JMH")
         except BuildError as error:
             raise LabError(f"JMH: {_why(said) or error}") from None
 
@@ -194,11 +190,11 @@ class JmhRuns(Workload[Cell]):
                 f"JMH ran in {result.machine}, the worker in {station.announcement.compiler}"
             )
         size = len(cell.inputs)
-        taken, allocated = read_times(times, size, memory=bool(self._settings.profiler))
+        taken, allocated = read_times(times, size, memory=bool(self.settings.profiler))
         shared = shared_out(result, taken, size)
         inputs = [item.id for item in cell.inputs]
         metrics: list[dict[str, tuple[int, ...]]] = [{"wall": tuple(ns)} for ns in shared]
-        if self._settings.profiler:
+        if self.settings.profiler:
             metrics = [
                 {**wall, "allocated": of, "collections": (count,)}
                 for wall, of, count in zip(metrics, allocated, result.collections, strict=True)

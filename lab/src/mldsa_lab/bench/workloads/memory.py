@@ -13,8 +13,8 @@ import hashlib
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -131,51 +131,45 @@ def _key_alone(given: JobInput) -> JobInput:
     )
 
 
+@dataclass(eq=False)
 class Memory(Workload[Cell]):
-    """Measures stack and heap of cells, and with ``traffic`` their traffic, in one visit each."""
+    """Measures stack and heap of cells, and if ``counts_traffic`` their traffic, in one visit each.
 
+    ``attempts``: those of each set's inputs. BuildError if there is no meter.
+    """
+
+    fleet: Fleet
+    place: Place
+    limits: Limits
+    attempts: Mapping[tuple[str, int], int]
+    cells: list[Cell]
+    counts_traffic: bool
     noun = "cells"
     visits = 1
 
-    def __init__(
-        self,
-        fleet: Fleet,
-        place: Place,
-        limits: Limits,
-        attempts: Mapping[tuple[str, int], int],
-        cells: Sequence[Cell],
-        *,
-        traffic: bool,
-    ) -> None:
-        """``attempts``: those of each set's inputs. BuildError if there is no meter."""
-        self._fleet = fleet
-        self._place = place
-        self._limits = limits
+    def __post_init__(self) -> None:
         self._temporary = TemporaryDirectory(prefix="mldsa-memory-")
         self._folder = Path(self._temporary.name)
-        self._attempts = attempts
-        self._cells = list(cells)
-        self._traffic = traffic
         self._metered = Fleet()
         self._lines: dict[str, Path] = {}
-        self._meter = build_meter(place)
+        self._meter = build_meter(self.place)
 
     def close(self) -> None:
         self._metered.stop()
         self._temporary.cleanup()
 
     def cases(self) -> list[Cell]:
-        return self._cells
+        return self.cells
 
     def definitions(self) -> Iterable[Row]:
         yield Definition("memory", STACK_HEAP)
-        if self._traffic:
+        if self.counts_traffic:
             content = {"operations": PASSES, "caches": list(CACHES)}
             yield Definition("memory", TRAFFIC, content)
 
     def sample(self, case: Cell, number: int, turn: int) -> Iterable[Row]:
         yield from self.meter(case)
-        if self._traffic:
+        if self.counts_traffic:
             yield from self.traffic(case)
 
     def _line(
@@ -195,7 +189,7 @@ class Memory(Workload[Cell]):
         yield Definition("memory", part, {}, *about, lacking=why)
 
     def _language(self, cell: Cell) -> str:
-        return self._fleet.station(cell.variant.id).announcement.language
+        return self.fleet.station(cell.variant.id).announcement.language
 
     # --- stack and heap ---------------------------------------------------------------------------
 
@@ -215,13 +209,13 @@ class Memory(Workload[Cell]):
         return self._line(cell, STACK_HEAP, "" if language in COMPILED else own, measured)
 
     def _stack_and_heap(self, cell: Cell) -> Samples:
-        station = self._fleet.station(cell.variant.id)
+        station = self.fleet.station(cell.variant.id)
         name = station.name
         if name not in self._lines:
             self._lines[name] = path = self._folder / f"{name.replace(':', '-')}.meter"
             path.touch()
             env = {"LD_PRELOAD": str(self._meter), "MLDSA_METER": str(path)}
-            self._metered.add(Station(station.entry, self._place, self._limits, env=env))
+            self._metered.add(Station(station.entry, self.place, self.limits, env=env))
         path = self._lines[name]
         # By the id of single calls: the fleet with the meter knows no shapes.
         own = replace(cell, variant=self._metered.variants[cell.variant.base])
@@ -280,8 +274,8 @@ class Memory(Workload[Cell]):
         return self._line(cell, TRAFFIC, why, lambda: self._moved(cell))
 
     def _moved(self, cell: Cell) -> Samples:
-        entry = self._fleet.station(cell.variant.id).entry
-        one = replace(cell, inputs=[typical_input(cell, self._attempts)])
+        entry = self.fleet.station(cell.variant.id).entry
+        one = replace(cell, inputs=[typical_input(cell, self.attempts)])
         number = one.inputs[0].id
         log = self._folder / "valgrind"
         told = Path(f"{log}.log")
@@ -293,7 +287,7 @@ class Memory(Workload[Cell]):
 
         def run(tool: list[str], passes: int) -> None:
             prefix = [VALGRIND, *tool, f"--log-file={told}"]
-            own = Station(entry, self._place, self._limits, prefix=prefix)
+            own = Station(entry, self.place, self.limits, prefix=prefix)
             with Fleet() as fleet:
                 fleet.add(own)
                 if cell.variant.id not in fleet.variants:
@@ -316,7 +310,7 @@ class Memory(Workload[Cell]):
         instructions, accesses, first, last = counted(
             cachegrind, lambda: read_cachegrind(counts.read_text())
         )
-        iterations = self._attempts.get((cell.set_name, number))
+        iterations = self.attempts.get((cell.set_name, number))
         metrics = {
             "instructions": instructions,
             "read": read,
@@ -346,4 +340,4 @@ class MemoryPlan(WorkloadPlan):
         o = self.options
         limits, cells = time_limits(o.timeout), self.cells(ready)
         iterations = ready.iterations()
-        return Memory(ready.fleet, self.place, limits, iterations, cells, traffic=o.traffic)
+        return Memory(ready.fleet, self.place, limits, iterations, cells, o.traffic)
