@@ -21,7 +21,6 @@ from mldsa_lab.bench.material import (
     confirm,
     find_reference,
     input_row,
-    input_sizes,
     plain_inputs,
     read_selections,
     subject_of,
@@ -157,7 +156,7 @@ def test_the_reference_confirms_or_names_what_differs() -> None:
 
 
 def test_a_long_message_is_not_written_out() -> None:
-    sizes = replace(input_sizes(2000), pool=60)
+    sizes = Sizes(message_bytes=2000, pool=60)
     seed = bytes(range(32))
     items = choose_inputs(load(), "ML-DSA-44", seed, sizes)
     items += plain_inputs("Ed25519", seed, sizes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
@@ -99,7 +100,8 @@ def run_bench(
             session.begin(variants, skipped)
             status = "complete"
             try:
-                session.measure(session.prepare(variants, reference))
+                with closing(session.prepare(variants, reference)) as workload:
+                    session.measure(workload)
             except KeyboardInterrupt:
                 status = "interrupted"
                 screen.line("stopped", "what was measured is kept")
@@ -299,12 +301,6 @@ class _Session:
 
     def measure(self, workload: Workload[Any]) -> None:
         """Calibrate, then measure rounds until the pace says enough."""
-        try:
-            self._measure(workload)
-        finally:
-            workload.close()
-
-    def _measure(self, workload: Workload[Any]) -> None:
         self.phase = "measure"
         engine = Engine(self.fleet, workload, self.write)
         _require(engine.cases)

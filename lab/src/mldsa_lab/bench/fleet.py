@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Self
@@ -19,28 +20,25 @@ from mldsa_lab.worker.registry import Place, WorkerEntry, build_mark
 from mldsa_lab.worker.worker import Limits, Worker, WorkerFault
 
 
+@dataclass(eq=False)
 class Station:
-    """One worker, which may be started more than once in a run."""
+    """One worker, which may be started more than once in a run.
 
-    def __init__(
-        self,
-        entry: WorkerEntry,
-        place: Place,
-        limits: Limits,
-        *,
-        prefix: Sequence[str] = (),
-        env: Mapping[str, str] | None = None,
-    ) -> None:
-        """``prefix`` stands before the command that starts it; ``env`` adds to its environment."""
-        self.entry = entry
-        self.name = entry.label
+    ``prefix`` stands before the command that starts it; ``env`` adds to its environment.
+    """
+
+    entry: WorkerEntry
+    place: Place
+    limits: Limits
+    prefix: Sequence[str] = ()
+    env: Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        self.name = self.entry.label
         self.starts = 0
         """How often it was started: jobs prepared before the last start are gone."""
-        self._argv = [*prefix, *entry.fill(entry.run, place)]
-        self._env = env
-        self._place = place
-        self._locks = lock_digests(entry, place)
-        self._limits = limits
+        self._command = self.entry.fill(self.entry.run, self.place)
+        self._locks = lock_digests(self.entry, self.place)
         self._worker: Worker | None = None
         self._job = 0
         self._announced: Announcement | None = None
@@ -64,40 +62,42 @@ class Station:
         """The running worker, started if it is not. WorkerFault if it cannot be started."""
         if self._worker is not None and self.running:
             return self._worker
+        argv = [*self.prefix, *self._command]
         worker = Worker.start(
-            self.name, self._argv, cwd=self._place.root, env=self._env, limits=self._limits
+            self.name, argv, cwd=self.place.root, env=self.env, limits=self.limits
         )
         try:
-            announced = worker.hello()
+            self._announced = self._checked(worker.hello())
         except BaseException:
             worker.kill()
             raise
-        asked = self.entry.chosen
-        if asked is not None and announced.build != asked:
-            worker.kill()
-            raise WorkerFault(
-                self.name,
-                "hello",
-                f"the registry's build {asked!r} announces "
-                f"{f'build {announced.build!r}' if announced.build else 'no build'}, with the "
-                f"flags {announced.flags or 'none'}: something else decides how it is built, "
-                "perhaps the environment",
-            )
-        if self._announced is not None and announced != self._announced:
-            worker.kill()
-            raise WorkerFault(
-                self.name, "hello", "announces something else than at its first start"
-            )
-        self._announced = announced
         self._worker = worker
         self.starts += 1
         return worker
 
+    def _checked(self, announced: Announcement) -> Announcement:
+        """The announcement, if it is of the build that was asked for and that of the first start.
+        WorkerFault if not."""
+        asked = self.entry.chosen
+        if asked is not None and announced.build != asked:
+            build = f"build {announced.build!r}" if announced.build else "no build"
+            raise WorkerFault(
+                self.name,
+                "hello",
+                f"the registry's build {asked!r} announces {build}, with the flags "
+                f"{announced.flags or 'none'}: something else decides how it is built, perhaps "
+                "the environment",
+            )
+        if self._announced is not None and announced != self._announced:
+            rule = "announces something else than at its first start"
+            raise WorkerFault(self.name, "hello", rule)
+        return announced
+
     @property
     def library(self) -> Path | None:
         """The library of traces, where the worker's build makes it too."""
-        program = self.entry.fill(self.entry.run, self._place)[0]
-        return Path(program).with_name(library_name()) if CRATE in self.entry.build else None
+        library = Path(self._command[0]).with_name(library_name())
+        return library if CRATE in self.entry.build else None
 
     def stop(self) -> None:
         """End the process if there is one; the next request starts it afresh."""

@@ -49,25 +49,20 @@ _GATE_SHAPES = ((200, 255), (48, 16), (33, 0), (1, 1), (0, 0), (100, 3))
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How many inputs of each kind, and how long their messages are in bytes.
+    """How many inputs of each kind, and how long their messages are in bytes: of an ordinary run.
 
     `many_keys` and `one_key` are the inputs that runs take in turn.
     """
 
-    design: int
-    random: int
-    pool: int
-    message_bytes: int
+    design: int = 12
+    random: int = 24
+    pool: int = 1000
+    message_bytes: int = 32
     many_keys: int = 0
     one_key: int = 0
 
 
-def input_sizes(message_bytes: int) -> Sizes:
-    """Those of an ordinary run."""
-    return Sizes(design=12, random=24, pool=1000, message_bytes=message_bytes)
-
-
-GATE_SIZES = Sizes(design=0, random=8, pool=0, message_bytes=32)
+GATE_SIZES = Sizes(design=0, random=8, pool=0)
 """Of runs that have inputs of their own: those that the gate takes beside these."""
 
 
@@ -245,7 +240,7 @@ def draw_signatures(set_name: str, seed: bytes, count: int) -> list[SampleSignat
         able = [v for v in fleet.variants.values() if set_name in v.sets]
         if not able:
             raise LabError(f"worker {entry.name} has no {set_name}")
-        drawn = plain_inputs(set_name, seed, Sizes(0, count, 0, message_bytes=32))
+        drawn = plain_inputs(set_name, seed, Sizes(design=0, random=count, pool=0))
         made = make_plain(fleet, drawn, able)
         if not all(m.pk for m in made):  # keys that stay in a worker have public ones all the same
             keys = subject_of(fleet, able[0], set_name).outputs("keygen", made)

@@ -33,16 +33,16 @@ _USELESS_PERCENT = 50.0  # from there on a width tells nothing about how long to
 _CHECK_SHARE = 0.1  # of the time, at most, goes into judging
 
 
+@dataclass
 class Pace:
     """Whether to go on measuring. Judging is done between rounds, when no worker runs."""
 
-    def __init__(self, options: Options, record: Record, judge: Judge) -> None:
-        self.options = options
-        self.precision: Precision | None = None
-        self._record = record
-        self._judge = judge
-        self._cost = 0.0  # of the last look at the precision, seconds
-        self._looked = 0.0  # when that was, in seconds spent
+    options: Options
+    record: Record
+    judge: Judge
+    precision: Precision | None = None
+    _cost: float = 0.0  # of the last look at the precision, seconds
+    _looked: float = 0.0  # when that was, in seconds spent
 
     def part(self, rounds: float, spent: float) -> float:
         """How much of the measuring is done after `rounds` rounds in `spent` seconds, 0 to 1."""
@@ -76,7 +76,7 @@ class Pace:
         """The precision so far."""
         began = time.monotonic()
         with suppress(LabError):  # a record that cannot be judged yet
-            self.precision = self._judge(self._record)
+            self.precision = self.judge(self.record)
         self._cost = time.monotonic() - began
         return self.precision
 

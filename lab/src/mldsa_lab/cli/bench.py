@@ -115,7 +115,7 @@ def bench(
     """Build the workers, check that they are correct, measure them, and show the result."""
     # Only here: with SciPy they take longer to load than other commands to run.
     from mldsa_lab.bench.bench import run_bench
-    from mldsa_lab.bench.material import input_sizes, read_selections
+    from mldsa_lab.bench.material import Sizes, read_selections
     from mldsa_lab.bench.workloads.block import BlockPlan
     from mldsa_lab.bench.workloads.block_file import read_block
     from mldsa_lab.bench.workloads.plan import WorkloadPlan
@@ -147,7 +147,7 @@ def bench(
         cores=tuple(core or ()),
         profile=read_study(find_study("bench")).amount(named).profile(named),
         rounds=rounds,
-        sizes=input_sizes(message_bytes),
+        sizes=Sizes(message_bytes=message_bytes),
         reference=reference,
         clock=clock,
         confidence=confidence,

@@ -44,7 +44,7 @@ def memory(
 ) -> None:
     """Measure what operations take of stack and heap, and what they read and write."""
     from mldsa_lab.bench.bench import run_bench
-    from mldsa_lab.bench.material import input_sizes
+    from mldsa_lab.bench.material import Sizes
     from mldsa_lab.bench.workloads.memory import MemoryPlan
 
     if record is not None:
@@ -56,7 +56,7 @@ def memory(
         parse_set_names(sets or PARAMETER_SETS),
         profile=Profile("custom", 0.0, 1, 1),
         rounds=1,
-        sizes=input_sizes(32),
+        sizes=Sizes(),
         traffic=traffic,
     )
     console = shared.console()

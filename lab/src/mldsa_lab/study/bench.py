@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mldsa_lab.bench.bench import run_bench
-from mldsa_lab.bench.material import GATE_SIZES, input_sizes
+from mldsa_lab.bench.material import GATE_SIZES, Sizes
 from mldsa_lab.bench.options import DEFAULT_SETS, Options, parse_seed
 from mldsa_lab.bench.workloads.jmh import JmhPlan
 from mldsa_lab.bench.workloads.pipeline import PipelinePlan
@@ -28,7 +28,7 @@ def run_step(step: Step, screen: Screen, study: StudyFile, profile: str, **other
         workers=m.workers,
         profile=effort.profile(profile),
         rounds=None,
-        sizes=GATE_SIZES if study.pipeline else input_sizes(step.message_bytes),
+        sizes=GATE_SIZES if study.pipeline else Sizes(message_bytes=step.message_bytes),
         reference=DEFAULT_REFERENCE,
         seed=parse_seed(step.seed.hex()),
         out=step.folder,

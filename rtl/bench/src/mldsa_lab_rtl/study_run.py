@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from mldsa_lab.bench.bench import run_bench
-from mldsa_lab.bench.material import input_sizes
+from mldsa_lab.bench.material import Sizes
 from mldsa_lab.bench.options import Options, Profile
 from mldsa_lab.cli.shared import EXIT_INTERRUPTED, show_path
 from mldsa_lab.files import write_text
@@ -60,7 +60,7 @@ def _bench(
     """Return the record of a run of one round, since a model's cycles do not vary."""
     options = Options(
         sets=sets, operations=SIGNATURE_OPERATIONS, implementations=(), workers=(CORES,),
-        cores=tuple(cores), profile=Profile("custom", 0.0, 1, 1), rounds=1, sizes=input_sizes(32),
+        cores=tuple(cores), profile=Profile("custom", 0.0, 1, 1), rounds=1, sizes=Sizes(),
         reference=DEFAULT_REFERENCE, clock="wall", confidence=0.95, seed=seed, timeout=TIMEOUT,
         out=out,
     )  # fmt: skip

@@ -18,7 +18,7 @@ from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.material import make_plain
 from mldsa_lab.bench.workloads.block_file import MeasuredBlock, resolve_block
-from mldsa_lab.bench.workloads.operations import other_message, times_of
+from mldsa_lab.bench.workloads.operations import other_message, signatures_of, times_of
 from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.files import plain
 from mldsa_lab.inputs.candidates import candidates
@@ -182,13 +182,9 @@ class Blocks(Workload[BlockCase]):
         own."""
         made, v = self._made(set_name), self.fleet.variants[variant]
         if not SCHEMES[set_name].kin.encoded:
-            outputs = self.fleet.station(variant).answer(
-                variant, set_name, "sign", [item.job("sign", v) for item in made]
-            )
-            for output in outputs.values():
-                if output.failure is not None:
-                    raise Excluded(f"signing input {output.input} failed: {output.failure}")
-            made = [item.with_output(outputs[item.id].value) for item in made]
+            jobs = [item.job("sign", v) for item in made]
+            outputs = signatures_of(self.fleet, v, set_name, jobs)
+            made = [item.with_output(outputs[item.id]) for item in made]
         return [item.job("verify", v) for item in made]
 
     def _make(self, set_name: str) -> Sequence[Item]:

@@ -17,7 +17,7 @@ from mldsa_lab.records import DESIGN, RANDOM, Fault, Row, Variant
 from mldsa_lab.sets import LOOKUP, PARAMETER_SETS, SCHEMES
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.alter import flip
-from mldsa_lab.worker.protocol import JobInput, Runs, Sample
+from mldsa_lab.worker.protocol import JobInput, Link, Runs, Sample
 from mldsa_lab.worker.request import Item
 
 SAMPLE_NS = 150_000
@@ -79,8 +79,8 @@ class Cell(Case):
         return 0 if large or unit != "ns" else WARMUP_NS
 
 
-def times_of(samples: Sequence[Sample]) -> dict[str, tuple[int, ...]]:
-    """The ticks of samples, as a record has them."""
+def times_of(samples: Sequence[Sample | Link]) -> dict[str, tuple[int, ...]]:
+    """The ticks of samples or links, as a record has them."""
     cpu = tuple(s.cpu for s in samples if s.cpu is not None)
     wall = {"wall": tuple(s.wall for s in samples)}
     return wall | ({"cpu": cpu} if len(cpu) == len(samples) else {})
@@ -226,15 +226,12 @@ class Operations(Workload[Cell]):
             self._jobs[key] = (cell.started, cell.job)
 
     def _signed(self, cell: Cell) -> list[JobInput]:
-        """Classical signatures to verify, of the process that will: it may keep keys to itself."""
+        """Classical signatures to verify."""
         v = cell.variant
         rnd = SCHEMES[cell.set_name].kin.plain_rnd if v.deterministic else None
         jobs = [replace(job, rnd=rnd) for job in cell.inputs]
-        made = self.fleet.station(v.id).answer(v.id, cell.set_name, "sign", jobs)
-        for output in made.values():
-            if output.failure is not None:
-                raise Excluded(f"signing input {output.input} failed: {output.failure}")
-        return [replace(job, signature=made[job.id].value) for job in cell.inputs]
+        made = signatures_of(self.fleet, v, cell.set_name, jobs)
+        return [replace(job, signature=made[job.id]) for job in cell.inputs]
 
     def sample(self, case: Cell, number: int, turn: int) -> Iterable[Row]:
         station = self.fleet.station(case.variant.id)
@@ -265,6 +262,18 @@ class Operations(Workload[Cell]):
                     f"{s.digest.hex()[:16]}…, must be {expected.hex()[:16]}…",
                     whole=True,
                 )
+
+
+def signatures_of(
+    fleet: Fleet, variant: Variant, set_name: str, jobs: Sequence[JobInput]
+) -> dict[int, bytes | None]:
+    """Return a variant's own signatures by input, for it to verify: its worker may keep keys to
+    itself. `Excluded` if it fails on one."""
+    made = fleet.station(variant.id).answer(variant.id, set_name, "sign", jobs)
+    for output in made.values():
+        if output.failure is not None:
+            raise Excluded(f"signing input {output.input} failed: {output.failure}")
+    return {number: output.value for number, output in made.items()}
 
 
 def typical_input(cell: Cell, iterations: Mapping[tuple[str, int], int]) -> JobInput:

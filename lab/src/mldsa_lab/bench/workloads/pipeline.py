@@ -10,7 +10,7 @@ from typing import Any
 
 from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.workloads.operations import other_message
+from mldsa_lab.bench.workloads.operations import other_message, times_of
 from mldsa_lab.bench.workloads.pipeline_file import Line, resolve
 from mldsa_lab.bench.workloads.pipeline_inputs import Drawn
 from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
@@ -188,16 +188,13 @@ class Pipelines(Workload[PipelineCase]):
 def _samples(case: PipelineCase, number: int, turn: int, done: Pass) -> Samples:
     """One entry for what goes through together; the phases are the stages and the rest."""
     name, stages, links = case.pipeline.name, case.pipeline.content.stages, done.links
-    cpu = tuple(link.cpu for link in links if link.cpu is not None)
-    wall = tuple(link.wall for link in links)
+    metrics = times_of(links) | {"elapsed": (done.wall,)}
     phases = {
         stage.name: tuple(link.stages[place][0] for link in links)
         for place, stage in enumerate(stages)
     }
     parts = zip(*phases.values(), strict=True)
-    phases[BETWEEN] = tuple(w - sum(p) for w, p in zip(wall, parts, strict=True))
-    metrics = {"wall": wall, "elapsed": (done.wall,)}
-    metrics |= {"cpu": cpu} if len(cpu) == len(links) else {}
+    phases[BETWEEN] = tuple(w - sum(p) for w, p in zip(metrics["wall"], parts, strict=True))
     inputs = (stages[0].inputs[link.input] for link in links)
     way: dict[str, str | int] = {"pipeline": name, "threads": case.threads}
     return case.samples(number, turn, inputs, metrics, phases=phases, shape=way)
