@@ -257,7 +257,7 @@ def work_of(fleet: Fleet) -> tuple[Engine[PipelineCase], Prepared, list[Row]]:
     content = content_of(line, Given())  # type: ignore[arg-type]
     station = fleet.station(line.variants[0].id)
     pipeline = Prepared("p", content, 1, station, inputs, outputs)
-    workload._cases = [PipelineCase(line.variants[0], pipeline, n) for n in line.threads]
+    workload.cases = [PipelineCase(line.variants[0], pipeline, n) for n in line.threads]
     return Engine(fleet, workload, written.append), pipeline, written
 
 

@@ -85,17 +85,15 @@ class Excluded(LabError):
 class Workload(ABC, Generic[C]):
     """A kind of measurement. A LabError of its methods excludes the case, and the run goes on."""
 
+    cases: list[C]
+    """Everything to measure."""
     noun: str
-    """Its cases in words, for the screen."""
+    """The cases in words, for the screen."""
     visits: int | None = None
     """How often each case is visited, where the pace does not decide."""
     rounds_of_visit = 1
     first = 0
     """The rotation of the order of round 0."""
-
-    @abstractmethod
-    def cases(self) -> list[C]:
-        """Return everything to measure."""
 
     @abstractmethod
     def sample(self, case: C, number: int, turn: int) -> Iterable[Row]:
@@ -127,7 +125,7 @@ class Engine(Generic[C]):
     def __init__(self, fleet: Fleet, workload: Workload[C], write: Callable[[Row], None]) -> None:
         self.fleet = fleet
         self.workload = workload
-        self.cases = workload.cases()
+        self.cases = workload.cases
         """The cases that are still measured."""
         self.part = 0.0
         """The finished share of the round."""

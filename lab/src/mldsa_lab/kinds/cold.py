@@ -43,10 +43,7 @@ class ColdStarts(Workload[Cell]):
         """``iterations``: of each set and input, those of its signature."""
         self._fleet = fleet
         self._operations = Operations(fleet)
-        self._cells = [replace(c, inputs=[typical_input(c, iterations)]) for c in cells]
-
-    def cases(self) -> list[Cell]:
-        return self._cells
+        self.cases = [replace(c, inputs=[typical_input(c, iterations)]) for c in cells]
 
     def definitions(self) -> Iterable[Row]:
         yield Definition("cold", "first operations of a process")

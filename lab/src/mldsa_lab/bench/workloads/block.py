@@ -85,20 +85,18 @@ class Blocks(Workload[BlockCase]):
         self._made = cache(self._make)
         self._turns = BlockShape(0, 1, block.content.stride).turns(block.content.verifications)
         self._verifiers = [(name, v) for name, v in block.verifiers if (v.id, name) in passed]
+        self.cases = [
+            BlockCase(v, name, batch, threads, cold)
+            for name, v in self._verifiers
+            for batch in block.batches
+            if self._has(v, batch)
+            for threads, cold in block.ways
+        ]
         self._checked: set[tuple[Hashable, int]] = set()
         self._held: tuple[Station, Hashable, int, int] | None = None
 
     def _has(self, variant: Variant, batch: int) -> bool:
         return not batch or self.fleet.announced[variant.id].mode == "batch"
-
-    def cases(self) -> list[BlockCase]:
-        return [
-            BlockCase(v, name, batch, threads, cold)
-            for name, v in self._verifiers
-            for batch in self.block.batches
-            if self._has(v, batch)
-            for threads, cold in self.block.ways
-        ]
 
     def definitions(self) -> Iterable[Row]:
         yield Definition("block", self.block.title, plain(self.block.content))

@@ -115,7 +115,7 @@ class JmhRuns(Workload[Cell]):
     fleet: Fleet
     place: Place
     folder: Path
-    cells: list[Cell]
+    cases: list[Cell]
     noun = "cells by JMH"
     visits = 1
 
@@ -123,9 +123,6 @@ class JmhRuns(Workload[Cell]):
         self.rounds_of_visit = self.settings.iterations
         with writing(self.folder):
             self.folder.mkdir()
-
-    def cases(self) -> list[Cell]:
-        return self.cells
 
     def is_prepared(self, case: Cell) -> bool:
         return True  # JMH warms up in a process of its own

@@ -142,7 +142,7 @@ class Memory(Workload[Cell]):
     place: Place
     limits: Limits
     attempts: Mapping[tuple[str, int], int]
-    cells: list[Cell]
+    cases: list[Cell]
     counts_traffic: bool
     noun = "cells"
     visits = 1
@@ -157,9 +157,6 @@ class Memory(Workload[Cell]):
     def close(self) -> None:
         self._metered.stop()
         self._temporary.cleanup()
-
-    def cases(self) -> list[Cell]:
-        return self.cells
 
     def definitions(self) -> Iterable[Row]:
         yield Definition("memory", STACK_HEAP)

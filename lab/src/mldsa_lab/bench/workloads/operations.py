@@ -163,12 +163,9 @@ class Operations(Workload[Cell]):
 
     def __init__(self, fleet: Fleet, cells: Sequence[Cell] = ()) -> None:
         self.fleet = fleet
-        self._cells = list(cells)
+        self.cases = list(cells)
         self._jobs: dict[tuple[str, str, str, int], tuple[int, int]] = {}
         """Start and number of the job that cells of runs over the same inputs share."""
-
-    def cases(self) -> list[Cell]:
-        return self._cells
 
     def is_prepared(self, case: Cell) -> bool:
         station = self.fleet.station(case.variant.id)

@@ -127,7 +127,7 @@ class Pipelines(Workload[PipelineCase]):
         """LabError where a stage's variant did not pass the gate."""
         self._checked: set[str] = set()
         by_id = {name: {item.id: item for item in listed} for name, listed in items.items()}
-        self._cases: list[PipelineCase] = []
+        self.cases: list[PipelineCase] = []
         for line in lines:
             asked, station = line.asked, fleet.station(line.variants[0].id)
             content = content_of(line, drawn)
@@ -142,10 +142,7 @@ class Pipelines(Workload[PipelineCase]):
                     jobs = [replace(job, signature=job.signature or b"") for job in jobs]
                 pipeline.inputs.append(jobs)
                 pipeline.outputs.append([item.expected(stage.operation, v) for item in found])
-            self._cases += [PipelineCase(line.variants[0], pipeline, n) for n in line.threads]
-
-    def cases(self) -> list[PipelineCase]:
-        return self._cases
+            self.cases += [PipelineCase(line.variants[0], pipeline, n) for n in line.threads]
 
     def prepare(self, case: PipelineCase) -> Iterable[Row]:
         """Check the output of each stage, and that every verification rejects the signatures of
