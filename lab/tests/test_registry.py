@@ -169,8 +169,8 @@ def test_a_compiler_that_does_not_work_is_named(monkeypatch: pytest.MonkeyPatch)
         ("default = true", 'setup = [["{x}"]]', "setup: unknown place {x}"),
         ("default = true", "setup = [[]]", r"setup\[0\]: must be a list of"),
         ("default = true", 'home_of = "two"', "home_of names no worker before it"),
-        ("[[worker]]", "[[wroker]]", "unknown key `wroker`"),
-        ("[[worker]]", "[worker]", r"holds no \[\[worker\]\] entry"),
+        ("[[worker]]", "[[wroker]]", "line .*: the key 'wroker' is unknown"),
+        ("[[worker]]", "[worker]", "worker: must be a list, is an object"),
         ('name = "one"', "name = ", "not a readable TOML file"),
     ],
 )

@@ -16,12 +16,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.files import Count, convert
 from mldsa_lab.implementation import Implementation
 from mldsa_lab.inputs.turns import positions
-from mldsa_lab.sets import (
-    SCHEME_FAMILIES,
-    BuildName,
-    Unit,
-    sets_of,
-)
+from mldsa_lab.sets import SCHEME_FAMILIES, BuildName, Unit, sets_of
 from mldsa_lab.theory.trace import Trace
 
 PROTOCOL_VERSION = 1

@@ -9,10 +9,10 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from msgspec import Meta, Struct, structs
 
@@ -20,13 +20,9 @@ from mldsa_lab.checkout import find_target, install_command
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Text, convert, read_text
 from mldsa_lab.sets import BUILDS, DEFAULT_BUILD, Family
-from mldsa_lab.toml import parse_toml
+from mldsa_lab.toml import decode_toml
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-_PLACES = (
-    "root", "target", "folder", "name", "home", "profile", "program", "lock", "python", "libclang",
-    "cc_include",
-)  # fmt: skip
 _PLACES_OF = {
     "profile": ("builds", "that of a build"),
     "lock": ("locks", "the first of them"),
@@ -176,7 +172,7 @@ class WorkerEntry(RegistryWorker, frozen=True):
     def environment(self, place: Place) -> dict[str, str]:
         """What building and setting up add to the environment."""
         env = self.env | (self.builds[self.chosen].env if self.chosen else {})
-        return {name: self._text(value, place) for name, value in env.items()}
+        return {name: self.text(value, place) for name, value in env.items()}
 
     def unmet(self) -> list[str]:
         """For each tool that is missing or too old, what is wrong and how to get it."""
@@ -186,30 +182,27 @@ class WorkerEntry(RegistryWorker, frozen=True):
     def fill(self, parts: Sequence[str], place: Place) -> list[str]:
         """One of its commands, to be run in `place.root`, or its `locks`, of this place."""
         listed = (self.options if part == _OPTIONS else (part,) for part in parts)
-        return [self._text(part, place) for several in listed for part in several]
+        return [self.text(part, place) for several in listed for part in several]
 
-    def _text(self, template: str, place: Place) -> str:
-        def value(name: str) -> str:
-            match name:
-                case "python":
-                    return sys.executable
-                case "home":
-                    return str(self.home(place.target))
-                case "libclang":
-                    return str(libclang_folder())
-                case "cc_include":
-                    return compiler_include()
-                case "program":
-                    return self._text(self.program, place)
-                case "lock":
-                    return self._text(self.locks[0], place)
-                case "profile":
-                    return self.builds[self.chosen].profile if self.chosen else ""
-                case _:
-                    plain = {"root": str(place.root), "target": str(place.target)}
-                    return (plain | {"name": self.name, "folder": self.folder})[name]
+    def text(self, template: str, place: Place) -> str:
+        """A template of this place."""
+        return _PLACEHOLDER.sub(lambda match: _PLACES[match[1]](self, place), template)
 
-        return _PLACEHOLDER.sub(lambda match: value(match[1]), template)
+
+_PLACES: dict[str, Callable[[WorkerEntry, Place], str]] = {
+    "root": lambda entry, place: str(place.root),
+    "target": lambda entry, place: str(place.target),
+    "folder": lambda entry, place: entry.folder,
+    "name": lambda entry, place: entry.name,
+    "home": lambda entry, place: str(entry.home(place.target)),
+    "profile": lambda entry, place: entry.builds[entry.chosen].profile if entry.chosen else "",
+    "program": lambda entry, place: entry.text(entry.program, place),
+    "lock": lambda entry, place: entry.text(entry.locks[0], place),
+    "python": lambda entry, place: sys.executable,
+    "libclang": lambda entry, place: str(libclang_folder()),
+    "cc_include": lambda entry, place: compiler_include(),
+}
+"""What a name in braces stands for."""
 
 
 def build_mark(build: str | None) -> str:
@@ -269,19 +262,17 @@ def ask(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         raise LabError(error.strerror or str(error)) from None
 
 
+class _Registry(Struct, frozen=True, forbid_unknown_fields=True):
+    worker: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
+
+
 def read_registry(path: Path) -> list[WorkerEntry]:
     """All entries in the file's order. LabError names the file, the entry and the key."""
-    document = parse_toml(read_text(path, "worker registry "), str(path))
-    for key in document:
-        if key != "worker":
-            raise LabError(f"{path}: unknown key `{key}`; the file holds [[worker]] entries alone")
-    tables = document.get("worker")
-    if not isinstance(tables, list) or not tables:
-        raise LabError(f"{path}: holds no [[worker]] entry")
+    tables = decode_toml(read_text(path, "worker registry "), _Registry, str(path)).worker
     entries: list[WorkerEntry] = []
-    whole: dict[object, object] = {}
+    whole: dict[str, dict[str, Any]] = {}
     for number, table in enumerate(tables, 1):
-        name = table.get("name", number) if isinstance(table, dict) else number
+        name = str(table.get("name", number))
         where = f"{path}, worker {name}"
         whole[name] = _completed(table, whole, where)
         found = convert(whole[name], RegistryWorker, where)
@@ -299,16 +290,15 @@ def every_build(entries: Sequence[WorkerEntry]) -> list[WorkerEntry]:
     return [made for e in entries for made in ([e.with_build(n) for n in e.builds] or [e])]
 
 
-def _completed(table: object, before: Mapping[object, object], where: str) -> object:
+def _completed(
+    table: dict[str, Any], before: Mapping[str, dict[str, Any]], where: str
+) -> dict[str, Any]:
     """The table with the keys of the one that it is like; LabError where a required one is
     missing."""
-    if not isinstance(table, dict):
-        return table
     if (like := table.get("like")) is not None:
-        other = before.get(str(like))
-        if not isinstance(other, dict):
+        if str(like) not in before:
             raise LabError(f"{where}: like names no worker before it: {like!r}")
-        table = other | table
+        table = before[str(like)] | table
     for key in _REQUIRED:
         if key not in table:
             raise LabError(f"{where}: {key} is missing")

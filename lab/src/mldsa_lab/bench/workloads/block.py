@@ -25,15 +25,7 @@ from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.inputs.input import SigningInput
 from mldsa_lab.inputs.library import load
 from mldsa_lab.machine import cores_to_use
-from mldsa_lab.records import (
-    RANDOM,
-    BlockContent,
-    Check,
-    Definition,
-    Fault,
-    Row,
-    Variant,
-)
+from mldsa_lab.records import RANDOM, BlockContent, Check, Definition, Fault, Row, Variant
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
 from mldsa_lab.worker.alter import flip
 from mldsa_lab.worker.protocol import BlockShape, JobInput, Sample
