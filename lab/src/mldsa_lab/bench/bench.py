@@ -56,7 +56,6 @@ from mldsa_lab.worker.registry import Place
 from mldsa_lab.worker.request import Item
 
 RECORD_NAME = "record.jsonl"
-_PEERS = (DEFAULT_REFERENCE, "aws-lc", "mldsa-lanes", "filippo")
 
 
 @dataclass(slots=True)
@@ -277,7 +276,6 @@ class _Session:
                 variants,
                 items,
                 plain,
-                _PEERS,
                 lambda v, name: phase.show(f"{v.id} {name}", step=1),
             )
             passed = {(g.variant, g.set) for g in verdicts.gates if g.passed}

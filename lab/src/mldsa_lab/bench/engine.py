@@ -199,20 +199,18 @@ class Engine(Generic[C]):
                 self._write(row)
             return True
         except WorkerFault as fault:
-            self._exclude(case, number, fault.rule, whole=True)
+            reason, whole = fault.rule, True
         except WorkerRefusal as refusal:
-            self._exclude(case, number, f"the worker refused: {refusal.text}", whole=False)
+            reason, whole = f"the worker refused: {refusal.text}", False
         except Excluded as excluded:
-            if excluded.whole:
+            reason, whole = str(excluded), excluded.whole
+            if whole:
                 self.fleet.station(case.variant.id).kill()
-            self._exclude(case, number, str(excluded), whole=excluded.whole)
         except LabError as error:
-            self._exclude(case, number, str(error), whole=False)
-        return False
-
-    def _exclude(self, case: C, number: int | None, reason: str, *, whole: bool) -> None:
+            reason, whole = str(error), False
         self.cases = [c for c in self.cases if not case.excludes(c, whole=whole)]
         self._write(case.fault(number, reason, whole=whole))
+        return False
 
 
 def rotated(items: Sequence[T], by: int) -> list[T]:

@@ -14,6 +14,7 @@ from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.material import make_plain, subject_of
 from mldsa_lab.bench.shapes import role_of
 from mldsa_lab.records import Gate, Variant
+from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.sets import SCHEMES
 from mldsa_lab.worker.cases import FEW
 from mldsa_lab.worker.examination import Examination, Items
@@ -22,6 +23,8 @@ from mldsa_lab.worker.subject import Subject, siblings_of
 from mldsa_lab.worker.suite import SUITE
 from mldsa_lab.worker.worker import WorkerFault
 
+_PEERS = (DEFAULT_REFERENCE, "aws-lc", "mldsa-lanes", "filippo")
+"""Implementations to prefer as the other one in cross-verification."""
 _FEW_SLOW = 2  # items of a check where a signature takes seconds
 
 
@@ -43,14 +46,12 @@ def examine(
     variants: Iterable[Variant],
     items: Mapping[str, Items],
     plain: Mapping[str, Sequence[Item]],
-    peers: Sequence[str],
     on_step: Callable[[Variant, str], None],
 ) -> Verdicts:
     """Put every variant through the gate, for each set that has inputs.
 
-    `items`: by set of ML-DSA; `plain`: the inputs of schemes without traces, by set. `peers` are
-    implementations to prefer as the other one in cross-verification. `on_step` is told what comes
-    next. A worker that breaks down is started afresh for its other variants.
+    `items`: by set of ML-DSA; `plain`: the inputs of schemes without traces, by set. `on_step` is
+    told what comes next. A worker that breaks down is started afresh for its other variants.
     """
     verdicts = Verdicts(made=dict(plain))
     exams: dict[tuple[str, str], Examination] = {}
@@ -108,7 +109,7 @@ def examine(
             if variant.id in verdicts.faults:
                 continue
             exam = exams[variant.id, name]
-            peer = _peer(variant, name, listed, passed, peers)
+            peer = _peer(variant, name, listed, passed)
             if peer is None:
                 exam.add("cross-verification", "no other implementation has passed")
                 continue
@@ -138,7 +139,6 @@ def _peer(
     set_name: str,
     variants: Sequence[Variant],
     sound: set[tuple[str, str]],
-    preferred: Sequence[str],
 ) -> Variant | None:
     """Another implementation that has passed and both signs and verifies, or both encapsulates
     and decapsulates."""
@@ -150,5 +150,5 @@ def _peer(
         and set(SCHEMES[set_name].kin.operations[1:]) <= set(v.operations)
     ]
     return min(
-        able, key=lambda v: [*preferred, v.implementation].index(v.implementation), default=None
+        able, key=lambda v: [*_PEERS, v.implementation].index(v.implementation), default=None
     )

@@ -61,16 +61,13 @@ class Pace:
             return rounds >= o.rounds
         if rounds < o.rounds_min:
             return False
-        if o.until is not None and self._due(spent):
+        if o.until is not None and self._cost <= _CHECK_SHARE * (spent - self._looked):
             precision = self.look()
             self._looked = spent
             if precision is not None and precision.percent <= o.until:
                 return True
         # Stop where another round would end further from the limit than this one did.
         return rounds >= o.rounds_max or spent + 0.5 * spent / rounds >= o.seconds
-
-    def _due(self, spent: float) -> bool:
-        return self._cost <= _CHECK_SHARE * (spent - self._looked)
 
     def look(self) -> Precision | None:
         """The precision so far."""

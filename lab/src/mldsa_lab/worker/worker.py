@@ -33,8 +33,6 @@ class WorkerFault(LabError):
 
     def __init__(self, worker: str, request: str, rule: str) -> None:
         super().__init__(f"worker {worker}, request {request}: {rule}")
-        self.worker = worker
-        self.request = request
         self.rule = rule
 
 
@@ -43,8 +41,6 @@ class WorkerRefusal(LabError):
 
     def __init__(self, worker: str, request: str, text: str) -> None:
         super().__init__(f"worker {worker}, request {request}: the worker refused: {text}")
-        self.worker = worker
-        self.request = request
         self.text = text
 
 

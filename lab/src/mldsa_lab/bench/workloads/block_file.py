@@ -161,35 +161,31 @@ def resolve_block(
     given: GivenBlock, fleet: Fleet, variants: Sequence[Variant], cores: int
 ) -> MeasuredBlock:
     """The block with its variants; LabError for one that cannot be measured here."""
-    with located(given.path):
-        return _resolved(given, fleet, variants, cores)
-
-
-def _resolved(
-    given: GivenBlock, fleet: Fleet, variants: Sequence[Variant], cores: int
-) -> MeasuredBlock:
     file, count = given.file, given.verifications
-    station = find_station(fleet, file.worker, "blocks")
-    if (most := max(file.threads, default=1)) > cores:
-        raise LabError(f"threads: {most} are more than the {cores} cores that there are to run on")
-    verifiers: list[tuple[str, Variant]] = []
-    for asked in file.verify:
-        for pattern in asked.implementations:
-            able = find_variants(fleet, station, variants, pattern, asked.set, "verify")
-            # Of each implementation and form of key the last announced is the best one here.
-            best = {(v.implementation, v.key): v for v in able if v.key in asked.keys}
-            if not best:
-                raise LabError(f"{pattern} has no {' or '.join(asked.keys)} keys")
-            verifiers += [(asked.set, v) for v in best.values()]
-    cache = machine.cache_bytes()
-    content = BlockContent(
-        count, file.uses, file.message_bytes, stride(count), dict(file.slot_seconds),
-        cache, _cold_bytes(file.cold_bytes, cache) if COLD in file.caches else None,
-    )  # fmt: skip
-    threads = tuple(sorted(file.threads or all_thread_counts(min(cores, count))))
-    ways = tuple((n, caches == COLD) for n in threads for caches in file.caches)
-    batches = tuple(0 if n == 1 else n for n in file.batches)
-    return MeasuredBlock(file.title, content, tuple(dict.fromkeys(verifiers)), batches, ways)
+    with located(given.path):
+        station = find_station(fleet, file.worker, "blocks")
+        if (most := max(file.threads, default=1)) > cores:
+            raise LabError(
+                f"threads: {most} are more than the {cores} cores that there are to run on"
+            )
+        verifiers: list[tuple[str, Variant]] = []
+        for asked in file.verify:
+            for pattern in asked.implementations:
+                able = find_variants(fleet, station, variants, pattern, asked.set, "verify")
+                # Of each implementation and form of key the last announced is the best one here.
+                best = {(v.implementation, v.key): v for v in able if v.key in asked.keys}
+                if not best:
+                    raise LabError(f"{pattern} has no {' or '.join(asked.keys)} keys")
+                verifiers += [(asked.set, v) for v in best.values()]
+        cache = machine.cache_bytes()
+        content = BlockContent(
+            count, file.uses, file.message_bytes, stride(count), dict(file.slot_seconds),
+            cache, _cold_bytes(file.cold_bytes, cache) if COLD in file.caches else None,
+        )  # fmt: skip
+        threads = tuple(sorted(file.threads or all_thread_counts(min(cores, count))))
+        ways = tuple((n, caches == COLD) for n in threads for caches in file.caches)
+        batches = tuple(0 if n == 1 else n for n in file.batches)
+        return MeasuredBlock(file.title, content, tuple(dict.fromkeys(verifiers)), batches, ways)
 
 
 def _cold_bytes(asked: int | None, cache: int | None) -> int:

@@ -124,9 +124,6 @@ class JmhRuns(Workload[Cell]):
         with writing(self.folder):
             self.folder.mkdir()
 
-    def is_prepared(self, case: Cell) -> bool:
-        return True  # JMH warms up in a process of its own
-
     def sample(self, case: Cell, number: int, turn: int) -> Iterable[Row]:
         station = self.fleet.station(case.variant.id)
         named = f"{turn + 1:03}-{case.variant.implementation}-{case.set_name}-{case.operation}"

@@ -8,13 +8,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 
 from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.fleet import Fleet
-from mldsa_lab.bench.shapes import role_of, shape_of
+from mldsa_lab.bench.shapes import role_of
 from mldsa_lab.records import DESIGN, RANDOM, Fault, Row, Variant
-from mldsa_lab.sets import LOOKUP, PARAMETER_SETS, SCHEMES
+from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.alter import flip
 from mldsa_lab.worker.protocol import JobInput, Link, Runs, Sample
@@ -111,29 +110,6 @@ def make_cell(
     expected = _run_digests(jobs, outputs, runs or one_by_one) if known else {}
     hedged = operation in SCHEMES[set_name].kin.random and not variant.deterministic
     return Cell(variant, set_name, operation, jobs, expected, hedged, runs)
-
-
-def cells_of(
-    variants: Sequence[Variant],
-    passed: set[tuple[str, str]],
-    inputs: Mapping[str, Sequence[Item]],
-    sets: Sequence[str],
-    operations: Sequence[str],
-) -> list[Cell]:
-    """All cells that passed, those of the same set and operation next to each other."""
-    cells: list[Cell] = []
-    for name, operation, v in product(sets, operations, variants):
-        if (v.id, name) not in passed or operation not in v.operations:
-            continue
-        shape = shape_of(v)
-        if shape is not None and SCHEMES[name].slow and operation != "verify":
-            continue  # a hundred of them take minutes
-        taken = [i for i in inputs[name] if i.role == role_in(v, name, operation)]
-        if operation == LOOKUP:
-            taken = taken[:1]  # which it ignores
-        runs = None if shape is None else shape.runs(len(taken))
-        cells.append(make_cell(v, name, operation, taken, runs))
-    return cells
 
 
 def other_message(job: JobInput) -> JobInput:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from mldsa_lab.bench.engine import Workload
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.options import Options
-from mldsa_lab.bench.workloads.operations import Operations, cells_of
+from mldsa_lab.bench.shapes import shape_of
+from mldsa_lab.bench.workloads.operations import Cell, Operations, make_cell, role_in
 from mldsa_lab.records import Variant, WorkerRow
+from mldsa_lab.sets import LOOKUP, SCHEMES
 from mldsa_lab.worker.registry import Place
 from mldsa_lab.worker.request import Item
 
@@ -70,7 +73,20 @@ class WorkloadPlan:
         """Return the workload over everything that passed the gate."""
         return Operations(ready.fleet, self.cells(ready))
 
-    def cells(self, ready: Ready) -> list[Any]:
-        """Return the cells of single operations and runs."""
+    def cells(self, ready: Ready) -> list[Cell]:
+        """Return the cells of single operations and runs that passed the gate, those of the same
+        set and operation next to each other."""
+        cells: list[Cell] = []
         o = self.options
-        return cells_of(ready.variants, ready.passed, ready.inputs, o.sets, o.operations)
+        for name, operation, v in product(o.sets, o.operations, ready.variants):
+            if (v.id, name) not in ready.passed or operation not in v.operations:
+                continue
+            shape = shape_of(v)
+            if shape is not None and SCHEMES[name].slow and operation != "verify":
+                continue  # a hundred of them take minutes
+            taken = [i for i in ready.inputs[name] if i.role == role_in(v, name, operation)]
+            if operation == LOOKUP:
+                taken = taken[:1]  # which it ignores
+            runs = None if shape is None else shape.runs(len(taken))
+            cells.append(make_cell(v, name, operation, taken, runs))
+        return cells
