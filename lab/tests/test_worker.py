@@ -72,7 +72,7 @@ def test_hello_announces(tmp_path: Path) -> None:
         assert variant.id == "fake:python:compact"
         assert variant.operations == ("keygen", "sign", "verify", "trace")
         assert variant.context and variant.batch_size == 1
-    assert gone(worker.pid)
+    assert gone(worker.channel.pid)
 
 
 def test_trace(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_answer_faults(tmp_path: Path, operation: str, answer: str, rule: str) -
             worker.answer(1)
         assert "worker fake, request answer 1:" in str(caught.value)
         assert "\n" not in str(caught.value)
-        assert not worker.alive and gone(worker.pid)
+        assert not worker.alive and gone(worker.channel.pid)
         with pytest.raises(WorkerFault, match="ended by an earlier fault"):
             worker.hello()
 
@@ -246,8 +246,8 @@ def test_timeout_kills_the_whole_process_group(tmp_path: Path) -> None:
     with start(tmp_path, body, hello=1.0) as worker:
         with pytest.raises(WorkerFault, match=r"no whole reply within 1 s.*child"):
             worker.hello()
-        assert gone(worker.pid)
-        assert wait_gone(int(worker.stderr_tail.split()[-1]))
+        assert gone(worker.channel.pid)
+        assert wait_gone(int(worker.channel.stderr_tail.split()[-1]))
 
 
 @pytest.mark.parametrize(
@@ -319,7 +319,7 @@ def test_megabytes_both_ways_and_on_stderr_do_not_deadlock(tmp_path: Path) -> No
         outputs = worker.answer(1)
     assert outputs[3].value == b"\x5a" * (3 << 20)
     assert outputs[5].value == b""
-    assert worker.stderr_tail.endswith("the end")
+    assert worker.channel.stderr_tail.endswith("the end")
 
 
 def test_worker_that_never_reads_is_a_timeout(tmp_path: Path) -> None:
@@ -355,7 +355,7 @@ def test_quit_demands_status_0(tmp_path: Path) -> None:
         pytest.raises(WorkerFault, match="status 4 instead of status 0"),
     ):
         worker.quit()
-    assert gone(worker.pid)
+    assert gone(worker.channel.pid)
 
 
 def test_quit_that_is_ignored(tmp_path: Path) -> None:
@@ -365,19 +365,19 @@ def test_quit_that_is_ignored(tmp_path: Path) -> None:
     ):
         worker.hello()
         worker.quit()
-    assert gone(worker.pid)
+    assert gone(worker.channel.pid)
 
 
 def test_quit_waits_for_a_worker_that_is_still_starting(tmp_path: Path) -> None:
     with start(tmp_path, "time.sleep(1); request()", hello=30, quit=0.1) as worker:
         worker.quit()
-        assert gone(worker.pid)
+        assert gone(worker.channel.pid)
 
 
 def test_end_of_input(tmp_path: Path) -> None:
     with good(tmp_path) as worker:
         worker.end_of_input()
-        assert gone(worker.pid)
+        assert gone(worker.channel.pid)
         with pytest.raises(WorkerFault, match="told to end"):
             worker.hello()
 
@@ -401,7 +401,7 @@ def test_interrupt_in_a_request_leaves_no_process(tmp_path: Path) -> None:
 
     def interrupt() -> None:
         for _ in range(500):
-            if worker.stderr_tail:
+            if worker.channel.stderr_tail:
                 break
             time.sleep(0.02)
         signal.pthread_kill(main, signal.SIGINT)
@@ -417,8 +417,8 @@ def test_interrupt_in_a_request_leaves_no_process(tmp_path: Path) -> None:
     finally:
         thread.join()
         signal.signal(signal.SIGINT, previous)
-    assert gone(worker.pid)
-    assert wait_gone(int(worker.stderr_tail.split()[-1]))
+    assert gone(worker.channel.pid)
+    assert wait_gone(int(worker.channel.stderr_tail.split()[-1]))
 
 
 def test_environment_is_added(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ class Worker:
         self.name = name
         self.limits = limits
         self.announcement: Announcement | None = None
-        self._channel = channel
+        self.channel = channel
         self._jobs: dict[int, _Job] = {}
         self._ended: str | None = None  # why the worker is gone
 
@@ -114,18 +114,9 @@ class Worker:
         self.kill()
 
     @property
-    def pid(self) -> int:
-        return self._channel.pid
-
-    @property
     def alive(self) -> bool:
         """Whether requests can still be made."""
         return self._ended is None
-
-    @property
-    def stderr_tail(self) -> str:
-        """The last lines of the worker's standard error, joined by ` | `."""
-        return self._channel.stderr_tail
 
     def hello(self) -> Announcement:
         """Asks for the announcement and keeps it as `announcement`."""
@@ -258,7 +249,7 @@ class Worker:
         """Kills the worker's process group and reaps the worker. May be called at any time."""
         if self._ended is None:
             self._ended = "the worker was ended"
-        self._channel.kill()
+        self.channel.kill()
 
     def _job(self, job: int) -> _Job:
         if job not in self._jobs:
@@ -325,7 +316,7 @@ class Worker:
         except ProtocolError as error:
             rule = str(error)
             self._ended = f"ended by an earlier fault: {rule}"
-            tail = self.stderr_tail
+            tail = self.channel.stderr_tail
             self.kill()
             if tail:
                 rule += f"; its standard error: {tail}"
@@ -336,7 +327,7 @@ class Worker:
 
     def _lines(self, request: str, text: bytes, limit: float) -> Iterator[str]:
         """The lines of the reply; the caller stops after the last."""
-        for line in self._channel.exchange(text, limit):
+        for line in self.channel.exchange(text, limit):
             if line == "error" or line.startswith("error "):
                 raise WorkerRefusal(self.name, request, line[6:] or "no reason given")
             yield line
@@ -345,6 +336,6 @@ class Worker:
         # One that has not answered yet may still be starting.
         limit = self.limits.hello if self.announcement is None else 0.0
         with self._guarded(request):
-            self._channel.leave(text, max(limit, self.limits.quit))
+            self.channel.leave(text, max(limit, self.limits.quit))
         self._ended = f"the worker was told to end by {request}"
         self.kill()

@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from msgspec import structs
-
 from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.material import make_plain
@@ -96,11 +94,13 @@ class Blocks(Workload[BlockCase]):
             for batch in self.block.batches:
                 if not self._has(v, batch):
                     why = f"{v.implementation} announces no batch interface"
-                    row = self._verifier(v, name, {"batch": batch})
-                    yield structs.replace(row, lacking=why)
+                    yield self._verifier(v, name, {"batch": batch}, lacking=why)
 
-    def _verifier(self, v: Variant, set_name: str, content: dict[str, Any]) -> Definition:
-        return Definition("verifier", self.block.title, content, v.id, set_name, "verify")
+    def _verifier(
+        self, v: Variant, set_name: str, content: dict[str, Any], **found: Any
+    ) -> Definition:
+        about = v.id, set_name, "verify"
+        return Definition("verifier", self.block.title, content, *about, **found)
 
     def prepare(self, case: BlockCase) -> Iterable[Row]:
         if (case.group, case.batch) in self._checked:
@@ -109,8 +109,7 @@ class Blocks(Workload[BlockCase]):
         inputs = self.inputs(case.variant.id, case.set_name)
         checks = tuple(self._checks(case, inputs))
         content = {"batch": case.batch, "digest": _digest(inputs).hex()}
-        row = self._verifier(case.variant, case.set_name, content)
-        yield structs.replace(row, checks=checks)
+        yield self._verifier(case.variant, case.set_name, content, checks=checks)
         bad = next((c for c in checks if c.failed), None)
         if bad is not None:
             raise Excluded(f"{_called(case.batch)}, {bad.check}: {bad.first_failure}")
@@ -232,22 +231,22 @@ def _digest(inputs: Sequence[JobInput]) -> bytes:
 def _altered(inputs: Sequence[JobInput]) -> tuple[list[JobInput], list[int]]:
     """The block with a signature, a message and a key altered, of different inputs as far as there
     are so many, and the places of these."""
-    count = len(inputs)
-    made, places = list(inputs), []
-    for kind, place in enumerate((count // 3, 2 * count // 3, count - 1)):
-        job = made[place]
-        s, pk, seed = job.signature or b"", job.pk, job.seed
-        if kind == 0:
-            job = replace(job, signature=flip(s, len(s) // 2))
-        elif kind == 1:
-            job = other_message(job)
-        elif seed is not None:
-            job = replace(job, seed=flip(seed, len(seed) - 1))
-        else:
-            job = replace(job, pk=flip(pk or b"", len(pk or b"") - 1))
-        made[place] = job
-        places.append(place)
+    made, count = list(inputs), len(inputs)
+    places = [count // 3, 2 * count // 3, count - 1]
+    for place, alter in zip(places, (_other_signature, other_message, _other_key), strict=True):
+        made[place] = alter(made[place])
     return made, places
+
+
+def _other_signature(job: JobInput) -> JobInput:
+    signature = job.signature or b""
+    return replace(job, signature=flip(signature, len(signature) // 2))
+
+
+def _other_key(job: JobInput) -> JobInput:
+    if job.seed is not None:
+        return replace(job, seed=flip(job.seed, -1))
+    return replace(job, pk=flip(job.pk or b"", -1))
 
 
 def _called(batch: int) -> str:

@@ -103,17 +103,15 @@ class Pipeline(Struct, frozen=True, forbid_unknown_fields=True):
         found: list[tuple[int, int]] = []
         hashed = 0
         for number, stage in enumerate(self.stage, 1):
-            match stage.operation:
-                case "hash":
-                    found.append((0, 0))
-                    hashed = number
-                case "keygen":
-                    found.append((0, 0))
-                case "sign":
-                    found.append((hashed, 0))
-                case _:
-                    signer = self._signer(number, stage)
-                    found.append((found[signer - 1][0], signer))
+            message = signer = 0
+            if stage.operation == "hash":
+                hashed = number
+            elif stage.operation == "sign":
+                message = hashed
+            elif stage.operation == "verify":
+                signer = self._signer(number, stage)
+                message, _ = found[signer - 1]
+            found.append((message, signer))
         return found
 
     def _signer(self, number: int, stage: Stage) -> int:
