@@ -210,7 +210,7 @@ def test_measure_faults(tmp_path: Path, sample: str, rule: str) -> None:
         ("version 1", "version 1\nversion 2", "given twice"),
         ("key compact", "key expanded", "must be implementation:backend:key"),
         ("sets ML-DSA-44", "sets ML-DSA-45", "sets\\[0\\]: .ML-DSA-45. must be one of"),
-        ("sets ML-DSA-44", "sets ML-DSA-44 ML-DSA-44", "a name is given twice"),
+        ("sets ML-DSA-44", "sets ML-DSA-44 ML-DSA-44", "sets.1.: the name .* is given twice"),
         ("operations keygen", "operations keyjen", "operations\\[0\\]: .keyjen. must be one of"),
         ("rnd given", "rnd some", "rnd: .some. must be one of"),
         ("context yes", "context maybe", "context must be yes or no"),

@@ -18,6 +18,7 @@ from mldsa_lab.implementation import Implementation
 from mldsa_lab.inputs.turns import positions
 from mldsa_lab.sets import SCHEME_FAMILIES, BuildName, Unit, sets_of
 from mldsa_lab.theory.trace import Trace
+from mldsa_lab.toml import check_unique
 
 PROTOCOL_VERSION = 1
 MAX_LINE_BYTES = 16 * 1024 * 1024  # without the line end
@@ -60,8 +61,7 @@ class Announced(Implementation, frozen=True, forbid_unknown_fields=True):
         allowed = {"sets": sets_of(self.family), "operations": kin.worker_operations}
         for key in ("sets", "operations", "private_keys"):
             names = getattr(self, key)
-            if len(set(names)) != len(names):
-                raise ProtocolError(f"{key}: a name is given twice in {quote(' '.join(names))}")
+            check_unique(names, key)
             if not set(names) <= set(allowed.get(key, names)):
                 listed = ", ".join(allowed[key])
                 raise ProtocolError(f"{key} of family {self.family} are {listed}")
@@ -92,12 +92,8 @@ class Announcement(Struct, frozen=True, forbid_unknown_fields=True):
         _check_name(self.worker, "worker")
         for phase in self.phases:
             _check_name(phase, "phases")
-            if self.phases.count(phase) > 1:
-                raise ProtocolError(f"phases: {phase} is given twice")
-        ids = [variant.id for variant in self.variants]
-        for identity in ids:
-            if ids.count(identity) > 1:
-                raise ProtocolError(f"variant {identity} is announced twice")
+        check_unique(self.phases, "phases")
+        check_unique((variant.id for variant in self.variants), "variants")
 
 
 @dataclass(frozen=True, slots=True)
