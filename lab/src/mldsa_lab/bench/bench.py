@@ -256,10 +256,7 @@ class _Session:
         return "; ".join(texts)
 
     def _gate(
-        self,
-        every: Sequence[Variant],
-        items: dict[str, Items],
-        plain: dict[str, list[Item]],
+        self, every: Sequence[Variant], items: dict[str, Items], plain: dict[str, list[Item]]
     ) -> tuple[set[tuple[str, str]], Mapping[str, Sequence[Item]]]:
         """The pairs of variant and set that may be measured, and by set what was made of inputs
         without traces.

@@ -135,10 +135,7 @@ def _first_items(subject: Subject, drawn: Sequence[Item], every: Sequence[Subjec
 
 
 def _peer(
-    variant: Variant,
-    set_name: str,
-    variants: Sequence[Variant],
-    sound: set[tuple[str, str]],
+    variant: Variant, set_name: str, variants: Sequence[Variant], sound: set[tuple[str, str]]
 ) -> Variant | None:
     """Another implementation that has passed and both signs and verifies, or both encapsulates
     and decapsulates."""

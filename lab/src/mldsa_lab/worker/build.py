@@ -124,11 +124,7 @@ def test(entry: WorkerEntry, place: Place, on_line: Callable[[str], None]) -> No
 
 
 def _run(
-    entry: WorkerEntry,
-    command: list[str],
-    place: Place,
-    on_line: Callable[[str], None],
-    what: str,
+    entry: WorkerEntry, command: list[str], place: Place, on_line: Callable[[str], None], what: str
 ) -> None:
     if lacking := unmet(entry, place):
         raise BuildError("; ".join(lacking), [])

@@ -128,12 +128,7 @@ class Worker:
         return self.announcement
 
     def prepare(
-        self,
-        job: int,
-        variant: str,
-        set_name: str,
-        operation: str,
-        inputs: Sequence[JobInput],
+        self, job: int, variant: str, set_name: str, operation: str, inputs: Sequence[JobInput]
     ) -> None:
         """Hands over a job's inputs; a job of the same number is replaced."""
         text = protocol.format_prepare(job, variant, set_name, operation, inputs)

@@ -233,9 +233,7 @@ class Memory(Workload[Cell]):
             raise LabError("it takes more stack than could be painted")
         # Of several threads one waits for another, and together they may take what each does.
         runs = [found[at : at + threads] for at in range(0, len(found), threads)]
-        metrics = {
-            "stack": tuple(max(r.stack for r in run) for run in runs),
-        }
+        metrics = {"stack": tuple(max(r.stack for r in run) for run in runs)}
         for name in ("heap", "allocations", "allocated"):
             metrics[name] = tuple(sum(getattr(r, name) for r in run) for run in runs)
         metrics |= {} if kept is None else {"kept": (kept,)}
