@@ -8,7 +8,7 @@ to within one over their number, and ML-DSA's exact means.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -72,11 +72,7 @@ class Drawn:
 
     def _items(self, lot: Lot, set_name: str, hashed: bool, first: int) -> list[Item]:
         """Key and message of each record."""
-        records, seeds = self._records(lot), self._seeds(lot, set_name)
-        chosen = [
-            SigningInput(seeds[i % len(seeds)], _message(records[i], hashed))
-            for i in self._lots[lot]
-        ]
+        chosen = self._signed(lot, set_name, hashed, self._lots[lot])
         if set_name in PARAMETER_SETS:
             made = load().make(set_name, chosen, first_id=first, role=PIPELINE)
             return [Item.of(item, set_name) for item in made]
@@ -105,23 +101,23 @@ class Drawn:
 
     def _draw(self, lot: Lot) -> list[int]:
         """The candidates that are a lot's records, in an order that no drift resembles."""
-        records = self._records(lot)
-        rng = np.random.default_rng(list(self.seed))
         if not lot.designed:
             return list(range(lot.records))
-        tables = []
-        for set_name, hashed in lot.designed:
-            seeds = self._seeds(lot, set_name)
-            inputs = [
-                SigningInput(seeds[i % len(seeds)], _message(record, hashed))
-                for i, record in enumerate(records)
-            ]
-            tables.append(load().trace(set_name, inputs))
+        every = range(len(self._records(lot)))
+        tables = [
+            load().trace(set_name, self._signed(lot, set_name, hashed, every))
+            for set_name, hashed in lot.designed
+        ]
+        rng = np.random.default_rng(list(self.seed))
         return [int(i) for i in rng.permutation(spread(tables, lot.records))]
 
-
-def _message(record: bytes, hashed: bool) -> bytes:
-    return hashlib.sha3_256(record).digest() if hashed else record
+    def _signed(
+        self, lot: Lot, set_name: str, hashed: bool, chosen: Iterable[int]
+    ) -> list[SigningInput]:
+        """What is signed of the candidates with these numbers: the record, or its hash."""
+        records, seeds = self._records(lot), self._seeds(lot, set_name)
+        drawn = ((seeds[i % len(seeds)], records[i]) for i in chosen)
+        return [SigningInput(s, hashlib.sha3_256(r).digest() if hashed else r) for s, r in drawn]
 
 
 def spread(tables: Sequence[TraceTable], count: int) -> list[int]:
