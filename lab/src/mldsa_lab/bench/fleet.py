@@ -76,8 +76,8 @@ class Station:
         return worker
 
     def _checked(self, announced: Announcement) -> Announcement:
-        """The announcement, if it is of the build that was asked for and that of the first start.
-        WorkerFault if not."""
+        """Return the announcement. WorkerFault if it is of another build than the entry's, or not
+        that of the first start."""
         asked = self.entry.chosen
         if asked is not None and announced.build != asked:
             build = f"build {announced.build!r}" if announced.build else "no build"

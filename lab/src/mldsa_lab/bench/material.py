@@ -49,9 +49,10 @@ _GATE_SHAPES = ((200, 255), (48, 16), (33, 0), (1, 1), (0, 0), (100, 3))
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How many inputs of each kind, and how long their messages are in bytes: of an ordinary run.
+    """How many inputs of each kind, and how long their messages are in bytes.
 
-    `many_keys` and `one_key` are the inputs that runs take in turn.
+    The defaults are those of an ordinary run. `many_keys` and `one_key` are the inputs that runs
+    take in turn.
     """
 
     design: int = 12

@@ -180,12 +180,15 @@ class WorkerEntry(RegistryWorker, frozen=True):
         return [text for text in found if text is not None]
 
     def fill(self, parts: Sequence[str], place: Place) -> list[str]:
-        """One of its commands, to be run in `place.root`, or its `locks`, of this place."""
+        """Return a command of the entry, or its `locks`, with the names in braces replaced.
+
+        Commands run in `place.root`, with `environment` added.
+        """
         listed = (self.options if part == _OPTIONS else (part,) for part in parts)
         return [self.text(part, place) for several in listed for part in several]
 
     def text(self, template: str, place: Place) -> str:
-        """A template of this place."""
+        """Return one template with the names in braces replaced."""
         return _PLACEHOLDER.sub(lambda match: _PLACES[match[1]](self, place), template)
 
 

@@ -133,7 +133,7 @@ def _key_alone(given: JobInput) -> JobInput:
 
 @dataclass(eq=False)
 class Memory(Workload[Cell]):
-    """Measures stack and heap of cells, and if ``counts_traffic`` their traffic, in one visit each.
+    """Measures stack and heap of cells, and with ``has_traffic`` their traffic, in one visit each.
 
     ``attempts``: those of each set's inputs. BuildError if there is no meter.
     """
@@ -143,7 +143,7 @@ class Memory(Workload[Cell]):
     limits: Limits
     attempts: Mapping[tuple[str, int], int]
     cases: list[Cell]
-    counts_traffic: bool
+    has_traffic: bool
     noun = "cells"
     visits = 1
 
@@ -160,13 +160,13 @@ class Memory(Workload[Cell]):
 
     def definitions(self) -> Iterable[Row]:
         yield Definition("memory", STACK_HEAP)
-        if self.counts_traffic:
+        if self.has_traffic:
             content = {"operations": PASSES, "caches": list(CACHES)}
             yield Definition("memory", TRAFFIC, content)
 
     def sample(self, case: Cell, number: int, turn: int) -> Iterable[Row]:
         yield from self.meter(case)
-        if self.counts_traffic:
+        if self.has_traffic:
             yield from self.traffic(case)
 
     def _line(
