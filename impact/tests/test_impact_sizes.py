@@ -6,14 +6,7 @@ from functools import cache
 
 import pytest
 import rlp
-from bitcoin.core import (
-    COutPoint,
-    CTransaction,
-    CTxIn,
-    CTxInWitness,
-    CTxOut,
-    CTxWitness,
-)
+from bitcoin.core import COutPoint, CTransaction, CTxIn, CTxInWitness, CTxOut, CTxWitness
 from bitcoin.core.script import OP_2, CScript, CScriptWitness
 from eth_abi import encode
 from solders.hash import Hash
@@ -39,6 +32,11 @@ def sizes(name: str, template: str, scheme: str, extreme: int = 0) -> dict[str, 
     return found.names(scheme_of(scheme), found.all_templates[template], extreme)
 
 
+def pairs(name: str, start: str) -> list[tuple[str, str]]:
+    """The templates that begin so, each with its schemes."""
+    return [(t.name, s.name) for t, s in scenario(name).pairs() if t.name.startswith(start)]
+
+
 def some(size: float) -> bytes:
     """So many bytes, none of them zero."""
     assert size == int(size)
@@ -51,15 +49,11 @@ def bitcoin() -> Utxo:
     return found
 
 
+PAYMENTS = [(p, scheme) for p in bitcoin().payments for _, scheme in pairs("bitcoin", p.name)]
+
+
 @pytest.mark.parametrize(
-    ("payment", "scheme"),
-    [
-        (payment, scheme.name)
-        for payment in bitcoin().payments
-        for template, scheme in bitcoin().pairs()
-        if template.name == payment.name
-    ],
-    ids=lambda value: getattr(value, "name", value),
+    ("payment", "scheme"), PAYMENTS, ids=lambda value: getattr(value, "name", value)
 )
 def test_bitcoin(payment: Payment, scheme: str) -> None:
     form = payment.form.split(",")[0]
@@ -121,14 +115,7 @@ def test_ethereum_transfer() -> None:
     assert names["bytes"] == len(ethereum_transaction(b""))
 
 
-@pytest.mark.parametrize(
-    ("template", "scheme"),
-    [
-        (template.name, scheme.name)
-        for template, scheme in scenario("ethereum").pairs()
-        if template.name.startswith("User operation")
-    ],
-)
+@pytest.mark.parametrize(("template", "scheme"), pairs("ethereum", "User operation"))
 def test_ethereum_operations(template: str, scheme: str) -> None:
     at = scheme_of(scheme)
     signature, key = some(at.signature_bytes[0]), some(at.public_key_bytes)
@@ -149,29 +136,15 @@ def test_ethereum_operations(template: str, scheme: str) -> None:
     assert names["gas"] == 21000 + max(4 * tokens + run, 10 * tokens)
 
 
-@pytest.mark.parametrize(
-    ("template", "scheme"),
-    [
-        (template.name, scheme.name)
-        for template, scheme in scenario("ethereum").pairs()
-        if template.name.startswith("Frame transaction")
-    ],
-)
+@pytest.mark.parametrize(("template", "scheme"), pairs("ethereum", "Frame transaction"))
 def test_ethereum_frames(template: str, scheme: str) -> None:
     at = scheme_of(scheme)
     in_code = "account's code" in template
     witness = some(at.signature_bytes[0] + (0 if in_code else at.public_key_bytes))
     verify = [1, 3, b"", [100_000, 0], 0, b""]
     send = [2, 0, some(20), [21000, 0], 10**18, b""]
-    fields = [
-        1,
-        1000,
-        some(20),
-        [verify, send],
-        [[0, b"", b"", witness]],
-        [10**9, 30 * 10**9, 0],
-        [],
-    ]
+    call = [[verify, send], [[0, b"", b"", witness]], [10**9, 30 * 10**9, 0], []]
+    fields = [1, 1000, some(20), *call]
     names = sizes("ethereum", template, scheme)
     assert names["bytes"] == len(b"\x06" + rlp.encode(fields))
     run = names["verify_gas"] + names["frame_account"]

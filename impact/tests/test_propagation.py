@@ -54,10 +54,8 @@ def _graph(edges: list[tuple[int, int]], delay: float | Array = DELAY, **speeds:
     )
 
 
-def _validated(
-    network: Network, graph: Graph, relay: Relay, validation_s: float = VALIDATION
-) -> Array:
-    load = BlockLoad(SIZE, 100, validation_s, relay)
+def _validated(network: Network, graph: Graph, relay: Relay) -> Array:
+    load = BlockLoad(SIZE, 100, VALIDATION, relay)
     return spread_block(network, graph, load, 0, np.random.default_rng(1))
 
 
@@ -65,39 +63,45 @@ def _validated(
 
 STAR = [(0, leaf) for leaf in range(1, 9)]
 LINE = [(node, node + 1) for node in range(6)]
+LEAVES, HOPS = np.arange(1, 9), np.arange(1, 7)
+BLOCK, COMPACT = SIZE / UPLOAD, (400 + SHORT_ID_BYTES * 100) / UPLOAD
 
 
-def test_a_star_waits_for_the_upload_of_its_middle(network: Network) -> None:
-    turns = np.arange(1, 9) * SIZE / UPLOAD
-    asked = _validated(network, _graph(STAR), "request")[1:]
-    np.testing.assert_allclose(asked, 3 * DELAY + turns + VALIDATION)
-    pushed = _validated(network, _graph(STAR), "push")[1:]
-    np.testing.assert_allclose(pushed, DELAY + turns + VALIDATION)
+def compact(lacking: float, peers: int = 1) -> dict[str, Compact]:
+    """A share of the nodes lacks half of the bytes."""
+    return {"compact": Compact(400, lacking, (0.5,), peers)}
 
 
-def test_a_star_of_compact_blocks(network: Network) -> None:
-    def compact(lacking: float, share: float) -> Array:
-        kind = Compact(
-            base_bytes=400, lacking=lacking, lacking_bytes_share=(share,), unasked_peers=1
-        )
-        assumed = structs.replace(network, compact=kind)
-        return np.sort(_validated(assumed, _graph(STAR), "compact")[1:])
-
-    turn = (400 + SHORT_ID_BYTES * 100) / UPLOAD
-    turns = np.arange(1, 9)
-    np.testing.assert_allclose(compact(0, 0.5), DELAY + turns * turn + VALIDATION)
-    # The first asks for the rest when all compact blocks have left.
-    assert turn + 2 * DELAY > 8 * turn
-    rest = turns * 0.5 * SIZE / UPLOAD
-    np.testing.assert_allclose(compact(1, 0.5), turn + 3 * DELAY + rest + VALIDATION)
-
-
-def test_a_line_adds_its_hops(network: Network) -> None:
-    hops = np.arange(7)
-    asked = _validated(network, _graph(LINE), "request")
-    np.testing.assert_allclose(asked, hops * (3 * DELAY + SIZE / UPLOAD + VALIDATION))
-    slow = _validated(network, _graph(LINE, download=UPLOAD / 4), "push")
-    np.testing.assert_allclose(slow, hops * (DELAY + 4 * SIZE / UPLOAD + VALIDATION))
+@pytest.mark.parametrize(
+    ("edges", "speeds", "relay", "changes", "expected"),
+    [
+        # A star waits for the upload of its middle.
+        (STAR, {}, "request", {}, 3 * DELAY + LEAVES * BLOCK + VALIDATION),
+        (STAR, {}, "push", {}, DELAY + LEAVES * BLOCK + VALIDATION),
+        (STAR, {}, "compact", compact(0), DELAY + LEAVES * COMPACT + VALIDATION),
+        # The first asks for the rest when all compact blocks have left.
+        (STAR, {}, "compact", compact(1),
+         COMPACT + 3 * DELAY + LEAVES * 0.5 * BLOCK + VALIDATION),
+        # A line adds its hops, with the slower of upload and download.
+        (LINE, {}, "request", {}, HOPS * (3 * DELAY + BLOCK + VALIDATION)),
+        (LINE, {"download": UPLOAD / 4}, "push", {"pushes_first": False},
+         HOPS * (DELAY + 4 * BLOCK + VALIDATION)),
+        # Compact blocks, and gossip where it is said, go on before they are validated.
+        (LINE, {"upload": math.inf}, "compact", compact(0, 2), HOPS * DELAY + VALIDATION),
+        (LINE, {}, "push", {"pushes_first": True}, HOPS * (DELAY + BLOCK) + VALIDATION),
+    ],
+)  # fmt: skip
+def test_stars_and_lines(
+    network: Network,
+    edges: list[tuple[int, int]],
+    speeds: dict[str, float],
+    relay: Relay,
+    changes: dict[str, Any],
+    expected: Array,
+) -> None:
+    changed = structs.replace(network, **changes)
+    times = _validated(changed, _graph(edges, **speeds), relay)
+    np.testing.assert_allclose(np.sort(times[1:]), expected)
 
 
 def test_without_limits_of_bandwidth_the_shortest_way_counts(network: Network) -> None:
@@ -119,13 +123,6 @@ def test_without_limits_of_bandwidth_the_shortest_way_counts(network: Network) -
     hops = shortest(np.ones(len(free.peer)))
     expected = hops * (3 * DELAY + VALIDATION)
     np.testing.assert_allclose(_validated(network, even, "request"), expected)
-
-
-def test_compact_blocks_go_on_before_they_are_validated(network: Network) -> None:
-    kind = Compact(base_bytes=400, lacking=0, lacking_bytes_share=(0,), unasked_peers=2)
-    assumed = structs.replace(network, compact=kind)
-    times = _validated(assumed, _graph(LINE, upload=math.inf), "compact")
-    np.testing.assert_allclose(times[1:], np.arange(1, 7) * DELAY + VALIDATION)
 
 
 # --- stale blocks ---------------------------------------------------------------------------------
@@ -165,30 +162,6 @@ def test_the_network_of_2015_has_the_median_that_was_measured() -> None:
 
 
 # --- networks -------------------------------------------------------------------------------------
-
-
-def test_a_drawn_network_is_as_assumed(network: Network) -> None:
-    network = structs.replace(network, nodes=3000, bandwidth_spread=0.5)
-    graph = draw_graph(network, np.random.default_rng(1))
-    again = draw_graph(network, np.random.default_rng(1))
-    assert all(
-        np.array_equal(a, b)
-        for a, b in zip(vars(graph).values(), vars(again).values(), strict=True)
-    )
-    node = np.repeat(np.arange(3000), np.diff(graph.start))
-    assert (node != graph.peer).all()
-    assert len(np.unique(node * 3000 + graph.peer)) == len(node)
-    # Who opens n connections has these and, of other nodes', as many as all open on average.
-    shares = np.array(network.outbound_shares)
-    mean = float(shares @ np.arange(1, len(shares) + 1))
-    degrees = np.diff(graph.start)
-    assert degrees.mean() == pytest.approx(2 * mean, rel=0.05)
-    opened = float(shares @ (np.arange(1, len(shares) + 1) - mean) ** 2)
-    assert degrees.var() == pytest.approx(opened + mean, rel=0.15)
-    both = csr_array((graph.delay, graph.peer, graph.start))
-    assert abs(both - both.T).max() == 0
-    rates = {r.upload_mbps * 1e6 / 8 for r in network.regions}
-    assert min(rates) / 10 < graph.upload.min() and graph.upload.max() < max(rates) * 10
 
 
 def test_verification_takes_part_of_validation(network: Network) -> None:
@@ -276,17 +249,6 @@ def test_what_is_kept_is_not_simulated_again(network: Network, tmp_path: Path) -
     for path in tmp_path.iterdir():
         path.write_text("torn", encoding="utf-8")
     assert untils(AT_ONCE) == fresh
-
-
-def test_gossip_goes_on_before_it_is_validated(network: Network) -> None:
-    """A line: with ``pushes_first`` validation counts once, else at every node."""
-    hops = 3
-    graph = _graph([(n, n + 1) for n in range(hops)])
-    load = BlockLoad(SIZE, 0, VALIDATION, "push")
-    for first, counted in ((True, 1), (False, hops)):
-        pushing = structs.replace(network, pushes_first=first)
-        times = spread_block(pushing, graph, load, 0, np.random.default_rng(1))
-        assert times[hops] == pytest.approx(hops * (SIZE / UPLOAD + DELAY) + counted * VALIDATION)
 
 
 @pytest.mark.e2e

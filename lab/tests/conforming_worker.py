@@ -29,58 +29,33 @@ SETS = {
 }
 VARIANTS = {
     "toy:python:compact": {
-        "rnd": "given",
-        "context": "yes",
-        "private_keys": "seed sk",
-        "mode": "batch",
-        "batch_size": "64",
-        "threads": "3",
+        "rnd": "given", "context": "yes", "private_keys": "seed sk", "mode": "batch",
+        "batch_size": "64", "threads": "3",
     },
     "toyzero:python:compact": {
-        "rnd": "zero",
-        "context": "no",
-        "private_keys": "sk",
-        "batch_size": "8",
+        "rnd": "zero", "context": "no", "private_keys": "sk", "batch_size": "8",
     },
     "toyhedged:python:expanded": {"rnd": "none", "context": "yes", "private_keys": "seed"},
     "toyslh:python:compact": {"family": "slh-dsa", "rnd": "given", "context": "yes"},
     "toyslhzero:python:compact": {"family": "slh-dsa", "rnd": "zero", "context": "no"},
     "toyfn:python:compact": {
-        "family": "fn-dsa",
-        "rnd": "none",
-        "context": "yes",
-        "private_keys": "sk",
+        "family": "fn-dsa", "rnd": "none", "context": "yes", "private_keys": "sk",
     },
     "toykem:python:compact": {
-        "family": "ml-kem",
-        "rnd": "given",
-        "context": "no",
-        "mode": "batch",
-        "batch_size": "8",
+        "family": "ml-kem", "rnd": "given", "context": "no", "mode": "batch", "batch_size": "8",
         "threads": "2",
     },
     "toykemseed:python:expanded": {
-        "family": "ml-kem",
-        "rnd": "none",
-        "context": "no",
-        "private_keys": "seed",
+        "family": "ml-kem", "rnd": "none", "context": "no", "private_keys": "seed",
     },
     "toyhash:python:compact": {
-        "family": "hash",
-        "rnd": "none",
-        "context": "no",
-        "mode": "batch",
-        "batch_size": "8",
+        "family": "hash", "rnd": "none", "context": "no", "mode": "batch", "batch_size": "8",
         "threads": "2",
     },
     "toytls:python:compact": {
-        "family": "tls",
-        "rnd": "none",
-        "context": "no",
-        "batch_size": "8",
-        "threads": "2",
+        "family": "tls", "rnd": "none", "context": "no", "batch_size": "8", "threads": "2",
     },
-}
+}  # fmt: skip
 FIELDS = ("seed", "sk", "pk", "message", "context", "rnd", "signature", "ciphertext")
 NEEDED = {
     "keygen": "seed",
@@ -325,11 +300,11 @@ def answer_in_batches(words):
 def run_once(job, size, place, runs, threads):
     """All outputs of a run, thread after thread."""
     count = len(job[3])
-    outputs = []
+    made = []
     for thread in range(threads):
         first = place * count // runs + thread * (count // threads)
-        outputs += batches(job, [(first + j) % count for j in range(size)])
-    return outputs
+        made += batches(job, [(first + j) % count for j in range(size)])
+    return made
 
 
 def measure_runs(words):

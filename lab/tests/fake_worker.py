@@ -5,8 +5,13 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from mldsa_lab.bench.engine import Engine, Workload
 from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.workloads.operations import Cell
+from mldsa_lab.records import Row, Variant
+from mldsa_lab.worker.protocol import JobInput, Runs
 from mldsa_lab.worker.registry import Place, WorkerEntry
 from mldsa_lab.worker.worker import Limits
 
@@ -58,3 +63,18 @@ def fake_fleet(folder: Path, body: str) -> Iterator[Fleet]:
     with Fleet() as fleet:
         fleet.add(Station(entry, Place(folder, folder), Limits(hello=20)))
         yield fleet
+
+
+def cell_of(variant: Variant, operation: str = "verify", runs: Runs | None = None) -> Cell:
+    """A cell of one input."""
+    return Cell(variant, "ML-DSA-44", operation, [JobInput(0)], {}, random=False, runs=runs)
+
+
+def rows_of(fleet: Fleet, workload: Workload[Any], rounds: int) -> list[Row]:
+    """What a run writes."""
+    rows: list[Row] = []
+    engine = Engine(fleet, workload, rows.append)
+    engine.calibrate(lambda case: None)
+    for number in range(rounds if engine.cases else 0):
+        engine.round(number, lambda case: None)
+    return rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import json
 import os
@@ -22,20 +23,14 @@ from mldsa_lab.checkout import find_root
 from mldsa_lab.cli.main import main
 from mldsa_lab.records import Record, Variant, read_record
 from mldsa_lab.worker.build import build
+from mldsa_lab.worker.protocol import Announced
 from mldsa_lab.worker.registry import Place, WorkerEntry, read_registry
 from mldsa_lab.worker.worker import Limits
 
 MODES = (
-    "flip-byte",
-    "skip-z-check",
-    "wrong-key",
-    "accept-all",
-    "spoil-batch",
-    "hang",
-    "crash",
-    "garbage",
-    "short",
-)
+    "flip-byte", "skip-z-check", "wrong-key", "accept-all", "spoil-batch", "hang", "crash",
+    "garbage", "short",
+)  # fmt: skip
 """The modes of workers/broken."""
 
 
@@ -101,15 +96,33 @@ def bench(out: Path, *arguments: str, by: Callable[..., Ran] = lab) -> Ran:
     return Ran(ran.status, ran.out, ran.err, folders[-1] if folders else None)
 
 
-def variant(identity: str, **more: object) -> Variant:
-    """A made-up variant."""
+def _fields(identity: str) -> dict[str, object]:
     implementation, backend, key = identity.split(":")
-    fields: dict[str, object] = {
+    return {
         "id": identity, "implementation": implementation, "version": "1", "backend": backend,
         "key": key, "family": "ml-dsa", "sets": ("ML-DSA-44",),
         "operations": ("keygen", "sign", "verify"), "rnd": "given", "context": True,
     }  # fmt: skip
-    return Variant(**{**fields, **more})  # type: ignore[arg-type]
+
+
+def variant(identity: str, **more: object) -> Variant:
+    """A made-up variant."""
+    return Variant(**{**_fields(identity), **more})  # type: ignore[arg-type]
+
+
+def announced(identity: str, **more: object) -> Announced:
+    """The same as its worker announces it."""
+    return Announced(**{**_fields(identity), **more})  # type: ignore[arg-type]
+
+
+def load_script(path: Path) -> Any:
+    """A program of the tree as a module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
 
 
 def place() -> Place:

@@ -31,16 +31,7 @@ MAY_USE: dict[str, tuple[str, ...]] = {
     "estimate": ("theory", "inputs", "records"),
     "show": ("theory", "inputs", "records", "estimate"),
     "kinds": ("theory", "inputs", "worker", "records", "bench", "estimate", "show"),
-    "study": (
-        "theory",
-        "inputs",
-        "choice",
-        "worker",
-        "records",
-        "bench",
-        "estimate",
-        "show",
-    ),
+    "study": ("theory", "inputs", "choice", "worker", "records", "bench", "estimate", "show"),
     "audit": ("theory", "inputs", "records", "estimate", "show"),
     "answers": ("theory", "inputs", "records", "estimate", "show", "kinds", "study", "audit"),
 }

@@ -25,17 +25,11 @@ def read(*claims: dict[str, Any], **head: Any) -> Any:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("ML-DSA-44", "ML-DSA-44"),
-        (44, "ML-DSA-44"),
-        ("Dilithium-3", "ML-DSA-65"),
-        ("CRYSTALS-Dilithium 5", "ML-DSA-87"),
-        ("Dilithium III", "ML-DSA-65"),
-        ("Dilithium4", None),
-        ("ML-DSA-66", None),
-        (2, None),
-        (True, None),
+        ("ML-DSA-44", "ML-DSA-44"), (44, "ML-DSA-44"), ("Dilithium-3", "ML-DSA-65"),
+        ("CRYSTALS-Dilithium 5", "ML-DSA-87"), ("Dilithium III", "ML-DSA-65"),
+        ("Dilithium4", None), ("ML-DSA-66", None), (2, None), (True, None),
     ],
-)
+)  # fmt: skip
 def test_names_of_sets(name: object, expected: str | None) -> None:
     if expected is not None:
         assert ClaimedSet.read(name) == expected
@@ -120,21 +114,17 @@ BAD = [
     ({"about": "limit", "amount": "2^32", "unit": "bits", "called": "four"}, "such as '4 GB'"),
     ({"about": "scaling", "points": []}, "points: must be a list of length >= 1"),
     ({"about": "scaling", "points": [{"threads": 2}] * 2}, "a number of threads appears twice"),
-    (
-        {"about": "parts", "unit": "s", "parts": {"a": 1}, "shares": [{"of": "b", "percent": 1}]},
-        "there is no part 'b'",
-    ),
+    ({"about": "parts", "unit": "s", "parts": {"a": 1}, "shares": [{"of": "b", "percent": 1}]},
+     "there is no part 'b'"),
     ({"about": "rate", "operations": 1, "bytes_read": 0}, ", bytes_read: must be greater than 0"),
     ({"about": "rejection", "set": "44", "reject": [0.8, 0.7]}, "the lower limit first"),
     ({"about": "rejection", "set": "44", "attempts": {"p100": 3}}, "attempts, p100: a percentile"),
     ({"about": "rejection", "set": "44", "attempts": {"sd": 3}}, "sd is unknown here"),
     ({"about": "statements", "values": [{"value": 1}, {"value": 2}]}, "quantity is missing"),
-    (
-        {"about": "scaling", "points": [{"threads": 1, "per_second": 1}], "cost_of": "z"},
-        ", cost_of: 'z' is not the id of a cost or a batch in a unit of time",
-    ),
+    ({"about": "scaling", "points": [{"threads": 1, "per_second": 1}], "cost_of": "z"},
+     ", cost_of: 'z' is not the id of a cost or a batch in a unit of time"),
     ("sign", "must be a mapping of fields"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("claim", "rule"), BAD, ids=[rule for _, rule in BAD])
@@ -176,49 +166,47 @@ def test_bad_files(content: str, rule: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+POINTS = {"about": "scaling", "points": [{"threads": 1, "per_second": 1}], "cost_of": "a"}
+UNTIMED = "is not the id of a cost or a batch in a unit of time"
+
+
 @pytest.mark.parametrize(
-    ("head", "rule"),
+    ("claims", "head", "rule"),
     [
-        ({"source": {"title": "x", "kind": "blog"}}, "source.kind: 'blog' must be one of"),
-        ({"source": {"title": "x", "kind": "other", "date": 5}}, "source.date: must be text"),
-        ({"source": {"title": None, "kind": "other"}}, "source.title: is empty"),
-        ({"defaults": {"bytes": 1}}, "defaults: the key 'bytes' is unknown"),
+        ([SIZE], {"source": {"title": "x", "kind": "blog"}}, "source.kind: 'blog' must be one of"),
+        (
+            [SIZE],
+            {"source": {"title": "x", "kind": "other", "date": 5}},
+            "source.date: must be text",
+        ),
+        ([SIZE], {"source": {"title": None, "kind": "other"}}, "source.title: is empty"),
+        ([SIZE], {"defaults": {"bytes": 1}}, "defaults: the key 'bytes' is unknown"),
+        ([{**SIZE, "id": "x"}] * 2, {}, "claim 'x': the id appears twice"),
+        ([SIZE, POINTS], {}, UNTIMED),
+        ([{**COST, "unit": "cycles", "median": 1}, POINTS], {}, UNTIMED),
     ],
 )
-def test_bad_heads(head: dict[str, Any], rule: str) -> None:
+def test_bad_heads_and_references(
+    claims: list[dict[str, Any]], head: dict[str, Any], rule: str
+) -> None:
     with pytest.raises(LabError, match=rule):
-        read(SIZE, **head)
+        read(*claims, **head)
 
 
-def test_ids_are_unique() -> None:
-    with pytest.raises(LabError, match=r"claim 'x': the id appears twice"):
-        read({**SIZE, "id": "x"}, {**SIZE, "id": "x"})
-
-
-def test_references_need_a_cost_in_a_time() -> None:
-    points = [{"threads": 1, "per_second": 1}]
-    throughput = {"about": "scaling", "points": points, "cost_of": "a"}
-    for target in (SIZE, {**COST, "unit": "cycles", "median": 1}):
-        with pytest.raises(LabError, match="is not the id of a cost or a batch in a unit of time"):
-            read(target, throughput)
-
-
-def test_json_with_repeated_keys(tmp_path: Path) -> None:
-    path = tmp_path / "t.json"
-    path.write_text('{"format": 1, "format": 2}', encoding="utf-8")
-    with pytest.raises(LabError, match="twice"):
-        read_claims(path)
-
-
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(LabError, match="cannot read it"):
-        read_claims(tmp_path / "none.yaml")
-    with pytest.raises(LabError, match="cannot read it"):
-        read_claims(tmp_path)
-    path = tmp_path / "large.yaml"
-    path.write_text("x" * (1 << 20) + "y", encoding="utf-8")
-    with pytest.raises(LabError, match="larger than"):
-        read_claims(path)
-    path.write_bytes(b"\xff\xfe")
-    with pytest.raises(LabError, match="not UTF-8"):
-        read_claims(path)
+@pytest.mark.parametrize(
+    ("name", "content", "rule"),
+    [
+        ("t.json", b'{"format": 1, "format": 2}', "twice"),
+        ("t.yaml", None, "cannot read it"),
+        ("", None, "cannot read it"),
+        ("t.yaml", b"x" * ((1 << 20) + 1), "larger than"),
+        ("t.yaml", b"\xff\xfe", "not UTF-8"),
+    ],
+)
+def test_files_that_cannot_be_read(
+    tmp_path: Path, name: str, content: bytes | None, rule: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(LabError, match=rule):
+        read_claims(tmp_path / name)

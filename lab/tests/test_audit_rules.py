@@ -1,13 +1,20 @@
-"""Each rule of the audit on figures that keep it and on figures that break it."""
+"""Each rule of the audit on figures that keep it and that break it; samples and power."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from audit_tables import judged, of_rule, sign, verdicts
+from scipy.stats import ttest_ind
 
+from mldsa_lab.audit.law import band, laws
+from mldsa_lab.audit.power import detectable, significant_from
 from mldsa_lab.audit.work import least_steps
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.signers import most_first
+from mldsa_studies.signers import Signer
 
 
 def one(rule: str, *claims: dict[str, Any]) -> str:
@@ -455,3 +462,65 @@ def test_least_work_counts_every_hash(scheme: str, n: int, h: int, d: int, a: in
 def test_other_schemes_have_no_law_of_signing() -> None:
     rules = {rule for _, rule, _ in verdicts(sign(set="Ed25519", median=18, p99=19))}
     assert rules == {"figures.order"}
+
+
+@pytest.mark.parametrize(
+    ("name", "highest", "spread", "minimum", "mean", "tail"),
+    [
+        ("ML-DSA-44", 3.96, 0.52, 0.66, 1.23, 3.5),
+        ("ML-DSA-65", 5.64, 0.47, 0.65, 1.13, 3.1),
+        ("ML-DSA-87", 7.29, 0.33, 0.79, 1.10, 2.4),
+    ],
+)
+def test_the_bands_of_the_document(
+    name: str, highest: float, spread: float, minimum: float, mean: float, tail: float
+) -> None:
+    """docs/audit.md has these."""
+    most = most_first(name)
+    assert most == pytest.approx(highest, abs=0.005)
+
+    def limits(over: str, under: str) -> tuple[float, float]:
+        return band(name, over, under, 10**8, most, z_costs=(1.0,))
+
+    assert limits("sd", "mean")[0] == pytest.approx(spread, abs=0.006)
+    assert limits("min", "median")[1] == pytest.approx(minimum, abs=0.006)
+    assert limits("mean", "median")[0] == pytest.approx(mean, abs=0.006)
+    assert limits("p99", "median")[0] == pytest.approx(tail, abs=0.06)
+
+
+@pytest.mark.parametrize("samples", [10, 100, 2000])
+def test_terms_hold_what_samples_show(samples: int) -> None:
+    name = "ML-DSA-65"
+    model = RejectionModel.of(name)
+    rng = np.random.default_rng(7)
+    signer = Signer(setup=2.5, z=0.85, r=1.0, h=1.0)
+    runs = 150
+    drawn = signer.draw(model, samples * runs, rng)
+    cost = drawn.reshape(runs, samples)
+    seen = {
+        "min": cost.min(axis=1),
+        "median": np.median(cost, axis=1),
+        "mean": cost.mean(axis=1),
+        "max": cost.max(axis=1),
+        "sd": cost.std(axis=1, ddof=1),
+        "p5": np.percentile(cost, 5, axis=1),
+        "p95": np.percentile(cost, 95, axis=1, method="weibull"),
+        "p99": np.percentile(cost, 99, axis=1, method="inverted_cdf"),
+    }
+    one = laws(name, (0.85,))[0]
+    for statistic, values in seen.items():
+        term = one.term(statistic, samples)
+        low, high = (term.fixed * 2.5 + k for k in (term.low, term.high))
+        assert low - 1e-9 <= values.min(), statistic
+        assert values.max() <= high + 1e-9, statistic
+
+
+def test_the_power_is_the_power() -> None:
+    rng = np.random.default_rng(3)
+    found = detectable(0.5, 10, 0.05, 0.8)
+    runs = 4000
+    a = rng.normal(1.0, 0.5, (runs, 10))
+    b = rng.normal(1.0 + found, 0.5, (runs, 10))
+    share = float(np.mean(ttest_ind(a, b, axis=1).pvalue < 0.05))
+    assert share == pytest.approx(0.8, abs=0.02)
+    assert found > significant_from(0.5, 10, 0.05) > 0

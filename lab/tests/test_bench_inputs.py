@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from drifts import drift_correlations
 from lab_runs import bench, build_rust, here, rust_station
+from test_order import drift_correlations
 from test_runs import measured
 
 from mldsa_lab.bench.fleet import Fleet

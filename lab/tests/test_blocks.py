@@ -6,8 +6,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from lab_runs import broken_registry, build_rust, here, lab, place, rust_station
@@ -25,22 +24,8 @@ from mldsa_lab.bench.workloads.block_file import (
     stride,
 )
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.blocks import block_figures, block_of
-from mldsa_lab.estimate.figure import Figure
-from mldsa_lab.files import plain
-from mldsa_lab.records import (
-    BlockContent,
-    Check,
-    Definition,
-    Fault,
-    Record,
-    Row,
-    Run,
-    Samples,
-    Variant,
-    WorkerRow,
-    read_record,
-)
+from mldsa_lab.estimate.blocks import block_of
+from mldsa_lab.records import BlockContent, Definition, Fault, Row, Samples, read_record
 from mldsa_lab.worker.build import build
 from mldsa_lab.worker.protocol import BlockShape
 from mldsa_lab.worker.registry import read_registry
@@ -306,56 +291,3 @@ def test_the_command_measures_and_shows(tmp_path: Path) -> None:
     table = tmp_path / "x.csv"
     assert here("report", str(folder / "record.jsonl"), "--csv", str(table)).status == 0
     assert len(table.read_text().splitlines()) == 1 + len(rows)
-
-
-# --- records and statistics -----------------------------------------------------------------------
-
-
-def record_of(levels: dict[tuple[int, bool], list[int]]) -> Record:
-    """A record of one verifier, by threads and caches the ticks of each round."""
-    variant = Variant("a:b:compact", "a", "1", "b", "compact", "classical", ("Ed25519",),
-                      ("verify",), "zero", False)  # fmt: skip
-    told = SimpleNamespace(started="2026-11-23T00:00:00Z", machine={"cpu": "x"})
-    record = Record(cast(Run, told))
-    record.add(WorkerRow("w", "C", "cc", "", "ns", "c", None, (variant,)))
-    content = BlockContent(100, 1, 32, 61, {"s": 1.0}, 1 << 25, 1 << 27)
-    record.add(Definition("block", "b", plain(content)))
-    cell = (variant.id, "Ed25519", "verify")
-    checks = (Check("accepts-block", 1, 0, None),)
-    record.add(Definition("verifier", "b", {"batch": 0}, *cell, checks))
-    record.add(Definition("verifier", "b", {"batch": 8}, *cell, lacking="none"))
-    for (threads, cold), ticks in levels.items():
-        caches = "cold" if cold else "warm"
-        shape: dict[str, str | int] = {"batch": 0, "threads": threads, "caches": caches}
-        for number, wall in enumerate(ticks):
-            record.add(Samples(number, 0, *cell, 1, (), {"wall": (wall,)}, shape=shape))
-    return record
-
-
-LEVELS = {
-    (1, False): [1000, 1100, 900, 1000], (2, False): [500, 600, 400, 500],
-    (1, True): [2000, 1100, 1350, 1500],
-}  # fmt: skip
-
-
-def figures_by_way(record: Record) -> dict[tuple[str, int, str], Figure]:
-    return {
-        (f.name, int(f.keys["threads"] or 0), str(f.keys["caches"])): f
-        for f in block_figures(record, 0.95)
-        if f.value is not None
-    }
-
-
-def test_times_are_means_over_rounds_and_ratios_of_rounds() -> None:
-    (lacking,) = (f for f in block_figures(record_of(LEVELS), 0.95) if f.value is None)
-    assert lacking.keys["batch"] == 8 and lacking.flags == ("none",)
-    found = figures_by_way(record_of(LEVELS))
-    one = found["block", 1, "warm"]
-    assert one.value == 1000 and ("scaling", 1, "warm") not in found
-    assert one.low and one.high
-    # Student's t of 3 degrees of freedom is 3.182; 40.8 is the standard error.
-    assert one.high / 1000 == pytest.approx(math.exp(3.182 * 0.0408), rel=1e-3)
-    assert one.low * one.high == pytest.approx(1000**2)
-    assert found["scaling", 2, "warm"].value == pytest.approx((2 + 11 / 6 + 9 / 4 + 2) / 4)
-    assert found["cold_ratio", 1, "cold"].value == pytest.approx((2 + 1 + 1.5 + 1.5) / 4)
-    assert found["signature", 1, "warm"].value == pytest.approx(10)

@@ -1,5 +1,7 @@
 """The conformance test passes workers that conform and names what is wrong with the others."""
 
+from __future__ import annotations
+
 import re
 import sys
 from collections.abc import Iterator
@@ -290,29 +292,17 @@ FAULTS = r"""
 +        for i, output in zip(list(items)[::-1],
 @ a bad input spoils its batch | batch-keygen batch-encaps | in batches of 3: input 9
 -    return outputs
--
--
--def limited
 +    bad = [o for o in outputs if isinstance(o, Failed)]
 +    return bad * len(outputs) if len(bad) == 1 else outputs
-+
-+
-+def limited
 @ a batch does its first input alone | batch-sign batch-encaps batch-decaps batch-hash | in batches
   of 3: input 0
 -            outputs.append(perform(job, job[3][i][1]))
 +            outputs.append(perform(job, job[3][items[0]][1]))
 @ a bad signature spoils its batch | batch-verify | in batches of 3: input 9
 -    return outputs
--
--
--def limited
 +    values = [o[0] for o in outputs if not isinstance(o, Failed)]
 +    bad = job[2] == "verify" and b"\0" in values
 +    return [(b"\0", None)] * len(outputs) if bad else outputs
-+
-+
-+def limited
 @ runs that begin at the first input | runs-keygen runs-encaps runs-decaps runs-hash | is not the
   SHA-256 of its output
 -        first = place * count // runs + thread
@@ -440,3 +430,22 @@ def test_workers_of_this_repository_conform(entry: WorkerEntry) -> None:
     only = ("hello", "implementations", "chain") if entry.name == "rust-all" else ()
     found = conform_entry(entry, place, only=only)
     assert found.passed, "\n".join(found.lines())
+
+
+MINIMAL = ROOT / "examples" / "minimal-worker"
+
+
+@pytest.mark.e2e
+def test_minimal_worker_conforms() -> None:
+    """The one that CONTRIBUTING walks through."""
+    (entry,) = read_registry(MINIMAL / "registry.toml")
+    place = Place.of(ROOT)
+    found = conform_entry(entry, place)
+    assert found.passed, "\n".join(found.lines())
+    judged = {finding.check for finding in found.findings if finding.status == "passed"}
+    assert {"acvp-siggen", "keygen-again", "signs", "signs-rnd", "verifies-own"} <= judged
+    assert {"refuses-context", "refuses-as-verdict", "measure-sign"} <= judged
+
+
+def test_minimal_worker_is_at_most_80_lines() -> None:
+    assert len((MINIMAL / "worker.py").read_text(encoding="utf-8").splitlines()) <= 80

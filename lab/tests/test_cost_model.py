@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.summary import summarise
-from mldsa_lab.records import read_record
 from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
 
@@ -53,54 +51,6 @@ def test_quantiles_are_those_of_enumerated_paths(name: str, share: float) -> Non
     assert at[0].below < share <= at[0].upto
     assert sum(c.probability for c in at) == pytest.approx(upto - below, abs=1e-9)
     assert law.share_up_to(value) == pytest.approx(upto, abs=1e-9)
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_the_closed_mean_is_that_of_all_classes(name: str) -> None:
-    model = RejectionModel.of(name)
-    for cost in (ODD, CostModel.default(name)):
-        table = model.class_table(1e-12)
-        mean = float(table.probability @ cost.of(table.counts.astype(float)))
-        assert cost.mean(model) == pytest.approx(mean, rel=1e-8)
-        assert cost.law(model).mean == pytest.approx(mean, rel=1e-8)
-
-
-def test_equal_costs_are_one_level() -> None:
-    """With one cost for every rejection the law is that of the number of attempts."""
-    flat = CostModel(1.0, 1.0, 1.0, 1.0)
-    for share in (0.01, 0.5, 0.95, 0.999, 1 - 1e-12):
-        attempts = MODEL.attempts_quantile(share)
-        assert flat.quantile(MODEL, share) == pytest.approx(attempts, rel=1e-12)
-        at = flat.law(MODEL, share).classes_at(share)
-        assert {sum(c.counts) + 1 for c in at} == {attempts}
-        assert at[0].upto == pytest.approx(1 - (1 - MODEL.p_accept) ** attempts, abs=1e-11)
-    at = flat.law(MODEL).classes_at(0.5)
-    assert at[0].probability == max(c.probability for c in at)
-
-
-def test_classes_near_a_quantile() -> None:
-    law = ODD.law(MODEL)
-    near = law.classes_at(0.95, within=0.03)
-    value = ODD.quantile(MODEL, 0.95)
-    assert len(near) > 3 and [c.cost for c in near] == sorted(c.cost for c in near)
-    assert all(abs(c.cost / value - 1) <= 0.03 for c in near)
-    table = MODEL.class_table(1e-12)
-    cost = ODD.of(table.counts.astype(float))
-    assert len(near) == np.count_nonzero(np.abs(cost / value - 1) <= 0.03)
-    for c in near:
-        assert c.upto == pytest.approx(law.share_up_to(c.cost), abs=1e-12)
-        assert c.below <= c.upto - c.probability + 1e-12
-
-
-def test_defaults_are_the_record_s_fit() -> None:
-    root = Path(__file__).parents[2]
-    fits = summarise(read_record(root / "records/2026-11-21-epyc-zen3/first.jsonl.xz")).fits
-    for name in SETS:
-        first, z, r, h = fits["mldsa-native:avx2:compact", name].attempt_costs
-        model = CostModel.default(name)
-        assert model.set == name and model.r == 1 and "mldsa-native" in model.source
-        # Selections keep the costs that they were first made for.
-        assert (model.first, model.z, model.h) == pytest.approx((first / r, z / r, h / r), abs=0.16)
 
 
 def test_files(tmp_path: Path) -> None:

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from mldsa_lab.choice.design import design
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import (
-    estimate_plain,
-    estimate_random,
-    estimate_signing,
-    ratio,
-)
-from mldsa_lab.estimate.compare import have_common_point
-from mldsa_lab.estimate.interval import Interval, median_over_rounds, over, split_levels
+from mldsa_lab.estimate.cells import estimate_plain, estimate_random, estimate_signing, ratio
+from mldsa_lab.estimate.interval import Interval, median_over_rounds, over
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace
 from mldsa_studies import command
@@ -149,27 +140,6 @@ def test_outliers_hardly_move_the_plain_mean() -> None:
     assert spoilt.mean() > 2 * value
 
 
-def test_sample_percentiles_only_where_samples_reach() -> None:
-    rng = np.random.default_rng(15)
-    reached = {5: (), 12: (0.5,), 10: (0.5,), 200: (0.5, 0.95), 600: (0.5, 0.95, 0.99)}
-    for count, shares in reached.items():
-        cell = cell_of(rng.lognormal(size=(count, 1, 1)))
-        assert tuple(estimate_plain(cell).quantiles) == shares
-    # Averages of calls have no tail.
-    assert set(estimate_plain(replace(cell, single_calls=False)).quantiles) == {0.5}
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.integers(1, 12), st.integers(1, 8), st.integers(0, 2**32))
-def test_a_table_without_noise_is_taken_apart_exactly(rounds: int, inputs: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    shape, level = rng.uniform(1, 100, inputs), rng.normal(size=rounds)
-    level -= np.median(level)
-    levels = split_levels(shape * np.exp(level)[:, None])
-    np.testing.assert_allclose(levels.shape, shape, rtol=1e-9)
-    np.testing.assert_allclose(levels.level, level, atol=1e-9)
-
-
 def test_median_interval_sides_and_correlation() -> None:
     rng = np.random.default_rng(17)
     skewed = median_over_rounds(np.concatenate([rng.normal(0, 0.01, 16), rng.normal(1, 0.01, 12)]))
@@ -214,13 +184,6 @@ def test_ratio_to_a_hedged_signer_is_unpaired(chosen: list[Trace]) -> None:
     found = ratio(hedged, estimate_signing(cell, chosen, MODEL))
     assert found.low is not None and found.high is not None
     assert found.low < 1 < found.high and found.high / found.low > 1.1
-
-
-def test_overlap() -> None:
-    a = Interval(2, 1, 3)
-    assert have_common_point([a, Interval(4, 3, 5)]) and have_common_point([Interval(4, 3, 5), a])
-    assert have_common_point([a, Interval(5, 4, 6)]) is False
-    assert have_common_point([a, Interval(2), None]) is None
 
 
 @pytest.mark.simulation

@@ -10,7 +10,7 @@ import pytest
 
 from mldsa_lab.bench.shapes import GROUP, Shape
 from mldsa_lab.choice.choice import Wish, choose
-from mldsa_lab.estimate.cells import estimate_plain, estimate_signing, ratio
+from mldsa_lab.estimate.cells import estimate_signing
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
@@ -87,21 +87,6 @@ def test_batches_that_wait_for_their_longest_signature_are_estimated(
     assert inside >= 8
 
 
-def test_runs_that_share_inputs_are_no_more_than_their_inputs() -> None:
-    """Twice the overlap, the error of the inputs times the square root of two."""
-    model = RejectionModel.of("ML-DSA-65")
-    traces = group(model, 3)
-    rng = np.random.default_rng(1)
-    cost = LINEAR.cost_of(traces) * np.exp(0.1 * rng.standard_normal(GROUP))
-    cell = QUIET.measure(cost, 8, rng)
-    once, twice = (
-        estimate_signing(cell, traces, model, shares=shares(1), overlap=o).mean for o in (1.0, 2.0)
-    )
-    assert once.value == twice.value
-    assert once.low is not None and twice.low is not None
-    assert once.value - twice.low == pytest.approx(2**0.5 * (once.value - once.low))
-
-
 @pytest.mark.simulation
 def test_intervals_hold_the_truth() -> None:
     """Eight rounds of batches of 32 and of 1,000 on a machine that drifts by 3 %."""
@@ -127,22 +112,6 @@ def test_inputs_that_are_not_balanced_are_remarked_upon() -> None:
     by_length[0] = by_length[-1]
     (note,) = estimate_signing(cell, by_length, model, shares=shares(1000)).notes
     assert re.fullmatch(r"its inputs take \+[1-9.]+ % attempts compared with all signatures", note)
-
-
-def test_the_ratio_of_one_large_run_has_the_others_input_error() -> None:
-    """The run stands for all inputs; the single calls' scatter over theirs remains."""
-    rng = np.random.default_rng(4)
-    machine = NoisyMachine(drift=0.02, fast=0, habit=0.03)
-    levels = machine.levels(12, rng)
-    large = estimate_plain(machine.measure(np.array([5e4]), 12, rng, levels=levels))
-    single = estimate_plain(machine.measure(np.full(12, 1e5), 12, rng, levels=levels))
-    found = ratio(large, single)
-    assert found.low is not None and found.high is not None
-    assert found.low < 0.5 < found.high
-    assert single.inner.low is not None and single.inner.high is not None
-    assert found.high / found.low > single.inner.high / single.inner.low
-    back = ratio(single, large)
-    assert back.value == pytest.approx(1 / found.value)
 
 
 def test_an_interval_that_reaches_zero_has_no_highest_rate() -> None:

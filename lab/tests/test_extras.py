@@ -10,16 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from packaging.markers import Marker
 from tiers import first_of
-from typer.testing import CliRunner
 
-from mldsa_lab import plugins
 from mldsa_lab.choice.ready import read_ready
-from mldsa_lab.cli import study
-from mldsa_lab.cli.shared import add_commands
-from mldsa_lab.errors import LabError
 from mldsa_lab.extras import EXTRAS, target
 from mldsa_lab.plugins import PACKAGES
 
@@ -127,27 +121,6 @@ def test_the_packages_add_what_an_error_says_of_them() -> None:
         assert tuple(points["mldsa_lab.commands"]) == package.commands
         assert tuple(points.get("mldsa_lab.workers", ())) == package.workers
         assert package.name in groups[package.target.removeprefix("setup-")]
-
-
-def test_without_the_packages_commands_and_workers_name_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(plugins, "_loaded", lambda group: {})
-    app = typer.Typer()
-    add_commands(app)
-    study.add_to(app)
-    for words, package in (
-        ("impact bitcoin --json -", PACKAGES[0]),
-        ("study rtl --core core.toml", PACKAGES[1]),
-        ("study estimators --quick", PACKAGES[2]),
-    ):
-        error = CliRunner().invoke(app, words.split()).exception
-        assert isinstance(error, LabError), error
-        assert f"{package.name}: `make {package.target}` installs it" in str(error)
-    with pytest.raises(LabError, match="--core needs the Python package mldsa-lab-rtl"):
-        plugins.workers("core")
-    # Studies that are files need no package.
-    assert "bench" in CliRunner().invoke(app, ["study", "list"]).output
 
 
 def test_pip_gets_what_uv_does() -> None:

@@ -1,8 +1,10 @@
-"""Schemes beside ML-DSA: the table of them, known answers, inputs and the gate's checks."""
+"""Known answers of all schemes; those beside ML-DSA: inputs and the gate's checks."""
 
 from __future__ import annotations
 
 import hashlib
+import itertools
+import random
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,41 +15,20 @@ import pytest
 
 from mldsa_lab.bench.material import Sizes, plain_inputs
 from mldsa_lab.bench.workloads.operations import make_cell
+from mldsa_lab.errors import LabError
 from mldsa_lab.records import Variant
-from mldsa_lab.sets import SCHEMES
+from mldsa_lab.sets import PARAMETER_SETS, SCHEMES, ParameterSet, sets_of
 from mldsa_lab.theory.trace import ACCEPTED
+from mldsa_lab.worker import vectors
+from mldsa_lab.worker.alter import Altered, alter, suits
 from mldsa_lab.worker.examination import Examination, Items
-from mldsa_lab.worker.protocol import INPUT_FIELDS, JobInput, Output, ProtocolError, parse_hello
+from mldsa_lab.worker.protocol import INPUT_FIELDS, JobInput, Output
 from mldsa_lab.worker.request import Item
 from mldsa_lab.worker.subject import Subject, make_items, siblings_of
 from mldsa_lab.worker.suite import SUITE
 from mldsa_lab.worker.vectors import known_answers
 
 SIZES = Sizes(design=0, random=3, pool=0, message_bytes=32)
-
-
-def announced(**changed: str) -> list[str]:
-    lines = {
-        "implementation": "x", "version": "1", "backend": "portable", "key": "compact",
-        "family": "ml-kem", "sets": "ML-KEM-512", "operations": "keygen encaps decaps",
-        "rnd": "given", "context": "no",
-    } | changed  # fmt: skip
-    head = ["worker w", "protocol 1", "language C", "compiler cc", "unit ns", "clock c"]
-    return [*head, "variant x:portable:compact", *(f"{k} {v}" for k, v in lines.items())]
-
-
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"sets": "ML-KEM-512 ML-DSA-44"}, "sets of family ml-kem are ML-KEM-512, ML-KEM-768"),
-        ({"operations": "keygen sign"}, "operations of family ml-kem are keygen, encaps, decaps"),
-        ({"rnd": "zero"}, "rnd of family ml-kem must be given or none, got zero"),
-    ],
-)
-def test_what_a_family_has_not_cannot_be_announced(changed: dict[str, str], said: str) -> None:
-    assert parse_hello(announced()).variants[0].sets == ("ML-KEM-512",)
-    with pytest.raises(ProtocolError, match=said):
-        parse_hello(announced(**changed))
 
 
 # --- a toy of each family in place of a worker ----------------------------------------------------
@@ -183,3 +164,138 @@ def test_cells_hand_over_what_the_operation_takes() -> None:
     assert cell.random and cell.expected == {}
     assert make_cell(fn, "FN-DSA-512", "keygen", [made]).expected == {}
     assert make_cell(fn, "FN-DSA-512", "verify", [made]).expected == digest(b"\1")
+
+
+# --- known answers --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", PARAMETER_SETS.values(), ids=lambda p: p.name)
+def test_cases(p: ParameterSet) -> None:
+    keys = known_answers(p.name, "keygen")
+    assert len(keys) == 25
+    assert {(len(c.seed or b""), len(c.pk or b""), len(c.sk or b"")) for c in keys} == {
+        (32, p.public_key_bytes, p.private_key_bytes)
+    }
+    # skEncode: rho, K, tr = SHAKE256(pk, 64), ...
+    assert all((c.sk or b"")[64:128] == hashlib.shake_256(c.pk or b"").digest(64) for c in keys)
+    for kind, rnd in (("siggen", {None}), ("siggen-hedged", {32})):
+        signed = known_answers(p.name, kind)
+        assert len(signed) == 15 and {c.rnd and len(c.rnd) for c in signed} == rnd
+        assert {(len(c.sk or b""), len(c.output or b"")) for c in signed} == {
+            (p.private_key_bytes, p.signature_bytes)
+        }
+    verified = known_answers(p.name, "sigver")
+    assert len(verified) == 15
+    assert {c.valid for c in verified} == {True, False}
+
+
+@pytest.mark.parametrize("name", [*sets_of("slh-dsa"), *sets_of("ml-kem")])
+def test_sizes_are_those_of_the_schemes(name: str) -> None:
+    scheme = SCHEMES[name]
+    sizes = (scheme.seed_bytes, scheme.public_key_bytes, scheme.private_key_bytes)
+    made = known_answers(name, "keygen")
+    assert {(len(c.seed or b""), len(c.pk or b""), len(c.sk or b"")) for c in made} == {sizes}
+    is_kem = scheme.family == "ml-kem"
+    given = known_answers(name, "encaps" if is_kem else "siggen-hedged")
+    assert len(given) == (25 if is_kem else 3 if scheme.slow else 7)
+    assert {(len(c.rnd or b""), len(c.output or b"")) for c in given} == {
+        (scheme.rnd_bytes, scheme.output_bytes)
+    }
+    if is_kem:
+        assert len(known_answers(name, "decaps")) == 10
+        for kind in ("public-keys", "private-keys"):
+            assert {c.valid for c in known_answers(name, kind)} == {True, False}
+    else:
+        assert all(c.rnd is None for c in known_answers(name, "siggen"))
+
+
+def test_a_file_of_another_form_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = {"tgId": 1, "parameterSet": "ML-DSA-44", "tests": [{"tcId": 1, "seed": "00"}]}
+    monkeypatch.setattr(vectors, "_acvp", lambda *_: ({"testGroups": [case]},) * 2)
+    known_answers.cache_clear()
+    with pytest.raises(LabError, match=r"keyGen of ML-DSA-44 is not of the known form: .*'pk'"):
+        known_answers("ML-DSA-44", "keygen")
+
+
+# --- alterations ----------------------------------------------------------------------------------
+
+
+SETS = list(PARAMETER_SETS.values())
+
+
+def hint_bytes(p: ParameterSet, polynomials: list[list[int]]) -> bytes:
+    """HintBitPack of the given indices of ones."""
+    assert len(polynomials) == p.k
+    indices = [i for poly in polynomials for i in poly]
+    counters = [sum(map(len, polynomials[: i + 1])) for i in range(p.k)]
+    return bytes([*indices, *[0] * (p.omega - len(indices)), *counters])
+
+
+def unpack(p: ParameterSet, hint: bytes) -> list[list[int]] | None:
+    """HintBitUnpack, written down from FIPS 204 Algorithm 21; None where it gives no hint."""
+    index, polynomials = 0, []
+    for i in range(p.k):
+        counter = hint[p.omega + i]
+        if counter < index or counter > p.omega:
+            return None
+        ones = list(hint[index:counter])
+        if any(a >= b for a, b in itertools.pairwise(ones)):
+            return None
+        polynomials.append(ones)
+        index = counter
+    return None if any(hint[index : p.omega]) else polynomials
+
+
+def signed(p: ParameterSet, seed: int = 1) -> Item:
+    """Random bytes in the form of a signature with a well-formed hint."""
+    rng = random.Random(seed)
+    polynomials = [sorted(rng.sample(range(256), rng.randrange(5))) for _ in range(p.k - 1)]
+    polynomials.insert(1, [3, 9, 200])
+    signature = rng.randbytes(p.hint_offset) + hint_bytes(p, polynomials)
+    pk = rng.randbytes(p.public_key_bytes)
+    return Item(p.name, 1, bytes(32), b"m" * 20, b"c" * 4, pk=pk, output=signature)
+
+
+def made(p: ParameterSet) -> tuple[bytes, list[Altered]]:
+    """A signature and its alterations."""
+    base = signed(p)
+    return base.output or b"", list(alter(base, bytes(p.public_key_bytes), context=True))
+
+
+@pytest.mark.parametrize("p", SETS, ids=lambda p: p.name)
+def test_malformed_hints_are_malformed_and_the_shorter_one_is_not(p: ParameterSet) -> None:
+    base, altered = made(p)
+    original = unpack(p, base[p.hint_offset :])
+    assert original is not None
+    hints = {a.what: a.value for a in altered if a.check == "refuses-hint"}
+    shorter = unpack(p, hints.pop("signature: an index left out")[p.hint_offset :])
+    assert shorter is not None
+    assert sum(map(len, shorter)) == sum(map(len, original)) - 1
+    assert len(hints) >= 7
+    for what, signature in hints.items():
+        assert signature[: p.hint_offset] == base[: p.hint_offset], what
+        assert unpack(p, signature[p.hint_offset :]) is None, what
+
+
+@pytest.mark.parametrize("p", SETS, ids=lambda p: p.name)
+def test_bits_are_flipped_where_they_should_be(p: ParameterSet) -> None:
+    base, altered = made(p)
+    changed = {
+        a.what.removeprefix("signature: "): [i for i, x in enumerate(base) if a.value[i] != x]
+        for a in altered
+        if a.field == "signature" and len(a.value) == len(base)
+    }
+    assert changed["a bit of the first byte of c_tilde"] == [0]
+    assert changed["a bit of the last byte of c_tilde"] == [p.c_tilde_bytes - 1]
+    assert changed["a bit of the first byte of z"] == [p.c_tilde_bytes]
+    assert changed["a bit of the last byte of z"] == [p.hint_offset - 1]
+    assert p.hint_offset + p.omega + p.k == p.signature_bytes
+
+
+def test_a_signature_without_two_hints_in_a_polynomial_is_altered_as_any() -> None:
+    p = SETS[0]
+    base = signed(p)
+    sparse = (base.output or b"")[: p.hint_offset] + hint_bytes(p, [[5]] + [[]] * (p.k - 1))
+    assert suits(p, base.output or b"") and not suits(p, sparse)
+    checks = {a.check for a in alter(replace(base, output=sparse), None, context=False)}
+    assert "refuses-signature" in checks and not {"refuses-hint", "refuses-context"} & checks

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import lzma
 import os
 import threading
+import tomllib
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+import jsonschema
 import msgspec
+import pyarrow.parquet as pq
 import pytest
 
+from mldsa_lab.checkout import find_root
+from mldsa_lab.cli.schemas import renew, schemas
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import Hex, convert, decode_json, plain, read_text, schema, write_whole
+from mldsa_lab.files import Hex, convert, decode_json, plain, read_text, write_whole
+from mldsa_lab.inputs.shipped import DATA
+from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.theory.cost_model import CostModel
 
 
 class Item(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -30,40 +40,32 @@ class Document(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ratio: float = 1.0
 
 
+def item(text: str) -> str:
+    return f'{{"name": "a", "items": [{text}]}}'
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ('{"name": "a", "items": [', "f.json, column 25: Expecting value, so it is not JSON"),
         ('{"name": "a", "name": "b"}', "f.json: the key 'name' appears twice in one object"),
         ('{"name": "a", "items": [], "ratio": NaN}', "f.json: NaN is no number that JSON knows"),
+        ("[" * 100_000, "f.json: is nested too deeply"),
         ("[]", "f.json: must be an object, is a list"),
         ('{"name": "a"}', "f.json: items is missing"),
         ('{"name": "a", "items": [], "more": 1}', "f.json: the key 'more' is unknown"),
         ('{"name": 1, "items": []}', "f.json, name: must be text, is a whole number"),
         ('{"name": "a", "items": {}}', "f.json, items: must be a list, is an object"),
-        ('{"name": "a", "items": [{}]}', "f.json, items[0]: key is missing"),
-        (
-            '{"name": "a", "items": [{"key": "0x"}]}',
-            "f.json, items[0].key: must be bytes in hexadecimal",
-        ),
-        (
-            '{"name": "a", "items": [{"key": 12}]}',
-            "f.json, items[0].key: must be bytes in hexadecimal",
-        ),
-        (
-            '{"name": "a", "items": [{"key": "0102"}, {"key": "01"}]}',
-            "f.json, items[1]: key has 1 bytes, must have 2",
-        ),
-        (
-            '{"name": "a", "items": [{"key": "0102", "kind": "three"}]}',
-            "f.json, items[0].kind: 'three' must be one of one, two",
-        ),
-        (
-            '{"name": "a", "items": [{"key": "0102", "size": 1.5}]}',
-            "f.json, items[0].size: must be a whole number or null, is a number",
-        ),
+        (item("{}"), "f.json, items[0]: key is missing"),
+        (item('{"key": "0x"}'), "f.json, items[0].key: must be bytes in hexadecimal"),
+        (item('{"key": 12}'), "f.json, items[0].key: must be bytes in hexadecimal"),
+        (item('{"key": "0102"}, {"key": "01"}'), "f.json, items[1]: key has 1 bytes, must have 2"),
+        (item('{"key": "0102", "kind": "three"}'),
+         "f.json, items[0].kind: 'three' must be one of one, two"),
+        (item('{"key": "0102", "size": 1.5}'),
+         "f.json, items[0].size: must be a whole number or null, is a number"),
     ],
-)
+)  # fmt: skip
 def test_errors(text: str, said: str) -> None:
     with pytest.raises(LabError) as caught:
         decode_json(text, Document, "f.json")
@@ -79,15 +81,6 @@ def test_there_and_back() -> None:
     }
     assert convert(plain(document), Document, "f") == document
     assert isinstance(convert(plain(document), Document, "f").items[0].key, bytes)
-
-
-def test_schema() -> None:
-    made = schema(Document, "a document")
-    item = made["$defs"]["Item"]
-    assert made["title"] == "a document"
-    assert item["properties"]["key"] == {"type": "string", "pattern": "^(?:[0-9a-fA-F]{2})*$"}
-    assert item["required"] == ["key"]
-    assert item["additionalProperties"] is False
 
 
 def test_texts_that_cannot_be_read_are_named(tmp_path: Path) -> None:
@@ -135,3 +128,57 @@ def test_what_is_no_plain_file_is_written_to_not_replaced(tmp_path: Path) -> Non
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="cannot write it: Is a directory"):
         write_whole(tmp_path, lambda path: path.write_text("rows"))
+
+
+# --- published schemas ----------------------------------------------------------------------------
+
+
+FOLDER = Path(__file__).parents[2] / "docs" / "schema"
+
+
+def shipped(name: str) -> list[Any]:
+    """What ships in the format of a schema, as JSON values."""
+    if name == "selection.json":
+        files = sorted(DATA.glob("selections/*/*.json*"))
+        data = [
+            lzma.decompress(f.read_bytes()) if f.suffix == ".xz" else f.read_bytes() for f in files
+        ]
+        return [json.loads(part) for part in data]
+    if name == "pool.json":
+        pools = sorted(DATA.glob("pools/*.parquet"))
+        return [json.loads(pq.read_schema(p).metadata[b"mldsa-lab pool"]) for p in pools]
+    if name == "registry.json":
+        text = (find_root() / "workers" / "registry.toml").read_text(encoding="utf-8")
+        return [[entry] for entry in tomllib.loads(text)["worker"]]
+    return [CostModel.default(set_name).as_json() for set_name in PARAMETER_SETS]
+
+
+def test_the_published_ones_are_those_of_the_types(tmp_path: Path) -> None:
+    for name, made in schemas().items():
+        assert json.loads((FOLDER / name).read_text(encoding="utf-8")) == json.loads(
+            json.dumps(made)
+        ), f"{name}: python -m mldsa_lab.cli.schemas --write"
+    assert {p.name for p in FOLDER.iterdir()} == set(schemas())
+    assert find_root() / "docs" / "schema" == FOLDER
+    assert renew(tmp_path, write=True) == list(schemas()) and renew(tmp_path, write=False) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "needed"),
+    [
+        ("selection.json", "set"),
+        ("pool.json", "set"),
+        ("cost-model.json", "first"),
+        ("registry.json", "name"),
+    ],
+)
+def test_what_ships_fits(name: str, needed: str) -> None:
+    validator = jsonschema.Draft202012Validator(schemas()[name])
+    found = shipped(name)
+    assert found
+    for whole in found:
+        validator.validate(whole)
+        value = whole[0] if isinstance(whole, list) else whole
+        lacking = {k: v for k, v in value.items() if k != needed}
+        for wrong in (value | {"more": 1}, lacking):
+            assert not validator.is_valid([wrong] if isinstance(whole, list) else wrong)

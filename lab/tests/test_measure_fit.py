@@ -16,7 +16,9 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.fit import Fit, fit_costs
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import estimate, parse_percentiles
+from mldsa_lab.theory.law import Law
 from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.terms import LINEAR, prior, to_costs
 from mldsa_studies.coverage import Scene, coverage, targets
 from mldsa_studies.judge import Replications, TrueCosts
 from mldsa_studies.signers import Signer, usual
@@ -158,32 +160,6 @@ def test_the_unit_does_not_matter() -> None:
         assert half_width(b) == pytest.approx(half_width(a), rel=1e-2)
 
 
-def test_thousands_of_inputs() -> None:
-    target = targets(NAME)["stops at the first polynomial"]
-    traces = cases.pool(NAME, 2, 3000)
-    rng = np.random.default_rng(8)
-    costs = target.cost_of(traces)[None, :] * np.exp(0.02 * rng.standard_normal((1, 3000)))
-    fit = fit_costs(traces, costs, MODEL)
-    assert fit.mean(0.95).value == pytest.approx(target.mean(MODEL), rel=2e-3)
-    assert holds(fit.mean(0.99), target.mean(MODEL))
-    assert half_width(fit.mean(0.95)) < 2e-3
-
-
-def test_a_selection_at_a_percentile_gives_it_by_its_average() -> None:
-    target = usual()
-    (exact,) = np.quantile(target.draw(MODEL, 100_000, np.random.default_rng(1)), [0.95])
-    pool = cases.pool(NAME)
-    order = np.argsort(np.abs(target.cost_of(pool) - exact))
-    chosen = cases.selection(NAME, [pool[i] for i in order[:10]], "percentile", 95.0)
-    costs = target.cost_of(chosen.traces())[None, :]
-    found = estimate(chosen, cases.measurements(chosen, costs), percentiles=(95,))
-    assert found.average is not None
-    assert found.average.value == pytest.approx(exact, rel=0.03)
-    assert found.average.share == pytest.approx(0.95, abs=0.02)
-    assert holds(found.percentiles[95], exact)
-    assert half_width(found.percentiles[95]) < 0.08
-
-
 @pytest.mark.parametrize(
     "options",
     [{"percentiles": (100,)}, {"percentiles": (float("nan"),)}, {"confidence": 1.0}, {"noise": -1}],
@@ -222,3 +198,14 @@ def test_whatever_is_measured_the_figures_are_numbers(
     for interval in (found.mean, *found.percentiles.values()):
         assert interval.low is not None and interval.high is not None
         assert 0 <= interval.low <= interval.value <= interval.high
+
+
+def test_the_law_of_a_faulty_fit_is_finite() -> None:
+    known = prior(MODEL)
+    for costs in ((3, -0.5, 1, 1), (-2, 1, 1, 1), (5, 0, 0, 0)):
+        beta = np.zeros(len(known.names))
+        beta[:LINEAR] = np.linalg.solve(to_costs(MODEL), costs)
+        for misfit in (0.0, 0.02):
+            shares = (0.05, 0.5, 0.95, 0.99, 0.999)
+            found = [Law.of(MODEL, beta, misfit).quantile(share)[0] for share in shares]
+            assert np.isfinite(found).all() and (np.diff(found) >= 0).all()

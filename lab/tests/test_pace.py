@@ -83,19 +83,6 @@ def test_judging_takes_a_small_part_of_the_time(monkeypatch: pytest.MonkeyPatch)
     assert looks[0] >= 10 and 2.0 * looks[0] <= 0.11 * now[0]
 
 
-@pytest.mark.parametrize(
-    ("percent", "said"),
-    [
-        (2.0, "within ±2 % or better (widest: it); ±1 % would take at least 5 min more"),
-        (0.5, "every mean within ±0.5 % or better (widest: it)"),
-        (math.inf, "too few rounds for a useful interval of it"),
-    ],
-)
-def test_the_end_tells_what_was_reached(percent: float, said: str) -> None:
-    pace = Pace(OPTIONS, RECORD, lambda r: Precision(percent, "it", "every mean"))
-    assert (pace.words(100.0) or "").endswith(said)
-
-
 def test_the_precision_is_that_of_the_table(tmp_path: Path) -> None:
     record = build(tmp_path / "r.jsonl", Shape(sets=("ML-DSA-65",), rounds=4))
     found = widest(record, clock="cpu", confidence=0.95)

@@ -18,13 +18,7 @@ from msgspec import structs
 from mldsa_lab.bench.engine import Engine
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.workloads.pipeline import PipelineCase, Pipelines, Prepared, content_of
-from mldsa_lab.bench.workloads.pipeline_file import (
-    Line,
-    Pipeline,
-    Stage,
-    _suiting,
-    resolve,
-)
+from mldsa_lab.bench.workloads.pipeline_file import Line, Pipeline, Stage, _suiting, resolve
 from mldsa_lab.bench.workloads.pipeline_inputs import spread
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.pipeline import BETWEEN, pipeline_figures, pipelines_of

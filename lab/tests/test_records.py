@@ -298,10 +298,3 @@ def test_any_field_of_any_type_reads_or_is_refused(fuzzed: Path, data: st.DataOb
         read_record(broken(fuzzed, {number: value}))
     except LabError as error:
         assert "line" in str(error)
-
-
-@given(data=st.binary(max_size=300))
-def test_any_bytes_read_or_are_refused(fuzzed: Path, data: bytes) -> None:
-    fuzzed.write_bytes(data)
-    with pytest.raises(LabError):
-        read_record(fuzzed)

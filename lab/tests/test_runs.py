@@ -1,38 +1,39 @@
-"""Runs of several operations: which are measured, over which inputs, with what expected digests."""
+"""What a run measures: runs of several operations, workers, variants, and the order of rounds."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from pathlib import Path
 
-import numpy as np
 import pytest
-from lab_runs import variant
+from lab_runs import announced, bench, here, variant
 
 from mldsa_lab.bench.engine import Engine
 from mldsa_lab.bench.fleet import Fleet
-from mldsa_lab.bench.options import parse_batch_sizes, parse_thread_counts
+from mldsa_lab.bench.launch import needed
+from mldsa_lab.bench.options import (
+    Options,
+    Profile,
+    parse_batch_sizes,
+    parse_operations,
+    parse_seed,
+    parse_thread_counts,
+    select,
+)
 from mldsa_lab.bench.shapes import BATCH_SIZES, GROUP, Shape, role_of, shaped_variants, shapes
 from mldsa_lab.bench.workloads.operations import Cell, Operations, make_cell, role_in
-from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import MANY_KEYS, ONE_KEY, Variant
-from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.sets import ALL_SETS, CLASSICAL_SETS, PARAMETER_SETS, parse_set_names
 from mldsa_lab.worker.protocol import Announced, Runs
+from mldsa_lab.worker.registry import WorkerEntry
 from mldsa_lab.worker.request import Item
-from mldsa_studies.signers import draw_traces
 
 
-def announced(**more: object) -> Announced:
-    fields: dict[str, object] = {
-        "id": "x:y:compact", "implementation": "x", "version": "1", "backend": "y",
-        "key": "compact", "family": "ml-dsa", "sets": ("ML-DSA-44",),
-        "operations": ("keygen", "sign", "verify", "trace"), "rnd": "given", "context": True,
-        "mode": "batch", "batch_size": 100_000, "threads": 64,
-    }  # fmt: skip
-    return Announced(**{**fields, **more})  # type: ignore[arg-type]
+def batching(**more: object) -> Announced:
+    runs = {"mode": "batch", "batch_size": 100_000, "threads": 64}
+    return announced("x:y:compact", **{**runs, **more})
 
 
 def measured(key: str = "compact", **more: object) -> Variant:
@@ -44,25 +45,25 @@ def measured(key: str = "compact", **more: object) -> Variant:
 
 
 def test_a_batch_interface_is_measured_at_every_size_and_in_a_loop() -> None:
-    found = shapes(announced(), (1, 8, 1000), ())
+    found = shapes(batching(), (1, 8, 1000), ())
     assert [(s.form, s.size, s.threads) for s in found] == [
         ("batch", 1, 1), ("batch", 8, 1), ("batch", 1000, 1), ("loop", 100, 1),
     ]  # fmt: skip
 
 
 def test_threads_take_loops_and_batches_each_number_once() -> None:
-    found = shapes(announced(), (1000,), (1, 2))
+    found = shapes(batching(), (1000,), (1, 2))
     assert [s.suffix for s in found] == [
         ":batch-1000", ":loop-100", ":loop-100:threads-2", ":batch-1000:threads-2",
     ]  # fmt: skip
-    single = shapes(announced(mode="single"), (), (1, 4))
+    single = shapes(batching(mode="single"), (), (1, 4))
     assert [s.suffix for s in single] == [":loop-100", ":loop-100:threads-4"]
 
 
 def test_a_worker_that_announces_no_runs_is_passed_over() -> None:
-    plain = announced(mode="single", batch_size=1, threads=1)
+    plain = batching(mode="single", batch_size=1, threads=1)
     assert shapes(plain, (1, 8), (1, 2)) == []
-    few = announced(mode="batch", batch_size=500)
+    few = batching(mode="batch", batch_size=500)
     assert shapes(few, (1000,), ()) == []
 
 
@@ -73,7 +74,7 @@ def test_where_none_of_the_chosen_can_it_is_an_error_with_their_names() -> None:
         ({"threads": 1}, (), (1, 2), "nothing to measure on 2 threads"),
     ):
         fleet = Fleet()
-        fleet.announced["x:y:compact"] = announced(**more)
+        fleet.announced["x:y:compact"] = batching(**more)
         with pytest.raises(LabError, match=said):
             shaped_variants(fleet, [measured()], batch, threads)
 
@@ -143,25 +144,6 @@ def test_thread_counts_have_one_thread_to_compare_with() -> None:
         parse_thread_counts(["2"], cores=1)
 
 
-# --- inputs -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", PARAMETER_SETS)
-def test_a_balanced_choice_has_the_expected_mean_trace(name: str) -> None:
-    model = RejectionModel.of(name)
-    pool = draw_traces(model, 4 * GROUP, np.random.default_rng(5))
-    choice = choose(TraceTable.of(name, pool), "all", Wish("mean", GROUP))
-    assert len(set(choice.positions)) == GROUP
-    counts = TraceTable.of(name, [pool[i] for i in choice.positions]).counts()
-    # Whole attempts of a hundred signatures: few can be nearer than half of one.
-    assert np.abs(counts.mean(axis=0) - model.expected_counts).max() < 0.02
-    random = TraceTable.of(name, pool[:GROUP]).counts().mean(axis=0)
-    assert np.abs(random - model.expected_counts).max() > 0.05
-    # It keeps the law's spread: long signatures decide when a batch ends.
-    attempts = counts.sum(axis=1) + 1
-    assert (attempts**2).mean() == pytest.approx((2 - model.p_accept) / model.p_accept**2, rel=0.03)
-
-
 # --- cells --------------------------------------------------------------------------------------
 
 SIGNED = [
@@ -211,3 +193,175 @@ def test_large_runs_are_due_in_every_fourth_round_and_need_no_warm_up() -> None:
         assert all(id(c) in of_round for c in cells[:3])
         assert (id(cells[3]) in of_round) == (n in (0, 4, 8))
     assert [c.warmup("ns") > 0 for c in cells] == [True, True, False, False]
+
+
+# --- which workers are built ----------------------------------------------------------------------
+
+
+RUST = WorkerEntry(
+    "rust", "Rust", ".", (), ("x",), implementations=("mldsa-lanes", "aws-lc"),
+    families=("ml-dsa", "classical"),
+)  # fmt: skip
+GO = WorkerEntry("go", "Go", ".", (), ("x",), implementations=("filippo", "circl"))
+UNLISTED = WorkerEntry("own", "C", ".", (), ("x",))
+
+
+KEMS = WorkerEntry(
+    "kems", "Go", ".", (), ("x",), implementations=("circl-ml-kem",), families=("ml-kem",)
+)
+
+
+def chosen(
+    *patterns: str,
+    reference: str = "mldsa-native",
+    unlisted: bool = False,
+    sets: tuple[str, ...] = ("ML-DSA-44",),
+    workers: tuple[str, ...] = (),
+) -> list[str]:
+    options = Options(
+        sets=sets, operations=("sign",), implementations=patterns, workers=workers,
+        profile=Profile("quick", 35.0, 5, 50), rounds=1, sizes=None,  # type: ignore[arg-type]
+        reference=reference, clock="cpu",
+        confidence=0.95, seed=bytes(32), timeout=1.0, out=Path("out"),
+    )  # fmt: skip
+    entries = [RUST, GO, KEMS, *([UNLISTED] if unlisted else [])]
+    return [entry.name for entry in needed(entries, options)]
+
+
+@pytest.mark.parametrize(
+    ("patterns", "names"),
+    [
+        ((), ["rust", "go"]),
+        (("filippo",), ["go"]),
+        (("mldsa-lanes:avx2:*,aws-lc",), ["rust"]),
+        (("mldsa*compact",), ["rust"]),
+        (("*:expanded",), ["rust", "go"]),
+        (("[fc]i*",), ["rust", "go"]),
+        (("f*", "aws-lc:native:compact"), ["rust", "go"]),
+        (("circl:tuned:?",), ["go"]),
+    ],
+)
+def test_only_workers_that_may_have_a_pattern_are_built(
+    patterns: tuple[str, ...], names: list[str]
+) -> None:
+    assert chosen(*patterns) == names
+
+
+@pytest.mark.parametrize("pattern", ["nosuch", "nosuch:*", "aws-lcx", "aws", "zz*", "go:*:compact"])
+def test_a_pattern_that_no_worker_can_have_is_refused(pattern: str) -> None:
+    with pytest.raises(LabError, match=r"unknown implementation .*known are mldsa-lanes, aws-lc"):
+        chosen("filippo", pattern)
+    # A worker that lists nothing may have anything.
+    assert chosen(pattern, unlisted=True) == ["own"]
+
+
+def test_workers_without_the_sets_that_are_asked_for_are_not_built() -> None:
+    # A worker that does not list its families may have any set.
+    assert chosen(sets=("Ed25519", "RSA-2048-PSS")) == ["rust", "go"]
+    assert chosen(sets=("ML-KEM-768",)) == ["go", "kems"]
+    assert chosen(sets=("ML-DSA-44", "ML-KEM-768")) == ["rust", "go", "kems"]
+    assert chosen("circl-ml-kem", "aws-lc") == ["rust"]
+    # A run that finds nothing to measure has to say so.
+    assert chosen("circl-ml-kem") == ["kems"]
+    assert chosen(workers=("rust", "go", "kems")) == ["rust", "go", "kems"]
+
+
+def test_nothing_is_built_before_the_refusal(tmp_path: Path) -> None:
+    marker = tmp_path / "built"
+    registry = tmp_path / "registry.toml"
+    registry.write_text(
+        '[[worker]]\nname = "one"\nlanguage = "Shell"\nfolder = "workers"\n'
+        f'build = ["touch", "{marker}"]\nrun = ["true"]\nimplementations = ["it"]\n'
+    )
+    for option in ("--implementations", "--reference"):
+        done = bench(tmp_path / "out", "--registry", str(registry), option, "nosuch", by=here)
+        assert done.status == 2 and "'nosuch'" in done.err and "known are it" in done.err
+        assert done.folder is None and not marker.exists()
+    bench(tmp_path / "out", "--registry", str(registry), "--implementations", "it", by=here)
+    assert marker.exists()
+
+
+# --- the order of rounds, and the words of the command line ---------------------------------------
+
+
+SETS = tuple(PARAMETER_SETS)
+VARIANTS = [
+    variant("mldsa-lanes:avx2:compact", sets=SETS),
+    variant("mldsa-lanes:avx2:expanded", sets=SETS),
+    variant("aws-lc:native:compact", sets=SETS),
+    variant("mldsa-oracle:literal:compact", sets=SETS),
+    variant("dalek:native:compact", family="classical", sets=("Ed25519",)),
+]
+
+
+def schedule() -> Engine[Cell]:
+    cells = [
+        Cell(v, name, operation, [], {}, random=False)
+        for name in ("ML-DSA-44", "ML-DSA-65")
+        for operation in ("keygen", "sign", "verify")
+        for v in VARIANTS[:4]
+    ]
+    return Engine(Fleet(), Operations(Fleet(), cells), lambda row: None)
+
+
+def test_every_round_visits_every_cell_once() -> None:
+    s = schedule()
+    for number in range(30):
+        order = s.order(number)
+        assert len(order) == len(s.cases)
+        assert {id(c) for c in order} == {id(c) for c in s.cases}
+
+
+def test_each_variant_has_each_place_equally_often() -> None:
+    """Over 2 x 4 rounds every variant of a group of 4 is twice at each place of the group."""
+    s = schedule()
+    places: Counter[tuple[str, int]] = Counter()
+    for number in range(8):
+        group = [c for c in s.order(number) if (c.set_name, c.operation) == ("ML-DSA-65", "sign")]
+        places.update((c.variant.id, place) for place, c in enumerate(group))
+    assert set(places.values()) == {2}
+    assert len(places) == 16
+
+
+def test_a_fault_excludes_the_variant_and_a_refusal_one_set_of_it() -> None:
+    cells = schedule().cases
+    case = next(c for c in cells if str(c) == "aws-lc:native:compact ML-DSA-44 sign")
+    refused = [str(c) for c in cells if case.excludes(c, whole=False)]
+    assert refused == [f"aws-lc:native:compact ML-DSA-44 {o}" for o in ("keygen", "sign", "verify")]
+    broken = [c for c in cells if case.excludes(c, whole=True)]
+    assert [c.variant.implementation for c in broken] == ["aws-lc"] * 6
+
+
+def test_selection() -> None:
+    def ids(*patterns: str, of: tuple[str, ...] = SETS) -> list[str]:
+        return [v.id for v in select(VARIANTS, patterns, of)]
+
+    assert ids() == [v.id for v in VARIANTS[:3]]
+    assert ids(of=ALL_SETS) == [VARIANTS[i].id for i in (0, 1, 2, 4)]
+    assert ids("mldsa-lanes") == [v.id for v in VARIANTS[:2]]
+    assert ids("*:expanded") == [VARIANTS[1].id]
+    assert ids("aws-lc,mldsa-lanes:avx2:compact") == [VARIANTS[2].id, VARIANTS[0].id]
+    assert ids("mldsa-*") == [VARIANTS[i].id for i in (0, 1)]
+    assert ids("mldsa-oracle") == ids("mldsa-oracle:*") == [VARIANTS[3].id]
+    with pytest.raises(LabError, match=r"unknown implementation 'openssl'.*known are mldsa-lanes"):
+        ids("openssl")
+    with pytest.raises(LabError, match=r"nothing to measure: none.*has ML-DSA-44"):
+        ids("dalek")
+
+
+def test_names_of_sets_and_operations() -> None:
+    assert parse_set_names(["87,44"]) == ("ML-DSA-44", "ML-DSA-87")
+    assert parse_set_names(["ml-dsa-65", "ED25519"]) == ("ML-DSA-65", "Ed25519")
+    assert parse_set_names(["all"]) == ALL_SETS
+    assert parse_set_names(["classical"]) == CLASSICAL_SETS
+    with pytest.raises(LabError, match="unknown parameter set '45': known are 44, 65, 87"):
+        parse_set_names(["44", "45"])
+    assert parse_operations(["verify", "sign"]) == ("sign", "verify")
+    with pytest.raises(LabError, match="unknown operation 'trace': known are keygen"):
+        parse_operations(["sign,trace"])
+
+
+def test_seeds() -> None:
+    assert parse_seed("ab" * 32) == b"\xab" * 32
+    assert parse_seed("today") == parse_seed("today") != parse_seed("tomorrow")
+    assert len(parse_seed("")) == 32

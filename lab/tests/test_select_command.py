@@ -1,20 +1,34 @@
-"""`mldsa-lab select`: what it writes, and how it refuses."""
+"""`mldsa-lab select`: what it writes, how it refuses, and how a selection is signed."""
 
 from __future__ import annotations
 
+import lzma
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import typer
 from typer.testing import CliRunner
 
+from mldsa_lab.choice import ready
+from mldsa_lab.choice.build import build, complete
+from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.choice.ready import read_ready
 from mldsa_lab.cli.select import select
 from mldsa_lab.errors import LabError
+from mldsa_lab.files import plain
 from mldsa_lab.inputs import library
 from mldsa_lab.inputs import shipped as pools
+from mldsa_lab.inputs.library import load
+from mldsa_lab.inputs.pool import Pool
 from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.inputs.shipped import DATA, SIZE, shipped_path, shipped_pool, shipped_spec
+from mldsa_lab.inputs.spec import Spec
+from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.cost_model import CostModel
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.table import TraceTable
 
 APP = typer.Typer()
 APP.command()(select)
@@ -159,3 +173,195 @@ def test_ready_made_ones_need_no_cargo(tmp_path: Path, monkeypatch: pytest.Monke
         with pytest.raises(LabError, match=r"cargo is not installed.* rustup .*--ready NAME"):
             run(*words, "--out", tmp_path / "none")
     assert not (tmp_path / "none").exists()
+
+
+# --- from chosen traces to a signed selection -----------------------------------------------------
+
+
+def test_a_selection_holds_what_was_signed() -> None:
+    pool, wish = shipped_pool("ML-DSA-65"), Wish("percentile", 4, 90, max_attempts=20, budget=60)
+    choice = choose(pool.table, pool.checks, wish)
+    selection = build(pool, wish, choice, load())
+    assert (selection.goal, selection.percentile, selection.ids) == ("percentile", 90, (1, 2, 3, 4))
+    assert selection.cost_model == CostModel.default("ML-DSA-65").as_json()
+    for item, at in zip(selection.inputs, choice.positions, strict=True):
+        assert item.what == pool.input(at) and item.trace == pool.table.trace(at)
+        assert item.digests == item.made.digests
+    assert [item.made for item in selection.inputs] == load().sign(
+        "ML-DSA-65", [item.what for item in selection.inputs]
+    )
+    made = selection.made
+    assert made is not None and pool.spec is not None
+    assert made["pool"] == plain(pool.spec) | {
+        "size": 10_000,
+        "checks": "all",
+        "index": [int(pool.index[at]) for at in choice.positions],
+    }
+    assert made["options"] == {"count": 4, "max_attempts": 20, "budget": 60}
+    assert made["expected"] == choice.expected
+    assert Selection.parse(selection.to_json(), "here") == selection
+
+
+def test_given_inputs_and_pools_of_the_reached_checks() -> None:
+    inputs = Spec("ML-DSA-87", bytes(32)).inputs(0, 60)
+    given = tuple((f"case {i}", item) for i, item in enumerate(inputs))
+    table = load().trace("ML-DSA-87", inputs, "reached")
+    pool = Pool(table, np.arange(60, dtype=np.uint64), "reached", None, given)
+    wish = Wish("coverage", 8)
+    choice = choose(pool.table, pool.checks, wish)
+    selection = build(pool, wish, choice, load())
+    assert selection.made is not None
+    assert selection.made["pool"]["ids"] == [f"case {i}" for i in choice.positions]
+    full = load().trace("ML-DSA-87", [inputs[i] for i in choice.positions], "all")
+    assert selection.traces() == full.traces()
+
+
+@pytest.mark.parametrize("checks", ["all", "reached"])
+def test_a_pool_of_other_inputs_is_noticed(checks: str) -> None:
+    spec = Spec("ML-DSA-44", bytes(32))
+    table = load().trace("ML-DSA-44", spec.inputs(0, 40), checks)  # type: ignore[arg-type]
+    index = np.arange(40, dtype=np.uint64)
+    pool = Pool(table, index, checks, spec)  # type: ignore[arg-type]
+    wish = Wish("mean", 5)
+    choice = choose(table, pool.checks, wish)
+    assert len(build(pool, wish, choice, load()).inputs) == 5
+    shifted = replace(pool, index=index + 1)
+    with pytest.raises(LabError, match=r"pool: trace \d+ is not that of signing its input"):
+        build(shifted, wish, choice, load())
+
+
+def test_checks_that_the_pool_has_seen_are_compared() -> None:
+    """A wrong hint check in an attempt that fails z is seen where all checks were traced."""
+    spec = Spec("ML-DSA-44", bytes(32))
+    table = load().trace("ML-DSA-44", spec.inputs(0, 40), "all")
+    codes = table.codes.copy()
+    failing_z = np.flatnonzero(((codes & 0xF) != 0xF) & ((codes >> 12) == 0xF))
+    codes[failing_z] = (codes[failing_z] & 0x0FFF) | (3 << 12)
+    wrong = TraceTable("ML-DSA-44", codes, table.ends)
+    wish = Wish("mean", 5)
+    choice = choose(wrong, "all", wish)
+    index = np.arange(40, dtype=np.uint64)
+    with pytest.raises(LabError, match="is not that of signing its input"):
+        build(Pool(wrong, index, "all", spec), wish, choice, load())
+    assert build(Pool(wrong, index, "reached", spec), wish, choice, load()).set == "ML-DSA-44"
+
+
+# --- what ships -----------------------------------------------------------------------------------
+
+
+SETS = tuple(PARAMETER_SETS)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_pools_are_traces_of_their_spec(name: str) -> None:
+    """The first and the last thousand of ten thousand, traced again."""
+    pool = shipped_pool(name)
+    assert pool.spec == shipped_spec(name) and pool.checks == "all" and len(pool) == SIZE
+    assert (pool.index == np.arange(SIZE)).all()
+    assert pool.spec is not None
+    for start in (0, SIZE - 1000):
+        again = load().trace(name, pool.spec.inputs(start, 1000), "all")
+        some = pool.table.take(np.arange(start, start + 1000))
+        assert (again.codes == some.codes).all() and (again.ends == some.ends).all()
+    model = RejectionModel.of(name)
+    means = pool.table.counts().mean(axis=0)
+    assert means == pytest.approx(model.expected_counts, rel=0.05, abs=0.004)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_every_selection_is_that_of_signing_again(name: str) -> None:
+    """Keys, signatures and traces of all inputs; `complete` compares them."""
+    library = load()
+    for what, count in ready.all_ready():
+        selection = ready.read_ready(name, what, count)
+        wish = ready.wish_of(what, count)
+        full = complete(selection, library)
+        assert (selection.set, selection.goal) == (name, wish.goal)
+        assert selection.percentile == wish.percentile
+        assert count is None or len(selection.inputs) == count
+        assert selection.compact and not full.compact
+        assert full.ids == tuple(range(1, len(full.inputs) + 1))
+        assert len({item.what for item in full.inputs}) == len(full.inputs)
+        # The inputs are those of the shipped pool that `made` names.
+        assert selection.made is not None
+        index = selection.made["pool"]["index"]
+        spec = shipped_spec(name)
+        assert [item.what for item in selection.inputs] == [spec.input(i) for i in index]
+        if wish.goal in ("mean", "percentile"):
+            assert selection.cost_model == CostModel.default(name).as_json()
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "count"),
+    [
+        ("ML-DSA-44", "regression", 3),
+        ("ML-DSA-87", "mean", 10),
+        ("ML-DSA-44", "p5", 100),
+        ("ML-DSA-65", "coverage", None),
+    ],
+)
+def test_made_again_they_are_the_same_bytes(name: str, what: str, count: int | None) -> None:
+    path = ready.path_of(name, what, count)
+    text = ready.make(shipped_pool(name), ready.wish_of(what, count), load())
+    data = path.read_bytes()
+    assert (lzma.decompress(data) if path.suffix == ".xz" else data).decode() == text
+
+
+def test_nothing_else_ships_and_it_is_small() -> None:
+    files = {path for path in DATA.rglob("*") if path.is_file()}
+    expected = {shipped_path(name) for name in SETS}
+    expected |= {ready.path_of(name, *which) for name in SETS for which in ready.all_ready()}
+    assert files == expected
+    assert sum(path.stat().st_size for path in files) < 1_000_000
+    assert all(path.stat().st_size < 30_000 for path in files if path.suffix != ".parquet")
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "rule"),
+    [
+        ("median", 10, "'median': must be one of regression, mean, p5"),
+        ("mean", 4, "'mean' of 4 inputs: there is 1, 2, 3, 10, 100"),
+        ("mean", None, "'mean' of None inputs"),
+        ("coverage", 5, "'coverage' of 5 inputs: there is the fewest, without -n"),
+    ],
+)
+def test_what_there_is_not(name: str, count: int | None, rule: str) -> None:
+    with pytest.raises(LabError, match=rule):
+        ready.read_ready("ML-DSA-44", name, count)
+    with pytest.raises(LabError, match="unknown parameter set"):
+        ready.read_ready("ML-DSA-43", "mean", 10)
+
+
+def test_files_that_are_not_what_they_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    selection = ready.read_ready("ML-DSA-44", "mean", 2)
+    text = selection.to_json(compact=True)
+    item = selection.inputs[0]
+    for digest, what in zip(item.digests, ("public key", "private key", "signature"), strict=True):
+        wrong = Selection.parse(text.replace(digest, "00" * 32), "here")
+        with pytest.raises(LabError, match=f"input 1: its {what} is not that of signing it"):
+            complete(wrong, load())
+    other = Selection.parse(text.replace(item.what.message.hex(), "00" * 32), "here")
+    with pytest.raises(LabError, match="input 1: its "):
+        complete(other, load())
+    monkeypatch.setattr(ready, "DATA", tmp_path)
+    with pytest.raises(LabError, match="cannot read it"):
+        ready.read_ready("ML-DSA-44", "mean", 2)
+
+
+def test_the_program_says_what_differs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On one set and two selections: written, then the same, then changed."""
+    monkeypatch.setattr(ready, "DATA", tmp_path)
+    monkeypatch.setattr(ready, "PARAMETER_SETS", {"ML-DSA-44": None})
+    monkeypatch.setattr(ready, "SIZE", 300)
+    monkeypatch.setattr(ready, "shipped_path", lambda name: tmp_path / "pool.parquet")
+    monkeypatch.setattr(ready, "all_ready", lambda: [("mean", 2), ("p5", 100)][:1])
+    assert ready.renew(write=False) == 2 and not list(tmp_path.iterdir())
+    assert ready.renew(write=True) == 2
+    assert capsys.readouterr().out.count("written: ") == 2
+    assert ready.renew(write=False) == 0
+    path = tmp_path / "selections" / "ml-dsa-44" / "mean-2.json"
+    path.write_text(path.read_text().replace("mean", "means"))
+    assert ready.renew(write=False) == 1
+    assert "differs: " in capsys.readouterr().out

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 import numpy as np
 import pytest
-from tiers import first_of
 
-from mldsa_lab.choice import members
-from mldsa_lab.choice.averages import Aim, class_numbers, cost_range, weights
+from mldsa_lab.choice.averages import Aim, cost_range, weights
 from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.choice.classes import Classes
 from mldsa_lab.choice.coverage import choose_coverage
-from mldsa_lab.choice.design import PERCENTILES, design, quality
-from mldsa_lab.choice.members import pick_members
+from mldsa_lab.choice.design import design, quality
 from mldsa_lab.choice.paths import paths_of
-from mldsa_lab.choice.solver import Program
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.shipped import shipped_pool
 from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.theory.trace import parse_trace
-from mldsa_studies.signers import Signer, draw_traces
+from mldsa_lab.theory.trace import Trace, parse_trace
+from mldsa_studies.signers import draw_traces
 
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 MODEL = RejectionModel.of("ML-DSA-65")
@@ -37,29 +33,6 @@ def drawn(name: str, count: int, seed: int = 1) -> TraceTable:
 @pytest.fixture(scope="module")
 def pool() -> TraceTable:
     return drawn("ML-DSA-65", 3000)
-
-
-# --- the solver ----------------------------------------------------------------------------------
-
-
-def test_programs_are_solved_exactly() -> None:
-    """Knapsacks with an absolute value, against all of their 2^10 choices."""
-    every = (np.arange(1 << 10)[:, None] >> np.arange(10)) & 1
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        weight, worth = rng.integers(1, 30, 10), rng.normal(size=10)
-        limit, goal = int(weight.sum() // 2), float(worth.sum() / 3)
-        program = Program()
-        chosen = program.variables(10, upper=1.0)
-        off = program.variables(1, cost=1.0, whole=False)
-        program.row([(chosen, weight)], high=limit)
-        program.near([(chosen, worth)], goal, off)
-        found = program.solve()
-        assert found is not None and found[chosen] @ weight <= limit
-        best = np.abs(every[every @ weight <= limit] @ worth - goal).min()
-        assert abs(found[chosen] @ worth - goal) == pytest.approx(best, abs=1e-9)
-        program.row([(chosen, np.ones(10))], low=11)
-        assert program.solve() is None
 
 
 # --- mean ----------------------------------------------------------------------------------------
@@ -93,82 +66,6 @@ def test_counts_are_the_best_of_all_choices(name: str) -> None:
             assert budget is None or attempts[found].sum() <= budget
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_members_are_the_best_of_all_choices(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By trying all, and by the search that larger numbers need."""
-    few = drawn("ML-DSA-65", 60, seed=seed)
-    classes = Classes(few, MODEL)
-    rng = np.random.default_rng(seed)
-    sample = rng.choice(60, 4, replace=False)
-    wanted = np.bincount(classes.of[sample], minlength=len(classes.counts))
-    terms = classes.index_terms * classes.index_amplitude
-
-    def off(chosen: tuple[int, ...]) -> float:
-        return float(np.abs(terms[list(chosen)].sum(axis=0)).sum())
-
-    alike = [np.flatnonzero(classes.of == c) for c in np.unique(classes.of[sample])]
-    among = np.concatenate(alike)
-    best = min(
-        off(c)
-        for c in combinations(among.tolist(), 4)
-        if (np.bincount(classes.of[list(c)], minlength=len(wanted)) == wanted).all()
-    )
-    for most in (5, 0):
-        monkeypatch.setattr(members, "_FEW", most)
-        traces, value, bound = pick_members(classes, np.arange(60), wanted, MODEL)
-        assert (np.bincount(classes.of[traces], minlength=len(wanted)) == wanted).all()
-        assert off(tuple(traces.tolist())) == pytest.approx(value, abs=1e-6)
-        assert value == pytest.approx(best, abs=1e-6) and bound <= best + 1e-6
-
-
-@pytest.mark.parametrize("n", [10, 100])
-def test_averages_are_like_the_population(pool: TraceTable, n: int) -> None:
-    """Each class has the number of inputs that is expected, rounded up or down; squares and what
-    pairs, fours and eights waste, and abort indexes, are as near as remainders allow."""
-    aim = aim_at_mean(pool, n)
-    classes = aim.classes
-    numbers = class_numbers(aim)
-    likely = n * MODEL.class_probability(classes.counts.astype(np.int64))
-    assert (np.abs(numbers - likely) < 1.1).all()
-    sums = numbers @ classes.by_attempts - n * classes.expected
-    # Remainders are of 2, 2, 4 and 8: the nearest possible sum is at most half of that away.
-    most = classes.amplitude @ np.array([1, 1, 2, 4]) + 2e-4 * n + 0.05
-    assert classes.amplitude @ np.abs(sums) <= most
-    traces, off, bound = pick_members(classes, aim.usable, numbers, MODEL)
-    assert off == pytest.approx(bound, abs=1e-4)
-    assert sorted(choose(pool, "all", Wish("mean", n)).positions) == traces.tolist()
-
-
-# Predicted bias of the plain average under the default costs, in %: at most. Counts are whole
-# numbers, so it falls as 1/n; the greedy method as published leaves -23 % (87, n = 1) and -3 %
-# (44 and 65, n = 10).
-BIAS = {1: 3.0, 2: 1.2, 3: 1.6, 10: 0.4, 100: 0.03}
-
-
-@pytest.mark.parametrize("name", first_of(SETS))
-@pytest.mark.parametrize("n", list(BIAS))
-def test_bias_of_averages(name: str, n: int) -> None:
-    table = shipped_pool(name).table
-    model = RejectionModel.of(name)
-    choice = choose(table, "all", Wish("mean", n))
-    cost = CostModel.default(name)
-    mean = cost.of(table.take(choice.positions).counts()).mean()
-    bias = 100 * (mean / cost.mean(model) - 1)
-    assert abs(bias) <= BIAS[n]
-    assert choice.expected["bias of the average, %"] == pytest.approx(bias, abs=1e-3)
-    assert choice.cost_model == cost
-
-
-def test_a_signer_that_stops_early_is_averaged_without_bias() -> None:
-    model = RejectionModel.of("ML-DSA-87")
-    table = shipped_pool("ML-DSA-87").table
-    signer = Signer(z=15_000, r=17_000, z_step=900, r_step=700)
-    for n, most in ((10, 0.006), (100, 0.001)):
-        chosen = choose(table, "all", Wish("mean", n)).positions
-        mean = float(signer.cost_of(table.take(chosen).traces()).mean())
-        assert mean == pytest.approx(signer.mean(model), rel=most)
-
-
 # --- percentile ----------------------------------------------------------------------------------
 
 
@@ -195,56 +92,7 @@ def test_percentiles_are_the_best_of_all_choices(percentile: float, n: int) -> N
     assert abs(mean / level - 1) <= best + 0.02
 
 
-@pytest.mark.parametrize("name", first_of(SETS))
-@pytest.mark.parametrize("percentile", [5, 50, 95, 99])
-def test_means_at_percentiles(name: str, percentile: float) -> None:
-    table = shipped_pool(name).table
-    cost, model = CostModel.default(name), RejectionModel.of(name)
-    level = cost.quantile(model, percentile / 100)
-    for n, most in ((1, 0.01), (10, 0.003), (100, 0.001)):
-        choice = choose(table, "all", Wish("percentile", n, percentile))
-        costs = cost.of(table.take(choice.positions).counts())
-        assert costs.mean() == pytest.approx(level, rel=most)
-        assert np.abs(costs / level - 1).max() <= 0.2
-        share = choice.expected["signatures that cost less, %"]
-        assert share < percentile <= choice.expected["signatures that cost no more, %"]
-    # In another order of costs the percentile lies elsewhere, and is found there.
-    cheap_z = CostModel(2.0, 0.2, 1.0, 1.3)
-    choice = choose(table, "all", Wish("percentile", 10, percentile, cheap_z))
-    counts = table.take(choice.positions).counts()
-    goal = cheap_z.quantile(model, percentile / 100)
-    assert cheap_z.of(counts).mean() == pytest.approx(goal, rel=0.01)
-
-
 # --- coverage ------------------------------------------------------------------------------------
-
-
-def test_paths_of_a_trace() -> None:
-    table = TraceTable.of(
-        "ML-DSA-44",
-        [
-            parse_trace(t.split())
-            for t in ("ok", "z0r2 z1 r3 h2 ok", "r0h1 h3 z2 ok", "z3 " * 16 + "ok")
-        ],
-    )
-    for checks in ("all", "reached"):
-        paths = paths_of(table, checks)
-        taken = [{n for n, t in zip(paths.names, row, strict=True) if t} for row in paths.taken]
-        assert taken[0] == {"accepted at once"}
-        assert taken[1] == {
-            "fails z and r", "fails z", "fails r", "fails h", "z alone, first at 1",
-            "r, z passed, first at 3", "h, z and r passed, first at 2", "z, then z", "z, then r",
-            "r, then h", "h, then acceptance",
-        }  # fmt: skip
-        assert ("fails r and h" in taken[2]) == (checks == "all")
-        assert {"r, z passed, first at 0", "r, then h", "h, then z", "z, then acceptance"} <= taken[
-            2
-        ]
-        assert "the longest of the pool" in taken[3]
-        assert "kappa + r from 64 on" in taken[3] and "kappa + r from 128 on" not in taken[3]
-        # ct0 can fail in ML-DSA-44 alone.
-        assert "fails c" in paths.names
-        assert "fails c" not in paths_of(drawn("ML-DSA-87", 5), checks).names
 
 
 def exhaustive(taken: np.ndarray, attempts: np.ndarray, n: int, budget: int) -> tuple[int, int]:
@@ -289,22 +137,18 @@ def test_covers_are_the_best_of_all(seed: int) -> None:
         choose_coverage(paths, attempts, usable, budget=3)
 
 
-@pytest.mark.parametrize("name", SETS)
-def test_a_handful_of_inputs_takes_all_paths(name: str) -> None:
-    pool = shipped_pool(name)
-    choice = choose(pool.table, pool.checks, Wish("coverage", None))
-    assert len(choice.positions) <= 8
-    assert choice.expected["not covered"] == []
-    covered = choice.expected["covered"]
-    assert {"fails z", "fails r", "fails z and r", "fails h", "accepted at once"} <= set(covered)
-    model = RejectionModel.of(name)
-    for i in range(model.l):
-        assert f"z alone, first at {i}" in covered
-    for i in range(model.k):
-        assert f"r, z passed, first at {i}" in covered
-
-
 # --- regression ----------------------------------------------------------------------------------
+
+
+def criterion(pool: Sequence[Trace], chosen: Iterable[int]) -> float:
+    return quality([pool[i] for i in chosen], MODEL).criterion
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_designs_are_the_best_of_all_choices(pool: TraceTable, n: int) -> None:
+    few = pool.take(np.arange(14)).traces()
+    best = min(criterion(few, choice) for choice in combinations(range(14), n))
+    assert criterion(few, design(few, MODEL, n, restarts=20)) == pytest.approx(best, rel=1e-9)
 
 
 def test_designs_from_tables_and_from_traces_are_the_same(pool: TraceTable) -> None:
@@ -325,22 +169,6 @@ def test_traces_that_are_alike_are_taken_no_more_often_than_there_are() -> None:
         chosen = design(table, MODEL, n)
         assert len(set(chosen)) == n and chosen == sorted(chosen)
     assert 7 in design(table, MODEL, 2)
-
-
-def test_large_designs_are_nearly_as_good_as_ten_inputs_could_be() -> None:
-    """The search for hundreds of inputs ends early; it still beats random inputs by far, and the
-    standard error falls as the root of n."""
-    model, table = RejectionModel.of("ML-DSA-44"), shipped_pool("ML-DSA-44").table
-    ten, many = (
-        quality(table.take(choose(table, "all", Wish("regression", n)).positions), model)
-        for n in (10, 300)
-    )
-    rng = np.random.default_rng(1)
-    random = [quality(table.take(rng.choice(len(table), 300, False)), model) for _ in range(20)]
-    assert many.criterion < 0.8 * min(q.criterion for q in random)
-    assert many.standard_error[0] < 1.2 * ten.standard_error[0] * (10 / 300) ** 0.5
-    assert many.bias[0] < 0.0015
-    assert len(many.bias) == 1 + len(PERCENTILES)
 
 
 # --- all goals -----------------------------------------------------------------------------------

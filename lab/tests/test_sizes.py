@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mldsa_lab.sets import ALL_SETS, SCHEMES
-from mldsa_lab.sizes import PRIVATE, PUBLIC, SIGNATURE, ecdsa_der_law, sizes
+from mldsa_lab.sizes import PRIVATE, PUBLIC, SIGNATURE, sizes
 from mldsa_lab.worker.build import unmet
 from mldsa_lab.worker.registry import Place, read_registry
 
@@ -109,26 +109,3 @@ def test_seeds_are_as_cryptography_writes_them() -> None:
     assert len(found) == 5
     for name, size in found.items():
         assert size == table(name)[PRIVATE, "PKCS #8, seed"].bytes
-
-
-def test_the_law_of_ecdsa_in_der() -> None:
-    order = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
-    both, low = ecdsa_der_law(order), ecdsa_der_law(order, low=True)
-    for law in (both, low):
-        assert abs(sum(law.values()) - 1) < 1e-12
-    # Each top bit is set half the time; a byte less in 256.
-    assert both[72] == pytest.approx(1 / 4) and both[71] == pytest.approx(1 / 2 - 1 / 512)
-    assert max(low) == 71 and low[71] == pytest.approx(1 / 2 - 1 / 512)
-    # By counting, of an order so small that it can be: 1 to 299 take one byte below 128.
-    assert ecdsa_der_law(300)[8] == pytest.approx((127 / 299) ** 2)
-
-
-def test_every_set_has_its_sizes() -> None:
-    assert sizes("SHA3-256") == ()
-    for name, scheme in SCHEMES.items():
-        if not scheme.kin.keyed:
-            continue
-        known = table(name)
-        assert known[PUBLIC, "raw"].bytes == scheme.public_key_bytes
-        assert known[PRIVATE, "raw"].bytes == scheme.private_key_bytes
-        assert len(known) == len(sizes(name)) and all(s.source for s in known.values())

@@ -22,12 +22,10 @@ from mldsa_lab.show.figure_page import render
 from mldsa_lab.show.report import Report
 from mldsa_lab.study.cells import Gathered, StudyCell, gather_cells
 from mldsa_lab.study.file import FIELDS, FigureAsked, find_study, parse_study, read_study, shipped
-from mldsa_lab.study.luck import relative_costs
 from mldsa_lab.study.plots import plot_specs
 from mldsa_lab.study.report import study_report
 from mldsa_lab.study.run import Step, begin, measure, steps
 from mldsa_lab.theory.arrays import Array
-from mldsa_lab.theory.rejection import RejectionModel
 
 SMALL = """
 format = "mldsa-lab study"
@@ -331,7 +329,7 @@ def test_rounds_may_be_the_replicates(tmp_path: Path) -> None:
 
 
 @pytest.mark.simulation
-def test_few_random_messages_hide_what_designed_inputs_show(tmp_path: Path) -> None:
+def test_random_messages_rarely_tell_equal_signers_apart(tmp_path: Path) -> None:
     """Three signers in six processes: 87, 119 and 111 µs."""
     names = ("mldsa-native", "aws-lc", "libcrux")
     signers = tuple(s for s in SIGNERS if s.implementation in names and s.key == "compact")
@@ -351,25 +349,11 @@ def test_few_random_messages_hide_what_designed_inputs_show(tmp_path: Path) -> N
         for f in found.figures
         if "messages" in f.keys
     }
-    pair = ("aws-lc", "mldsa-native")
-    slower = [luck[*pair, n, "slower"] for n in (1, 100, 10_000)]
-    assert slower[0] < 20 < 90 < slower[2]
-    widths = [luck[*pair, n, "width"] for n in (1, 100, 10_000)]
-    assert widths[2] > luck[*pair, 1, "designed"]
-    # Ten times narrower with a hundred times as many, as far as luck is all there is.
-    assert 6 < np.log1p(widths[0] / 100) / np.log1p(widths[1] / 100) < 14
     for n in (1, 100):
         # The exact level of six against six with six pairs is below 5 %.
         assert luck["libcrux", "twin", n, "slower"] + luck["libcrux", "twin", n, "faster"] < 5
     found = report(Gathered([*cells, random]), text)
     assert not any("random" in f.keys.values() for f in found.figures if "messages" in f.keys)
-    # The luck is that of the law.
-    fit = cells[0].fitted[0]
-    counts, probability = RejectionModel.of("ML-DSA-44").class_table()[:2]
-    costs = fit.attempt_costs[0] + counts @ np.array(fit.attempt_costs[1:])
-    spread = np.sqrt(probability @ (costs / (probability @ costs) - 1) ** 2)
-    assert relative_costs(fit).mean() == pytest.approx(1)
-    assert relative_costs(fit).std() == pytest.approx(spread, rel=0.02)
 
 
 # --- tables and plots -----------------------------------------------------------------------------
@@ -384,28 +368,6 @@ def tables(measured: Gathered, *asked: str) -> Report:
     """The report of a study with these tables alone."""
     start = SMALL.partition("[[contrasts]]")[0]
     return report(measured, start + "".join(f'[[tables]]\nname = "t"\n{a}\n' for a in asked))
-
-
-def test_tables_have_a_figure_of_each_cell() -> None:
-    cells = [
-        replace(
-            cell(name, [1000.0 * by, 2000.0 * by, 4000.0 * by], operation=operation),
-            further={"p99": np.array([7.0, 8.0, 9.0])},
-        )
-        for name, operation, by in (("a", "sign", 1), ("a", "verify", 2), ("b", "sign", 10))
-    ]
-    measured = Gathered(cells)
-    found = tables(measured, 'rows = ["implementation"]')
-    values = {(f.keys["implementation"], f.name): f.value for f in found.figures
-              if "table" in f.keys}  # fmt: skip
-    assert values == {("a", "sign"): 2000, ("a", "verify"): 4000, ("b", "sign"): 20_000}
-    found = tables(measured, 'rows = ["implementation"]\nfigure = "p99"')
-    assert {f.value for f in found.figures if "table" in f.keys} == {8.0}
-    # A metric that no cell has makes no table.
-    asked = 'rows = ["implementation"]\nfigure = "allocated"'
-    assert not [f for f in tables(measured, asked).figures if "table" in f.keys]
-    asked = 'rows = ["implementation", "operation"]\ncolumns = []\nfigure = "spread"'
-    assert {f.value for f in tables(measured, asked).figures if "table" in f.keys} == {300.0}
 
 
 def test_what_cannot_be_compared_or_tabled_is_refused() -> None:

@@ -1,17 +1,20 @@
-"""What a worker announces shows in rounds: warm-ups of its own in each process, and phases."""
+"""What a worker announces shows in rounds: warm-ups of its own in each process, phases; and the
+first operations of fresh processes."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from fake_worker import fake_fleet
+from fake_worker import cell_of, fake_fleet, rows_of
+from lab_runs import bench, here
 
-from mldsa_lab.bench.engine import Engine
 from mldsa_lab.bench.shapes import Shape
-from mldsa_lab.bench.workloads.operations import WARMUP_NS, Cell, Operations
+from mldsa_lab.bench.workloads.operations import WARMUP_NS, Operations
+from mldsa_lab.kinds.cold import CALLS, ColdStarts
 from mldsa_lab.records import Fault, Row, Samples
-from mldsa_lab.worker.protocol import JobInput, Runs
+from mldsa_lab.worker.protocol import Runs
 
 # Each sample takes as many ticks as were run in its process by then, warm-ups among them.
 BODY = """
@@ -29,19 +32,11 @@ while True:
 
 @pytest.mark.parametrize("asked", [0, 70_000_000])
 def test_every_cell_is_warmed_up_before_any_is_measured(tmp_path: Path, asked: int) -> None:
-    body = BODY.format(warmup=asked)
-    rows: list[Row] = []
-    with fake_fleet(tmp_path, body) as fleet:
+    with fake_fleet(tmp_path, BODY.format(warmup=asked)) as fleet:
         (variant,) = fleet.variants.values()
         assert fleet.stations[0].row().warmups == ({variant.id: asked} if asked else {})
-        cells = [
-            Cell(variant, "ML-DSA-44", operation, [JobInput(0)], {}, random=False)
-            for operation in ("keygen", "verify")
-        ]
-        bench = Engine(fleet, Operations(fleet, cells), rows.append)
-        bench.calibrate(lambda cell: None)
-        for number in range(3):
-            bench.round(number, lambda cell: None)
+        cells = [cell_of(variant, operation) for operation in ("keygen", "verify")]
+        rows = rows_of(fleet, Operations(fleet, cells), 3)
     found = [row.wall[0] for row in rows if isinstance(row, Samples)]
     own, usual = asked, WARMUP_NS
     # The process of the calibration, which measures each cell twice, is that of the first round.
@@ -85,16 +80,9 @@ def test_a_process_begun_after_a_fault_is_warmed_up_too(
     tmp_path: Path, death: int, lost: str, expected: list[tuple[str, int, int]]
 ) -> None:
     body = DYING.format(count=str(tmp_path / "count"), asked=ASKED, death=death)
-    rows: list[Row] = []
     with fake_fleet(tmp_path, body) as fleet:
-        cells = [
-            Cell(variant, "ML-DSA-44", "verify", [JobInput(0)], {}, random=False)
-            for variant in fleet.variants.values()
-        ]
-        bench = Engine(fleet, Operations(fleet, cells), rows.append)
-        bench.calibrate(lambda cell: None)
-        for number in range(2):
-            bench.round(number, lambda cell: None)
+        cells = list(map(cell_of, fleet.variants.values()))
+        rows = rows_of(fleet, Operations(fleet, cells), 2)
     (fault,) = [row for row in rows if isinstance(row, Fault)]
     assert fault.variant == f"{lost}:python:compact"
     found = [(row.variant[0], row.wall[0]) for row in rows if isinstance(row, Samples)]
@@ -118,25 +106,15 @@ while True:
 
 
 def test_runs_that_share_inputs_are_prepared_anew_after_a_fault(tmp_path: Path) -> None:
-    body = FORGETFUL.format(count=str(tmp_path / "count"))
-    rows: list[Row] = []
-    with fake_fleet(tmp_path, body) as fleet:
+    with fake_fleet(tmp_path, FORGETFUL.format(count=str(tmp_path / "count"))) as fleet:
         (variant,) = fleet.variants.values()
         made = [fleet.shape(variant, Shape("loop", size)) for size in (2, 4, 8)]
-        runs = [Runs("loop", shaped.batch_size, 1, 1) for shaped in made]
-        cells = [
-            Cell(shaped, "ML-DSA-44", "verify", [JobInput(0)], {}, random=False, runs=run)
-            for shaped, run in zip(made, runs, strict=True)
-        ]
-        bench = Engine(fleet, Operations(fleet, cells), rows.append)
-        bench.calibrate(lambda cell: None)
-        bench.round(0, lambda cell: None)
+        cells = [cell_of(v, runs=Runs("loop", v.batch_size, 1, 1)) for v in made]
+        rows = rows_of(fleet, Operations(fleet, cells), 1)
     (fault,) = [row for row in rows if isinstance(row, Fault)]
     assert fault.variant.endswith(":loop-4")
-    assert {r.variant.split(":")[-1] for r in rows if isinstance(r, Samples)} == {
-        "loop-2",
-        "loop-8",
-    }
+    measured = {r.variant.split(":")[-1] for r in rows if isinstance(r, Samples)}
+    assert measured == {"loop-2", "loop-8"}
 
 
 # --- phases -----------------------------------------------------------------------------------
@@ -156,16 +134,9 @@ while True:
 
 
 def measured(tmp_path: Path, ticks: str) -> list[Row]:
-    body = IN_PHASES.format(ticks=ticks)
-    rows: list[Row] = []
-    with fake_fleet(tmp_path, body) as fleet:
+    with fake_fleet(tmp_path, IN_PHASES.format(ticks=ticks)) as fleet:
         (variant,) = fleet.variants.values()
-        cell = Cell(variant, "ML-DSA-44", "verify", [JobInput(0)], {}, random=False)
-        bench = Engine(fleet, Operations(fleet, [cell]), rows.append)
-        bench.calibrate(lambda cell: None)
-        if bench.cases:
-            bench.round(0, lambda cell: None)
-    return rows
+        return rows_of(fleet, Operations(fleet, [cell_of(variant)]), 1)
 
 
 def test_phases_reach_the_record(tmp_path: Path) -> None:
@@ -185,3 +156,50 @@ def test_phases_reach_the_record(tmp_path: Path) -> None:
 def test_wrong_phases_are_faults(tmp_path: Path, ticks: str, rule: str) -> None:
     (fault,) = measured(tmp_path, ticks)
     assert isinstance(fault, Fault) and rule in fault.reason
+
+
+# --- cold starts ----------------------------------------------------------------------------------
+
+
+# The n-th call of a process takes 1,000,000 / n ticks, and at least 1,000.
+COLD = """
+calls = 0
+while True:
+    match request():
+        case ["hello", _]: say(HELLO)
+        case ["prepare", job]: say(f"ready {job}\\n")
+        case ["measure", job, passes, once, warmup]:
+            assert once == "1" and warmup == "0"
+            for _ in range(int(passes)):
+                calls += 1
+                say(f"sample 0 {max(1000000 // calls, 1000)} - 1 {'00' * 32}\\n")
+            say(f"done {job}\\n")
+        case _: sys.exit(0)
+"""
+
+
+def test_each_case_has_a_process_of_its_own_in_each_round(tmp_path: Path) -> None:
+    with fake_fleet(tmp_path, COLD) as fleet:
+        (variant,) = fleet.variants.values()
+        cells = [cell_of(variant, operation) for operation in ("keygen", "verify")]
+        rows = rows_of(fleet, ColdStarts(fleet, cells, {}), 4)
+    samples = [row for row in rows if isinstance(row, Samples)]
+    assert len(samples) == 8 and all(row.shape == {"process": "fresh"} for row in samples)
+    assert all(row.wall[:2] == (1_000_000, 500_000) and len(row.wall) == 1000 for row in samples)
+
+
+@pytest.mark.e2e
+def test_the_command_measures_and_shows(tmp_path: Path) -> None:
+    ran = bench(
+        tmp_path, "--cold", "--workers", "rust", "--sets", "44", "--operations", "verify",
+        "--implementations", "mldsa-lanes:portable:*,aws-lc", "--rounds", "4",
+    )  # fmt: skip
+    assert ran.status == 0, ran.err
+    assert ran.folder is not None and "first call of a process costs" in ran.out
+    rows = json.loads((ran.folder / "table.json").read_text())
+    assert len(rows) == 3 * len(CALLS) + 3
+    assert all(r["min"] <= r["p50"] <= r["p99"] for r in rows if "min" in r)
+    first = next(r for r in rows if r.get("call") == 1 and r["key"] == "expanded")
+    assert first["cost"] > 0 and first["cost_low"] < first["cost"] < first["cost_high"]
+    assert "<svg" in (ran.folder / "report.html").read_text()
+    assert here("bench", "--cold", "--batch", "8").status == 2

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from fake_worker import HELLO, fake_worker
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.theory.trace import ACCEPTED, parse_trace
-from mldsa_lab.worker.protocol import JobInput, Link, ProtocolError, Runs
+from mldsa_lab.worker.protocol import JobInput, Link, ProtocolError, Runs, parse_hello
 from mldsa_lab.worker.replies import parse_link
 from mldsa_lab.worker.worker import Limits, Worker, WorkerFault, WorkerRefusal
 
@@ -32,6 +33,12 @@ while True:
 
 INPUTS = [JobInput(3, seed=bytes(32)), JobInput(5, seed=bytes(32))]
 DIGEST = "ab" * 32
+
+
+SLEEPER = """
+child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
+sys.stderr.write(f"child {child.pid}\\n"); sys.stderr.flush()
+"""
 
 
 def start(folder: Path, body: str, **limits: float) -> Worker:
@@ -101,12 +108,8 @@ def test_measure(tmp_path: Path) -> None:
         worker.hello()
         worker.prepare(1, "v", "ML-DSA-44", "sign", INPUTS)
         samples = worker.measure(1, 2, 2, 0)
-    assert [(s.input, s.wall, s.cpu, s.calls) for s in samples] == [
-        (3, 103, None, 2),
-        (5, 105, None, 2),
-        (3, 103, None, 2),
-        (5, 105, None, 2),
-    ]
+    expected = [(3, 103, None, 2), (5, 105, None, 2)] * 2
+    assert [(s.input, s.wall, s.cpu, s.calls) for s in samples] == expected
     assert samples[0].digest == bytes.fromhex(DIGEST)
 
 
@@ -198,6 +201,9 @@ def test_measure_faults(tmp_path: Path, sample: str, rule: str) -> None:
             worker.measure(1, 1, 2, 0)
 
 
+KEM = "family ml-dsa\nsets ML-DSA-44\noperations keygen sign verify trace\nrnd given"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "rule"),
     [
@@ -217,16 +223,18 @@ def test_measure_faults(tmp_path: Path, sample: str, rule: str) -> None:
         ("context yes", "context yes\nthreads 0", "threads: must be a whole number >= 1"),
         ("worker fake", "worker ../fake", "letters, digits"),
         (HELLO[HELLO.index("variant") : HELLO.index("end\n")], "", "no variant"),
+        # What a family has not cannot be announced.
+        ("family ml-dsa\nsets", "family ml-kem\nsets", "sets of family ml-kem are ML-KEM-512, ML-"),
+        (KEM, "family ml-kem\nsets ML-KEM-512\noperations keygen sign\nrnd given",
+         "operations of family ml-kem are keygen, encaps, decaps"),
+        (KEM, "family ml-kem\nsets ML-KEM-512\noperations keygen encaps decaps\nrnd zero",
+         "rnd of family ml-kem must be given or none, got zero"),
     ],
-)
-def test_hello_faults(tmp_path: Path, old: str, new: str, rule: str) -> None:
+)  # fmt: skip
+def test_hello_faults(old: str, new: str, rule: str) -> None:
     assert old in HELLO
-    hello = HELLO.replace(old, new)
-    with (
-        start(tmp_path, f"request(); say({hello!r}); request()") as worker,
-        pytest.raises(WorkerFault, match=rule),
-    ):
-        worker.hello()
+    with pytest.raises(ProtocolError, match=rule):
+        parse_hello(HELLO.replace(old, new).removesuffix("end\n").splitlines())
 
 
 def test_error_reply_is_a_refusal_and_the_worker_lives_on(tmp_path: Path) -> None:
@@ -238,61 +246,59 @@ def test_error_reply_is_a_refusal_and_the_worker_lives_on(tmp_path: Path) -> Non
 
 
 def test_timeout_kills_the_whole_process_group(tmp_path: Path) -> None:
-    body = """
-    child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
-    sys.stderr.write(f"child {child.pid}\\n"); sys.stderr.flush()
-    request(); time.sleep(600)
-    """
-    with start(tmp_path, body, hello=1.0) as worker:
+    with start(tmp_path, SLEEPER + "request(); time.sleep(600)", hello=1.0) as worker:
         with pytest.raises(WorkerFault, match=r"no whole reply within 1 s.*child"):
             worker.hello()
         assert gone(worker.channel.pid)
         assert wait_gone(int(worker.channel.stderr_tail.split()[-1]))
 
 
+def prepare_much(worker: Worker) -> None:
+    worker.prepare(1, "v", "ML-DSA-44", "sign", [JobInput(3, message=bytes(4 << 20))])
+
+
+def hello_and_prepare(worker: Worker) -> None:
+    assert worker.hello().worker == "fake"
+    worker.prepare(1, "v", "ML-DSA-44", "sign", INPUTS)
+
+
+def hello_and_quit(worker: Worker) -> None:
+    worker.hello()
+    worker.quit()
+
+
 @pytest.mark.parametrize(
-    ("body", "rule"),
+    ("body", "limits", "use", "rule"),
     [
-        ("sys.stderr.write('one\\ntwo\\tlast\\n'); sys.exit(7)",
+        ("request(); sys.stderr.write('one\\ntwo\\tlast\\n'); sys.exit(7)", {}, Worker.hello,
          r"ended with status 7 .*: one \| two last$"),
-        ("os.kill(os.getpid(), signal.SIGSEGV)", "signal SIGSEGV"),
-        ("say('a' * 5000); request()", "longer than 4096 bytes"),
-        ("sys.stdout.buffer.write(b'worker \\xff\\n'); sys.stdout.flush(); request()", "not UTF-8"),
+        ("request(); os.kill(os.getpid(), signal.SIGSEGV)", {}, Worker.hello, "signal SIGSEGV"),
+        ("request(); say('a' * 5000); request()", {"line_bytes": 4096}, Worker.hello,
+         "longer than 4096 bytes"),
+        ("request(); sys.stdout.buffer.write(b'a \\xff\\n'); sys.stdout.flush(); request()", {},
+         Worker.hello, "not UTF-8"),
+        # A child holds the pipes.
+        (SLEEPER + "request(); os._exit(3)", {"hello": 60.0}, Worker.hello, "ended with status 3"),
+        # It never reads, or answers before it has read.
+        ("time.sleep(600)", {"prepare": 1.0}, prepare_much, "no whole reply within 1 s"),
+        ("say('ready 1\\n'); time.sleep(600)", {}, prepare_much,
+         r"answered before the request's end|spoke unasked"),
+        # The last reply of a dying worker counts.
+        ("request(); say(HELLO); sys.exit(1)", {}, hello_and_prepare, "ended with status 1"),
+        ("request(); say(HELLO + 'more\\n'); request(); request()", {}, hello_and_prepare,
+         "spoke unasked: `more`"),
+        ("request(); sys.exit(4)", {}, Worker.quit, "status 4 instead of status 0"),
+        ("request(); say(HELLO); request(); time.sleep(600)", {"quit": 0.5}, hello_and_quit,
+         r"did not end within 0\.5 s"),
     ],
 )  # fmt: skip
-def test_faults_of_a_process_are_named(tmp_path: Path, body: str, rule: str) -> None:
-    with (
-        start(tmp_path, f"request(); {body}", line_bytes=4096) as worker,
-        pytest.raises(WorkerFault, match=rule),
-    ):
-        worker.hello()
-
-
-def test_death_is_noticed_while_a_child_holds_the_pipes(tmp_path: Path) -> None:
-    body = """
-    request()
-    subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
-    os._exit(3)
-    """
-    with (
-        start(tmp_path, body, hello=60.0) as worker,
-        pytest.raises(WorkerFault, match="ended with status 3"),
-    ):
-        worker.hello()
-
-
-def test_last_reply_of_a_dying_worker_counts(tmp_path: Path) -> None:
-    with start(tmp_path, "request(); say(HELLO); sys.exit(1)") as worker:
-        assert worker.hello().worker == "fake"
-        with pytest.raises(WorkerFault, match="ended with status 1"):
-            worker.prepare(1, "v", "ML-DSA-44", "sign", INPUTS)
-
-
-def test_speaking_unasked(tmp_path: Path) -> None:
-    with start(tmp_path, "request(); say(HELLO + 'more\\n'); request(); request()") as worker:
-        worker.hello()
-        with pytest.raises(WorkerFault, match="spoke unasked: `more`"):
-            worker.prepare(1, "v", "ML-DSA-44", "sign", INPUTS)
+def test_faults_of_a_process_are_named(
+    tmp_path: Path, body: str, limits: dict[str, float], use: Callable[[Worker], object], rule: str
+) -> None:
+    with start(tmp_path, body, **limits) as worker:
+        with pytest.raises(WorkerFault, match=rule):
+            use(worker)
+        assert gone(worker.channel.pid)
 
 
 def test_megabytes_both_ways_and_on_stderr_do_not_deadlock(tmp_path: Path) -> None:
@@ -322,24 +328,6 @@ def test_megabytes_both_ways_and_on_stderr_do_not_deadlock(tmp_path: Path) -> No
     assert worker.channel.stderr_tail.endswith("the end")
 
 
-def test_worker_that_never_reads_is_a_timeout(tmp_path: Path) -> None:
-    inputs = [JobInput(3, message=bytes(4 << 20))]
-    with (
-        start(tmp_path, "time.sleep(600)", prepare=1.0) as worker,
-        pytest.raises(WorkerFault, match="no whole reply within 1 s"),
-    ):
-        worker.prepare(1, "v", "ML-DSA-44", "sign", inputs)
-
-
-def test_answer_before_the_requests_end(tmp_path: Path) -> None:
-    inputs = [JobInput(3, message=bytes(4 << 20))]
-    with (
-        start(tmp_path, "say('ready 1\\n'); time.sleep(600)") as worker,
-        pytest.raises(WorkerFault, match=r"answered before the request's end|spoke unasked"),
-    ):
-        worker.prepare(1, "v", "ML-DSA-44", "sign", inputs)
-
-
 def test_field_too_long_for_a_line(tmp_path: Path) -> None:
     with good(tmp_path) as worker:
         with pytest.raises(LabError, match="message of 8388608 bytes does not fit"):
@@ -347,25 +335,6 @@ def test_field_too_long_for_a_line(tmp_path: Path) -> None:
         with pytest.raises(LabError, match="input number 4 is negative or repeated"):
             worker.prepare(1, "v", "ML-DSA-44", "sign", [JobInput(4), JobInput(4)])
         assert worker.hello().worker == "fake"
-
-
-def test_quit_demands_status_0(tmp_path: Path) -> None:
-    with (
-        start(tmp_path, "request(); sys.exit(4)") as worker,
-        pytest.raises(WorkerFault, match="status 4 instead of status 0"),
-    ):
-        worker.quit()
-    assert gone(worker.channel.pid)
-
-
-def test_quit_that_is_ignored(tmp_path: Path) -> None:
-    with (
-        start(tmp_path, "request(); say(HELLO); request(); time.sleep(600)", quit=0.5) as worker,
-        pytest.raises(WorkerFault, match=r"did not end within 0\.5 s"),
-    ):
-        worker.hello()
-        worker.quit()
-    assert gone(worker.channel.pid)
 
 
 def test_quit_waits_for_a_worker_that_is_still_starting(tmp_path: Path) -> None:
@@ -392,12 +361,7 @@ def test_program_that_cannot_be_started(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_interrupt_in_a_request_leaves_no_process(tmp_path: Path) -> None:
     """A KeyboardInterrupt in the middle of `hello` kills the group, a grandchild included."""
-    body = """
-    child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
-    sys.stderr.write(f"child {child.pid}\\n"); sys.stderr.flush()
-    request(); time.sleep(600)
-    """
-    worker = start(tmp_path, body, hello=60.0)
+    worker = start(tmp_path, SLEEPER + "request(); time.sleep(600)", hello=60.0)
 
     def interrupt() -> None:
         for _ in range(500):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fake_worker import HELLO
 
 from mldsa_lab.inputs.input import Input, Outputs
 from mldsa_lab.inputs.spec import Spec
@@ -23,36 +24,15 @@ from mldsa_studies.signers import Signer, random_table
 
 SPEC = Spec("ML-DSA-44", bytes(32))
 
-ANNOUNCED = """\
-worker fake
-protocol 1
-language {language}
-compiler none
-unit ns
-clock wall
-cpu_clock {cpu}
-variant toy:fast:compact
-implementation toy
-version 1
-backend fast
-key compact
-family ml-dsa
-sets ML-DSA-44
-operations keygen sign verify
-rnd zero
-context no
-variant toy:portable:compact
-implementation toy
-version 1
-backend portable
-key compact
-family ml-dsa
-sets ML-DSA-44
-operations sign
-rnd zero
-context no
-end
-"""
+
+def announced(language: str, cpu: str = "own") -> str:
+    """Two backends of one implementation."""
+    head, _, variant = HELLO.removesuffix("end\n").partition("variant ")
+    head = head.replace("Python", language).replace("cpu_clock none", f"cpu_clock {cpu}")
+    variant = variant.replace("rnd given\ncontext yes", "rnd zero\ncontext no")
+    backends = (variant.replace("python", b).replace("fake", "toy") for b in ("fast", "portable"))
+    return head + "".join(f"variant {backend}" for backend in backends) + "end\n"
+
 
 # Work that grows with the message's first byte, in a function with a name of its own.
 C_WORKER = r"""
@@ -173,12 +153,12 @@ def python_worker(
     folder: Path, made: Sequence[Input], cpu: str = "own"
 ) -> tuple[WorkerEntry, Place]:
     """A worker that measures: 1,000 ticks, and 10 for each unit of the message's first byte."""
-    program, announced, digests = (folder / n for n in ("w.py", "hello.txt", "digests.json"))
+    program, hello, digests = (folder / n for n in ("w.py", "hello.txt", "digests.json"))
     program.write_text(PYTHON_WORKER, encoding="utf-8")
-    announced.write_text(ANNOUNCED.format(language="Python", cpu=cpu), encoding="utf-8")
+    hello.write_text(announced("Python", cpu), encoding="utf-8")
     table = {i.what.message.hex(): i.digests.signature for i in made}
     digests.write_text(json.dumps(table), encoding="utf-8")
-    run = ("python3", "-S", str(program), str(announced), str(digests))
+    run = ("python3", "-S", str(program), str(hello), str(digests))
     return WorkerEntry("fake", "Python", ".", (), run), Place(folder, folder)
 
 
@@ -187,11 +167,11 @@ def c_worker(folder: Path, made: Sequence[Input]) -> tuple[WorkerEntry, Place]:
     source, program = folder / "w.c", folder / "worker"
     source.write_text(C_WORKER, encoding="utf-8")
     subprocess.run(["cc", "-O1", "-o", str(program), str(source)], check=True)
-    announced, outputs = folder / "hello.txt", folder / "outputs.txt"
-    announced.write_text(ANNOUNCED.format(language="C", cpu="own"), encoding="utf-8")
+    hello, outputs = folder / "hello.txt", folder / "outputs.txt"
+    hello.write_text(announced("C"), encoding="utf-8")
     rows = [f"{i.what.message.hex()} {i.made.signature.hex()}\n" for i in made]
     outputs.write_text("".join(rows), encoding="utf-8")
-    run = (str(program), str(announced), str(outputs))
+    run = (str(program), str(hello), str(outputs))
     return WorkerEntry("fake", "C", ".", (), run), Place(folder, folder)
 
 

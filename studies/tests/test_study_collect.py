@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from lab_runs import announced
 from study_material import SPEC, batch, c_worker, need_tools, python_worker, signed
 
 from mldsa_lab.bench.fleet import Fleet, Station
@@ -28,14 +29,8 @@ from mldsa_studies.jobs import check_signatures, one_each, sign_jobs
 from mldsa_studies.signers import random_table
 
 
-def variant(id_: str, **more: object) -> Announced:
-    implementation, backend, key = id_.split(":")
-    fields: dict[str, object] = {
-        "id": id_, "implementation": implementation, "version": "1", "backend": backend,
-        "key": key, "family": "ml-dsa", "sets": ("ML-DSA-44",), "operations": ("sign",),
-        "rnd": "zero", "context": True,
-    }  # fmt: skip
-    return Announced(**(fields | more))  # type: ignore[arg-type]
+def signer(identity: str, **more: object) -> Announced:
+    return announced(identity, **{"operations": ("sign",), "rnd": "zero", **more})
 
 
 def times(
@@ -102,27 +97,27 @@ def test_a_wrong_signature_is_refused(tmp_path: Path) -> None:
 def test_failures_are_named() -> None:
     made = signed(2)
     with pytest.raises(LabError, match="input 1: failed: out of memory"):
-        check_signatures(variant("a:b:compact"), made, [(1, None, "out of memory")])
+        check_signatures(signer("a:b:compact"), made, [(1, None, "out of memory")])
     strange = replace(made[0], what=SigningInput(bytes(32), b"m", b"context", bytes([1] * 32)))
     with pytest.raises(LabError, match="input 0: it has a context, and a:b:compact takes none"):
-        sign_jobs([strange], variant("a:b:compact", context=False, rnd="given"), "ML-DSA-44")
-    (job,) = sign_jobs([strange], variant("a:b:compact", rnd="given"), "ML-DSA-44")
+        sign_jobs([strange], signer("a:b:compact", context=False, rnd="given"), "ML-DSA-44")
+    (job,) = sign_jobs([strange], signer("a:b:compact", rnd="given"), "ML-DSA-44")
     assert job.rnd == bytes([1] * 32)
 
 
 def test_of_an_implementation_the_ordinary_variant_is_taken() -> None:
-    announced = [
-        variant("lanes:portable:compact"),
-        variant("lanes:avx2:compact"),
-        variant("lanes:avx2:expanded"),
-        variant("go:go:expanded"),
-        variant("hedged:c:compact", rnd="none"),
-        variant("verifier:c:compact", operations=("verify",)),
-        variant("ed:c:compact", family="classical", sets=("Ed25519",)),
+    listed = [
+        signer("lanes:portable:compact"),
+        signer("lanes:avx2:compact"),
+        signer("lanes:avx2:expanded"),
+        signer("go:go:expanded"),
+        signer("hedged:c:compact", rnd="none"),
+        signer("verifier:c:compact", operations=("verify",)),
+        signer("ed:c:compact", family="classical", sets=("Ed25519",)),
     ]
 
     def ids(*names: str, optional: tuple[str, ...] = ()) -> list[str]:
-        return [v.id for v in one_each(announced, names, optional)]
+        return [v.id for v in one_each(listed, names, optional)]
 
     both = ["lanes:portable:compact", "lanes:avx2:compact"]
     assert ids("go", "lanes") == ["go:go:expanded", "lanes:avx2:compact"]

@@ -12,13 +12,9 @@ from typer.testing import CliRunner, Result
 
 from mldsa_lab.choice.ready import read_ready
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.summary import summarise
-from mldsa_lab.records import read_record
-from mldsa_lab.theory.cost_model import CostModel
 from mldsa_studies import command
 from mldsa_studies.costs import write_costs
 from mldsa_studies.coverage import report, scenes
-from mldsa_studies.worth import averaging_errors
 
 RECORD = Path(__file__).parents[2] / "records" / "2026-11-21-epyc-zen3" / "first.jsonl.xz"
 
@@ -43,13 +39,7 @@ def test_a_study_of_costs(tmp_path: Path) -> None:
     words = ("estimators", "--data", data, "--out", tmp_path / "out", "--quick", "--sizes", "3")
     done = run(*words)
     assert done.exit_code == 0, done.exception
-    shown = re.sub(r"\s+", " ", done.stdout)
-    for part in (
-        "Error of the mean, time, each input once, ML-DSA-65",
-        "Error of percentiles from n = 3, instructions",
-        "Mean signing cost from 3 designed inputs with regression: off by",
-    ):
-        assert part in shown
+    assert "Mean signing cost from 3 designed inputs" in re.sub(r"\s+", " ", done.stdout)
     rows = json.loads((tmp_path / "out" / "estimators.json").read_text(encoding="utf-8"))
     # Balanced selections at p99 find nothing near it among so few.
     assert 3 * 4 * 4 - 3 <= len(rows) <= 3 * 4 * 4
@@ -96,18 +86,6 @@ def test_what_is_refused(
     ready.write_text(read_ready("ML-DSA-44", "regression", 2).to_json(compact=True))
     assert rule in refusal(*(ready if word == "READY" else word for word in words))
     assert not list(work.iterdir())
-
-
-@pytest.mark.simulation
-def test_the_fits_behind_the_default_costs() -> None:
-    fits = summarise(read_record(RECORD)).fits
-    for name in ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87"):
-        first, z, r, h = fits["mldsa-native:avx2:compact", name].attempt_costs
-        model = CostModel.default(name)
-        # Selections keep the costs that they were first made for.
-        assert [first / r, z / r, h / r] == pytest.approx([model.first, model.z, model.h], abs=0.16)
-    costs = [CostModel(*fit.attempt_costs) for (_, of), fit in fits.items() if of == "ML-DSA-44"]
-    assert max(map(abs, averaging_errors("ML-DSA-44", "mean", 100, costs))) < 0.001
 
 
 @pytest.mark.simulation

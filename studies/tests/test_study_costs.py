@@ -95,15 +95,3 @@ def test_broken_columns_values_and_files(tmp_path: Path) -> None:
         read_costs(path)
     with pytest.raises(LabError, match="cannot read it"):
         read_costs(tmp_path / "missing.parquet")
-
-
-def test_the_shipped_study_can_be_read() -> None:
-    folder = Path(__file__).parents[2] / "records" / "2026-11-22-estimators"
-    files = sorted(folder.glob("*.parquet"))
-    assert len(files) == 6
-    for path in files:
-        found = read_costs(path)
-        assert found.head.sample == 1500 < len(found)
-        assert found.cost.shape[0] >= 4
-        assert found.cost.shape[1] == (9 if found.head.unit == "ns" else 1)
-        assert np.array_equal(found.index[:1500], np.arange(1500))

@@ -10,23 +10,11 @@ import numpy as np
 import pytest
 from study_material import SIGNER, costs_of
 
-from mldsa_lab.choice import greedy
 from mldsa_lab.errors import LabError
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_studies.choices import (
-    BALANCED,
-    GREEDY,
-    MEAN,
-    RANDOM,
-    REGRESSION,
-    Plan,
-    Stock,
-    Task,
-    choose,
-    greedy_classes,
-)
+from mldsa_studies.choices import BALANCED, GREEDY, MEAN, RANDOM, Plan, Task, choose
 from mldsa_studies.costs import Costs
-from mldsa_studies.evaluate import COUNT, MEDIAN, ONCE, MethodErrors, Study, evaluate, judge
+from mldsa_studies.evaluate import COUNT, MethodErrors, evaluate, judge
 from mldsa_studies.signers import random_table
 
 pytestmark = pytest.mark.simulation
@@ -71,48 +59,6 @@ def _deviation() -> float:
     """Standard deviation of the cost of one signature."""
     rng = np.random.default_rng(1)
     return float(np.std(SIGNER.cost_of(random_table(MODEL, 20_000, rng).traces())))
-
-
-@pytest.fixture(scope="module")
-def counted() -> Study:
-    return evaluate([costs_of("instructions")], PLAN)
-
-
-def test_without_noise(counted: Study) -> None:
-    cells = counted.cells
-    assert pick(cells, COUNT, REGRESSION, 10)["rmse"] < 2e-3
-    assert pick(cells, COUNT, BALANCED, 10)["rmse"] < 0.03
-    assert 0.003 < pick(cells, COUNT, GREEDY, 10)["rmse"] < 0.08
-    for target in ("p50", "p95"):
-        assert pick(cells, COUNT, REGRESSION, 10, target)["rmse"] < 0.01
-        assert pick(cells, COUNT, BALANCED, 10, target)["rmse"] < 0.12
-
-
-@pytest.mark.simulation
-def test_noise_counts_once_and_less_over_rounds() -> None:
-    plan = replace(PLAN, draws=12)
-    cells = judged(costs_of("ns", noise=0.05, rounds=9), plan, Task(REGRESSION, 10, MEAN))
-    once, median = (pick(cells, kind, REGRESSION, 10) for kind in (ONCE, MEDIAN))
-    # Noise of 5 % in ten inputs is 1.6 % and more, over nine rounds' medians about 0.6 %.
-    assert 0.008 < once["sd"] < 0.035
-    assert median["rmse"] < 0.8 * once["rmse"]
-    for cell in (once, median):
-        # The rounds' levels differ by 20 %: they are no error of a method's.
-        assert abs(cell["bias"]) < 5 * cell["bias_error"] and cell["rmse"] < 0.035
-
-
-def test_greedy_errors_are_those_of_its_classes() -> None:
-    """The mean cost of the classes that it takes, with their average indexes."""
-    costs = costs_of("instructions")
-    cell = pick(judged(costs, replace(PLAN, draws=30), Task(GREEDY, 10, MEAN)), COUNT, GREEDY, 10)
-    stock = Stock(greedy.first_failures(costs.table))
-    chosen = greedy_classes(stock, MODEL, 10, MEAN, 6, 3000, np.random.default_rng(8))
-    z, r, _, h = np.moveaxis(stock.classes[chosen], 2, 0)
-    of_z = SIGNER.z + SIGNER.z_step * float(np.arange(MODEL.l) @ MODEL.first_failing_z())
-    of_r = SIGNER.r + SIGNER.r_step * float(np.arange(MODEL.k) @ MODEL.first_failing_r())
-    mean = (SIGNER.setup + z * of_z + r * of_r + h * SIGNER.h).mean(axis=1)
-    expected = float(mean.mean()) / SIGNER.mean(MODEL) - 1
-    assert cell["bias"] == pytest.approx(expected, abs=4 * cell["bias_error"] + 0.003)
 
 
 def test_draws_are_what_the_plan_says() -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import pytest
-from lab_runs import here
+from lab_runs import here, load_script
 from msgspec import structs
 
 from mldsa_lab.checkout import find_root
@@ -23,12 +22,8 @@ MANIFESTS = sorted(OTHERS.glob("*/*.toml"))
 
 
 @pytest.fixture(scope="module")
-def prepare() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("prepare", OTHERS / "prepare.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def prepare() -> Any:
+    return load_script(OTHERS / "prepare.py")
 
 
 @pytest.fixture
@@ -69,7 +64,7 @@ def test_a_prepared_design_has_its_sources(path: Path) -> None:
 
 
 def test_a_memory_becomes_text(
-    prepare: ModuleType, clone: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    prepare: Any, clone: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prepare, "HERE", tmp_path)
     (tmp_path / "core").mkdir()
@@ -87,7 +82,7 @@ def test_a_memory_becomes_text(
 
 
 def test_a_clone_must_be_at_the_commit(
-    prepare: ModuleType, clone: tuple[Path, str], capsys: pytest.CaptureFixture[str]
+    prepare: Any, clone: tuple[Path, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, commit = clone
     assert prepare.check_commit(folder, commit) == folder

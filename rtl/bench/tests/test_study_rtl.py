@@ -27,7 +27,6 @@ from mldsa_lab.records import (
     read_record,
 )
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab_rtl.study import core_rows
 from mldsa_lab_rtl.study_random import RandomSignatures, drawn_text, read_drawn
@@ -35,7 +34,6 @@ from mldsa_lab_rtl.synth import Resources, Taken, _modules, read_resources
 
 SET = "ML-DSA-65"
 CORE = ("toy", "fast")
-MODEL = RejectionModel.of(SET)
 LOAD, STORE = 500, 414
 FIRST, SLOPES = 20_000, np.array([3000, 4000, 5000])
 
@@ -82,22 +80,6 @@ def at(
     (found,) = (f for f in rows if (f.keys["set"], f.keys["figure"], f.keys["phase"]) == wanted)
     assert found.value is not None and found.low is not None and found.high is not None
     return found.value, found.low, found.high
-
-
-def test_signing_is_the_exact_expectation() -> None:
-    rows = core_rows(record())
-    mean = FIRST + float(MODEL.expected_counts @ SLOPES)
-    wanted = {"sign_best": FIRST, "sign_mean": mean, "sign_loaded_mean": mean - 700,
-              "sign_per_z": 3000, "sign_per_r0": 4000}  # fmt: skip
-    for figure, cycles in wanted.items():
-        value, low, high = at(rows, figure)
-        assert value == pytest.approx(cycles, rel=0.003), figure
-        assert low <= value <= high
-    parts = [at(rows, "sign_mean", phase)[0] for phase in ("load", "compute", "store")]
-    assert (parts[0], parts[2]) == (LOAD, STORE)
-    assert sum(parts) == pytest.approx(at(rows, "sign_mean")[0])
-    assert at(rows, "verify", "compute")[0] == 100
-    assert at(rows, "sign_p99")[0] > at(rows, "sign_p95")[0] > at(rows, "sign_mean")[0]
 
 
 def test_software_is_no_core() -> None:
@@ -166,17 +148,11 @@ def test_the_command_shows_files(tmp_path: Path) -> None:
     assert all(list(row) == keys for row in figures if "cycles" in row)
     (row,) = (row for row in figures if row.get("figure") == "sign_random")
     assert row["cycles"] == 13_000 and row["cycles_low"] < 11_000 < 15_000 < row["cycles_high"]
-    assert {"core": "toy fast", "lut": 1000}.items() <= next(
-        r for r in figures if "lut" in r
-    ).items()
-    text = done.out
-    for part in ("a rejected attempt", "random signatures", "toy fast by module", "latency x area"):
-        assert part in text and part in page.read_text()
-    assert "HighPerf, round 3" in text and "ePrint 2021/355" in text
-    assert "ML-DSA-87" not in text and "adams-bridge" not in text  # which were not measured
-    assert f"{FIRST * 1000 / 1e6:.1f}" in text  # best x LUTs
-    mean = FIRST + float(MODEL.expected_counts @ SLOPES)
-    assert f"{mean - 700 + 7:,.0f}"[:4] in text  # a hundred signatures after one load
+    assert next(r["lut"] for r in figures if "lut" in r) == 1000
+    for text in (done.out, page.read_text()):
+        assert "toy fast by module" in text and "HighPerf, round 3" in text
+    assert "ML-DSA-87" not in done.out and "adams-bridge" not in done.out  # not measured
+    assert f"{FIRST * 1000 / 1e6:.1f}" in done.out  # best x LUTs
     area.write_text(taken.to_json().replace('"lut": 1000', '"lut": -1'))
     drawn.write_text(drawn.read_text().replace("11000", "0"))
     for file, place in ((area, "lut"), (drawn, "random.json, signatures[0].cycles[0]")):

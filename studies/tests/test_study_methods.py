@@ -1,8 +1,7 @@
-"""The greedy baseline against a reading of its description, candidate by candidate."""
+"""The greedy baseline against a reading of its description; the truth where it is known."""
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -12,9 +11,10 @@ from mldsa_lab.choice import greedy
 from mldsa_lab.errors import LabError
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.theory.trace import PASSED, parse_trace
+from mldsa_lab.theory.trace import parse_trace
 from mldsa_studies.choices import Stock
-from mldsa_studies.signers import random_table
+from mldsa_studies.signers import Signer, random_table
+from mldsa_studies.truth import truth
 
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 
@@ -72,27 +72,6 @@ def test_failures_are_counted_at_the_first_check_that_fails() -> None:
     assert greedy.first_failures(table).tolist() == [[1, 1, 1, 1], [0, 0, 0, 0], [2, 0, 0, 0]]
 
 
-@pytest.mark.parametrize("set_name", SETS)
-def test_the_typical_signature_of_a_percentile(set_name: str) -> None:
-    """All orders of rejections of up to five attempts, from the cheapest on."""
-    rates = greedy.mean_rates(set_name)
-    accepted = math.prod(rates)
-    stop = [math.prod(rates[:i]) * (1 - rates[i]) for i in range(4)]
-    below, found = 0.0, {}
-    for total in range(5):
-        for kinds in itertools.combinations_with_replacement(range(4), total):
-            ways = set(itertools.permutations(kinds))
-            below += len(ways) * math.prod(stop[k] for k in kinds) * accepted
-            for percentile in (5, 20, 50):
-                if below > percentile / 100:
-                    found.setdefault(percentile, [kinds.count(k) for k in range(4)])
-    for percentile, counts in found.items():
-        assert greedy.percentile_counts(set_name, percentile).tolist() == counts
-        by_hand = rates_of([as_rejections(np.array(counts))])
-        assert greedy.percentile_rates(set_name, percentile) == pytest.approx(by_hand)
-    assert len(found) == 3
-
-
 def test_too_few_candidates_and_percentiles_out_of_range() -> None:
     counts = greedy.first_failures(random_table(RejectionModel.of("ML-DSA-44"), 8, rng_of(1)))
     with pytest.raises(LabError, match="greedy selection of 3 inputs from 8: needs at least 3"):
@@ -105,19 +84,6 @@ def rng_of(seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def test_random_tables_follow_the_law() -> None:
-    for set_name in SETS:
-        model = RejectionModel.of(set_name)
-        table = random_table(model, 20_000, rng_of(2))
-        assert len(table) == 20_000
-        counts = table.counts()
-        error = counts.std(axis=0) / math.sqrt(len(table))
-        assert (np.abs(counts.mean(axis=0) - model.expected_counts) < 4 * error).all()
-        z = table.first_failing("z")
-        law = np.bincount(z[z != PASSED], minlength=model.l) / (z != PASSED).sum()
-        assert law == pytest.approx(model.first_failing_z(), abs=0.02)
-
-
 def test_stand_ins_are_of_the_class_and_differ_while_they_can() -> None:
     classes = np.array([[0, 0], [1, 2], [0, 0], [1, 2], [0, 0], [3, 0]])
     stock = Stock(classes)
@@ -127,3 +93,41 @@ def test_stand_ins_are_of_the_class_and_differ_while_they_can() -> None:
     assert sorted(found[:3]) == [0, 2, 4]
     firsts = {int(Stock(classes).stand_in(np.array([0]), rng_of(s))[0]) for s in range(40)}
     assert firsts == {0, 2, 4}
+
+
+# --- the truth from many inputs -------------------------------------------------------------------
+
+
+PERCENTILES = (50.0, 95.0, 99.0)
+
+
+@pytest.mark.parametrize("set_name", ["ML-DSA-44", "ML-DSA-65", "ML-DSA-87"])
+def test_mean_and_percentiles_of_a_signer_that_stops_early(set_name: str) -> None:
+    model, rng = RejectionModel.of(set_name), np.random.default_rng(4)
+    signer = Signer(z=17_000.0, r=19_000.0, z_step=1_000.0, r_step=700.0)
+    population = 600_000
+    costs = signer.draw(model, population, rng)
+    table = random_table(model, 1500, rng)
+    cost = signer.cost_of(table.traces()) * (1 + 0.002 * rng.standard_normal(1500))
+    found = truth(table, cost, model, PERCENTILES)
+    assert abs(found.mean.value - signer.mean(model)) < 4 * found.mean.error
+    assert found.mean.error < 3e-4 * found.mean.value
+    assert found.unexplained == pytest.approx(0.0024, rel=0.3)
+    assert found.plain == cost.mean()
+    for percentile, known in found.quantiles.items():
+        exact = float(np.quantile(costs, percentile / 100))
+        # The population's own error at p99 is about 0.2 %.
+        assert known.value == pytest.approx(exact, rel=6e-3)
+
+
+def test_a_signer_that_is_not_linear_has_the_mean_of_all_signatures() -> None:
+    """Attempts computed in pairs: the regression is wrong, its mean over the law is right."""
+    model, rng = RejectionModel.of("ML-DSA-65"), np.random.default_rng(1)
+    law = model.p_accept * (1 - model.p_accept) ** np.arange(400)
+    pairs = 50.0 + 20.0 * np.ceil(np.arange(1, 401) / 2) + 0.3 * np.arange(1, 401) ** 1.5
+    off = []
+    for _ in range(12):
+        table = random_table(model, 800, rng)
+        found = truth(table, pairs[table.attempts() - 1], model, PERCENTILES)
+        off.append((found.mean.value - float(law @ pairs)) / found.mean.error)
+    assert abs(np.mean(off)) < 1.5 and np.max(np.abs(off)) < 5
