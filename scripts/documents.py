@@ -13,7 +13,7 @@ import argparse
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -31,9 +31,10 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.blocks import block_figures
 from mldsa_lab.estimate.compare import Pairing, agreement_figures, compare
 from mldsa_lab.estimate.figure import Figure
-from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
+from mldsa_lab.estimate.summary import Summary, summarise
+from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.files import write_text
-from mldsa_lab.records import Record, base_id, read_record
+from mldsa_lab.records import Record, read_record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.sets import PARAMETER_SETS, Operation, parse_set_names
 from mldsa_lab.show import figure_tables
@@ -42,15 +43,13 @@ from mldsa_lab.show.figure_tables import TableLayout
 from mldsa_lab.show.format import MISSING, Unit, choose_unit, estimate, number, plain
 from mldsa_lab.show.grid import markdown, pipe_table
 from mldsa_lab.kinds.block import brief_block
+from mldsa_lab.show.operations.view import KEYS, calls, told_size
 from mldsa_lab.show.plots import Mark, ranking
 from mldsa_lab.show.svg import drawing, to_svg
 
 ROOT = Path(__file__).resolve().parent.parent
 PATTERNS = ("*.md", "docs/*.md", "docs/answers/*.md", "crates/*/*.md")
 CONFIDENCE = 0.95
-BATCH = 1000
-"""The batch size that stands for all, where it was measured; else the largest."""
-KEYS = {"compact": "many keys", "expanded": "one key"}
 MARKER = re.compile(
     r"^(?P<code>```).*?^```"
     r"|(?P<start><!-- mldsa-lab:(?P<kind>\w+)\b(?P<words>.*?)-->\n)"
@@ -113,28 +112,28 @@ class RunTable(Struct, frozen=True, forbid_unknown_fields=True):
             )  # fmt: skip
             return markdown_of(agreement_figures(figures), AGREEMENT)
         rows = [r for s in summaries for r in s.rows if self.takes(r)]
-        sizes = {r.batch_size for r in rows if r.mode == "batch"}
-        size = BATCH if BATCH in sizes else max(sizes, default=0)
-        rows = [r for r in rows if r.mode != "batch" or r.batch_size == size]
+        size = told_size(rows)
+        rows = [r for r in rows if r.variant.mode != "batch" or r.variant.batch_size == size]
         if self.rows in ("operations", "fastest"):
-            place = {id(r): n for n, s in enumerate(summaries) for r in s.rows}
+            place = {r: n for n, s in enumerate(summaries) for r in s.rows}
             lines = self.by_operation(rows, place)
         else:
-            lines = self.by_variant(sorted(rows, key=lambda r: r.mean or 0.0))
+            lines = self.by_variant(sorted(rows, key=lambda r: r.cost))
         if len(lines) < 2:
             raise LabError("the records hold nothing of what the marker asks for")
         return pipe_table(lines[0], lines[1:])
 
     def takes(self, row: SummaryRow) -> bool:
         """Return whether a row is among those asked for."""
-        names = (row.implementation, base_id(row.variant), row.variant)
+        v = row.variant
+        names = (v.implementation, v.base, v.id)
         return (
             row.set in parse_set_names(self.sets)
             and row.operation in self.operations
             and row.mean is not None
-            and row.threads == 1
-            and (row.mode == "batch" or row.batch_size == 1)
-            and (not row.again if self.build is None else row.build in (None, self.build))
+            and v.threads == 1
+            and (v.mode == "batch" or v.batch_size == 1)
+            and (not row.again if self.build is None else row.worker.build in (None, self.build))
             and any(fnmatchcase(n, pattern) for pattern in self.implementations for n in names)
         )
 
@@ -143,12 +142,13 @@ class RunTable(Struct, frozen=True, forbid_unknown_fields=True):
         lines: dict[tuple[str, ...], dict[tuple[str, str], SummaryRow]] = {}
         best = self.rows == "implementations"
         if best:  # an expanded key stands in where there is no other
-            rows = sorted(rows, key=lambda row: row.key != "compact")
+            rows = sorted(rows, key=lambda row: row.variant.key != "compact")
         for row in rows:
-            if (self.rows == "batches") != (row.mode == "batch"):
+            v = row.variant
+            if (self.rows == "batches") != (v.mode == "batch"):
                 continue
-            if not best or row.operation in ("sign", "verify") or row.key == "compact":
-                key = (row.implementation,) if best else (row.variant, row.key)
+            if not best or row.operation in ("sign", "verify") or v.key == "compact":
+                key = (v.implementation,) if best else (v.id, v.key)
                 lines.setdefault(key, {}).setdefault((row.set, row.operation), row)
         columns = [self.column(said) for said in self.columns]
         figures = [c for c in columns if isinstance(c, FigureColumn)]
@@ -156,13 +156,13 @@ class RunTable(Struct, frozen=True, forbid_unknown_fields=True):
         def order(of: dict[tuple[str, str], SummaryRow]) -> tuple[int, float]:
             """By the first figure that it has."""
             first = ((n, of.get((c.sets[0], c.operation))) for n, c in enumerate(figures))
-            return next(((n, r.mean or 0.0) for n, r in first if r), (len(figures), 0.0))
+            return next(((n, r.cost) for n, r in first if r), (len(figures), 0.0))
 
         listed = sorted(lines.values(), key=order)
         cells = [
             c.cells(listed, marked=best)
             if isinstance(c, FigureColumn)
-            else [c[0], *(TEXTS[c[1]](next(iter(of.values()))) for of in listed)]
+            else [c[0], *(text_of(next(iter(of.values())), c[1]) for of in listed)]
             for c in columns
         ]
         return [list(line) for line in zip(*cells, strict=True)]
@@ -181,14 +181,16 @@ class RunTable(Struct, frozen=True, forbid_unknown_fields=True):
         sets = parse_set_names(found[2].split("/") if found[2] else self.sets)
         return FigureColumn(title, found[1], tuple(sets), found[3])
 
-    def by_operation(self, rows: Sequence[SummaryRow], place: Mapping[int, int]) -> list[list[str]]:
+    def by_operation(
+        self, rows: Sequence[SummaryRow], place: Mapping[SummaryRow, int]
+    ) -> list[list[str]]:
         """Return operations, and how they are called, against sets: the best of the variants asked
         for, or the fastest implementation and the next; of several records (``place``: the record
-        of a row by its id) the first that has them."""
+        of a row) the first that has them."""
         found: dict[tuple[str, str, str], list[SummaryRow]] = {}
-        for row in sorted(rows, key=lambda r: (place[id(r)], r.mean or 0.0)):
+        for row in sorted(rows, key=lambda r: (place[r], r.cost)):
             ranked = found.setdefault((row.operation, calls(row), row.set), [])
-            if not ranked or place[id(ranked[0])] == place[id(row)]:
+            if not ranked or place[ranked[0]] == place[row]:
                 ranked.append(row)
         ways = ("compact key", "expanded key", *KEYS.values())
         order = [(o, w) for o in self.operations for w in ways]
@@ -203,7 +205,7 @@ class RunTable(Struct, frozen=True, forbid_unknown_fields=True):
             if self.rows == "fastest":
                 lines.append([name, *map(fastest, of)])
                 continue
-            unit = choose_unit([ranked[0].mean for ranked in of if ranked], "ns")
+            unit = choose_unit([ranked[0].cost for ranked in of if ranked], "ns")
             name += "" if self.figure == "ratio" else f", {unit.name}"
             texts = (figure_text(r[0] if r else None, self.figure, unit, brief=True) for r in of)
             lines.append([name, *texts])
@@ -226,15 +228,15 @@ class RunPicture(RunTable, frozen=True, kw_only=True):
         """Return the SVG file's text."""
         _, summary = loaded((folder / self.record[0]).resolve())
         best: dict[str, SummaryRow] = {}
-        for row in sorted(summary.rows, key=lambda row: row.mean or 0.0):
-            if self.takes(row) and row.key == "compact" and row.mode != "batch":
-                best.setdefault(row.implementation, row)
-        unit = choose_unit([row.mean for row in best.values()], "ns")
+        for row in sorted(summary.rows, key=lambda row: row.cost):
+            v = row.variant
+            if self.takes(row) and v.key == "compact" and v.mode != "batch":
+                best.setdefault(v.implementation, row)
+        unit = choose_unit([row.cost for row in best.values()], "ns")
         marks = []
         for colour, (name, row) in enumerate(best.items()):
-            x = row.interval("mean")
-            assert x is not None  # `takes` has seen it
-            x = x.times(1 / unit.divisor)
+            assert row.mean is not None  # `takes` has seen it
+            x = row.mean.times(1 / unit.divisor)
             shown = number(x.value, 0 if x.value >= 100 else 1)
             marks.append(Mark(name, colour, False, x.value, x.low, x.high, shown))
         with drawing():
@@ -251,22 +253,16 @@ class RunPicture(RunTable, frozen=True, kw_only=True):
         return text.replace("<svg", head, 1) + "\n"
 
 
-def calls(row: SummaryRow) -> str:
-    """Return how operations are called: with which key, and in which batches."""
-    batch = f"batch of {row.batch_size:,}, {KEYS[row.key]}"
-    return batch if row.mode == "batch" else f"{row.key} key"
+TEXTS = ("variant", "implementation", "version", "backend", "language", "key")
+"""What a column that is no figure may hold."""
 
 
-TEXTS: dict[str, Callable[[SummaryRow], str]] = {
-    "variant": lambda r: (
-        f"{r.implementation} {r.version}, {r.backend}{'' if r.deterministic else ' (hedged)'}"
-    ),
-    "implementation": lambda r: r.implementation,
-    "version": lambda r: r.version,
-    "backend": lambda r: r.backend,
-    "language": lambda r: r.language,
-    "key": lambda r: r.key,
-}
+def text_of(row: SummaryRow, name: str) -> str:
+    """Return one of `TEXTS` of a row."""
+    v = row.variant
+    hedged = "" if v.deterministic else " (hedged)"
+    whole = f"{v.implementation} {v.version}, {v.backend}{hedged}"
+    return whole if name == "variant" else str(row.keys[name])
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +281,7 @@ class FigureColumn:
         expanded one."""
         rows = [[of.get((s, self.operation)) for s in self.sets] for of in lines]
         known = [r for each in rows for r in each if r is not None]
-        unit = choose_unit([r.mean for r in known], known[0].unit if known else "ns")
+        unit = choose_unit([r.cost for r in known], known[0].unit if known else "ns")
         what = {"p999": "p99.9", "ratio": "ratio"}.get(self.figure, self.figure)
         what += "" if self.figure == "ratio" else f", {unit.name}"
         sets = " / ".join(s.removeprefix("ML-DSA-") for s in self.sets)
@@ -294,7 +290,7 @@ class FigureColumn:
             self.title or f"{self.operation} {sets}, {what}",
             *(
                 " / ".join(figure_text(r, self.figure, unit, brief=brief) for r in each)
-                + "\\*" * (marked and any(r and r.key == "expanded" for r in each))
+                + "\\*" * (marked and any(r and r.variant.key == "expanded" for r in each))
                 if any(each)
                 else MISSING
                 for each in rows
@@ -307,10 +303,10 @@ def figure_text(row: SummaryRow | None, figure: str, unit: Unit, *, brief: bool)
     if row is None:
         return MISSING
     if figure not in ("mean", "ratio"):
-        return plain(getattr(row, figure), unit)
-    if brief and figure == "ratio" and row.ratio is not None:
-        return number(row.ratio, 2 if row.ratio < 10 else 1)
-    shown = estimate(row.interval(figure), unit if figure == "mean" else None)
+        return plain(row.value(figure), unit)
+    if brief and figure == "ratio" and (ratio := row.value("ratio")) is not None:
+        return number(ratio, 2 if ratio < 10 else 1)
+    shown = estimate(row.figures.get(figure), unit if figure == "mean" else None)
     return shown.value if brief else f"{shown.value} {shown.distance}".rstrip()
 
 
@@ -318,11 +314,11 @@ def fastest(ranked: Sequence[SummaryRow]) -> str:
     """Return the fastest implementation and how many times as much the next one costs."""
     if not ranked:
         return MISSING
-    first = ranked[0]
-    after = next((r for r in ranked if r.implementation != first.implementation), None)
-    if after is None or not first.mean or after.mean is None:
-        return first.implementation
-    return f"{first.implementation}; {after.implementation} × {after.mean / first.mean:.2f}"
+    name = ranked[0].variant.implementation
+    after = next((r for r in ranked if r.variant.implementation != name), None)
+    if after is None:
+        return name
+    return f"{name}; {after.variant.implementation} × {after.cost / ranked[0].cost:.2f}"
 
 
 # --- scenarios and cores --------------------------------------------------------------------------

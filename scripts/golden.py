@@ -256,11 +256,11 @@ def _of_view(view: Any) -> Figures:
     for (variant, set_name), fit in summary.fits.items():
         for name, cost in (fit.costs(0.95) | fit.further(0.95)).items():
             yield figure({"variant": variant, "set": set_name}, f"cost of {name}", *cost)
-    for (set_name, operation, variant), rank in view.ranks.items():
+    for (variant, set_name, operation), rank in view.ranks.items():
         yield figure({"variant": variant, "set": set_name, "operation": operation}, "rank", rank)
     for c in summary.classical:
-        keys = {"variant": c.variant, "set": c.set, "operation": c.operation}
-        yield figure(keys, f"over {c.scheme} {c.against}", *c.ratio)
+        keys = dict(zip(("variant", "set", "operation"), c.row.cell, strict=True))
+        yield figure(keys, f"over {c.against.set} {c.against.variant.id}", *c.ratio)
 
 
 def of_audit(path: Path) -> Figures:

@@ -20,7 +20,7 @@ from report_records import SIGNERS, Shape, build
 from tiers import first_of
 
 from mldsa_lab.cli.main import app
-from mldsa_lab.estimate.summary import KEYS
+from mldsa_lab.show.operations.report import FIELDS
 from mldsa_lab.study.file import shipped
 
 ROOT = Path(__file__).parents[2]
@@ -212,7 +212,7 @@ def test_example_of_a_mix_runs(tmp_path: Path) -> None:
     script = "\n".join(line.removeprefix("   ") for line in block.splitlines())
     costs = {("ECDSA-P256", "verify"): 40_000.0, ("ML-DSA-65", "verify"): 12_500.0}
     rows = [
-        dict.fromkeys(KEYS)
+        dict.fromkeys(FIELDS)
         | {"set": name, "operation": operation, "mean": mean, "key": "compact"}
         | {"batch_size": 1, "threads": 1, "implementation": "some"}
         for (name, operation), mean in costs.items()

@@ -89,9 +89,9 @@ def test_the_precision_is_that_of_the_table(tmp_path: Path) -> None:
     assert found is not None and found[2] == "every signing mean"
     rows = [r for r in summarise(record).rows if r.operation == "sign"]
     halves = {
-        f"{r.variant} {r.set} sign": max(r.mean_high - r.mean, r.mean - r.mean_low) / r.mean * 100
+        f"{r.variant.id} {r.set} sign": max(mean.high - r.cost, r.cost - mean.low) / r.cost * 100
         for r in rows
-        if r.mean is not None and r.mean_low is not None and r.mean_high is not None
+        if (mean := r.mean) is not None and mean.low is not None and mean.high is not None
     }
     assert found[:2] == (max(halves.values()), max(halves, key=lambda name: halves[name]))
     # A variant that was left out can get no better, so it does not count.

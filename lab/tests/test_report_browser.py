@@ -105,7 +105,7 @@ def test_the_page_loads_whole_and_without_complaint(browser: str, view: View, fo
     assert len(re.findall(r"<th [^>]*><button ", dom)) > 6 * 3, "the headings became buttons"
     for rows in view.tables.values():
         for row in rows:
-            assert estimate(row.interval("mean"), unit_of(rows)).value in dom
+            assert estimate(row.mean, unit_of(rows)).value in dom
 
 
 @pytest.mark.parametrize("width", [320, 768, 1280])
@@ -155,7 +155,7 @@ def test_a_click_sorts_by_number_and_back(browser: str, view: View, folder: Path
     )  # fmt: skip
     up, down, state = _json(result)
     rows = view.table(view.sets[0], "sign")
-    expected = sorted(row.p50 for row in rows if row.p50 is not None)
+    expected = sorted(row.figures["p50"].value for row in rows if "p50" in row.figures)
     assert up == pytest.approx(expected) and down == pytest.approx(expected[::-1])
     assert state == "descending"
 

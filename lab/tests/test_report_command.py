@@ -135,4 +135,4 @@ def test_a_short_run_ranks_nobody_and_a_long_one_warns_of_nothing(
     shape = Shape(sets=(SET,), signers=signers, rounds=rounds)
     view = read_view(build(tmp_path / "r.jsonl", shape), Look())
     assert len(find(view).cautions) == (2 if rounds == 1 else 0)
-    assert [view.ranks[SET, "verify", row.variant] for row in view.table(SET, "verify")] == ranks
+    assert [view.ranks[row.cell] for row in view.table(SET, "verify")] == ranks

@@ -12,7 +12,8 @@ import pytest
 from report_records import SIGNERS, Shape, build, page_of, printed, view_of
 
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
+from mldsa_lab.estimate.summary import Summary, summarise
+from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.records import Record
 from mldsa_lab.show import plots, svg
 from mldsa_lab.show.operations.report import operations_report
@@ -41,10 +42,7 @@ def summary(view: View) -> Summary:
 
 
 def row(summary: Summary, variant: str, operation: str = "sign") -> SummaryRow:
-    (found,) = [
-        r for r in summary.rows if (r.variant, r.operation, r.set) == (variant, operation, SET)
-    ]
-    return found
+    return summary.by_cell[variant, SET, operation]
 
 
 # --- the rows -----------------------------------------------------------------------------------
@@ -54,51 +52,50 @@ def test_a_batch_row_is_the_cost_of_one_operation(summary: Summary) -> None:
     single = row(summary, LANES)
     for size in SIZES:
         of_size = row(summary, f"{LANES}:batch-{size}")
-        assert (of_size.mode, of_size.batch_size, of_size.threads) == ("batch", size, 1)
+        v = of_size.variant
+        assert (v.mode, v.batch_size, v.threads) == ("batch", size, 1)
         factor = 0.55 + 0.5 / size**0.7
-        assert of_size.mean is not None and single.mean is not None
-        assert of_size.mean / single.mean == pytest.approx(factor, rel=0.04)
-        assert of_size.p50 is None and of_size.clock == "cpu"
-        assert of_size.mean_low is not None and of_size.ratio_low is not None
+        assert of_size.cost / single.cost == pytest.approx(factor, rel=0.04)
+        assert "p50" not in of_size.figures and of_size.clock == "cpu"
+        assert all(of_size.figures[name].low is not None for name in ("mean", "ratio"))
     loop = row(summary, "mldsa-native:native:compact:loop-100")
-    assert (loop.mode, loop.batch_size) == ("single", 100)
-    assert loop.ratio == pytest.approx(1.02, rel=0.04)
+    assert (loop.variant.mode, loop.variant.batch_size) == ("single", 100)
+    assert loop.value("ratio") == pytest.approx(1.02, rel=0.04)
 
 
 def test_threads_have_throughput_and_scaling(summary: Summary) -> None:
     one = row(summary, f"{LANES}:batch-1000")
     four = row(summary, f"{LANES}:batch-1000:threads-4")
-    assert four.clock == "wall" and four.mean is not None
-    assert four.per_second == pytest.approx(1e9 / four.mean)
-    assert (one.scaling, one.scaling_low) == (1.0, 1.0)
-    assert four.scaling == pytest.approx(4 * (1 - 0.012 * 3), rel=0.03)
-    assert four.scaling_low is not None and four.scaling_high is not None
-    assert four.scaling_low < 4 * (1 - 0.012 * 3) < four.scaling_high
-    assert four.per_second_low is not None and four.per_second is not None
-    assert four.per_second_low < four.per_second
-    single = row(summary, LANES)
-    assert single.per_second is None and single.scaling is None
+    assert four.clock == "wall"
+    rate, scaling = four.figures["per_second"], four.figures["scaling"]
+    assert rate.value == pytest.approx(1e9 / four.cost)
+    assert one.figures["scaling"] == Interval(1.0, 1.0, 1.0)
+    assert scaling.value == pytest.approx(4 * (1 - 0.012 * 3), rel=0.03)
+    assert scaling.low is not None and scaling.high is not None
+    assert scaling.low < 4 * (1 - 0.012 * 3) < scaling.high
+    assert rate.low is not None and rate.low < rate.value
+    assert not {"per_second", "scaling"} & set(row(summary, LANES).figures)
 
 
 def test_ratios_of_threads_are_to_the_reference_on_as_many(summary: Summary) -> None:
     reference = row(summary, "mldsa-native:native:compact:loop-100:threads-4")
-    assert reference.ratio == reference.ratio_low == 1.0
-    assert row(summary, "mldsa-native:native:compact").ratio == 1.0
+    assert reference.figures["ratio"] == Interval(1.0, 1.0, 1.0)
+    assert row(summary, "mldsa-native:native:compact").value("ratio") == 1.0
     four = row(summary, f"{LANES}:loop-100:threads-4")
-    assert four.ratio == pytest.approx(131 / 132, rel=0.04)
+    assert four.value("ratio") == pytest.approx(131 / 132, rel=0.04)
 
 
 def test_a_variant_id_as_reference_stands_for_its_threads_too(record: Record) -> None:
     found = summarise(record, reference=LANES)
-    assert row(found, LANES).ratio == 1.0
-    assert row(found, f"{LANES}:loop-100:threads-2").ratio == 1.0
+    assert row(found, LANES).value("ratio") == 1.0
+    assert row(found, f"{LANES}:loop-100:threads-2").value("ratio") == 1.0
 
 
 def test_classical_schemes_stand_beside_the_cheapest_of_each_kind(summary: Summary) -> None:
     found = {
-        (c.operation, c.variant): c.ratio
+        (c.row.operation, c.row.variant.id): c.ratio
         for c in summary.classical
-        if c.against.startswith("ed25519-dalek")
+        if c.against.variant.id.startswith("ed25519-dalek")
     }
     kinds = {v for o, v in found if o == "sign"}
     assert LANES in kinds and "mldsa-lanes:portable:expanded" in kinds
@@ -117,7 +114,7 @@ def test_ranks_ascend_where_ratios_contradict_means(tmp_path: Path) -> None:
     signers = tuple(dataclasses.replace(s, noise=0.1 * (1 + i % 3)) for i, s in enumerate(SIGNERS))
     shape = Shape(sets=(SET,), signers=signers, rounds=6, random=8, seed=0)
     view = view_of(build(tmp_path / "run.jsonl", shape))
-    ranks = [view.ranks[SET, "verify", row.variant] for row in view.table(SET, "verify")]
+    ranks = [view.ranks[row.cell] for row in view.table(SET, "verify")]
     assert ranks == [1, 2, 2, 2, 2, 6, 7, 8, 9, 9, 9]
 
 

@@ -325,15 +325,14 @@ def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> _RecordT
         found = summarise(record, confidence=CONFIDENCE)
     rows = [
         RecordTime(
-            r.set, r.operation, r.unit, r.implementation, r.backend, r.variant,
-            r.build == TUNED_BUILD, r.mode, r.batch_size, r.threads, mean,
-            r.interval("per_second"),
-            found.fits.get((r.variant, r.set)) if r.operation == "sign" else None,
+            r.set, r.operation, r.unit, v.implementation, v.backend, v.id,
+            r.worker.build == TUNED_BUILD, v.mode, v.batch_size, v.threads, r.mean,
+            r.figures.get("per_second"), r.fit,
         )
-        for r in found.rows
-        if (mean := r.interval("mean")) is not None and r.unit in ("ns", "cycles")
-        and (r.threads > 1 or r.batch_size <= (BATCH_MOST if r.mode == "batch" else 1))
-        and (r.threads == 1 or r.per_second is not None)
+        for r, v in ((row, row.variant) for row in found.rows)
+        if r.mean is not None and r.unit in ("ns", "cycles")
+        and (v.threads > 1 or v.batch_size <= (BATCH_MOST if v.mode == "batch" else 1))
+        and (v.threads == 1 or "per_second" in r.figures)
     ]  # fmt: skip
     return _RecordTimes(name, machine, rows)
 

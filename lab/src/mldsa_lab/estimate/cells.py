@@ -253,11 +253,11 @@ class Estimator:
         `estimate`."""
         return {name: self._of(variant, key, cell, part) for name, part in cell.phases.items()}
 
-    def metrics(self, variant: Variant, key: CellKey, cell: CellSamples) -> dict[str, float]:
-        """Return the mean of each metric, estimated as the cost is where each sample has its own
-        value. LabError as for `estimate`."""
+    def metrics(self, variant: Variant, key: CellKey, cell: CellSamples) -> dict[str, Interval]:
+        """Return the mean of each metric, without limits, estimated as the cost is where each
+        sample has its own value. LabError as for `estimate`."""
         return {
-            name: of if isinstance(of, float) else self._of(variant, key, cell, of).value
+            name: Interval(of if isinstance(of, float) else self._of(variant, key, cell, of).value)
             for name, of in cell.metrics.items()
         }
 

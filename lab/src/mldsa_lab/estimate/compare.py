@@ -11,19 +11,19 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import attrgetter
 from statistics import median
 
 from scipy.special import stdtrit
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cells import CellEstimate, of_inputs, ratio
-from mldsa_lab.estimate.figure import Figure, variant_keys
+from mldsa_lab.estimate.figure import Figure, Key, variant_keys
 from mldsa_lab.estimate.fit import COSTS
 from mldsa_lab.estimate.interval import Interval, combine, median_over_rounds, quotient
 from mldsa_lab.estimate.samples import CellKey
-from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
-from mldsa_lab.records import InputRow, Record, Variant, WorkerRow
+from mldsa_lab.estimate.summary import Summary, summarise
+from mldsa_lab.estimate.summary_row import SummaryRow
+from mldsa_lab.records import InputRow, Record
 from mldsa_lab.sets import ALL_SETS, OPERATIONS
 
 SLOWER, FASTER, UNCHANGED = "slower", "faster", "no change seen"
@@ -99,7 +99,7 @@ def compare(
         rest = dict.fromkeys(key for run in runs for key in run.rows if key not in used)
         lines += [(None, [run.rows.get(key) for run in runs]) for key in rest]
     lines.sort(key=lambda line: _order(next(filter(None, line[1]))))
-    figures = [f for cell, rows in lines for f in _figures(runs, cell, rows)]
+    figures = [f for cell, rows in lines for f in _figures(cell, rows)]
     return [*figures, _spread_figure(found, anchor, same)]
 
 
@@ -115,31 +115,24 @@ class _Run:
         return self.record.run.seed, self.record.run.started
 
     @cached_property
-    def variants(self) -> dict[str, tuple[Variant, WorkerRow]]:
-        return {v.id: (v, w) for w in self.record.workers for v in w.variants}
-
-    @cached_property
     def inputs(self) -> dict[tuple[str, int], InputRow]:
         return {(i.set, i.id): i for i in self.record.inputs}
 
     @cached_property
     def rows(self) -> dict[CellKey, SummaryRow]:
-        return {r.cell: r for r in self.summary.rows if r.mean is not None}
-
-    def estimate(self, row: SummaryRow) -> CellEstimate:
-        return self.summary.estimates[row.cell]
+        return {r.cell: r for r in self.summary.rows if r.estimate is not None}
 
     def used(self, row: SummaryRow) -> list[InputRow]:
         """The inputs that a row rests on."""
-        return [self.inputs[row.set, number] for number in self.estimate(row).inputs]
+        return [self.inputs[row.set, number] for number in _estimate(row).inputs]
 
     def conditions(self, row: SummaryRow) -> dict[str, dict[str, object]]:
         """What a cost depends on beside the code, by kind and name."""
-        variant, worker = self.variants[row.variant]
+        variant, worker = row.variant, row.worker
         made: dict[str, dict[str, object]] = {
             "clock": {"unit": row.unit, "time": row.clock},
             "machine": {name: self.record.run.machine.get(name) for name in _MACHINE},
-            "backend": {"backend": row.backend},
+            "backend": {"backend": variant.backend},
             "compiler or flags": {
                 "compiler": worker.compiler, "flags": worker.flags or "none",
                 "build": worker.build or "none",
@@ -175,6 +168,11 @@ class _Cell:
         return UNCHANGED
 
 
+def _estimate(row: SummaryRow) -> CellEstimate:
+    assert row.estimate is not None  # `_Run.rows` has no others
+    return row.estimate
+
+
 def _order(row: SummaryRow) -> tuple[int, int]:
     return ALL_SETS.index(row.set), OPERATIONS.index(row.operation)
 
@@ -185,8 +183,9 @@ def _order(row: SummaryRow) -> tuple[int, int]:
 def _named(first: _Run, last: _Run, pairs: Iterable[tuple[str, str]]) -> Iterator[Pair]:
     for one, other in pairs:
         for run, name in ((first, one), (last, other)):
-            if not any(name in v.names for v, _ in run.variants.values()):
-                known = ", ".join(run.variants)
+            variants = [v for worker in run.record.workers for v in worker.variants]
+            if not any(name in v.names for v in variants):
+                known = ", ".join(v.id for v in variants)
                 raise LabError(f"--pair: unknown {name!r}: that run has {known}")
         before, after = _rows_named(first, one), _rows_named(last, other)
         if not before.keys() & after.keys():
@@ -197,9 +196,13 @@ def _named(first: _Run, last: _Run, pairs: Iterable[tuple[str, str]]) -> Iterato
 def _rows_named(run: _Run, name: str) -> dict[tuple[str, str], SummaryRow]:
     """By set and operation; of an implementation the variant that ratios would be to."""
     found: dict[tuple[str, str], SummaryRow] = {}
-    rows = [r for r in run.rows.values() if name in run.variants[r.variant][0].names]
-    rows.sort(key=lambda r: (r.variant != name, r.key != "compact", r.mode, r.batch_size))
-    for row in rows:
+    rows = [r for r in run.rows.values() if name in r.variant.names]
+
+    def order(row: SummaryRow) -> tuple[bool, bool, str, int]:
+        v = row.variant
+        return v.id != name, v.key != "compact", v.mode, v.batch_size
+
+    for row in sorted(rows, key=order):
         found.setdefault((row.set, row.operation), row)
     return found
 
@@ -215,13 +218,16 @@ def _matched(first: _Run, last: _Run) -> Iterator[Pair]:
             yield row, others[0]
 
 
-_kind = attrgetter("implementation", "key", "mode", "batch_size", "threads", "set", "operation")
+def _kind(row: SummaryRow) -> tuple[Key, ...]:
+    """What a row has in common with one that it replaces."""
+    v = row.variant
+    return v.implementation, v.key, v.mode, v.batch_size, v.threads, row.set, row.operation
 
 
 def _anchor(first: _Run, last: _Run) -> str | None:
     """The reference, where both runs have the same build of the same version of it."""
     found = [
-        {(v.id, v.version, w.compiler, w.flags) for v, w in run.variants.values()
+        {(v.id, v.version, w.compiler, w.flags) for w in run.record.workers for v in w.variants
          if run.summary.reference in v.names}
         for run in (first, last)
     ]  # fmt: skip
@@ -235,7 +241,7 @@ def _change(
     first: _Run, last: _Run, pair: Pair, anchor: str | None, same: bool, confidence: float
 ) -> _Cell:
     before, after = pair
-    one, other = first.estimate(before), last.estimate(after)
+    one, other = _estimate(before), _estimate(after)
     if same:
         change = ratio(other, one, confidence)
     elif one.level is None or other.level is None:
@@ -245,11 +251,11 @@ def _change(
         change = of_inputs(other, one, confidence) if alike else quotient(other.inner, one.inner)
         for level in (one.level, other.level):
             change = combine(change, median_over_rounds(level), confidence).of_rounds(len(level))
-    ratios = before.interval("ratio"), after.interval("ratio")
+    ratios = before.figures.get("ratio"), after.figures.get("ratio")
     ratio_change = None
     if not same and ratios[0] and ratios[1] and any(r != Interval(1.0, 1.0, 1.0) for r in ratios):
         ratio_change = quotient(ratios[1], ratios[0])
-    is_reference = anchor in (before.implementation, before.variant)
+    is_reference = anchor in (before.variant.implementation, before.variant.id)
     effect = ratio_change if anchor and ratio_change and not is_reference else change
     classes = {}
     if one.fit is not None and other.fit is not None:
@@ -282,8 +288,8 @@ def _reasons(first: _Run, last: _Run, pair: Pair) -> Iterator[str]:
 
 def _widen(cell: _Cell, every: Sequence[_Cell], confidence: float) -> _Cell:
     """With the interval widened by the changes of other implementations from run to run."""
-    name = cell.pair[1].implementation
-    others = [c for c in every if not c.reasons and c.pair[1].implementation != name]
+    name = cell.pair[1].variant.implementation
+    others = [c for c in every if not c.reasons and c.pair[1].variant.implementation != name]
     spread = _spread(others, cell.anchored)
     effect = cell.effect
     if spread is None or effect.low is None or effect.high is None:
@@ -303,7 +309,7 @@ def _spread(others: Sequence[_Cell], anchored: bool) -> tuple[float, int] | None
     slower machine changes the latter alone."""
     alike = [c for c in others if c.anchored == anchored]
     for cells in (alike, others):
-        names = {c.pair[1].implementation for c in cells}
+        names = {c.pair[1].variant.implementation for c in cells}
         if len(names) >= _OTHERS:
             squares = [math.log(c.effect.value) ** 2 for c in cells]
             return math.sqrt(sum(squares) / len(squares)), len(names)
@@ -313,24 +319,18 @@ def _spread(others: Sequence[_Cell], anchored: bool) -> tuple[float, int] | None
 # --- figures --------------------------------------------------------------------------------------
 
 
-def _figures(
-    runs: Sequence[_Run], cell: _Cell | None, rows: Sequence[SummaryRow | None]
-) -> Iterator[Figure]:
+def _figures(cell: _Cell | None, rows: Sequence[SummaryRow | None]) -> Iterator[Figure]:
     present = [(n, row) for n, row in enumerate(rows, 1) if row is not None]
-    number, row = present[-1]
-    variant, worker = runs[number - 1].variants[row.variant]
-    keys = {"set": row.set, "operation": row.operation, **variant_keys(worker, variant)}
+    _, row = present[-1]
+    keys = {"set": row.set, "operation": row.operation, **variant_keys(row.worker, row.variant)}
     keys |= {"before": None, "unit": row.unit}
     if cell is not None:
-        before = cell.pair[0]
-        names = [
-            *([before.variant] if before.variant != row.variant else []),
-            *([before.version] if before.version != row.version else []),
-        ]
+        was, now = cell.pair[0].variant, row.variant
+        names = [was.id] * (was.id != now.id) + [was.version] * (was.version != now.version)
         keys["before"] = " ".join(names) or None
     for n, of in present:
         for name, unit in (("mean", of.unit), ("ratio", "")):
-            if (found := of.interval(name)) is not None:
+            if (found := of.figures.get(name)) is not None:
                 yield Figure.of({**keys, "run": n}, name, found, unit)
     if cell is None:
         text = "only in run " + ", ".join(str(n) for n, _ in present)
@@ -338,7 +338,7 @@ def _figures(
         return
     for name, changed in (("mean", cell.change), ("ratio", cell.ratio_change)):
         if changed is not None:
-            both = have_common_point(of.interval(name) for _, of in present)
+            both = have_common_point(of.figures.get(name) for _, of in present)
             flags = () if both is None else (OVERLAP if both else APART,)
             title = "change" if name == "mean" else "ratio_change"
             yield Figure.of(keys, title, changed, flags=flags)

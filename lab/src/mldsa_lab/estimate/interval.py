@@ -67,6 +67,13 @@ class Interval:
         return Interval(of / self.value, *limits)
 
 
+def is_above(one: Interval | None, other: Interval | None) -> bool:
+    """Return whether all of an interval is above another; not so where a limit is unknown."""
+    if one is None or one.low is None or other is None or other.high is None:
+        return False
+    return one.low > other.high
+
+
 def student(value: float, error: float, df: float, confidence: float) -> Interval:
     """The interval of a positive value by Student's law; ``error``: its relative standard error,
     taken as that of the logarithm."""

@@ -16,7 +16,7 @@ def widest(record: Record, *, clock: str, confidence: float) -> tuple[float, str
     rows = [
         row
         for row in summarise(record, clock=clock, confidence=confidence).rows
-        if not {(row.variant, None), (row.variant, row.set)} & left_out
+        if not {(row.variant.id, None), (row.variant.id, row.set)} & left_out
     ]
     signing = [row for row in rows if row.operation == "sign"]
     counted = signing or rows

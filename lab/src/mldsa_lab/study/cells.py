@@ -15,7 +15,8 @@ from mldsa_lab.estimate.cells import CellEstimate
 from mldsa_lab.estimate.figure import Key
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.samples import CellSamples, gather
-from mldsa_lab.estimate.summary import SummaryRow, summarise
+from mldsa_lab.estimate.summary import summarise
+from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.records import METRICS, Record, read_record
 from mldsa_lab.study.file import FIELDS, PERCENTILES, SPREAD
 from mldsa_lab.theory.arrays import Array
@@ -131,16 +132,13 @@ def gather_cells(paths: Sequence[Path], clock: str, confidence: float) -> Gather
         excluded.update(set(_excluded(record)))
         samples = gather(record, clock)
         message_bytes = record.run.options.get("message_bytes", _DEFAULT_MESSAGE)
-        workers = {v.id: w for w in record.workers for v in w.variants}
         for row in summary.rows:
-            if row.mean is None:
+            if row.estimate is None:
                 continue
-            own = {"worker": workers[row.variant].worker, "message_bytes": message_bytes}
-            own["build"] = row.build or ""
-            texts = tuple(str(own[n] if n in own else getattr(row, n)) for n in FIELDS)
-            place = (row.variant, row.set, row.operation)
-            estimate = summary.estimates[place]
-            one = _OfProcess(row, estimate, _round_means(estimate, samples[place]))
+            keys = row.keys | {"worker": row.worker.worker, "message_bytes": message_bytes}
+            keys["build"] = row.worker.build or ""
+            texts = tuple(str(keys[name]) for name in FIELDS)
+            one = _OfProcess(row, _round_means(row.estimate, samples[row.cell]))
             found.setdefault(texts, []).append(one)
     cells = [_join(dict(zip(FIELDS, texts, strict=True)), of) for texts, of in found.items()]
     return Gathered(cells, excluded, len(paths))
@@ -160,7 +158,6 @@ class _OfProcess(NamedTuple):
     """A cell in one process; ``rounds``: the mean of each round."""
 
     row: SummaryRow
-    estimate: CellEstimate
     rounds: Array
 
 
@@ -173,12 +170,12 @@ def _round_means(estimate: CellEstimate, samples: CellSamples) -> Array:
 
 
 def _join(fields: dict[str, str], of: Sequence[_OfProcess]) -> StudyCell:
-    known = {name: [getattr(one.row, name) for one in of] for name in (*PERCENTILES, *METRICS)}
+    known = {name: [one.row.value(name) for one in of] for name in (*PERCENTILES, *METRICS)}
     return StudyCell(
         fields,
         of[0].row.unit,
-        np.array([one.estimate.mean.value for one in of]),
+        np.array([one.row.cost for one in of]),
         {name: np.array(values) for name, values in known.items() if None not in values},
         np.concatenate([one.rounds for one in of]),
-        tuple(fit for one in of if (fit := one.estimate.fit) is not None and fit.traces),
+        tuple(one.row.fit for one in of if one.row.fit is not None),
     )

@@ -170,14 +170,12 @@ def _shapes(
     for place, view in enumerate(views):
         signing, run = view.table(set_name, "sign"), f", run {chr(65 + place)}" * (len(views) > 1)
         for row in best_rows(signing) or best_rows(signing, "expanded"):
-            fit = view.summary.fits.get((row.variant, set_name))
-            if fit is not None:
-                keys = {
-                    "signing": view.label(row.variant) + run, "key": row.key,
-                    "implementation": row.implementation,
-                }  # fmt: skip
-                costs_of = [row.mean, row.p50, row.p99, row.p999]
-                yield from _unitless(keys, costs_of, fit.attempt_costs[:3])
+            if row.fit is not None:
+                v = row.variant
+                keys = {"signing": view.label(v.id) + run, "key": v.key}
+                keys["implementation"] = v.implementation
+                costs_of = [row.value(name) for name in ("mean", "p50", "p99", "p999")]
+                yield from _unitless(keys, costs_of, row.fit.attempt_costs[:3])
 
 
 def _unitless(

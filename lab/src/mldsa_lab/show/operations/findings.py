@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from scipy.special import ndtri, stdtrit
 
-from mldsa_lab.estimate.summary import SummaryRow
+from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.sets import SCHEME_FAMILIES
 from mldsa_lab.show.format import estimate
 from mldsa_lab.show.operations.view import View, best_rows, slower, unit_of
@@ -59,12 +59,14 @@ class Standing:
     @property
     def first(self) -> str:
         """The implementation with the smallest mean."""
-        return self.rows[0].implementation
+        return self.rows[0].variant.implementation
 
     @property
     def names(self) -> str:
         """The implementations that share the first place."""
-        return _listed([row.implementation for row in (self.rows[0], *self.level)], "others")
+        return _listed(
+            [row.variant.implementation for row in (self.rows[0], *self.level)], "others"
+        )
 
 
 def standing(view: View, rows: list[SummaryRow]) -> Standing | None:
@@ -76,9 +78,9 @@ def standing(view: View, rows: list[SummaryRow]) -> Standing | None:
     first, others = best[0], best[1:]
     level = [r for r in others if not slower(view.summary, r, first)]
     rival = next((r for r in others if r not in level), level[0] if level else None)
-    factor = view.summary.over(rival, first) if rival is not None else None
+    factor = rival.over(first, view.summary.confidence) if rival is not None else None
     unit = unit_of(rows)
-    cost = f"{_tight(estimate(first.interval('mean'), unit))}\N{NO-BREAK SPACE}{unit.name}"
+    cost = f"{_tight(estimate(first.mean, unit))}\N{NO-BREAK SPACE}{unit.name}"
     return Standing(best, level, rival, _tight(estimate(factor)), cost)
 
 
@@ -108,7 +110,7 @@ def _headline(main: Standing, operation: str) -> str:
     if main.level:
         verb = _PLURAL[operation]
         return f"{main.names} {verb} {main.set} fastest: this run cannot tell them apart"
-    verb, second = _VERBS[operation], main.next.implementation
+    verb, second = _VERBS[operation], main.next.variant.implementation
     return (
         f"{main.first} {verb} {main.set} fastest, {main.factor} times as fast as {second}, the next"
     )
@@ -130,7 +132,7 @@ def _others(main: Standing, rest: list[Standing], operation: str) -> list[str]:
     parts = [f"a mean {_NOUNS[operation]} of {main.set} costs {main.cost}"]
     parts = parts if main.next is not None else []
     if main.level and main.next is not None and main.next not in main.level:
-        name = main.next.implementation
+        name = main.next.variant.implementation
         parts.append(f"{name}, the next, costs {main.factor} times as much")
     for one in rest:
         if one.next is None:
@@ -141,7 +143,7 @@ def _others(main: Standing, rest: list[Standing], operation: str) -> list[str]:
             who = "" if one.first == main.first else f" with {one.first}"
             parts.append(
                 f"one of {one.set} {one.cost}{who}, {one.factor} times as fast as "
-                f"{one.next.implementation}"
+                f"{one.next.variant.implementation}"
             )
     text = "; ".join(parts)
     return [f"{text[0].upper()}{text[1:]}."] if parts else []
@@ -150,8 +152,8 @@ def _others(main: Standing, rest: list[Standing], operation: str) -> list[str]:
 def _basis(view: View, main: Standing, operation: str) -> list[str]:
     """What the figures of the first screen are of, and what the other build changes."""
     first = main.rows[0]
-    key = "a compact" if first.key == "compact" else "an expanded"
-    of = f" in its {first.build} build" if first.build else ""
+    key = "a compact" if first.variant.key == "compact" else "an expanded"
+    of = f" in its {first.worker.build} build" if first.worker.build else ""
     confidence = f"{100 * view.summary.confidence:g}\N{NO-BREAK SPACE}%"
     tuned = _tuned(view, view.table(main.set, operation))
     return [
@@ -164,10 +166,10 @@ def _tuned(view: View, rows: list[SummaryRow]) -> str:
     """What the tuned build changes, where both were measured."""
     default = {_same(r): r for r in rows if not r.again}
     changes = [
-        (r.ratio / other.ratio, view.label(other.variant))
+        (ratio / to, view.label(other.variant.id))
         for r in rows
         if r.again and (other := default.get(_same(r))) is not None
-        if r.ratio and other.ratio
+        if (ratio := r.value("ratio")) and (to := other.value("ratio"))
     ]
     if not changes:
         return ""
@@ -181,7 +183,8 @@ def _tuned(view: View, rows: list[SummaryRow]) -> str:
 def _same(row: SummaryRow) -> tuple[str, str, str]:
     """What a variant has in common in both builds; flags for the CPU may change its backend's
     name."""
-    return row.implementation, row.backend.removesuffix("+native"), row.key
+    v = row.variant
+    return v.implementation, v.backend.removesuffix("+native"), v.key
 
 
 def _absent(view: View) -> list[str]:
@@ -201,7 +204,7 @@ def _cautions(view: View) -> list[str]:
         for best in (best_rows(rows), best_rows(rows, "expanded")):
             loose = [r for r in best if r.uncertainty > UNCERTAIN and _mixed(view, r, best)]
             if loose:
-                means = ((view.label(r.variant), estimate(r.interval("mean"), unit)) for r in loose)
+                means = ((view.label(r.variant.id), estimate(r.mean, unit)) for r in loose)
                 names = "; ".join(f"{label} {mean} {unit.name}" for label, mean in means)
                 cells.append(f"{set_name} {operation} ({names})")
             # More rounds do not help where the inputs' own luck is the interval.
@@ -233,9 +236,12 @@ def _mixed(view: View, row: SummaryRow, rows: Iterable[SummaryRow]) -> bool:
 def _rounds_needed(view: View, row: SummaryRow) -> float:
     """Rounds after which its interval would reach no further than `ENOUGH`, if it went on as it
     was; 0 where that cannot be said."""
-    if row.mean_low is None or row.mean_high is None or row.mean_low <= 0 or view.rounds < 2:
+    mean = row.mean
+    if mean is None or mean.low is None or mean.high is None:
         return 0.0
-    half = math.log(row.mean_high / row.mean_low) / 2
+    if mean.low <= 0 or view.rounds < 2:
+        return 0.0
+    half = math.log(mean.high / mean.low) / 2
     share = (1 + view.summary.confidence) / 2
     # Few rounds have few degrees of freedom, many have a normal law.
     error = half * float(ndtri(share) / stdtrit(view.rounds - 1, share))

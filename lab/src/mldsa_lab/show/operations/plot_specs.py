@@ -65,6 +65,6 @@ def cost_plots(view: View, set_name: str, clouds: bool) -> Iterator[PlotSpec]:
     mixes = tuple((text, Dot(f"mix{n}")) for n, text in enumerate(_MIXES))
     unit = unit_of(view.table(set_name, "sign"))
     for row, fit in pairs if clouds else ():
-        label, draw = view.label(row.variant), partial(_draw, "draw_cloud", fit, set_name, unit)
+        label, draw = view.label(row.variant.id), partial(_draw, "draw_cloud", fit, set_name, unit)
         alt = f"Cost over iterations of {label}, {set_name} sign"
         yield PlotSpec(label, draw, mixes, texts("clouds")[0], alt, small=True)

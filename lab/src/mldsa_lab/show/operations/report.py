@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from mldsa_lab.estimate.figure import Figure, Key
-from mldsa_lab.estimate.summary import KEYS as ROW_FIELDS
-from mldsa_lab.estimate.summary import SummaryRow
-from mldsa_lab.records import METRICS, base_id
+from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.estimate.summary_row import SummaryRow
+from mldsa_lab.records import METRICS
 from mldsa_lab.sets import ALL_SETS, SCHEME_FAMILIES, SCHEMES, SIGNATURE_OPERATIONS, sets_of
 from mldsa_lab.show.figure_tables import (
     CELL,
@@ -33,7 +33,6 @@ from mldsa_lab.show.operations.view import (
     SHOWN_OPERATIONS,
     View,
     calls,
-    is_run,
     ranks,
     told_size,
 )
@@ -42,7 +41,13 @@ from mldsa_lab.wording import join_words
 
 RUN_FIELDS = ("started", "tool", "cpu", "architecture", "os", "commit")
 """What each row says of its run; null where the record does not say."""
-FIELDS = (*ROW_FIELDS, *RUN_FIELDS)
+FIELDS = (
+    "implementation", "version", "language", "backend", "build", "key", "mode", "batch_size",
+    "threads", "set", "operation", "deterministic", "unit", "samples", "mean", "mean_low",
+    "mean_high", "p50", "p95", "p99", "p999", "min", "min_low", "min_high", "max", "sd", "ratio",
+    "ratio_low", "ratio_high", "clock", "per_second", "per_second_low", "per_second_high",
+    "scaling", "scaling_low", "scaling_high", "allocated", "collections", *RUN_FIELDS,
+)  # fmt: skip
 """The documented fields of a row, in order."""
 BATCHES, THREADS = "Batches", "Threads"
 CLASSICAL, READING = "Beside classical schemes", "How to read"
@@ -57,10 +62,6 @@ _SPREAD = ("min", "max", "sd")
 _UNITS = {"ratio": "", "per_second": "per second", "scaling": ""}
 _UNITS |= {name: unit for name, (unit, _) in METRICS.items()}
 """Units of figures that are no costs."""
-_FIGURES = ("mean", *_QUANTILES, *_SPREAD, *_UNITS)
-_ROW_KEYS = tuple(
-    name for name in ROW_FIELDS if name not in _FIGURES and not name.endswith(("_low", "_high"))
-)
 _CELL = ("variant", "set", "operation")
 Cells = dict[tuple[Key, ...], list[Figure]]
 
@@ -103,21 +104,23 @@ def operation_figures(view: View) -> list[Figure]:
 
 
 def _row_figures(view: View, row: SummaryRow, about: dict[str, Key]) -> Iterator[Figure]:
-    keys: dict[str, Key] = {name: getattr(row, name) for name in _ROW_KEYS}
-    keys |= {
-        "variant": row.variant, "label": view.label(row.variant), "calls": calls(row),
-        "keys": KEYS[row.key], "size": row.batch_size if row.mode == "batch" else "loop", **about,
+    v = row.variant
+    keys: dict[str, Key] = {
+        **row.keys, "deterministic": v.deterministic, "unit": row.unit, "samples": row.samples,
+        "clock": row.clock, "label": view.label(v.id), "calls": calls(row), "keys": KEYS[v.key],
+        "size": v.batch_size if v.mode == "batch" else "loop", **about,
     }  # fmt: skip
     marks = view.marks(row)
     if row.mean is None:
         yield Figure(keys, "mean", None, unit=row.unit, flags=marks)
-    for name in _FIGURES:
-        if (found := row.interval(name)) is not None:
-            flags = marks if name == "mean" else ()
-            yield Figure.of(keys, name, found, _UNITS.get(name, row.unit), flags)
+    for name, found in row.figures.items():
+        # Tables have no room for the limits of percentiles.
+        shown = Interval(found.value) if name in _QUANTILES else found
+        flags = marks if name == "mean" else ()
+        yield Figure.of(keys, name, shown, _UNITS.get(name, row.unit), flags)
     for name, part in row.phases.items():
         yield Figure.of(keys, name, part, row.unit)
-    if (rank := view.ranks.get((row.set, row.operation, row.variant))) is not None:
+    if (rank := view.ranks.get(row.cell)) is not None:
         yield Figure(keys, "rank", rank)
 
 
@@ -147,7 +150,7 @@ def _sections(view: View, figures: Sequence[Figure], clouds: bool) -> Iterator[S
         for name, of, layout in tables(view, cells):
             brief = main in (None, name)
             yield from made(of, [layout], note="best first", brief=brief, chapter=chapter)
-    if view.summary.classical and any(is_run(row) for row in view.summary.rows):
+    if view.summary.classical and any(row.variant.runs for row in view.summary.rows):
         of, layout = _beside(view, cells)
         note = "cost over that of the fastest implementation of each"
         yield from made(of, [layout], note=note, brief=main is None, chapter=CLASSICAL)
@@ -227,7 +230,7 @@ def overview_tables(
                 SpreadColumns("ratio", "ratio", "operation", o, spare=2),
             )
         ]
-        batches = any(r.mode == "batch" for of in rows.values() for r in of)
+        batches = any(r.variant.mode == "batch" for of in rows.values() for r in of)
         kind = f"expanded keys{' and batches' * batches}" if more else "single calls, compact key"
         yield figures, TableLayout(
             f"{set_name}: {kind}", ("unit",), ("implementation", "calls"), tuple(columns),
@@ -240,7 +243,7 @@ def _runs(
     view: View, is_wanted: Callable[[SummaryRow], bool]
 ) -> Iterator[tuple[str, list[SummaryRow]]]:
     """The rows of batches or threads of each set and operation; nanoseconds alone."""
-    rows = [r for r in view.summary.rows if is_run(r) and r.mean and r.unit == "ns"]
+    rows = [r for r in view.summary.rows if r.variant.runs and r.mean and r.unit == "ns"]
     for set_name in ALL_SETS:
         for operation in SHOWN_OPERATIONS:
             of = [r for r in rows if (r.set, r.operation) == (set_name, operation)]
@@ -251,19 +254,20 @@ def _runs(
 def batch_tables(view: View, cells: Cells) -> Iterator[tuple[str, list[Figure], TableLayout]]:
     """Yield the cost of an operation over batch size, the best at the size that is told first;
     loops of single calls have the cost of one at any length."""
-    for name, rows in _runs(view, lambda r: r.threads == 1):
+    for name, rows in _runs(view, lambda r: r.variant.threads == 1):
         size = told_size(rows)
         if not size:
             continue
-        costs = {base_id(r.variant): r.mean or 0.0 for r in rows if r.mode == "single"}
-        costs |= {base_id(r.variant): r.mean or 0.0 for r in rows if r.batch_size == size}
-        rows.sort(key=lambda r: costs.get(base_id(r.variant), float("inf")))
+        costs = {r.variant.base: r.cost for r in rows if r.variant.mode == "single"}
+        costs |= {r.variant.base: r.cost for r in rows if r.variant.batch_size == size}
+        rows.sort(key=lambda r: costs.get(r.variant.base, float("inf")))
+        sizes = sorted({r.variant.batch_size for r in rows if r.variant.mode == "batch"})
         columns = [
             SpreadColumns(
                 "mean", f"{n:,}" if n else "loop", "size", n or "loop", 3 * (n != size),
                 below="ratio", own_unit=NOTE,
             )
-            for n in (0, *sorted({r.batch_size for r in rows if r.mode == "batch"}))
+            for n in (0, *sizes)
         ]  # fmt: skip
         columns.append(SpreadColumns("ratio", f"ratio at {size:,}", "size", size, where=TERMINAL))
         lines = Lines(
@@ -279,11 +283,11 @@ def batch_tables(view: View, cells: Cells) -> Iterator[tuple[str, list[Figure], 
 def thread_tables(view: View, cells: Cells) -> Iterator[tuple[str, list[Figure], TableLayout]]:
     """Yield operations per second over numbers of threads, and over those of one; the most
     first."""
-    for name, rows in _runs(view, lambda r: r.per_second is not None):
-        rows.sort(key=lambda r: r.threads)
-        rates = {(base_id(r.variant), r.mode): r.per_second or 0.0 for r in rows}
-        rows.sort(key=lambda r: -rates[base_id(r.variant), r.mode])
-        counts, columns = sorted({r.threads for r in rows}), []
+    for name, rows in _runs(view, lambda r: "per_second" in r.figures):
+        rows.sort(key=lambda r: r.variant.threads)
+        rates = {(r.variant.base, r.variant.mode): r.figures["per_second"].value for r in rows}
+        rows.sort(key=lambda r: -rates[r.variant.base, r.variant.mode])
+        counts, columns = sorted({r.variant.threads for r in rows}), []
         for n in counts:
             spare, where = 2 * (n not in (1, counts[-1])), "" if n == counts[-1] else PAGE
             threads = SpreadColumns("per_second", "{value} threads", "threads", n, spare)
@@ -304,9 +308,9 @@ def thread_tables(view: View, cells: Cells) -> Iterator[tuple[str, list[Figure],
 
 def scaling_sentence(view: View) -> str:
     """Return what threads do together; nothing where they were not measured."""
-    found = [r for r in view.summary.rows if r.scaling is not None and r.threads > 1]
-    most = max((r.threads for r in found), default=0)
-    known = sorted(r.scaling or 0.0 for r in found if r.threads == most)
+    rows = [r for r in view.summary.rows if "scaling" in r.figures and r.variant.threads > 1]
+    most = max((r.variant.threads for r in rows), default=0)
+    known = sorted(r.figures["scaling"].value for r in rows if r.variant.threads == most)
     if not known:
         return ""
     return (
@@ -319,17 +323,17 @@ def _beside(view: View, cells: Cells) -> tuple[list[Figure], TableLayout]:
     """ML-DSA's cheapest variants of each kind over classical schemes, the fastest implementation of
     each scheme first."""
     places = {name: place for place, name in enumerate((*ALL_SETS, *SHOWN_OPERATIONS))}
-    compared = sorted(view.summary.classical, key=lambda c: (places[c.scheme], -c.ratio.value))
-    known = {(c.variant, c.set, c.operation) for c in compared}
-    rows = [r for r in view.summary.rows if r.cell in known]
-    rows.sort(key=lambda r: (places[r.set], places[r.operation], -(r.mean or 0.0)))
+    compared = sorted(view.summary.classical, key=lambda c: (places[c.against.set], -c.ratio.value))
+    rows = list(dict.fromkeys(c.row for c in compared))
+    rows.sort(key=lambda r: (places[r.set], places[r.operation], -r.cost))
     figures = [f for row in rows for f in cells[row.cell]]
     columns: dict[str, SpreadColumns] = {}
     for c in compared:
-        title = f"÷ {c.scheme} {view.labels.get(c.against, c.against)}"
-        keys = {**cells[c.variant, c.set, c.operation][0].keys, "against": title}
+        scheme, against = c.against.set, c.against.variant.id
+        title = f"÷ {scheme} {view.labels.get(against, against)}"
+        keys = {**cells[c.row.cell][0].keys, "against": title}
         figures.append(Figure.of(keys, "over", c.ratio))
-        spare = 3 * any(t.startswith(f"÷ {c.scheme} ") for t in columns)
+        spare = 3 * any(t.startswith(f"÷ {scheme} ") for t in columns)
         columns.setdefault(title, SpreadColumns("over", title, "against", title, spare))
     row_keys = ("set", "operation", "label", "calls")
     cost = SpreadColumns("mean", "cost", own_unit=CELL)

@@ -42,7 +42,7 @@ def draw_relative(
     for place, view in enumerate(views):
         run = f", run {chr(65 + place)}" if len(views) > 1 else ""
         for pair in chosen(view.fitted(set_name)):
-            found.append(_curve(view, pair, 1 / (pair[0].mean or 1.0), run))
+            found.append(_curve(view, pair, 1 / pair[0].cost, run))
     return plots.distribution(found, "× the mean", width)
 
 
@@ -51,25 +51,25 @@ def chosen(pairs: Sequence[Fitted]) -> list[Fitted]:
     implementation the fastest variant with a compact key, and that with an expanded one if there
     is no other or if it saves enough; of the default build where both were measured."""
     kept: list[Fitted] = []
-    for name in dict.fromkeys(row.implementation for row, _ in pairs):
-        every = [p for p in pairs if p[0].implementation == name]
+    for name in dict.fromkeys(row.variant.implementation for row, _ in pairs):
+        every = [p for p in pairs if p[0].variant.implementation == name]
         mine = [p for p in every if not p[0].again] or every
-        compact = next((p for p in mine if p[0].key == "compact"), None)
-        expanded = next((p for p in mine if p[0].key != "compact"), None)
+        compact = next((p for p in mine if p[0].variant.key == "compact"), None)
+        expanded = next((p for p in mine if p[0].variant.key != "compact"), None)
         if compact is not None:
             kept.append(compact)
+            if expanded is not None and expanded[0].cost >= SAVES * compact[0].cost:
+                expanded = None
         if expanded is not None:
-            limit = SAVES * (compact[0].mean or 0.0) if compact else float("inf")
-            if (expanded[0].mean or 0.0) < limit:
-                kept.append(expanded)
+            kept.append(expanded)
     return kept
 
 
 def _curve(view: View, pair: Fitted, scale: float, run: str = "") -> plots.Curve:
     """The law of a signer's cost, with the scatter that its percentiles include."""
-    row, fit = pair
-    colour = view.colours.get(row.implementation, 0)
-    return curve_of(view.label(row.variant) + run, colour, row.key == "expanded", fit.law(), scale)
+    v, law = pair[0].variant, pair[1].law()
+    colour = view.colours.get(v.implementation, 0)
+    return curve_of(view.label(v.id) + run, colour, v.key == "expanded", law, scale)
 
 
 def curve_of(label: str, colour: int, dashed: bool, law: Law, scale: float) -> plots.Curve:
@@ -109,6 +109,6 @@ def draw_parts(view: View, set_name: str) -> Figure:
             (svg.Z, svg.ON_DARK, n_z * cost_z),
             (svg.R, svg.ON_LIGHT, n_r * cost_r + n_h * cost_h),
         )
-        text = f"{plain(row.mean, unit)} {unit.name}"
-        bars.append(plots.PartedBar(view.label(row.variant), text, parts))
+        text = f"{plain(row.cost, unit)} {unit.name}"
+        bars.append(plots.PartedBar(view.label(row.variant.id), text, parts))
     return plots.shares(bars, unit.name, 380.0)

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mldsa_lab.estimate.fit import Fit
-from mldsa_lab.estimate.interval import FEWEST_ROUNDS
+from mldsa_lab.estimate.interval import FEWEST_ROUNDS, is_above
 from mldsa_lab.estimate.samples import CellKey
-from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
+from mldsa_lab.estimate.summary import Summary, summarise
+from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.records import Gate, Record, Variant, base_id
 from mldsa_lab.sets import ALL_SETS, BUILDS, FAMILIES, PARAMETER_SETS, TUNED_BUILD, sets_of
 from mldsa_lab.show.format import Unit, choose_unit
@@ -65,8 +66,7 @@ class View:
 
     def fitted(self, set_name: str) -> list[Fitted]:
         """Return the signing rows of a set that have a fit, fastest first."""
-        rows, fits = self.table(set_name, "sign"), self.summary.fits
-        return [(r, fits[r.variant, set_name]) for r in rows if (r.variant, set_name) in fits]
+        return [(r, r.fit) for r in self.table(set_name, "sign") if r.fit is not None]
 
     @property
     def sets(self) -> list[str]:
@@ -87,7 +87,9 @@ class View:
     @property
     def builds(self) -> list[str]:
         """The builds that were measured; none in a record that names none."""
-        return [build for build in BUILDS if any(r.build == build for r in self.summary.rows)]
+        return [
+            build for build in BUILDS if any(r.worker.build == build for r in self.summary.rows)
+        ]
 
     @property
     def rounds(self) -> int:
@@ -101,23 +103,27 @@ class View:
         size = told_size(rows)
         found: dict[tuple[str, str], SummaryRow] = {}
         for r in rows:
-            is_told = r.batch_size == (size if r.mode == "batch" else 1) and r.threads == 1
+            v = r.variant
+            is_told = v.batch_size == (size if v.mode == "batch" else 1) and v.threads == 1
             if r.operation == operation and is_told and not r.again:
-                found.setdefault((r.implementation, calls(r)), r)
+                found.setdefault((v.implementation, calls(r)), r)
         return list(found.values())
 
     def is_expanded_only(self, row: SummaryRow) -> bool:
         """Return whether this is its implementation's best row of an operation that it does not
         have with a compact key."""
-        mine = [r for r in self.told(row.set, row.operation) if r.mode == "single"]
-        mine = [r for r in mine if r.implementation == row.implementation]
-        return mine[:1] == [row] and all(r.key != "compact" for r in mine)
+        name = row.variant.implementation
+        mine = [
+            r for r in self.told(row.set, row.operation)
+            if r.variant.mode == "single" and r.variant.implementation == name
+        ]  # fmt: skip
+        return mine[:1] == [row] and all(r.variant.key != "compact" for r in mine)
 
     @cached_property
-    def ranks(self) -> dict[tuple[str, str, str], int]:
-        """The rank of each row of the tables, by set, operation and variant."""
+    def ranks(self) -> dict[CellKey, int]:
+        """The rank of each row of the tables, by variant, set and operation."""
         return {
-            (row.set, row.operation, row.variant): rank
+            row.cell: rank
             for rows in self.tables.values()
             for row, rank in zip(rows, ranks(self.summary, rows), strict=True)
         }
@@ -134,14 +140,16 @@ class View:
         """Return the marks of a row."""
         # What holds for all is said once.
         few = self.few_rounds[row.cell] and not all(self.few_rounds.values())
-        hedged = row.operation == "sign" and not row.deterministic and row.set in PARAMETER_SETS
+        hedged = (
+            row.operation == "sign" and not row.variant.deterministic and row.set in PARAMETER_SETS
+        )
         told = {
             "h": hedged,
             "w": row.clock == "wall" and self.summary.clock == "cpu" and row.unit == "ns",
             "f": few,
             "n": bool(row.notes),
             "!": any(
-                fault.variant == row.variant
+                fault.variant == row.variant.id
                 and fault.set in (None, row.set)
                 and fault.operation in (None, row.operation)
                 for fault in self.record.faults
@@ -187,7 +195,7 @@ class View:
         notes: dict[tuple[str, str], list[str]] = defaultdict(list)
         for row in self.summary.rows:
             for note in row.notes:
-                notes[row.variant, note].append(f"{row.set} {row.operation}")
+                notes[row.variant.id, note].append(f"{row.set} {row.operation}")
         faults = []
         for fault in record.faults:
             parts = [fault.set or "all sets", fault.operation or "all operations"]
@@ -216,7 +224,7 @@ def read_view(record: Record, look: Look, colours: dict[str, int] | None = None)
     )
     found: dict[tuple[str, str, str], list[SummaryRow]] = defaultdict(list)
     for row in summary.rows:
-        if row.mean is not None and not is_run(row):
+        if row.mean is not None and not row.variant.runs:
             found[row.set, row.operation, row.unit].append(row)  # by mean, as they come
     places = {name: place for place, name in enumerate(ALL_SETS)}
     order = sorted(found, key=lambda k: (places[k[0]], SHOWN_OPERATIONS.index(k[1]), k[2]))
@@ -226,27 +234,23 @@ def read_view(record: Record, look: Look, colours: dict[str, int] | None = None)
     return View(record, summary, {key: found[key] for key in order}, labels, colours)
 
 
-def is_run(row: SummaryRow) -> bool:
-    """Return whether a row's calls were batches or on threads: those have tables of their own."""
-    return row.mode == "batch" or row.batch_size > 1 or row.threads > 1
-
-
 def unit_of(rows: Iterable[SummaryRow]) -> Unit:
     """Return the unit in which these means are shown."""
     listed = list(rows)
-    return choose_unit([r.mean for r in listed], listed[0].unit)
+    return choose_unit([r.cost for r in listed], listed[0].unit)
 
 
 def calls(row: SummaryRow) -> str:
     """Return how operations are called: with which key, and in which batches."""
-    if row.mode == "batch":
-        return f"batch of {row.batch_size:,}, {KEYS[row.key]}"
-    return f"{row.key} key"
+    v = row.variant
+    if v.mode == "batch":
+        return f"batch of {v.batch_size:,}, {KEYS[v.key]}"
+    return f"{v.key} key"
 
 
 def told_size(rows: Iterable[SummaryRow]) -> int:
     """Return the batch size that stands for all; 0 where there is none."""
-    known = {r.batch_size for r in rows if r.mode == "batch"}
+    known = {r.variant.batch_size for r in rows if r.variant.mode == "batch"}
     return TOLD_SIZE if TOLD_SIZE in known else max(known, default=0)
 
 
@@ -255,8 +259,8 @@ def best_rows(rows: Iterable[SummaryRow], key: str = "compact") -> list[SummaryR
     both builds were measured, of the default ones: those are what a user of the library gets."""
     found: dict[str, SummaryRow] = {}
     for row in rows:
-        if row.key == key and not row.again:
-            found.setdefault(row.implementation, row)
+        if row.variant.key == key and not row.again:
+            found.setdefault(row.variant.implementation, row)
     return list(found.values())
 
 
@@ -264,14 +268,12 @@ def slower(summary: Summary, one: SummaryRow, other: SummaryRow) -> bool:
     """Return whether `one` clearly costs more than `other`: the interval of their paired ratio is
     above 1. Where there is none, their means' intervals must be apart; without intervals nothing
     is clear."""
-    bounds = (one.ratio_low, other.ratio_high)
-    if None not in bounds and bounds[0] > bounds[1]:  # type: ignore[operator]
+    if is_above(one.figures.get("ratio"), other.figures.get("ratio")):
         return True  # so is their own ratio, which is narrower: not worth its work
-    paired = summary.over(one, other)
+    paired = one.over(other, summary.confidence)
     if paired is not None and paired.low is not None:
         return paired.low > 1
-    low, high = one.mean_low, other.mean_high
-    return low is not None and high is not None and low > high
+    return is_above(one.mean, other.mean)
 
 
 def ranks(summary: Summary, rows: Sequence[SummaryRow]) -> list[int]:
