@@ -29,12 +29,12 @@ from mldsa_lab.answers.page import OwnTable, read_page
 from mldsa_lab.answers.states import computed_states, page_rows
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.blocks import block_figures
-from mldsa_lab.estimate.compare import Pairing, agreement_figures, compare
+from mldsa_lab.estimate.compare import agreement_figures, compare
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.files import write_text
-from mldsa_lab.records import Record, read_record
+from mldsa_lab.records import read_record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.sets import PARAMETER_SETS, Operation, parse_set_names
 from mldsa_lab.show import figure_tables
@@ -63,10 +63,9 @@ Names = tuple[Annotated[str, Meta(min_length=1)], ...]
 
 
 @cache
-def loaded(path: Path) -> tuple[Record, Summary]:
+def loaded(path: Path) -> Summary:
     """Read and summarise a record, once."""
-    record = read_record(path)
-    return record, summarise(record, reference=DEFAULT_REFERENCE, confidence=CONFIDENCE)
+    return summarise(read_record(path), reference=DEFAULT_REFERENCE, confidence=CONFIDENCE)
 
 
 def markdown_of(figures: Sequence[Figure], layout: TableLayout) -> str:
@@ -104,13 +103,9 @@ class RunTable(Struct, frozen=True, forbid_unknown_fields=True):
         if self.rows == "block":
             figures, layout = brief_block(block_figures(read_record(paths[0]), CONFIDENCE))
             return markdown_of(figures, layout)
-        records, summaries = zip(*map(loaded, paths), strict=True)
+        summaries = [loaded(path) for path in paths]
         if self.rows == "agreement":
-            figures = compare(
-                records, Pairing(), reference=DEFAULT_REFERENCE, clock="cpu",
-                confidence=CONFIDENCE, summaries=summaries,
-            )  # fmt: skip
-            return markdown_of(agreement_figures(figures), AGREEMENT)
+            return markdown_of(agreement_figures(compare(summaries)), AGREEMENT)
         rows = [r for s in summaries for r in s.rows if self.takes(r)]
         size = told_size(rows)
         rows = [r for r in rows if r.variant.mode != "batch" or r.variant.batch_size == size]
@@ -226,7 +221,7 @@ class RunPicture(RunTable, frozen=True, kw_only=True):
 
     def drawn(self, folder: Path) -> str:
         """Return the SVG file's text."""
-        _, summary = loaded((folder / self.record[0]).resolve())
+        summary = loaded((folder / self.record[0]).resolve())
         best: dict[str, SummaryRow] = {}
         for row in sorted(summary.rows, key=lambda row: row.cost):
             v = row.variant

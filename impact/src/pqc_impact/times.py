@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec import structs
 
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError, located
@@ -16,7 +17,7 @@ from mldsa_lab.estimate.blocks import block_figures, block_of
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import summarise
-from mldsa_lab.records import Record, base_id, read_record
+from mldsa_lab.records import Record, Variant, read_record
 from mldsa_lab.sets import TUNED_BUILD
 from mldsa_lab.theory.arrays import Array
 from pqc_impact.schemes import ImpactScheme
@@ -101,13 +102,8 @@ class RecordTime:
     set: str
     operation: str
     unit: str
-    implementation: str
-    backend: str
-    variant: str
+    variant: Variant
     tuned: bool
-    mode: str
-    batch_size: int
-    threads: int
     cost: Interval
     per_second: Interval | None
     fit: Fit | None = None
@@ -115,7 +111,9 @@ class RecordTime:
     @property
     def interval(self) -> Interval:
         """What is measured: the cost on one thread, operations per second on several."""
-        return self.cost if self.threads == 1 or self.per_second is None else self.per_second
+        if self.variant.threads == 1 or self.per_second is None:
+            return self.cost
+        return self.per_second
 
 
 @dataclass(frozen=True)
@@ -191,7 +189,7 @@ class RecordTimes:
         rows = [
             (record, row)
             for record, row in self._rows(part, implementations.get(part), "sign", "ns", mode)
-            if row.threads == 1 and row.batch_size == batch
+            if row.variant.threads == 1 and row.variant.batch_size == batch
         ]
         if not rows:
             what = f"batches of {batch}" if batch > 1 else "signing"
@@ -207,14 +205,15 @@ class RecordTimes:
         default builds with intervals that are not too wide."""
         found: set[str] = set()
         for record in self._times:
-            rows = {
-                (row.backend, row.batch_size if row.mode == "batch" else 0): row
-                for row in record.rows
-                if (row.set, row.operation, row.implementation) == (name, operation, implementation)
-                and row.threads == 1 and not row.tuned and relative_width(row.cost) <= self.widest
-            }  # fmt: skip
+            rows: dict[tuple[str, int], RecordTime] = {}
+            for row in record.rows:
+                v = row.variant
+                asked = (row.set, row.operation, v.implementation, v.threads, row.tuned)
+                is_tight = relative_width(row.cost) <= self.widest
+                if asked == (name, operation, implementation, 1, False) and is_tight:
+                    rows[v.backend, v.batch_size if v.mode == "batch" else 0] = row
             single = [row for (_, batch), row in rows.items() if not batch]
-            best = min(single, key=lambda row: row.cost.value).backend if single else ""
+            best = min(single, key=lambda row: row.cost.value).variant.backend if single else ""
             for (backend, batch), row in sorted(rows.items()):
                 title = f"batches of {batch:,}" if batch else backend
                 before = rows.get((backend, 0) if batch else (baseline, 0))
@@ -224,7 +223,7 @@ class RecordTimes:
                     continue
                 found.add(title)
                 slower, faster = (
-                    measured(f"{r.operation} {name} {r.variant} {record.name}", r.cost)
+                    measured(f"{r.operation} {name} {r.variant.id} {record.name}", r.cost)
                     for r in (before, row)
                 )
                 yield title, slower / faster, f"{implementation} ({backend}), {record.name}"
@@ -237,8 +236,9 @@ class RecordTimes:
             (record, row)
             for record in self._times
             for row in record.rows
-            if (row.set, row.operation, row.unit, row.mode) == (name, operation, unit, mode)
-            and (wanted is None or wanted in (row.implementation, row.variant))
+            if (row.set, row.operation, row.unit) == (name, operation, unit)
+            and row.variant.mode == mode
+            and (wanted is None or wanted in (row.variant.implementation, row.variant.id))
         ]
 
     def _fastest(
@@ -248,25 +248,28 @@ class RecordTimes:
         that has the scheme; other records of the same machine add numbers of cores."""
         found = rows[0][0]
         first = [row for record, row in rows if record is found]
-        best = min(first, key=lambda row: (row.threads, row.tuned, row.cost.value))
+        fastest = min(first, key=lambda row: (row.variant.threads, row.tuned, row.cost.value))
+        best = fastest.variant
         same = [
             (record, row) for record, row in rows
-            if base_id(row.variant) == base_id(best.variant) and record.machine == found.machine
-            and (row.mode == "single" or row.batch_size == best.batch_size or row.threads > 1)
+            if row.variant.base == best.base and record.machine == found.machine
+            and (best.mode == "single" or row.variant.batch_size == best.batch_size
+                 or row.variant.threads > 1)
         ]  # fmt: skip
-        most = max(row.threads for _, row in same)
+        most = max(row.variant.threads for _, row in same)
         if cores > most and not stretch:
             raise LabError(
                 f"node.cores: {cores} cores, and {best.implementation} was measured on {most} in "
-                f"{best.operation} of {name}: `extrapolate = true` takes more to share the work "
-                "evenly"
+                f"{fastest.operation} of {name}: `extrapolate = true` takes more to share the "
+                "work evenly"
             )
-        threads = cores if any(row.threads == cores for _, row in same) else most
-        record, row = next((record, row) for record, row in same if row.threads == threads)
+        threads = cores if any(row.variant.threads == cores for _, row in same) else most
+        record, row = next(pair for pair in same if pair[1].variant.threads == threads)
         self._check(record, row)
-        how = f", batches of {row.batch_size:,}" if row.mode == "batch" else ""
-        source = f"{row.implementation} ({row.backend}{how}), {record.name}"
-        drawn = f"{row.operation} {row.set} {row.variant} {row.mode} {threads} {record.name}"
+        v = row.variant
+        how = f", batches of {v.batch_size:,}" if v.mode == "batch" else ""
+        source = f"{v.implementation} ({v.backend}{how}), {record.name}"
+        drawn = f"{row.operation} {row.set} {v.id} {v.mode} {threads} {record.name}"
         draws = measured(drawn, row.interval)
         if threads == 1:
             draws = (1e9 if row.unit == "ns" else 1.0) / draws
@@ -277,12 +280,13 @@ class RecordTimes:
     def _check(self, record: _RecordTimes, row: RecordTime) -> None:
         """Raise LabError for an interval that is too wide, or remark on it; remark on another
         machine than that of the first record."""
-        what = f"{NOUNS[row.operation]} of {row.set} by {row.implementation}"
-        if row.threads > 1:
-            what += f" on {row.threads} threads"
+        v = row.variant
+        what = f"{NOUNS[row.operation]} of {row.set} by {v.implementation}"
+        if v.threads > 1:
+            what += f" on {v.threads} threads"
         width = relative_width(row.interval)
         if width > self.widest:
-            if self.is_given and row.threads == 1:
+            if self.is_given and v.threads == 1:
                 raise LabError(
                     f"{record.name}: {what}: the 95 % confidence interval is {width:.0%} of the "
                     f"value wide, more than {self.widest:.0%}. Measure again on a quiet machine "
@@ -290,7 +294,7 @@ class RecordTimes:
                 )
             self._wide[f"{what}, {width:.0%}"] = None
         if record.machine != self._times[0].machine:
-            self._elsewhere[f"{row.set} ({row.implementation}, {record.name})"] = None
+            self._elsewhere[f"{row.set} ({v.implementation}, {record.name})"] = None
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -317,7 +321,7 @@ def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> _RecordT
     with located(path):
         if record.definition("block") is not None:
             return _RecordTimes(name, machine, _of_block(record) if "verify" in operations else [])
-        compact = {v.id for w in record.workers for v in w.variants if v.key == "compact"}
+        compact = {v.id for v, _ in record.variants.values() if v.key == "compact"}
         record.samples[:] = [
             s for s in record.samples
             if s.operation in operations and s.set in schemes and s.variant in compact
@@ -325,8 +329,7 @@ def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> _RecordT
         found = summarise(record, confidence=CONFIDENCE)
     rows = [
         RecordTime(
-            r.set, r.operation, r.unit, v.implementation, v.backend, v.id,
-            r.worker.build == TUNED_BUILD, v.mode, v.batch_size, v.threads, r.mean,
+            r.set, r.operation, r.unit, v, r.worker.build == TUNED_BUILD, r.mean,
             r.figures.get("per_second"), r.fit,
         )
         for r, v in ((row, row.variant) for row in found.rows)
@@ -339,21 +342,18 @@ def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> _RecordT
 
 def _of_block(record: Record) -> list[RecordTime]:
     count = block_of(record).verifications
-    variants = {v.id: v for w in record.workers for v in w.variants}
     made = []
     for f in block_figures(record, CONFIDENCE):
         block = f.interval
-        v = variants[str(f.keys["variant"])]
+        v = record.variant(str(f.keys["variant"]))
         if f.name != "block" or block is None or v.key != "compact" or f.keys["caches"] != "warm":
             continue
         batch, threads = int(f.keys["batch"] or 0), int(f.keys["threads"] or 1)
         rate = block.inverse(count * 1e9) if threads > 1 else None
-        made.append(
-            RecordTime(
-                str(f.keys["set"]), "verify", "ns", v.implementation, v.backend, v.id, v.tuned,
-                "batch" if batch else "single", batch or 1, threads, block.times(1 / count), rate,
-            )
-        )  # fmt: skip
+        mode = "batch" if batch else "single"
+        called = structs.replace(v, mode=mode, batch_size=batch or 1, threads=threads)
+        cost, name = block.times(1 / count), str(f.keys["set"])
+        made.append(RecordTime(name, "verify", "ns", called, v.tuned, cost, rate))
     return made
 
 

@@ -52,7 +52,6 @@ def compare(
     else differs."""
     from mldsa_lab.cli.shared import console
     from mldsa_lab.errors import LabError
-    from mldsa_lab.estimate.compare import Pairing
     from mldsa_lab.estimate.compare import compare as compare_runs
     from mldsa_lab.estimate.figure import Figure
     from mldsa_lab.kinds.reports import read_views
@@ -70,12 +69,8 @@ def compare(
     runs = [(path, read_record(path)) for path in (first, second)]
 
     def compared(confidence: float) -> list[Figure]:
-        look = Look(reference, clock, confidence)
-        summaries = [view.summary for view in read_views(runs, look)]
-        return compare_runs(
-            [record for _, record in runs], Pairing(tuple(pairs)), reference=reference,
-            clock=clock, confidence=confidence, summaries=summaries,
-        )  # fmt: skip
+        views = read_views(runs, Look(reference, clock, confidence))
+        return compare_runs([view.summary for view in views], pairs)
 
     figures = compared(confidence)
     if not effects(figures):

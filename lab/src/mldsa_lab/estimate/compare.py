@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from statistics import median
 
 from scipy.special import stdtrit
@@ -20,10 +19,9 @@ from mldsa_lab.estimate.cells import CellEstimate, of_inputs, ratio
 from mldsa_lab.estimate.figure import Figure, Key, variant_keys
 from mldsa_lab.estimate.fit import COSTS
 from mldsa_lab.estimate.interval import Interval, combine, median_over_rounds, quotient
-from mldsa_lab.estimate.samples import CellKey
-from mldsa_lab.estimate.summary import Summary, summarise
+from mldsa_lab.estimate.summary import Summary
 from mldsa_lab.estimate.summary_row import SummaryRow
-from mldsa_lab.records import InputRow, Record
+from mldsa_lab.records import InputRow
 from mldsa_lab.sets import ALL_SETS, OPERATIONS
 
 SLOWER, FASTER, UNCHANGED = "slower", "faster", "no change seen"
@@ -42,27 +40,7 @@ _OTHERS = 3
 Pair = tuple[SummaryRow, SummaryRow]
 
 
-@dataclass(frozen=True, slots=True)
-class Pairing:
-    """Which cells of the first and the last run are compared.
-
-    ``pairs``: variants or implementations, one of the first run and one of the last; none: each
-    variant with itself, or with the only other backend of it. Two of one run are paired by its
-    rounds.
-    """
-
-    pairs: tuple[tuple[str, str], ...] = ()
-
-
-def compare(
-    records: Sequence[Record],
-    pairing: Pairing = Pairing(),
-    *,
-    reference: str,
-    clock: str,
-    confidence: float,
-    summaries: Sequence[Summary] = (),
-) -> list[Figure]:
+def compare(summaries: Sequence[Summary], pairs: Sequence[tuple[str, str]] = ()) -> list[Figure]:
     """Return the figures of each cell over several runs, in the order of sets and operations.
 
     ``mean`` and ``ratio`` of each ``run`` (a key, from 1 on). Cost in the last run over that in the
@@ -73,18 +51,16 @@ def compare(
     root mean square of the logarithms of other implementations' changes; its flag says why it is
     unknown. A cell that is not in both has no ``effect``, and a flag that says so.
 
-    ``summaries``: those of the records, where they are known. LabError for two records of one run
-    without pairs, and for unknown names in pairs.
+    ``summaries``: of each run, with the same reference, clock and confidence. ``pairs``: variants
+    or implementations, one of the first run and one of the last, where they are not compared with
+    themselves (or with the only other backend, if there is one). Two of one run are paired by its
+    rounds. LabError for two records of one run without pairs, and for unknown names in pairs.
     """
-    made = summaries or [
-        summarise(r, reference=reference, clock=clock, confidence=confidence) for r in records
-    ]
-    runs = [_Run(*of) for of in zip(records, made, strict=True)]
-    first, last = runs[0], runs[-1]
-    same = first.name == last.name
-    if same and not pairing.pairs:
+    first, last, confidence = summaries[0], summaries[-1], summaries[0].confidence
+    same = first.record.identity == last.record.identity
+    if same and not pairs:
         raise LabError("compare: both records are of one run: name what to compare with --pair")
-    matched = list(_named(first, last, pairing.pairs) if pairing.pairs else _matched(first, last))
+    matched = list(_named(first, last, pairs) if pairs else _matched(first, last))
     anchor = None if same else _anchor(first, last)
     found = [_change(first, last, pair, anchor, same, confidence) for pair in matched]
     # How runs differ is no matter where both stand in the same rounds.
@@ -92,58 +68,15 @@ def compare(
     lines: list[tuple[_Cell | None, list[SummaryRow | None]]] = []
     for cell in cells:
         before, after = cell.pair
-        between = (run.rows.get(after.cell) for run in runs[1:-1])
+        between = (run.by_cell.get(after.cell) for run in summaries[1:-1])
         lines.append((cell, [before, *between, after]))
-    if not pairing.pairs:
+    if not pairs:
         used = {row.cell for _, rows in lines for row in rows if row}
-        rest = dict.fromkeys(key for run in runs for key in run.rows if key not in used)
-        lines += [(None, [run.rows.get(key) for run in runs]) for key in rest]
+        rest = dict.fromkeys(key for run in summaries for key in run.by_cell if key not in used)
+        lines += [(None, [run.by_cell.get(key) for run in summaries]) for key in rest]
     lines.sort(key=lambda line: _order(next(filter(None, line[1]))))
     figures = [f for cell, rows in lines for f in _figures(cell, rows)]
     return [*figures, _spread_figure(found, anchor, same)]
-
-
-@dataclass(frozen=True)
-class _Run:
-    """One of the runs."""
-
-    record: Record
-    summary: Summary
-
-    @property
-    def name(self) -> tuple[str, str]:
-        return self.record.run.seed, self.record.run.started
-
-    @cached_property
-    def inputs(self) -> dict[tuple[str, int], InputRow]:
-        return {(i.set, i.id): i for i in self.record.inputs}
-
-    @cached_property
-    def rows(self) -> dict[CellKey, SummaryRow]:
-        return {r.cell: r for r in self.summary.rows if r.estimate is not None}
-
-    def used(self, row: SummaryRow) -> list[InputRow]:
-        """The inputs that a row rests on."""
-        return [self.inputs[row.set, number] for number in _estimate(row).inputs]
-
-    def conditions(self, row: SummaryRow) -> dict[str, dict[str, object]]:
-        """What a cost depends on beside the code, by kind and name."""
-        variant, worker = row.variant, row.worker
-        made: dict[str, dict[str, object]] = {
-            "clock": {"unit": row.unit, "time": row.clock},
-            "machine": {name: self.record.run.machine.get(name) for name in _MACHINE},
-            "backend": {"backend": variant.backend},
-            "compiler or flags": {
-                "compiler": worker.compiler, "flags": worker.flags or "none",
-                "build": worker.build or "none",
-            },
-        }  # fmt: skip
-        if row.operation == "sign":
-            made["randomness"] = {"signing": "hedged" if variant.rnd == "none" else "deterministic"}
-        if row.operation != "keygen":
-            sizes = {f"{len(i.message)} + {len(i.context)}" for i in self.used(row)}
-            made["inputs"] = {"bytes of message + context": " or ".join(sorted(sizes))}
-        return made
 
 
 @dataclass(frozen=True)
@@ -169,8 +102,13 @@ class _Cell:
 
 
 def _estimate(row: SummaryRow) -> CellEstimate:
-    assert row.estimate is not None  # `_Run.rows` has no others
+    assert row.estimate is not None  # as in all rows of `Summary.by_cell`
     return row.estimate
+
+
+def _inputs(run: Summary, row: SummaryRow) -> list[InputRow]:
+    """The inputs that a row rests on."""
+    return [run.inputs[row.set, number] for number in _estimate(row).inputs]
 
 
 def _order(row: SummaryRow) -> tuple[int, int]:
@@ -180,12 +118,12 @@ def _order(row: SummaryRow) -> tuple[int, int]:
 # --- which cells ----------------------------------------------------------------------------------
 
 
-def _named(first: _Run, last: _Run, pairs: Iterable[tuple[str, str]]) -> Iterator[Pair]:
+def _named(first: Summary, last: Summary, pairs: Iterable[tuple[str, str]]) -> Iterator[Pair]:
     for one, other in pairs:
         for run, name in ((first, one), (last, other)):
-            variants = [v for worker in run.record.workers for v in worker.variants]
-            if not any(name in v.names for v in variants):
-                known = ", ".join(v.id for v in variants)
+            variants = run.record.variants
+            if not any(name in v.names for v, _ in variants.values()):
+                known = ", ".join(variants)
                 raise LabError(f"--pair: unknown {name!r}: that run has {known}")
         before, after = _rows_named(first, one), _rows_named(last, other)
         if not before.keys() & after.keys():
@@ -193,10 +131,10 @@ def _named(first: _Run, last: _Run, pairs: Iterable[tuple[str, str]]) -> Iterato
         yield from ((row, after[what]) for what, row in before.items() if what in after)
 
 
-def _rows_named(run: _Run, name: str) -> dict[tuple[str, str], SummaryRow]:
+def _rows_named(run: Summary, name: str) -> dict[tuple[str, str], SummaryRow]:
     """By set and operation; of an implementation the variant that ratios would be to."""
     found: dict[tuple[str, str], SummaryRow] = {}
-    rows = [r for r in run.rows.values() if name in r.variant.names]
+    rows = [r for r in run.by_cell.values() if name in r.variant.names]
 
     def order(row: SummaryRow) -> tuple[bool, bool, str, int]:
         v = row.variant
@@ -207,10 +145,12 @@ def _rows_named(run: _Run, name: str) -> dict[tuple[str, str], SummaryRow]:
     return found
 
 
-def _matched(first: _Run, last: _Run) -> Iterator[Pair]:
+def _matched(first: Summary, last: Summary) -> Iterator[Pair]:
     """Each variant with itself; one whose backend or build is new with the one that it replaces."""
-    yield from ((row, last.rows[key]) for key, row in first.rows.items() if key in last.rows)
-    rest = [[r for key, r in one.rows.items() if key not in other.rows]
+    yield from (
+        (row, last.by_cell[key]) for key, row in first.by_cell.items() if key in last.by_cell
+    )
+    rest = [[r for key, r in one.by_cell.items() if key not in other.by_cell]
             for one, other in ((first, last), (last, first))]  # fmt: skip
     for row in rest[0]:
         mine, others = ([r for r in of if _kind(r) == _kind(row)] for of in rest)
@@ -224,21 +164,21 @@ def _kind(row: SummaryRow) -> tuple[Key, ...]:
     return v.implementation, v.key, v.mode, v.batch_size, v.threads, row.set, row.operation
 
 
-def _anchor(first: _Run, last: _Run) -> str | None:
+def _anchor(first: Summary, last: Summary) -> str | None:
     """The reference, where both runs have the same build of the same version of it."""
     found = [
-        {(v.id, v.version, w.compiler, w.flags) for w in run.record.workers for v in w.variants
-         if run.summary.reference in v.names}
+        {(v.id, v.version, w.compiler, w.flags) for v, w in run.record.variants.values()
+         if run.reference in v.names}
         for run in (first, last)
     ]  # fmt: skip
-    return first.summary.reference if found[0] & found[1] else None
+    return first.reference if found[0] & found[1] else None
 
 
 # --- how a cell changed ---------------------------------------------------------------------------
 
 
 def _change(
-    first: _Run, last: _Run, pair: Pair, anchor: str | None, same: bool, confidence: float
+    first: Summary, last: Summary, pair: Pair, anchor: str | None, same: bool, confidence: float
 ) -> _Cell:
     before, after = pair
     one, other = _estimate(before), _estimate(after)
@@ -247,7 +187,7 @@ def _change(
     elif one.level is None or other.level is None:
         change = quotient(other.mean, one.mean)
     else:
-        alike = _content(first.used(before)) == _content(last.used(after))
+        alike = _content(_inputs(first, before)) == _content(_inputs(last, after))
         change = of_inputs(other, one, confidence) if alike else quotient(other.inner, one.inner)
         for level in (one.level, other.level):
             change = combine(change, median_over_rounds(level), confidence).of_rounds(len(level))
@@ -276,9 +216,29 @@ def _content(rows: Sequence[InputRow]) -> list[tuple[bytes, bytes, bytes, bytes 
     return [(i.seed, i.message, i.context, i.rnd) for i in rows]
 
 
-def _reasons(first: _Run, last: _Run, pair: Pair) -> Iterator[str]:
+def _conditions(run: Summary, row: SummaryRow) -> dict[str, dict[str, object]]:
+    """What a cost depends on beside the code, by kind and name."""
+    variant, worker = row.variant, row.worker
+    made: dict[str, dict[str, object]] = {
+        "clock": {"unit": row.unit, "time": row.clock},
+        "machine": {name: run.record.run.machine.get(name) for name in _MACHINE},
+        "backend": {"backend": variant.backend},
+        "compiler or flags": {
+            "compiler": worker.compiler, "flags": worker.flags or "none",
+            "build": worker.build or "none",
+        },
+    }  # fmt: skip
+    if row.operation == "sign":
+        made["randomness"] = {"signing": "hedged" if variant.rnd == "none" else "deterministic"}
+    if row.operation != "keygen":
+        sizes = {f"{len(i.message)} + {len(i.context)}" for i in _inputs(run, row)}
+        made["inputs"] = {"bytes of message + context": " or ".join(sorted(sizes))}
+    return made
+
+
+def _reasons(first: Summary, last: Summary, pair: Pair) -> Iterator[str]:
     """What else than the code differs: a few words, a colon, the details."""
-    one, other = (run.conditions(row) for run, row in zip((first, last), pair, strict=True))
+    one, other = (_conditions(*of) for of in zip((first, last), pair, strict=True))
     for what, details in one.items():
         known = [(name, old, other[what].get(name)) for name, old in details.items()]
         differ = [f"{n} {a} → {b}" for n, a, b in known if None not in (a, b) and a != b]

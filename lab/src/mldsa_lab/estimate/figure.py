@@ -57,4 +57,4 @@ def variant_keys(worker: WorkerRow, variant: Variant) -> dict[str, Key]:
 
 def keys_by_variant(record: Record) -> dict[str, dict[str, Key]]:
     """Return, by id, the keys of each variant of a record."""
-    return {v.id: variant_keys(w, v) for w in record.workers for v in w.variants}
+    return {v.id: variant_keys(w, v) for v, w in record.variants.values()}

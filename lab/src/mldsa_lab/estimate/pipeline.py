@@ -95,8 +95,7 @@ def pipelines_of(records: Sequence[Record]) -> dict[str, MeasuredPipeline]:
             content = d.read(PipelineContent)
             together = max(1, *(s.batch for s in content.stages))
             costs = tuple(_costs(record, d.name, together) for record in records)
-            variant = content.stages[0].variant
-            unit = next(w.unit for w in first.workers if any(v.id == variant for v in w.variants))
+            unit = first.variants[content.stages[0].variant][1].unit
             against = str(asked.get(d.name, {}).get("against", ""))
             found[d.name] = MeasuredPipeline(d.name, d, content, together, against, unit, costs)
     if not found:

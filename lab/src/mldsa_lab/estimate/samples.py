@@ -58,13 +58,13 @@ def gather(record: Record, clock: str) -> dict[CellKey, CellSamples]:
     ``clock`` "cpu" takes thread CPU time where every sample of the cell has it, else wall time;
     of several threads always wall time, which is what they share.
     """
-    variants = {v.id: v for worker in record.workers for v in worker.variants}
+    variants = record.variants
     rows: dict[CellKey, list[Samples]] = defaultdict(list)
     for samples in record.samples:
         if samples.shape:
             continue  # not single calls of a process that is warm
         rows[samples.variant, samples.set, samples.operation].append(samples)
-    cells = {key: _cell(of_cell, clock, variants[key[0]]) for key, of_cell in rows.items()}
+    cells = {key: _cell(of_cell, clock, variants[key[0]][0]) for key, of_cell in rows.items()}
     return {key: cell for key, cell in cells.items() if len(cell.ticks)}
 
 

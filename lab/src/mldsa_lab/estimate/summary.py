@@ -16,7 +16,7 @@ from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.ratio import Comparison, add_throughputs, compare_classical
 from mldsa_lab.estimate.samples import CellKey, CellSamples, gather
 from mldsa_lab.estimate.summary_row import SummaryRow
-from mldsa_lab.records import HARDENED, METRICS, Record, Variant, WorkerRow
+from mldsa_lab.records import HARDENED, METRICS, InputRow, Record, Variant, WorkerRow
 from mldsa_lab.sets import ALL_SETS, OPERATIONS
 
 TOGETHER = "sign and verify"
@@ -31,6 +31,7 @@ _UNITS |= {name: unit for name, (unit, _) in METRICS.items()}
 class Summary:
     """Rows in the order of set, operation and mean; ``notes`` on the whole."""
 
+    record: Record
     rows: list[SummaryRow]
     reference: str
     clock: str
@@ -39,8 +40,13 @@ class Summary:
 
     @cached_property
     def by_cell(self) -> dict[CellKey, SummaryRow]:
-        """The rows by variant id, set and operation."""
-        return {row.cell: row for row in self.rows}
+        """The rows that have an estimate, by variant id, set and operation."""
+        return {row.cell: row for row in self.rows if row.estimate is not None}
+
+    @cached_property
+    def inputs(self) -> dict[tuple[str, int], InputRow]:
+        """The record's inputs by set and id."""
+        return {(row.set, row.id): row for row in self.record.inputs}
 
     @cached_property
     def fits(self) -> dict[tuple[str, str], Fit]:
@@ -73,7 +79,7 @@ def summarise(
     if not 0 < confidence < 1:
         raise LabError(f"confidence {confidence}: must lie strictly between 0 and 1")
     refused = {(gate.variant, gate.set) for gate in record.gates if not gate.passed}
-    variants = {v.id: (v, worker) for worker in record.workers for v in worker.variants}
+    variants = record.variants
     estimator = Estimator.of(record, confidence)
     rows = [
         _row(record, *variants[key[0]], key, cell, estimator)
@@ -88,7 +94,8 @@ def summarise(
             row.figures["ratio"] = found
     add_throughputs(record, rows, estimator)
     lacking = f"no measurements of the reference {reference!r}: ratios are left out"
-    return Summary(rows, reference, clock, confidence, [] if references else [lacking])
+    notes = [] if references else [lacking]
+    return Summary(record, rows, reference, clock, confidence, notes)
 
 
 def _row(

@@ -76,7 +76,7 @@ def _block_notes(record: Record) -> list[str]:
     if len({s.round for s in record.samples}) < FEWEST_ROUNDS:
         made.append(f"No interval below {FEWEST_ROUNDS} rounds.")
     measured = {s.variant for s in record.samples}
-    every = [v for w in record.workers for v in w.variants if v.id in measured and v.note]
+    every = [v for v, _ in record.variants.values() if v.id in measured and v.note]
     return made + list(dict.fromkeys(f"{v.implementation} {v.key}: {v.note}." for v in every))
 
 

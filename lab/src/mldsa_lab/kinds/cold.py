@@ -98,7 +98,7 @@ def cold_figures(record: Record, confidence: float) -> list[Figure]:
     ``p50``, ``p95``, ``p99``, ``min``, ``max`` and ``sd`` of the calls from `LATE` on, and the
     ``resolution`` of the clock in them. Means over processes. LabError if there are none."""
     names = keys_by_variant(record)
-    units = {v.id: w.unit for w in record.workers for v in w.variants}
+    units = {v.id: w.unit for v, w in record.variants.values()}
     found: dict[tuple[str, str, str], list[Samples]] = defaultdict(list)
     for row in record.samples:
         if row.shape.get("process") == "fresh":

@@ -30,7 +30,7 @@ def read_reports(
     notes = []
     for path in paths:
         record = read_record(path)
-        first = runs.setdefault((record.run.seed, record.run.started), (path, record))
+        first = runs.setdefault(record.identity, (path, record))
         if first[0] is not path:
             notes.append(f"{path} holds the same run as {first[0]}: it is shown once")
     operations = [(path, r) for path, r in runs.values() if kind_of(r) is None]
@@ -62,7 +62,7 @@ def read_views(runs: Sequence[tuple[Path, Record]], look: Look) -> list[View]:
     for path, record in runs:
         with located(path):
             views.append(read_view(record, look, colours))
-    announced = [v for _, record in runs for worker in record.workers for v in worker.variants]
+    announced = [v for _, record in runs for v, _ in record.variants.values()]
     if look.reference != DEFAULT_REFERENCE and announced:
         known_reference(look.reference, announced)
     return views
@@ -71,10 +71,7 @@ def read_views(runs: Sequence[tuple[Path, Record]], look: Look) -> list[View]:
 def _compared(views: Sequence[View], reports: Sequence[Report], look: Look) -> Report:
     """The report of several runs: how far those of operations agree, and the cost of each cell in
     each of them. Its figures are those of the runs."""
-    figures = [] if len(views) < 2 else compare(
-        [v.record for v in views], reference=look.reference, clock=look.clock,
-        confidence=look.confidence, summaries=[v.summary for v in views],
-    )  # fmt: skip
+    figures = compare([v.summary for v in views]) if len(views) > 1 else []
     headlines = {r.headline for r in reports}
     agree = f"{reports[0].headline}: {len(reports)} runs agree"
     title = "Comparison of the runs"

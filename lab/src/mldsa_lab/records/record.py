@@ -59,16 +59,24 @@ class Record:
         """The day it was begun, in UTC: `2026-11-21`."""
         return self.run.started[:10]
 
+    @property
+    def identity(self) -> tuple[str, str]:
+        """What tells its run from others: the seed, and when it was begun."""
+        return self.run.seed, self.run.started
+
     def definition(self, kind: str) -> Definition | None:
         """The first definition of a kind."""
         return next((d for d in self.definitions if d.kind == kind), None)
 
+    @property
+    def variants(self) -> dict[str, tuple[Variant, WorkerRow]]:
+        """By id the variants, each with its worker, as announced."""
+        return {v.id: (v, worker) for worker in self.workers for v in worker.variants}
+
     def variant(self, variant_id: str) -> Variant:
         """The variant with this id; LabError if the record has none."""
-        for worker in self.workers:
-            for variant in worker.variants:
-                if variant.id == variant_id:
-                    return variant
+        if variant_id in self.variants:
+            return self.variants[variant_id][0]
         raise LabError(f"unknown variant {variant_id!r}: no worker of the record announces it")
 
     def again(self, worker: WorkerRow) -> bool:

@@ -34,9 +34,7 @@ def core_rows(record: Record, confidence: float = 0.95) -> list[Figure]:
 
     LabError if there is none, or a trace in the record is malformed.
     """
-    variants = {
-        v.id: v for w in record.workers if w.unit == "cycles" for v in w.variants if not v.runs
-    }
+    variants = {v.id: v for v, w in record.variants.values() if w.unit == "cycles" and not v.runs}
     rows = [row for row in record.samples if row.variant in variants and row.phases]
     if not rows:
         raise LabError("the record has no core: no worker's cycles are divided into phases")

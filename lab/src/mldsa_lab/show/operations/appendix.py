@@ -108,7 +108,7 @@ def _workers(record: Record) -> Iterator[Grid]:
             v.id, v.version, w.worker,
             _SIGNS.get(v.rnd, v.rnd) if v.family == "ml-dsa" else "–", v.note,
         )
-        for w in record.workers for v in w.variants
+        for v, w in record.variants.values()
     ]  # fmt: skip
     about = ("worker", "language", "build", "compiler", "flags", "clock", "CPU clock")
     yield text_grid("Workers", "", about, workers)

@@ -6,13 +6,14 @@ same rounds: their costs are not divided by those of workers. What has no unit c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import Estimation, estimate
 from mldsa_lab.estimate.reader import read_measurements
 from mldsa_lab.inputs.selection import Selection
@@ -26,10 +27,13 @@ TITLE = "Measured elsewhere"
 ENDINGS = (".csv", ".json")
 """What a file of measurements ends in; all others are records."""
 _FIRST = "first: a signature accepted at once; z, r0: an attempt rejected there"
-_PERCENTILES = (50.0, 95.0, 99.0, 99.9)
-_NAMES = ("p50", "p95", "p99", "p999")
-_COSTS = ("mean", "p50", "p95", "p99", "p99.9", "first")
-_SHAPES = ("mean ÷ first", "p99 ÷ p50", "p99.9 ÷ p50", "z ÷ first", "r0 ÷ first")
+_PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
+_COSTS = ("mean", *_PERCENTILES, "first")
+_SHAPES = {
+    "mean ÷ first": ("mean", "first"), "p99 ÷ p50": ("p99", "p50"),
+    "p99.9 ÷ p50": ("p999", "p50"), "z ÷ first": ("z", "first"), "r0 ÷ first": ("r", "first"),
+}  # fmt: skip
+"""Costs over others: what has no unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,13 @@ class Elsewhere:
         """The estimates, of the inputs without outliers where there are some."""
         return self.found.without_outliers or self.found
 
+    @property
+    def costs(self) -> dict[str, Interval]:
+        """The mean, percentiles and costs of attempts, by name."""
+        of = self.figures
+        percentiles = {name: of.percentiles[p] for name, p in _PERCENTILES.items()}
+        return {"mean": of.mean, **percentiles, **of.costs}
+
     def rows(self) -> list[Figure]:
         """Return its figures as rows of a run have them: signing, in its own unit."""
         of = self.figures
@@ -54,11 +65,8 @@ class Elsewhere:
             "set": of.set, "operation": "sign", "deterministic": True,
             "unit": of.unit or "unit not given", "samples": len(self.found.residuals) * of.rounds,
         }  # fmt: skip
-        percentiles = zip(_NAMES, _PERCENTILES, strict=True)
-        return [
-            Figure.of(keys, "mean", of.mean),
-            *(Figure(keys, name, of.percentiles[p].value) for name, p in percentiles),
-        ]
+        percentiles = (Figure(keys, name, self.costs[name].value) for name in _PERCENTILES)
+        return [Figure.of(keys, "mean", of.mean), *percentiles]
 
 
 def split(files: Sequence[str]) -> tuple[list[Path], list[tuple[Path, Path | None]]]:
@@ -94,7 +102,8 @@ def read(
             )
         chosen = read_once(of)
         measured = read_measurements(path, chosen)
-        found = estimate(chosen, measured, percentiles=_PERCENTILES, confidence=confidence)
+        percentiles = tuple(_PERCENTILES.values())
+        found = estimate(chosen, measured, percentiles=percentiles, confidence=confidence)
         name = path.stem
         if any(e.name == name for e in made):
             name = str(path.with_suffix(""))
@@ -108,7 +117,7 @@ def elsewhere_report(
     """Return the report of what was measured elsewhere, beside the workers of runs; ``names``: the
     fields of their rows."""
     rows = ("measured", "set", "unit", "inputs", "rounds")
-    columns = (SpreadColumns(n, n, spare_interval=2) for n in _COSTS)
+    columns = (SpreadColumns(n, n.replace("p999", "p99.9"), spare_interval=2) for n in _COSTS)
     costs = TableLayout(TITLE, (), rows, tuple(columns))
     found = [f for e in measured for f in _costs(e)]
     sections = sections_of(
@@ -145,9 +154,8 @@ def _costs(entry: Elsewhere) -> Iterator[Figure]:
         "measured": entry.name, "set": of.set, "unit": of.unit or "not given",
         "inputs": len(entry.found.residuals), "rounds": of.rounds,
     }  # fmt: skip
-    costs = (of.mean, *(of.percentiles[p] for p in _PERCENTILES), of.costs["first"])
-    for name, cost in zip(_COSTS, costs, strict=True):
-        yield Figure.of(keys, name, cost)
+    for name in _COSTS:
+        yield Figure.of(keys, name, entry.costs[name])
 
 
 def colours_of(measured: Sequence[Elsewhere]) -> list[int]:
@@ -162,11 +170,8 @@ def _shapes(
     """What has no unit, of these and of each implementation's best variant in the same set."""
     for entry in measured:
         if entry.found.set == set_name:
-            of = entry.figures
-            costs = [of.mean.value, *(of.percentiles[p].value for p in (50.0, 99.0, 99.9))]
-            parts = [of.costs[name].value for name in ("first", "z", "r")]
             keys: dict[str, Key] = {"signing": entry.name, "implementation": entry.name}
-            yield from _unitless(keys, costs, parts)
+            yield from _unitless(keys, entry.costs)
     for place, view in enumerate(views):
         signing, run = view.table(set_name, "sign"), f", run {chr(65 + place)}" * (len(views) > 1)
         for row in best_rows(signing) or best_rows(signing, "expanded"):
@@ -174,15 +179,13 @@ def _shapes(
                 v = row.variant
                 keys = {"signing": view.label(v.id) + run, "key": v.key}
                 keys["implementation"] = v.implementation
-                costs_of = [row.value(name) for name in ("mean", "p50", "p99", "p999")]
-                yield from _unitless(keys, costs_of, row.fit.attempt_costs[:3])
+                costs = row.figures | row.fit.costs(view.summary.confidence)
+                yield from _unitless(keys, costs)
 
 
-def _unitless(
-    keys: dict[str, Key], costs: Sequence[float | None], parts: Sequence[float]
-) -> Iterator[Figure]:
-    mean, p50, p99, p999 = costs
-    first, z, r0 = parts
-    pairs = ((mean, first), (p99, p50), (p999, p50), (z, first), (r0, first))
-    for name, (a, b) in zip(_SHAPES, pairs, strict=True):
-        yield Figure(keys, name, a / b if a is not None and b else None)
+def _unitless(keys: dict[str, Key], costs: Mapping[str, Interval]) -> Iterator[Figure]:
+    """Yield `_SHAPES` of these costs, as far as they are known."""
+    for title, names in _SHAPES.items():
+        one, other = (costs.get(name) for name in names)
+        shape = one.value / other.value if one and other and other.value else None
+        yield Figure(keys, title, shape)

@@ -250,5 +250,5 @@ def _rounds_needed(view: View, row: SummaryRow) -> float:
 
 def _seconds(view: View) -> float:
     """Time in timed calls of those workers whose ticks are nanoseconds."""
-    timed = {v.id for w in view.record.workers for v in w.variants if w.unit == "ns"}
+    timed = {v.id for v, w in view.record.variants.values() if w.unit == "ns"}
     return sum(sum(s.wall) for s in view.record.samples if s.variant in timed) / 1e9

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.estimate.samples import CellKey
 from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.records import METRICS
 from mldsa_lab.sets import ALL_SETS, SCHEME_FAMILIES, SCHEMES, SIGNATURE_OPERATIONS, sets_of
@@ -62,24 +63,23 @@ _SPREAD = ("min", "max", "sd")
 _UNITS = {"ratio": "", "per_second": "per second", "scaling": ""}
 _UNITS |= {name: unit for name, (unit, _) in METRICS.items()}
 """Units of figures that are no costs."""
-_CELL = ("variant", "set", "operation")
-Cells = dict[tuple[Key, ...], list[Figure]]
+Cells = Mapping[CellKey, Sequence[Figure]]
 
 
 def operations_report(view: View, source: str, name: str = "", *, clouds: bool = True) -> Report:
     """Return the report of a run of operations. ``name``: what tells it from others on the same
     page; ``clouds``: with plots of cost over iterations."""
     record, run = view.record, view.record.run
-    found, figures = find(view), operation_figures(view)
+    found, cells = find(view), figures_by_cell(view)
     last, paragraphs, facts = appendix(record, len(view.summary.rows))
-    sections = list(_sections(view, figures, clouds))
+    sections = list(_sections(view, cells, clouds))
     builds = f", {join_words(view.builds)} build{'s' * (len(view.builds) > 1)}"
     cpu = run.machine.get("cpu") or "processor not known"
     empty = f"the run holds no measurements: {why_empty(record)}"
     return Report(
         kind=f"{when(run.started)}, {run.profile} profile{builds if view.builds else ''}, {cpu}",
         headline=found.headline,
-        figures=figures,
+        figures=[f for of in cells.values() for f in of],
         sections=[*sections, *last],
         method=texts("operations")[0],
         source=source,
@@ -94,13 +94,13 @@ def operations_report(view: View, source: str, name: str = "", *, clouds: bool =
     )
 
 
-def operation_figures(view: View) -> list[Figure]:
+def figures_by_cell(view: View) -> dict[CellKey, list[Figure]]:
     """Return the figures of each row of the summary, and the ranks of single calls."""
     run = view.record.run
     known: dict[str, Any] = {**run.machine, "started": run.started, "tool": run.tool}
     known["commit"] = getattr(run, "commit", None) or known.get("commit")
     about: dict[str, Key] = {name: known.get(name) for name in RUN_FIELDS}
-    return [f for row in view.summary.rows for f in _row_figures(view, row, about)]
+    return {row.cell: list(_row_figures(view, row, about)) for row in view.summary.rows}
 
 
 def _row_figures(view: View, row: SummaryRow, about: dict[str, Key]) -> Iterator[Figure]:
@@ -127,11 +127,8 @@ def _row_figures(view: View, row: SummaryRow, about: dict[str, Key]) -> Iterator
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def _sections(view: View, figures: Sequence[Figure], clouds: bool) -> Iterator[Section]:
+def _sections(view: View, cells: Cells, clouds: bool) -> Iterator[Section]:
     """Every table with its plots, in the order of the page."""
-    cells: Cells = {}
-    for f in figures:
-        cells.setdefault(tuple(f.keys[k] for k in _CELL), []).append(f)
     main, built = view.main_set, f"; {view.builds[0]} build" if len(view.builds) == 1 else ""
     made = partial(sections_of, confidence=view.summary.confidence)
     best = f"the best variant of each implementation{built}"

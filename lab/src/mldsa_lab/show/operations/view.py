@@ -53,11 +53,15 @@ class View:
     """A record with its summary. ``tables``: rows of single calls by set, operation and unit, best
     first; ``labels`` by variant, ``colours`` by implementation."""
 
-    record: Record
     summary: Summary
     tables: dict[tuple[str, str, str], list[SummaryRow]]
     labels: dict[str, str]
     colours: dict[str, int]
+
+    @property
+    def record(self) -> Record:
+        """The record."""
+        return self.summary.record
 
     def table(self, set_name: str, operation: str) -> list[SummaryRow]:
         """Return the rows of the first table of this set and operation; none if there is none."""
@@ -229,9 +233,9 @@ def read_view(record: Record, look: Look, colours: dict[str, int] | None = None)
     places = {name: place for place, name in enumerate(ALL_SETS)}
     order = sorted(found, key=lambda k: (places[k[0]], SHOWN_OPERATIONS.index(k[1]), k[2]))
     measured = {s.variant for s in record.samples}
-    labels = short_labels(v for w in record.workers for v in w.variants if v.id in measured)
+    labels = short_labels(v for v, _ in record.variants.values() if v.id in measured)
     colours = colours or assign_colours([record])
-    return View(record, summary, {key: found[key] for key in order}, labels, colours)
+    return View(summary, {key: found[key] for key in order}, labels, colours)
 
 
 def unit_of(rows: Iterable[SummaryRow]) -> Unit:
@@ -288,8 +292,8 @@ def ranks(summary: Summary, rows: Sequence[SummaryRow]) -> list[int]:
 
 def assign_colours(records: Iterable[Record]) -> dict[str, int]:
     """Return a colour number per implementation: the same for the usual ones in every report."""
-    listed = list(records)
-    timed = {r.variant(s.variant).implementation for r in listed for s in r.samples}
+    measured = ((record.variants, {s.variant for s in record.samples}) for record in records)
+    timed = {variants[name][0].implementation for variants, ids in measured for name in ids}
     ordered = list(_PREFERRED) + sorted(timed - set(_PREFERRED))
     return {name: index for index, name in enumerate(ordered)}
 
