@@ -121,7 +121,7 @@ def test_a_pool_and_a_cost_model_of_ones_own(tmp_path: Path) -> None:
         (["66"], "unknown parameter set '66': known are 44, .*, ML-DSA-87$"),
         (["44", "--max-attempts", "1"], "all 10 inputs have 1 attempt, so that no cost of an"),
         (["44", "--record", "none.jsonl"], "none.jsonl: cannot read it"),
-        (["44", "--record", "none.jsonl", "-n", "3"], "-n: cannot be used with --record"),
+        (["44", "--record", "none.jsonl", "-n", "3"], "--count: cannot be used with --record"),
         (["44", "--ready", "mean", "--record", "x"], "--record: cannot be used with --ready"),
         (["44", "-n", "10001"], "choice of 10001 inputs: the pool has 10000 traces"),
         (["44", "--percentile", "100"], "percentile 100.0: must lie in"),

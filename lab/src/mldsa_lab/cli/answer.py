@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mldsa_lab.cli.shared import ConfidenceOption, CsvOption, JsonOption, OutputOptions, PageOption
+from mldsa_lab.cli import shared
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,9 +26,9 @@ def answer(
     record: Annotated[
         bool, typer.Option("--record", help="Take the published records; measure nothing.")
     ] = False,
-    page_path: PageOption = None,
-    json_path: JsonOption = None,
-    csv: CsvOption = None,
+    page_path: shared.PageOption = None,
+    json_path: shared.JsonOption = None,
+    csv: shared.CsvOption = None,
     markdown: Annotated[
         Path | None, typer.Option(help="Write all tables as Markdown to this file.", metavar="PATH")
     ] = None,
@@ -36,20 +36,19 @@ def answer(
         Path | None,
         typer.Option(help="Folder of what is measured; by default out/answer-PAGE."),
     ] = None,
-    confidence: ConfidenceOption = 0.95,
+    confidence: shared.ConfidenceOption = 0.95,
 ) -> None:
     """Show a published page's tables beside our figures: measured here, or from our records."""
     from mldsa_lab.answers.join import answer_report
     from mldsa_lab.answers.page import pages, read_page
-    from mldsa_lab.cli.shared import console
 
+    screen = shared.console()
     if page == "list":
         for name in pages():
-            console().print(f"[bold]{name:<16}[/] {read_page(name).title}")
+            screen.print(f"[bold]{name:<16}[/] {read_page(name).title}")
         return
     found = read_page(page)
-    outputs = OutputOptions(page_path is None, json_path, csv, markdown, page_path).check()
-    screen = console()
+    outputs = shared.OutputOptions(page_path is None, json_path, csv, markdown, page_path).check()
     arguments = {} if record else _measure(found, out or Path("out") / f"answer-{page}", screen)
     outputs.show(answer_report(found, arguments, confidence), screen)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mldsa_lab.cli.shared import JsonOption, OutputOptions
+from mldsa_lab.cli import shared
 
 
 def audit(
@@ -21,7 +21,7 @@ def audit(
             "--example", help="Audit a worked example; `list` names them.", metavar="NAME"
         ),
     ] = None,
-    json_path: JsonOption = None,
+    json_path: shared.JsonOption = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with status 1 if a claim is contradicted.")
     ] = False,
@@ -33,19 +33,18 @@ def audit(
     from mldsa_lab.audit.judgement import Verdict
     from mldsa_lab.audit.reading import example_path, examples
     from mldsa_lab.audit.report import audit_report
-    from mldsa_lab.cli.shared import console, words
     from mldsa_lab.errors import LabError
 
-    names = words(example)
+    names = shared.words(example)
     if names == ("list",):
         for name, path in examples().items():
             print(f"{name:16} {read_claims(path).source.title}\n{'':16} {path}")
         return
     if not files and not names:
         raise LabError("audit: name a file of claims, or a worked example: --example list")
-    outputs = OutputOptions(no_page=True, json=json_path).check()
+    outputs = shared.OutputOptions(no_page=True, json=json_path).check()
     tables = [read_claims(path) for path in (*(files or ()), *map(example_path, names))]
     audits = [(table, judge(table)) for table in tables]
-    outputs.show(audit_report(audits), console())
+    outputs.show(audit_report(audits), shared.console())
     if strict and any(f.verdict is Verdict.CONTRADICTION for _, found in audits for f in found):
         raise typer.Exit(1)

@@ -7,15 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mldsa_lab.cli.shared import (
-    AllTablesOption,
-    ClockOption,
-    ConfidenceOption,
-    JsonOption,
-    OutputOptions,
-    PageOption,
-    ReferenceOption,
-)
+from mldsa_lab.cli import shared
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 
 _FALSE_ALARMS = 0.05
@@ -41,16 +33,15 @@ def compare(
             min=0,
         ),
     ] = None,
-    json_path: JsonOption = None,
-    page: PageOption = None,
-    all_tables: AllTablesOption = False,
-    reference: ReferenceOption = DEFAULT_REFERENCE,
-    clock: ClockOption = "cpu",
-    confidence: ConfidenceOption = 0.95,
+    json_path: shared.JsonOption = None,
+    page: shared.PageOption = None,
+    all_tables: shared.AllTablesOption = False,
+    reference: shared.ReferenceOption = DEFAULT_REFERENCE,
+    clock: shared.ClockOption = "cpu",
+    confidence: shared.ConfidenceOption = 0.95,
 ) -> None:
     """Show what became slower or faster from one run to another, how far the runs agree, and what
     else differs."""
-    from mldsa_lab.cli.shared import console
     from mldsa_lab.errors import LabError
     from mldsa_lab.estimate.compare import compare as compare_runs
     from mldsa_lab.estimate.figure import Figure
@@ -65,7 +56,7 @@ def compare(
         if not (before and after):
             raise LabError(f"--pair: must be BEFORE=AFTER, is {text!r}")
         pairs.append((before, after))
-    outputs = OutputOptions(page is None, json_path, page=page).check()
+    outputs = shared.OutputOptions(page is None, json_path, page=page).check()
     runs = [(path, read_record(path)) for path in (first, second)]
 
     def compared(confidence: float) -> list[Figure]:
@@ -75,7 +66,7 @@ def compare(
     figures = compared(confidence)
     if not effects(figures):
         raise LabError("compare: the runs have no cell (variant, set, operation) in common")
-    screen = console()
+    screen = shared.console()
     outputs.show(comparison(figures, confidence), screen, every=all_tables)
     if fail_above is None:
         return

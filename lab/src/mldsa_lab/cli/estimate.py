@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mldsa_lab.cli.shared import ConfidenceOption, JsonOption, OutputOptions
+from mldsa_lab.cli import shared
 
 
 def estimate(
@@ -23,7 +23,7 @@ def estimate(
     percentiles: Annotated[
         str, typer.Option(help="Percentiles to estimate, with commas.", metavar="NUMBERS")
     ] = "50,95,99,99.9",
-    confidence: ConfidenceOption = 0.95,
+    confidence: shared.ConfidenceOption = 0.95,
     noise: Annotated[
         float | None,
         typer.Option(
@@ -37,7 +37,7 @@ def estimate(
     plot: Annotated[
         Path | None, typer.Option(help="Draw costs, fit and residuals (.svg or .png).")
     ] = None,
-    json_path: JsonOption = None,
+    json_path: shared.JsonOption = None,
     cost_model: Annotated[
         Path | None,
         typer.Option(help="Write the fitted costs as a cost model, for select and others."),
@@ -46,8 +46,6 @@ def estimate(
     """Estimate mean, percentiles and costs of attempts from measurements of a selection."""
     import json
 
-    from mldsa_lab.cli.shared import console as make_console
-    from mldsa_lab.cli.shared import show_path, words
     from mldsa_lab.errors import LabError
     from mldsa_lab.estimate.measured import estimate as estimate_selection
     from mldsa_lab.estimate.measured import parse_percentiles
@@ -57,7 +55,7 @@ def estimate(
     from mldsa_lab.inputs.selection import Selection
     from mldsa_lab.show.estimation import estimation_report
 
-    wanted = parse_percentiles(words([percentiles]))
+    wanted = parse_percentiles(shared.words([percentiles]))
     for path in (plot, json_path, cost_model):
         if path is not None:
             check_target(path)
@@ -73,18 +71,18 @@ def estimate(
         confidence=confidence,
         noise=None if noise is None else noise / 100,
     )
-    screen = make_console()
-    OutputOptions().show(estimation_report(found), screen)
+    screen = shared.console()
+    shared.OutputOptions().show(estimation_report(found), screen)
     # Nothing is written where the costs make no model.
     model = None if cost_model is None else found.cost_model().to_json()
     if json_path is not None:
         write_text(json_path, json.dumps(found.as_json(), indent=1, allow_nan=False) + "\n")
-        show_path(screen, "figures", json_path)
+        shared.show_path(screen, "figures", json_path)
     if plot is not None:
         from mldsa_lab.show.estimate_plot import write_plot
 
         write_plot(found, plot)
-        show_path(screen, "plot", plot)
+        shared.show_path(screen, "plot", plot)
     if cost_model is not None and model is not None:
         write_text(cost_model, model)
-        show_path(screen, "cost model", cost_model)
+        shared.show_path(screen, "cost model", cost_model)

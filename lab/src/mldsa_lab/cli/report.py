@@ -7,16 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mldsa_lab.cli.shared import (
-    AllTablesOption,
-    ClockOption,
-    ConfidenceOption,
-    CsvOption,
-    JsonOption,
-    NoPageOption,
-    OutputOptions,
-    ReferenceOption,
-)
+from mldsa_lab.cli import shared
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 
 _STANDARD_OUTPUT = "-"
@@ -39,8 +30,8 @@ def report(
     page: Annotated[
         Path | None, typer.Option(help="The page; by default report.html beside the first record.")
     ] = None,
-    json_path: JsonOption = None,
-    csv: CsvOption = None,
+    json_path: shared.JsonOption = None,
+    csv: shared.CsvOption = None,
     markdown: Annotated[
         str | None,
         typer.Option(
@@ -49,18 +40,17 @@ def report(
             metavar="PATH",
         ),
     ] = None,
-    no_page: NoPageOption = False,
-    all_tables: AllTablesOption = False,
-    reference: ReferenceOption = DEFAULT_REFERENCE,
-    clock: ClockOption = "cpu",
-    confidence: ConfidenceOption = 0.95,
+    no_page: shared.NoPageOption = False,
+    all_tables: shared.AllTablesOption = False,
+    reference: shared.ReferenceOption = DEFAULT_REFERENCE,
+    clock: shared.ClockOption = "cpu",
+    confidence: shared.ConfidenceOption = 0.95,
 ) -> None:
     """Show records again: tables, page, rows and Markdown, from the records alone."""
     import sys
 
     from rich.console import Console
 
-    from mldsa_lab.cli.shared import console
     from mldsa_lab.errors import LabError
     from mldsa_lab.kinds.reports import read_reports
     from mldsa_lab.show.operations import elsewhere
@@ -69,14 +59,14 @@ def report(
     records, measured = elsewhere.split(files or [])
     quiet = markdown == _STANDARD_OUTPUT
     path = None if quiet or markdown is None else Path(markdown)
-    outputs = OutputOptions(no_page or quiet, json_path, csv, path, page)
+    outputs = shared.OutputOptions(no_page or quiet, json_path, csv, path, page)
     if not records:
         hint = "; for measurements alone there is `mldsa-lab estimate`" if measured else ""
         raise LabError(f"report: at least one record is needed{hint}")
     outputs = outputs._replace(page=page or records[0].parent / "report.html").check()
     found = elsewhere.read(measured, selection, confidence)
     reports = read_reports(records, Look(reference, clock, confidence), found)
-    screen = Console(file=sys.stderr) if quiet else console()
+    screen = Console(file=sys.stderr) if quiet else shared.console()
     outputs.show(reports, screen, tables=not quiet, every=all_tables)
     if quiet:
         print(as_markdown(reports), end="")

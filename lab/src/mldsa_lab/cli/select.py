@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mldsa_lab.cli.shared import (
-    ContextBytes,
-    MessageBytes,
-    OwnRnd,
-    PerKey,
-    SpecOptions,
-    refuse_beside,
-    show_path,
-    words,
-)
+from mldsa_lab.cli import shared
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,9 +23,13 @@ _COUNT = 10
 _LARGEST = 1_000_000  # traces of a pool that are looked at: more make no better choice
 _SHOWN = 30
 _OTHER_COLUMNS = 40  # characters of a line that the table's other columns need, at most
+_OF_POOL = "message_bytes context_bytes per_key rnd seed pool_size"
+_OF_CHOICE = "pool cost_model max_attempts budget"
+"""Parameters that say what to choose from, and how beside the goal and the percentile."""
 
 
 def select(
+    ctx: typer.Context,
     set_name: Annotated[str, typer.Argument(help="44, 65, 87 or the full name.", metavar="SET")],
     goal: Annotated[
         Literal["regression", "mean", "percentile", "coverage", "greedy"] | None,
@@ -78,10 +74,10 @@ def select(
     budget: Annotated[
         int | None, typer.Option(help="Most attempts of all inputs together.", min=1)
     ] = None,
-    message_bytes: MessageBytes = None,
-    context_bytes: ContextBytes = None,
-    per_key: PerKey = None,
-    rnd: OwnRnd = None,
+    message_bytes: shared.MessageBytes = None,
+    context_bytes: shared.ContextBytes = None,
+    per_key: shared.PerKey = None,
+    rnd: shared.OwnRnd = None,
     seed: Annotated[
         str | None, typer.Option(help="Trace a fresh pool, with inputs derived from this text.")
     ] = None,
@@ -101,7 +97,6 @@ def select(
     from mldsa_lab.choice.build import complete
     from mldsa_lab.choice.choice import Wish
     from mldsa_lab.choice.ready import read_ready
-    from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.errors import LabError
     from mldsa_lab.files import check_folder
     from mldsa_lab.inputs.images import COMPACT_FORMATS, FORMATS, check_formats, write_images
@@ -114,28 +109,18 @@ def select(
     if len(names) != 1:
         raise LabError(f"set {set_name!r}: must be one of 44, 65, 87")
     (name,) = names
-    chosen_formats = check_formats(words(formats) or FORMATS)
-    of_inputs = SpecOptions(message_bytes, context_bytes, per_key, rnd)
-    of_pool = of_inputs.by_option() | {"--seed": seed, "--pool-size": pool_size}
-    of_choice = {
-        "--goal": goal,
-        "--percentile": percentile,
-        "--pool": pool,
-        "--cost-model": cost_model,
-        "--max-attempts": max_attempts,
-        "--budget": budget,
-    }
-    console = make_console()
+    chosen_formats = check_formats(shared.words(formats) or FORMATS)
+    of_all = f"{_OF_POOL} goal percentile {_OF_CHOICE}"
+    console = shared.console()
     screen = Screen(console)
     check_folder(out or Path("out/selections"))
     folder: list[str | int | None]
     if ready is not None:
-        refuse_beside("--ready", "is made already", of_pool | of_choice | {"--record": record})
-    others = of_pool | {**of_choice, "--goal": None, "--percentile": None, "--record": record}
-    if ready is None and not any(value is not None for value in others.values()):
+        shared.refuse_given(ctx, "--ready", "is made already", f"{of_all} record")
+    elif not shared.given_options(ctx, f"{_OF_POOL} {_OF_CHOICE} record"):
         ready = _stand_in(goal, percentile, count, screen)
     if ready is not None:
-        wanted = _COUNT if count is None and ready != "coverage" else count
+        wanted = _count(ready, count)
         selection = read_ready(name, ready, wanted)
         try:
             selection = complete(selection, _library(screen))
@@ -153,16 +138,16 @@ def select(
             )
         folder = [ready, wanted]
     elif record is not None:
-        refuse_beside("--record", "has its inputs already", of_pool | of_choice | {"-n": count})
+        shared.refuse_given(ctx, "--record", "has its inputs already", f"{of_all} count")
         selection = _of_record(record, name, screen)
         folder = [record.absolute().parent.name]
     else:
         if pool is not None:
-            refuse_beside("--pool", "has its inputs already", of_pool)
+            shared.refuse_given(ctx, "--pool", "has its inputs already", _OF_POOL)
         aim = goal or ("regression" if percentile is None else "percentile")
         wish = Wish(
             aim,
-            _COUNT if count is None and aim != "coverage" else count,
+            _count(aim, count),
             percentile,
             None if cost_model is None else CostModel.read(cost_model),
             max_attempts,
@@ -170,23 +155,19 @@ def select(
         )
         if wish.cost_model is not None:
             wish.cost_model.check_set(name)
-        selection = _chosen(name, wish, _Candidates(pool, of_inputs, seed, pool_size), screen)
+        selection = _chosen(name, wish, ctx.params, screen)
         folder = [aim if percentile is None else f"p{percentile:g}", wish.count]
     parts = (name.lower(), *(str(part) for part in folder if part is not None))
     target = out or Path("out/selections") / "-".join(parts)
     paths = write_images(selection, target, chosen_formats)
     _show(selection, console)
     for path in paths:
-        show_path(console, path.suffix.removeprefix("."), path)
+        shared.show_path(console, path.suffix.removeprefix("."), path)
 
 
-class _Candidates(NamedTuple):
-    """The pool to choose from: one given, or what its inputs are to be."""
-
-    path: Path | None
-    options: SpecOptions
-    seed: str | None
-    size: int | None
+def _count(goal: str, count: int | None) -> int | None:
+    """The number of inputs; None, for the fewest that cover all, with the goal coverage alone."""
+    return _COUNT if count is None and goal != "coverage" else count
 
 
 def _of_record(path: Path, set_name: str, screen: Screen) -> Selection:
@@ -200,13 +181,13 @@ def _of_record(path: Path, set_name: str, screen: Screen) -> Selection:
         return selection_of(found, set_name, _library(screen))
 
 
-def _chosen(set_name: str, wish: Wish, candidates: _Candidates, screen: Screen) -> Selection:
-    """What is wished for, of these candidates."""
+def _chosen(set_name: str, wish: Wish, params: Mapping[str, Any], screen: Screen) -> Selection:
+    """What is wished for, of the pool that the command's parameters name."""
     from mldsa_lab.choice.build import build
     from mldsa_lab.choice.choice import choose
 
     library = _library(screen)
-    pool = _pool(set_name, candidates, screen)
+    pool = _pool(set_name, params, screen)
     with screen.phase("choice", still=True) as phase:
         choice = choose(pool.table, pool.checks, wish)
         phase.summary = f"{len(choice.positions)} of {len(pool):,} inputs"
@@ -223,9 +204,8 @@ def _stand_in(
     from mldsa_lab.inputs.library import LibraryMissing
 
     name = (goal or "regression") if percentile is None else f"p{percentile:g}"
-    wanted = _COUNT if count is None and name != "coverage" else count
     try:
-        wish_of(name, wanted)
+        wish_of(name, _count(name, count))
         _library(screen)
     except LibraryMissing:
         return name
@@ -241,9 +221,11 @@ def _library(screen: Screen) -> Library:
         return load(phase.show)
 
 
-def _pool(set_name: str, wanted: _Candidates, screen: Screen) -> Pool:
+def _pool(set_name: str, params: Mapping[str, Any], screen: Screen) -> Pool:
     """The pool to choose from: the one given, the one that ships if its inputs are those wanted,
     or a fresh one."""
+    from msgspec.structs import replace
+
     from mldsa_lab.bench.options import parse_seed
     from mldsa_lab.errors import LabError
     from mldsa_lab.extras import has
@@ -251,17 +233,19 @@ def _pool(set_name: str, wanted: _Candidates, screen: Screen) -> Pool:
     from mldsa_lab.inputs.tracing import trace_pool
     from mldsa_lab.machine import cores_to_use
 
-    if wanted.path is not None:
+    path = params["pool"]
+    if path is not None:
         from mldsa_lab.inputs.poolfile import read_pool
 
-        pool = read_pool(wanted.path, limit=_LARGEST)
+        pool = read_pool(path, limit=_LARGEST)
         if pool.set != set_name:
-            raise LabError(f"pool {wanted.path}: is of {pool.set}, not of {set_name}")
+            raise LabError(f"pool {path}: is of {pool.set}, not of {set_name}")
         return pool
     shipped = shipped_spec(set_name)
-    size = SIZE if wanted.size is None else wanted.size
-    seed = None if wanted.seed is None else parse_seed(wanted.seed)
-    spec = wanted.options.changed(shipped, seed=seed)
+    size = params["pool_size"] or SIZE
+    spec = shared.changed_spec(shipped, params)
+    if params["seed"] is not None:
+        spec = replace(spec, seed=parse_seed(params["seed"]))
     # Without the package for its file the same pool is made anew.
     if spec == shipped and size == SIZE and has("pools"):
         return shipped_pool(set_name)

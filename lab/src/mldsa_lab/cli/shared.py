@@ -183,24 +183,12 @@ def with_flags(flags: Mapping[str, str]) -> Callable[[Command], Command]:
     return decorate
 
 
-class SpecOptions(NamedTuple):
-    """Options that say which inputs are generated; None where one is not given."""
+def changed_spec(spec: Spec, params: Mapping[str, Any]) -> Spec:
+    """The spec with the sizes, keys and rnd that are given among a command's parameters."""
+    from msgspec.structs import replace
 
-    message_bytes: int | None
-    context_bytes: int | None
-    per_key: int | None
-    rnd: Literal["zero", "given"] | None
-
-    def by_option(self) -> dict[str, object]:
-        """By the names of the options."""
-        return {f"--{name.replace('_', '-')}": value for name, value in self._asdict().items()}
-
-    def changed(self, spec: Spec, **others: Any) -> Spec:
-        """The spec with what is given, and ``others`` that are not None."""
-        import msgspec
-
-        given = self._asdict() | others
-        return msgspec.structs.replace(spec, **{k: v for k, v in given.items() if v is not None})
+    names = ("message_bytes", "context_bytes", "per_key", "rnd")
+    return replace(spec, **{name: params[name] for name in names if params[name] is not None})
 
 
 class OutputOptions(NamedTuple):
@@ -258,20 +246,20 @@ def _raising(error: LabError) -> Callable[[], None]:
     return command
 
 
-def refuse_beside(option: str, reason: str, others: dict[str, object]) -> None:
-    """LabError if one of the ``others``, by their names, is given beside ``option``."""
-    for other, value in others.items():
-        if value is not None:
-            raise LabError(f"{other}: cannot be used with {option}, which {reason}")
+def given_options(ctx: typer.Context, names: str) -> list[str]:
+    """Those of these parameters, words of ``names``, that are on the command line, as options."""
+    sources = {name: ctx.get_parameter_source(name) for name in names.split()}
+    return [
+        f"--{name.strip('_').replace('_', '-')}"
+        for name, source in sources.items()
+        if source is not None and source.name == "COMMANDLINE"
+    ]
 
 
 def refuse_given(ctx: typer.Context, option: str, reason: str, names: str) -> None:
     """LabError if one of these parameters, words of ``names``, is on the command line."""
-    for name in names.split():
-        source = ctx.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            other = name.strip("_").replace("_", "-")
-            raise LabError(f"--{other}: cannot be used with {option}, which {reason}")
+    for other in given_options(ctx, names):
+        raise LabError(f"{other}: cannot be used with {option}, which {reason}")
 
 
 def console() -> Console:

@@ -9,16 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from mldsa_lab.cli.shared import (
-    AllTablesOption,
-    ClockOption,
-    ConfidenceOption,
-    JdkOption,
-    NoPageOption,
-    OutputOptions,
-    TimeoutOption,
-    add_commands,
-)
+from mldsa_lab.cli import shared
 
 _HELP = (
     "Studies: `study NAME` (or a path that ends in .toml) measures what a file says, `study list` "
@@ -44,16 +35,15 @@ def add_to(app: typer.Typer) -> None:
     )
     studies.command("list")(list_studies)
     studies.command("run")(run)
-    add_commands(studies, "study")
+    shared.add_commands(studies, "study")
     app.add_typer(studies, name="study", help=_HELP)
 
 
 def list_studies() -> None:
     """Name the studies of the source tree, with their profiles."""
-    from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.study.file import read_study, shipped
 
-    screen = make_console()
+    screen = shared.console()
     for name, path in shipped().items():
         study = read_study(path)
         screen.print(f"[bold]{name:<12}[/] {study.title} ({', '.join(study.profiles)})")
@@ -74,17 +64,16 @@ def run(
             metavar="FOLDER",
         ),
     ] = None,
-    jdk: JdkOption = None,
-    clock: ClockOption = "cpu",
-    confidence: ConfidenceOption = 0.95,
-    timeout: TimeoutOption = 120.0,
-    no_page: NoPageOption = False,
-    all_tables: AllTablesOption = False,
+    jdk: shared.JdkOption = None,
+    clock: shared.ClockOption = "cpu",
+    confidence: shared.ConfidenceOption = 0.95,
+    timeout: shared.TimeoutOption = 120.0,
+    no_page: shared.NoPageOption = False,
+    all_tables: shared.AllTablesOption = False,
 ) -> None:
     """Measure what a study file says, resume where it was interrupted, and compare."""
     from functools import partial
 
-    from mldsa_lab.cli.shared import console
     from mldsa_lab.extras import need
     from mldsa_lab.study.cells import gather_cells
     from mldsa_lab.study.file import find_study, read_study
@@ -95,9 +84,9 @@ def run(
     read.amount(profile)  # LabError for an unknown one
     if any("dunn" in contrast.tests for contrast in read.contrasts):
         need("study", "Dunn's test")
-    outputs = OutputOptions(no_page).check()
+    outputs = shared.OutputOptions(no_page).check()
     folder = out or Path("out") / f"study-{path.stem}-{profile if record is None else 'records'}"
-    screen = console()
+    screen = shared.console()
     if record is None:
         from mldsa_lab.screen import Screen
         from mldsa_lab.study.bench import run_step

@@ -9,12 +9,15 @@ from typing import Annotated, Literal
 
 import typer
 
-from mldsa_lab.cli.shared import ContextBytes, MessageBytes, OwnRnd, PerKey, SeedText
+from mldsa_lab.cli import shared
 
 _COUNT = 10_000
+_GENERATED = "count seed message_bytes context_bytes per_key rnd"
+"""Parameters of generated inputs."""
 
 
 def trace(
+    ctx: typer.Context,
     sets: Annotated[
         list[str] | None,
         typer.Argument(help="44, 65, 87, ml-dsa (all three) or full names.", metavar="SETS"),
@@ -23,11 +26,11 @@ def trace(
         int | None,
         typer.Option("--count", "-n", help="Inputs of each set, 10000 if not given.", min=1),
     ] = None,
-    seed: SeedText = None,
-    message_bytes: MessageBytes = None,
-    context_bytes: ContextBytes = None,
-    per_key: PerKey = None,
-    rnd: OwnRnd = None,
+    seed: shared.SeedText = None,
+    message_bytes: shared.MessageBytes = None,
+    context_bytes: shared.ContextBytes = None,
+    per_key: shared.PerKey = None,
+    rnd: shared.OwnRnd = None,
     inputs: Annotated[
         Path | None,
         typer.Option(
@@ -55,8 +58,6 @@ def trace(
 ) -> None:
     """Trace signatures: which checks every attempt of every input fails, as Parquet."""
     from mldsa_lab.bench.options import parse_seed
-    from mldsa_lab.cli.shared import SpecOptions, refuse_beside, show_path
-    from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.errors import LabError
     from mldsa_lab.extras import need
     from mldsa_lab.files import check_folder, check_target
@@ -70,19 +71,17 @@ def trace(
     from mldsa_lab.workforce import hire
 
     names = parse_set_names(sets or ("ml-dsa",), ml_dsa=True)
-    of_inputs = SpecOptions(message_bytes, context_bytes, per_key, rnd)
     if inputs is not None:
         if len(names) != 1:
             raise LabError("--inputs: name the one parameter set to sign with")
-        given = {"--count": count, "--seed": seed} | of_inputs.by_option()
-        refuse_beside("--inputs", "lists the inputs", given)
+        shared.refuse_given(ctx, "--inputs", "lists the inputs", _GENERATED)
     check_folder(out)
     targets = {name: out / f"{name.lower()}.parquet" for name in names}
     if out.exists():
         for path in targets.values():
             check_target(path)
     chosen_seed = secrets.token_bytes(32) if seed is None else parse_seed(seed)
-    console = make_console()
+    console = shared.console()
     screen = Screen(console)
     need("pools" if dask is None else "dask", "trace")
     if dask is None:
@@ -95,8 +94,8 @@ def trace(
             if inputs is not None:
                 source = FromFile(inputs, name)
             else:
-                spec = of_inputs.changed(Spec(name, chosen_seed))
-                source = Generated(spec, _COUNT if count is None else count)
+                spec = shared.changed_spec(Spec(name, chosen_seed), ctx.params)
+                source = Generated(spec, count or _COUNT)
             began = time.monotonic()
             with screen.phase(name, total=source.count) as phase:
 
@@ -109,4 +108,4 @@ def trace(
             tallies.append(tally)
     print_tallies(tallies, console)
     for path in targets.values():
-        show_path(console, "pool", path)
+        shared.show_path(console, "pool", path)

@@ -49,6 +49,7 @@ def synth(
 
 
 def study_rtl(
+    ctx: typer.Context,
     files: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -76,7 +77,7 @@ def study_rtl(
     """Measure hardware cores in cycles: every operation by phase, signing exactly."""
     from mldsa_lab.bench.options import parse_seed
     from mldsa_lab.cli.shared import console as make_console
-    from mldsa_lab.cli.shared import refuse_beside
+    from mldsa_lab.cli.shared import refuse_given
     from mldsa_lab.screen import Screen
     from mldsa_lab.sets import parse_set_names
     from mldsa_lab_rtl.study_run import measure_cores
@@ -85,8 +86,7 @@ def study_rtl(
     console = make_console()
     outputs = OutputOptions(page is None, json_path, page=page).check()
     if files:
-        options = {"--core": core, "--sets": sets, "--seed": seed, "--random": random}
-        refuse_beside("FILES", "are shown as they are", dict[str, object](options))
+        refuse_given(ctx, "FILES", "are shown as they are", "core sets seed random")
         found = read_findings(files)
     else:
         key = secrets.token_bytes(32) if seed is None else parse_seed(seed)
