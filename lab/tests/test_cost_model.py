@@ -43,13 +43,11 @@ def test_quantiles_are_those_of_enumerated_paths(name: str, share: float) -> Non
     assert value < ODD.first + 10 * ODD.z
     assert ODD.quantile(model, share) == pytest.approx(value, rel=1e-12)
     law = ODD.law(model, share)
-    at = law.classes_at(share)
+    level = law.level(share)
     below = sum(p for c, p in paths if c < value - 1e-9)
     upto = sum(p for c, p in paths if c < value + 1e-9)
-    assert at[0].below == pytest.approx(below, abs=1e-9)
-    assert at[0].upto == pytest.approx(upto, abs=1e-9)
-    assert at[0].below < share <= at[0].upto
-    assert sum(c.probability for c in at) == pytest.approx(upto - below, abs=1e-9)
+    assert level == pytest.approx((value, below, upto), abs=1e-9)
+    assert level.below < share <= level.upto
     assert law.share_up_to(value) == pytest.approx(upto, abs=1e-9)
 
 
@@ -89,8 +87,6 @@ def test_arguments_out_of_range() -> None:
     for share in (0.0, 1.0, -1.0, math.nan):
         with pytest.raises(LabError, match="strictly between 0 and 1"):
             ODD.quantile(MODEL, share)
-    with pytest.raises(LabError, match="relative distance"):
-        ODD.law(MODEL).classes_at(0.5, within=1.0)
     with pytest.raises(LabError, match="of ML-DSA-44: cannot be used for ML-DSA-65"):
         CostModel.default("ML-DSA-44").mean(MODEL)
     with pytest.raises(LabError, match="r is inf"):

@@ -76,7 +76,7 @@ class Aim:
 
     def choose(self) -> Ints:
         """The chosen traces, ascending. LabError if the budget is too small."""
-        return pick_members(self.classes, self.usable, class_numbers(self), self.model)[0]
+        return pick_members(self.classes, self.usable, class_numbers(self), self.model)
 
 
 def cost_range(set_name: str, given: CostModel | None) -> tuple[CostModel, Array]:
@@ -149,7 +149,7 @@ def choose_percentile(
     taken, costs = cost_range(model.name, given)
     share = percentile / 100
     law = taken.law(model, share)
-    level = law.classes_at(share)[0]
+    level = law.level(share)
     cost = taken.of(classes.counts)[classes.of]
     some = _near(usable, np.abs(cost / level.cost - 1)[usable], n, percentile)
     # The mean of all signatures about the percentile, moved along the line from no rejections to

@@ -25,23 +25,16 @@ _ROUNDS = 40
 _PAIRED = 1200
 
 
-def pick_members(
-    classes: Classes, usable: Ints, wanted: Ints, model: RejectionModel
-) -> tuple[Ints, float, float]:
-    """Traces, ``wanted`` (classes,) of each class, all among ``usable``.
+def pick_members(classes: Classes, usable: Ints, wanted: Ints, model: RejectionModel) -> Ints:
+    """Traces, ``wanted`` (classes,) of each class, all among ``usable``, in ascending order.
 
     Minimises the sum over the index terms of amplitude times distance from the expectation, in
-    costs of an attempt. Returns the traces in ascending order, the sum, and what no choice could
-    be below.
+    costs of an attempt.
     """
     search = _Search(classes, usable, wanted)
     if len(search.sizes) <= _FEW and math.prod(search.sizes.tolist()) <= _ALL:
-        kinds = search.try_all()
-        bound = search.value(kinds)  # nothing was left out
-    else:
-        bound = _bound(classes, wanted, model)
-        kinds = search.descend(bound)
-    return search.traces(kinds), search.value(kinds), bound
+        return search.traces(search.try_all())
+    return search.traces(search.descend(_bound(classes, wanted, model)))
 
 
 def _bound(classes: Classes, wanted: Ints, model: RejectionModel) -> float:

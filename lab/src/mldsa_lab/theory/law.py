@@ -47,13 +47,11 @@ _FAR = 8.0
 _NOTHING = 45.0
 
 
-class CostClass(NamedTuple):
-    """Signatures with the same rejected attempts n_z, n_r, n_h: their cost, their probability,
-    and the probabilities of all signatures that cost less (``below``) and no more (``upto``)."""
+class CostLevel(NamedTuple):
+    """The cost of some classes, and the shares of all signatures that cost less (``below``) and no
+    more (``upto``)."""
 
-    counts: tuple[int, int, int]
     cost: float
-    probability: float
     below: float
     upto: float
 
@@ -145,32 +143,15 @@ class Law:
         found = np.searchsorted(reached, shares)
         return np.asarray(at[np.minimum(found, len(at) - 1)])
 
-    def classes_at(self, share: float, *, within: float = 0.0) -> list[CostClass]:
-        """The classes whose cost is the quantile at ``share`` (0 < share < 1), or differs from it
-        by at most the fraction ``within``; by cost, the likelier first among equals. At least one.
-        Scatter within classes is left out of account."""
+    def level(self, share: float) -> CostLevel:
+        """The classes whose cost is the quantile at ``share`` (0 < share < 1). Scatter within
+        classes is left out of account."""
         check_share(share)
-        if not 0 <= within < 1:
-            raise LabError(f"relative distance {within}: must be from 0 to below 1")
-        order = np.lexsort((-self.probability, self.cost))
-        cost, probability = self.cost[order], self.probability[order]
-        # Level: the classes of one cost.
-        level = np.concatenate([[0], np.cumsum(np.diff(cost) > _SAME * cost[-1])])
-        mass = np.bincount(level, weights=probability)
-        upto = np.cumsum(mass)
-        at = min(int(np.searchsorted(upto, share * (1 - 1e-15))), len(upto) - 1)
-        value = cost[int(np.searchsorted(level, at))]
-        near = (level == at) | (np.abs(cost - value) <= within * value)
-        return [
-            CostClass(
-                tuple(self.counts[order[i]].tolist()),
-                float(cost[i]),
-                float(probability[i]),
-                float(upto[level[i]] - mass[level[i]]),
-                float(upto[level[i]]),
-            )
-            for i in np.flatnonzero(near)
-        ]
+        cost = self.cost[np.searchsorted(np.cumsum(self.probability), share * (1 - 1e-15))]
+        same = np.abs(self.cost - cost) <= _SAME * self.cost.max()
+        below = float(self.probability[(self.cost < cost) & ~same].sum())
+        upto = below + float(self.probability[same].sum())
+        return CostLevel(float(self.cost[same].min()), below, upto)
 
     @cached_property
     def _spread(self) -> bool:

@@ -61,9 +61,19 @@ class RejectionModel:
     """Standard error of `fail_h`."""
 
     @staticmethod
+    @cache
     def of(name: str) -> RejectionModel:
         """The model of ``ML-DSA-44``, ``ML-DSA-65`` or ``ML-DSA-87``; LabError for other names."""
-        return _model(name)
+        c = parameter_set(name)
+        # z = y + c s1 with y uniform on (-gamma1, gamma1] and |c s1| <= beta: every value that the
+        # check lets through is hit by exactly one y, whatever c s1 is.
+        p_z = ((2 * (c.gamma1 - c.beta) - 1) / (2 * c.gamma1)) ** (N * c.l)
+        # w - c s2 is uniform mod q. Decompose splits q - 1 values into (q-1)/(2 gamma2) bands of
+        # 2 gamma2; the band around 0 has one value more (q - 1 itself goes to it with r0 = -1).
+        bands = (Q - 1) // (2 * c.gamma2)
+        good = (bands - 1) * (2 * (c.gamma2 - c.beta) - 1) + 2 * (c.gamma2 - c.beta) - 1
+        p_r = (good / Q) ** (N * c.k)
+        return RejectionModel(name, c.k, c.l, p_z, p_r, *_FAIL_H[name])
 
     # One attempt -------------------------------------------------------------------------------
 
@@ -134,20 +144,6 @@ def _truncated_geometric(survive: float, length: int) -> Array:
     weights = survive ** np.arange(length)
     law: Array = weights / weights.sum()
     return law
-
-
-@cache
-def _model(name: str) -> RejectionModel:
-    c = parameter_set(name)
-    # z = y + c s1 with y uniform on (-gamma1, gamma1] and |c s1| <= beta: every value that the
-    # check lets through is hit by exactly one y, whatever c s1 is.
-    p_z = ((2 * (c.gamma1 - c.beta) - 1) / (2 * c.gamma1)) ** (N * c.l)
-    # w - c s2 is uniform mod q. Decompose splits q - 1 values into (q-1)/(2 gamma2) bands of
-    # 2 gamma2; the band around 0 has one value more (q - 1 itself goes to it with r0 = -1).
-    bands = (Q - 1) // (2 * c.gamma2)
-    good = (bands - 1) * (2 * (c.gamma2 - c.beta) - 1) + 2 * (c.gamma2 - c.beta) - 1
-    p_r = (good / Q) ** (N * c.k)
-    return RejectionModel(name, c.k, c.l, p_z, p_r, *_FAIL_H[name])
 
 
 @cache

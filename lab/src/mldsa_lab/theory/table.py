@@ -32,11 +32,10 @@ class TraceTable:
     def __post_init__(self) -> None:
         p = parameter_set(self.set)
         ends, codes = self.ends, self.codes
-        starts = self.starts
         if (len(ends) == 0) != (len(codes) == 0) or (len(ends) and ends[-1] != len(codes)):
             raise LabError(f"traces of {self.set}: the ends must cover all attempts")
-        if (ends <= starts).any():
-            at = int(np.argmax(ends <= starts))
+        if (empty := self.attempts() <= 0).any():
+            at = int(np.argmax(empty))
             raise LabError(f"trace {at} of {self.set}: must have at least one attempt")
         accepted = codes == ACCEPTED
         last = np.zeros(len(codes), dtype=bool)
@@ -56,25 +55,16 @@ class TraceTable:
     @staticmethod
     def of(set_name: str, traces: Iterable[Trace]) -> TraceTable:
         """The table of these traces."""
-        codes: list[int] = []
-        ends: list[int] = []
-        for trace in traces:
-            codes.extend(trace)
-            ends.append(len(codes))
-        return TraceTable(
-            set_name, np.array(codes, dtype=np.uint16), np.array(ends, dtype=np.int64)
-        )
+        every = list(traces)
+        codes = np.array([attempt for trace in every for attempt in trace], dtype=np.uint16)
+        return TraceTable(set_name, codes, np.cumsum([len(t) for t in every], dtype=np.int64))
 
     @staticmethod
     def join(tables: Sequence[TraceTable]) -> TraceTable:
         """Several tables of one set, one after another; at least one."""
-        lengths = [len(t.codes) for t in tables]
-        offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)
-        return TraceTable(
-            tables[0].set,
-            np.concatenate([t.codes for t in tables]),
-            np.concatenate([t.ends + o for t, o in zip(tables, offsets, strict=True)]),
-        )
+        codes = np.concatenate([t.codes for t in tables])
+        attempts = np.concatenate([t.attempts() for t in tables])
+        return TraceTable(tables[0].set, codes, np.cumsum(attempts))
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -82,11 +72,11 @@ class TraceTable:
     @property
     def starts(self) -> Ints:
         """(signatures,) where in ``codes`` each signature's attempts begin."""
-        return np.concatenate([np.zeros(1, dtype=np.int64), self.ends[:-1]])[: len(self.ends)]
+        return self.ends - self.attempts()
 
     def attempts(self) -> Ints:
         """(signatures,) attempts of each signature, the accepted one included."""
-        return self.ends - self.starts
+        return np.diff(self.ends, prepend=0)
 
     def signature_of(self) -> Ints:
         """(attempts,) the signature that each attempt belongs to."""
@@ -106,11 +96,10 @@ class TraceTable:
 
     def counts(self) -> Array:
         """(signatures, 3) rejected attempts of each class: n_z, n_r, n_h."""
-        classes, signature = self.rejections(), self.signature_of()
-        size = len(self)
-        return np.column_stack(
-            [np.bincount(signature[classes == c], minlength=size) for c in range(3)]
-        ).astype(np.float64)
+        # Four classes of attempts, of which the accepted ones are not counted.
+        cells = 4 * self.signature_of() + self.rejections()
+        counts = np.bincount(cells, minlength=4 * len(self)).reshape(-1, 4)
+        return counts[:, :3].astype(np.float64)
 
     def trace(self, number: int) -> Trace:
         """The trace of one signature."""

@@ -10,7 +10,7 @@ that a signer would not have reached.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 
 from mldsa_lab.errors import LabError
@@ -23,9 +23,8 @@ PASSED = 15
 SHIFTS = tuple(4 * i for i in range(len(CHECKS)))
 """Where in an attempt's number each check's index stands."""
 
-_WORD = re.compile(r"(?:z([0-9]+))?(?:r([0-9]+))?(?:c([0-9]+))?(?:h([0-9]+))?", re.ASCII)
-# Larger than any index of any set (k = 8): keeps absurd numbers out of the 8-bit fields.
-_INDEX_LIMIT = 8
+# No set has an index above 7 (k = 8).
+_WORD = re.compile(r"(?:z([0-7]))?(?:r([0-7]))?(?:c([0-7]))?(?:h([0-7]))?")
 
 
 class Attempt(int):
@@ -79,15 +78,9 @@ def parse_attempt(word: str) -> Attempt:
     if not word or match is None:
         raise LabError(
             f"attempt {word[:40]!r}: must be 'ok' or failing checks in the order z, r, c, h, "
-            "each with the index of its first failing polynomial"
+            "each with the index of its first failing polynomial, 0 to 7"
         )
-    return Attempt.of(PASSED if text is None else _index(word, text) for text in match.groups())
-
-
-def _index(word: str, text: str) -> int:
-    if (len(text) > 1 and text[0] == "0") or len(text) > 3 or int(text) >= _INDEX_LIMIT:
-        raise LabError(f"attempt {word[:40]!r}: polynomial index {text[:10]} must be in 0..7")
-    return int(text)
+    return Attempt.of(PASSED if text is None else int(text) for text in match.groups())
 
 
 def parse_trace(words: Iterable[str], set_name: str | None = None) -> Trace:
@@ -97,12 +90,6 @@ def parse_trace(words: Iterable[str], set_name: str | None = None) -> Trace:
     the last and only one.
     """
     trace = tuple(parse_attempt(word) for word in words)
-    check_trace(trace, set_name)
-    return trace
-
-
-def check_trace(trace: Sequence[Attempt], set_name: str | None = None) -> None:
-    """LabError unless ``trace`` ends in its only accepted attempt and fits the set's k and l."""
     if not trace:
         raise LabError("trace: must have at least one attempt")
     for number, attempt in enumerate(trace):
@@ -110,18 +97,17 @@ def check_trace(trace: Sequence[Attempt], set_name: str | None = None) -> None:
         if (attempt == ACCEPTED) != last:
             shown = format_trace(trace[: number + 1])
             raise LabError(f"trace {shown[:80]!r}: the last attempt, and only that, must be 'ok'")
-    if set_name is None:
-        return
-    p = parameter_set(set_name)
-    for attempt in trace:
-        for check, index, size in zip(
-            CHECKS, attempt.first_failing, (p.l, p.k, p.k, p.k), strict=True
-        ):
-            if index != PASSED and index >= size:
-                raise LabError(
-                    f"attempt {str(attempt)!r}: index of {check} must be below {size} "
-                    f"for {set_name}"
-                )
+    if set_name is not None:
+        p = parameter_set(set_name)
+        sizes = (p.l, p.k, p.k, p.k)
+        for attempt in trace:
+            for check, index, size in zip(CHECKS, attempt.first_failing, sizes, strict=True):
+                if index != PASSED and index >= size:
+                    raise LabError(
+                        f"attempt {str(attempt)!r}: index of {check} must be below {size} "
+                        f"for {set_name}"
+                    )
+    return trace
 
 
 def format_trace(trace: Iterable[Attempt]) -> str:
