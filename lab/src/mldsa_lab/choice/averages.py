@@ -24,7 +24,7 @@ from itertools import product
 
 import numpy as np
 
-from mldsa_lab.choice.classes import Chosen, Classes, short
+from mldsa_lab.choice.classes import Choice, Classes, short
 from mldsa_lab.choice.members import pick_members
 from mldsa_lab.choice.solver import Program
 from mldsa_lab.errors import LabError
@@ -113,7 +113,7 @@ def choose_mean(
     n: int,
     budget: int | None,
     given: CostModel | None,
-) -> Chosen:
+) -> Choice:
     """``n`` of the ``usable`` traces whose mean cost is the exact mean, under the cost model
     ``given`` or the default one. LabError if the budget is too small."""
     taken, costs = cost_range(model.name, given)
@@ -132,7 +132,7 @@ def choose_mean(
             100 * attempt * off
         ),
     }
-    return Chosen(traces, {name: short(value) for name, value in found.items()}, taken)
+    return Choice(traces, {name: short(value) for name, value in found.items()}, taken)
 
 
 def choose_percentile(
@@ -143,7 +143,7 @@ def choose_percentile(
     budget: int | None,
     given: CostModel | None,
     percentile: float,
-) -> Chosen:
+) -> Choice:
     """``n`` of the ``usable`` traces at a ``percentile`` in (0, 100), as `choose_mean`. LabError
     if the pool has too few about it."""
     taken, costs = cost_range(model.name, given)
@@ -166,7 +166,7 @@ def choose_percentile(
         "signatures that cost less, %": 100 * level.below,
         "signatures that cost no more, %": 100 * level.upto,
     }
-    return Chosen(traces, {name: short(value) for name, value in found.items()}, taken)
+    return Choice(traces, {name: short(value) for name, value in found.items()}, taken)
 
 
 def _near(usable: Ints, distance: Array, n: int, percentile: float) -> Ints:

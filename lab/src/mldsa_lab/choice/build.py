@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from mldsa_lab import __version__
-from mldsa_lab.choice.choice import Choice, Wish
+from mldsa_lab.choice.choice import Wish
+from mldsa_lab.choice.classes import Choice
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import plain
 from mldsa_lab.inputs.library import Library
@@ -23,7 +22,7 @@ def build(pool: Pool, wish: Wish, choice: Choice, library: Library) -> Selection
     ``library`` signs the inputs and traces them again. LabError if its traces are not the pool's.
     """
     made = library.make(pool.set, [pool.input(at) for at in choice.positions])
-    known = pool.table.take(np.array(choice.positions))
+    known = pool.table.take(choice.positions)
     for at, trace, item in zip(choice.positions, known.traces(), made, strict=True):
         if [_seen(a, pool.checks) for a in trace] != [_seen(a, pool.checks) for a in item.trace]:
             raise LabError(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mldsa_lab.choice.averages import choose_mean, choose_percentile
-from mldsa_lab.choice.classes import Chosen, Classes, short
+from mldsa_lab.choice.classes import Choice, Classes, short
 from mldsa_lab.choice.coverage import choose_coverage
 from mldsa_lab.choice.design import PERCENTILES, check_limits, design, quality
 from mldsa_lab.choice.greedy import choose_greedy
@@ -71,19 +71,9 @@ class Wish:
                 raise LabError(f"{number} {value}: must be at least 1")
 
 
-@dataclass(frozen=True)
-class Choice:
-    """``positions``: the chosen traces of the table, in the order to measure (`balanced_order`);
-    ``cost_model``: the one that the choice rests on, if any; ``expected``: what theory says of it,
-    for the reader."""
-
-    positions: tuple[int, ...]
-    cost_model: CostModel | None
-    expected: dict[str, Any]
-
-
 def choose(table: TraceTable, checks: Checks, wish: Wish) -> Choice:
-    """The best traces of ``table`` for what is wished; the same for the same arguments.
+    """The best traces of ``table`` for what is wished, in the order to measure them
+    (`balanced_order`); the same for the same arguments.
 
     ``checks``: which checks the table was made with. LabError if the table has too few traces
     that keep the limits.
@@ -92,7 +82,7 @@ def choose(table: TraceTable, checks: Checks, wish: Wish) -> Choice:
     n = wish.count or 1
     usable = check_limits(attempts, n, wish.budget, wish.max_attempts)
     common = (Classes(table, model), usable, model, n, wish.budget, wish.cost_model)
-    goals: dict[str, Callable[[], Chosen]] = {
+    goals: dict[str, Callable[[], Choice]] = {
         "regression": lambda: _regression(table, model, n, wish),
         "mean": lambda: choose_mean(*common),
         "percentile": lambda: choose_percentile(*common, wish.percentile or 0.0),
@@ -102,11 +92,11 @@ def choose(table: TraceTable, checks: Checks, wish: Wish) -> Choice:
         "greedy": lambda: choose_greedy(table, usable, n, wish.percentile),
     }
     found = goals[wish.goal]()
-    order = balanced_order(table.take(found.traces))
-    return Choice(tuple(found.traces[order].tolist()), found.cost_model, found.expected)
+    order = balanced_order(table.take(found.positions))
+    return found._replace(positions=found.positions[order])
 
 
-def _regression(table: TraceTable, model: RejectionModel, n: int, wish: Wish) -> Chosen:
+def _regression(table: TraceTable, model: RejectionModel, n: int, wish: Wish) -> Choice:
     """The best design, the errors of the estimate under its assumptions, and what its inputs
     cannot tell. LabError if the limits leave nothing to tell the cost of an attempt by."""
     starts = max(1, min(_STARTS_MOST, _STARTS // n))
@@ -136,4 +126,4 @@ def _regression(table: TraceTable, model: RejectionModel, n: int, wish: Wish) ->
     ]
     if n > 1 and unknown:
         expected["not to be told from these inputs"] = unknown
-    return Chosen(np.array(traces), expected)
+    return Choice(np.array(traces), expected)

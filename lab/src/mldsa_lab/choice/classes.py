@@ -13,11 +13,11 @@ from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.terms import covariates
 
 
-class Chosen(NamedTuple):
-    """The chosen traces, what theory says of them, for the reader, and the cost model that the
-    choice rests on, if any."""
+class Choice(NamedTuple):
+    """``positions``: the chosen traces of a table; ``expected``: what theory says of them, for the
+    reader; ``cost_model``: the one that the choice rests on, if any."""
 
-    traces: Ints
+    positions: Ints
     expected: dict[str, Any]
     cost_model: CostModel | None = None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mldsa_lab.choice.classes import Chosen
+from mldsa_lab.choice.classes import Choice
 from mldsa_lab.choice.paths import Paths
 from mldsa_lab.choice.solver import Program
 from mldsa_lab.errors import LabError
@@ -17,7 +17,7 @@ _EACH = 40
 
 def choose_coverage(
     paths: Paths, attempts: Ints, usable: Ints, n: int | None = None, budget: int | None = None
-) -> Chosen:
+) -> Choice:
     """The fewest of the ``usable`` traces that take every path the pool shows; with ``n``, exactly
     so many, which take as many paths as so many can; those that are left over take rare paths
     again. Among equals, those with the fewest attempts together. ``budget``: attempts
@@ -36,7 +36,7 @@ def choose_coverage(
     which = {"covered": met, "not covered": there & ~met, "not shown by the pool": ~there}
     names = np.array(paths.names)
     expected = {how: names[paths].tolist() for how, paths in which.items()}
-    return Chosen(np.sort(usable[chosen]), expected)
+    return Choice(np.sort(usable[chosen]), expected)
 
 
 def _cover(taken: Flags, attempts: Ints, n: int | None, budget: int | None) -> Ints:

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from mldsa_lab.choice.classes import Chosen, short
+from mldsa_lab.choice.classes import Choice, short
 from mldsa_lab.errors import LabError
 from mldsa_lab.sets import N, parameter_set
 from mldsa_lab.theory.arrays import Array, Ints
@@ -98,7 +98,7 @@ def _combinations(total: int, parts: int) -> Iterator[Counts]:
             yield np.concatenate([[first], rest])
 
 
-def choose_greedy(table: TraceTable, usable: Ints, n: int, percentile: float | None) -> Chosen:
+def choose_greedy(table: TraceTable, usable: Ints, n: int, percentile: float | None) -> Choice:
     """Choose ``n`` of the ``usable`` traces, in their order, for the mean or a percentile; what is
     expected are the pass rates aimed at and those of the choice."""
     rates = mean_rates(table.set) if percentile is None else percentile_rates(table.set, percentile)
@@ -109,7 +109,7 @@ def choose_greedy(table: TraceTable, usable: Ints, n: int, percentile: float | N
         f"pass rate of {check}, aimed at and chosen": [short(float(a)), short(float(b))]
         for check, a, b in zip(("z", "r0"), rates, found, strict=False)
     }
-    return Chosen(np.sort(usable[chosen]), expected)
+    return Choice(np.sort(usable[chosen]), expected)
 
 
 def select(counts: Counts, n: int, rates: Array) -> NDArray[np.int64]:

@@ -152,20 +152,17 @@ class Library:
         self, status: int, doing: str, set_name: str, inputs: Sequence[SigningInput]
     ) -> None:
         """LabError if a status is not 0."""
-        if status:
-            why = self._why(status, set_name, inputs)
-            raise LabError(f"{doing} {len(inputs)} inputs of {set_name}: {why}")
-
-    def _why(self, status: int, set_name: str, inputs: Sequence[SigningInput]) -> str:
-        """What a status means of these inputs."""
-        text = str(self._library.mldsa_trace_error_string(status).decode("ascii"))
+        if not status:
+            return
+        why = str(self._library.mldsa_trace_error_string(status).decode("ascii"))
         if status == _ERROR_KEY and len(inputs) > 1:
             for number, item in enumerate(inputs):
                 try:
                     self.sign(set_name, [item])
                 except LabError:
-                    return f"number {number} of them, from 0: {text}"
-        return text
+                    why = f"number {number} of them, from 0: {why}"
+                    break
+        raise LabError(f"{doing} {len(inputs)} inputs of {set_name}: {why}")
 
 
 def _form(inputs: Sequence[SigningInput]) -> int:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import tee
+from itertools import islice, tee
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +21,6 @@ from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import PASSED
 from mldsa_lab.workforce import Workforce, WorkItem
-
-if TYPE_CHECKING:
-    from mldsa_lab.inputs.poolfile import PoolWriter
 
 BLOCK = 1 << 13
 """Inputs traced in one call: half a second's work."""
@@ -88,20 +84,13 @@ class Tally:
 
 
 def trace_pool(
-    spec: Spec,
-    size: int,
-    *,
-    threads: int = 1,
-    progress: Callable[[int], None] = lambda done: None,
+    spec: Spec, size: int, *, threads: int = 1, progress: Callable[[int], None] = lambda done: None
 ) -> Pool:
     """The first ``size`` inputs of ``spec``, traced with every check by threads of this process;
     the same for any number of them. ``progress`` is told how many are done."""
-    parts: list[Pool] = []
+    blocks = Generated(spec, size).blocks(_SMALL_BLOCK)
     with workforce.threads(threads) as force:
-        for block, table in _traced(Generated(spec, size).blocks(_SMALL_BLOCK), force, "all"):
-            parts.append(Pool(table, block.index(), "all", spec))
-            progress(block.start + block.count)
-    return join_pools(parts)
+        return join_pools(list(_traced(blocks, force, "all", progress)))
 
 
 def make_pool(
@@ -124,20 +113,15 @@ def make_pool(
     rest = unfinished(path)
     tally = Tally(source.set, source.spec is not None and source.spec.per_key == 1)
     with PoolWriter(path, source.set, checks, source.spec, key=source.key, keep=rest) as writer:
-        done = 0
         for part in _kept(rest, source, checks):
             writer.write(part)
             tally.add(part.table)
-            done += len(part)
-        progress(done)
-        waiting: list[Pool] = []
-        for block, table in _traced(source.blocks(BLOCK, done), force, checks):
-            waiting.append(Pool(table, block.index(), checks, block.spec, block.given))
-            done += block.count
-            progress(done)
-            if len(waiting) * BLOCK >= ROWS:
-                _flush(waiting, writer, tally)
-        _flush(waiting, writer, tally)
+        progress(tally.signatures)
+        pools = _traced(source.blocks(BLOCK, tally.signatures), force, checks, progress)
+        while group := list(islice(pools, ROWS // BLOCK)):
+            part = join_pools(group)
+            writer.write(part)
+            tally.add(part.table)
     with suppress(OSError):
         rest.unlink(missing_ok=True)
     return tally
@@ -146,14 +130,6 @@ def make_pool(
 def unfinished(path: Path) -> Path:
     """Where the traces of a job that was ended early are kept."""
     return path.with_name(f"{path.name}.unfinished")
-
-
-def _flush(waiting: list[Pool], writer: PoolWriter, tally: Tally) -> None:
-    if waiting:
-        whole = join_pools(waiting)
-        writer.write(whole)
-        tally.add(whole.table)
-        waiting.clear()
 
 
 def _kept(rest: Path, source: Source, checks: Checks) -> Iterator[Pool]:
@@ -189,12 +165,14 @@ def trace_block(block: Block, checks: Checks) -> TraceTable:
 
 
 def _traced(
-    blocks: Iterable[Block], force: Workforce, checks: Checks
-) -> Iterator[tuple[Block, TraceTable]]:
-    """Each block with its traces, in order."""
+    blocks: Iterable[Block], force: Workforce, checks: Checks, progress: Callable[[int], None]
+) -> Iterator[Pool]:
+    """The traces of each block, in order."""
     taken, given = tee(blocks)
     items = (
         WorkItem(f"tracing inputs {b.start} to {b.start + b.count - 1}", trace_block, (b, checks))
         for b in taken
     )
-    return zip(given, workforce.in_order(items, force), strict=True)
+    for block, table in zip(given, workforce.in_order(items, force), strict=True):
+        progress(block.start + block.count)
+        yield Pool(table, block.index(), checks, block.spec, block.given)

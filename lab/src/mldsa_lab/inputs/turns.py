@@ -4,13 +4,7 @@ from __future__ import annotations
 
 
 def positions(
-    inputs: int,
-    size: int,
-    *,
-    number: int = 0,
-    count: int = 1,
-    thread: int = 0,
-    threads: int = 1,
+    inputs: int, size: int, *, number: int = 0, count: int = 1, thread: int = 0, threads: int = 1
 ) -> list[int]:
     """The positions, of ``inputs`` in all, that a thread performs in run ``number`` of ``count``,
     each of ``size`` operations.
