@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from mldsa_lab.errors import LabError
+from mldsa_lab.errors import LabError, located
 from mldsa_lab.files import convert, decode_hook
 from mldsa_lab.records.record import Record
 from mldsa_lab.records.rows import (
@@ -52,7 +52,7 @@ def read_record(path: Path) -> Record:
     for number, line in enumerate(lines[1:], start=2):
         where = f"{path}: line {number}"
         try:
-            order.take(_DECODER.decode(line), where)
+            row = _DECODER.decode(line)
         except msgspec.ValidationError as error:
             raise LabError(f"{where}: {error}") from None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -60,6 +60,8 @@ def read_record(path: Path) -> Record:
                 order.record.warnings.append(f"{where}: cut off by an interruption, left out")
                 break
             raise LabError(f"{where}: must be one JSON object: {error}") from None
+        with located(where):
+            order.take(row)
     return order.record
 
 
@@ -89,39 +91,33 @@ class _Order:
         self.variants: dict[str, Variant] = {}
         self.inputs: set[tuple[str, int]] = set()
 
-    def take(self, row: Row, where: str) -> None:
+    def take(self, row: Row) -> None:
         """Add a row to the record; LabError if it breaks a rule."""
         if self.record.end is not None:
-            raise LabError(f"{where}: nothing may follow the end line")
+            raise LabError("nothing may follow the end line")
         match row:
-            case Run():
-                raise LabError(f"{where}: not an mldsa-lab record: a second run line")
             case WorkerRow():
                 if any(row.worker == other.worker for other in self.record.workers):
-                    raise LabError(f"{where}: worker {row.worker!r} appears twice in the record")
+                    raise LabError(f"worker {row.worker!r} appears twice in the record")
                 for announced in row.variants:
                     if announced.id in self.variants:
-                        raise LabError(f"{where}: variant {announced.id!r} appears twice in it")
+                        raise LabError(f"variant {announced.id!r} appears twice in it")
                     self.variants[announced.id] = announced
             case InputRow():
                 row = row.whole()
                 if (row.set, row.id) in self.inputs:
-                    raise LabError(f"{where}: input {row.id} of {row.set} appears twice in it")
+                    raise LabError(f"input {row.id} of {row.set} appears twice in it")
                 self.inputs.add((row.set, row.id))
-            case Definition() if row.variant is None:
-                pass
-            case Gate() | Definition() | Samples() | Fault():
-                self._check_variant(row, where)
-            case _:
-                pass
+            case Gate() | Definition() | Samples() | Fault() if row.variant is not None:
+                self._check_variant(row)
         self.record.add(row)
 
-    def _check_variant(self, row: Gate | Definition | Samples | Fault, where: str) -> None:
+    def _check_variant(self, row: Gate | Definition | Samples | Fault) -> None:
         variant = self.variants.get(row.variant or "")
         if variant is None:
-            raise LabError(f"{where}: variant {row.variant!r} was not announced before")
+            raise LabError(f"variant {row.variant!r} was not announced before")
         if row.set is not None and row.set not in variant.sets:
-            raise LabError(f"{where}: variant {row.variant!r} does not have {row.set}")
+            raise LabError(f"variant {row.variant!r} does not have {row.set}")
         for number in row.inputs if isinstance(row, Samples) else ():
             if (row.set, number) not in self.inputs:
-                raise LabError(f"{where}: input {number} of {row.set} was not listed before")
+                raise LabError(f"input {number} of {row.set} was not listed before")
