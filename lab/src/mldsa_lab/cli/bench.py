@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -146,14 +146,8 @@ def bench(
         jdks=tuple(jdk or ()),
         cores=tuple(core or ()),
         profile=read_study(find_study("bench")).amount(named).profile(named),
-        rounds=rounds,
         sizes=Sizes(message_bytes=message_bytes),
-        reference=reference,
-        clock=clock,
-        confidence=confidence,
         selections=selections,
-        until=until,
-        limit=limit,
     )
     judge: Callable[[Record], Precision | None] = partial(_judge, clock, confidence)
     kind = kinds.load(named_kinds[0]).plan if named_kinds else WorkloadPlan
@@ -166,8 +160,10 @@ def bench(
 
 
 def options_of(params: Mapping[str, Any], sets: Sequence[str], **more: Any) -> Options:
-    """The options that `bench` and `memory` share, by the parameters of the command, and more."""
-    common = {
+    """The options of a run: the parameters of the command, those that are texts parsed, and
+    ``more``."""
+    given = {f.name: params[f.name] for f in fields(Options) if f.name in params}
+    parsed = {
         "sets": tuple(sets),
         "operations": parse_operations(params["operations"] or USUAL_OPERATIONS),
         "implementations": words(params["implementations"]),
@@ -176,8 +172,7 @@ def options_of(params: Mapping[str, Any], sets: Sequence[str], **more: Any) -> O
         "batch_sizes": parse_batch_sizes(params["batch"] or ()),
         "thread_counts": parse_thread_counts(params["threads"] or (), cores_to_use()),
     }
-    common |= {name: params[name] for name in ("timeout", "out", "registry", "build")}
-    return Options(**common | more)
+    return Options(**given | parsed | more)
 
 
 def show_outcome(

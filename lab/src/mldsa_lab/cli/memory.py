@@ -57,7 +57,6 @@ def memory(
         profile=Profile("custom", 0.0, 1, 1),
         rounds=1,
         sizes=Sizes(),
-        traffic=traffic,
     )
     console = shared.console()
     outcome = run_bench(options, Screen(console), no_precision, MemoryPlan)
