@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import platform
 import re
-import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TypedDict
+from typing import TypedDict, TypeVar
+
+T = TypeVar("T")
 
 # The CPU features that ML-DSA code chooses its backend by; the rest of the flags is noise.
 _FEATURES = re.compile(
@@ -61,7 +62,7 @@ def describe() -> Machine:
         "features": _features(info),
         "cores": cores_to_use(),
         "governor": _of_all_cores("scaling_governor"),
-        "memory_bytes": _memory_bytes(),
+        "memory_bytes": _known(lambda: os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")),
         "os": f"{platform.system()} {platform.release()}",
         "load1": load1(),
         "python": platform.python_version(),
@@ -76,7 +77,7 @@ def describe() -> Machine:
         "boost": _boost(),
         "hypervisor": _hypervisor(info),
         "kernel": platform.version() or None,
-        "distribution": _distribution(),
+        "distribution": _known(lambda: platform.freedesktop_os_release().get("PRETTY_NAME")),
     }
 
 
@@ -109,47 +110,46 @@ def source_state(root: Path) -> tuple[str | None, bool | None]:
 
 def _git(root: Path, *arguments: str) -> str | None:
     """What git prints; None where it fails or is not there."""
-    try:
-        done = subprocess.run(
-            ("git", "-C", str(root), *arguments),
-            capture_output=True, text=True, errors="replace", timeout=60, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
+    done = _run("git", "-C", str(root), *arguments)
+    return None if done is None else done.stdout.strip()
 
 
 def load1() -> float | None:
     """The load average over one minute."""
-    try:
-        return round(os.getloadavg()[0], 2)
-    except (OSError, AttributeError):
-        return None
+    return _known(lambda: round(os.getloadavg()[0], 2))
 
 
 def tool_version(argv: Iterable[str]) -> str | None:
     """The first line a tool prints of its version; None if the tool is not there."""
-    argv = list(argv)
-    if shutil.which(argv[0]) is None:
-        return None
+    done = _run(*argv)
+    lines = [] if done is None else (done.stdout or done.stderr).strip().splitlines()
+    return lines[0].strip() if lines else None
+
+
+def _run(*argv: str) -> subprocess.CompletedProcess[str] | None:
+    """What a tool prints; None where it is not there or fails."""
     # GOTOOLCHAIN=local: asking for a version must not download a toolchain.
     env = {**os.environ, "GOTOOLCHAIN": "local", "LC_ALL": "C"}
     try:
-        done = subprocess.run(
-            argv, capture_output=True, text=True, timeout=30, env=env, stdin=subprocess.DEVNULL
-        )
-    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
+        return subprocess.run(
+            argv, capture_output=True, text=True, errors="replace", timeout=60, env=env,
+            stdin=subprocess.DEVNULL, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
         return None
-    lines = (done.stdout or done.stderr).strip().splitlines()
-    return lines[0].strip() if done.returncode == 0 and lines else None
+
+
+def _known(read: Callable[[], T]) -> T | None:
+    """What ``read`` returns; None where this system has it not."""
+    try:
+        return read()
+    except (OSError, ValueError, AttributeError):
+        return None
 
 
 def _read(path: Path) -> str | None:
     """The text of one of the system's files, None where there is none."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return None
+    return _known(lambda: path.read_text(encoding="utf-8", errors="replace").strip())
 
 
 def _cpuinfo() -> dict[str, str]:
@@ -190,10 +190,7 @@ def _features(info: dict[str, str]) -> list[str]:
 
 def _whole(text: str | None) -> int | None:
     """A number of /proc/cpuinfo: decimal, or `0x` and hexadecimal."""
-    try:
-        return None if text is None else int(text, 0)
-    except ValueError:
-        return None
+    return None if text is None else _known(lambda: int(text, 0))
 
 
 def _of_all_cores(name: str) -> str | None:
@@ -232,17 +229,3 @@ def _hypervisor(info: dict[str, str]) -> str | None:
     names = (_read(_DMI / "sys_vendor"), _read(_DMI / "product_name"))
     named = " ".join(name for name in names if name)
     return named or _read(Path("/sys/hypervisor/type")) or "not named"
-
-
-def _distribution() -> str | None:
-    try:
-        return platform.freedesktop_os_release().get("PRETTY_NAME")
-    except OSError:
-        return None
-
-
-def _memory_bytes() -> int | None:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (OSError, ValueError, AttributeError):
-        return None

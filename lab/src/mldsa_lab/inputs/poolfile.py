@@ -18,10 +18,10 @@ from mldsa_lab import __version__
 from mldsa_lab.errors import LabError, first_line, located
 from mldsa_lab.extras import need
 from mldsa_lab.files import beside, decode_format, plain, put, reading, writing
-from mldsa_lab.inputs.input import SigningInput
+from mldsa_lab.inputs.input import SigningInput, check_sizes
 from mldsa_lab.inputs.pool import FORMAT, VERSION, About, Checks, Key, Pool, join_pools
 from mldsa_lab.inputs.spec import Spec
-from mldsa_lab.sets import CONTEXT_BYTES_MAX, SEED_BYTES, parameter_set
+from mldsa_lab.sets import SEED_BYTES, parameter_set
 from mldsa_lab.theory.table import TraceTable
 
 need("pools", "a pool file")
@@ -129,18 +129,16 @@ def _rows(path: Path) -> int:
 
 def read_pool(path: Path, *, limit: int | None = None) -> Pool:
     """The pool in a file, or its first ``limit`` traces; LabError if it is none."""
-    parts: list[Pool] = []
-    left = limit
+    parts, rows = [], 0
     for part in read_parts(path):
-        cut = part if left is None or len(part) <= left else part.take(np.arange(left))
-        parts.append(cut)
-        if left is not None:
-            left -= len(cut)
-            if left <= 0:
-                break
+        parts.append(part)
+        rows += len(part)
+        if limit is not None and rows >= limit:
+            break
     if not parts:
         raise LabError(f"pool {path}: has no traces")
-    return join_pools(parts)
+    pool = join_pools(parts)
+    return pool if limit is None else pool.take(np.arange(min(limit, rows)))
 
 
 def read_parts(path: Path) -> Iterator[Pool]:
@@ -183,11 +181,8 @@ def _part(path: Path, rows: Any, about: About) -> Pool:
             for row in rows.select(names).to_pylist()
         )
         for name, row in given:
-            if len(row.context) > CONTEXT_BYTES_MAX:
-                raise LabError(
-                    f"pool {path}: context of {name!r} has {len(row.context)} bytes, "
-                    f"at most {CONTEXT_BYTES_MAX} are allowed"
-                )
+            with located(f"pool {path}: input {name!r}"):
+                check_sizes(row)
     return Pool(table, index, about.checks, about.spec, given)
 
 
