@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.files import convert
 from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
 
@@ -57,7 +58,7 @@ def test_files(tmp_path: Path) -> None:
         path.write_text(model.to_json())
         assert CostModel.read(path) == model
     short = {k: v for k, v in ODD.as_json().items() if k not in ("unit", "source")}
-    assert CostModel.from_json(short, "x") == CostModel(61.0, 17.3, 21.1, 29.9)
+    assert convert(short, CostModel, "x") == CostModel(61.0, 17.3, 21.1, 29.9)
 
 
 @pytest.mark.parametrize(

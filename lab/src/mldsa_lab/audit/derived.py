@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from mldsa_lab.audit.claims import ClaimTable, Product, Quotient, ValueTable
@@ -83,11 +83,8 @@ def _meet(a: StatedFigure, b: StatedFigure) -> bool:
 
 def _form(claim: Quotient, of: StatedFigure, over: StatedFigure) -> StatedFigure:
     """Return a quotient in the claim's form, with what rounding may hide."""
-    quotients = (of.value / over.value, of.low / over.high, of.high / over.low)
-    in_form: dict[str, Callable[[float], float]] = {
-        "ratio": lambda q: q,
-        "percent more": lambda q: 100 * (q - 1),
-        "percent less": lambda q: 100 * (1 - q),
-    }
-    value, *ends = map(in_form[claim.form], quotients)
-    return StatedFigure(value, max(abs(end - value) for end in ends))
+    quotient = of.over(over)
+    if claim.form == "ratio":
+        return quotient
+    sign = 100 if claim.form == "percent more" else -100
+    return StatedFigure(sign * (quotient.value - 1), 100 * quotient.half)

@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from mldsa_lab.audit.claims import (
-    Batch,
-    BatchPoint,
-    ClaimTable,
-    Cost,
-    Scaling,
-    ScalingPoint,
-)
+from mldsa_lab.audit.claims import Batch, BatchPoint, ClaimTable, Cost, Scaling, ScalingPoint
 from mldsa_lab.audit.derived import follows
 from mldsa_lab.audit.figures import label, mean_limits
 from mldsa_lab.audit.judgement import (
@@ -52,8 +45,7 @@ def judge_scaling(claim: Scaling, table: ClaimTable) -> Iterator[Judgement]:
         if rate is not None and (len(claim.points) == 1 or point.threads == 1):
             continue
         if rate is not None and fewest.per_second is not None and fewest.threads == 1:
-            value = rate.value / fewest.per_second.value
-            speedup = StatedFigure(value, rate.high / fewest.per_second.low - value)
+            speedup = rate.over(fewest.per_second)
         if speedup is not None:
             yield _speedup(claim, point.threads, speedup)
 

@@ -65,9 +65,7 @@ class Signing:
 
     def ratio(self, over: str) -> StatedFigure:
         """A figure over the centre, with what rounding may hide."""
-        a, b = self.figures[over], self.figures[self.centre]
-        value = a.value / b.value
-        return StatedFigure(value, max(a.high / max(b.low, 1e-300) - value, value - a.low / b.high))
+        return self.figures[over].over(self.figures[self.centre])
 
     def band(self, over: str) -> tuple[float, float]:
         """What the law says of that ratio."""

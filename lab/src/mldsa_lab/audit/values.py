@@ -55,6 +55,11 @@ class StatedFigure:
         """The largest."""
         return self.value + self.half + self.more
 
+    def over(self, other: StatedFigure) -> StatedFigure:
+        """Return the quotient, with what rounding may hide."""
+        value = self.value / other.value
+        return StatedFigure(value, self.high / max(other.low, 1e-300) - value)
+
     def rounded(self) -> StatedFigure:
         """Return it with what rounding may hide where the zeros at its end are no digits."""
         half = self.half

@@ -264,13 +264,14 @@ def _show(selection: Selection, console: Console) -> None:
     """What was chosen, and what to expect of it."""
     from rich.table import Table
 
+    from mldsa_lab.files import convert
     from mldsa_lab.theory.cost_model import CostModel
     from mldsa_lab.theory.trace import format_trace
 
     model = (
         CostModel.default(selection.set)
         if selection.cost_model is None
-        else CostModel.from_json(selection.cost_model, "cost model")
+        else convert(selection.cost_model, CostModel, "cost model")
     )
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("id", "attempts", "expected cost"):

@@ -40,7 +40,37 @@ def doctor(
     jdk: JdkOption = None,
 ) -> None:
     """Say which workers can run here, and what each missing one needs."""
-    if not show_diagnosis(make_console(), registry, jdk or ()):
+    console, place = make_console(), Place.of(find_root())
+    entries = _entries(place, registry, jdk or ())
+    # What is unmet of each.
+    found = [(entry, unmet(entry, place)) for entry in entries if is_shipped(entry, place)]
+    _machine(console)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for title in ("worker", "language", "state", "tools"):
+        table.add_column(title)
+    for entry, lacking in found:
+        if len(lacking) == 1 and not is_set_up(entry, place):
+            state = Text("not set up", style="yellow")
+        elif lacking:
+            state = Text("cannot run", style="red")
+        elif shutil.which(entry.fill(entry.run, place)[0]) is not None:
+            state = Text("ready", style="green")
+        else:
+            state = Text("ready, not built yet", style="green")
+        name = entry.name if entry.default else f"{entry.name} (not by default)"
+        table.add_row(name, entry.language, state, Text("\n".join(_tools(entry))))
+    console.print(table)
+    for entry, lacking in found:
+        for text in lacking:
+            console.print(Text.assemble("\n", (f"{entry.name}: ", "bold"), text), soft_wrap=True)
+    elsewhere = [e.name for e in entries if not is_shipped(e, place)]
+    if elsewhere:
+        text = f"\n{', '.join(elsewhere)}: {NOT_SHIPPED}"
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+    for found_jdk in () if "java" in elsewhere else find_jdks():
+        text = f"{found_jdk.name}: `mldsa-lab bench --jdk {found_jdk.folder}` measures it"
+        console.print(f"\n[bold]Java on this machine[/] {text}", highlight=False, soft_wrap=True)
+    if not any(entry.default and not lacking for entry, lacking in found):
         raise typer.Exit(1)
 
 
@@ -130,43 +160,6 @@ def _tools(entry: WorkerEntry) -> list[str]:
         at_least = f" (needs {need.minimum} or newer)" if need.minimum else ""
         found.append(f"{version}{at_least}" if version else f"{need.tool}: not found{at_least}")
     return found
-
-
-def show_diagnosis(
-    console: Console, registry: Path | None = None, jdks: Sequence[str] = ()
-) -> bool:
-    """Print the diagnosis; returns whether at least one default worker can run."""
-    place = Place.of(find_root())
-    entries = _entries(place, registry, jdks)
-    # What is unmet of each.
-    found = [(entry, unmet(entry, place)) for entry in entries if is_shipped(entry, place)]
-    _machine(console)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for title in ("worker", "language", "state", "tools"):
-        table.add_column(title)
-    for entry, lacking in found:
-        if len(lacking) == 1 and not is_set_up(entry, place):
-            state = Text("not set up", style="yellow")
-        elif lacking:
-            state = Text("cannot run", style="red")
-        elif shutil.which(entry.fill(entry.run, place)[0]) is not None:
-            state = Text("ready", style="green")
-        else:
-            state = Text("ready, not built yet", style="green")
-        name = entry.name if entry.default else f"{entry.name} (not by default)"
-        table.add_row(name, entry.language, state, Text("\n".join(_tools(entry))))
-    console.print(table)
-    for entry, lacking in found:
-        for text in lacking:
-            console.print(Text.assemble("\n", (f"{entry.name}: ", "bold"), text), soft_wrap=True)
-    elsewhere = [e.name for e in entries if not is_shipped(e, place)]
-    if elsewhere:
-        text = f"\n{', '.join(elsewhere)}: {NOT_SHIPPED}"
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
-    for jdk in () if "java" in elsewhere else find_jdks():
-        text = f"{jdk.name}: `mldsa-lab bench --jdk {jdk.folder}` measures it"
-        console.print(f"\n[bold]Java on this machine[/] {text}", highlight=False, soft_wrap=True)
-    return any(entry.default and not lacking for entry, lacking in found)
 
 
 def _machine(console: Console) -> None:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -82,15 +83,10 @@ class Library:
     ) -> TraceTable:
         """The traces of signing these inputs, in their order. Consecutive inputs with one key
         share its expansion. LabError if a private key is none that key generation writes."""
-        keys: list[bytes] = []
-        key_of = np.empty(len(inputs), dtype=np.uint32)
-        at = 0
-        for key, run in groupby(inputs, key=lambda item: item.key):
-            length = sum(1 for _ in run)
-            key_of[at : at + length] = len(keys)
-            keys.append(key)
-            at += length
-        signed = _Signed(inputs)
+        runs = [(key, len(list(run))) for key, run in groupby(inputs, key=lambda item: item.key)]
+        keys = [key for key, _ in runs]
+        lengths = np.array([length for _, length in runs], dtype=np.int64)
+        key_of = np.repeat(np.arange(len(keys), dtype=np.uint32), lengths)
         code_ends = np.empty(len(inputs), dtype=np.uint64)
         needed = ctypes.c_size_t()
         room = int(2 * len(inputs) * RejectionModel.of(set_name).expected_attempts) + 1024
@@ -104,7 +100,7 @@ class Library:
                 b"".join(keys),
                 len(inputs),
                 key_of.ctypes.data_as(_u32_p),
-                *signed.arguments,
+                *_signed(inputs),
                 room,
                 codes.ctypes.data_as(_u16_p),
                 code_ends.ctypes.data_as(_u64_p),
@@ -122,13 +118,12 @@ class Library:
         p = parameter_set(set_name)
         sizes = (p.public_key_bytes, p.private_key_bytes, p.signature_bytes)
         out = [np.empty((len(inputs), size), dtype=np.uint8) for size in sizes]
-        signed = _Signed(inputs)
         status = self._library.mldsa_trace_sign(
             _number(set_name),
             _form(inputs),
             len(inputs),
             b"".join(item.key for item in inputs),
-            *signed.arguments,
+            *_signed(inputs),
             *(array.ctypes.data_as(_bytes_p) for array in out),
         )
         self._check(status, "signing", set_name, inputs)
@@ -173,16 +168,14 @@ def _form(inputs: Sequence[SigningInput]) -> int:
     return forms.pop()
 
 
-class _Signed:
+def _signed(inputs: Sequence[SigningInput]) -> tuple[bytes, Any, bytes | None]:
     """What is signed, as both calls take it: all messages and contexts in one string, where each
     ends, and all rnd, or nothing where these are zero."""
-
-    def __init__(self, inputs: Sequence[SigningInput]) -> None:
-        parts = [part for item in inputs for part in (item.message, item.context)]
-        rnd = b"".join(item.rnd for item in inputs)
-        self._ends = np.cumsum([len(part) for part in parts], dtype=np.uint64)
-        ends = self._ends.ctypes.data_as(_u64_p)
-        self.arguments = (b"".join(parts), ends, rnd if any(rnd) else None)
+    parts = [part for item in inputs for part in (item.message, item.context)]
+    rnd = b"".join(item.rnd for item in inputs)
+    ends = np.cumsum([len(part) for part in parts], dtype=np.uint64)
+    # The pointer keeps the array.
+    return b"".join(parts), ends.ctypes.data_as(_u64_p), rnd if any(rnd) else None
 
 
 def _number(set_name: str) -> int:

@@ -7,7 +7,7 @@ place of keys and signature, which follow from xi (or sk), message, context and 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -64,23 +64,14 @@ class SelectionRow(
     @classmethod
     def of(cls, item: Input, compact: bool) -> SelectionRow:
         """The row of an input; LabError if outputs are wanted and missing."""
-        what = item.what
-        outputs: dict[str, bytes | None] = {"sk": what.sk}
+        outputs: dict[str, bytes]
         if compact:
             digests = item.digests._asdict().items()
-            outputs |= {f"{name}_sha256": bytes.fromhex(text) for name, text in digests}
+            outputs = {f"{name}_sha256": bytes.fromhex(text) for name, text in digests}
         else:
-            made = item.made
-            outputs = {"pk": made.pk, "sk": made.sk, "signature": made.signature}
-        return cls(
-            id=item.id,
-            xi=what.xi,
-            message=what.message,
-            context=what.context,
-            rnd=what.rnd,
-            trace=[str(attempt) for attempt in item.trace],
-            **outputs,
-        )
+            outputs = asdict(item.made)
+        words = [str(attempt) for attempt in item.trace]
+        return cls(id=item.id, trace=words, **asdict(item.what) | outputs)
 
     def input(self, set_name: str) -> Input:
         """The input of this row; LabError if it does not fit the parameter set."""

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -124,7 +123,7 @@ class Gathered:
 
 def gather_cells(paths: Sequence[Path], clock: str, confidence: float) -> Gathered:
     """Return the cells of a study's records, one for each process."""
-    found: dict[tuple[str, ...], list[_OfProcess]] = {}
+    found: dict[tuple[str, ...], list[tuple[SummaryRow, Array]]] = {}
     excluded = Counter[str]()
     for path in paths:
         record = read_record(path)
@@ -138,8 +137,8 @@ def gather_cells(paths: Sequence[Path], clock: str, confidence: float) -> Gather
             keys = row.keys | {"worker": row.worker.worker, "message_bytes": message_bytes}
             keys["build"] = row.worker.build or ""
             texts = tuple(str(keys[name]) for name in FIELDS)
-            one = _OfProcess(row, _round_means(row.estimate, samples[row.cell]))
-            found.setdefault(texts, []).append(one)
+            rounds = _round_means(row.estimate, samples[row.cell])
+            found.setdefault(texts, []).append((row, rounds))
     cells = [_join(dict(zip(FIELDS, texts, strict=True)), of) for texts, of in found.items()]
     return Gathered(cells, excluded, len(paths))
 
@@ -154,13 +153,6 @@ def _excluded(record: Record) -> Iterator[str]:
         yield " ".join(filter(None, (fault.variant, fault.set))) + f": {fault.reason}"
 
 
-class _OfProcess(NamedTuple):
-    """A cell in one process; ``rounds``: the mean of each round."""
-
-    row: SummaryRow
-    rounds: Array
-
-
 def _round_means(estimate: CellEstimate, samples: CellSamples) -> Array:
     """The mean of each round: of inputs that all rounds have, by the level of the round."""
     if estimate.level is not None:
@@ -169,13 +161,15 @@ def _round_means(estimate: CellEstimate, samples: CellSamples) -> Array:
     return np.asarray(sums / np.bincount(samples.round_of))
 
 
-def _join(fields: dict[str, str], of: Sequence[_OfProcess]) -> StudyCell:
-    known = {name: [one.row.value(name) for one in of] for name in (*PERCENTILES, *METRICS)}
+def _join(fields: dict[str, str], processes: Sequence[tuple[SummaryRow, Array]]) -> StudyCell:
+    """The cell of which each process has a row and the mean of each round."""
+    rows, rounds = zip(*processes, strict=True)
+    known = {name: [row.value(name) for row in rows] for name in (*PERCENTILES, *METRICS)}
     return StudyCell(
         fields,
-        of[0].row.unit,
-        np.array([one.row.cost for one in of]),
+        rows[0].unit,
+        np.array([row.cost for row in rows]),
         {name: np.array(values) for name, values in known.items() if None not in values},
-        np.concatenate([one.rounds for one in of]),
-        tuple(one.row.fit for one in of if one.row.fit is not None),
+        np.concatenate(rounds),
+        tuple(row.fit for row in rows if row.fit is not None),
     )

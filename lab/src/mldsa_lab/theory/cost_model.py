@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import convert, decode_format, plain, read_text
+from mldsa_lab.files import decode_format, plain, read_text
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.law import Law, check_share
@@ -76,11 +76,6 @@ class CostModel(
     def read(cls, path: Path) -> CostModel:
         """The model in a JSON file; LabError that names the file and the broken rule."""
         return decode_format(read_text(path), cls, str(path), FORMAT, VERSION)
-
-    @classmethod
-    def from_json(cls, value: object, where: str) -> CostModel:
-        """The inverse of `as_json`; LabError, beginning with ``where``, if it is not one."""
-        return convert(value, cls, where)
 
     def as_json(self) -> dict[str, Any]:
         """The object that a file holds."""
