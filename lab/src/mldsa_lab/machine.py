@@ -83,14 +83,9 @@ def describe() -> Machine:
 
 def cache_bytes() -> int | None:
     """The size of the largest cache that a core reads through; None if it cannot be read."""
-    sizes = [_kibibytes(_read(path)) for path in _CPUS.glob("cpu[0-9]*/cache/index*/size")]
-    return max(filter(None, sizes), default=None)
-
-
-def _kibibytes(text: str | None) -> int | None:
-    """The bytes of a size as the kernel writes it: `32768K`."""
-    found = re.fullmatch(r"(\d+)K", text or "")
-    return None if found is None else int(found[1]) << 10
+    texts = (_read(path) or "" for path in _CPUS.glob("cpu[0-9]*/cache/index*/size"))
+    sizes = (re.fullmatch(r"(\d+)K", text) for text in texts)  # as the kernel writes them
+    return max((int(size[1]) << 10 for size in sizes if size), default=None)
 
 
 def source_state(root: Path) -> tuple[str | None, bool | None]:

@@ -157,7 +157,11 @@ def with_flags(flags: Mapping[str, str]) -> Callable[[Command], Command]:
 
     def decorate(command: Command) -> Command:
         signature = inspect.signature(command, eval_str=True)
-        own = [p for p in signature.parameters.values() if p.name != "named_kinds"]
+        parameters = [p for p in signature.parameters.values() if p.name != "named_kinds"]
+        for name, text in flags.items():
+            kind = Annotated[bool, typer.Option(f"--{name}", help=text)]
+            option = Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=kind)
+            parameters.append(option)
 
         @wraps(command)
         def flagged(**given: Any) -> None:
@@ -167,17 +171,8 @@ def with_flags(flags: Mapping[str, str]) -> Callable[[Command], Command]:
             command(**given, named_kinds=named)
 
         flagged.__signature__ = signature.replace(  # type: ignore[attr-defined]
-            parameters=[
-                *own,
-                *(
-                    Parameter(
-                        name, Parameter.KEYWORD_ONLY, default=False,
-                        annotation=Annotated[bool, typer.Option(f"--{name}", help=text)],
-                    )
-                    for name, text in flags.items()
-                ),
-            ]
-        )  # fmt: skip
+            parameters=parameters
+        )
         return flagged
 
     return decorate
