@@ -145,16 +145,10 @@ def select(
         if pool is not None:
             shared.refuse_given(ctx, "--pool", "has its inputs already", _OF_POOL)
         aim = goal or ("regression" if percentile is None else "percentile")
-        wish = Wish(
-            aim,
-            _count(aim, count),
-            percentile,
-            None if cost_model is None else CostModel.read(cost_model),
-            max_attempts,
-            budget,
-        )
-        if wish.cost_model is not None:
-            wish.cost_model.check_set(name)
+        model = None if cost_model is None else CostModel.read(cost_model)
+        wish = Wish(aim, _count(aim, count), percentile, model, max_attempts, budget)
+        if model is not None:
+            model.check_set(name)
         selection = _chosen(name, wish, ctx.params, screen)
         folder = [aim if percentile is None else f"p{percentile:g}", wish.count]
     parts = (name.lower(), *(str(part) for part in folder if part is not None))

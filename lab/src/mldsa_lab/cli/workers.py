@@ -15,8 +15,7 @@ from rich.text import Text
 
 from mldsa_lab import plugins
 from mldsa_lab.checkout import NOT_SHIPPED, find_root
-from mldsa_lab.cli.shared import CoreOption, JdkOption, words
-from mldsa_lab.cli.shared import console as make_console
+from mldsa_lab.cli import shared
 from mldsa_lab.errors import LabError
 from mldsa_lab.machine import describe, tool_version
 from mldsa_lab.screen import Screen
@@ -37,10 +36,10 @@ def doctor(
     registry: Annotated[
         Path | None, typer.Option(help="Look at this registry file instead of the tree's own.")
     ] = None,
-    jdk: JdkOption = None,
+    jdk: shared.JdkOption = None,
 ) -> None:
     """Say which workers can run here, and what each missing one needs."""
-    console, place = make_console(), Place.of(find_root())
+    console, place = shared.console(), Place.of(find_root())
     entries = _entries(place, registry, jdk or ())
     # What is unmet of each.
     found = [(entry, unmet(entry, place)) for entry in entries if is_shipped(entry, place)]
@@ -86,11 +85,11 @@ def setup(
     ] = None,
 ) -> None:
     """Fetch and make what workers need; without names, list those that can be set up."""
-    console = make_console()
+    console = shared.console()
     place = Place.of(find_root())
     entries = every_build(read_registry(registry or place.root / "workers" / "registry.toml"))
     screen = Screen(console)
-    for entry in named(entries, words(workers)):
+    for entry in named(entries, shared.words(workers)):
         if not entry.setup or is_set_up(entry, place):
             state = "is set up" if entry.setup else "nothing to set up"
             screen.line("setup", f"worker [cyan]{entry.label}[/] ({entry.language}): {state}")
@@ -115,13 +114,13 @@ def conform(
         list[str] | None, typer.Option(help="Make these checks alone.", metavar="CHECKS")
     ] = None,
     registry: Annotated[Path | None, typer.Option(help="Take it from this registry file.")] = None,
-    jdk: JdkOption = None,
-    core: CoreOption = None,
+    jdk: shared.JdkOption = None,
+    core: shared.CoreOption = None,
 ) -> None:
     """Build a worker and check that it keeps to the protocol and gives right answers."""
     from mldsa_lab.worker.conformance import conform_entry
 
-    console = make_console()
+    console = shared.console()
     place = Place.of(find_root())
     own = _entries(place, registry)
     given = {
@@ -140,7 +139,7 @@ def conform(
         build(entry, place, phase.show)
         phase.summary = f"worker [cyan]{entry.name}[/] ({entry.language})"
     with screen.phase("conform") as phase:
-        result = conform_entry(entry, place, only=words(only) or None, progress=phase.show)
+        result = conform_entry(entry, place, only=shared.words(only) or None, progress=phase.show)
     for line in result.lines():
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     if not result.passed:
