@@ -11,21 +11,10 @@ import msgspec
 
 from mldsa_lab.errors import LabError, located
 from mldsa_lab.files import convert, decode_hook
+from mldsa_lab.records import rows
 from mldsa_lab.records.record import Record
-from mldsa_lab.records.rows import (
-    SCHEMA,
-    Definition,
-    Fault,
-    Gate,
-    InputRow,
-    Row,
-    Run,
-    Samples,
-    Variant,
-    WorkerRow,
-)
 
-_DECODER = msgspec.json.Decoder(Row, dec_hook=decode_hook)
+_DECODER = msgspec.json.Decoder(rows.Row, dec_hook=decode_hook)
 
 
 def read_record(path: Path) -> Record:
@@ -75,12 +64,12 @@ def _first(line: bytes, path: Path) -> Record:
     if not isinstance(value, dict) or value.get("type") != "run":
         raise LabError(f"{where}: not an mldsa-lab record: the first line must be of type 'run'")
     schema = value.get("schema")
-    if isinstance(schema, int) and schema != SCHEMA:
+    if isinstance(schema, int) and schema != rows.SCHEMA:
         raise LabError(
-            f"{where}: schema version {schema}: this mldsa-lab reads {SCHEMA}; "
+            f"{where}: schema version {schema}: this mldsa-lab reads {rows.SCHEMA}; "
             f"`python scripts/convert_records.py {path}` converts older records"
         )
-    return Record(convert(value, Run, where))
+    return Record(convert(value, rows.Run, where))
 
 
 class _Order:
@@ -88,36 +77,38 @@ class _Order:
 
     def __init__(self, record: Record) -> None:
         self.record = record
-        self.variants: dict[str, Variant] = {}
+        self.variants: dict[str, rows.Variant] = {}
         self.inputs: set[tuple[str, int]] = set()
 
-    def take(self, row: Row) -> None:
+    def take(self, row: rows.Row) -> None:
         """Add a row to the record; LabError if it breaks a rule."""
         if self.record.end is not None:
             raise LabError("nothing may follow the end line")
         match row:
-            case WorkerRow():
+            case rows.WorkerRow():
                 if any(row.worker == other.worker for other in self.record.workers):
                     raise LabError(f"worker {row.worker!r} appears twice in the record")
                 for announced in row.variants:
                     if announced.id in self.variants:
                         raise LabError(f"variant {announced.id!r} appears twice in it")
                     self.variants[announced.id] = announced
-            case InputRow():
+            case rows.InputRow():
                 row = row.whole()
                 if (row.set, row.id) in self.inputs:
                     raise LabError(f"input {row.id} of {row.set} appears twice in it")
                 self.inputs.add((row.set, row.id))
-            case Gate() | Definition() | Samples() | Fault() if row.variant is not None:
+            case rows.Gate() | rows.Definition() | rows.Samples() | rows.Fault():
                 self._check_variant(row)
         self.record.add(row)
 
-    def _check_variant(self, row: Gate | Definition | Samples | Fault) -> None:
-        variant = self.variants.get(row.variant or "")
+    def _check_variant(self, row: rows.Gate | rows.Definition | rows.Samples | rows.Fault) -> None:
+        if row.variant is None:
+            return  # a definition for all
+        variant = self.variants.get(row.variant)
         if variant is None:
             raise LabError(f"variant {row.variant!r} was not announced before")
         if row.set is not None and row.set not in variant.sets:
             raise LabError(f"variant {row.variant!r} does not have {row.set}")
-        for number in row.inputs if isinstance(row, Samples) else ():
+        for number in row.inputs if isinstance(row, rows.Samples) else ():
             if (row.set, number) not in self.inputs:
                 raise LabError(f"input {number} of {row.set} was not listed before")

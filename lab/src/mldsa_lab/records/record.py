@@ -5,20 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.records.rows import (
-    Definition,
-    End,
-    Fault,
-    Gate,
-    InputRow,
-    Load,
-    Row,
-    Run,
-    Samples,
-    Skipped,
-    Variant,
-    WorkerRow,
-)
+from mldsa_lab.records import rows
 from mldsa_lab.sets import DEFAULT_BUILD, TUNED_BUILD
 
 
@@ -26,16 +13,16 @@ from mldsa_lab.sets import DEFAULT_BUILD, TUNED_BUILD
 class Record:
     """A whole record. `warnings` holds what the reader tolerated."""
 
-    run: Run
-    workers: list[WorkerRow] = field(default_factory=list)
-    skipped: list[Skipped] = field(default_factory=list)
-    inputs: list[InputRow] = field(default_factory=list)
-    gates: list[Gate] = field(default_factory=list)
-    definitions: list[Definition] = field(default_factory=list)
-    samples: list[Samples] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
-    loads: list[Load] = field(default_factory=list)
-    end: End | None = None
+    run: rows.Run
+    workers: list[rows.WorkerRow] = field(default_factory=list)
+    skipped: list[rows.Skipped] = field(default_factory=list)
+    inputs: list[rows.InputRow] = field(default_factory=list)
+    gates: list[rows.Gate] = field(default_factory=list)
+    definitions: list[rows.Definition] = field(default_factory=list)
+    samples: list[rows.Samples] = field(default_factory=list)
+    faults: list[rows.Fault] = field(default_factory=list)
+    loads: list[rows.Load] = field(default_factory=list)
+    end: rows.End | None = None
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -64,22 +51,22 @@ class Record:
         """What tells its run from others: the seed, and when it was begun."""
         return self.run.seed, self.run.started
 
-    def definition(self, kind: str) -> Definition | None:
+    def definition(self, kind: str) -> rows.Definition | None:
         """The first definition of a kind."""
         return next((d for d in self.definitions if d.kind == kind), None)
 
     @property
-    def variants(self) -> dict[str, tuple[Variant, WorkerRow]]:
+    def variants(self) -> dict[str, tuple[rows.Variant, rows.WorkerRow]]:
         """By id the variants, each with its worker, as announced."""
         return {v.id: (v, worker) for worker in self.workers for v in worker.variants}
 
-    def variant(self, variant_id: str) -> Variant:
+    def variant(self, variant_id: str) -> rows.Variant:
         """The variant with this id; LabError if the record has none."""
         if variant_id in self.variants:
             return self.variants[variant_id][0]
         raise LabError(f"unknown variant {variant_id!r}: no worker of the record announces it")
 
-    def again(self, worker: WorkerRow) -> bool:
+    def again(self, worker: rows.WorkerRow) -> bool:
         """Whether this is the tuned build of a worker that took part in its default build too.
 
         Where one figure stands for an implementation, it is then the default build's.
@@ -89,25 +76,26 @@ class Record:
             w.worker == other and w.build == DEFAULT_BUILD for w in self.workers
         )
 
-    def input(self, set_name: str, input_id: int) -> InputRow:
+    def input(self, set_name: str, input_id: int) -> rows.InputRow:
         """The input with this id; ids are unique in a set. LabError if the record has none."""
         for row in self.inputs:
             if row.set == set_name and row.id == input_id:
                 return row
         raise LabError(f"unknown input {input_id} of {set_name}: the record has no such line")
 
-    def add(self, row: Row) -> None:
+    def add(self, row: rows.Row) -> None:
         """Append one row to the list it belongs to."""
         match row:
-            case Run():
+            case rows.Run():
                 raise LabError("a second run line: a record holds one run")
-            case End():
+            case rows.End():
                 self.end = row
             case _:
                 getattr(self, _LISTS[type(row)]).append(row)
 
 
 _LISTS = {
-    WorkerRow: "workers", Skipped: "skipped", InputRow: "inputs", Gate: "gates",
-    Definition: "definitions", Samples: "samples", Fault: "faults", Load: "loads",
+    rows.WorkerRow: "workers", rows.Skipped: "skipped", rows.InputRow: "inputs",
+    rows.Gate: "gates", rows.Definition: "definitions", rows.Samples: "samples",
+    rows.Fault: "faults", rows.Load: "loads",
 }  # fmt: skip
