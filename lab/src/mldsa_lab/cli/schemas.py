@@ -45,16 +45,11 @@ def schemas() -> dict[str, dict[str, Any]]:
     }
 
 
-def texts() -> dict[str, str]:
-    """The files' texts."""
-    return {name: json.dumps(made, indent=1) + "\n" for name, made in schemas().items()}
-
-
 def renew(folder: Path, write: bool) -> list[str]:
     """The names of files in `folder` that differ from what is made, which are written if wanted."""
     different = []
-    for name, text in texts().items():
-        path = folder / name
+    for name, made in schemas().items():
+        path, text = folder / name, json.dumps(made, indent=1) + "\n"
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             different.append(name)
             if write:

@@ -77,9 +77,8 @@ def _draw(means: Array, laws: list[Array], messages: int, rng: np.random.Generat
         rows = max(1, _AT_ONCE // messages)
         for start in range(0, STUDIES, rows):
             size = (min(rows, STUDIES - start), messages)
-            found[start : start + rows, place] = mean * costs[rng.integers(_GRID, size=size)].mean(
-                1
-            )
+            drawn = costs[rng.integers(_GRID, size=size)]
+            found[start : start + rows, place] = mean * drawn.mean(1)
     return found
 
 

@@ -23,8 +23,8 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.files import decode_format, plain, read_text
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.theory.arrays import Array
-from mldsa_lab.theory.law import Law, check_share
-from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.law import Law
+from mldsa_lab.theory.rejection import RejectionModel, check_share
 from mldsa_lab.theory.signers import USUAL, USUAL_SOURCE
 
 FORMAT = "mldsa-lab cost model"

@@ -17,9 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mldsa_lab.errors import LabError
 from mldsa_lab.theory.arrays import Array, Ints
-from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.rejection import RejectionModel, check_share
 from mldsa_lab.theory.terms import (
     LINEAR,
     attempt_terms,
@@ -183,12 +182,6 @@ class Law:
             high = low + 1
         mass = self.probability[low:high]
         return slice(low, high), mass / mass.sum()
-
-
-def check_share(share: float) -> None:
-    """LabError if it is no share of signatures that has a quantile."""
-    if not 0 < share < 1:
-        raise LabError(f"quantile {share}: must lie strictly between 0 and 1")
 
 
 @cache

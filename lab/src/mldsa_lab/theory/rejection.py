@@ -121,8 +121,7 @@ class RejectionModel:
     def attempts_quantile(self, p: float) -> int:
         """Smallest number of attempts that at least a share ``p`` (0 < p < 1) of signatures need
         not exceed."""
-        if not 0 < p < 1:
-            raise LabError(f"quantile {p}: must lie strictly between 0 and 1")
+        check_share(p)
         # The nudge keeps an exact hit (p = 1 - (1 - p_accept)^n) from rounding up to n + 1.
         return max(1, math.ceil(math.log1p(-p) / math.log1p(-self.p_accept) - 1e-12))
 
@@ -138,6 +137,12 @@ class RejectionModel:
         if not 0 < tail < 1:
             raise LabError(f"tail {tail}: must lie strictly between 0 and 1")
         return _class_table(self, tail)
+
+
+def check_share(share: float) -> None:
+    """LabError if it is no share of signatures that has a quantile."""
+    if not 0 < share < 1:
+        raise LabError(f"quantile {share}: must lie strictly between 0 and 1")
 
 
 def _truncated_geometric(survive: float, length: int) -> Array:
