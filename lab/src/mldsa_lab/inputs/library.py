@@ -87,6 +87,7 @@ class Library:
         keys = [key for key, _ in runs]
         lengths = np.array([length for _, length in runs], dtype=np.int64)
         key_of = np.repeat(np.arange(len(keys), dtype=np.uint32), lengths)
+        signed = _signed(inputs)
         code_ends = np.empty(len(inputs), dtype=np.uint64)
         needed = ctypes.c_size_t()
         room = int(2 * len(inputs) * RejectionModel.of(set_name).expected_attempts) + 1024
@@ -100,7 +101,7 @@ class Library:
                 b"".join(keys),
                 len(inputs),
                 key_of.ctypes.data_as(_u32_p),
-                *_signed(inputs),
+                *signed,
                 room,
                 codes.ctypes.data_as(_u16_p),
                 code_ends.ctypes.data_as(_u64_p),

@@ -54,6 +54,8 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             )
         if self.per_key < 0:
             raise LabError(f"inputs per key {self.per_key}: must be at least 0")
+        if self.rnd not in ("zero", "given"):
+            raise LabError(f"rnd {self.rnd!r}: must be 'zero' or 'given'")
 
     def key_number(self, index: int) -> int:
         """Which key input ``index`` has, from 0."""

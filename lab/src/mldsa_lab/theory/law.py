@@ -146,7 +146,8 @@ class Law:
         """The classes whose cost is the quantile at ``share`` (0 < share < 1). Scatter within
         classes is left out of account."""
         check_share(share)
-        cost = self.cost[np.searchsorted(np.cumsum(self.probability), share * (1 - 1e-15))]
+        reached = np.searchsorted(np.cumsum(self.probability), share * (1 - 1e-15))
+        cost = self.cost[min(int(reached), len(self.cost) - 1)]
         same = np.abs(self.cost - cost) <= _SAME * self.cost.max()
         below = float(self.probability[(self.cost < cost) & ~same].sum())
         upto = below + float(self.probability[same].sum())
