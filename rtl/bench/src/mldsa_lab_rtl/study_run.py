@@ -19,8 +19,7 @@ from mldsa_lab.sets import SIGNATURE_OPERATIONS
 from mldsa_lab.worker.registry import CORES
 from mldsa_lab_rtl.core_worker import INPUTS, TIMEOUT, draw, measure_round_3
 from mldsa_lab_rtl.manifest import Manifest
-from mldsa_lab_rtl.study_random import drawn_text
-from mldsa_lab_rtl.study_round3 import Round3Cycles, round_3_text
+from mldsa_lab_rtl.study_files import RandomFile, Round3Cycles, Round3File, study_text
 
 
 def measure_cores(
@@ -37,10 +36,10 @@ def measure_cores(
     paths = [_bench([m.path for m in final], sets, seed, out, screen)] if final else []
     if final and random is not None:
         with screen.phase("random") as phase:
-            drawn = [one for m in final for one in draw(m, sets, random, seed, phase.show)]
+            drawn = tuple(one for m in final for one in draw(m, sets, random, seed, phase.show))
             phase.summary = f"{random} random signatures of each core and set"
         paths.append(paths[0].with_name("random.json"))
-        write_text(paths[-1], drawn_text(drawn))
+        write_text(paths[-1], study_text(RandomFile(1, drawn)))
     found: list[Round3Cycles] = []
     for manifest in (m for m in manifests if m not in final):
         with screen.phase("round 3") as phase:
@@ -48,7 +47,7 @@ def measure_cores(
             phase.summary = f"{manifest.worker}: {INPUTS} random inputs agree with dilithium-py"
     if found:
         paths.append((paths[0].parent if paths else out) / "round-3.json")
-        write_text(paths[-1], round_3_text(found))
+        write_text(paths[-1], study_text(Round3File(1, tuple(found))))
     for path in paths:
         show_path(screen.console, "record", path)
     return paths

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,17 +15,15 @@ from msgspec.structs import asdict
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure, Key
-from mldsa_lab.files import read_text
 from mldsa_lab.records import read_record
 from mldsa_lab.show import figure_tables
 from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
 from mldsa_lab.show.format import number
 from mldsa_lab.show.grid import Grid
 from mldsa_lab.show.report import Report, Section
-from mldsa_lab_rtl.study import LOADED, PHASES, TOTAL, core_rows
-from mldsa_lab_rtl.study_random import read_drawn
-from mldsa_lab_rtl.study_round3 import ROUND_3, read_round_3
-from mldsa_lab_rtl.synth import NOTE, Resources, read_resources
+from mldsa_lab_rtl.study import CONFIDENCE, LOADED, PHASES, TOTAL, core_rows
+from mldsa_lab_rtl.study_files import ROUND_3, RandomFile, Round3File, read_study
+from mldsa_lab_rtl.synth import NOTE, Resources, Taken
 
 BESIDE = "beside what was published"
 """The title of the table whose rows have sources."""
@@ -70,17 +68,19 @@ def published() -> dict[str, Any]:
 def read_findings(paths: Sequence[Path]) -> CoreFindings:
     """Read records of cores, random signatures and resources, in any order."""
     rows: list[Figure] = []
-    drawn, found = [], []
+    drawn, resources = [], []
     for path in paths:
         if ".jsonl" in path.suffixes:
             rows += core_rows(read_record(path))
-        elif '"mldsa-lab resources"' in (text := read_text(path)):
-            found.append(read_resources(path))
-        elif '"mldsa-lab round 3 cycles"' in text:
-            rows += (row for core in read_round_3(path) for row in core.rows())
-        else:
-            drawn += [signatures.row() for signatures in read_drawn(path)]
-    return CoreFindings([*rows, *drawn], found)
+            continue
+        match read_study(path):
+            case Resources() as found:
+                resources.append(found)
+            case Round3File(cores=cores):
+                rows += (row for core in cores for row in core.rows())
+            case RandomFile(signatures=signatures):
+                drawn += [one.row() for one in signatures]
+    return CoreFindings([*rows, *drawn], resources)
 
 
 def core_figures(argument: str) -> list[Figure]:
@@ -88,12 +88,8 @@ def core_figures(argument: str) -> list[Figure]:
     by spaces. Cycles of whole operations by set and core, those of phases, and resources."""
     root = find_root()
     found = read_findings([p for word in argument.split() for p in sorted(_files(root, word))])
-    whole = (f for of in found._totals().values() for f in of.values())
-    return [
-        *(replace(f, unit="cycles") for f in whole),
-        *found.rows,
-        *_resource_figures(found.resources),
-    ]
+    whole = (f for of in found.totals.values() for f in of.values())
+    return [*(replace(f, unit="cycles") for f in whole), *found.rows, *found.taken]
 
 
 def _files(root: Path, word: str) -> list[Path]:
@@ -109,61 +105,41 @@ class CoreFindings:
 
     rows: Sequence[Figure]
     resources: Sequence[Resources]
-    confidence: float = 0.95
 
     def report(self) -> Report:
         """Return everything for the terminal, the page and files."""
         parts = [f"{_name(r)}: {r.total.lut:,} LUT" for r in self.resources]
-        totals = self._totals()
-        for set_name, core in totals:
-            if set_name == next(iter(totals))[0] and "sign_mean" in totals[set_name, core]:
-                mean = number(totals[set_name, core]["sign_mean"].value, 0)
+        for (set_name, core), of in self.totals.items():
+            if set_name == next(iter(self.totals))[0] and "sign_mean" in of:
+                mean = number(of["sign_mean"].value, 0)
                 parts.append(f"{core}, {set_name}: {mean} cycles for a mean signature")
         return Report(
             kind="hardware cores",
             headline="; ".join(parts) or "Cycles of hardware cores",
-            figures=[*self.rows, *_resource_figures(self.resources)],
+            figures=[*self.rows, *self.taken],
             sections=[Section(grid) for grid in self.grids()],
             notes=[*self.sources(), *([NOTE] if self.resources else ())],
         )
 
     def grids(self) -> list[Grid]:
         """Return all tables that have rows."""
-        cores = dict.fromkeys(map(_core, self.rows))
-        made = [self._latency(core) for core in cores]
-        totals = self._totals()
+        made = [self._latency(core) for core in dict.fromkeys(map(_core, self.rows))]
         for title, note, columns in _TOTALS:
-            rows = [f for of in totals.values() if columns.keys() <= of.keys() for f in of.values()]
-            made.append(self._grid(title, note, ("set", "core"), columns, rows))
+            of_cores = [of for of in self.totals.values() if columns.keys() <= of.keys()]
+            rows = [f for of in of_cores for f in of.values()]
+            made.append(_grid(title, note, ("set", "core"), columns, rows))
         made += self._resource_grids()
-        compared = self._compared()
         columns = _COMPARED | {k: v for k, v in _RESOURCES.items() if k not in ("memory", "cells")}
         columns["fmax"] = "fmax, MHz"
         note = "cycles; constants, each with its source"
-        made.append(self._grid(BESIDE, note, ("set", "core", "source"), columns, compared))
-        made.append(self._product(compared))
+        made.append(_grid(BESIDE, note, ("set", "core", "source"), columns, self.compared))
+        made.append(self._product())
         return [grid for grid in made if grid is not None]
 
     def sources(self) -> list[str]:
         """Return the sources of the published figures of these sets, by their letters."""
-        used = {f.keys["source"] for f in self._compared()}
+        used = {f.keys["source"] for f in self.compared}
         return [f"[{k}] {text}" for k, text in published()["sources"].items() if k in used]
-
-    def _grid(
-        self,
-        title: str,
-        note: str,
-        rows: tuple[str, ...],
-        columns: Mapping[str, str],
-        figures: Iterable[Figure],
-    ) -> Grid | None:
-        """Return a table whose columns are figures by their names; None without figures."""
-        spread = tuple(
-            SpreadColumns(name, head, spare=int(name in _SPARE)) for name, head in columns.items()
-        )
-        for table in figure_tables.tables(list(figures), TableLayout(title, (), rows, spread)):
-            return figure_tables.grid(table, self.confidence, note)
-        return None
 
     def _latency(self, core: str) -> Grid | None:
         """Every operation in every set, split by phase."""
@@ -174,10 +150,11 @@ class CoreFindings:
         ]
         note = "cycles; signing with the private key handed over"
         columns = {phase: phase for phase in (TOTAL, *PHASES)}
-        return self._grid(core, note, ("set", "operation"), columns, figures)
+        return _grid(core, note, ("set", "operation"), columns, figures)
 
-    def _totals(self) -> dict[Place, dict[str, Figure]]:
-        """Return the cycles of whole operations by set and core, then by name."""
+    @cached_property
+    def totals(self) -> dict[Place, dict[str, Figure]]:
+        """The cycles of whole operations by set and core, then by name."""
         found: dict[Place, dict[str, Figure]] = {}
         for f in sorted(self.rows, key=lambda f: str(f.keys["set"])):
             if f.keys["phase"] == TOTAL:
@@ -191,25 +168,36 @@ class CoreFindings:
                     of[str(count)] = Figure(of[_KEPT].keys, str(count), mean)
         return found
 
-    def _resource_grids(self) -> list[Grid | None]:
+    @cached_property
+    def taken(self) -> list[Figure]:
         """What cores take, as wholes and by module."""
-        figures = _resource_figures(self.resources)
-        whole = [f for f in figures if "module" not in f.keys]
+        figures = []
+        for of in self.resources:
+            rows: list[tuple[dict[str, Key], Taken]] = [({}, of.total)]
+            rows += [({"module": m.module, "instances": m.instances}, m.taken) for m in of.modules]
+            for place, taken in rows:
+                keys = {"core": _name(of), **place}
+                figures += [Figure(keys, name, value) for name, value in asdict(taken).items()]
+        return figures
+
+    def _resource_grids(self) -> list[Grid | None]:
+        """Return what cores take, as wholes and by module."""
+        whole = [f for f in self.taken if "module" not in f.keys]
         by = {f"{of.target}, by {', '.join(of.tools.values())}": None for of in self.resources}
-        made = [self._grid("resources", "; ".join(by), ("core",), _RESOURCES, whole)]
+        made = [_grid("resources", "; ".join(by), ("core",), _RESOURCES, whole)]
         note = "without the modules within each"
         for name in map(_name, self.resources):
-            parts = [f for f in figures if f.keys["core"] == name and "module" in f.keys]
+            parts = [f for f in self.taken if f.keys["core"] == name and "module" in f.keys]
             rows = ("module", "instances")
-            made.append(self._grid(f"{name} by module", note, rows, _RESOURCES, parts))
+            made.append(_grid(f"{name} by module", note, rows, _RESOURCES, parts))
         return made
 
-    def _compared(self) -> list[Figure]:
-        """Return cycles and resources of these cores and of published ones, by set."""
+    @cached_property
+    def compared(self) -> list[Figure]:
+        """Cycles and resources of these cores and of published ones, by set."""
         taken = {_name(of): asdict(of.total) for of in self.resources}
         found = []
-        totals = self._totals()
-        for (set_name, core), of in totals.items():
+        for (set_name, core), of in self.totals.items():
             own = {name: round(of[name].value or 0) for name in _COMPARED if name in of}
             keys = {"set": set_name, "core": core, "source": "this run"}
             parts = taken.get(str(core).removesuffix(f", {ROUND_3}"), {})
@@ -217,14 +205,14 @@ class CoreFindings:
         for core, rows in published()["cores"].items():
             for row in rows:
                 keys = {"set": row["set"], "core": core, "source": row["source"]}
-                if any(row["set"] == set_name for set_name, _ in totals):
+                if any(row["set"] == set_name for set_name, _ in self.totals):
                     found += [Figure(keys, k, v) for k, v in row.items() if k not in keys]
         return sorted(found, key=lambda f: str(f.keys["set"]))
 
-    def _product(self, compared: Sequence[Figure]) -> Grid | None:
+    def _product(self) -> Grid | None:
         """Cycles times LUTs. Published cores: the first figures of the set that a source has."""
         found: dict[Place, dict[str, float]] = {}
-        for f in compared if self.resources else ():
+        for f in self.compared if self.resources else ():
             found.setdefault((f.keys["set"], f.keys["core"]), {}).setdefault(f.name, f.value or 0.0)
         figures = [
             Figure({"set": set_name, "core": core}, name, of[name] * of["lut"] / 1e6)
@@ -233,7 +221,21 @@ class CoreFindings:
             if "lut" in of and name in of
         ]
         note = "millions of cycles x LUTs, less is better"
-        return self._grid("latency x area", note, ("set", "core"), _COMPARED, figures)
+        return _grid("latency x area", note, ("set", "core"), _COMPARED, figures)
+
+
+def _grid(
+    title: str,
+    note: str,
+    rows: tuple[str, ...],
+    columns: Mapping[str, str],
+    figures: Iterable[Figure],
+) -> Grid | None:
+    """Return a table whose columns are figures by their names; None without figures."""
+    spread = tuple(SpreadColumns(n, head, spare=int(n in _SPARE)) for n, head in columns.items())
+    for table in figure_tables.tables(list(figures), TableLayout(title, (), rows, spread)):
+        return figure_tables.grid(table, CONFIDENCE, note)
+    return None
 
 
 def _core(f: Figure) -> str:
@@ -249,19 +251,3 @@ def _cell(f: Figure, keys: Mapping[str, Key], name: str) -> Figure:
     if f.low == f.high:
         return Figure(keys, name, round(f.value or 0.0))
     return Figure(keys, name, f.value, f.low, f.high)
-
-
-def _resource_figures(found: Sequence[Resources]) -> list[Figure]:
-    """Return what cores take, as wholes and by module."""
-    figures = []
-    for of in found:
-        rows: list[tuple[dict[str, Key], Any]] = [({"core": _name(of)}, of.total)]
-        for part in of.modules:
-            where: dict[str, Key] = {"module": part.module, "instances": part.instances}
-            rows.append(({"core": _name(of), **where}, part.taken))
-        figures += [
-            Figure(keys, name, value)
-            for keys, taken in rows
-            for name, value in asdict(taken).items()
-        ]
-    return figures

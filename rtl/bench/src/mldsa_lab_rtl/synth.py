@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from mldsa_lab.checkout import BuildError, run_tool
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import Count, Text, decode_json, plain, read_text, write_text
+from mldsa_lab.files import Count, Text, plain, write_text
 from mldsa_lab_rtl.manifest import Manifest
 
 TARGET = "xc7"
@@ -60,10 +60,11 @@ class TakenBy(Struct, frozen=True, forbid_unknown_fields=True):
     taken: Taken
 
 
-class Resources(Struct, frozen=True, forbid_unknown_fields=True):
+class Resources(
+    Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="mldsa-lab resources"
+):
     """A record of `mldsa-lab synth`. ``digest``: of the core's manifest and sources."""
 
-    format: Literal["mldsa-lab resources"]
     version: Literal[1]
     core: Text
     configuration: Text
@@ -79,11 +80,6 @@ class Resources(Struct, frozen=True, forbid_unknown_fields=True):
     def to_json(self) -> str:
         """The text of a file."""
         return json.dumps(plain(self), indent=1) + "\n"
-
-
-def read_resources(path: Path) -> Resources:
-    """LabError names the file and the rule it breaks."""
-    return decode_json(read_text(path), Resources, str(path))
 
 
 def synthesise(manifest: Manifest, folder: Path, on_line: Callable[[str], None]) -> Resources:
@@ -120,7 +116,7 @@ def synthesise(manifest: Manifest, folder: Path, on_line: Callable[[str], None])
     modules, total = _modules(found["modules"], f.top)
     tools = {"yosys": str(found["creator"]).partition(" (")[0]}
     about = (f.name, f.configuration, manifest.release, manifest.digest, f.parameters, TARGET)
-    return Resources("mldsa-lab resources", 1, *about, tools, total, tuple(modules))
+    return Resources(1, *about, tools, total, tuple(modules))
 
 
 def _script(read: str, top: str) -> str:

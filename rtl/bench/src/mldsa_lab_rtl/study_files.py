@@ -1,0 +1,95 @@
+"""Files of measured cores: random signatures, cores of the competition's third round, resources."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from msgspec import Meta, Struct
+
+from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.files import Count, Hex, Positive, Text, decode_json, plain, read_text
+from mldsa_lab.sets import SetName
+from mldsa_lab.theory.trace import parse_trace
+from mldsa_lab_rtl.study import TOTAL, core_keys, cycles, mean_cycles, operation_figures
+from mldsa_lab_rtl.synth import Resources
+
+ROUND_3 = "round 3"
+"""What the names of cores of that round end in."""
+
+
+class RandomSignatures(Struct, frozen=True, forbid_unknown_fields=True):
+    """The ``cycles`` of a core's random signatures in a set. Each has a key and a message of its
+    own, from the ``seed``. ``digest``: of the core's manifest and sources."""
+
+    core: Text
+    configuration: Text
+    digest: Text
+    set: SetName
+    seed: Hex
+    cycles: Annotated[tuple[Positive, ...], Meta(min_length=2)]
+
+    def row(self) -> Figure:
+        """Return the plain mean, which stands beside the mean from designed inputs."""
+        keys = core_keys(self.core, self.configuration, self.set)
+        return cycles(keys, "sign_random", TOTAL, mean_cycles(np.array(self.cycles)))
+
+
+class Round3Cycles(Struct, frozen=True, forbid_unknown_fields=True):
+    """Cycles of a core in a set, by operation (`sign_loaded`: the key was there) and phase, one of
+    each input. ``traces``: the iterations of the inputs' signatures. ``digest``: of the core's
+    manifest and sources."""
+
+    core: Text
+    configuration: Text
+    digest: Text
+    tool: Text
+    set: SetName
+    seed: Hex
+    traces: tuple[Text, ...]
+    operations: dict[Text, dict[Text, tuple[Count, ...]]]
+
+    def rows(self) -> Iterator[Figure]:
+        """Yield the figures; the configuration names the round."""
+        keys = core_keys(self.core, f"{self.configuration}, {ROUND_3}", self.set)
+        traces = [parse_trace(trace.split(), self.set) for trace in self.traces]
+        for operation, phases in self.operations.items():
+            counts = {phase: np.array(cycles) for phase, cycles in phases.items()}
+            yield from operation_figures(keys, operation, counts, traces)
+
+
+class RandomFile(
+    Struct, frozen=True, forbid_unknown_fields=True,
+    tag_field="format", tag="mldsa-lab random signatures",
+):  # fmt: skip
+    """The file that `study rtl --random` writes."""
+
+    version: Literal[1]
+    signatures: tuple[RandomSignatures, ...]
+
+
+class Round3File(
+    Struct, frozen=True, forbid_unknown_fields=True,
+    tag_field="format", tag="mldsa-lab round 3 cycles",
+):  # fmt: skip
+    """The file that `study rtl` writes of cores of round 3."""
+
+    version: Literal[1]
+    cores: tuple[Round3Cycles, ...]
+
+
+StudyFile = RandomFile | Round3File | Resources
+
+
+def read_study(path: Path) -> StudyFile:
+    """Read a file of any of these formats. LabError names the file and the rule it breaks."""
+    return decode_json(read_text(path), StudyFile, str(path))  # type: ignore[arg-type]
+
+
+def study_text(found: RandomFile | Round3File) -> str:
+    """Return the text of a file, a line for each core and set."""
+    text = json.dumps(plain(found), separators=(",", ":"))
+    return text.replace('{"core"', '\n{"core"') + "\n"
