@@ -84,10 +84,10 @@ class ChainFigures(FormFigures[Chain, Template]):
             if limit.cost is not None:
                 currency, price = limit.cost
                 fee, text = price.times(self.names[name]), f"at {limit.price}"
-                yield self.figure(f"fee for {name}", fee, currency, "assumed", text)
+                yield self.figure(f"fee for {name}", fee, currency, text, "assumed")
         for currency, text in self.form.fees.items():
             value = evaluate(text, self.names)
-            yield self.figure("fee", value, currency, "exact", f"the template: {text}")
+            yield self.figure("fee", value, currency, f"the template: {text}", "exact")
 
     def throughput(self) -> Iterator[Figure]:
         """Yield transactions of a block and in a second; the limit that keeps today's."""
@@ -96,29 +96,29 @@ class ChainFigures(FormFigures[Chain, Template]):
         by = "the load given" if self.is_load else f"limited by {self.limit}"
         seconds = scenario.seconds.value
         source = f"{by}; an interval of {scenario.interval} ({scenario.interval_source})"
-        yield self.figure(f"{noun} per block", self.count, "", kind, by)
-        yield self.figure(f"{noun} per second", self.count / seconds, "1/s", kind, source)
+        yield self.figure(f"{noun} per block", self.count, "", by, kind)
+        yield self.figure(f"{noun} per second", self.count / seconds, "1/s", source, kind)
         if self.is_load:
             rate = self.count * self.bytes / seconds
-            yield self.figure("bytes per second", rate, "B/s", kind, source)
+            yield self.figure("bytes per second", rate, "B/s", source, kind)
             for name in self.form.use:
                 limit = scenario.limit[name]
                 share, figure = self.count * self.names[name] / limit.room, f"share of the {name}"
-                yield self.figure(f"{figure} of a block", share, "", kind, limit.source)
+                yield self.figure(f"{figure} of a block", share, "", limit.source, kind)
             return
         ratio = self.count / self.today
-        yield self.figure("transactions per block today", self.today, "", kind, self.compared)
-        yield self.figure("transactions over today's", ratio, "×", kind, self.compared)
+        yield self.figure("transactions per block today", self.today, "", self.compared, kind)
+        yield self.figure("transactions over today's", ratio, "×", self.compared, kind)
         for name in self.form.use:
             limit = scenario.limit[name]
             needed = self.today * self.names[name] + limit.set_aside
             text = f"{self.today:,.0f} a block, as {self.compared} today"
             figure = f"{name} of a block for today's throughput"
-            yield self.figure(figure, needed, limit.unit, kind, text)
+            yield self.figure(figure, needed, limit.unit, text, kind)
             for given, room in limit.others.items():
                 count, _ = scenario.fitting(self.form, self.names, **{name: room})
                 figure, text = f"transactions per second at {given}", "the limit is given"
-                yield self.figure(figure, count / seconds, "1/s", "assumed", text)
+                yield self.figure(figure, count / seconds, "1/s", text, "assumed")
                 yield from self.at_limit(count, given)
 
     def at_limit(self, count: float, given: str) -> Iterator[Figure]:
@@ -129,45 +129,45 @@ class ChainFigures(FormFigures[Chain, Template]):
             ("transactions over today's", count / self.today, "×"),
             ("bytes of a block", block + self.scenario.overhead, "B"),
         ):
-            yield self.figure(f"{figure}{at}", value, unit, "assumed", text)
+            yield self.figure(f"{figure}{at}", value, unit, text, "assumed")
         yield from self.line(count, at)
         year = (block + self.scenario.overhead) * self.per_year
         for years, when in ((1, "a year"), (10, "ten years")):
-            yield self.figure(f"archive of {when}{at}", years * year, "B", "assumed", text)
+            yield self.figure(f"archive of {when}{at}", years * year, "B", text, "assumed")
         yield from self.kept(10 * year, f"ten years{at}", text)
 
     def storage(self) -> Iterator[Figure]:
         """Yield the archive and the mempool."""
         block = self.count * self.bytes + self.scenario.overhead
         full = "the load given" if self.is_load else "full blocks"
-        yield self.figure("bytes of a block", block, "B", self.kind, full)
+        yield self.figure("bytes of a block", block, "B", full, self.kind)
         for years, when in ((1, "a year"), (10, "ten years")):
             size = block * self.per_year * years
-            yield self.figure(f"archive of {when}", size, "B", "assumed", full)
+            yield self.figure(f"archive of {when}", size, "B", full, "assumed")
             yield from self.kept(size, when, full)
         archive = self.steady * self.per_year * self.bytes
         if not self.is_load:
             text = f"as many transactions as {self.compared} has in full blocks"
-            yield self.figure(STEADY, archive, "B", "assumed", text)
+            yield self.figure(STEADY, archive, "B", text, "assumed")
             yield from self.kept(10 * archive, "ten years at today's throughput", text)
         yield from self.disks()
         kept = sum(self.names[part.identifier] for part in self.form.parts if not part.holds)
         pruned, text = archive * (kept / self.bytes), "no signatures and keys"
-        yield self.figure(f"pruned {STEADY}", pruned, "B", "assumed", text)
+        yield self.figure(f"pruned {STEADY}", pruned, "B", text, "assumed")
         node = self.scenario.node
         if node.pool and not self.is_load:
             text = f"{node.mempool}, of which a transaction takes: {node.mempool_each}"
             each = evaluate(node.mempool_each, self.names)
             figure = "10,000 transactions in the mempool"
-            yield self.figure(figure, 10_000 * each, "B", "assumed", node.mempool_each)
+            yield self.figure(figure, 10_000 * each, "B", node.mempool_each, "assumed")
             figure = "share of the mempool that 10,000 transactions take"
-            yield self.figure(figure, 10_000 * each / node.pool, "", "assumed", text)
+            yield self.figure(figure, 10_000 * each / node.pool, "", text, "assumed")
             holds = math.floor(node.pool / each)
             for figure, value in (
                 ("transactions that the mempool holds", holds),
                 ("blocks that the mempool holds", holds / max(self.count, 1)),
             ):
-                yield self.figure(figure, value, "", "assumed", text)
+                yield self.figure(figure, value, "", text, "assumed")
 
     def kept(self, more: float | Array, when: str, text: str) -> Iterator[Figure]:
         """Yield today's archive with so many bytes ``more``, and the price of a disk for it."""
@@ -176,12 +176,12 @@ class ChainFigures(FormFigures[Chain, Template]):
             return
         whole, (currency, price) = more + assumed("chain today", storage.size), storage.cost
         source = f"{storage.today} today and {text}; {storage.source}"
-        yield self.figure(f"chain in {when}", whole, "B", "assumed", source)
+        yield self.figure(f"chain in {when}", whole, "B", source, "assumed")
         spent = whole / assumed("download", self.scenario.node.rate)
         text = f"at {self.scenario.node.download}; {source}"
-        yield self.figure(f"download of the chain in {when}", spent, "s", "assumed", text)
+        yield self.figure(f"download of the chain in {when}", spent, "s", text, "assumed")
         spent, source = whole * assumed("disk", price), f"at {storage.price}; {source}"
-        yield self.figure(f"disk for the chain in {when}", spent, currency, "assumed", source)
+        yield self.figure(f"disk for the chain in {when}", spent, currency, source, "assumed")
 
     def disks(self) -> Iterator[Figure]:
         """Yield the time to download the chain as it is, and the prices of disks."""
@@ -190,10 +190,10 @@ class ChainFigures(FormFigures[Chain, Template]):
             return
         spent = assumed("chain today", storage.size) / assumed("download", node.rate)
         source = f"{storage.today} at {node.download}; {storage.source}"
-        yield self.figure("download of the chain today", spent, "s", "assumed", source)
+        yield self.figure("download of the chain today", spent, "s", source, "assumed")
         for name, (currency, cost) in storage.disk_prices.items():
             text = f"{storage.disks[name]}; {storage.source}"
-            yield self.figure(f"price of a disk, {name}", cost, currency, "assumed", text)
+            yield self.figure(f"price of a disk, {name}", cost, currency, text, "assumed")
 
     def traffic(self) -> Iterator[Figure]:
         """Yield what a node's line carries on average, of full blocks and at today's
@@ -207,9 +207,9 @@ class ChainFigures(FormFigures[Chain, Template]):
         node, each = self.scenario.node, evaluate(self.scenario.node.traffic_each, self.names)
         text = f"of a transaction: {node.traffic_each}; {node.source}"
         rate = (count * each + self.scenario.overhead) / self.interval
-        yield self.figure(f"bandwidth of a node{when}", rate, "B/s", "assumed", text)
+        yield self.figure(f"bandwidth of a node{when}", rate, "B/s", text, "assumed")
         share, text = rate / assumed("download", node.rate), f"of {node.download}; {text}"
-        yield self.figure(f"share of the line{when}", share, "", "assumed", text)
+        yield self.figure(f"share of the line{when}", share, "", text, "assumed")
 
     def states(self) -> Iterator[Figure]:
         """Yield what every node keeps, with hashes of keys and with keys."""
@@ -217,7 +217,7 @@ class ChainFigures(FormFigures[Chain, Template]):
             for title, text in (("the hash of a key", state.hash), ("keys", state.key)):
                 held = state.count.times(evaluate(text, self.names))
                 name = f"{state.name}, {title} stored"
-                yield self.figure(name, held, "B", "assumed", state.source)
+                yield self.figure(name, held, "B", state.source, "assumed")
 
     def compressed(self, measured: Mapping[str, Compressed]) -> Iterator[Figure]:
         """Yield the archive with signatures and keys compressed as they were measured to be, and
@@ -226,7 +226,7 @@ class ChainFigures(FormFigures[Chain, Template]):
 
         if own := next((p.name for p in self.form.parts if p.holds == "other"), None):
             why = f"the compressibility of the part {own!r} was not measured"
-            yield self.figure(figure, None, "B", "measured", why)
+            yield self.figure(figure, None, "B", why)
             return
         before: dict[str, float] = {}
         after: dict[str, float] = {}
@@ -235,7 +235,7 @@ class ChainFigures(FormFigures[Chain, Template]):
             if one is None or not one.ratios:
                 lacking = f"the compressibility of {encoded} was not measured"
                 why = one.source if one else lacking
-                yield self.figure(figure, None, "B", "measured", why)
+                yield self.figure(figure, None, "B", why)
                 return
             alone = scheme_of(encoded)
             sizes = {"signatures": alone.signature_bytes[0], "keys": alone.public_key_bytes}
@@ -251,9 +251,9 @@ class ChainFigures(FormFigures[Chain, Template]):
         sources = [measured[encoded].source for encoded in self.scheme.forms]
         archive = self.steady * self.per_year * size
         source = "; ".join(dict.fromkeys(sources))
-        yield self.figure(figure, archive, "B", "measured", source)
+        yield self.figure(figure, archive, "B", source)
         saved = 1 - size / self.bytes
-        yield self.figure("share saved in the compressed archive", saved, "", "measured", source)
+        yield self.figure("share saved in the compressed archive", saved, "", source)
 
     def verification(self) -> Iterator[Figure]:
         """Yield the time to verify a block's signatures, and the first synchronisation."""
@@ -263,7 +263,7 @@ class ChainFigures(FormFigures[Chain, Template]):
         text = f"{node.years:g} years of {load}; {node.source}"
         download = history * self.bytes / assumed("download", node.rate)
         sync = "first synchronisation"
-        yield self.figure(f"{sync}, download", download, "s", "assumed", text)
+        yield self.figure(f"{sync}, download", download, "s", text, "assumed")
         for cores in node.cores:
             for batches in (False, True):
                 rate = self.times.rate(
@@ -283,7 +283,7 @@ class ChainFigures(FormFigures[Chain, Template]):
                 if isinstance(rate, str):
                     for name in names:
                         unit = "" if name.startswith("share") else "s"
-                        yield self.figure(name, None, unit, "measured", rate)
+                        yield self.figure(name, None, unit, rate)
                     continue
                 each = signatures / rate.draws
                 spent, verify = self.steady * each, history * each
@@ -291,16 +291,16 @@ class ChainFigures(FormFigures[Chain, Template]):
                     names, (self.count * each, spent, spent / self.interval, verify), strict=False
                 ):
                     unit = "" if name.startswith("share") else "s"
-                    yield self.figure(name, value, unit, "measured", rate.source)
+                    yield self.figure(name, value, unit, rate.source)
                 for count in node.verified:
                     name = f"verification of {count:,} transactions {on}"
-                    yield self.figure(name, count * each, "s", "measured", rate.source)
+                    yield self.figure(name, count * each, "s", rate.source)
                 yield from self.capacity(cores, batches)
                 is_longer = bool(verify[0] > download[0])
                 slower = "verification" if is_longer else "the download"
                 kind: Kind = "measured" if is_longer else "assumed"
                 said = f"{slower} is the longer of the two; {rate.source}"
-                yield self.figure(names[-1], np.maximum(verify, download), "s", kind, said)
+                yield self.figure(names[-1], np.maximum(verify, download), "s", said, kind)
 
     def capacity(self, cores: int, batches: bool) -> Iterator[Figure]:
         """Yield how many times today's throughput a node can sign and verify."""
@@ -314,4 +314,4 @@ class ChainFigures(FormFigures[Chain, Template]):
             if not isinstance(rate, str):
                 name = f"{NOUNS[operation]} capacity over today's throughput {on}"
                 kind: Kind = "assumed" if rate.modelled else "measured"
-                yield self.figure(name, rate.draws / load, "×", kind, rate.source)
+                yield self.figure(name, rate.draws / load, "×", rate.source, kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
@@ -27,15 +27,23 @@ FORBIDDEN = "forbidden today by: "
 amount that is too much, None where the rule has no number."""
 
 
+def figure_keys(scenario: str, scheme: ImpactScheme, template: str = "") -> dict[str, Key]:
+    """Return the keys of a scheme's figures, or of a form's in a scheme."""
+    return {"scenario": scenario, "template": template, "scheme": scheme.name}
+
+
 def make_figure(
     keys: Mapping[str, Key],
     name: str,
-    value: float | Interval | None,
+    value: float | Interval | Array | None,
     unit: str,
-    kind: Kind,
     source: str,
+    kind: Kind = "measured",
 ) -> Figure:
-    """Return a figure; ``source`` says why where there is no value."""
+    """Return a figure; draws become a value with its limits. ``source`` says why where there is no
+    value."""
+    if isinstance(value, np.ndarray):
+        value = interval_of(value)
     found, low, high = value if isinstance(value, Interval) else (value, None, None)
     return Figure(keys, name, found, low, high, unit, source, (kind,))
 
@@ -75,40 +83,26 @@ class FormFigures(Generic[S, F]):
         self, name: str, scenario: S, form: F, scheme: ImpactScheme, times: RecordTimes
     ) -> None:
         self.scenario, self.form, self.scheme, self.times = scenario, form, scheme, times
-        self.keys: Mapping[str, Key] = {
-            "scenario": name,
-            "template": form.name,
-            "scheme": scheme.name,
-        }
+        self.keys = figure_keys(name, scheme, form.name)
+        self.figure = partial(make_figure, self.keys)
         self.names = scenario.names(scheme, form)
         beside, today = scenario.today_of(form)
         self.today_names = scenario.names(today, beside)
         self.compared = today.name if beside is form else f"{today.name}, {beside.name}"
 
-    def figure(
-        self, name: str, value: float | Array | Interval | None, unit: str, kind: Kind, source: str
-    ) -> Figure:
-        """Return a figure; draws become a value with its limits."""
-        if isinstance(value, np.ndarray):
-            value = interval_of(value)
-        return make_figure(self.keys, name, value, unit, kind, source)
-
     def exact(
         self, figure: str, name: str, unit: str, assumes: str = "", source: str = ""
     ) -> Figure:
         """Return the value of a name, with its usual least and most where these differ."""
-        low, high = sorted((self._least[name], self._most[name]))
+        low, high = sorted(names[name] for names in self._extremes)
         value = Interval(self.names[name], *((low, high) if low != high else ()))
         text = assumes or source or f"the template; {self.scheme.source}"
-        return self.figure(figure, value, unit, "assumed" if assumes else "exact", text)
+        return self.figure(figure, value, unit, text, "assumed" if assumes else "exact")
 
     @cached_property
-    def _least(self) -> dict[str, float]:
-        return self.scenario.names(self.scheme, self.form, -1)
-
-    @cached_property
-    def _most(self) -> dict[str, float]:
-        return self.scenario.names(self.scheme, self.form, 1)
+    def _extremes(self) -> list[dict[str, float]]:
+        """The names with the usual least and most bytes of a signature."""
+        return [self.scenario.names(self.scheme, self.form, extreme) for extreme in (-1, 1)]
 
     def sizes(self) -> Iterator[Figure]:
         """Yield bytes, by part too."""
@@ -121,7 +115,7 @@ class FormFigures(Generic[S, F]):
             yield self.exact(name, part.identifier, "B", part.assumes, part.source)
         ratio = self.names["bytes"] / self.today_names["bytes"]
         kind: Kind = "assumed" if assumes else "exact"
-        yield self.figure("bytes over today's", ratio, "×", kind, self.compared)
+        yield self.figure("bytes over today's", ratio, "×", self.compared, kind)
 
     def rules(self) -> Iterator[Figure]:
         """Yield the rules of today that it breaks."""
@@ -130,8 +124,7 @@ class FormFigures(Generic[S, F]):
                 value = evaluate(rule.of, self.names) if rule.of else None
                 if value is None or (rule.most is not None and value > rule.most):
                     unit = rule.unit if rule.of else ""
-                    name = f"{FORBIDDEN}{rule.name}"
-                    yield self.figure(name, value, unit, "exact", rule.source)
+                    yield self.figure(FORBIDDEN + rule.name, value, unit, rule.source, "exact")
 
     def all(self) -> Iterator[Figure]:
         """Yield every figure."""
@@ -148,7 +141,7 @@ class MessageFigures(FormFigures[Protocol, ProtocolMessage]):
         for link in self.scenario.links:
             spent = self.names["bytes"] / assumed(f"link {link.name}", link.speed)
             text = f"{link.rate}; {link.source}"
-            yield self.figure(f"transfer over {link.name}", spent, "s", "assumed", text)
+            yield self.figure(f"transfer over {link.name}", spent, "s", text, "assumed")
         yield from self.signatures()
         count = evaluate(self.form.verified, self.names)
         if self.scenario.device is not None and count:
@@ -163,7 +156,7 @@ class MessageFigures(FormFigures[Protocol, ProtocolMessage]):
                 waits += 1
                 sent += window.size * 2**waits
             text = f"{window.bytes}, twice as much in each round trip that follows; {window.source}"
-            yield self.figure(f"extra round trips, {window.name}", waits, "", "assumed", text)
+            yield self.figure(f"extra round trips, {window.name}", waits, "", text, "assumed")
 
     def signatures(self) -> Iterator[Figure]:
         """Yield times of one message's signatures on one core, and messages per second."""
@@ -176,15 +169,14 @@ class MessageFigures(FormFigures[Protocol, ProtocolMessage]):
                 continue
             implementations = self.scenario.host.implementations
             rate = self.times.rate(self.scheme, 1, implementations, operation=operation)
-            spent, per_second, source = None, None, rate
-            if not isinstance(rate, str):
-                spent, per_second = count / rate.draws, rate.draws / count
-                source = f"{count:g} signature{'s' if count > 1 else ''}; {rate.source}"
-            for name, value, unit in (
-                (f"{title} on 1 core", spent, "s"),
-                (f"{title} per second and core", per_second, "1/s"),
-            ):
-                yield self.figure(name, value, unit, "measured", str(source))
+            spent, per_second = f"{title} on 1 core", f"{title} per second and core"
+            if isinstance(rate, str):
+                yield self.figure(spent, None, "s", rate)
+                yield self.figure(per_second, None, "1/s", rate)
+                continue
+            source = f"{count:g} signature{'s' if count > 1 else ''}; {rate.source}"
+            yield self.figure(spent, count / rate.draws, "s", source)
+            yield self.figure(per_second, rate.draws / count, "1/s", source)
 
     def on_device(self, device: Device, count: float) -> Figure:
         """Return the time of one message's verifications, and of what is hashed before, on the
@@ -196,11 +188,11 @@ class MessageFigures(FormFigures[Protocol, ProtocolMessage]):
             draws = assumed(f"cycles {device.name} {self.scheme.name}", cycles)
             rate = RecordRate(1 / draws, f"{device.verify[self.scheme.name]} of the scenario")
         if isinstance(rate, str):
-            return self.figure(name, None, "s", "measured", rate)
+            return self.figure(name, None, "s", rate)
         hashed = evaluate(device.hashed, self.names) * device.hash_cycles if device.hashed else 0.0
         spent = (count / rate.draws + hashed) / assumed(f"clock {device.name}", device.hertz)
         text = f"{count:g} of {rate.source}; at {device.clock}"
         if hashed:
             text += f"; hashing at {device.hash_cycles:g} cycles a byte"
         kind: Kind = "measured" if cycles is None else "assumed"
-        return self.figure(name, np.asarray(spent), "s", kind, f"{text}; {device.source}")
+        return self.figure(name, np.asarray(spent), "s", f"{text}; {device.source}", kind)

@@ -3,21 +3,21 @@ threads, the life cycle of a key, and by how much each optimisation speeds it up
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator
+from functools import cache, cached_property, partial
 
 import numpy as np
 
 from mldsa_lab.checkout import find_root
-from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.memory import memory_figures
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.arrays import Array
 from pqc_impact.chain import Node
-from pqc_impact.figures import Kind, make_figure
+from pqc_impact.figures import Kind, figure_keys, make_figure
 from pqc_impact.schemes import ImpactScheme
-from pqc_impact.times import NOUNS, RecordTimes, assumed, interval_of
+from pqc_impact.times import NOUNS, RecordRate, RecordTimes, assumed
 
 PORTABLE = "portable"
 HARDWARE = "records/2026-11-23-rtl/cores.jsonl.xz"
@@ -51,13 +51,19 @@ class SchemeFigures:
         self, name: str, node: Node, scheme: ImpactScheme, today: ImpactScheme, times: RecordTimes
     ) -> None:
         self.node, self.scheme, self.today, self.times = node, scheme, today, times
-        self.keys: Mapping[str, Key] = {"scenario": name, "template": "", "scheme": scheme.name}
+        self.figure = partial(make_figure, figure_keys(name, scheme))
 
-    def figure(
-        self, name: str, value: Array | None, unit: str, source: str, kind: Kind = "measured"
-    ) -> Figure:
-        found = None if value is None else interval_of(value)
-        return make_figure(self.keys, name, found, unit, kind, source)
+    def rate(self, operation: str, threads: int = 1) -> RecordRate | str:
+        """Return operations per second on so many threads of the node."""
+        return self.times.rate(
+            self.scheme, threads, self.node.implementations, operation=operation, stretch=True
+        )
+
+    @cached_property
+    def single(self) -> dict[str, RecordRate]:
+        """The operations per second on one thread that are known."""
+        rates = {operation: self.rate(operation) for operation in NOUNS}
+        return {name: rate for name, rate in rates.items() if not isinstance(rate, str)}
 
     def all(self) -> Iterator[Figure]:
         """Yield every figure."""
@@ -66,10 +72,9 @@ class SchemeFigures:
             ("private key", self.scheme.private_key_bytes, self.today.private_key_bytes),
             ("signature", self.scheme.signature_bytes[0], self.today.signature_bytes[0]),
         ):
-            source, ratio = self.scheme.source, bytes_ / before
-            yield make_figure(self.keys, f"bytes of a {noun}", bytes_, "B", "exact", source)
-            name = f"bytes of a {noun} over today's"
-            yield make_figure(self.keys, name, ratio, "×", "exact", self.today.name)
+            name, ratio = f"bytes of a {noun}", bytes_ / before
+            yield self.figure(name, bytes_, "B", self.scheme.source, "exact")
+            yield self.figure(f"{name} over today's", ratio, "×", self.today.name, "exact")
         yield from self.rates()
         yield from self.life_cycle()
         if self.scheme.name in PARAMETER_SETS:
@@ -81,10 +86,7 @@ class SchemeFigures:
         for operation, noun in NOUNS.items():
             one: Array | None = None
             for threads in self.node.threads:
-                rate = self.times.rate(
-                    self.scheme, threads, self.node.implementations, operation=operation,
-                    stretch=True,
-                )  # fmt: skip
+                rate = self.rate(operation, threads)
                 on = f"on {threads} thread{'s' if threads > 1 else ''}"
                 if isinstance(rate, str):
                     yield self.figure(f"{noun} per second {on}", None, "1/s", rate)
@@ -92,36 +94,28 @@ class SchemeFigures:
                 kind: Kind = "assumed" if rate.modelled else "measured"
                 source = f"{'modelled' if rate.modelled else 'measured'}: {rate.source}"
                 yield self.figure(f"{noun} per second {on}", rate.draws, "1/s", source, kind)
-                one = rate.draws if threads == 1 else one
                 if threads == 1:
-                    yield from self.over_today(operation, rate.draws, rate.source)
+                    one = rate.draws
+                    yield from self.over_today(operation, rate)
                 if one is not None:
-                    scaling = rate.draws / one
+                    scaling, spread = rate.draws / one, rate.draws / one / threads
                     yield self.figure(f"scaling of {noun} {on}", scaling, "×", source, kind)
-                    name = f"efficiency of {noun} {on}"
-                    yield self.figure(name, scaling / threads, "", source, kind)
+                    yield self.figure(f"efficiency of {noun} {on}", spread, "", source, kind)
 
-    def over_today(self, operation: str, rate: Array, source: str) -> Iterator[Figure]:
+    def over_today(self, operation: str, rate: RecordRate) -> Iterator[Figure]:
         """Yield the time of an operation over that in the scheme of today."""
-        before = self.times.rate(
-            self.today, 1, self.node.implementations, operation=operation
-        )  # fmt: skip
+        before = self.times.rate(self.today, 1, self.node.implementations, operation=operation)
         if not isinstance(before, str) and self.today != self.scheme:
-            name = f"time of {NOUNS[operation]} over today's"
-            yield self.figure(name, before.draws / rate, "×", f"{source}; {before.source}")
+            name, source = f"time of {NOUNS[operation]}", f"{rate.source}; {before.source}"
+            yield self.figure(f"{name} over today's", before.draws / rate.draws, "×", source)
 
     def life_cycle(self) -> Iterator[Figure]:
         """Yield the time of key generation, signing and verification together, and the share of
         each."""
-        rates = {
-            noun: self.times.rate(self.scheme, 1, self.node.implementations, operation=operation)
-            for operation, noun in NOUNS.items()
-        }
-        spent = {noun: 1 / r.draws for noun, r in rates.items() if not isinstance(r, str)}
-        if len(spent) < len(rates):
+        if len(self.single) < len(NOUNS):
             return
-        sources = (r if isinstance(r, str) else r.source for r in rates.values())
-        source = "; ".join(dict.fromkeys(sources))
+        spent = {NOUNS[name]: 1 / rate.draws for name, rate in self.single.items()}
+        source = "; ".join(dict.fromkeys(rate.source for rate in self.single.values()))
         whole = np.sum(list(spent.values()), axis=0)
         yield self.figure("life cycle", whole, "s", source)
         for noun, part in spent.items():
@@ -139,8 +133,8 @@ class SchemeFigures:
                     name = f"share of {noun} saved by {title}"
                     yield self.figure(name, 1 - 1 / ratio, "", source)
             cycles = hardware().rate(self.scheme, 1, {}, operation=operation, unit="cycles")
-            rate = self.times.rate(self.scheme, 1, self.node.implementations, operation=operation)
-            if not isinstance(cycles, str) and not isinstance(rate, str):
+            if operation in self.single and not isinstance(cycles, str):
+                rate = self.single[operation]
                 name = f"clock at which a hardware core equals one core, {noun}"
                 source = f"simulated cycles of {cycles.source}; {rate.source}"
                 equal = rate.draws / cycles.draws
@@ -151,7 +145,7 @@ class SchemeFigures:
                     name = f"speed-up of {noun} by a hardware core"
                     yield self.figure(name, gain, "×", source, "assumed")
         yield self.figure("speed-up by NEON", None, "×", _NEON)
-        yield make_figure(self.keys, "aggregation of signatures", 1.0, "×", "exact", _AGGREGATION)
+        yield self.figure("aggregation of signatures", 1.0, "×", _AGGREGATION, "exact")
 
     def moved(self) -> Iterator[Figure]:
         """Yield what 10,000 signatures and as many verifications read and write, as counted, and
@@ -163,25 +157,18 @@ class SchemeFigures:
         for f in traffic() if wanted else ():
             if keys.items() <= f.keys.items() and f.keys["operation"] != "keygen" and f.value:
                 found[f.name] = found.get(f.name, 0.0) + f.value
-        rates = [
-            self.times.rate(self.scheme, 1, self.node.implementations, operation=operation)
-            for operation in ("sign", "verify")
-        ]
-        draws = [rate.draws for rate in rates if not isinstance(rate, str)]
-        if not found or len(draws) < len(rates):
+        rates = [self.single[name] for name in ("sign", "verify") if name in self.single]
+        if not found or len(rates) < 2:
             return
         source = f"{wanted}, {TRAFFIC}"
-        names = {"read": "bytes read", "written": "bytes written"}
-        for name, title in names.items():
+        for name, title in (("read", "bytes read"), ("written", "bytes written")):
             figure = f"{title} by 10,000 signatures and verifications"
-            yield make_figure(self.keys, figure, 10_000 * found[name], "B", "measured", source)
-        whole = found["read"] + found["written"]
-        spent = np.sum([1 / rate for rate in draws], axis=0)
-        timed = "; ".join(rate.source for rate in rates if not isinstance(rate, str))
-        yield self.figure(
-            "bytes read and written in a second", whole / spent, "B/s", f"{source}; {timed}"
-        )
+            yield self.figure(figure, 10_000 * found[name], "B", source)
+        spent = np.sum([1 / rate.draws for rate in rates], axis=0)
+        speed = (found["read"] + found["written"]) / spent
+        timed = "; ".join([source, *(rate.source for rate in rates)])
+        yield self.figure("bytes read and written in a second", speed, "B/s", timed)
         for level, size in (("first", "32 KiB"), ("last", "1 MiB")):
             share = 1 - found.get(f"{level}_misses", 0.0) / found["accesses"]
             figure = f"share of accesses that a cache of {size} serves"
-            yield make_figure(self.keys, figure, share, "", "measured", f"simulated; {source}")
+            yield self.figure(figure, share, "", f"simulated; {source}")

@@ -4,18 +4,19 @@ rejections at the costs that a record's fit has, other schemes sign in a constan
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
-from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.theory.arrays import Array
 from pqc_impact.base import SigningServer
-from pqc_impact.figures import make_figure
+from pqc_impact.figures import figure_keys, make_figure
 from pqc_impact.queue import ServiceLaw, responses
 from pqc_impact.schemes import ImpactScheme
-from pqc_impact.times import RecordTimes, interval_of
+from pqc_impact.times import RecordTimes
 
 _ATOMS = 20_000
 _LOADS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.94, 0.97)
@@ -36,17 +37,17 @@ def server_figures(
     name: str, server: SigningServer, scheme: ImpactScheme, times: RecordTimes
 ) -> Iterator[Figure]:
     """Yield the figures of a server that signs with a scheme, by single calls and in batches."""
-    keys: Mapping[str, Key] = {"scenario": name, "template": "", "scheme": scheme.name}
+    make = partial(make_figure, figure_keys(name, scheme))
     p = f"p{server.percentile:g}"
     single = times.signer(scheme, server.implementations)
     for size in (1, *server.batches):
-        found = times.signer(scheme, server.implementations, size) if size > 1 else single
+        found = times.signer(scheme, server.implementations, size)
         way = f", batches of {size}" if size > 1 else ""
         named = {f"response time, {p}, at {load:.0%} load{way}": load for load in server.loads}
         safe = f"{p} within {server.limit}{way}"
         if isinstance(found, str) or isinstance(single, str):
             for figure in named:
-                yield make_figure(keys, figure, None, "s", "measured", str(found))
+                yield make(figure, None, "s", str(found))
             continue
         law = signing_law(single.fit)
         # In units of the mean time of an operation, by single calls or in a batch.
@@ -62,15 +63,11 @@ def server_figures(
         for figure, load in named.items():
             # The load is a share of what single calls can do.
             value = percentile(load / gain) / found.draws if load < gain else None
-            interval = None if value is None else interval_of(np.asarray(value))
-            yield make_figure(keys, figure, interval, "s", "measured", source)
+            yield make(figure, value, "s", source)
         curve = np.array([percentile(load) for load in _LOADS])
         share = _largest_load(server.seconds * found.draws, curve)
-        for figure, draws, unit in (
-            (f"utilisation with {safe}", share, ""),
-            (f"signatures per second with {safe}", share * found.draws, "1/s"),
-        ):
-            yield make_figure(keys, figure, interval_of(draws), unit, "measured", source)
+        yield make(f"utilisation with {safe}", share, "", source)
+        yield make(f"signatures per second with {safe}", share * found.draws, "1/s", source)
 
 
 def _largest_load(limit: Array, curve: Array) -> Array:

@@ -48,10 +48,10 @@ def spread_figures(
     ``found`` is None, and ``source`` says why."""
     for share in SHARES:
         value = found.time(share) if found else None
-        yield make_figure(keys, reach(share), value, "s", "assumed", source)
+        yield make_figure(keys, reach(share), value, "s", source, "assumed")
     for text, seconds in intervals.items():
         value = found.stale(seconds) if found else None
-        yield make_figure(keys, stale(text), value, "", "assumed", source)
+        yield make_figure(keys, stale(text), value, "", source, "assumed")
 
 
 def load_figures(
@@ -107,7 +107,7 @@ def add_network(found: Impact, times: RecordTimes, folder: Path, simulate: Simul
             keys: dict[str, Key] = {**at.keys, "block": block}
             size = count * at.bytes + chain.overhead
             text = f"{count:,.0f} transactions"
-            figures.append(make_figure(keys, SIZE, size, "B", "exact", text))
+            figures.append(make_figure(keys, SIZE, size, "B", text, "exact"))
             for relay in network.relays:
                 here = {**keys, "relay": relay}
                 if isinstance(rate, str):

@@ -17,8 +17,8 @@ from mldsa_lab.estimate.blocks import block_figures, block_of
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import summarise
-from mldsa_lab.records import Record, Variant, read_record
-from mldsa_lab.sets import TUNED_BUILD
+from mldsa_lab.estimate.summary_row import SummaryRow
+from mldsa_lab.records import Record, read_record
 from mldsa_lab.theory.arrays import Array
 from pqc_impact.schemes import ImpactScheme
 
@@ -94,35 +94,13 @@ class RecordRate:
 
 
 @dataclass(frozen=True)
-class RecordTime:
-    """What a record says of an operation with keys as bytes, on so many threads: ``cost`` of one in
-    the unit and, of several threads, their ``per_second`` together. ``tuned``: of such a build;
-    ``fit``: of signing to its traces, where these are known."""
-
-    set: str
-    operation: str
-    unit: str
-    variant: Variant
-    tuned: bool
-    cost: Interval
-    per_second: Interval | None
-    fit: Fit | None = None
-
-    @property
-    def interval(self) -> Interval:
-        """What is measured: the cost on one thread, operations per second on several."""
-        if self.variant.threads == 1 or self.per_second is None:
-            return self.cost
-        return self.per_second
-
-
-@dataclass(frozen=True)
 class _RecordTimes:
-    """The times of one record, and the machine that they are of."""
+    """The times of one record, and the machine that they are of. Every row has a mean, and those of
+    several threads also operations ``per_second``."""
 
     name: str
     machine: object
-    rows: list[RecordTime]
+    rows: list[SummaryRow]
 
 
 class RecordTimes:
@@ -205,15 +183,15 @@ class RecordTimes:
         default builds with intervals that are not too wide."""
         found: set[str] = set()
         for record in self._times:
-            rows: dict[tuple[str, int], RecordTime] = {}
+            rows: dict[tuple[str, int], SummaryRow] = {}
             for row in record.rows:
                 v = row.variant
-                asked = (row.set, row.operation, v.implementation, v.threads, row.tuned)
-                is_tight = relative_width(row.cost) <= self.widest
+                asked = (row.set, row.operation, v.implementation, v.threads, v.tuned)
+                is_tight = relative_width(row.figures["mean"]) <= self.widest
                 if asked == (name, operation, implementation, 1, False) and is_tight:
                     rows[v.backend, v.batch_size if v.mode == "batch" else 0] = row
             single = [row for (_, batch), row in rows.items() if not batch]
-            best = min(single, key=lambda row: row.cost.value).variant.backend if single else ""
+            best = min(single, key=lambda row: row.cost).variant.backend if single else ""
             for (backend, batch), row in sorted(rows.items()):
                 title = f"batches of {batch:,}" if batch else backend
                 before = rows.get((backend, 0) if batch else (baseline, 0))
@@ -223,14 +201,14 @@ class RecordTimes:
                     continue
                 found.add(title)
                 slower, faster = (
-                    measured(f"{r.operation} {name} {r.variant.id} {record.name}", r.cost)
+                    measured(f"{operation} {name} {r.variant.id} {record.name}", r.figures["mean"])
                     for r in (before, row)
                 )
                 yield title, slower / faster, f"{implementation} ({backend}), {record.name}"
 
     def _rows(
         self, name: str, wanted: str | None, operation: str, unit: str, mode: str
-    ) -> list[tuple[_RecordTimes, RecordTime]]:
+    ) -> list[tuple[_RecordTimes, SummaryRow]]:
         """Return the rows of a scheme with their records."""
         return [
             (record, row)
@@ -242,13 +220,13 @@ class RecordTimes:
         ]
 
     def _fastest(
-        self, name: str, rows: Sequence[tuple[_RecordTimes, RecordTime]], cores: int, stretch: bool
+        self, name: str, rows: Sequence[tuple[_RecordTimes, SummaryRow]], cores: int, stretch: bool
     ) -> RecordRate:
         """Return the rate, on so many cores, of what is fastest on one core in the first record
         that has the scheme; other records of the same machine add numbers of cores."""
         found = rows[0][0]
         first = [row for record, row in rows if record is found]
-        fastest = min(first, key=lambda row: (row.variant.threads, row.tuned, row.cost.value))
+        fastest = min(first, key=lambda row: (row.variant.threads, row.variant.tuned, row.cost))
         best = fastest.variant
         same = [
             (record, row) for record, row in rows
@@ -270,21 +248,21 @@ class RecordTimes:
         how = f", batches of {v.batch_size:,}" if v.mode == "batch" else ""
         source = f"{v.implementation} ({v.backend}{how}), {record.name}"
         drawn = f"{row.operation} {row.set} {v.id} {v.mode} {threads} {record.name}"
-        draws = measured(drawn, row.interval)
+        draws = measured(drawn, _interval(row))
         if threads == 1:
             draws = (1e9 if row.unit == "ns" else 1.0) / draws
         if cores != threads:
             source += f"; extrapolated from {threads} to {cores} cores, as if they shared evenly"
         return RecordRate(draws * (cores / threads), source, cores > most, row.fit)
 
-    def _check(self, record: _RecordTimes, row: RecordTime) -> None:
+    def _check(self, record: _RecordTimes, row: SummaryRow) -> None:
         """Raise LabError for an interval that is too wide, or remark on it; remark on another
         machine than that of the first record."""
         v = row.variant
         what = f"{NOUNS[row.operation]} of {row.set} by {v.implementation}"
         if v.threads > 1:
             what += f" on {v.threads} threads"
-        width = relative_width(row.interval)
+        width = relative_width(_interval(row))
         if width > self.widest:
             if self.is_given and v.threads == 1:
                 raise LabError(
@@ -313,6 +291,11 @@ class RecordTimes:
         return tuple(made)
 
 
+def _interval(row: SummaryRow) -> Interval:
+    """Return what is measured: the cost on one thread, operations per second on several."""
+    return row.figures["mean" if row.variant.threads == 1 else "per_second"]
+
+
 def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> _RecordTimes:
     """Single operations and batches of a record by keys as bytes, in any number of threads; of a
     block its verifications with warm caches."""
@@ -328,11 +311,7 @@ def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> _RecordT
         ]  # fmt: skip
         found = summarise(record, confidence=CONFIDENCE)
     rows = [
-        RecordTime(
-            r.set, r.operation, r.unit, v, r.worker.build == TUNED_BUILD, r.mean,
-            r.figures.get("per_second"), r.fit,
-        )
-        for r, v in ((row, row.variant) for row in found.rows)
+        r for r, v in ((row, row.variant) for row in found.rows)
         if r.mean is not None and r.unit in ("ns", "cycles")
         and (v.threads > 1 or v.batch_size <= (BATCH_MOST if v.mode == "batch" else 1))
         and (v.threads == 1 or "per_second" in r.figures)
@@ -340,20 +319,25 @@ def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> _RecordT
     return _RecordTimes(name, machine, rows)
 
 
-def _of_block(record: Record) -> list[RecordTime]:
+def _of_block(record: Record) -> list[SummaryRow]:
+    """Return the verifications of a block as rows of a summary."""
     count = block_of(record).verifications
     made = []
     for f in block_figures(record, CONFIDENCE):
         block = f.interval
-        v = record.variant(str(f.keys["variant"]))
+        v, worker = record.variants[str(f.keys["variant"])]
         if f.name != "block" or block is None or v.key != "compact" or f.keys["caches"] != "warm":
             continue
         batch, threads = int(f.keys["batch"] or 0), int(f.keys["threads"] or 1)
-        rate = block.inverse(count * 1e9) if threads > 1 else None
         mode = "batch" if batch else "single"
         called = structs.replace(v, mode=mode, batch_size=batch or 1, threads=threads)
-        cost, name = block.times(1 / count), str(f.keys["set"])
-        made.append(RecordTime(name, "verify", "ns", called, v.tuned, cost, rate))
+        figures = {"mean": block.times(1 / count), "per_second": block.inverse(count * 1e9)}
+        made.append(
+            SummaryRow(
+                called, worker, str(f.keys["set"]), "verify", samples=0, clock="wall", again=False,
+                estimate=None, notes=(), figures=figures, phases={},
+            )
+        )  # fmt: skip
     return made
 
 
