@@ -7,14 +7,15 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, ClassVar, Generic, Literal, TypeVar
 
 from msgspec import Meta, Struct, field
 
+from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.files import Text
 from mldsa_lab.toml import check_unique
 from pqc_impact.expression import evaluate
-from pqc_impact.quantity import positive
+from pqc_impact.quantity import amount
 from pqc_impact.schemes import ImpactScheme, scheme_of
 
 SCENARIOS = Path(__file__).parent / "scenarios"
@@ -112,10 +113,8 @@ class SigningServer(ScenarioTable, frozen=True):
     batches: tuple[Annotated[int, Meta(ge=2, le=64)], ...] = ()
     implementations: dict[Text, Text] = field(default_factory=dict)
 
-    @property
-    def seconds(self) -> float:
-        """The largest response time."""
-        return positive(self.limit, "s", "limit").value
+    seconds: ClassVar[Interval] = amount("limit", "s")
+    """The largest response time."""
 
 
 class ScenarioForm(ScenarioTable, frozen=True):

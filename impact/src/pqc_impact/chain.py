@@ -4,7 +4,7 @@ keep, the network. `file.py` has the two kinds of chains, and reads them."""
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta, field
 
@@ -12,7 +12,7 @@ from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.files import Positive, Text
 from pqc_impact.base import ScenarioFile, ScenarioForm, ScenarioTable, Several
 from pqc_impact.expression import evaluate
-from pqc_impact.quantity import positive, price, quantity
+from pqc_impact.quantity import amount, positive, price, quantity
 
 Above = Annotated[float, Meta(gt=0)]
 
@@ -106,10 +106,8 @@ class State(ScenarioTable, frozen=True):
     hash: Text
     key: Text
 
-    @property
-    def count(self) -> Interval:
-        """How many entries."""
-        return positive(self.entries, "", "entries")
+    count: ClassVar[Interval] = amount("entries", "")
+    """How many entries."""
 
 
 class Node(ScenarioTable, frozen=True):
@@ -134,20 +132,12 @@ class Node(ScenarioTable, frozen=True):
     verified: tuple[Positive, ...] = (1000,)
     hardware: str = ""
 
-    @property
-    def rate(self) -> Interval:
-        """Download, bytes per second."""
-        return positive(self.download, "B/s", "download")
-
-    @property
-    def clock(self) -> Interval:
-        """The clock of a hardware core, hertz; 0 without one."""
-        return positive(self.hardware, "Hz", "hardware") if self.hardware else Interval(0.0)
-
-    @property
-    def pool(self) -> float:
-        """Bytes of the mempool, 0 without one."""
-        return positive(self.mempool, "B", "mempool").value if self.mempool else 0.0
+    rate: ClassVar[Interval] = amount("download", "B/s")
+    """Download, bytes per second."""
+    clock: ClassVar[Interval] = amount("hardware", "Hz")
+    """The clock of a hardware core, hertz; 0 without one."""
+    pool: ClassVar[Interval] = amount("mempool", "B")
+    """Bytes of the mempool, 0 without one."""
 
 
 class Storage(ScenarioTable, frozen=True):
@@ -159,10 +149,8 @@ class Storage(ScenarioTable, frozen=True):
     source: Text
     disks: dict[Text, Text] = field(default_factory=dict)
 
-    @property
-    def size(self) -> Interval:
-        """Bytes of today's archive."""
-        return positive(self.today, "B", "today")
+    size: ClassVar[Interval] = amount("today", "B")
+    """Bytes of today's archive."""
 
     @property
     def cost(self) -> tuple[str, Interval]:
@@ -249,10 +237,8 @@ class Chain(ScenarioFile[Template], frozen=True, kw_only=True):
         """Bytes of a block beside its transactions."""
         return quantity(self.block_overhead, "B", "block_overhead").value
 
-    @property
-    def seconds(self) -> Interval:
-        """From block to block."""
-        return positive(self.interval, "s", "interval")
+    seconds: ClassVar[Interval] = amount("interval", "s")
+    """From block to block."""
 
     @property
     def expressions(self) -> dict[str, str]:

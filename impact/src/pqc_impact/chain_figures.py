@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from itertools import product
 
 import numpy as np
 
@@ -19,9 +21,17 @@ from pqc_impact.quantity import YEAR
 from pqc_impact.scheme_figures import SchemeFigures
 from pqc_impact.schemes import ImpactScheme, scheme_of
 from pqc_impact.server_figures import server_figures
-from pqc_impact.times import NOUNS, RecordTimes, assumed
+from pqc_impact.times import NOUNS, RecordRate, RecordTimes, assumed
 
 STEADY = "archive of a year at today's throughput"
+_SYNC = "first synchronisation"
+_VERIFIED = {
+    "verification of a block": "s",
+    "verification of a block at today's throughput": "s",
+    "share of the interval at today's throughput": "",
+    f"{_SYNC}, verification": "s",
+}
+"""Times of verification, and their units."""
 
 
 def impact(
@@ -123,15 +133,14 @@ class ChainFigures(FormFigures[Chain, Template]):
 
     def at_limit(self, count: float, given: str) -> Iterator[Figure]:
         """Yield what follows of blocks with so many transactions, which another limit lets in."""
-        at, text, block = f" at {given}", "the limit is given", count * self.bytes
-        for figure, value, unit in (
-            ("transactions per block", count, ""),
-            ("transactions over today's", count / self.today, "×"),
-            ("bytes of a block", block + self.scenario.overhead, "B"),
-        ):
-            yield self.figure(f"{figure}{at}", value, unit, text, "assumed")
+        at, text = f" at {given}", "the limit is given"
+        block = count * self.bytes + self.scenario.overhead
+        ratio = count / self.today
+        yield self.figure(f"transactions per block{at}", count, "", text, "assumed")
+        yield self.figure(f"transactions over today's{at}", ratio, "×", text, "assumed")
+        yield self.figure(f"bytes of a block{at}", block, "B", text, "assumed")
         yield from self.line(count, at)
-        year = (block + self.scenario.overhead) * self.per_year
+        year = block * self.per_year
         for years, when in ((1, "a year"), (10, "ten years")):
             yield self.figure(f"archive of {when}{at}", years * year, "B", text, "assumed")
         yield from self.kept(10 * year, f"ten years{at}", text)
@@ -155,19 +164,17 @@ class ChainFigures(FormFigures[Chain, Template]):
         pruned, text = archive * (kept / self.bytes), "no signatures and keys"
         yield self.figure(f"pruned {STEADY}", pruned, "B", text, "assumed")
         node = self.scenario.node
-        if node.pool and not self.is_load:
+        if node.mempool and not self.is_load:
             text = f"{node.mempool}, of which a transaction takes: {node.mempool_each}"
             each = evaluate(node.mempool_each, self.names)
             figure = "10,000 transactions in the mempool"
             yield self.figure(figure, 10_000 * each, "B", node.mempool_each, "assumed")
             figure = "share of the mempool that 10,000 transactions take"
-            yield self.figure(figure, 10_000 * each / node.pool, "", text, "assumed")
-            holds = math.floor(node.pool / each)
-            for figure, value in (
-                ("transactions that the mempool holds", holds),
-                ("blocks that the mempool holds", holds / max(self.count, 1)),
-            ):
-                yield self.figure(figure, value, "", text, "assumed")
+            yield self.figure(figure, 10_000 * each / node.pool.value, "", text, "assumed")
+            holds = math.floor(node.pool.value / each)
+            yield self.figure("transactions that the mempool holds", holds, "", text, "assumed")
+            blocks = holds / max(self.count, 1)
+            yield self.figure("blocks that the mempool holds", blocks, "", text, "assumed")
 
     def kept(self, more: float | Array, when: str, text: str) -> Iterator[Figure]:
         """Yield today's archive with so many bytes ``more``, and the price of a disk for it."""
@@ -223,35 +230,31 @@ class ChainFigures(FormFigures[Chain, Template]):
         """Yield the archive with signatures and keys compressed as they were measured to be, and
         what that saves."""
         figure = f"compressed {STEADY}"
-
         if own := next((p.name for p in self.form.parts if p.holds == "other"), None):
             why = f"the compressibility of the part {own!r} was not measured"
             yield self.figure(figure, None, "B", why)
             return
-        before: dict[str, float] = {}
-        after: dict[str, float] = {}
+        before, after = defaultdict[str, float](float), defaultdict[str, float](float)
+        sources: dict[str, None] = {}
         for encoded in self.scheme.forms:
-            one = measured.get(encoded)
-            if one is None or not one.ratios:
-                lacking = f"the compressibility of {encoded} was not measured"
-                why = one.source if one else lacking
-                yield self.figure(figure, None, "B", why)
+            lacking = Compressed({}, f"the compressibility of {encoded} was not measured")
+            one = measured.get(encoded, lacking)
+            if not one.ratios:
+                yield self.figure(figure, None, "B", one.source)
                 return
             alone = scheme_of(encoded)
             sizes = {"signatures": alone.signature_bytes[0], "keys": alone.public_key_bytes}
             for holds, ratio in one.ratios.items():
-                size = sizes.get(holds, 1.0)
-                before[holds] = before.get(holds, 0.0) + size
-                after[holds] = after.get(holds, 0.0) + size * ratio
+                before[holds] += sizes.get(holds, 1.0)
+                after[holds] += sizes.get(holds, 1.0) * ratio
+            sources[one.source] = None
         size = sum(
             self.names[part.identifier]
             * (after[part.holds] / before[part.holds] if part.holds in before else 1.0)
             for part in self.form.parts
         )
-        sources = [measured[encoded].source for encoded in self.scheme.forms]
-        archive = self.steady * self.per_year * size
-        source = "; ".join(dict.fromkeys(sources))
-        yield self.figure(figure, archive, "B", source)
+        source = "; ".join(sources)
+        yield self.figure(figure, self.steady * self.per_year * size, "B", source)
         saved = 1 - size / self.bytes
         yield self.figure("share saved in the compressed archive", saved, "", source)
 
@@ -262,56 +265,43 @@ class ChainFigures(FormFigures[Chain, Template]):
         load = "the load given" if self.is_load else "as many transactions as today"
         text = f"{node.years:g} years of {load}; {node.source}"
         download = history * self.bytes / assumed("download", node.rate)
-        sync = "first synchronisation"
-        yield self.figure(f"{sync}, download", download, "s", text, "assumed")
-        for cores in node.cores:
-            for batches in (False, True):
-                rate = self.times.rate(
-                    self.scheme, cores, node.implementations, stretch=node.extrapolate,
-                    batches=batches,
-                )  # fmt: skip
-                if isinstance(rate, str) and batches:
-                    continue
-                on = on_cores(cores, batches)
-                names = (
-                    f"verification of a block {on}",
-                    f"verification of a block at today's throughput {on}",
-                    f"share of the interval at today's throughput {on}",
-                    f"{sync}, verification {on}",
-                    f"{sync} {on}",
-                )
-                if isinstance(rate, str):
-                    for name in names:
-                        unit = "" if name.startswith("share") else "s"
-                        yield self.figure(name, None, unit, rate)
-                    continue
-                each = signatures / rate.draws
-                spent, verify = self.steady * each, history * each
-                for name, value in zip(
-                    names, (self.count * each, spent, spent / self.interval, verify), strict=False
-                ):
-                    unit = "" if name.startswith("share") else "s"
-                    yield self.figure(name, value, unit, rate.source)
-                for count in node.verified:
-                    name = f"verification of {count:,} transactions {on}"
-                    yield self.figure(name, count * each, "s", rate.source)
-                yield from self.capacity(cores, batches)
-                is_longer = bool(verify[0] > download[0])
-                slower = "verification" if is_longer else "the download"
-                kind: Kind = "measured" if is_longer else "assumed"
-                said = f"{slower} is the longer of the two; {rate.source}"
-                yield self.figure(names[-1], np.maximum(verify, download), "s", said, kind)
+        yield self.figure(f"{_SYNC}, download", download, "s", text, "assumed")
+        for cores, batches in product(node.cores, (False, True)):
+            rate, on = self.rate("verify", cores, batches), on_cores(cores, batches)
+            if isinstance(rate, str):
+                for name, unit in {**_VERIFIED, _SYNC: "s"}.items() if not batches else ():
+                    yield self.figure(f"{name} {on}", None, unit, rate)
+                continue
+            each = signatures / rate.draws
+            spent, verify = self.steady * each, history * each
+            values = (self.count * each, spent, spent / self.interval, verify)
+            for (name, unit), value in zip(_VERIFIED.items(), values, strict=True):
+                yield self.figure(f"{name} {on}", value, unit, rate.source)
+            for count in node.verified:
+                name = f"verification of {count:,} transactions {on}"
+                yield self.figure(name, count * each, "s", rate.source)
+            yield from self.capacity(cores, batches)
+            is_longer = bool(verify[0] > download[0])
+            slower = "verification" if is_longer else "the download"
+            kind: Kind = "measured" if is_longer else "assumed"
+            said = f"{slower} is the longer of the two; {rate.source}"
+            yield self.figure(f"{_SYNC} {on}", np.maximum(verify, download), "s", said, kind)
 
     def capacity(self, cores: int, batches: bool) -> Iterator[Figure]:
         """Yield how many times today's throughput a node can sign and verify."""
-        node, on = self.scenario.node, on_cores(cores, batches)
         load = self.steady * self.form.signatures / self.interval
         for operation in ("sign", "verify"):
-            rate = self.times.rate(
-                self.scheme, cores, node.implementations, operation=operation,
-                stretch=node.extrapolate, batches=batches,
-            )  # fmt: skip
+            rate = self.rate(operation, cores, batches)
             if not isinstance(rate, str):
+                on = on_cores(cores, batches)
                 name = f"{NOUNS[operation]} capacity over today's throughput {on}"
                 kind: Kind = "assumed" if rate.modelled else "measured"
                 yield self.figure(name, rate.draws / load, "×", rate.source, kind)
+
+    def rate(self, operation: str, cores: int, batches: bool) -> RecordRate | str:
+        """Return operations per second on so many cores of a node."""
+        node = self.scenario.node
+        return self.times.rate(
+            self.scheme, cores, node.implementations, operation=operation,
+            stretch=node.extrapolate, batches=batches,
+        )  # fmt: skip

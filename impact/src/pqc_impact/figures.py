@@ -151,10 +151,10 @@ class MessageFigures(FormFigures[Protocol, ProtocolMessage]):
         """Yield how often the sender waits for an acknowledgement before all is sent."""
         flight = evaluate(self.form.flight, self.names) if self.form.flight else 0
         for window in self.scenario.windows if self.form.flight else ():
-            sent, waits = window.size, 0
+            sent, waits = window.size.value, 0
             while sent < flight:
                 waits += 1
-                sent += window.size * 2**waits
+                sent += window.size.value * 2**waits
             text = f"{window.bytes}, twice as much in each round trip that follows; {window.source}"
             yield self.figure(f"extra round trips, {window.name}", waits, "", text, "assumed")
 

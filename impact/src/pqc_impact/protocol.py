@@ -3,14 +3,14 @@ message is signed and verified."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta, field
 
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.files import Text
 from pqc_impact.base import NotNegative, ScenarioFile, ScenarioForm, ScenarioTable, check_schemes
-from pqc_impact.quantity import positive
+from pqc_impact.quantity import amount, positive
 from pqc_impact.schemes import SIGNERS, ImpactScheme
 
 EVERY = "*"
@@ -39,10 +39,8 @@ class InitialWindow(ScenarioTable, frozen=True):
     bytes: Text
     source: Text
 
-    @property
-    def size(self) -> float:
-        """Bytes."""
-        return positive(self.bytes, "B", "bytes").value
+    size: ClassVar[Interval] = amount("bytes", "B")
+    """Bytes."""
 
 
 class MessageLink(ScenarioTable, frozen=True):
@@ -52,10 +50,8 @@ class MessageLink(ScenarioTable, frozen=True):
     rate: Text
     source: Text
 
-    @property
-    def speed(self) -> Interval:
-        """Bytes per second."""
-        return positive(self.rate, "B/s", "rate")
+    speed: ClassVar[Interval] = amount("rate", "B/s")
+    """Bytes per second."""
 
 
 class Device(ScenarioTable, frozen=True):
@@ -70,10 +66,8 @@ class Device(ScenarioTable, frozen=True):
     hashed: str = ""
     hash_cycles: NotNegative = 0.0
 
-    @property
-    def hertz(self) -> Interval:
-        """Cycles per second."""
-        return positive(self.clock, "Hz", "clock")
+    hertz: ClassVar[Interval] = amount("clock", "Hz")
+    """Cycles per second."""
 
     @property
     def cycles(self) -> dict[str, Interval]:

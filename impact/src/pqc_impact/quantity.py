@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from mldsa_lab.estimate.interval import Interval
 
@@ -48,6 +49,17 @@ def positive(text: str, unit: str, field: str) -> Interval:
     if (found.value if found.low is None else found.low) <= 0:
         raise ValueError(f"{field}: {text!r} must be above zero")
     return found
+
+
+def amount(field: str, unit: str) -> Any:
+    """Return a property of a table: the text of this field as a quantity above zero, 0 where the
+    text is empty."""
+
+    def read(table: object) -> Interval:
+        text = getattr(table, field)
+        return positive(text, unit, field) if text else Interval(0.0)
+
+    return property(read)
 
 
 def price(text: str, unit: str, field: str) -> tuple[str, Interval]:

@@ -65,7 +65,7 @@ def server_figures(
             value = percentile(load / gain) / found.draws if load < gain else None
             yield make(figure, value, "s", source)
         curve = np.array([percentile(load) for load in _LOADS])
-        share = _largest_load(server.seconds * found.draws, curve)
+        share = _largest_load(server.seconds.value * found.draws, curve)
         yield make(f"utilisation with {safe}", share, "", source)
         yield make(f"signatures per second with {safe}", share * found.draws, "1/s", source)
 
