@@ -9,12 +9,12 @@ import pytest
 from typer.testing import CliRunner
 
 from mldsa_lab.choice.design import design
+from mldsa_lab.cli.main import app
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cells import estimate_plain, estimate_random, estimate_signing, ratio
 from mldsa_lab.estimate.interval import Interval, median_over_rounds, over
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace
-from mldsa_studies import command
 from mldsa_studies.judge import root_mean_square
 from mldsa_studies.signers import Signer, draw_traces
 from mldsa_studies.simulate import (
@@ -188,7 +188,7 @@ def test_ratio_to_a_hedged_signer_is_unpaired(chosen: list[Trace]) -> None:
 
 @pytest.mark.simulation
 def test_the_study_prints() -> None:
-    refused = CliRunner().invoke(command.app, ["simulate", "--sets", "ML-DSA-66"]).exception
+    refused = CliRunner().invoke(app, ["study", "simulate", "--sets", "ML-DSA-66"]).exception
     assert isinstance(refused, LabError) and "ML-DSA-66" in str(refused)
     found = report("ML-DSA-44", 2, 1)
     assert found.about == "ML-DSA-44, 2 replications, seed 1"

@@ -14,6 +14,7 @@ from report_records import SIGNERS, Shape, build
 from typer.testing import CliRunner
 
 from mldsa_lab.choice.design import design
+from mldsa_lab.cli.main import app
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.summary import TOGETHER, Summary, summarise, summary_figures
 from mldsa_lab.records import (
@@ -33,7 +34,6 @@ from mldsa_lab.records import (
 from mldsa_lab.records.rows import Row
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import parse_trace
-from mldsa_studies import command
 from mldsa_studies.locations import compare
 from mldsa_studies.signers import Signer, draw_traces
 from mldsa_studies.simulate import NoisyMachine
@@ -438,5 +438,6 @@ def test_locations_are_compared(tmp_path: Path) -> None:
     assert all(paired < unpaired for _, paired, unpaired in [found["median"]])
     with pytest.raises(LabError, match="three blocks of 40"):
         compare(record, block=40)
-    refused = CliRunner().invoke(command.app, ["locations", str(tmp_path / "none.jsonl")]).exception
+    words = ["study", "locations", str(tmp_path / "none.jsonl")]
+    refused = CliRunner().invoke(app, words).exception
     assert isinstance(refused, LabError) and "cannot read" in str(refused)

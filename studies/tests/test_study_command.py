@@ -11,8 +11,8 @@ from study_material import costs_of
 from typer.testing import CliRunner, Result
 
 from mldsa_lab.choice.ready import read_ready
+from mldsa_lab.cli.main import app
 from mldsa_lab.errors import LabError
-from mldsa_studies import command
 from mldsa_studies.costs import write_costs
 from mldsa_studies.coverage import report, scenes
 
@@ -20,7 +20,7 @@ RECORD = Path(__file__).parents[2] / "records" / "2026-11-21-epyc-zen3" / "first
 
 
 def run(*words: object) -> Result:
-    return CliRunner().invoke(command.app, [str(w) for w in words], env={"COLUMNS": "140"})
+    return CliRunner().invoke(app, ["study", *map(str, words)], env={"COLUMNS": "140"})
 
 
 def refusal(*words: object) -> str:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mldsa_lab.cli.shared import SeedText
+from mldsa_lab.cli.shared import OutputOptions, SeedText, console, show_path, words
+from mldsa_lab.errors import LabError
+from mldsa_lab.files import check_target, write_text
+from mldsa_lab.machine import cores_to_use
+from mldsa_lab.sets import parse_set_names
 
 if TYPE_CHECKING:
     from mldsa_lab.show.report import Report
-
-app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
 
 _RecordArgument = Annotated[Path, typer.Argument(help="Record of a run of mldsa-lab bench.")]
 _SetsOption = Annotated[
@@ -26,7 +28,6 @@ _SizesOption = Annotated[
 ]
 
 
-@app.command()
 def estimators(
     data: Annotated[
         list[Path] | None,
@@ -52,20 +53,14 @@ def estimators(
     """Compare ways to estimate the cost of signing from n inputs: random ones, greedy and balanced
     selections, designs with a regression."""
     from mldsa_lab.bench.options import parse_seed
-    from mldsa_lab.cli.shared import OutputOptions, show_path, words
-    from mldsa_lab.cli.shared import console as make_console
-    from mldsa_lab.errors import LabError
-    from mldsa_lab.machine import cores_to_use
     from mldsa_lab.screen import Screen
-    from mldsa_lab.sets import parse_set_names
     from mldsa_studies.choices import SIZES, Plan
     from mldsa_studies.collect import collect_all
     from mldsa_studies.costs import read_costs
     from mldsa_studies.evaluate import evaluate
     from mldsa_studies.report import report
 
-    console = make_console()
-    screen = Screen(console)
+    screen = Screen(console())
     names = parse_set_names(sets or ("ml-dsa",), ml_dsa=True)
     plan = Plan(_sizes(sizes, SIZES), draws=12 if quick else 40)
     chosen = words(implementations)
@@ -80,7 +75,7 @@ def estimators(
         key = secrets.token_bytes(32) if seed is None else parse_seed(seed)
         paths = collect_all(names, chosen, inputs, rounds, key, plan, out, screen)
         for path in paths:
-            show_path(console, "costs", path)
+            show_path(screen.console, "costs", path)
     read = [costs for costs in map(read_costs, paths) if costs.head.set in names]
     costs = [one for item in read for one in item.take(chosen)]
     if not costs:
@@ -89,10 +84,9 @@ def estimators(
         study = evaluate(costs, plan, processes=cores_to_use(), show=phase.reach)
         phase.summary = f"{sum(len(c.errors) for c in study.cells):,} estimates"
     outputs = OutputOptions(json=out / "estimators.json", page=out / "estimators.html")
-    outputs.show(report(study), console)
+    outputs.show(report(study), screen.console)
 
 
-@app.command()
 def count(
     selection: Annotated[Path, typer.Argument(help="Selection whose inputs are signed.")],
     implementation: Annotated[
@@ -106,9 +100,6 @@ def count(
     from mldsa_lab.bench.launch import having, make
     from mldsa_lab.checkout import find_root
     from mldsa_lab.choice.build import complete
-    from mldsa_lab.cli.shared import console as make_console
-    from mldsa_lab.cli.shared import show_path
-    from mldsa_lab.files import check_target, write_text
     from mldsa_lab.inputs.library import load
     from mldsa_lab.inputs.selection import Selection
     from mldsa_lab.screen import Screen
@@ -116,8 +107,7 @@ def count(
     from mldsa_studies.callgrind import Counter
     from mldsa_studies.collect import counting_worker
 
-    console = make_console()
-    screen = Screen(console)
+    screen = Screen(console())
     check_target(out)
     chosen = Selection.read(selection)
     place = Place.of(find_root())
@@ -135,23 +125,20 @@ def count(
             phase.summary = f"{len(counts)} signatures of {variant.id}"
     rows = (f"{i},{cost},instructions\n" for i, cost in zip(chosen.ids, counts, strict=True))
     write_text(out, "id,cost,unit\n" + "".join(rows))
-    show_path(console, "counts", out)
+    show_path(screen.console, "counts", out)
 
 
-@app.command()
 def simulate(
     sets: _SetsOption = None,
     replications: Annotated[int, typer.Option(help="Runs that are simulated.", min=1)] = 300,
 ) -> None:
     """Judge the estimates of records on synthetic signers on synthetic machines."""
-    from mldsa_lab.sets import parse_set_names
     from mldsa_studies.simulate import report
 
     for name in parse_set_names(sets or ("ML-DSA-65",), ml_dsa=True):
         _publish(report(name, replications, 1))
 
 
-@app.command()
 def coverage(
     sets: _SetsOption = None,
     replications: Annotated[
@@ -164,10 +151,7 @@ def coverage(
     ] = None,
 ) -> None:
     """Judge the intervals of estimates from few inputs on synthetic signers."""
-    from mldsa_lab.cli.shared import console
-    from mldsa_lab.machine import cores_to_use
     from mldsa_lab.screen import Screen
-    from mldsa_lab.sets import parse_set_names
     from mldsa_studies.coverage import report, report_record
 
     names = parse_set_names(sets or ("ml-dsa",), ml_dsa=True)
@@ -183,7 +167,6 @@ def coverage(
     _publish(found)
 
 
-@app.command()
 def locations(record: _RecordArgument) -> None:
     """Compare how well locations over rounds repeat on the machine of a record."""
     from mldsa_lab.records import read_record
@@ -192,7 +175,6 @@ def locations(record: _RecordArgument) -> None:
     _publish(report(read_record(record)))
 
 
-@app.command()
 def worth(
     record: _RecordArgument,
     own: Annotated[
@@ -205,7 +187,6 @@ def worth(
     _publish(report(record, own))
 
 
-@app.command()
 def fits(record: _RecordArgument) -> None:
     """Show the costs fitted to a record's implementations, in % of an attempt of class r."""
     from mldsa_lab.records import read_record
@@ -215,17 +196,12 @@ def fits(record: _RecordArgument) -> None:
 
 
 def _publish(report: Report) -> None:
-    from mldsa_lab.cli.shared import OutputOptions, console
-
     OutputOptions().show(report, console())
     if report.about:
         print(report.about)
 
 
 def _sizes(given: list[str] | None, default: tuple[int, ...]) -> tuple[int, ...]:
-    from mldsa_lab.cli.shared import words
-    from mldsa_lab.errors import LabError
-
     texts = words(given)
     for text in texts:
         if not re.fullmatch("[1-9][0-9]{0,5}", text):

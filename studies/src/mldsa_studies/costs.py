@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from mldsa_lab import __version__
 from mldsa_lab.errors import LabError, located
-from mldsa_lab.files import decode_format, plain, write_whole
+from mldsa_lab.files import decode_format, plain, reading, write_whole
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.sets import SetName, Unit
 from mldsa_lab.theory.table import TraceTable
@@ -112,13 +112,11 @@ def read_costs(path: Path) -> Costs:
     """Read a file. LabError names the file and the broken rule."""
     where = f"costs {path}"
     try:
-        with pq.ParquetFile(path) as file:
+        with reading(path, "costs "), pq.ParquetFile(path) as file:
             text = (file.schema_arrow.metadata or {}).get(_KEY)
             if text is None:
                 raise LabError(f"{where}: is a Parquet file, but no costs of a study")
             rows = file.read()
-    except OSError as error:
-        raise LabError(f"{where}: cannot read it: {error.strerror or error}") from None
     except pa.ArrowException as error:
         raise LabError(f"{where}: is not a whole Parquet file: {error}".splitlines()[0]) from None
     head = decode_format(text.decode("utf-8", "replace"), CostsHead, where, FORMAT, VERSION)

@@ -30,6 +30,7 @@ from mldsa_lab.show.report import Report
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace, parse_trace
+from mldsa_lab.workforce import WorkItem, in_order
 from mldsa_studies.judge import SHARES, Replications, TrueCosts, in_processes, root_mean_square
 from mldsa_studies.signers import Signer, random_table, usual
 from mldsa_studies.tables import Row, percent_report
@@ -233,9 +234,10 @@ def report(
     and sets. ``show`` gets the part of all that is done, and what was done last."""
     cells = [(scene, n) for scene in wanted or scenes() for n in sizes]
     jobs = [Job(name, n, scene, replications, seed, truth) for scene, n in cells for name in sets]
+    items = (WorkItem(f"{job.scene.name}, n = {job.n}", Job.judge, (job,)) for job in jobs)
     rows: list[Row] = []
-    with in_processes(processes) as run:
-        judged = run(Job.judge, jobs)
+    with in_processes(processes) as force:
+        judged = in_order(items, force)
         for number, (scene, n) in enumerate(cells, 1):
             found = Replications.together([next(judged) for _ in sets])
             show(number / len(cells), f"{scene.name}, n = {n}")

@@ -16,6 +16,7 @@ from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.terms import MEAN as MEAN_COLUMN
+from mldsa_lab.workforce import WorkItem, in_order
 from mldsa_studies.choices import (
     FOR_ALL,
     MEAN,
@@ -99,22 +100,25 @@ def evaluate(
     tasks = plan.tasks()
     # The longest first, so that all processes end together.
     jobs = [(key, task) for task in sorted(tasks, key=lambda t: -t.n) for key in tables]
+    choosing = []
+    for key, task in jobs:
+        name, head = f"{key[0]}: {task.method}, n = {task.n}", tables[key].head
+        choosing.append(WorkItem(name, choose, (tables[key].table, head.sample, plan, task)))
     chosen: dict[object, Positions] = {}
     study = Study(plan, costs)
-    with in_processes(processes) as run:
-        arguments = [(tables[k].table, tables[k].head.sample, plan, task) for k, task in jobs]
-        for job, positions in zip(jobs, run(choose, *zip(*arguments, strict=True)), strict=True):
+    with in_processes(processes) as force:
+        for job, work, positions in zip(jobs, choosing, in_order(choosing, force), strict=True):
             chosen[job] = positions
-            text = f"{job[0][0]}: {job[1].method}, n = {job[1].n}"
-            show(0.5 * len(chosen) / len(jobs), text)
-        choices = [[(task, chosen[key, task]) for task in tasks] for key in inputs]
-        judged = run(judge, costs, choices, [plan.seed] * len(costs))
-        for number, (truths, cells) in enumerate(judged):
+            show(0.5 * len(chosen) / len(jobs), work.name)
+        judging = []
+        for key, of in zip(inputs, costs, strict=True):
+            name = f"{of.head.set}: {of.head.series[0].variant}, {of.head.unit}"
+            choices = [(task, chosen[key, task]) for task in tasks]
+            judging.append(WorkItem(name, judge, (of, choices, plan.seed)))
+        for number, (truths, cells) in enumerate(in_order(judging, force)):
             study.truths |= {(number, kind): found for kind, found in truths.items()}
             study.cells += cells
-            head = costs[number].head
-            text = f"{head.set}: {head.series[0].variant}, {head.unit}"
-            show(0.5 + 0.5 * (number + 1) / len(costs), text)
+            show(0.5 + 0.5 * (number + 1) / len(costs), judging[number].name)
     return study
 
 

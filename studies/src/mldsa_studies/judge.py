@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
-from multiprocessing import get_context
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +18,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.workforce import Workforce, local, threads
 from mldsa_studies.signers import Signer
 
 SHARES = (0.5, 0.95, 0.99)
@@ -117,11 +116,6 @@ class Replications:
         return Replications(*columns, Counter())
 
 
-@contextmanager
-def in_processes(processes: int) -> Iterator[Callable[..., Iterator[Any]]]:
-    """What applies a function to each of a list, in order, with so many processes."""
-    if processes <= 1:
-        yield map
-        return
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as executor:
-        yield executor.map
+def in_processes(count: int) -> AbstractContextManager[Workforce]:
+    """Return so many processes; for one, a thread of this process, which starts at once."""
+    return local(count) if count > 1 else threads(1)

@@ -76,8 +76,8 @@ def truth(
     point = np.concatenate([model_matrix(model.expected_counts[None, :])[0], extra.expected])
     plain = float(cost.mean())
     mean = Known(float(point @ beta), error(point))
-    everyone = _population(model)
-    centre = np.maximum(everyone.matrix @ beta, 0.1 * float(cost.min()))
+    everyone, weight = _population(model)
+    centre = np.maximum(everyone @ beta, 0.1 * float(cost.min()))
     # What the trace leaves open varies with the root of the cost.
     left = residual / np.sqrt(np.maximum(fitted, 1e-3 * plain))
     squares = float(np.mean(residual**2))
@@ -86,7 +86,7 @@ def truth(
     drawn = np.random.default_rng(0).integers(0, size, len(centre))
     costs = centre + left[drawn] * np.sqrt(centre)
     order = np.argsort(costs)
-    cumulated = np.cumsum(everyone.weight[order])
+    cumulated = np.cumsum(weight[order])
     quantiles = {}
     for percentile in percentiles:
         share = percentile / 100
@@ -94,23 +94,18 @@ def truth(
         value = float(costs[order[at]])
         low, high = np.searchsorted(costs[order], (0.98 * value, 1.02 * value))
         near = order[low : max(high, low + 1)]
-        row = np.average(everyone.matrix[near], axis=0, weights=everyone.weight[near])
+        row = np.average(everyone[near], axis=0, weights=weight[near])
         quantiles[percentile] = Known(value, error(row))
     return Truth(mean, plain, quantiles, spread / mean.value)
 
 
-@dataclass(frozen=True)
-class _Population:
-    """All signatures, by classes: ``matrix`` (signatures, terms), ``weight`` (signatures,)."""
-
-    matrix: Array
-    weight: Array
-
-
 @cache
-def _population(model: RejectionModel) -> _Population:
-    """Each class of traces as often as it is likely, at least once, with the exact probability of
-    the class as weight; within a class the first failing indexes are drawn."""
+def _population(model: RejectionModel) -> tuple[Array, Array]:
+    """Return all signatures by classes: terms (signatures, terms) and weights (signatures,).
+
+    Each class of traces is there as often as it is likely, at least once, with its exact
+    probability as weight; within a class the first failing indexes are drawn.
+    """
     law = model.class_table(_TAIL)
     times = 1 + np.round(_DRAWN * law.probability).astype(np.int64)
     counts = np.repeat(law.counts, times, axis=0)
@@ -128,5 +123,4 @@ def _population(model: RejectionModel) -> _Population:
     codes[kind == 3] = ACCEPTED
     table = TraceTable(model.name, codes, np.cumsum(sizes))
     values = covariates(table, model).values
-    matrix = np.column_stack([model_matrix(counts.astype(np.float64)), values])
-    return _Population(matrix, weight)
+    return np.column_stack([model_matrix(counts.astype(np.float64)), values]), weight

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mldsa_lab.cli.shared import AllTablesOption
+from mldsa_lab.checkout import find_root
+from mldsa_lab.cli.shared import AllTablesOption, console, show_path
+from mldsa_lab.errors import LabError, located
 from pqc_impact.cli.propagate import (
     Dask,
     JsonFile,
@@ -28,15 +30,12 @@ if TYPE_CHECKING:
 
     Add = Callable[[Impact, RecordTimes], Impact]
 
-_LIST = "list"
-
 
 def figures_of(
     name: str, records: list[Path] | None, add: Add | None = None, widest: float | None = None
 ) -> Impact:
     """Return the figures of a scenario, by the name or path that a command was given; ``add`` adds
     further ones; ``widest``: as of `RecordTimes`."""
-    from mldsa_lab.errors import located
     from pqc_impact.chain_figures import impact
     from pqc_impact.compress import compressibility
     from pqc_impact.file import find_scenario, read_scenario
@@ -62,8 +61,6 @@ def figures_of(
 def scenario_figures(argument: str) -> list[Figure]:
     """Return the figures of a scenario for an answer to a published page; ``argument``: its name,
     or its path below the checkout. A factor has no unit."""
-    from mldsa_lab.checkout import find_root
-
     name = str(find_root() / argument) if argument.endswith(".toml") else argument
     found = figures_of(name, None).figures
     return [replace(f, unit="") if f.unit == "×" else f for f in found]
@@ -115,13 +112,11 @@ def impact(
 ) -> None:  # fmt: skip
     """Show what a change of signature scheme costs a chain or protocol: sizes, throughput, storage,
     verification."""
-    from mldsa_lab.cli.shared import console, show_path
-    from mldsa_lab.errors import LabError
     from pqc_impact import file
     from pqc_impact.show import report
     from pqc_impact.spreading import add_network
 
-    if scenario == _LIST:
+    if scenario == "list":
         for name, path in file.shipped().items():
             console().print(f"[bold]{name:<12}[/] {file.read_scenario(path).title}")
         return
@@ -141,11 +136,5 @@ def impact(
             simulate, screen=screen, processes=processes, dask=dask, folder=kept_folder()
         )
         add = partial(add_network, folder=path.parent, simulate=simulator)
-    share = None if widest is None else widest / 100
-    show(
-        report(figures_of(scenario, records, add, share)),
-        screen,
-        files,
-        json_path,
-        every=all_tables,
-    )
+    found = figures_of(scenario, records, add, None if widest is None else widest / 100)
+    show(report(found), screen, files, json_path, every=all_tables)

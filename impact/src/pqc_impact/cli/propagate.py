@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
+
+from mldsa_lab.checkout import find_root, find_target
+from mldsa_lab.cli.shared import OutputOptions, console
+from mldsa_lab.files import check_target, writing
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from mldsa_lab.cli.shared import OutputOptions
     from mldsa_lab.show.report import Report
     from pqc_impact.network import Network
     from pqc_impact.propagation import BlockLoad
@@ -88,10 +91,6 @@ def propagate(
 def open_outputs(json_path: str, folder: Path | None = None) -> tuple[Console, OutputOptions]:
     """Return the screen, and the files to write: the JSON alone, or all in ``folder``, which is
     made. LabError, before any work is done, if they cannot be written."""
-    from rich.console import Console
-
-    from mldsa_lab.cli.shared import OutputOptions, console
-
     files = OutputOptions(no_page=True)
     if json_path not in ("", STANDARD_OUTPUT):
         files = files._replace(json=Path(json_path))
@@ -107,9 +106,6 @@ def show(
     report: Report, screen: Console, files: OutputOptions, json_path: str, *, every: bool = False
 ) -> None:
     """Print a report and write its files; its JSON alone, if that goes to standard output."""
-    from dataclasses import replace
-
-    from mldsa_lab.cli.shared import OutputOptions
     from mldsa_lab.show.report import as_json
 
     if json_path == STANDARD_OUTPUT:
@@ -123,8 +119,6 @@ def show(
 
 def check_folder(folder: Path) -> None:
     """Make a folder. LabError if it cannot be written to."""
-    from mldsa_lab.files import check_target, writing
-
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     check_target(folder / "impact.json")
@@ -132,8 +126,6 @@ def check_folder(folder: Path) -> None:
 
 def kept_folder() -> Path:
     """Return the folder of simulated blocks. LabError if it cannot be written to."""
-    from mldsa_lab.checkout import find_root, find_target
-
     folder = find_target(find_root()) / "networks"
     check_folder(folder)
     return folder

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mldsa_lab.cli.shared import JsonOption, OutputOptions, PageOption, SeedText
+from mldsa_lab.checkout import find_root, find_target
+from mldsa_lab.cli.shared import (
+    JsonOption,
+    OutputOptions,
+    PageOption,
+    SeedText,
+    console,
+    refuse_given,
+    show_path,
+)
+from mldsa_lab.files import write_text
+from mldsa_lab.sets import parse_set_names
 
 if TYPE_CHECKING:
     from mldsa_lab_rtl.manifest import Manifest
@@ -27,25 +38,21 @@ def synth(
     ),
 ) -> None:
     """Count what a hardware core takes of an FPGA, module by module, with yosys."""
-    from mldsa_lab.checkout import find_root, find_target
-    from mldsa_lab.cli.shared import console as make_console
-    from mldsa_lab.cli.shared import show_path
-    from mldsa_lab.files import write_text
     from mldsa_lab.screen import Screen
     from mldsa_lab_rtl.study_show import CoreFindings
     from mldsa_lab_rtl.synth import synthesise
 
-    console = make_console()
+    screen = Screen(console())
     found = []
     for manifest in _manifests(cores):
-        with Screen(console).phase("synth") as phase:
+        with screen.phase("synth") as phase:
             folder = find_target(find_root()) / "synth" / manifest.worker
             found.append(synthesise(manifest, folder, phase.show))
             phase.summary = f"{manifest.worker}: {found[-1].total.lut:,} LUT"
         path = out / f"{manifest.worker}.json"
         write_text(path, found[-1].to_json())
-        show_path(console, "resources", path)
-    OutputOptions().show(CoreFindings([], found).report(), console)
+        show_path(screen.console, "resources", path)
+    OutputOptions().show(CoreFindings([], found).report(), screen.console)
 
 
 def study_rtl(
@@ -76,14 +83,11 @@ def study_rtl(
 ) -> None:
     """Measure hardware cores in cycles: every operation by phase, signing exactly."""
     from mldsa_lab.bench.options import parse_seed
-    from mldsa_lab.cli.shared import console as make_console
-    from mldsa_lab.cli.shared import refuse_given
     from mldsa_lab.screen import Screen
-    from mldsa_lab.sets import parse_set_names
     from mldsa_lab_rtl.study_run import measure_cores
     from mldsa_lab_rtl.study_show import read_findings
 
-    console = make_console()
+    screen = Screen(console())
     outputs = OutputOptions(page is None, json_path, page=page).check()
     if files:
         refuse_given(ctx, "FILES", "are shown as they are", "core sets seed random")
@@ -91,15 +95,12 @@ def study_rtl(
     else:
         key = secrets.token_bytes(32) if seed is None else parse_seed(seed)
         chosen = parse_set_names(sets or ("ml-dsa",), ml_dsa=True)
-        found = read_findings(
-            measure_cores(_manifests(core), chosen, key, random, out, Screen(console))
-        )
-    outputs.show(found.report(), console)
+        found = read_findings(measure_cores(_manifests(core), chosen, key, random, out, screen))
+    outputs.show(found.report(), screen.console)
 
 
 def _manifests(given: Sequence[Path] | None) -> list[Manifest]:
     """Those given, or those of the tree's own core."""
-    from mldsa_lab.checkout import find_root
     from mldsa_lab_rtl.manifest import Manifest
 
     shipped = (find_root() / "rtl" / "core" / f"{name}.toml" for name in _SHIPPED)
