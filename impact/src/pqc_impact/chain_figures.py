@@ -69,6 +69,7 @@ class ChainFigures(FormFigures[Chain, Template]):
         super().__init__(name, scenario, form, scheme, times)
         self.is_load = bool(form.per_block)
         self.bytes = self.names["bytes"]
+        self.used = {name: scenario.limit[name] for name in form.use}
         self.count, self.limit = scenario.fitting(form, self.names)
         self.today = scenario.fitting(scenario.today_of(form)[0], self.today_names)[0]
         self.steady = self.count if self.is_load else self.today
@@ -88,8 +89,7 @@ class ChainFigures(FormFigures[Chain, Template]):
 
     def uses(self) -> Iterator[Figure]:
         """Yield the use of each limit, and fees."""
-        for name in self.form.use:
-            limit = self.scenario.limit[name]
+        for name, limit in self.used.items():
             yield self.exact(f"{name} used", name, limit.unit, self.form.assumes)
             if limit.cost is not None:
                 currency, price = limit.cost
@@ -111,16 +111,14 @@ class ChainFigures(FormFigures[Chain, Template]):
         if self.is_load:
             rate = self.count * self.bytes / seconds
             yield self.figure("bytes per second", rate, "B/s", source, kind)
-            for name in self.form.use:
-                limit = scenario.limit[name]
+            for name, limit in self.used.items():
                 share, figure = self.count * self.names[name] / limit.room, f"share of the {name}"
                 yield self.figure(f"{figure} of a block", share, "", limit.source, kind)
             return
         ratio = self.count / self.today
         yield self.figure("transactions per block today", self.today, "", self.compared, kind)
         yield self.figure("transactions over today's", ratio, "×", self.compared, kind)
-        for name in self.form.use:
-            limit = scenario.limit[name]
+        for name, limit in self.used.items():
             needed = self.today * self.names[name] + limit.set_aside
             text = f"{self.today:,.0f} a block, as {self.compared} today"
             figure = f"{name} of a block for today's throughput"

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from mldsa_lab.estimate.figure import Figure, Key
 from pqc_impact.chain import Chain
 from pqc_impact.chain_figures import ChainFigures, on_cores
@@ -102,25 +104,21 @@ def add_network(found: Impact, times: RecordTimes, folder: Path, simulate: Simul
             continue
         at = ChainFigures(found.name, chain, form, scheme, times)
         rate = times.rate(scheme, cores, node.implementations, stretch=node.extrapolate)
+        draws, source = np.empty(0), str(rate)
+        if not isinstance(rate, str):
+            draws = rate.draws[1 : 1 + network.blocks]
+            source = f"{simulated(network)}; verified {on_cores(cores)}: {rate.source}"
         blocks = {as_today(many): many * at.steady for many in sorted(wanted.of_today)}
         for block, count in (blocks | ({FULL: at.count} if at.count else {})).items():
             keys: dict[str, Key] = {**at.keys, "block": block}
             size = count * at.bytes + chain.overhead
             text = f"{count:,.0f} transactions"
             figures.append(make_figure(keys, SIZE, size, "B", text, "exact"))
+            signatures = count * form.signatures
+            spent = [validation_time(network, signatures, draw) for draw in draws.tolist()]
             for relay in network.relays:
-                here = {**keys, "relay": relay}
-                if isinstance(rate, str):
-                    cases.append(_Case(here, [], rate))
-                    continue
-                loads = [
-                    BlockLoad(
-                        size, count, validation_time(network, count * form.signatures, draw), relay
-                    )
-                    for draw in rate.draws[1 : 1 + network.blocks].tolist()
-                ]
-                source = f"{simulated(network)}; verified {on_cores(cores)}: {rate.source}"
-                cases.append(_Case(here, loads, source))
+                loads = [BlockLoad(size, count, seconds, relay) for seconds in spent]
+                cases.append(_Case({**keys, "relay": relay}, loads, source))
     loads_of = [case.loads for case in cases if case.loads]
     spread = iter(simulate(network, loads_of) if loads_of else [])
     for case in cases:
