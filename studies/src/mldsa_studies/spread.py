@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 from scipy.stats import chi2
 
-from mldsa_lab.checkout import find_root
-from mldsa_lab.errors import LabError
+from mldsa_lab.checkout import files_of
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_studies.choices import GREEDY, MEAN, RANDOM, Plan, Task, choose
 from mldsa_studies.costs import Costs, read_costs
@@ -24,13 +22,9 @@ def spread_figures(argument: str) -> list[Figure]:
     """Return the relative standard deviation, in percent, of the averages of n inputs, chosen in
     one way again and again.
 
-    ``argument``: a pattern of files of costs below the checkout, or an absolute one.
+    ``argument``: patterns of files of costs below the checkout, or absolute ones.
     """
-    path = Path(argument)
-    base = Path("/") if path.is_absolute() else find_root()
-    files = sorted(base.glob(argument.removeprefix("/")))
-    if not files:
-        raise LabError(f"{argument}: no such file of costs")
+    files = files_of(argument, "file of costs")
     return [f for file in files for costs in read_costs(file).take(()) for f in _spread(costs)]
 
 

@@ -49,11 +49,8 @@ def figures_of(
     parts = [part for scheme in schemes for part in scheme.parts]
     times = RecordTimes(records or (), parts, widest=WIDEST if widest is None else widest)
     with located(path):
-        shrunk = (
-            {}
-            if isinstance(scenario, Protocol)
-            else compressibility(f for s in schemes for f in s.forms)
-        )
+        archived = [] if isinstance(scenario, Protocol) else schemes
+        shrunk = compressibility(form for scheme in archived for form in scheme.forms)
         found = impact(path.stem, scenario, times, shrunk)
         return found if add is None else add(found, times)
 

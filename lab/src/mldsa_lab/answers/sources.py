@@ -12,8 +12,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from mldsa_lab.checkout import find_root
-from mldsa_lab.errors import LabError
+from mldsa_lab.checkout import files_of
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.interval import over
 from mldsa_lab.estimate.pipeline import pipeline_figures
@@ -40,17 +39,8 @@ def _record(path: Path) -> Record:
 
 
 def record_paths(argument: str) -> list[Path]:
-    """Return the files of an argument: paths or patterns below the checkout, or absolute ones.
-    LabError for one that has no file."""
-    found = []
-    for word in argument.partition(" reference=")[0].split():
-        path = Path(word)
-        base, pattern = (Path("/"), word[1:]) if path.is_absolute() else (find_root(), word)
-        files = sorted(base.glob(pattern))
-        if not files:
-            raise LabError(f"{word}: no such record")
-        found += files
-    return found
+    """Return the files of an argument. LabError for one that has no file."""
+    return files_of(argument.partition(" reference=")[0], "record")
 
 
 def record_figures(argument: str) -> list[Figure]:

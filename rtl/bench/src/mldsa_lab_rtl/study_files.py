@@ -61,20 +61,18 @@ class Round3Cycles(Struct, frozen=True, forbid_unknown_fields=True):
             yield from operation_figures(keys, operation, counts, traces)
 
 
-class RandomFile(
-    Struct, frozen=True, forbid_unknown_fields=True,
-    tag_field="format", tag="mldsa-lab random signatures",
-):  # fmt: skip
+class _MeasuredFile(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format"):
+    """A file whose ``format`` tells its type."""
+
+
+class RandomFile(_MeasuredFile, frozen=True, tag="mldsa-lab random signatures"):
     """The file that `study rtl --random` writes."""
 
     version: Literal[1]
     signatures: tuple[RandomSignatures, ...]
 
 
-class Round3File(
-    Struct, frozen=True, forbid_unknown_fields=True,
-    tag_field="format", tag="mldsa-lab round 3 cycles",
-):  # fmt: skip
+class Round3File(_MeasuredFile, frozen=True, tag="mldsa-lab round 3 cycles"):
     """The file that `study rtl` writes of cores of round 3."""
 
     version: Literal[1]

@@ -12,8 +12,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from mldsa_lab.checkout import find_root
-from mldsa_lab.errors import LabError
+from mldsa_lab.checkout import files_of
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.records import read_record
 from mldsa_lab.show import figure_tables
@@ -86,17 +85,9 @@ def read_findings(paths: Sequence[Path]) -> CoreFindings:
 def core_figures(argument: str) -> list[Figure]:
     """Return the figures of cores for answers; ``argument``: files below the checkout, separated
     by spaces. Cycles of whole operations by set and core, those of phases, and resources."""
-    root = find_root()
-    found = read_findings([p for word in argument.split() for p in sorted(_files(root, word))])
+    found = read_findings(files_of(argument, "file of cores"))
     whole = (f for of in found.totals.values() for f in of.values())
     return [*(replace(f, unit="cycles") for f in whole), *found.rows, *found.taken]
-
-
-def _files(root: Path, word: str) -> list[Path]:
-    base, pattern = (Path("/"), word[1:]) if Path(word).is_absolute() else (root, word)
-    if not (paths := list(base.glob(pattern))):
-        raise LabError(f"{word}: no such file of cores")
-    return paths
 
 
 @dataclass(frozen=True)
