@@ -103,11 +103,9 @@ def base_of(name: str) -> str:
 
 def signature_der(name: str) -> tuple[float, float, float]:
     """Signatures of a scheme as X.509 and TLS have them: ECDSA's in DER, the others bare."""
-    return (
-        _usual_der(CURVES[name][1], low=False)
-        if name in CURVES
-        else (scheme_of(name).signature_bytes)
-    )
+    if name in CURVES:
+        return _usual_der(CURVES[name][1], low=False)
+    return scheme_of(name).signature_bytes
 
 
 def _usual_der(order: int, *, low: bool) -> tuple[float, float, float]:

@@ -41,8 +41,7 @@ def estimators(
     ] = False,
     sets: _SetsOption = None,
     implementations: Annotated[
-        list[str] | None,
-        typer.Option(help="Implementations or variant ids.", metavar="NAMES"),
+        list[str] | None, typer.Option(help="Implementations or variant ids.", metavar="NAMES")
     ] = None,
     sizes: _SizesOption = None,
     seed: SeedText = None,

@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 from numpy.typing import NDArray
 
 from mldsa_lab import __version__
@@ -82,9 +81,7 @@ class Costs:
         """Return the costs of each of these implementations or variant ids by itself; of all where
         none is named."""
         return [
-            Costs(
-                msgspec.structs.replace(self.head, series=[s]), self.index, self.table, cost[None]
-            )
+            replace(self, head=structs.replace(self.head, series=[s]), cost=cost[None])
             for s, cost in zip(self.head.series, self.cost, strict=True)
             if not wanted or s.variant in wanted or s.implementation in wanted
         ]

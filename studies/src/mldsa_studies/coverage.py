@@ -175,17 +175,13 @@ def coverage(
     """Judge the intervals of `estimate` from ``designs`` in turn."""
     rng = np.random.default_rng(seed)
     percentiles = tuple(100 * share for share in SHARES)
+    noise = scene.relative if scene.declared else None
     intervals, warnings = [], []
     for number in range(replications):
         chosen = scene.selection(set_name, designs[number % len(designs)])
         costs = scene.measure(target.cost_of(chosen.traces()), rng)
         measured = Measurements.of(chosen, dict(zip(chosen.ids, costs.T.tolist(), strict=True)))
-        found = estimate(
-            chosen,
-            measured,
-            percentiles=percentiles,
-            noise=scene.relative if scene.declared else None,
-        )
+        found = estimate(chosen, measured, percentiles=percentiles, noise=noise)
         intervals.append([found.mean, *found.percentiles.values()])
         # Set aside, so that the few inputs which all have it are judged too.
         warnings.append({f.code for f in found.warnings} - {FEW_INPUTS})

@@ -12,11 +12,7 @@ from mldsa_studies.costs import Costs
 from mldsa_studies.evaluate import COUNT, MEDIAN, ONCE, MethodErrors, Study, target_name
 from mldsa_studies.judge import root_mean_square
 
-KINDS = {
-    ONCE: "time, each input once",
-    MEDIAN: "time, median of the rounds",
-    COUNT: "instructions",
-}
+KINDS = {ONCE: "time, each input once", MEDIAN: "time, median of the rounds", COUNT: "instructions"}
 """What was measured of each input, in words."""
 SHOWN_N = 10
 """The number of inputs of the headline and of detailed tables, if the study has it."""

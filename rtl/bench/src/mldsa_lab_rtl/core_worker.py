@@ -85,11 +85,7 @@ def check_attempts(told: dict[str, int], trace: Trace) -> None:
 
 
 def draw(
-    manifest: Manifest,
-    sets: Sequence[str],
-    count: int,
-    seed: bytes,
-    show: Callable[[str], None],
+    manifest: Manifest, sets: Sequence[str], count: int, seed: bytes, show: Callable[[str], None]
 ) -> list[RandomSignatures]:
     """Measure ``count`` random signatures in every set of the core. LabError for a signature that
     is not the library's, and for counters of the core that contradict the trace."""

@@ -79,10 +79,7 @@ def mean_cycles(counts: Array) -> Interval:
 
 
 def operation_figures(
-    keys: Mapping[str, Key],
-    operation: str,
-    phases: Mapping[str, Array],
-    traces: Sequence[Trace],
+    keys: Mapping[str, Key], operation: str, phases: Mapping[str, Array], traces: Sequence[Trace]
 ) -> Iterator[Figure]:
     """Yield the figures of an operation. ``phases``: (inputs,) cycles of each; ``traces``: of the
     inputs that are signed.
