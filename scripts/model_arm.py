@@ -146,23 +146,24 @@ def instructions(variant: str, operation: str, fields: dict[str, str], symbol: s
 _MOVES = re.compile(r"^\t(st.*\[(\w+))(?:\], #(-?\w+)|, #(-?\w+)\]!)$", re.M)
 
 
-def apart(assembly: str) -> str:
-    """Return the assembly with each store that moves its address as the store and the addition."""
+def split_stores(assembly: str) -> str:
+    """Split each store that moves its address into a store and an addition; one whose address a register
+    moves stays as it is."""
 
-    def two(found: re.Match[str]) -> str:
+    def split(found: re.Match[str]) -> str:
         store, address, after, before = found.groups()
         moved = int(after or before, 0)
         add = f"\t{'add' if moved >= 0 else 'sub'}\t{address}, {address}, #{abs(moved)}"
         return f"\t{store}]\n{add}" if after else f"{add}\n\t{store}]"
 
-    return _MOVES.sub(two, assembly)
+    return _MOVES.sub(split, assembly)
 
 
 def cycles(cpu: str, assembly: str) -> int:
     """Return the modelled cycles of instructions, once."""
     mca = tool("llvm-mca-19", "llvm-mca", hint="on Debian `apt-get install llvm-19`")
     options = ["--mtriple=aarch64", f"--mcpu={cpu}", "--mattr=+sha3", "--iterations=1", "--skip-unsupported-instructions=any"]
-    said = told([mca, *options, "--all-views=false", "--summary-view"], apart(assembly))
+    said = told([mca, *options, "--all-views=false", "--summary-view"], split_stores(assembly))
     found = re.search(r"^Total Cycles: +(\d+)$", said, re.M)
     if found is None:
         raise ModelError(f"llvm-mca has no total for {cpu}")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import lzma
 import math
 import re
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import typer
 import yaml
@@ -20,6 +23,7 @@ from mldsa_lab import checkout, plugins
 from mldsa_lab.answers import join, page, states
 from mldsa_lab.answers.join import answer_figures, answer_report
 from mldsa_lab.answers.page import AnswerPage, command_words, pages, read_page
+from mldsa_lab.answers.sources import theory_figures
 from mldsa_lab.answers.states import computed_states, page_rows
 from mldsa_lab.audit.published import published_values
 from mldsa_lab.audit.reading import example_path
@@ -71,6 +75,176 @@ def test_every_number_of_a_claim_is_a_published_value(name: str) -> None:
         ends = [v.value for v in published_values(claim)]
         ends_of = {e for s in ends for e in (s.low.value, s.high.value)}
         assert set(numbers(raw[claim.id])) <= ends_of, claim.id
+
+
+@pytest.fixture(scope="module")
+def vendor() -> list[Figure]:
+    return answer_figures(read_page("vendor-page"))
+
+
+@pytest.fixture(scope="module")
+def chain() -> list[Figure]:
+    return answer_figures(read_page("chain-project"))
+
+
+def of(figures: list[Figure], table: str, value: str) -> dict[str, Figure]:
+    """The figures of a row by name."""
+    return {
+        f.name: f
+        for f in figures
+        if str(f.keys["table"]).startswith(table) and f.keys["value"] == value
+    }
+
+
+def test_ratios_and_units(vendor: list[Figure]) -> None:
+    """µs of a claim against ns of a record, and of sizes in bytes."""
+    sizes = {"public key": 32 + 320 * 6, "secret key": 128 + 32 * (11 * 4 + 13 * 6)}
+    sizes["signature"] = 48 + 5 * 640 + 55 + 6  # c~, z of 20 bits, hint
+    for label, expected in sizes.items():
+        row = of(vendor, "4.2", label)
+        assert row["ours"].value == expected == row["published"].value
+        assert row["ratio"].value == 1
+    row = of(vendor, "5. Batch", "1000 total")
+    per_one = of(vendor, "5. Batch", "1000 cost")["ours"]
+    assert row["ours"].value == pytest.approx(1000 * (per_one.value or 0))
+    assert row["ratio"].value == pytest.approx((row["ours"].value or 0) / 68100)
+    assert row["ratio"].low == pytest.approx((row["ours"].low or 0) / 68100)
+    rate = of(vendor, "5. Batch", "1000 per_second")["ours"].value
+    assert rate == pytest.approx(1e6 / (per_one.value or 1))
+
+
+def test_stages_and_their_whole(vendor: list[Figure]) -> None:
+    """The stages of the pipeline, with what lies between them, are its whole."""
+    labels = ("SHA3-256 hash", "ML-DSA-65 sign", "FALCON-512 sign", "SLH-DSA sign")
+    rows = [of(vendor, "8", label)["ours"].value or 0 for label in (*labels, "ML-DSA-65 verify")]
+    whole = of(vendor, "8", "total")["ours"].value or 0
+    # Two more verifications, and the time between stages.
+    assert 0.9 * whole < sum(rows) < whole
+
+
+def test_storage_by_other_formulas(chain: list[Figure]) -> None:
+    """144 blocks a day of whole transactions: of 10 bytes, 41 and a script for the input, and two
+    outputs of 34; keys and signatures with what pushes them. 500 GB today, 100 Mbit/s."""
+    pushes = 3 + 2421 + 3 + 1312
+    size = 10 + 40 + 3 + pushes + 2 * 34
+    line = 100e6 / 8
+    for megabytes in (1, 4, 8, 16):
+        block = megabytes * 10**6 // size * size
+        year = 144 * 365.25 * block / 1e9
+        for row, value in (
+            (f"growth of a year, {megabytes} MB", year),
+            (f"growth of ten years, {megabytes} MB", 10 * year),
+            (f"total in 2035, {megabytes} MB, total", 500 + 10 * year),
+        ):
+            assert of(chain, "6.2", row)["ours"].value == pytest.approx(value)
+        if megabytes != 2:
+            rate = of(chain, "6.1", f"bandwidth, {megabytes} MB")["ours"].value
+            assert rate == pytest.approx(block / 600 / 1e3)
+    assert of(chain, "6.3", "download today")["ours"].value == pytest.approx(500e9 / line / 3600)
+    assert of(chain, "6.3", "download in 2035")["ours"].value == pytest.approx(
+        (500 + 10 * year) * 1e9 / line / 3600
+    )
+    for name, dollars in (("2 TB SSD", 2 * 60), ("10 TB HDD", 10 * 14), ("20 TB HDD", 20 * 14)):
+        assert of(chain, "6.2", f"disks, {name}, Price")["ours"].value == pytest.approx(dollars)
+    assert of(chain, "7.2", "mempool")["ours"].value == pytest.approx(10_000 * size / 1e6)
+    share = of(chain, "7.2", "mempool of memory")["ours"].value
+    assert share == pytest.approx(100 * 10_000 * size / 16e9)
+    needed = of(chain, "1.", "block size, 4.3")["ours"].value
+    before = 10 + 40 + 1 + (1 + 70.494 + 1) + (1 + 33) + 2 * 34
+    assert needed == pytest.approx(10**6 // before * size / 1e6)
+
+
+def test_blocks_are_so_many_verifications(chain: list[Figure]) -> None:
+    for scheme, row in (("", "Dilithium-2"), (", ECDSA", "ECDSA")):
+        one = of(chain, "1.", f"overview, times, Verification, {row}")["ours"].value or 0
+        for count in (500, 1000, 2000, 4000):
+            found = of(chain, "7.1", f"block of {count} transactions{scheme}")["ours"]
+            assert found.value == pytest.approx(count * one / 1e3)
+            assert found.low and found.high and found.low < found.value < found.high
+
+
+def test_the_life_cycle_by_the_lines_of_its_records(chain: list[Figure]) -> None:
+    """Of each record the pass of median time, the lower of two, as the files' JSON has them."""
+    root = checkout.find_root() / "records" / "2026-11-25-epyc-zen5-life-cycle"
+    spreads: dict[tuple[str, str], list[list[float]]] = {}
+    for path in sorted(root.glob("*.xz")):
+        lines = map(json.loads, lzma.decompress(path.read_bytes()).splitlines())
+        passes = [line for line in lines if line.get("shape", {}).get("pipeline") == "ML-DSA-44"]
+        for name in ("keygen", "sign", "verify"):
+            calls = []
+            for link in range(len(passes[0]["inputs"])):
+                order = sorted(passes, key=lambda p: p["metrics"]["wall"][link])
+                typical = order[(len(order) - 1) // 2]
+                calls.append(typical["phases"][f"{name} ML-DSA-44"][link] / 1e3)
+            mean = sum(calls) / len(calls)
+            deviation = math.sqrt(sum((c - mean) ** 2 for c in calls) / (len(calls) - 1))
+            for figure, value in (
+                ("mean", mean), ("min", min(calls)), ("max", max(calls)), ("sd", deviation),
+            ):  # fmt: skip
+                spreads.setdefault((name, figure), []).append([value])
+    assert all(len(processes) == 4 for processes in spreads.values())
+    for (name, figure), values in spreads.items():
+        ours = of(chain, "2.1–2.3. Key", f"{name}, {figure}")["ours"]
+        assert ours.value == pytest.approx(float(np.mean(values)), rel=1e-9), (name, figure)
+    parts = ("Key Generation", "Signing", "Verification", "Overhead")
+    whole = of(chain, "2.4", "total")["ours"].value or 0
+    found = [of(chain, "2.4", part)["ours"].value or 0 for part in parts]
+    assert sum(found) == pytest.approx(whole)
+    shares = [of(chain, "2.4", f"share, {part}")["ours"].value or 0 for part in parts]
+    assert sum(shares) == pytest.approx(100)
+
+
+def test_threads_that_were_not_measured_keep_the_efficiency(vendor: list[Figure]) -> None:
+    efficiency = (of(vendor, "5.1", "192 efficiency")["ours"].value or 0) / 100
+    assert 0.5 < efficiency < 1
+    rates = []
+    for threads in (16, 48, 96, 192):
+        scaling = of(vendor, "5.1", f"{threads} speedup")["ours"].value or 0
+        assert scaling / threads == pytest.approx(efficiency)
+        rates.append((of(vendor, "5.1", f"{threads} per_second")["ours"].value or 0) / threads)
+    assert rates == pytest.approx([rates[0]] * 4)
+
+
+def test_hardware_and_aggregation(chain: list[Figure]) -> None:
+    """3,757 cycles of a verification (docs/rtl.md) at 67 to 107 MHz, against one core."""
+    one = of(chain, "1.", "overview, times, Verification, Dilithium-2")["ours"].value or 0
+    gain = of(chain, "8.4", "FPGA or ASIC, Expected Speedup")["ours"]
+    assert gain.value == pytest.approx(one / (3757 / 87), rel=1e-3)
+    assert of(chain, "8.2", "Aggregation, Expected Speedup")["ours"].value == 1
+
+
+def test_rejection_by_other_formulas() -> None:
+    """Rates by counting residues, attempts by summing a geometric law, profiles by hand."""
+    found = {
+        (f.keys["set"], f.keys.get("rank"), f.keys.get("signatures"), f.name): f.value
+        for f in theory_figures("")
+        if "object" not in f.keys
+    }
+    q = 8380417
+    residues = np.arange(q)
+    for name, gamma1, beta, l_, gamma2, k in (
+        ("ML-DSA-44", 2**17, 78, 4, (q - 1) // 88, 4),
+        ("ML-DSA-65", 2**19, 196, 5, (q - 1) // 32, 6),
+        ("ML-DSA-87", 2**19, 120, 7, (q - 1) // 32, 8),
+    ):
+        z = ((2 * (gamma1 - beta) - 1) / (2 * gamma1)) ** (256 * l_)
+        assert found[name, None, None, "pass_z"] == pytest.approx(z, rel=1e-12)
+        low = residues % (2 * gamma2)
+        low = np.where(low > gamma2, low - 2 * gamma2, low)
+        low = np.where(residues - low == q - 1, low - 1, low)  # FIPS 204, Algorithm 36
+        r0 = (np.count_nonzero(abs(low) < gamma2 - beta) / q) ** (256 * k)
+        assert found[name, None, None, "pass_r0"] == pytest.approx(r0, rel=1e-12)
+        accept = float(found[name, None, None, "accept"] or 0)
+        total, n = 0.0, 0
+        while total < 0.95:
+            total, n = total + accept * (1 - accept) ** n, n + 1
+        assert found[name, None, None, "p95"] == n
+        best = min(
+            (abs((1 + b) / (1 + a + b) - z) + abs(1 / (1 + b) - r0), a, b)
+            for a, b in product(range(30), repeat=2)
+        )
+        assert [found[name, 1, 1, key] for key in ("z", "r0")] == list(best[1:])
+    assert [found["ML-DSA-87", rank, 1, "z"] for rank in (1, 2)] == [1, 2]
 
 
 def test_published_cycles_of_the_comparison_stand_in_one_way() -> None:

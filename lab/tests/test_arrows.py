@@ -16,8 +16,8 @@ import mldsa_studies
 import pqc_impact
 
 BASE = (
-    "errors", "wording", "sets", "sizes", "checkout", "extras", "files", "implementation", "toml",
-    "machine", "screen", "workforce", "plugins",
+    "errors", "wording", "sets", "sizes", "checkout", "extras", "files", "implementation", "check",
+    "toml", "machine", "screen", "workforce", "plugins",
 )  # fmt: skip
 """The modules that every folder may use; each may use those before it."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,10 @@ import pytest
 from audit_tables import judged, of_rule, sign, verdicts
 from scipy.stats import ttest_ind
 
-from mldsa_lab.audit.law import band, laws
+from mldsa_lab.audit.law import band, laws, order_shares
 from mldsa_lab.audit.power import detectable, significant_from
 from mldsa_lab.audit.work import least_steps
+from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.signers import most_first
 from mldsa_studies.signers import Signer
@@ -486,6 +488,28 @@ def test_the_bands_of_the_document(
     assert limits("min", "median")[1] == pytest.approx(minimum, abs=0.006)
     assert limits("mean", "median")[0] == pytest.approx(mean, abs=0.006)
     assert limits("p99", "median")[0] == pytest.approx(tail, abs=0.06)
+
+
+@pytest.mark.parametrize("name", PARAMETER_SETS)
+def test_the_law_is_that_of_the_rejection_model(name: str) -> None:
+    model = RejectionModel.of(name)
+    one = laws(name, (1.0,))[0]
+    # All attempts cost the same: the rejected ones are geometric.
+    reject = 1 - model.p_accept
+    assert one.mean == pytest.approx(reject / model.p_accept)
+    assert one.moments[0] == pytest.approx(math.sqrt(reject) / model.p_accept, rel=1e-5)
+    for share in (0.05, 0.5, 0.95, 0.99, 0.999):
+        assert one.rejected_at(share) == pytest.approx(model.attempts_quantile(share) - 1, abs=1e-9)
+    cheap = laws(name, (0.7,))[0]
+    n_z, n_r, n_h = model.expected_counts
+    assert cheap.mean == pytest.approx(0.7 * n_z + n_r + n_h)
+
+
+@pytest.mark.parametrize(("share", "samples"), [(0.0, 1), (0.5, 7), (0.99, 10), (1.0, 1000)])
+def test_order_statistics_cover_the_share(share: float, samples: int) -> None:
+    low, high = order_shares(share, samples)
+    assert 0 <= low < high <= 1
+    assert low <= max(share, 1e-4) and high >= min(share, 1 - 1e-4)
 
 
 @pytest.mark.parametrize("samples", [10, 100, 2000])

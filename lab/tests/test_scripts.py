@@ -208,3 +208,20 @@ def test_excused_lines_exist_and_have_a_reason() -> None:
         source = ROOT / "crates" / "mldsa-lanes" / "src" / rule["file"]
         text = source.read_text(encoding="utf-8")
         assert [line for line in rule["lines"] if line not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("store", "given"),
+    [
+        ("str\tq4, [x11], #16", "str\tq4, [x11]\n\tadd\tx11, x11, #16"),
+        ("stp\tq4, q6, [sp, #-32]!", "sub\tsp, sp, #32\n\tstp\tq4, q6, [sp]"),
+        ("st4\t{ v0.4s, v1.4s, v2.4s, v3.4s }, [x0], #64",
+         "st4\t{ v0.4s, v1.4s, v2.4s, v3.4s }, [x0]\n\tadd\tx0, x0, #64"),
+        ("str\tq4, [x11, #16]", "str\tq4, [x11, #16]"),
+        ("st1\t{ v0.4s }, [x0], x2", "st1\t{ v0.4s }, [x0], x2"),
+        ("ldr\tq4, [x11], #16", "ldr\tq4, [x11], #16"),
+    ],
+)  # fmt: skip
+def test_stores_that_move_their_address_are_split(store: str, given: str) -> None:
+    model = load_script(ROOT / "scripts" / "model_arm.py")
+    assert model.split_stores(f"\tnop\n\t{store}\n") == f"\tnop\n\t{given}\n"

@@ -8,12 +8,15 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from mldsa_lab.choice import members
 from mldsa_lab.choice.averages import Aim, cost_range, weights
 from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.choice.classes import Classes
 from mldsa_lab.choice.coverage import choose_coverage
 from mldsa_lab.choice.design import design, quality
+from mldsa_lab.choice.members import pick_members
 from mldsa_lab.choice.paths import paths_of
+from mldsa_lab.choice.solver import Program
 from mldsa_lab.errors import LabError
 from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
@@ -33,6 +36,29 @@ def drawn(name: str, count: int, seed: int = 1) -> TraceTable:
 @pytest.fixture(scope="module")
 def pool() -> TraceTable:
     return drawn("ML-DSA-65", 3000)
+
+
+# --- the solver ----------------------------------------------------------------------------------
+
+
+def test_programs_are_solved_exactly() -> None:
+    """Knapsacks with an absolute value, against all of their 2^10 choices."""
+    every = (np.arange(1 << 10)[:, None] >> np.arange(10)) & 1
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        weight, worth = rng.integers(1, 30, 10), rng.normal(size=10)
+        limit, goal = int(weight.sum() // 2), float(worth.sum() / 3)
+        program = Program()
+        chosen = program.variables(10, upper=1.0)
+        off = program.variables(1, cost=1.0, whole=False)
+        program.row([(chosen, weight)], high=limit)
+        program.near([(chosen, worth)], goal, off)
+        found = program.solve()
+        assert found is not None and found[chosen] @ weight <= limit
+        best = np.abs(every[every @ weight <= limit] @ worth - goal).min()
+        assert abs(found[chosen] @ worth - goal) == pytest.approx(best, abs=1e-9)
+        program.row([(chosen, np.ones(10))], low=11)
+        assert program.solve() is None
 
 
 # --- mean ----------------------------------------------------------------------------------------
@@ -64,6 +90,33 @@ def test_counts_are_the_best_of_all_choices(name: str) -> None:
             best = min(worst(c) for c in every if budget is None or attempts[c].sum() <= budget)
             assert worst(found) == pytest.approx(best, abs=1e-6)
             assert budget is None or attempts[found].sum() <= budget
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_members_are_the_best_of_all_choices(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By trying all, and by the search that larger numbers need."""
+    few = drawn("ML-DSA-65", 60, seed=seed)
+    classes = Classes(few, MODEL)
+    rng = np.random.default_rng(seed)
+    sample = rng.choice(60, 4, replace=False)
+    wanted = np.bincount(classes.of[sample], minlength=len(classes.counts))
+    terms = classes.index_terms * classes.index_amplitude
+
+    def off(chosen: tuple[int, ...]) -> float:
+        return float(np.abs(terms[list(chosen)].sum(axis=0)).sum())
+
+    alike = [np.flatnonzero(classes.of == c) for c in np.unique(classes.of[sample])]
+    among = np.concatenate(alike)
+    best = min(
+        off(c)
+        for c in combinations(among.tolist(), 4)
+        if (np.bincount(classes.of[list(c)], minlength=len(wanted)) == wanted).all()
+    )
+    for most in (5, 0):
+        monkeypatch.setattr(members, "_FEW", most)
+        traces = pick_members(classes, np.arange(60), wanted, MODEL)
+        assert (np.bincount(classes.of[traces], minlength=len(wanted)) == wanted).all()
+        assert off(tuple(traces.tolist())) == pytest.approx(best, abs=1e-6)
 
 
 # --- percentile ----------------------------------------------------------------------------------

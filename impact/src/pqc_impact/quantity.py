@@ -64,12 +64,12 @@ def amount(field: str, unit: str) -> Any:
 
 def price(text: str, unit: str, field: str) -> tuple[str, Interval]:
     """Return a price for each ``unit``, such as "10 sat/vB": the currency, and how much of it."""
-    amount, _, each = text.rpartition("/")
-    found = _TEXT.fullmatch(amount.strip())
+    money, _, each = text.rpartition("/")
+    found = _TEXT.fullmatch(money.strip())
     factor = _factor(each.strip(), unit)
     if found is None or not found[3] or factor is None:
         raise ValueError(f"{field}: {text!r} is no price such as '10 coins/{unit}'")
-    return found[3], quantity(amount, found[3], field).times(1 / factor)
+    return found[3], quantity(money, found[3], field).times(1 / factor)
 
 
 def _factor(text: str, unit: str) -> float | None:

@@ -122,7 +122,7 @@ def tool_version(argv: Iterable[str]) -> str | None:
 
 
 def _run(*argv: str) -> subprocess.CompletedProcess[str] | None:
-    """What a tool prints; None where it is not there or fails."""
+    """Run a tool. None if it is missing or fails."""
     # GOTOOLCHAIN=local: asking for a version must not download a toolchain.
     env = {**os.environ, "GOTOOLCHAIN": "local", "LC_ALL": "C"}
     try:
@@ -135,7 +135,7 @@ def _run(*argv: str) -> subprocess.CompletedProcess[str] | None:
 
 
 def _known(read: Callable[[], T]) -> T | None:
-    """What ``read`` returns; None where this system has it not."""
+    """Return ``read()``, or None where the system does not provide it."""
     try:
         return read()
     except (OSError, ValueError, AttributeError):

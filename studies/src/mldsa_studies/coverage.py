@@ -31,7 +31,7 @@ from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace, parse_trace
 from mldsa_lab.workforce import WorkItem, in_order
-from mldsa_studies.judge import SHARES, Replications, TrueCosts, in_processes, root_mean_square
+from mldsa_studies.judge import SHARES, Replications, TrueCosts, hire_workers, root_mean_square
 from mldsa_studies.signers import Signer, random_table, usual
 from mldsa_studies.tables import Row, percent_report
 
@@ -232,7 +232,7 @@ def report(
     jobs = [Job(name, n, scene, replications, seed, truth) for scene, n in cells for name in sets]
     items = (WorkItem(f"{job.scene.name}, n = {job.n}", Job.judge, (job,)) for job in jobs)
     rows: list[Row] = []
-    with in_processes(processes) as force:
+    with hire_workers(processes) as force:
         judged = in_order(items, force)
         for number, (scene, n) in enumerate(cells, 1):
             found = Replications.together([next(judged) for _ in sets])

@@ -30,7 +30,7 @@ from mldsa_studies.choices import (
     choose,
 )
 from mldsa_studies.costs import Costs
-from mldsa_studies.judge import in_processes, root_mean_square
+from mldsa_studies.judge import hire_workers, root_mean_square
 from mldsa_studies.truth import Known, Truth, truth
 
 ONCE, MEDIAN, COUNT = "once", "median", "count"
@@ -106,7 +106,7 @@ def evaluate(
         choosing.append(WorkItem(name, choose, (tables[key].table, head.sample, plan, task)))
     chosen: dict[object, Positions] = {}
     study = Study(plan, costs)
-    with in_processes(processes) as force:
+    with hire_workers(processes) as force:
         for job, work, positions in zip(jobs, choosing, in_order(choosing, force), strict=True):
             chosen[job] = positions
             show(0.5 * len(chosen) / len(jobs), work.name)

@@ -116,6 +116,6 @@ class Replications:
         return Replications(*columns, Counter())
 
 
-def in_processes(count: int) -> AbstractContextManager[Workforce]:
-    """Return so many processes; for one, a thread of this process, which starts at once."""
+def hire_workers(count: int) -> AbstractContextManager[Workforce]:
+    """Return ``count`` processes, or for 1 a thread of this process, which starts at once."""
     return local(count) if count > 1 else threads(1)

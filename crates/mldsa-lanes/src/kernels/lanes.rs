@@ -183,7 +183,7 @@ pub trait Lanes: Copy {
         unreachable!("not without SIXTEEN")
     }
 
-    /// Transposes `COUNT` × `COUNT` lanes, held in as many entries.
+    /// Transposes `COUNT` × `COUNT` lanes; `square` has exactly `COUNT` entries.
     fn transpose(square: &mut [Self]);
 }
 

@@ -1,9 +1,9 @@
 //! The number-theoretic transform (FIPS 204, Algorithms 41 and 42), one text for every lane count.
 //!
-//! A block of R registers of C lanes has log2(R) layers between registers, then, after transpositions
-//! of C × C lanes that turn "one coefficient apart" into "one register apart", log2(C) more. The layers
-//! before them lie between registers too, in a pass over memory: of four lanes three layers (R = 8), of
-//! eight lanes two (R = 8), of sixteen none (R = 16). One lane takes four passes of two layers each.
+//! Blocks of R registers of C lanes hold the last layers: log2(R) between registers, a transposition
+//! of each square of C × C lanes, then log2(C) more. The first layers run in one pass over memory:
+//! three for four lanes (R = 8), two for eight (R = 8), none for sixteen (R = 16). One lane has no
+//! blocks but four passes of two layers.
 //! Coefficients stay in FIPS 204's order.
 
 use super::lanes::{Lanes, Q_INVERSE};
@@ -156,7 +156,7 @@ fn inverse_butterfly<V: Lanes>(a: V, b: V, z: Twiddle<V>) -> (V, V) {
     (a.add(b), b.sub(a).times(z.0, z.1))
 }
 
-/// The registers that layers of butterflies lie between; those past `ROWS`, their number, stay unused.
+/// The registers that layers of butterflies lie between: the first `ROWS`.
 type Rows<V> = [V; 16];
 
 /// Registers of which each begins `stride` coefficients behind the one before.
@@ -410,7 +410,7 @@ pub(crate) fn forward<V: Lanes>(token: V::Token, p: &mut [i32; N]) {
 }
 
 /// Algorithm 42, with the result times 2^32: the inverse of `forward` after one Montgomery
-/// product. Input |x| < q, so that 256 doublings stay below 2^31; output |x| < q.
+/// product. Input |x| < q. Each of eight layers at most doubles it, to below 256·q < 2^31. Output |x| < q.
 #[inline(always)]
 pub(crate) fn inverse<V: Lanes>(token: V::Token, p: &mut [i32; N]) {
     match V::COUNT {

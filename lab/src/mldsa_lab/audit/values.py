@@ -58,7 +58,8 @@ class StatedFigure:
     def over(self, other: StatedFigure) -> StatedFigure:
         """Return the quotient, with what rounding may hide."""
         value = self.value / other.value
-        return StatedFigure(value, self.high / max(other.low, 1e-300) - value)
+        most, least = self.high / max(other.low, 1e-300), self.low / other.high
+        return StatedFigure(value, max(most - value, value - least))
 
     def rounded(self) -> StatedFigure:
         """Return it with what rounding may hide where the zeros at its end are no digits."""

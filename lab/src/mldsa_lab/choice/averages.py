@@ -24,7 +24,8 @@ from itertools import product
 
 import numpy as np
 
-from mldsa_lab.choice.classes import Choice, Classes, short
+from mldsa_lab.choice.chosen import Choice
+from mldsa_lab.choice.classes import Classes, short
 from mldsa_lab.choice.members import pick_members
 from mldsa_lab.choice.solver import Program
 from mldsa_lab.errors import LabError

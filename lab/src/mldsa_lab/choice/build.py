@@ -7,7 +7,7 @@ from typing import Any
 
 from mldsa_lab import __version__
 from mldsa_lab.choice.choice import Wish
-from mldsa_lab.choice.classes import Choice
+from mldsa_lab.choice.chosen import Choice
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import plain
 from mldsa_lab.inputs.library import Library

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from mldsa_lab.choice.averages import choose_mean, choose_percentile
-from mldsa_lab.choice.classes import Choice, Classes, short
+from mldsa_lab.choice.chosen import Choice
+from mldsa_lab.choice.classes import Classes, short
 from mldsa_lab.choice.coverage import choose_coverage
 from mldsa_lab.choice.design import PERCENTILES, check_limits, design, quality
 from mldsa_lab.choice.greedy import choose_greedy
@@ -93,7 +94,7 @@ def choose(table: TraceTable, checks: Checks, wish: Wish) -> Choice:
     }
     found = goals[wish.goal]()
     order = balanced_order(table.take(found.positions))
-    return found._replace(positions=found.positions[order])
+    return replace(found, positions=found.positions[order])
 
 
 def _regression(table: TraceTable, model: RejectionModel, n: int, wish: Wish) -> Choice:

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from mldsa_lab.theory.arrays import Array, Ints
-from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.terms import covariates
-
-
-class Choice(NamedTuple):
-    """``positions``: the chosen traces of a table; ``expected``: what theory says of them, for the
-    reader; ``cost_model``: the one that the choice rests on, if any."""
-
-    positions: Ints
-    expected: dict[str, Any]
-    cost_model: CostModel | None = None
 
 
 def short(value: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mldsa_lab.choice.classes import Choice
+from mldsa_lab.choice.chosen import Choice
 from mldsa_lab.choice.paths import Paths
 from mldsa_lab.choice.solver import Program
 from mldsa_lab.errors import LabError

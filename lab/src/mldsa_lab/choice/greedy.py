@@ -25,7 +25,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from mldsa_lab.choice.classes import Choice, short
+from mldsa_lab.choice.chosen import Choice
+from mldsa_lab.choice.classes import short
 from mldsa_lab.errors import LabError
 from mldsa_lab.sets import N, parameter_set
 from mldsa_lab.theory.arrays import Array, Ints

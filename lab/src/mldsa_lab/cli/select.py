@@ -24,8 +24,9 @@ _LARGEST = 1_000_000  # traces of a pool that are looked at: more make no better
 _SHOWN = 30
 _OTHER_COLUMNS = 40  # characters of a line that the table's other columns need, at most
 _OF_POOL = "message_bytes context_bytes per_key rnd seed pool_size"
+"""Parameters of a generated pool."""
 _OF_CHOICE = "pool cost_model max_attempts budget"
-"""Parameters that say what to choose from, and how beside the goal and the percentile."""
+"""Parameters of the choice, beside the goal and the percentile."""
 
 
 def select(

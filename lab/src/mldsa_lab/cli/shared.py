@@ -242,7 +242,8 @@ def _raising(error: LabError) -> Callable[[], None]:
 
 
 def given_options(ctx: typer.Context, names: str) -> list[str]:
-    """Those of these parameters, words of ``names``, that are on the command line, as options."""
+    """Return the options that the command line gives, of the parameters in ``names``, which are
+    separated by spaces."""
     sources = {name: ctx.get_parameter_source(name) for name in names.split()}
     return [
         f"--{name.strip('_').replace('_', '-')}"

@@ -58,8 +58,9 @@ class Comparison:
 
 def compare_classical(rows: Sequence[SummaryRow], confidence: float) -> list[Comparison]:
     """Return the cheapest ML-DSA row of each kind (compact or expanded key, single calls or
-    batches), by set and operation, over every classical scheme's single calls. ``rows``: by
-    ascending mean; of one thread, and of default builds where both were measured, those count."""
+    batches), by set and operation, over every classical scheme's single calls. ``rows``: in
+    ascending order of the mean. Skips rows of several threads, and tuned builds where the default
+    build was measured."""
     cheapest: dict[tuple[str, str, str, str], SummaryRow] = {}
     schemes: list[SummaryRow] = []
     for row in rows:

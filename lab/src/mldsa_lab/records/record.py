@@ -62,8 +62,8 @@ class Record:
 
     def variant(self, variant_id: str) -> rows.Variant:
         """The variant with this id; LabError if the record has none."""
-        if variant_id in self.variants:
-            return self.variants[variant_id][0]
+        if (found := self.variants.get(variant_id)) is not None:
+            return found[0]
         raise LabError(f"unknown variant {variant_id!r}: no worker of the record announces it")
 
     def again(self, worker: rows.WorkerRow) -> bool:

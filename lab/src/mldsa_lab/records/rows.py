@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta, Struct, structs
 
+from mldsa_lab.check import Check as Check
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Count, Hex, Positive, Text, convert
-from mldsa_lab.implementation import Check as Check
 from mldsa_lab.implementation import Implementation
 from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.machine import Machine

@@ -143,8 +143,8 @@ class Law:
         return np.asarray(at[np.minimum(found, len(at) - 1)])
 
     def level(self, share: float) -> CostLevel:
-        """The classes whose cost is the quantile at ``share`` (0 < share < 1). Scatter within
-        classes is left out of account."""
+        """Return the cost at the quantile ``share`` (0 < share < 1), with the shares of signatures
+        below it and up to it. Scatter within classes is ignored. LabError for other shares."""
         check_share(share)
         reached = np.searchsorted(np.cumsum(self.probability), share * (1 - 1e-15))
         cost = self.cost[min(int(reached), len(self.cost) - 1)]

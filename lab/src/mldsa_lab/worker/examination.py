@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
+from mldsa_lab.check import Check
 from mldsa_lab.errors import LabError
-from mldsa_lab.implementation import Check
 from mldsa_lab.worker.judges import GroupJudge, Judge
 from mldsa_lab.worker.protocol import JobInput, Output
 from mldsa_lab.worker.request import Item
@@ -56,12 +56,13 @@ class Items:
 class CheckCase:
     """One row of the suite.
 
-    ``name`` may hold `{source}` or `{peer}`. ``operation`` is asked with ``cases``; no cases, no
-    check. ``families``: None for all. ``needs`` the parts of `Items` without which it is not made.
-    ``together`` judges all outputs. ``skip`` is why it does not apply to a subject. ``may_refuse``
-    is the remark where a subject that fails on every case is taken as one that the check does not
-    apply to. ``asks``: who performs the operation. ``is_quiet``: no line where the operation is not
-    announced. ``is_fast``: part of the gate.
+    ``name`` may hold `{source}` or `{peer}`. ``cases`` gets the examination and ``operation``,
+    which is asked with what it returns; no cases, no check. ``families``: None for all. ``needs``
+    the parts of `Items` without which it is not made. ``together`` judges all outputs. ``skip`` is
+    why it does not apply to a subject. ``may_refuse`` is the remark where a subject that fails on
+    every case is taken as one that the check does not apply to. ``asks``: who performs the
+    operation. ``is_quiet``: no line where the operation is not announced. ``is_fast``: part of the
+    gate.
     """
 
     name: str

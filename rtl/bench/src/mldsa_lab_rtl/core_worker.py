@@ -92,7 +92,10 @@ def draw(
     f, library = manifest.file, load()
     drawn = []
     with start_core(manifest, show) as worker:
-        signers = [v for v in worker.hello().variants if v.id == f"{variant(f)}:compact"]
+        wanted = f"{variant(f)}:compact"
+        signer = next((v for v in worker.hello().variants if v.id == wanted), None)
+        if signer is None:
+            raise LabError(f"{worker.name}: announces no variant {wanted}")
         for name in (name for name in sets if name in f.sets and f.operations.sign):
             inputs = library.make(name, list(candidates(seed, name, count, stream="random")))
             counts: list[int] = []
@@ -100,7 +103,7 @@ def draw(
                 several = inputs[at : at + _AT_ONCE]
                 show(f"{worker.name} {name}: {at} of {count} random signatures")
                 items = [Item.of(i, name) for i in several]
-                samples = measure(worker, signers[0], "sign", items)
+                samples = measure(worker, signer, "sign", items)
                 for i, told in zip(several, own_counters(worker, _JOB, len(several)), strict=True):
                     with located(f"{worker.name} {name}, input {i.id}"):
                         check_attempts(told, i.trace)
