@@ -93,10 +93,14 @@ disks = { "small one" = "2 TB at 30 to 50 USD/TB" }
 [server]
 limit = "200 µs"
 loads = [0.5]
+batches = [8]
 source = "made up"
+implementations = { "ML-DSA-44" = "mldsa-lanes" }
 
 [node]
 traffic_each = "2 * bytes + 10"
+verified = [7, 1000]
+hardware = "100 to 300 MHz"
 """
 FULL = CHAIN.replace("\n[node]\n", STORAGE)
 ROW = ["scenario", "template", "scheme", "figure", "unit", "kind", "source", "value"]
@@ -208,7 +212,7 @@ def test_intervals_are_carried_by_draws() -> None:
         ('use = { data = "bytes" }', 'beside = "Transport"', "no template is called 'Transport'"),
         ('use = { data = "bytes" }', "", "Transfer: uses no limit and has no per_block"),
         ("most = 1000", "", "of and most are given together"),
-        ("years = 2", 'mempool_each = "size"', "line 58: node.mempool_each: 'size': 'size' is"),
+        ("years = 2", 'mempool_each = "size"', "line 62: node.mempool_each: 'size': 'size' is"),
         ("years = 2", 'mempool_each = "0"', "node.mempool_each: a transaction (Transfer) takes"),
         ("[[rules]]", '[[rules]]\nonly = ["Loan"]', "no template or form is called 'Loan'"),
         ("[node]", "[numbers]\nbytes = 3\n[node]", "'bytes' cannot be the name of a number"),
