@@ -94,7 +94,7 @@ pub fn dot_minus(backend: Backend, row: &[Poly], v: &[Poly], c: &Poly, t: &Poly,
     with_engine!(backend, e => e.dot_minus(row, v, c, t, out));
 }
 
-/// The challenge in the form that [`small_product`] takes.
+/// The challenge in the form that [`add_small`] takes.
 #[derive(Clone)]
 pub struct Challenge(Offsets);
 
@@ -112,13 +112,14 @@ pub fn small_poly<P: Parameters>(s: &Poly) -> SmallPoly {
     small
 }
 
-pub fn small_product<P: Parameters>(
+pub fn add_small<P: Parameters>(
     backend: Backend,
     c: &Challenge,
     s: &SmallPoly,
-    out: &mut Poly,
-) {
-    with_engine!(backend, e => e.small_product::<P>(&c.0, s, out));
+    a: &mut Poly,
+    bound: i32,
+) -> bool {
+    with_engine!(backend, e => e.add_small::<P>(&c.0, s, a, bound))
 }
 
 /// SampleInBall; `c_tilde` has λ/4 bytes.

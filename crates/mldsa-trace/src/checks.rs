@@ -111,7 +111,8 @@ fn hints<P: Shapes, E: Engine>(
     let keys = key.s2.as_ref().iter().zip(key.t0_hat.as_ref());
     let rows = trial.low.as_ref().iter().zip(trial.w1.as_ref());
     for (i, ((s2, t0_hat), (w0, w1))) in keys.zip(rows).enumerate() {
-        e.small_product::<P>(&trial.c_offsets, s2, &mut cs2);
+        cs2.0.fill(0);
+        e.add_small::<P>(&trial.c_offsets, s2, &mut cs2, i32::MAX);
         e.product(c_hat, t0_hat, product);
         e.inverse_ntt(product);
         if e.center(product, P::GAMMA2) {

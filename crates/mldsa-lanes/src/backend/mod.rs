@@ -77,8 +77,17 @@ pub trait Engine: Copy {
     fn product(self, a: &Poly, b: &Poly, out: &mut Poly);
     /// [`SmallPoly::set`].
     fn small_set(self, p: &Poly, eta: i32, small: &mut SmallPoly);
-    /// [`crate::kernels::small::product`].
-    fn small_product<P: Parameters>(self, c: &Offsets, s: &SmallPoly, out: &mut Poly);
+    /// [`crate::kernels::small::combine`], adding.
+    fn add_small<P: Parameters>(self, c: &Offsets, s: &SmallPoly, a: &mut Poly, bound: i32)
+    -> bool;
+    /// [`crate::kernels::small::combine`], subtracting.
+    fn subtract_small<P: Parameters>(
+        self,
+        c: &Offsets,
+        s: &SmallPoly,
+        a: &mut Poly,
+        bound: i32,
+    ) -> bool;
     /// [`crate::kernels::packing::pack`].
     fn pack(self, bits: usize, p: &Poly, map: Map, out: &mut [u8]);
     /// [`crate::kernels::packing::unpack`].
@@ -87,10 +96,8 @@ pub trait Engine: Copy {
     fn split<P: Parameters>(self, w: &mut Poly, w1: &mut Poly);
     /// [`crate::kernels::rounding::power2round`].
     fn power2round(self, t: &mut Poly, t1: &mut Poly);
-    /// [`crate::kernels::rounding::combine`], adding.
+    /// [`crate::kernels::rounding::add`].
     fn add_center(self, a: &mut Poly, b: &Poly, bound: i32) -> bool;
-    /// [`crate::kernels::rounding::combine`], subtracting.
-    fn subtract_center(self, a: &mut Poly, b: &Poly, bound: i32) -> bool;
     /// [`crate::kernels::rounding::center`].
     fn center(self, a: &mut Poly, bound: i32) -> bool;
     /// [`crate::kernels::rounding::exceeds`].
@@ -212,9 +219,12 @@ macro_rules! engine_from_kernels {
                 = pointwise::product::<$lanes>(e.lane_token(), a, b, out) }
             method! { [$feature] fn small_set [] [] (_e: $engine, p: &Poly, eta: i32, small: &mut SmallPoly) -> ()
                 = small.set(p, eta) }
-            method! { [$feature] fn small_product [<P: Parameters>] [::<P>] (e: $engine, c: &Offsets, s: &SmallPoly, out: &mut Poly) -> (),
-                takes [s Range(0, 2 * P::ETA)], gives [out within(P::BETA)]
-                = small::product::<P, $bytes>(e.lane_token(), c, s, out) }
+            method! { [$feature] fn add_small [<P: Parameters>] [::<P>] (e: $engine, c: &Offsets, s: &SmallPoly, a: &mut Poly, bound: i32) -> bool,
+                takes [s Range(0, 2 * P::ETA), a within(P::GAMMA1)], gives [a within(P::GAMMA1 + P::BETA)], unless [a below(bound)]
+                = small::combine::<P, $bytes, $lanes, false>(e.lane_token(), e.lane_token(), c, s, a, bound) }
+            method! { [$feature] fn subtract_small [<P: Parameters>] [::<P>] (e: $engine, c: &Offsets, s: &SmallPoly, a: &mut Poly, bound: i32) -> bool,
+                takes [s Range(0, 2 * P::ETA), a within(P::GAMMA2)], gives [a within(P::GAMMA2 + P::BETA)], unless [a below(bound)]
+                = small::combine::<P, $bytes, $lanes, true>(e.lane_token(), e.lane_token(), c, s, a, bound) }
             method! { [$feature] fn pack [] [] (e: $engine, bits: usize, p: &Poly, map: crate::kernels::packing::Map, out: &mut [u8]) -> (),
                 takes [p map.coefficients(bits)]
                 = crate::kernels::packing::pack_width::<$lanes>(e.lane_token(), bits, p, map, out) }
@@ -229,10 +239,7 @@ macro_rules! engine_from_kernels {
                 = rounding::power2round::<$lanes>(e.lane_token(), t, t1) }
             method! { [$feature] fn add_center [] [] (e: $engine, a: &mut Poly, b: &Poly, bound: i32) -> bool,
                 takes [a within(Q), b within(Q)], gives [a REDUCED], unless [a below(bound)]
-                = rounding::combine::<$lanes, false>(e.lane_token(), a, b, bound) }
-            method! { [$feature] fn subtract_center [] [] (e: $engine, a: &mut Poly, b: &Poly, bound: i32) -> bool,
-                takes [a within(Q), b within(Q)], gives [a REDUCED], unless [a below(bound)]
-                = rounding::combine::<$lanes, true>(e.lane_token(), a, b, bound) }
+                = rounding::add::<$lanes>(e.lane_token(), a, b, bound) }
             method! { [$feature] fn center [] [] (e: $engine, a: &mut Poly, bound: i32) -> bool,
                 takes [a within(2 * Q)], gives [a REDUCED], unless [a below(bound)]
                 = rounding::center::<$lanes>(e.lane_token(), a, bound) }

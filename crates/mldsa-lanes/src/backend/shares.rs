@@ -127,13 +127,13 @@ impl<E: Engine> Engine for Timed<E> {
         Rows: fn dot_minus(row: &[Poly], v: &[Poly], c: &Poly, t: &Poly, out: &mut Poly);
         Products: fn product(a: &Poly, b: &Poly, out: &mut Poly);
         Packing: fn small_set(p: &Poly, eta: i32, small: &mut SmallPoly);
-        Small: fn small_product[P](c: &Offsets, s: &SmallPoly, out: &mut Poly);
+        Small: fn add_small[P](c: &Offsets, s: &SmallPoly, a: &mut Poly, bound: i32) -> bool;
+        Small: fn subtract_small[P](c: &Offsets, s: &SmallPoly, a: &mut Poly, bound: i32) -> bool;
         Packing: fn pack(bits: usize, p: &Poly, map: Map, out: &mut [u8]);
         Packing: fn unpack(bits: usize, from: &[u8], map: Map, p: &mut Poly);
         Rounding: fn split[P](w: &mut Poly, w1: &mut Poly);
         Rounding: fn power2round(t: &mut Poly, t1: &mut Poly);
         Rounding: fn add_center(a: &mut Poly, b: &Poly, bound: i32) -> bool;
-        Rounding: fn subtract_center(a: &mut Poly, b: &Poly, bound: i32) -> bool;
         Rounding: fn center(a: &mut Poly, bound: i32) -> bool;
         Rounding: fn exceeds(a: &Poly, bound: i32) -> bool;
         Rounding: fn make_hint[P](low: &mut Poly, w1: &Poly);

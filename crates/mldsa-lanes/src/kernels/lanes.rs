@@ -114,6 +114,15 @@ pub trait Lanes: Copy {
 
     /// `COUNT` values of 23 bits, each from the low bits of three bytes; `from` has 3·`COUNT`.
     fn from_triples(token: Self::Token, from: &[u8]) -> Self;
+    /// The first `COUNT` bytes of `from`, as numbers.
+    #[inline(always)]
+    fn from_bytes(token: Self::Token, from: &[u8]) -> Self {
+        let mut values = [0; 16];
+        for (value, byte) in values.iter_mut().zip(&from[..Self::COUNT]) {
+            *value = i32::from(*byte);
+        }
+        Self::load(token, &values)
+    }
     /// `COUNT` half-bytes of `from`, the low half of a byte first, starting with number `at`, a
     /// multiple of `COUNT`.
     fn from_halves(token: Self::Token, from: &[u8], at: usize) -> Self;
@@ -274,6 +283,10 @@ impl Lanes for i32 {
     #[inline(always)]
     fn from_triples((): (), from: &[u8]) -> Self {
         i32::from(from[0]) | i32::from(from[1]) << 8 | i32::from(from[2] & 127) << 16
+    }
+    #[inline(always)]
+    fn from_bytes((): (), from: &[u8]) -> Self {
+        i32::from(from[0])
     }
     #[inline(always)]
     fn from_halves((): (), from: &[u8], at: usize) -> Self {

@@ -72,21 +72,16 @@ pub(crate) fn power2round<V: Lanes>(token: V::Token, t: &mut Poly, t1: &mut Poly
     }
 }
 
-/// a becomes a + b, or a − b, centered; true if some |a| ≥ bound. Where the true value mod q is small
+/// a becomes a + b, centered; true if some |a| ≥ bound. Where the true value mod q is small
 /// (below 2^21), `reduce` gives it exactly; any other sum of |a| < q and |b| ≤ η comes out as some
 /// representative in (-q, q), which is all that key generation asks.
 #[inline(always)]
-pub(crate) fn combine<V: Lanes, const SUBTRACT: bool>(
-    token: V::Token,
-    a: &mut Poly,
-    b: &Poly,
-    bound: i32,
-) -> bool {
+pub(crate) fn add<V: Lanes>(token: V::Token, a: &mut Poly, b: &Poly, bound: i32) -> bool {
     let limit = V::splat(token, bound - 1);
     let mut beyond = V::splat(token, 0);
     for at in (0..N).step_by(V::COUNT) {
         let (x, y) = (V::load(token, &a.0[at..]), V::load(token, &b.0[at..]));
-        let sum = reduce(token, if SUBTRACT { x.sub(y) } else { x.add(y) });
+        let sum = reduce(token, x.add(y));
         beyond = beyond.or(sum.abs().greater(limit));
         sum.store(&mut a.0[at..]);
     }

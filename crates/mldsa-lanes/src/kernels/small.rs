@@ -10,6 +10,7 @@
 //! (FIPS 204 lets an implementation do so); they never depend on s.
 
 use super::bounds::{check, within};
+use super::lanes::Lanes;
 use super::poly::{Poly, Wipe, Zero};
 use super::sampling::in_ball_steps;
 use super::sponge::Shake256Reader;
@@ -219,26 +220,41 @@ fn sum<B: ByteLanes>(token: B::Token, s: &SmallPoly, offsets: &[u16], out: &mut 
     }
 }
 
-/// out = c·s, exact: |out| ≤ τ·η.
+/// a becomes a + c·s, or a − c·s, exact; true if some |a| ≥ bound.
 #[inline(always)]
-pub(crate) fn product<P: Parameters, B: ByteLanes>(
-    token: B::Token,
+pub(crate) fn combine<P: Parameters, B: ByteLanes, V: Lanes, const SUBTRACT: bool>(
+    bytes: B::Token,
+    token: V::Token,
     c: &Offsets,
     s: &SmallPoly,
-    out: &mut Poly,
-) {
+    a: &mut Poly,
+    bound: i32,
+) -> bool {
     let most = 255 / (2 * P::ETA as usize);
     let split = if P::TAU > most { P::TAU / 2 } else { P::TAU };
-    let mut first = [0; N];
-    let mut second = [0; N];
-    sum::<B>(token, s, &c.0[..split], &mut first);
+    let mut sums = [[0; N]; 2];
+    sum::<B>(bytes, s, &c.0[..split], &mut sums[0]);
     if split < P::TAU {
-        sum::<B>(token, s, &c.0[split..P::TAU], &mut second);
+        sum::<B>(bytes, s, &c.0[split..P::TAU], &mut sums[1]);
     }
     // Each of the τ terms carries η too much.
-    for (x, (a, b)) in out.0.iter_mut().zip(first.iter().zip(&second)) {
-        *x = i32::from(*a) + i32::from(*b) - P::BETA;
+    let surplus = V::splat(token, P::BETA);
+    let limit = V::splat(token, bound - 1);
+    let mut beyond = V::splat(token, 0);
+    for at in (0..N).step_by(V::COUNT) {
+        let mut product = V::from_bytes(token, &sums[0][at..]).sub(surplus);
+        if split < P::TAU {
+            product = product.add(V::from_bytes(token, &sums[1][at..]));
+        }
+        let x = V::load(token, &a.0[at..]);
+        let x = if SUBTRACT {
+            x.sub(product)
+        } else {
+            x.add(product)
+        };
+        beyond = beyond.or(x.abs().greater(limit));
+        x.store(&mut a.0[at..]);
     }
-    first.wipe();
-    second.wipe();
+    sums.wipe();
+    beyond.any()
 }

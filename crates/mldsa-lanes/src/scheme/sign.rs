@@ -563,19 +563,15 @@ pub(crate) fn check<P: Shapes, E: Engine>(
     let Scratch { product, c } = scratch;
     let (product, c_hat) = (&mut product[0], &mut c[0]);
     for (s2, low) in key.s2.as_ref().iter().zip(trial.low.as_mut()) {
-        // Algorithm 7, step 19.
-        e.small_product::<P>(&trial.c_offsets, s2, product);
-        // Algorithm 7, steps 21 and 23.
-        let fails = e.subtract_center(low, product, P::GAMMA2 - P::BETA);
+        // Algorithm 7, steps 19, 21 and 23.
+        let fails = e.subtract_small::<P>(&trial.c_offsets, s2, low, P::GAMMA2 - P::BETA);
         if public(Site::RejectedByR0, fails) {
             return false;
         }
     }
     for (s1, z) in key.s1.as_ref().iter().zip(trial.z.as_mut()) {
-        // Algorithm 7, step 18.
-        e.small_product::<P>(&trial.c_offsets, s1, product);
-        // Algorithm 7, steps 20 and 23.
-        let fails = e.add_center(z, product, P::GAMMA1 - P::BETA);
+        // Algorithm 7, steps 18, 20 and 23.
+        let fails = e.add_small::<P>(&trial.c_offsets, s1, z, P::GAMMA1 - P::BETA);
         if public(Site::RejectedByZ, fails) {
             return false;
         }

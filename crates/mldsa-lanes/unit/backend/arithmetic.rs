@@ -1,6 +1,7 @@
 //! Transforms, products, rounding and packing: against the portable kernels, schoolbook arithmetic and
 //! the strings' definition.
 
+use core::array;
 use std::vec::Vec;
 
 use super::{Engine, ROUNDS, Values, agree, residues};
@@ -143,10 +144,6 @@ pub fn rounding_agrees<P: Parameters, E: Engine>(e: E) {
                     let mut a = a;
                     (e.add_center(&mut a, &b, bound), a)
                 });
-                agree!(e, "subtract_center", |e| {
-                    let mut a = a;
-                    (e.subtract_center(&mut a, &b, bound), a)
-                });
                 agree!(e, "center", |e| {
                     let mut b = b;
                     (e.center(&mut b, P::BETA), b)
@@ -189,8 +186,8 @@ pub fn small_products_are_exact<P: Parameters, E: Engine>(e: E) {
         let mut small = SmallPoly::zero();
         small.set(&s, P::ETA);
         let mut out = Poly([0; N]);
-        e.small_product::<P>(&offsets, &small, &mut out);
-        assert!(out.0.iter().all(|x| x.abs() <= P::BETA));
+        let beyond = e.add_small::<P>(&offsets, &small, &mut out, P::BETA + 1);
+        assert!(!beyond && out.0.iter().all(|x| x.abs() <= P::BETA));
         let got: Vec<i64> = out.0.iter().map(|x| i64::from(x.rem_euclid(Q))).collect();
         assert_eq!(got, negacyclic(&c, &s));
         sums_near_a_bound::<P, E>(e, &offsets, &small, &out);
@@ -209,9 +206,17 @@ fn sums_near_a_bound<P: Parameters, E: Engine>(e: E, c: &Offsets, s: &SmallPoly,
                 a.0[place] = target - product.0[place];
                 let beyond = target.abs() == bound;
                 assert_eq!(sum_exceeds::<P, _>(e, &a, c, s, bound), beyond);
+                let mut sum = a;
+                assert_eq!(e.add_small::<P>(c, s, &mut sum, bound), beyond);
+                assert_eq!(sum.0, array::from_fn(|i| a.0[i] + product.0[i]));
                 a.0[place ^ 5] = bound - 1 + product.0[place ^ 5];
                 a.0[place] = target + product.0[place];
                 assert_eq!(difference_exceeds::<P, _>(e, &a, c, s, bound), beyond);
+                if bound < P::GAMMA2 {
+                    let mut difference = a;
+                    assert_eq!(e.subtract_small::<P>(c, s, &mut difference, bound), beyond);
+                    assert_eq!(difference.0, array::from_fn(|i| a.0[i] - product.0[i]));
+                }
             }
         }
     }

@@ -66,16 +66,14 @@ fn centering_is_exact<E: Engine>(e: E) {
     for p in domain(-2 * Q, 2 * Q) {
         let half = Poly(p.0.map(|x| x / 2));
         let rest = Poly(p.0.map(|x| x - x / 2));
-        let negated = Poly(rest.0.map(|x| -x));
-        let (mut centered, mut sum, mut difference) = (p, half, half);
+        let (mut centered, mut sum) = (p, half);
         let beyond = [
             e.center(&mut centered, BOUND),
             e.add_center(&mut sum, &rest, BOUND),
-            e.subtract_center(&mut difference, &negated, BOUND),
         ];
-        assert!(centered == sum && centered == difference);
+        assert!(centered == sum);
         let expected = centered.0.iter().any(|x| x.abs() >= BOUND);
-        assert_eq!(beyond, [expected; 3]);
+        assert_eq!(beyond, [expected; 2]);
         centered.each(&mut |x| assert!((REDUCED.0..=REDUCED.1).contains(&x)));
         for (x, got) in p.0.iter().zip(&centered.0) {
             assert_eq!((x - got) % Q, 0, "{x}");

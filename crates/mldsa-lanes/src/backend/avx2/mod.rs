@@ -250,6 +250,11 @@ impl Lanes for I32x8 {
         })
     }
     #[inline(always)]
+    fn from_bytes(_: Avx2, from: &[u8]) -> Self {
+        let word = i64::from_le_bytes(*first(from));
+        avx2!(I32x8(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(word))))
+    }
+    #[inline(always)]
     fn from_halves(_: Avx2, from: &[u8], at: usize) -> Self {
         let mut word = [0; 4];
         word.copy_from_slice(&from[at / 2..at / 2 + 4]);

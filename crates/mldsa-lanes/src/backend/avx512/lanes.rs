@@ -175,6 +175,11 @@ impl Lanes for I32x16 {
         ))
     }
     #[inline(always)]
+    fn from_bytes(token: Avx512, from: &[u8]) -> Self {
+        let bytes = memory::load_quarter(token, first::<_, 16>(from));
+        avx512!(I32x16(_mm512_cvtepu8_epi32(bytes), token))
+    }
+    #[inline(always)]
     fn from_halves(token: Avx512, from: &[u8], at: usize) -> Self {
         let mut word = [0; 8];
         word.copy_from_slice(&from[at / 2..at / 2 + 8]);

@@ -14,6 +14,14 @@ pub(super) fn load<T: Number, const COUNT: usize>(_: Avx512, from: &[T; COUNT]) 
     unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
 }
 
+/// 16 bytes, in any alignment.
+#[inline(always)]
+pub(super) fn load_quarter<T: Number, const COUNT: usize>(_: Avx512, from: &[T; COUNT]) -> __m128i {
+    const { assert!(size_of::<[T; COUNT]>() == 16) };
+    // SAFETY: the token proves AVX-512; `from` is 16 readable bytes.
+    unsafe { _mm_loadu_si128(from.as_ptr().cast()) }
+}
+
 /// 64 bytes, in any alignment.
 #[inline(always)]
 pub(super) fn store<T: Number, const COUNT: usize>(_: Avx512, all: __m512i, to: &mut [T; COUNT]) {

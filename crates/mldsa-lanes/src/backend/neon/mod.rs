@@ -226,6 +226,15 @@ impl Lanes for I32x4 {
         }
     }
     #[inline(always)]
+    fn from_bytes(_: Neon, from: &[u8]) -> Self {
+        let word = u32::from_le_bytes([from[0], from[1], from[2], from[3]]);
+        // SAFETY: the token proves NEON.
+        unsafe {
+            let sixteen = vget_low_u16(vmovl_u8(vcreate_u8(word.into())));
+            I32x4(vreinterpretq_s32_u32(vmovl_u16(sixteen)))
+        }
+    }
+    #[inline(always)]
     fn from_halves(_: Neon, from: &[u8], at: usize) -> Self {
         const SHIFTS: [i32; 4] = [0, -4, -8, -12];
         let word = u32::from(from[at / 2]) | u32::from(from[at / 2 + 1]) << 8;
