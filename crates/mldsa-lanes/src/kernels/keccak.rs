@@ -4,21 +4,24 @@ use core::ptr;
 
 /// One 64-bit word of each of several Keccak states.
 pub(crate) trait Words: Copy {
+    /// What θ adds to each word of a column.
+    type Column: Copy;
     fn xor(self, other: Self) -> Self;
     fn xor_constant(self, constant: u64) -> Self;
     /// Rotates left by `LEFT`; `RIGHT` is 64 − `LEFT`, which a backend needs as a constant of its own.
     fn rotate_left<const LEFT: i32, const RIGHT: i32>(self) -> Self;
     /// χ: `self ^ (!b & c)`.
     fn chi(self, b: Self, c: Self) -> Self;
-    /// `self ^ (other rotated left by 1)`.
+    /// `left ^ (right rotated left by 1)`, of the sums of the columns on both sides.
+    fn column(left: Self, right: Self) -> Self::Column;
+    fn add_column(self, column: Self::Column) -> Self;
+    /// [`Words::add_column`], then [`Words::rotate_left`].
     #[inline(always)]
-    fn xor_rotated_once(self, other: Self) -> Self {
-        self.xor(other.rotate_left::<1, 63>())
-    }
-    /// `self ^ other`, rotated.
-    #[inline(always)]
-    fn xor_then_rotate<const LEFT: i32, const RIGHT: i32>(self, other: Self) -> Self {
-        self.xor(other).rotate_left::<LEFT, RIGHT>()
+    fn add_column_and_rotate<const LEFT: i32, const RIGHT: i32>(
+        self,
+        column: Self::Column,
+    ) -> Self {
+        self.add_column(column).rotate_left::<LEFT, RIGHT>()
     }
     #[inline(always)]
     fn xor5(self, b: Self, c: Self, d: Self, e: Self) -> Self {
@@ -26,7 +29,25 @@ pub(crate) trait Words: Copy {
     }
 }
 
+/// [`Words::Column`] as one number.
+macro_rules! column_of_one {
+    () => {
+        type Column = Self;
+        #[inline(always)]
+        fn column(left: Self, right: Self) -> Self {
+            left.xor(Words::rotate_left::<1, 63>(right))
+        }
+        #[inline(always)]
+        fn add_column(self, column: Self) -> Self {
+            self.xor(column)
+        }
+    };
+}
+#[cfg(target_arch = "x86_64")]
+pub(crate) use column_of_one;
+
 impl Words for u64 {
+    column_of_one!();
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
         self ^ other
@@ -136,18 +157,18 @@ fn round_beside<W: Words>(
 
 /// θ: what is added to the words of each column.
 #[inline(always)]
-fn theta<W: Words>(a: &[W; 25]) -> [W; 5] {
+fn theta<W: Words>(a: &[W; 25]) -> [W::Column; 5] {
     let c0 = a[0].xor5(a[5], a[10], a[15], a[20]);
     let c1 = a[1].xor5(a[6], a[11], a[16], a[21]);
     let c2 = a[2].xor5(a[7], a[12], a[17], a[22]);
     let c3 = a[3].xor5(a[8], a[13], a[18], a[23]);
     let c4 = a[4].xor5(a[9], a[14], a[19], a[24]);
     [
-        c4.xor_rotated_once(c1),
-        c0.xor_rotated_once(c2),
-        c1.xor_rotated_once(c3),
-        c2.xor_rotated_once(c4),
-        c3.xor_rotated_once(c0),
+        W::column(c4, c1),
+        W::column(c0, c2),
+        W::column(c1, c3),
+        W::column(c2, c4),
+        W::column(c3, c0),
     ]
 }
 
@@ -156,8 +177,8 @@ fn theta<W: Words>(a: &[W; 25]) -> [W; 5] {
 macro_rules! plane {
     ($name:ident: $($from:literal rotated $left:literal),*) => {
         #[inline(always)]
-        fn $name<W: Words>(a: &[W; 25], d: &[W; 5]) -> [W; 5] {
-            chi([$(a[$from].xor_then_rotate::<$left, { 64 - $left }>(d[$from % 5])),*])
+        fn $name<W: Words>(a: &[W; 25], d: &[W::Column; 5]) -> [W; 5] {
+            chi([$(a[$from].add_column_and_rotate::<$left, { 64 - $left }>(d[$from % 5])),*])
         }
     };
 }
@@ -168,13 +189,13 @@ plane!(plane4: 2 rotated 62, 8 rotated 55, 14 rotated 39, 15 rotated 41, 21 rota
 
 /// The plane whose first word is not rotated and takes ι.
 #[inline(always)]
-fn plane0<W: Words>(a: &[W; 25], d: &[W; 5], constant: u64) -> [W; 5] {
+fn plane0<W: Words>(a: &[W; 25], d: &[W::Column; 5], constant: u64) -> [W; 5] {
     let mut plane = chi([
-        a[0].xor(d[0]),
-        a[6].xor_then_rotate::<44, 20>(d[1]),
-        a[12].xor_then_rotate::<43, 21>(d[2]),
-        a[18].xor_then_rotate::<21, 43>(d[3]),
-        a[24].xor_then_rotate::<14, 50>(d[4]),
+        a[0].add_column(d[0]),
+        a[6].add_column_and_rotate::<44, 20>(d[1]),
+        a[12].add_column_and_rotate::<43, 21>(d[2]),
+        a[18].add_column_and_rotate::<21, 43>(d[3]),
+        a[24].add_column_and_rotate::<14, 50>(d[4]),
     ]);
     plane[0] = plane[0].xor_constant(constant);
     plane

@@ -1,11 +1,11 @@
 //! Eight Keccak states in 512-bit registers, and one in the integer registers beside them; one alone
-//! in vector registers, which rotate and combine three words in one instruction.
+//! in vector registers, which rotate and combine three words in one instruction, or as [`keccak_one`] has it.
 
 use core::arch::x86_64::*;
 
-use super::{Avx512, avx512, memory};
+use super::{Avx512, avx512, keccak_one, memory};
 use crate::kernels::keccak::{
-    Permutation, PermutationOfTwo, States, Words, permute, permute_beside,
+    Permutation, PermutationOfTwo, States, Words, column_of_one, permute, permute_beside,
 };
 use crate::kernels::sampling::Permute;
 
@@ -24,14 +24,7 @@ impl Permute<8> for Avx512 {
 
     #[inline]
     fn permutation(self) -> Permutation {
-        #[target_feature(enable = "avx512f,avx512vl")]
-        fn entry(state: &mut [u64; 25]) {
-            let mut words = load_one(state);
-            permute(&mut words);
-            store_one(&words, state);
-        }
-        // SAFETY: whoever gets this pointer got it from a token, which proves AVX-512.
-        |state| unsafe { entry(state) }
+        self.permutations()[usize::from(self.is_intel())]
     }
 
     #[inline]
@@ -87,6 +80,24 @@ impl Permute<8> for Avx512 {
         at: usize,
     ) {
         copy_block(self, states, rate, out, at);
+    }
+}
+
+impl Avx512 {
+    /// The permutation of one state: with a register for each word, and with five words in a register.
+    #[inline]
+    fn permutations(self) -> [Permutation; 2] {
+        #[target_feature(enable = "avx512f,avx512vl")]
+        fn entry(state: &mut [u64; 25]) {
+            let mut words = load_one(state);
+            permute(&mut words);
+            store_one(&words, state);
+        }
+        // SAFETY: whoever gets these pointers got them from a token, which proves AVX-512.
+        [
+            |state| unsafe { entry(state) },
+            |state| unsafe { keccak_one::entry(state) },
+        ]
     }
 }
 
@@ -175,11 +186,12 @@ impl U64x8 {
 }
 
 /// The truth tables of `vpternlogq`: bit 4a + 2b + c is the result for these bits of the operands.
-const XOR3: i32 = 0b1001_0110;
+pub(super) const XOR3: i32 = 0b1001_0110;
 /// a ^ (!b & c).
-const CHI: i32 = 0b1101_0010;
+pub(super) const CHI: i32 = 0b1101_0010;
 
 impl Words for U64x8 {
+    column_of_one!();
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
         avx512!(U64x8(_mm512_xor_si512(self.0, other.0)))
@@ -255,6 +267,19 @@ fn store_two(words: &[U64x2; 25], a: &mut [u64; 25], b: &mut [u64; 25]) {
 }
 
 impl Words for U64x2 {
+    /// Both summands, which `vpternlogq` adds at once. Eight states gain nothing from that: there are too few
+    /// registers for ten summands.
+    type Column = (Self, Self);
+    #[inline(always)]
+    fn column(left: Self, right: Self) -> (Self, Self) {
+        (left, right.rotate_left::<1, 63>())
+    }
+    #[inline(always)]
+    fn add_column(self, (left, right): (Self, Self)) -> Self {
+        avx512!(U64x2(_mm_ternarylogic_epi64::<XOR3>(
+            self.0, left.0, right.0
+        )))
+    }
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
         avx512!(U64x2(_mm_xor_si128(self.0, other.0)))
@@ -280,5 +305,28 @@ impl Words for U64x2 {
             let three = _mm_ternarylogic_epi64::<XOR3>(self.0, b.0, c.0);
             U64x2(_mm_ternarylogic_epi64::<XOR3>(three, d.0, e.0))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::keccak::permute_one;
+
+    #[test]
+    fn one_state_in_each_form() {
+        let Some(token) = Avx512::detect() else {
+            return;
+        };
+        for permutation in token.permutations() {
+            let mut state: [u64; 25] =
+                core::array::from_fn(|i| (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            let mut expected = state;
+            for _ in 0..3 {
+                permutation(&mut state);
+                permute_one(&mut expected);
+                assert_eq!(state, expected);
+            }
+        }
     }
 }

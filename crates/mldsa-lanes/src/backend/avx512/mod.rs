@@ -1,6 +1,7 @@
 //! Sixteen coefficients, or eight Keccak states, in 512-bit registers.
 
 mod keccak;
+mod keccak_one;
 mod lanes;
 mod memory;
 mod unpack;
@@ -16,6 +17,7 @@ use lanes::I32x16;
 
 /// A module of its own, so that nothing else can make the tokens.
 mod token {
+    use core::arch::x86_64::{__cpuid, CpuidResult};
     use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
     use crate::backend::avx2::Avx2;
@@ -25,21 +27,37 @@ mod token {
     // low half alone is used, into `vpmullq`, which costs three multiplications.
     cpufeatures::new!(cpu_has_avx512, "fma", "avx512f", "avx512bw", "avx512vl");
 
-    /// F16C, which comes with AVX-512 F and which `cpufeatures` does not know. A hypervisor may
-    /// take long to answer, so it is asked once. Only after AVX-512 was found, so that the
-    /// instruction is there.
-    fn cpu_has_f16c() -> bool {
+    /// What CPUID says, asked once: a hypervisor may take long to answer.
+    struct Asked(AtomicU8);
+
+    impl Asked {
         const UNKNOWN: u8 = 2;
-        static F16C: AtomicU8 = AtomicU8::new(UNKNOWN);
-        let mut found = F16C.load(Relaxed);
-        if found == UNKNOWN {
-            #[allow(unused_unsafe)] // Safe since Rust 1.94.
-            // SAFETY: every x86-64 CPU has CPUID.
-            let leaf = unsafe { core::arch::x86_64::__cpuid(1) };
-            found = (leaf.ecx >> 29 & 1) as u8;
-            F16C.store(found, Relaxed);
+        const fn new() -> Self {
+            Asked(AtomicU8::new(Self::UNKNOWN))
         }
-        found == 1
+        fn get(&self, ask: impl FnOnce() -> bool) -> bool {
+            let mut found = self.0.load(Relaxed);
+            if found == Self::UNKNOWN {
+                found = ask().into();
+                self.0.store(found, Relaxed);
+            }
+            found == 1
+        }
+    }
+
+    fn cpuid(leaf: u32) -> CpuidResult {
+        #[allow(unused_unsafe)] // Safe since Rust 1.94.
+        // SAFETY: every x86-64 CPU has CPUID.
+        unsafe {
+            __cpuid(leaf)
+        }
+    }
+
+    /// F16C, which comes with AVX-512 F and which `cpufeatures` does not know. Only after AVX-512 was
+    /// found, so that the instruction is there.
+    fn cpu_has_f16c() -> bool {
+        static F16C: Asked = Asked::new();
+        F16C.get(|| cpuid(1).ecx >> 29 & 1 == 1)
     }
 
     /// Proof that this CPU has AVX-512 F, BW and VL.
@@ -50,6 +68,13 @@ mod token {
         pub(crate) fn detect() -> Option<Self> {
             let found = cpu_has_avx512::get() && (cfg!(target_feature = "f16c") || cpu_has_f16c());
             Avx2::detect().filter(|_| found).map(Avx512)
+        }
+
+        /// Whether Intel made this CPU.
+        pub(in crate::backend) fn is_intel(self) -> bool {
+            static INTEL: Asked = Asked::new();
+            // "GenuineIntel", of which EBX has the beginning.
+            INTEL.get(|| cpuid(0).ebx == u32::from_le_bytes(*b"Genu"))
         }
 
         #[inline(always)]

@@ -130,6 +130,7 @@ fn two_and_two(states: &mut [[u64; 4]; 25]) {
 struct U64x2Sha3(uint64x2_t);
 
 impl Words for U64x2Sha3 {
+    type Column = Self;
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
         neon!(U64x2Sha3(veorq_u64(self.0, other.0)))
@@ -155,12 +156,16 @@ impl Words for U64x2Sha3 {
         )))
     }
     #[inline(always)]
-    fn xor_rotated_once(self, other: Self) -> Self {
-        neon!(U64x2Sha3(vrax1q_u64(self.0, other.0)))
+    fn column(left: Self, right: Self) -> Self {
+        neon!(U64x2Sha3(vrax1q_u64(left.0, right.0)))
     }
     #[inline(always)]
-    fn xor_then_rotate<const LEFT: i32, const RIGHT: i32>(self, other: Self) -> Self {
-        neon!(U64x2Sha3(vxarq_u64::<RIGHT>(self.0, other.0)))
+    fn add_column(self, column: Self) -> Self {
+        self.xor(column)
+    }
+    #[inline(always)]
+    fn add_column_and_rotate<const LEFT: i32, const RIGHT: i32>(self, column: Self) -> Self {
+        neon!(U64x2Sha3(vxarq_u64::<RIGHT>(self.0, column.0)))
     }
 }
 
