@@ -388,7 +388,7 @@ impl<const COUNT: usize, const ARM: bool> Lanes for Intervals<COUNT, ARM> {
         })
     }
     const BARRETT: bool = ARM;
-    fn times(self, constant: Self, companion: Self) -> Self {
+    fn times(self, [constant, companion]: [Self; 2], _: [Self; 2]) -> Self {
         for (c, companion) in constant.0.iter().zip(companion.0) {
             if ARM {
                 // Half of q at most between the companion and c·2^31 / q, both times q.
@@ -467,10 +467,11 @@ impl<const COUNT: usize, const ARM: bool> Lanes for Intervals<COUNT, ARM> {
         COUNT
     }
 
-    fn transpose(square: &mut [Self]) {
-        let columns: [Self; COUNT] =
-            core::array::from_fn(|i| Intervals(core::array::from_fn(|j| square[j].0[i])));
-        square.copy_from_slice(&columns);
+    fn exchange<const HOP: usize>(mut a: Self, mut b: Self) -> (Self, Self) {
+        for lane in (0..COUNT).filter(|lane| lane & HOP == 0) {
+            core::mem::swap(&mut a.0[lane + HOP], &mut b.0[lane]);
+        }
+        (a, b)
     }
 }
 

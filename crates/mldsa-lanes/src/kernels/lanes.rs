@@ -101,8 +101,9 @@ pub trait Lanes: Copy {
     const BARRETT: bool = false;
     /// Product with a constant c: r ≡ self·c (mod q) with |r| < q. Montgomery's form takes
     /// c·2^32 mod± q, and that times q^-1 mod 2^32 as its companion; Barrett's takes c mod± q, and
-    /// c·2^31 / q, rounded.
-    fn times(self, constant: Self, companion: Self) -> Self;
+    /// c·2^31 / q, rounded. `of` has both for each lane, `above` the same of the lane above it: a backend
+    /// whose products are as wide as two lanes need not move the odd ones.
+    fn times(self, of: [Self; 2], above: [Self; 2]) -> Self;
 
     fn wide_zero(token: Self::Token) -> Self::Wide;
     /// `accumulator + a·b`, exact.
@@ -192,8 +193,9 @@ pub trait Lanes: Copy {
         unreachable!("not without SIXTEEN")
     }
 
-    /// Transposes `COUNT` × `COUNT` lanes; `square` has exactly `COUNT` entries.
-    fn transpose(square: &mut [Self]);
+    /// The lanes of `a` whose number has the bit `HOP`, and those of `b` without, in each other's places: of
+    /// `COUNT` registers in pairs `HOP` apart, a step of their transposition.
+    fn exchange<const HOP: usize>(a: Self, b: Self) -> (Self, Self);
 }
 
 /// One coefficient at a time: the portable backend, and the oracle of the others.
@@ -257,7 +259,7 @@ impl Lanes for i32 {
         Self::wide_reduce(i64::from(self) * i64::from(other))
     }
     #[inline(always)]
-    fn times(self, constant: Self, companion: Self) -> Self {
+    fn times(self, [constant, companion]: [Self; 2], _: [Self; 2]) -> Self {
         let product = i64::from(self) * i64::from(constant);
         let multiple = i64::from(self.wrapping_mul(companion)) * i64::from(Q);
         ((product - multiple) >> 32) as i32
@@ -305,5 +307,7 @@ impl Lanes for i32 {
         (keep & 1) as usize
     }
     #[inline(always)]
-    fn transpose(_: &mut [Self]) {}
+    fn exchange<const HOP: usize>(a: Self, b: Self) -> (Self, Self) {
+        (a, b)
+    }
 }

@@ -1,9 +1,10 @@
 //! The number-theoretic transform (FIPS 204, Algorithms 41 and 42), one text for every lane count.
 //!
-//! Blocks of R registers of C lanes hold the last layers: log2(R) between registers, a transposition
-//! of each square of C × C lanes, then log2(C) more. The first layers run in one pass over memory:
-//! three for four lanes (R = 8), two for eight (R = 8), none for sixteen (R = 16). One lane has no
-//! blocks but four passes of two layers.
+//! Blocks of R registers of C lanes hold the last layers: log2(R) between registers, then log2(C) between
+//! lanes. A square of C × C lanes is transposed for those, one bit of the places at a time, each right
+//! after the layer that needed it; so shuffles and multiplications are mixed. The first layers run in
+//! one pass over memory: three for four lanes (R = 8), two for eight (R = 8), none for sixteen (R = 16).
+//! One lane has no blocks but four passes of two layers.
 //! Coefficients stay in FIPS 204's order.
 
 use super::lanes::{Lanes, Q_INVERSE};
@@ -60,8 +61,9 @@ const SCALE: i64 = R * power(256, Q as u32 - 2) % Q as i64;
 /// `SCALE` times ζ^BitRev8(1), the only twiddle of the last inverse layer.
 const SCALED_ZETA: i64 = power(1753, 128) * SCALE % Q as i64;
 
+/// A constant for each lane and its companion, and the same of the lane above each.
 #[derive(Clone, Copy)]
-struct Twiddle<V>(V, V);
+struct Twiddle<V>([V; 2], [V; 2]);
 
 impl<V: Lanes> Twiddle<V> {
     /// A constant, as all tables of kernels are: the values of a `static` are known to the compiler in one
@@ -80,7 +82,7 @@ impl<V: Lanes> Twiddle<V> {
         at: usize,
     ) -> Self {
         let (constant, companion) = V::splat_pair(token, pairs, at);
-        Twiddle(constant, companion)
+        Twiddle([constant, companion], [constant, companion])
     }
     #[inline(always)]
     fn layer(token: V::Token, k: usize) -> Self {
@@ -90,39 +92,62 @@ impl<V: Lanes> Twiddle<V> {
 
 /// Constants and their companions.
 struct Constants {
-    constant: [i32; N],
-    companion: [i32; N],
+    constant: [i32; LANE_TWIDDLES],
+    companion: [i32; LANE_TWIDDLES],
 }
 
-/// Twiddles of the layers behind the transposition. A square of C registers has C − 1 entries of C
-/// twiddles: the layer `hop` registers apart begins at entry C / (2·hop) − 1 and has an entry for
-/// each group; lane c belongs to chunk c of the square.
+/// As many as [`lane_twiddles`] has at most, for 8 and for 16 lanes, and one above the last.
+const LANE_TWIDDLES: usize = 289;
+
+/// Entries of C twiddles for a square of C registers: one for each layer between registers below C / 2
+/// apart, C / (2·hop) for the layer between lanes `hop` apart.
+const fn entries(count: usize) -> usize {
+    count.trailing_zeros() as usize - 1 + count - 1
+}
+
+/// Twiddles that differ between lanes. Before a layer between registers or lanes 2^k apart, the bits above
+/// k of a coefficient's row and column, its register and its lane in FIPS 204's order, have changed places
+/// (between registers) or are back in theirs (between lanes).
 const fn lane_twiddles(count: usize, barrett: bool, inverse: bool) -> Constants {
     let zetas = zetas(barrett);
     let mut table = Constants {
-        constant: [0; N],
-        companion: [0; N],
+        constant: [0; LANE_TWIDDLES],
+        companion: [0; LANE_TWIDDLES],
     };
-    let (mut at, mut square) = (0, 0);
+    let mut at = 0;
+    let mut square = 0;
     while square < N / (count * count) {
-        let mut groups = 1;
-        while groups < count {
+        let mut between_rows = true;
+        let mut hop = count / 4;
+        while hop > 0 {
             let mut entry = 0;
-            while entry < groups * count {
-                let (group, lane) = (entry / count, entry % count);
-                // Groups of this layer before this one in the whole polynomial, and in it.
-                let before = (square * count + lane) * groups + group;
-                let all = N / count * groups;
-                let k = if inverse {
-                    2 * all - 1 - before
-                } else {
-                    all + before
-                };
-                [table.constant[at], table.companion[at]] = zetas[k];
-                at += 1;
+            while entry < if between_rows { 1 } else { count / (2 * hop) } {
+                let mut lane = 0;
+                while lane < count {
+                    let upper = lane / (2 * hop);
+                    // Groups of this layer in the whole polynomial, and before this one.
+                    let (all, before) = if between_rows {
+                        (N / count / (2 * hop), square * count / (2 * hop) + upper)
+                    } else {
+                        let row = square * count + entry * 2 * hop + lane % (2 * hop);
+                        (N / (2 * hop), row * (count / (2 * hop)) + upper)
+                    };
+                    let k = if inverse {
+                        2 * all - 1 - before
+                    } else {
+                        all + before
+                    };
+                    [table.constant[at], table.companion[at]] = zetas[k];
+                    at += 1;
+                    lane += 1;
+                }
                 entry += 1;
             }
-            groups *= 2;
+            hop /= 2;
+            if between_rows && hop == 0 {
+                between_rows = false;
+                hop = count / 2;
+            }
         }
         square += 1;
     }
@@ -136,11 +161,9 @@ fn lane_twiddle<V: Lanes>(
     square: usize,
     entry: usize,
 ) -> Twiddle<V> {
-    let at = (square * (V::COUNT - 1) + entry) * V::COUNT;
-    Twiddle(
-        V::load(token, &table.constant[at..]),
-        V::load(token, &table.companion[at..]),
-    )
+    let at = (square * entries(V::COUNT) + entry) * V::COUNT;
+    let load = |at| [&table.constant, &table.companion].map(|table| V::load(token, &table[at..]));
+    Twiddle(load(at), load(at + 1))
 }
 
 /// Cooley-Tukey: |a|, |b| grow by less than q.
@@ -177,14 +200,6 @@ fn load_rows<V: Lanes, const ROWS: usize>(
 fn store_rows<V: Lanes, const ROWS: usize>(v: &Rows<V>, memory: &mut [i32], stride: usize) {
     for i in 0..ROWS {
         v[i].store(&mut memory[i * stride..]);
-    }
-}
-
-/// Transposes the squares of COUNT registers.
-#[inline(always)]
-fn transpose<V: Lanes, const ROWS: usize>(v: &mut Rows<V>) {
-    for square in v[..ROWS].chunks_exact_mut(V::COUNT) {
-        V::transpose(square);
     }
 }
 
@@ -251,44 +266,73 @@ fn inverse_rows_step<V: Lanes, const ROWS: usize, const HOP: usize, const PAIR: 
     }
 }
 
-/// Where a pair of transposed registers begins, the square that it is in, and the entry of its
-/// twiddles there.
+/// Where a pair of registers of a square begins, the square that it is in, and the entry of its twiddles
+/// there, between registers and between lanes.
 const fn pair_of_square<V: Lanes, const ROWS: usize>(
     hop: usize,
     number: usize,
-) -> Option<(usize, usize, usize)> {
+) -> Option<(usize, usize, [usize; 2])> {
     let groups = V::COUNT / (2 * hop);
     match pair(ROWS, hop, number) {
-        Some((at, group)) if groups > 0 => Some((at, at / V::COUNT, groups - 1 + group % groups)),
+        Some((at, group)) if groups > 0 => {
+            // The first has one entry a layer, from C / 4 registers apart on.
+            let of_rows = V::COUNT.trailing_zeros() as usize - 1;
+            let layer = of_rows - 1 - hop.trailing_zeros() as usize % of_rows;
+            let of_lanes = of_rows + groups - 1 + group % groups;
+            Some((at, at / V::COUNT, [layer, of_lanes]))
+        }
         _ => None,
     }
 }
 
-/// A butterfly of transposed squares of COUNT registers, of which the block begins with `square`.
+/// A butterfly between registers of a square, which are what is HOP registers apart, or HOP lanes
+/// (`of_lanes`); the block begins with `square`.
 #[inline(always)]
-fn lanes_step<V: Lanes, const ROWS: usize, const HOP: usize, const PAIR: usize>(
+fn square_step<V: Lanes, const ROWS: usize, const HOP: usize, const PAIR: usize>(
     token: V::Token,
     v: &mut Rows<V>,
     table: &Constants,
     square: usize,
+    of_lanes: bool,
 ) {
-    if let Some((at, of_block, entry)) = const { pair_of_square::<V, ROWS>(HOP, PAIR) } {
-        let z = lane_twiddle(token, table, square + of_block, entry);
+    if let Some((at, of_block, entries)) = const { pair_of_square::<V, ROWS>(HOP, PAIR) } {
+        let z = lane_twiddle(
+            token,
+            table,
+            square + of_block,
+            entries[usize::from(of_lanes)],
+        );
         (v[at], v[at + HOP]) = butterfly(v[at], v[at + HOP], z);
     }
 }
 
-/// `lanes_step`, inverse.
+/// `square_step`, inverse.
 #[inline(always)]
-fn inverse_lanes_step<V: Lanes, const ROWS: usize, const HOP: usize, const PAIR: usize>(
+fn inverse_square_step<V: Lanes, const ROWS: usize, const HOP: usize, const PAIR: usize>(
     token: V::Token,
     v: &mut Rows<V>,
     table: &Constants,
     square: usize,
+    of_lanes: bool,
 ) {
-    if let Some((at, of_block, entry)) = const { pair_of_square::<V, ROWS>(HOP, PAIR) } {
-        let z = lane_twiddle(token, table, square + of_block, entry);
+    if let Some((at, of_block, entries)) = const { pair_of_square::<V, ROWS>(HOP, PAIR) } {
+        let z = lane_twiddle(
+            token,
+            table,
+            square + of_block,
+            entries[usize::from(of_lanes)],
+        );
         (v[at], v[at + HOP]) = inverse_butterfly(v[at], v[at + HOP], z);
+    }
+}
+
+/// A step of the transposition: the bit HOP of a coefficient's register and lane change places.
+#[inline(always)]
+fn exchange_step<V: Lanes, const ROWS: usize, const HOP: usize, const PAIR: usize>(
+    v: &mut Rows<V>,
+) {
+    if let Some((at, ..)) = const { pair_of_square::<V, ROWS>(HOP, PAIR) } {
+        (v[at], v[at + HOP]) = V::exchange::<HOP>(v[at], v[at + HOP]);
     }
 }
 
@@ -303,9 +347,14 @@ macro_rules! layers {
 }
 layers! {
     between_rows = rows_step(blocks: usize, block: usize);
-    between_lanes = lanes_step(table: &Constants, square: usize);
-    inverse_between_lanes = inverse_lanes_step(table: &Constants, square: usize);
+    in_squares = square_step(table: &Constants, square: usize, of_lanes: bool);
+    inverse_in_squares = inverse_square_step(table: &Constants, square: usize, of_lanes: bool);
     inverse_between_rows = inverse_rows_step(blocks: usize, block: usize);
+}
+
+#[inline(always)]
+fn exchange<V: Lanes, const ROWS: usize, const HOP: usize>(v: &mut Rows<V>) {
+    each_pair!(exchange_step::<V, ROWS, HOP>(v));
 }
 
 /// log2(ROWS) layers over memory, the last of them between coefficients `STRIDE` apart.
@@ -343,24 +392,93 @@ fn inverse_pass<V: Lanes, const ROWS: usize, const STRIDE: usize>(
     }
 }
 
+/// Calls `$layer` for what is 8, 4, 2 and 1 registers or lanes apart, or the other way round.
+macro_rules! each_hop {
+    ($layer:ident::<$v:ident, $rows:ident>($($argument:expr),*)) => {
+        $layer::<$v, $rows, 8>($($argument),*);
+        $layer::<$v, $rows, 4>($($argument),*);
+        $layer::<$v, $rows, 2>($($argument),*);
+        $layer::<$v, $rows, 1>($($argument),*);
+    };
+    (up $layer:ident::<$v:ident, $rows:ident>($($argument:expr),*)) => {
+        $layer::<$v, $rows, 1>($($argument),*);
+        $layer::<$v, $rows, 2>($($argument),*);
+        $layer::<$v, $rows, 4>($($argument),*);
+        $layer::<$v, $rows, 8>($($argument),*);
+    };
+}
+
+/// Which of the layers in blocks, and where it stands.
+#[derive(Clone, Copy)]
+struct Layer {
+    table: &'static Constants,
+    of_lanes: bool,
+    blocks: usize,
+    block: usize,
+}
+
+/// A layer of a block, and the step of the transposition behind it.
+#[inline(always)]
+fn layer_of_block<V: Lanes, const ROWS: usize, const HOP: usize>(
+    token: V::Token,
+    v: &mut Rows<V>,
+    layer: Layer,
+) {
+    let Layer {
+        table,
+        of_lanes,
+        blocks,
+        block,
+    } = layer;
+    // Where no bit above has changed places, registers have twiddles of their own.
+    if !of_lanes && 2 * HOP >= V::COUNT {
+        between_rows::<V, ROWS, HOP>(token, v, blocks, block);
+    } else {
+        in_squares::<V, ROWS, HOP>(token, v, table, block * (ROWS / V::COUNT), of_lanes);
+    }
+    exchange::<V, ROWS, HOP>(v);
+}
+
+/// `layer_of_block`, inverse.
+#[inline(always)]
+fn inverse_layer_of_block<V: Lanes, const ROWS: usize, const HOP: usize>(
+    token: V::Token,
+    v: &mut Rows<V>,
+    layer: Layer,
+) {
+    let Layer {
+        table,
+        of_lanes,
+        blocks,
+        block,
+    } = layer;
+    exchange::<V, ROWS, HOP>(v);
+    if !of_lanes && 2 * HOP >= V::COUNT {
+        inverse_between_rows::<V, ROWS, HOP>(token, v, blocks, block);
+    } else {
+        inverse_in_squares::<V, ROWS, HOP>(token, v, table, block * (ROWS / V::COUNT), of_lanes);
+    }
+}
+
 /// The layers of `forward` inside of blocks of `ROWS` registers.
 #[inline(always)]
 fn blocks<V: Lanes, const ROWS: usize>(token: V::Token, p: &mut [i32; N]) {
     let table = const { &lane_twiddles(V::COUNT, V::BARRETT, false) };
     let size = ROWS * V::COUNT;
     for (block, memory) in p.chunks_exact_mut(size).enumerate() {
-        let square = block * (ROWS / V::COUNT);
         let mut v = load_rows::<V, ROWS>(token, memory, V::COUNT);
-        between_rows::<V, ROWS, 8>(token, &mut v, N / size, block);
-        between_rows::<V, ROWS, 4>(token, &mut v, N / size, block);
-        between_rows::<V, ROWS, 2>(token, &mut v, N / size, block);
-        between_rows::<V, ROWS, 1>(token, &mut v, N / size, block);
-        transpose::<V, ROWS>(&mut v);
-        between_lanes::<V, ROWS, 8>(token, &mut v, table, square);
-        between_lanes::<V, ROWS, 4>(token, &mut v, table, square);
-        between_lanes::<V, ROWS, 2>(token, &mut v, table, square);
-        between_lanes::<V, ROWS, 1>(token, &mut v, table, square);
-        transpose::<V, ROWS>(&mut v);
+        let layer = Layer {
+            table,
+            of_lanes: false,
+            blocks: N / size,
+            block,
+        };
+        each_hop!(layer_of_block::<V, ROWS>(token, &mut v, layer));
+        let layer = Layer {
+            of_lanes: true,
+            ..layer
+        };
+        each_hop!(layer_of_block::<V, ROWS>(token, &mut v, layer));
         store_rows::<V, ROWS>(&v, memory, V::COUNT);
     }
 }
@@ -371,18 +489,19 @@ fn inverse_blocks<V: Lanes, const ROWS: usize>(token: V::Token, p: &mut [i32; N]
     let table = const { &lane_twiddles(V::COUNT, V::BARRETT, true) };
     let size = ROWS * V::COUNT;
     for (block, memory) in p.chunks_exact_mut(size).enumerate() {
-        let square = block * (ROWS / V::COUNT);
         let mut v = load_rows::<V, ROWS>(token, memory, V::COUNT);
-        transpose::<V, ROWS>(&mut v);
-        inverse_between_lanes::<V, ROWS, 1>(token, &mut v, table, square);
-        inverse_between_lanes::<V, ROWS, 2>(token, &mut v, table, square);
-        inverse_between_lanes::<V, ROWS, 4>(token, &mut v, table, square);
-        inverse_between_lanes::<V, ROWS, 8>(token, &mut v, table, square);
-        transpose::<V, ROWS>(&mut v);
-        inverse_between_rows::<V, ROWS, 1>(token, &mut v, N / size, block);
-        inverse_between_rows::<V, ROWS, 2>(token, &mut v, N / size, block);
-        inverse_between_rows::<V, ROWS, 4>(token, &mut v, N / size, block);
-        inverse_between_rows::<V, ROWS, 8>(token, &mut v, N / size, block);
+        let layer = Layer {
+            table,
+            of_lanes: true,
+            blocks: N / size,
+            block,
+        };
+        each_hop!(up inverse_layer_of_block::<V, ROWS>(token, &mut v, layer));
+        let layer = Layer {
+            of_lanes: false,
+            ..layer
+        };
+        each_hop!(up inverse_layer_of_block::<V, ROWS>(token, &mut v, layer));
         store_rows::<V, ROWS>(&v, memory, V::COUNT);
     }
 }

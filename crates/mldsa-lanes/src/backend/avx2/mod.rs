@@ -187,14 +187,14 @@ impl Lanes for I32x8 {
         )))
     }
     #[inline(always)]
-    fn times(self, constant: Self, companion: Self) -> Self {
+    fn times(self, [constant, companion]: [Self; 2], above: [Self; 2]) -> Self {
         avx2!({
             let q = _mm256_set1_epi32(Q);
             let odd = self.odd();
             let even_product = _mm256_mul_epi32(self.0, constant.0);
-            let odd_product = _mm256_mul_epi32(odd, constant.odd());
+            let odd_product = _mm256_mul_epi32(odd, above[0].0);
             let even_multiple = _mm256_mul_epi32(self.0, companion.0);
-            let odd_multiple = _mm256_mul_epi32(odd, companion.odd());
+            let odd_multiple = _mm256_mul_epi32(odd, above[1].0);
             Self::join_high(
                 _mm256_sub_epi64(even_product, _mm256_mul_epi32(even_multiple, q)),
                 _mm256_sub_epi64(odd_product, _mm256_mul_epi32(odd_multiple, q)),
@@ -292,30 +292,26 @@ impl Lanes for I32x8 {
     }
 
     #[inline(always)]
-    fn transpose(square: &mut [Self]) {
-        avx2!({
-            let mut r = [square[0].0; 8];
-            for i in 1..8 {
-                r[i] = square[i].0;
-            }
-            // Pairs of rows, then of pairs, then of 128-bit halves.
-            let mut pairs = [r[0]; 8];
-            for i in 0..4 {
-                pairs[2 * i] = _mm256_unpacklo_epi32(r[2 * i], r[2 * i + 1]);
-                pairs[2 * i + 1] = _mm256_unpackhi_epi32(r[2 * i], r[2 * i + 1]);
-            }
-            let mut quads = [r[0]; 8];
-            for i in 0..2 {
-                let p = &pairs[4 * i..4 * i + 4];
-                quads[4 * i] = _mm256_unpacklo_epi64(p[0], p[2]);
-                quads[4 * i + 1] = _mm256_unpackhi_epi64(p[0], p[2]);
-                quads[4 * i + 2] = _mm256_unpacklo_epi64(p[1], p[3]);
-                quads[4 * i + 3] = _mm256_unpackhi_epi64(p[1], p[3]);
-            }
-            for i in 0..4 {
-                square[i] = I32x8(_mm256_permute2x128_si256::<0x20>(quads[i], quads[i + 4]));
-                square[i + 4] = I32x8(_mm256_permute2x128_si256::<0x31>(quads[i], quads[i + 4]));
-            }
+    fn exchange<const HOP: usize>(a: Self, b: Self) -> (Self, Self) {
+        avx2!(match HOP {
+            4 => (
+                I32x8(_mm256_permute2x128_si256::<0x20>(a.0, b.0)),
+                I32x8(_mm256_permute2x128_si256::<0x31>(a.0, b.0)),
+            ),
+            2 => (
+                I32x8(_mm256_unpacklo_epi64(a.0, b.0)),
+                I32x8(_mm256_unpackhi_epi64(a.0, b.0)),
+            ),
+            _ => (
+                I32x8(_mm256_blend_epi32::<0xaa>(
+                    a.0,
+                    _mm256_slli_epi64::<32>(b.0)
+                )),
+                I32x8(_mm256_blend_epi32::<0xaa>(
+                    _mm256_srli_epi64::<32>(a.0),
+                    b.0
+                )),
+            ),
         })
     }
 }

@@ -115,14 +115,14 @@ impl Lanes for I32x16 {
         )))
     }
     #[inline(always)]
-    fn times(self, constant: Self, companion: Self) -> Self {
+    fn times(self, [constant, companion]: [Self; 2], above: [Self; 2]) -> Self {
         avx512!({
             let q = _mm512_set1_epi32(Q);
             let odd = self.odd();
             let even_product = _mm512_mul_epi32(self.0, constant.0);
-            let odd_product = _mm512_mul_epi32(odd, constant.odd());
+            let odd_product = _mm512_mul_epi32(odd, above[0].0);
             let even_multiple = opaque(_mm512_mul_epi32(self.0, companion.0));
-            let odd_multiple = opaque(_mm512_mul_epi32(odd, companion.odd()));
+            let odd_multiple = opaque(_mm512_mul_epi32(odd, above[1].0));
             Self::join_high(
                 _mm512_sub_epi64(even_product, _mm512_mul_epi32(even_multiple, q)),
                 _mm512_sub_epi64(odd_product, _mm512_mul_epi32(odd_multiple, q)),
@@ -228,41 +228,26 @@ impl Lanes for I32x16 {
     }
 
     #[inline(always)]
-    fn transpose(square: &mut [Self]) {
-        let token = square[0].1;
-        avx512!({
-            let mut r = [square[0].0; 16];
-            for i in 1..16 {
-                r[i] = square[i].0;
-            }
-            // Pairs of rows, then of pairs: after that, 128-bit part `l` of `quads[4 * g + c]` is
-            // column 4·l + c of rows 4·g to 4·g + 3.
-            let mut pairs = [r[0]; 16];
-            for i in 0..8 {
-                pairs[2 * i] = _mm512_unpacklo_epi32(r[2 * i], r[2 * i + 1]);
-                pairs[2 * i + 1] = _mm512_unpackhi_epi32(r[2 * i], r[2 * i + 1]);
-            }
-            let mut quads = [r[0]; 16];
-            for g in 0..4 {
-                let p = &pairs[4 * g..4 * g + 4];
-                quads[4 * g] = _mm512_unpacklo_epi64(p[0], p[2]);
-                quads[4 * g + 1] = _mm512_unpackhi_epi64(p[0], p[2]);
-                quads[4 * g + 2] = _mm512_unpacklo_epi64(p[1], p[3]);
-                quads[4 * g + 3] = _mm512_unpackhi_epi64(p[1], p[3]);
-            }
-            // Then the 4 × 4 parts of each c: 0x88 takes the even ones of two registers, 0xdd the
-            // odd ones.
-            for c in 0..4 {
-                let q = [quads[c], quads[4 + c], quads[8 + c], quads[12 + c]];
-                let even_low = _mm512_shuffle_i32x4::<0x88>(q[0], q[1]);
-                let even_high = _mm512_shuffle_i32x4::<0x88>(q[2], q[3]);
-                let odd_low = _mm512_shuffle_i32x4::<0xdd>(q[0], q[1]);
-                let odd_high = _mm512_shuffle_i32x4::<0xdd>(q[2], q[3]);
-                square[c] = I32x16(_mm512_shuffle_i32x4::<0x88>(even_low, even_high), token);
-                square[4 + c] = I32x16(_mm512_shuffle_i32x4::<0x88>(odd_low, odd_high), token);
-                square[8 + c] = I32x16(_mm512_shuffle_i32x4::<0xdd>(even_low, even_high), token);
-                square[12 + c] = I32x16(_mm512_shuffle_i32x4::<0xdd>(odd_low, odd_high), token);
-            }
-        })
+    fn exchange<const HOP: usize>(a: Self, b: Self) -> (Self, Self) {
+        let token = a.1;
+        let (a, b) = avx512!(match HOP {
+            8 => (
+                _mm512_shuffle_i64x2::<0x44>(a.0, b.0),
+                _mm512_shuffle_i64x2::<0xee>(a.0, b.0),
+            ),
+            4 => (
+                _mm512_mask_shuffle_i64x2::<0x80>(a.0, 0xcc, b.0, b.0),
+                _mm512_mask_shuffle_i64x2::<0x31>(b.0, 0x33, a.0, a.0),
+            ),
+            2 => (
+                _mm512_unpacklo_epi64(a.0, b.0),
+                _mm512_unpackhi_epi64(a.0, b.0),
+            ),
+            _ => (
+                _mm512_mask_shuffle_epi32::<0x80>(a.0, 0xaaaa, b.0),
+                _mm512_mask_shuffle_epi32::<0x31>(b.0, 0x5555, a.0),
+            ),
+        });
+        (I32x16(a, token), I32x16(b, token))
     }
 }

@@ -170,7 +170,7 @@ impl Lanes for I32x4 {
     /// from `vqrdmulh`. So the remainder is below q in magnitude, and arithmetic modulo 2^32 gives it exactly.
     /// No saturation: |companion| < 2^30.
     #[inline(always)]
-    fn times(self, constant: Self, companion: Self) -> Self {
+    fn times(self, [constant, companion]: [Self; 2], _: [Self; 2]) -> Self {
         neon!({
             let product = vmulq_s32(self.0, constant.0);
             let quotient = vqrdmulhq_s32(self.0, companion.0);
@@ -360,19 +360,15 @@ impl Lanes for I32x4 {
     }
 
     #[inline(always)]
-    fn transpose(square: &mut [Self]) {
-        neon!({
-            let [a, b, c, d] = [square[0].0, square[1].0, square[2].0, square[3].0];
-            let pairs = [
-                vreinterpretq_s64_s32(vtrn1q_s32(a, b)),
-                vreinterpretq_s64_s32(vtrn2q_s32(a, b)),
-                vreinterpretq_s64_s32(vtrn1q_s32(c, d)),
-                vreinterpretq_s64_s32(vtrn2q_s32(c, d)),
-            ];
-            square[0] = I32x4(vreinterpretq_s32_s64(vtrn1q_s64(pairs[0], pairs[2])));
-            square[1] = I32x4(vreinterpretq_s32_s64(vtrn1q_s64(pairs[1], pairs[3])));
-            square[2] = I32x4(vreinterpretq_s32_s64(vtrn2q_s64(pairs[0], pairs[2])));
-            square[3] = I32x4(vreinterpretq_s32_s64(vtrn2q_s64(pairs[1], pairs[3])));
+    fn exchange<const HOP: usize>(a: Self, b: Self) -> (Self, Self) {
+        neon!(if HOP == 2 {
+            let (a, b) = (vreinterpretq_s64_s32(a.0), vreinterpretq_s64_s32(b.0));
+            (
+                I32x4(vreinterpretq_s32_s64(vtrn1q_s64(a, b))),
+                I32x4(vreinterpretq_s32_s64(vtrn2q_s64(a, b))),
+            )
+        } else {
+            (I32x4(vtrn1q_s32(a.0, b.0)), I32x4(vtrn2q_s32(a.0, b.0)))
         })
     }
 }
