@@ -388,6 +388,7 @@ impl<const COUNT: usize, const ARM: bool> Lanes for Intervals<COUNT, ARM> {
         })
     }
     const BARRETT: bool = ARM;
+    const MIXED: bool = !ARM;
     fn times(self, [constant, companion]: [Self; 2], _: [Self; 2]) -> Self {
         for (c, companion) in constant.0.iter().zip(companion.0) {
             if ARM {

@@ -193,6 +193,9 @@ pub trait Lanes: Copy {
         unreachable!("not without SIXTEEN")
     }
 
+    /// Whether the NTT's layers and the steps of its transposition are mixed: for units that shuffle beside
+    /// those that multiply. More twiddles are loaded then.
+    const MIXED: bool = true;
     /// The lanes of `a` whose number has the bit `HOP`, and those of `b` without, in each other's places: of
     /// `COUNT` registers in pairs `HOP` apart, a step of their transposition.
     fn exchange<const HOP: usize>(a: Self, b: Self) -> (Self, Self);

@@ -1,8 +1,8 @@
 //! The number-theoretic transform (FIPS 204, Algorithms 41 and 42), one text for every lane count.
 //!
 //! Blocks of R registers of C lanes hold the last layers: log2(R) between registers, then log2(C) between
-//! lanes. A square of C × C lanes is transposed for those, one bit of the places at a time, each right
-//! after the layer that needed it; so shuffles and multiplications are mixed. The first layers run in
+//! lanes. Squares of C × C lanes are transposed for those, one bit of the places at a time, on x86-64 each
+//! right behind the layer that needed it: so shuffles and multiplications are mixed. The first layers run in
 //! one pass over memory: three for four lanes (R = 8), two for eight (R = 8), none for sixteen (R = 16).
 //! One lane has no blocks but four passes of two layers.
 //! Coefficients stay in FIPS 204's order.
@@ -107,8 +107,9 @@ const fn entries(count: usize) -> usize {
 
 /// Twiddles that differ between lanes. Before a layer between registers or lanes 2^k apart, the bits above
 /// k of a coefficient's row and column, its register and its lane in FIPS 204's order, have changed places
-/// (between registers) or are back in theirs (between lanes).
-const fn lane_twiddles(count: usize, barrett: bool, inverse: bool) -> Constants {
+/// (between registers) or are back in theirs (between lanes). Where steps and layers are not `mixed`, all
+/// bits have changed places before the layers between lanes, and those between registers need no entry.
+const fn lane_twiddles(count: usize, barrett: bool, mixed: bool, inverse: bool) -> Constants {
     let zetas = zetas(barrett);
     let mut table = Constants {
         constant: [0; LANE_TWIDDLES],
@@ -124,13 +125,17 @@ const fn lane_twiddles(count: usize, barrett: bool, inverse: bool) -> Constants 
             while entry < if between_rows { 1 } else { count / (2 * hop) } {
                 let mut lane = 0;
                 while lane < count {
-                    let upper = lane / (2 * hop);
+                    let (row, group) = if mixed {
+                        (entry * 2 * hop + lane % (2 * hop), lane / (2 * hop))
+                    } else {
+                        (lane, entry)
+                    };
                     // Groups of this layer in the whole polynomial, and before this one.
                     let (all, before) = if between_rows {
-                        (N / count / (2 * hop), square * count / (2 * hop) + upper)
+                        (N / count / (2 * hop), square * count / (2 * hop) + group)
                     } else {
-                        let row = square * count + entry * 2 * hop + lane % (2 * hop);
-                        (N / (2 * hop), row * (count / (2 * hop)) + upper)
+                        let row = square * count + row;
+                        (N / (2 * hop), row * (count / (2 * hop)) + group)
                     };
                     let k = if inverse {
                         2 * all - 1 - before
@@ -408,6 +413,14 @@ macro_rules! each_hop {
     };
 }
 
+/// All steps at once, where they are not mixed with the layers.
+#[inline(always)]
+fn transpose<V: Lanes, const ROWS: usize>(v: &mut Rows<V>) {
+    if !V::MIXED {
+        each_hop!(exchange::<V, ROWS>(v));
+    }
+}
+
 /// Which of the layers in blocks, and where it stands.
 #[derive(Clone, Copy)]
 struct Layer {
@@ -417,7 +430,7 @@ struct Layer {
     block: usize,
 }
 
-/// A layer of a block, and the step of the transposition behind it.
+/// A layer of a block, and behind it the step of the transposition for which it was the last of its bit.
 #[inline(always)]
 fn layer_of_block<V: Lanes, const ROWS: usize, const HOP: usize>(
     token: V::Token,
@@ -431,12 +444,14 @@ fn layer_of_block<V: Lanes, const ROWS: usize, const HOP: usize>(
         block,
     } = layer;
     // Where no bit above has changed places, registers have twiddles of their own.
-    if !of_lanes && 2 * HOP >= V::COUNT {
+    if !of_lanes && (!V::MIXED || 2 * HOP >= V::COUNT) {
         between_rows::<V, ROWS, HOP>(token, v, blocks, block);
     } else {
         in_squares::<V, ROWS, HOP>(token, v, table, block * (ROWS / V::COUNT), of_lanes);
     }
-    exchange::<V, ROWS, HOP>(v);
+    if V::MIXED {
+        exchange::<V, ROWS, HOP>(v);
+    }
 }
 
 /// `layer_of_block`, inverse.
@@ -452,8 +467,10 @@ fn inverse_layer_of_block<V: Lanes, const ROWS: usize, const HOP: usize>(
         blocks,
         block,
     } = layer;
-    exchange::<V, ROWS, HOP>(v);
-    if !of_lanes && 2 * HOP >= V::COUNT {
+    if V::MIXED {
+        exchange::<V, ROWS, HOP>(v);
+    }
+    if !of_lanes && (!V::MIXED || 2 * HOP >= V::COUNT) {
         inverse_between_rows::<V, ROWS, HOP>(token, v, blocks, block);
     } else {
         inverse_in_squares::<V, ROWS, HOP>(token, v, table, block * (ROWS / V::COUNT), of_lanes);
@@ -463,7 +480,7 @@ fn inverse_layer_of_block<V: Lanes, const ROWS: usize, const HOP: usize>(
 /// The layers of `forward` inside of blocks of `ROWS` registers.
 #[inline(always)]
 fn blocks<V: Lanes, const ROWS: usize>(token: V::Token, p: &mut [i32; N]) {
-    let table = const { &lane_twiddles(V::COUNT, V::BARRETT, false) };
+    let table = const { &lane_twiddles(V::COUNT, V::BARRETT, V::MIXED, false) };
     let size = ROWS * V::COUNT;
     for (block, memory) in p.chunks_exact_mut(size).enumerate() {
         let mut v = load_rows::<V, ROWS>(token, memory, V::COUNT);
@@ -474,11 +491,13 @@ fn blocks<V: Lanes, const ROWS: usize>(token: V::Token, p: &mut [i32; N]) {
             block,
         };
         each_hop!(layer_of_block::<V, ROWS>(token, &mut v, layer));
+        transpose::<V, ROWS>(&mut v);
         let layer = Layer {
             of_lanes: true,
             ..layer
         };
         each_hop!(layer_of_block::<V, ROWS>(token, &mut v, layer));
+        transpose::<V, ROWS>(&mut v);
         store_rows::<V, ROWS>(&v, memory, V::COUNT);
     }
 }
@@ -486,7 +505,7 @@ fn blocks<V: Lanes, const ROWS: usize>(token: V::Token, p: &mut [i32; N]) {
 /// `blocks`, inverse.
 #[inline(always)]
 fn inverse_blocks<V: Lanes, const ROWS: usize>(token: V::Token, p: &mut [i32; N]) {
-    let table = const { &lane_twiddles(V::COUNT, V::BARRETT, true) };
+    let table = const { &lane_twiddles(V::COUNT, V::BARRETT, V::MIXED, true) };
     let size = ROWS * V::COUNT;
     for (block, memory) in p.chunks_exact_mut(size).enumerate() {
         let mut v = load_rows::<V, ROWS>(token, memory, V::COUNT);
@@ -496,11 +515,13 @@ fn inverse_blocks<V: Lanes, const ROWS: usize>(token: V::Token, p: &mut [i32; N]
             blocks: N / size,
             block,
         };
+        transpose::<V, ROWS>(&mut v);
         each_hop!(up inverse_layer_of_block::<V, ROWS>(token, &mut v, layer));
         let layer = Layer {
             of_lanes: false,
             ..layer
         };
+        transpose::<V, ROWS>(&mut v);
         each_hop!(up inverse_layer_of_block::<V, ROWS>(token, &mut v, layer));
         store_rows::<V, ROWS>(&v, memory, V::COUNT);
     }
