@@ -91,18 +91,29 @@ impl<V: Lanes> Twiddle<V> {
 }
 
 /// Constants and their companions.
+#[repr(align(64))]
 struct Constants {
     constant: [i32; LANE_TWIDDLES],
     companion: [i32; LANE_TWIDDLES],
 }
 
-/// As many as [`lane_twiddles`] has at most, for 8 and for 16 lanes, and one above the last.
-const LANE_TWIDDLES: usize = 289;
+/// At least as many as [`lane_twiddles`] has, 288 for 8 and for 16 lanes, and one above the last; whole lines of
+/// a cache.
+const LANE_TWIDDLES: usize = 304;
 
 /// Entries of C twiddles for a square of C registers: one for each layer between registers below C / 2
-/// apart, C / (2·hop) for the layer between lanes `hop` apart.
-const fn entries(count: usize) -> usize {
-    count.trailing_zeros() as usize - 1 + count - 1
+/// apart, if steps and layers are mixed, …
+const fn entries_between_rows(count: usize, mixed: bool) -> usize {
+    if mixed {
+        count.trailing_zeros() as usize - 1
+    } else {
+        0
+    }
+}
+
+/// … and C / (2·hop) for the layer between lanes `hop` apart.
+const fn entries(count: usize, mixed: bool) -> usize {
+    entries_between_rows(count, mixed) + count - 1
 }
 
 /// Twiddles that differ between lanes. Before a layer between registers or lanes 2^k apart, the bits above
@@ -118,8 +129,8 @@ const fn lane_twiddles(count: usize, barrett: bool, mixed: bool, inverse: bool) 
     let mut at = 0;
     let mut square = 0;
     while square < N / (count * count) {
-        let mut between_rows = true;
-        let mut hop = count / 4;
+        let mut between_rows = mixed;
+        let mut hop = if mixed { count / 4 } else { count / 2 };
         while hop > 0 {
             let mut entry = 0;
             while entry < if between_rows { 1 } else { count / (2 * hop) } {
@@ -166,7 +177,7 @@ fn lane_twiddle<V: Lanes>(
     square: usize,
     entry: usize,
 ) -> Twiddle<V> {
-    let at = (square * entries(V::COUNT) + entry) * V::COUNT;
+    let at = (square * entries(V::COUNT, V::MIXED) + entry) * V::COUNT;
     let load = |at| [&table.constant, &table.companion].map(|table| V::load(token, &table[at..]));
     Twiddle(load(at), load(at + 1))
 }
@@ -280,9 +291,9 @@ const fn pair_of_square<V: Lanes, const ROWS: usize>(
     let groups = V::COUNT / (2 * hop);
     match pair(ROWS, hop, number) {
         Some((at, group)) if groups > 0 => {
-            // The first has one entry a layer, from C / 4 registers apart on.
-            let of_rows = V::COUNT.trailing_zeros() as usize - 1;
-            let layer = of_rows - 1 - hop.trailing_zeros() as usize % of_rows;
+            // One entry a layer, from C / 4 registers apart on.
+            let layer = (groups.trailing_zeros() as usize).saturating_sub(1);
+            let of_rows = entries_between_rows(V::COUNT, V::MIXED);
             let of_lanes = of_rows + groups - 1 + group % groups;
             Some((at, at / V::COUNT, [layer, of_lanes]))
         }
@@ -417,7 +428,7 @@ macro_rules! each_hop {
 #[inline(always)]
 fn transpose<V: Lanes, const ROWS: usize>(v: &mut Rows<V>) {
     if !V::MIXED {
-        each_hop!(exchange::<V, ROWS>(v));
+        each_hop!(up exchange::<V, ROWS>(v));
     }
 }
 
