@@ -81,6 +81,7 @@ try() {
   /tests/"\$@" && echo "@ passed"
 }
 try mldsa_lanes $(echo "$backend" | tr - _)_kernels
+try mldsa_lanes one_state_in_each_form
 try selection
 try suite $few_vectors
 try suite $few_rejections

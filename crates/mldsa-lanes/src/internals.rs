@@ -135,8 +135,8 @@ pub fn power2round(backend: Backend, t: &mut Poly, t1: &mut Poly) {
     with_engine!(backend, e => e.power2round(t, t1));
 }
 
-pub fn add_center(backend: Backend, a: &mut Poly, b: &Poly, bound: i32) -> bool {
-    with_engine!(backend, e => e.add_center(a, b, bound))
+pub fn add_center(backend: Backend, a: &mut Poly, b: &Poly) {
+    with_engine!(backend, e => e.add_center(a, b));
 }
 
 pub fn exceeds(backend: Backend, a: &Poly, bound: i32) -> bool {

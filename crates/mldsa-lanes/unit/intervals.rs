@@ -388,8 +388,13 @@ impl<const COUNT: usize, const ARM: bool> Lanes for Intervals<COUNT, ARM> {
         })
     }
     const BARRETT: bool = ARM;
-    const MIXED: bool = !ARM;
-    fn times(self, [constant, companion]: [Self; 2], _: [Self; 2]) -> Self {
+    const MIXED: bool = COUNT > 1 && !ARM;
+    fn times(self, [constant, companion]: [Self; 2], above: [Self; 2]) -> Self {
+        // What x86-64 multiplies odd lanes by.
+        for odd in (1..COUNT).step_by(2).filter(|_| !ARM) {
+            assert_eq!(above[0].0[odd - 1].raw, constant.0[odd].raw);
+            assert_eq!(above[1].0[odd - 1].raw, companion.0[odd].raw);
+        }
         for (c, companion) in constant.0.iter().zip(companion.0) {
             if ARM {
                 // Half of q at most between the companion and c·2^31 / q, both times q.
@@ -468,6 +473,9 @@ impl<const COUNT: usize, const ARM: bool> Lanes for Intervals<COUNT, ARM> {
         COUNT
     }
 
+    fn from_bytes((): (), from: &[u8]) -> Self {
+        Intervals(core::array::from_fn(|i| Lane::load(from[i].into())))
+    }
     fn exchange<const HOP: usize>(mut a: Self, mut b: Self) -> (Self, Self) {
         for lane in (0..COUNT).filter(|lane| lane & HOP == 0) {
             core::mem::swap(&mut a.0[lane + HOP], &mut b.0[lane]);

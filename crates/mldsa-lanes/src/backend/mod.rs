@@ -97,7 +97,7 @@ pub trait Engine: Copy {
     /// [`crate::kernels::rounding::power2round`].
     fn power2round(self, t: &mut Poly, t1: &mut Poly);
     /// [`crate::kernels::rounding::add`].
-    fn add_center(self, a: &mut Poly, b: &Poly, bound: i32) -> bool;
+    fn add_center(self, a: &mut Poly, b: &Poly);
     /// [`crate::kernels::rounding::center`].
     fn center(self, a: &mut Poly, bound: i32) -> bool;
     /// [`crate::kernels::rounding::exceeds`].
@@ -221,10 +221,10 @@ macro_rules! engine_from_kernels {
                 = small.set(p, eta) }
             method! { [$feature] fn add_small [<P: Parameters>] [::<P>] (e: $engine, c: &Offsets, s: &SmallPoly, a: &mut Poly, bound: i32) -> bool,
                 takes [s Range(0, 2 * P::ETA), a within(P::GAMMA1)], gives [a within(P::GAMMA1 + P::BETA)], unless [a below(bound)]
-                = small::combine::<P, $bytes, $lanes, false>(e.lane_token(), e.lane_token(), c, s, a, bound) }
+                = small::combine::<P, $bytes, $lanes, false>(e.lane_token(), c, s, a, bound) }
             method! { [$feature] fn subtract_small [<P: Parameters>] [::<P>] (e: $engine, c: &Offsets, s: &SmallPoly, a: &mut Poly, bound: i32) -> bool,
                 takes [s Range(0, 2 * P::ETA), a within(P::GAMMA2)], gives [a within(P::GAMMA2 + P::BETA)], unless [a below(bound)]
-                = small::combine::<P, $bytes, $lanes, true>(e.lane_token(), e.lane_token(), c, s, a, bound) }
+                = small::combine::<P, $bytes, $lanes, true>(e.lane_token(), c, s, a, bound) }
             method! { [$feature] fn pack [] [] (e: $engine, bits: usize, p: &Poly, map: crate::kernels::packing::Map, out: &mut [u8]) -> (),
                 takes [p map.coefficients(bits)]
                 = crate::kernels::packing::pack_width::<$lanes>(e.lane_token(), bits, p, map, out) }
@@ -237,9 +237,9 @@ macro_rules! engine_from_kernels {
             method! { [$feature] fn power2round [] [] (e: $engine, t: &mut Poly, t1: &mut Poly) -> (),
                 takes [t below(Q)], gives [t Range(1 - (1 << (D - 1)), 1 << (D - 1)), t1 Range(0, (1 << 10) - 1)]
                 = rounding::power2round::<$lanes>(e.lane_token(), t, t1) }
-            method! { [$feature] fn add_center [] [] (e: $engine, a: &mut Poly, b: &Poly, bound: i32) -> bool,
-                takes [a within(Q), b within(Q)], gives [a REDUCED], unless [a below(bound)]
-                = rounding::add::<$lanes>(e.lane_token(), a, b, bound) }
+            method! { [$feature] fn add_center [] [] (e: $engine, a: &mut Poly, b: &Poly) -> (),
+                takes [a within(Q), b within(Q)], gives [a REDUCED]
+                = rounding::add::<$lanes>(e.lane_token(), a, b) }
             method! { [$feature] fn center [] [] (e: $engine, a: &mut Poly, bound: i32) -> bool,
                 takes [a within(2 * Q)], gives [a REDUCED], unless [a below(bound)]
                 = rounding::center::<$lanes>(e.lane_token(), a, bound) }

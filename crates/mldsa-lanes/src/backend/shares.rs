@@ -133,7 +133,7 @@ impl<E: Engine> Engine for Timed<E> {
         Packing: fn unpack(bits: usize, from: &[u8], map: Map, p: &mut Poly);
         Rounding: fn split[P](w: &mut Poly, w1: &mut Poly);
         Rounding: fn power2round(t: &mut Poly, t1: &mut Poly);
-        Rounding: fn add_center(a: &mut Poly, b: &Poly, bound: i32) -> bool;
+        Rounding: fn add_center(a: &mut Poly, b: &Poly);
         Rounding: fn center(a: &mut Poly, bound: i32) -> bool;
         Rounding: fn exceeds(a: &Poly, bound: i32) -> bool;
         Rounding: fn make_hint[P](low: &mut Poly, w1: &Poly);

@@ -101,8 +101,8 @@ pub trait Lanes: Copy {
     const BARRETT: bool = false;
     /// Product with a constant c: r ≡ self·c (mod q) with |r| < q. Montgomery's form takes
     /// c·2^32 mod± q, and that times q^-1 mod 2^32 as its companion; Barrett's takes c mod± q, and
-    /// c·2^31 / q, rounded. `of` has both for each lane, `above` the same of the lane above it: a backend
-    /// whose products are as wide as two lanes need not move the odd ones.
+    /// c·2^31 / q, rounded. `of` has both for each lane. Even lanes of `above` have those of the odd lane
+    /// above; its odd lanes are not read. So a backend whose products are as wide as two lanes moves none.
     fn times(self, of: [Self; 2], above: [Self; 2]) -> Self;
 
     fn wide_zero(token: Self::Token) -> Self::Wide;
@@ -116,14 +116,7 @@ pub trait Lanes: Copy {
     /// `COUNT` values of 23 bits, each from the low bits of three bytes; `from` has 3·`COUNT`.
     fn from_triples(token: Self::Token, from: &[u8]) -> Self;
     /// The first `COUNT` bytes of `from`, as numbers.
-    #[inline(always)]
-    fn from_bytes(token: Self::Token, from: &[u8]) -> Self {
-        let mut values = [0; 16];
-        for (value, byte) in values.iter_mut().zip(&from[..Self::COUNT]) {
-            *value = i32::from(*byte);
-        }
-        Self::load(token, &values)
-    }
+    fn from_bytes(token: Self::Token, from: &[u8]) -> Self;
     /// `COUNT` half-bytes of `from`, the low half of a byte first, starting with number `at`, a
     /// multiple of `COUNT`.
     fn from_halves(token: Self::Token, from: &[u8], at: usize) -> Self;
@@ -195,9 +188,9 @@ pub trait Lanes: Copy {
 
     /// Whether the NTT's layers and the steps of its transposition are mixed: for units that shuffle beside
     /// those that multiply. More twiddles are loaded then.
-    const MIXED: bool = true;
-    /// The lanes of `a` whose number has the bit `HOP`, and those of `b` without, in each other's places: of
-    /// `COUNT` registers in pairs `HOP` apart, a step of their transposition.
+    const MIXED: bool = false;
+    /// Exchanges lane l + HOP of `a` with lane l of `b`, for each l without the bit `HOP`, a power of two below
+    /// `COUNT`. Done for all registers `HOP` apart, it is one step of a transposition.
     fn exchange<const HOP: usize>(a: Self, b: Self) -> (Self, Self);
 }
 

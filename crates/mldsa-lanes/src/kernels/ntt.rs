@@ -61,7 +61,7 @@ const SCALE: i64 = R * power(256, Q as u32 - 2) % Q as i64;
 /// `SCALE` times ζ^BitRev8(1), the only twiddle of the last inverse layer.
 const SCALED_ZETA: i64 = power(1753, 128) * SCALE % Q as i64;
 
-/// A constant for each lane and its companion, and the same of the lane above each.
+/// A constant for each lane and its companion; then both one lane further, of which even lanes are read.
 #[derive(Clone, Copy)]
 struct Twiddle<V>([V; 2], [V; 2]);
 
@@ -101,8 +101,8 @@ struct Constants {
 /// a cache.
 const LANE_TWIDDLES: usize = 304;
 
-/// Entries of C twiddles for a square of C registers: one for each layer between registers below C / 2
-/// apart, if steps and layers are mixed, …
+/// Entries of C twiddles between the registers of a square: one for each layer below C / 2 apart, none
+/// unless steps and layers are mixed.
 const fn entries_between_rows(count: usize, mixed: bool) -> usize {
     if mixed {
         count.trailing_zeros() as usize - 1
@@ -111,7 +111,7 @@ const fn entries_between_rows(count: usize, mixed: bool) -> usize {
     }
 }
 
-/// … and C / (2·hop) for the layer between lanes `hop` apart.
+/// All entries of a square: also C / (2·hop) for each layer between lanes `hop` apart.
 const fn entries(count: usize, mixed: bool) -> usize {
     entries_between_rows(count, mixed) + count - 1
 }
@@ -126,47 +126,37 @@ const fn lane_twiddles(count: usize, barrett: bool, mixed: bool, inverse: bool) 
         constant: [0; LANE_TWIDDLES],
         companion: [0; LANE_TWIDDLES],
     };
+    let squares = N / (count * count);
+    let (of_rows, each) = (entries_between_rows(count, mixed), entries(count, mixed));
     let mut at = 0;
-    let mut square = 0;
-    while square < N / (count * count) {
-        let mut between_rows = mixed;
-        let mut hop = if mixed { count / 4 } else { count / 2 };
-        while hop > 0 {
-            let mut entry = 0;
-            while entry < if between_rows { 1 } else { count / (2 * hop) } {
-                let mut lane = 0;
-                while lane < count {
-                    let (row, group) = if mixed {
-                        (entry * 2 * hop + lane % (2 * hop), lane / (2 * hop))
-                    } else {
-                        (lane, entry)
-                    };
-                    // Groups of this layer in the whole polynomial, and before this one.
-                    let (all, before) = if between_rows {
-                        (N / count / (2 * hop), square * count / (2 * hop) + group)
-                    } else {
-                        let row = square * count + row;
-                        (N / (2 * hop), row * (count / (2 * hop)) + group)
-                    };
-                    let k = if inverse {
-                        2 * all - 1 - before
-                    } else {
-                        all + before
-                    };
-                    [table.constant[at], table.companion[at]] = zetas[k];
-                    at += 1;
-                    lane += 1;
-                }
-                entry += 1;
-            }
-            hop /= 2;
-            if between_rows && hop == 0 {
-                between_rows = false;
-                hop = count / 2;
-            }
-        }
-        square += 1;
+    while at < squares * each * count {
+        let (square, entry, lane) = (at / count / each, at / count % each, at % count);
+        // Groups of this layer in the whole polynomial, and before this one.
+        let (all, before) = if entry < of_rows {
+            let groups = 2 << entry;
+            (squares * groups, square * groups + lane * groups / count)
+        } else {
+            let number = entry - of_rows + 1;
+            let groups = 1 << number.ilog2();
+            let (index, size) = (number - groups, count / groups);
+            let (row, group) = if mixed {
+                (index * size + lane % size, lane / size)
+            } else {
+                (lane, index)
+            };
+            let row = square * count + row;
+            (N / count * groups, row * groups + group)
+        };
+        let k = if inverse {
+            2 * all - 1 - before
+        } else {
+            all + before
+        };
+        [table.constant[at], table.companion[at]] = zetas[k];
+        at += 1;
     }
+    // A load one further ends in the table.
+    assert!(at < LANE_TWIDDLES);
     table
 }
 
@@ -301,8 +291,8 @@ const fn pair_of_square<V: Lanes, const ROWS: usize>(
     }
 }
 
-/// A butterfly between registers of a square, which are what is HOP registers apart, or HOP lanes
-/// (`of_lanes`); the block begins with `square`.
+/// A butterfly between registers HOP apart. `of_lanes`: their coefficients are HOP lanes apart in FIPS
+/// 204's order. The block begins with `square`.
 #[inline(always)]
 fn square_step<V: Lanes, const ROWS: usize, const HOP: usize, const PAIR: usize>(
     token: V::Token,
@@ -441,6 +431,12 @@ struct Layer {
     block: usize,
 }
 
+/// Whether all lanes of a register have one twiddle in a layer between registers `hop` apart: no bit above
+/// has changed places.
+const fn is_uniform<V: Lanes>(hop: usize) -> bool {
+    !V::MIXED || 2 * hop >= V::COUNT
+}
+
 /// A layer of a block, and behind it the step of the transposition for which it was the last of its bit.
 #[inline(always)]
 fn layer_of_block<V: Lanes, const ROWS: usize, const HOP: usize>(
@@ -454,8 +450,7 @@ fn layer_of_block<V: Lanes, const ROWS: usize, const HOP: usize>(
         blocks,
         block,
     } = layer;
-    // Where no bit above has changed places, registers have twiddles of their own.
-    if !of_lanes && (!V::MIXED || 2 * HOP >= V::COUNT) {
+    if !of_lanes && is_uniform::<V>(HOP) {
         between_rows::<V, ROWS, HOP>(token, v, blocks, block);
     } else {
         in_squares::<V, ROWS, HOP>(token, v, table, block * (ROWS / V::COUNT), of_lanes);
@@ -481,7 +476,7 @@ fn inverse_layer_of_block<V: Lanes, const ROWS: usize, const HOP: usize>(
     if V::MIXED {
         exchange::<V, ROWS, HOP>(v);
     }
-    if !of_lanes && (!V::MIXED || 2 * HOP >= V::COUNT) {
+    if !of_lanes && is_uniform::<V>(HOP) {
         inverse_between_rows::<V, ROWS, HOP>(token, v, blocks, block);
     } else {
         inverse_in_squares::<V, ROWS, HOP>(token, v, table, block * (ROWS / V::COUNT), of_lanes);

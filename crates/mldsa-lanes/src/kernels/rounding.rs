@@ -72,20 +72,14 @@ pub(crate) fn power2round<V: Lanes>(token: V::Token, t: &mut Poly, t1: &mut Poly
     }
 }
 
-/// a becomes a + b, centered; true if some |a| ≥ bound. Where the true value mod q is small
-/// (below 2^21), `reduce` gives it exactly; any other sum of |a| < q and |b| ≤ η comes out as some
+/// a becomes a + b, reduced by [`reduce`]: exact and centered where the sum is below 2^21 mod q, else some
 /// representative in (-q, q), which is all that key generation asks.
 #[inline(always)]
-pub(crate) fn add<V: Lanes>(token: V::Token, a: &mut Poly, b: &Poly, bound: i32) -> bool {
-    let limit = V::splat(token, bound - 1);
-    let mut beyond = V::splat(token, 0);
+pub(crate) fn add<V: Lanes>(token: V::Token, a: &mut Poly, b: &Poly) {
     for at in (0..N).step_by(V::COUNT) {
-        let (x, y) = (V::load(token, &a.0[at..]), V::load(token, &b.0[at..]));
-        let sum = reduce(token, x.add(y));
-        beyond = beyond.or(sum.abs().greater(limit));
-        sum.store(&mut a.0[at..]);
+        let sum = V::load(token, &a.0[at..]).add(V::load(token, &b.0[at..]));
+        reduce(token, sum).store(&mut a.0[at..]);
     }
-    beyond.any()
 }
 
 /// Centers a, small mod q; true if some |a| ≥ bound.

@@ -222,20 +222,24 @@ fn sum<B: ByteLanes>(token: B::Token, s: &SmallPoly, offsets: &[u16], out: &mut 
 
 /// a becomes a + c·s, or a − c·s, exact; true if some |a| ≥ bound.
 #[inline(always)]
-pub(crate) fn combine<P: Parameters, B: ByteLanes, V: Lanes, const SUBTRACT: bool>(
-    bytes: B::Token,
+pub(crate) fn combine<P, B, V, const SUBTRACT: bool>(
     token: V::Token,
     c: &Offsets,
     s: &SmallPoly,
     a: &mut Poly,
     bound: i32,
-) -> bool {
+) -> bool
+where
+    P: Parameters,
+    B: ByteLanes,
+    V: Lanes<Token = B::Token>,
+{
     let most = 255 / (2 * P::ETA as usize);
     let split = if P::TAU > most { P::TAU / 2 } else { P::TAU };
     let mut sums = [[0; N]; 2];
-    sum::<B>(bytes, s, &c.0[..split], &mut sums[0]);
+    sum::<B>(token, s, &c.0[..split], &mut sums[0]);
     if split < P::TAU {
-        sum::<B>(bytes, s, &c.0[split..P::TAU], &mut sums[1]);
+        sum::<B>(token, s, &c.0[split..P::TAU], &mut sums[1]);
     }
     // Each of the τ terms carries η too much.
     let surplus = V::splat(token, P::BETA);

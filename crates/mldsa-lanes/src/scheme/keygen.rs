@@ -135,7 +135,7 @@ pub(crate) fn row<E: Engine>(
     e.dot(a_row, s1_hat, t);
     e.inverse_ntt(t);
     // Any representative in (-q, q) serves; the bound asks nothing.
-    e.add_center(t, s2, i32::MAX);
+    e.add_center(t, s2);
     // Algorithm 6, step 6.
     e.power2round(t, t1);
     public_slice(Site::PublicKey, &mut t1.0);

@@ -590,7 +590,7 @@ pub(crate) fn check<P: Shapes, E: Engine>(
             return false;
         }
         // Both summands are below γ2, so the sum is centered as it is.
-        e.add_center(low, product, i32::MAX);
+        e.add_center(low, product);
         // Algorithm 7, step 26.
         e.make_hint::<P>(low, w1);
         // Algorithm 7, step 28: the number of ones.

@@ -53,7 +53,7 @@ pub(super) fn bounds_are_asserted<E: Engine>(e: E) {
             (sign * (Q + 1), 0, "add_center takes a"),
             (0, sign * (Q + 1), "add_center takes b"),
         ] {
-            refused(of, &mut || _ = e.add_center(&mut with(x), &with(y), 1));
+            refused(of, &mut || e.add_center(&mut with(x), &with(y)));
         }
         refused("center takes a", &mut || {
             _ = e.center(&mut with(sign * (2 * Q + 1)), 1);

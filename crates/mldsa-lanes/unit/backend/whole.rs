@@ -67,13 +67,11 @@ fn centering_is_exact<E: Engine>(e: E) {
         let half = Poly(p.0.map(|x| x / 2));
         let rest = Poly(p.0.map(|x| x - x / 2));
         let (mut centered, mut sum) = (p, half);
-        let beyond = [
-            e.center(&mut centered, BOUND),
-            e.add_center(&mut sum, &rest, BOUND),
-        ];
+        let beyond = e.center(&mut centered, BOUND);
+        e.add_center(&mut sum, &rest);
         assert!(centered == sum);
         let expected = centered.0.iter().any(|x| x.abs() >= BOUND);
-        assert_eq!(beyond, [expected; 2]);
+        assert_eq!(beyond, expected);
         centered.each(&mut |x| assert!((REDUCED.0..=REDUCED.1).contains(&x)));
         for (x, got) in p.0.iter().zip(&centered.0) {
             assert_eq!((x - got) % Q, 0, "{x}");

@@ -291,6 +291,7 @@ impl Lanes for I32x8 {
         mask.count_ones() as usize
     }
 
+    const MIXED: bool = true;
     #[inline(always)]
     fn exchange<const HOP: usize>(a: Self, b: Self) -> (Self, Self) {
         avx2!(match HOP {

@@ -1,5 +1,6 @@
 //! Eight Keccak states in 512-bit registers, and one in the integer registers beside them; one alone
-//! in vector registers, which rotate and combine three words in one instruction, or as [`keccak_one`] has it.
+//! in vector registers, which rotate and combine three words in one instruction, on Intel's CPUs in five
+//! registers ([`keccak_one`]).
 
 use core::arch::x86_64::*;
 

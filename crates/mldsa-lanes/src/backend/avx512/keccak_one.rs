@@ -249,7 +249,7 @@ fn round<const ROUND: usize>(z: [Five; 5], constant: u64) -> [Five; 5] {
 }
 
 /// The permutation.
-#[target_feature(enable = "avx512f,avx512vl")]
+#[target_feature(enable = "avx512f")]
 pub(super) fn entry(state: &mut [u64; 25]) {
     const WORDS: u8 = 0b1_1111;
     let mut z = [Five(_mm512_setzero_si512()); 5];

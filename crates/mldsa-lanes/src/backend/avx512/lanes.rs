@@ -227,6 +227,7 @@ impl Lanes for I32x16 {
         kept.min(to.len())
     }
 
+    const MIXED: bool = true;
     #[inline(always)]
     fn exchange<const HOP: usize>(a: Self, b: Self) -> (Self, Self) {
         let token = a.1;

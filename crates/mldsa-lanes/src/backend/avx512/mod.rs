@@ -53,8 +53,7 @@ mod token {
         }
     }
 
-    /// F16C, which comes with AVX-512 F and which `cpufeatures` does not know. Only after AVX-512 was
-    /// found, so that the instruction is there.
+    /// F16C, which comes with AVX-512 F and which `cpufeatures` does not know.
     fn cpu_has_f16c() -> bool {
         static F16C: Asked = Asked::new();
         F16C.get(|| cpuid(1).ecx >> 29 & 1 == 1)

@@ -166,7 +166,6 @@ impl Lanes for I32x4 {
         })
     }
     const BARRETT: bool = true;
-    const MIXED: bool = false;
     /// The error of the quotient self·c / q is |self| / 2^32 < 1/2 from rounding the companion, and at most 1/2
     /// from `vqrdmulh`. So the remainder is below q in magnitude, and arithmetic modulo 2^32 gives it exactly.
     /// No saturation: |companion| < 2^30.
