@@ -346,8 +346,10 @@ impl Machine {
             let slot = &*self.slot;
             if libc::WIFSIGNALED(status) {
                 return match (slot.disturbed, libc::WTERMSIG(status)) {
-                    (0, signal) => panic!("a child ended before its fault, by signal {signal}"),
+                    // A virtual machine that stood still is charged to the child.
+                    (0, libc::SIGPROF | libc::SIGALRM) => End::Missed,
                     (_, libc::SIGPROF | libc::SIGALRM) => End::Hung,
+                    (0, signal) => panic!("a child ended before its fault, by signal {signal}"),
                     _ => End::Crashed,
                 };
             }
