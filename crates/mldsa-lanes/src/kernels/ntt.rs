@@ -291,23 +291,37 @@ const fn pair_of_square<V: Lanes, const ROWS: usize>(
     }
 }
 
-/// A butterfly between registers HOP apart. `of_lanes`: their coefficients are HOP lanes apart in FIPS
-/// 204's order. The block begins with `square`.
+/// A layer in one block out of `blocks`. `of_lanes`: between coefficients that are lanes apart in FIPS 204's
+/// order, else registers.
+#[derive(Clone, Copy)]
+struct Layer {
+    table: &'static Constants,
+    of_lanes: bool,
+    blocks: usize,
+    block: usize,
+}
+
+/// The pair of registers HOP apart of that number in a layer that has twiddles in `table`: where it begins, and
+/// its twiddle.
+#[inline(always)]
+fn in_square<V: Lanes, const ROWS: usize, const HOP: usize, const PAIR: usize>(
+    token: V::Token,
+    layer: Layer,
+) -> Option<(usize, Twiddle<V>)> {
+    let (at, of_block, entries) = const { pair_of_square::<V, ROWS>(HOP, PAIR) }?;
+    let square = layer.block * (ROWS / V::COUNT) + of_block;
+    let entry = entries[usize::from(layer.of_lanes)];
+    Some((at, lane_twiddle(token, layer.table, square, entry)))
+}
+
+/// A butterfly of such a pair.
 #[inline(always)]
 fn square_step<V: Lanes, const ROWS: usize, const HOP: usize, const PAIR: usize>(
     token: V::Token,
     v: &mut Rows<V>,
-    table: &Constants,
-    square: usize,
-    of_lanes: bool,
+    layer: Layer,
 ) {
-    if let Some((at, of_block, entries)) = const { pair_of_square::<V, ROWS>(HOP, PAIR) } {
-        let z = lane_twiddle(
-            token,
-            table,
-            square + of_block,
-            entries[usize::from(of_lanes)],
-        );
+    if let Some((at, z)) = in_square::<V, ROWS, HOP, PAIR>(token, layer) {
         (v[at], v[at + HOP]) = butterfly(v[at], v[at + HOP], z);
     }
 }
@@ -317,17 +331,9 @@ fn square_step<V: Lanes, const ROWS: usize, const HOP: usize, const PAIR: usize>
 fn inverse_square_step<V: Lanes, const ROWS: usize, const HOP: usize, const PAIR: usize>(
     token: V::Token,
     v: &mut Rows<V>,
-    table: &Constants,
-    square: usize,
-    of_lanes: bool,
+    layer: Layer,
 ) {
-    if let Some((at, of_block, entries)) = const { pair_of_square::<V, ROWS>(HOP, PAIR) } {
-        let z = lane_twiddle(
-            token,
-            table,
-            square + of_block,
-            entries[usize::from(of_lanes)],
-        );
+    if let Some((at, z)) = in_square::<V, ROWS, HOP, PAIR>(token, layer) {
         (v[at], v[at + HOP]) = inverse_butterfly(v[at], v[at + HOP], z);
     }
 }
@@ -353,8 +359,8 @@ macro_rules! layers {
 }
 layers! {
     between_rows = rows_step(blocks: usize, block: usize);
-    in_squares = square_step(table: &Constants, square: usize, of_lanes: bool);
-    inverse_in_squares = inverse_square_step(table: &Constants, square: usize, of_lanes: bool);
+    in_squares = square_step(layer: Layer);
+    inverse_in_squares = inverse_square_step(layer: Layer);
     inverse_between_rows = inverse_rows_step(blocks: usize, block: usize);
 }
 
@@ -422,15 +428,6 @@ fn transpose<V: Lanes, const ROWS: usize>(v: &mut Rows<V>) {
     }
 }
 
-/// Which of the layers in blocks, and where it stands.
-#[derive(Clone, Copy)]
-struct Layer {
-    table: &'static Constants,
-    of_lanes: bool,
-    blocks: usize,
-    block: usize,
-}
-
 /// Whether all lanes of a register have one twiddle in a layer between registers `hop` apart: no bit above
 /// has changed places.
 const fn is_uniform<V: Lanes>(hop: usize) -> bool {
@@ -444,16 +441,10 @@ fn layer_of_block<V: Lanes, const ROWS: usize, const HOP: usize>(
     v: &mut Rows<V>,
     layer: Layer,
 ) {
-    let Layer {
-        table,
-        of_lanes,
-        blocks,
-        block,
-    } = layer;
-    if !of_lanes && is_uniform::<V>(HOP) {
-        between_rows::<V, ROWS, HOP>(token, v, blocks, block);
+    if !layer.of_lanes && is_uniform::<V>(HOP) {
+        between_rows::<V, ROWS, HOP>(token, v, layer.blocks, layer.block);
     } else {
-        in_squares::<V, ROWS, HOP>(token, v, table, block * (ROWS / V::COUNT), of_lanes);
+        in_squares::<V, ROWS, HOP>(token, v, layer);
     }
     if V::MIXED {
         exchange::<V, ROWS, HOP>(v);
@@ -467,19 +458,13 @@ fn inverse_layer_of_block<V: Lanes, const ROWS: usize, const HOP: usize>(
     v: &mut Rows<V>,
     layer: Layer,
 ) {
-    let Layer {
-        table,
-        of_lanes,
-        blocks,
-        block,
-    } = layer;
     if V::MIXED {
         exchange::<V, ROWS, HOP>(v);
     }
-    if !of_lanes && is_uniform::<V>(HOP) {
-        inverse_between_rows::<V, ROWS, HOP>(token, v, blocks, block);
+    if !layer.of_lanes && is_uniform::<V>(HOP) {
+        inverse_between_rows::<V, ROWS, HOP>(token, v, layer.blocks, layer.block);
     } else {
-        inverse_in_squares::<V, ROWS, HOP>(token, v, table, block * (ROWS / V::COUNT), of_lanes);
+        inverse_in_squares::<V, ROWS, HOP>(token, v, layer);
     }
 }
 

@@ -94,7 +94,7 @@ impl Avx512 {
             permute(&mut words);
             store_one(&words, state);
         }
-        // SAFETY: whoever gets these pointers got them from a token, which proves AVX-512.
+        // SAFETY: the caller's token proves AVX-512.
         [
             |state| unsafe { entry(state) },
             |state| unsafe { keccak_one::entry(state) },

@@ -16,8 +16,9 @@ type Layout = [usize; 4];
 
 /// A row in each register.
 const ROWS: Layout = [0, 1, 1, 0];
-/// The layouts before each of six rounds, and after: a search found those with the fewest permutations of
-/// lanes. Either all words of a lane have the same x, or all words of a register.
+/// The layouts before each of six rounds, and after. Of all layouts of this form, each round goes on to one that
+/// takes the fewest permutations of lanes; the sixth goes back. Either all words of a lane have the same x, or
+/// all words of a register.
 const LAYOUTS: [Layout; 7] = [
     ROWS,
     [1, 0, 0, 2],
