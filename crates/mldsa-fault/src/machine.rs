@@ -346,7 +346,7 @@ impl Machine {
             let slot = &*self.slot;
             if libc::WIFSIGNALED(status) {
                 return match (slot.disturbed, libc::WTERMSIG(status)) {
-                    // A virtual machine that stood still is charged to the child.
+                    // Its time was up before its fault, which says nothing of the operation; misses are counted.
                     (0, libc::SIGPROF | libc::SIGALRM) => End::Missed,
                     (_, libc::SIGPROF | libc::SIGALRM) => End::Hung,
                     (0, signal) => panic!("a child ended before its fault, by signal {signal}"),
