@@ -336,6 +336,7 @@ def reference(name: str) -> Impact:
     return impact(name, read, RecordTimes((), parts), {})
 
 
+@pytest.mark.e2e
 def test_the_report_of_a_scenario() -> None:
     found = report(reference("bitcoin"))
     overview, *others = (section.grid for section in found.sections)

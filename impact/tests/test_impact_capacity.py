@@ -207,6 +207,7 @@ def test_a_server_has_response_times_and_a_safe_load(found: Impact) -> None:
     assert find(found, "Ed25519", f"{waiting}, batches of 8", "").value is None
 
 
+@pytest.mark.e2e
 def test_the_server_is_shown() -> None:
     made = report(figures_of("signing-server", None))
     assert [s.grid.title for s in made.sections if s.brief][-1] == SERVER

@@ -96,6 +96,7 @@ def of(figures: list[Figure], table: str, value: str) -> dict[str, Figure]:
     }
 
 
+@pytest.mark.e2e
 def test_ratios_and_units(vendor: list[Figure]) -> None:
     """µs of a claim against ns of a record, and of sizes in bytes."""
     sizes = {"public key": 32 + 320 * 6, "secret key": 128 + 32 * (11 * 4 + 13 * 6)}
@@ -113,6 +114,7 @@ def test_ratios_and_units(vendor: list[Figure]) -> None:
     assert rate == pytest.approx(1e6 / (per_one.value or 1))
 
 
+@pytest.mark.e2e
 def test_stages_and_their_whole(vendor: list[Figure]) -> None:
     """The stages of the pipeline, with what lies between them, are its whole."""
     labels = ("SHA3-256 hash", "ML-DSA-65 sign", "FALCON-512 sign", "SLH-DSA sign")
@@ -122,6 +124,7 @@ def test_stages_and_their_whole(vendor: list[Figure]) -> None:
     assert 0.9 * whole < sum(rows) < whole
 
 
+@pytest.mark.e2e
 def test_storage_by_other_formulas(chain: list[Figure]) -> None:
     """144 blocks a day of whole transactions: of 10 bytes, 41 and a script for the input, and two
     outputs of 34; keys and signatures with what pushes them. 500 GB today, 100 Mbit/s."""
@@ -154,6 +157,7 @@ def test_storage_by_other_formulas(chain: list[Figure]) -> None:
     assert needed == pytest.approx(10**6 // before * size / 1e6)
 
 
+@pytest.mark.e2e
 def test_blocks_are_so_many_verifications(chain: list[Figure]) -> None:
     for scheme, row in (("", "Dilithium-2"), (", ECDSA", "ECDSA")):
         one = of(chain, "1.", f"overview, times, Verification, {row}")["ours"].value or 0
@@ -163,6 +167,7 @@ def test_blocks_are_so_many_verifications(chain: list[Figure]) -> None:
             assert found.low and found.high and found.low < found.value < found.high
 
 
+@pytest.mark.e2e
 def test_the_life_cycle_by_the_lines_of_its_records(chain: list[Figure]) -> None:
     """Of each record the pass of median time, the lower of two, as the files' JSON has them."""
     root = checkout.find_root() / "records" / "2026-11-25-epyc-zen5-life-cycle"
@@ -194,6 +199,7 @@ def test_the_life_cycle_by_the_lines_of_its_records(chain: list[Figure]) -> None
     assert sum(shares) == pytest.approx(100)
 
 
+@pytest.mark.e2e
 def test_threads_that_were_not_measured_keep_the_efficiency(vendor: list[Figure]) -> None:
     efficiency = (of(vendor, "5.1", "192 efficiency")["ours"].value or 0) / 100
     assert 0.5 < efficiency < 1
@@ -205,6 +211,7 @@ def test_threads_that_were_not_measured_keep_the_efficiency(vendor: list[Figure]
     assert rates == pytest.approx([rates[0]] * 4)
 
 
+@pytest.mark.e2e
 def test_hardware_and_aggregation(chain: list[Figure]) -> None:
     """3,757 cycles of a verification (docs/rtl.md) at 67 to 107 MHz, against one core."""
     one = of(chain, "1.", "overview, times, Verification, Dilithium-2")["ours"].value or 0
@@ -265,6 +272,7 @@ def test_published_cycles_of_the_comparison_stand_in_one_way() -> None:
             assert cells.get(label.format(levels[row["set"]])) == row.get(name)
 
 
+@pytest.mark.e2e
 def test_states_are_those_of_the_figures() -> None:
     found = computed_states()
     rows = page_rows()
@@ -357,6 +365,7 @@ def test_the_command_lists_shows_and_writes(tmp_path: Path) -> None:
     assert isinstance(run.invoke(app, ["nothing"]).exception, LabError)
 
 
+@pytest.mark.e2e
 def test_without_records_the_commands_measure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

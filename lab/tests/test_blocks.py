@@ -188,6 +188,7 @@ def only_first(engine: Engine[BlockCase]) -> BlockCase:
     return first
 
 
+@pytest.mark.e2e
 def test_everybody_is_checked_and_measured_in_every_way(fleet: Fleet) -> None:
     bench, _, written = bench_of(fleet)
     bench.calibrate(lambda work: None)
@@ -255,6 +256,7 @@ def test_broken_workers_are_left_out(tmp_path: Path, mode: str, way: str) -> Non
     assert f"block: {way}, refuses-altered: on 1 threads" in fault.reason
 
 
+@pytest.mark.e2e
 def test_a_wrong_verdict_while_timing_leaves_out(fleet: Fleet) -> None:
     bench, workload, written = bench_of(fleet)
     case = only_first(bench)

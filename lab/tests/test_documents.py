@@ -237,6 +237,7 @@ SCENARIOS = [n for n in MARKED if "<!-- mldsa-lab:impact" in (ROOT / n).read_tex
 
 
 @pytest.mark.parametrize("name", first_of([n for n in MARKED if n not in SCENARIOS]))
+@pytest.mark.e2e
 def test_tables_of_documents_are_up_to_date(name: str) -> None:
     """If this fails: `make tables`."""
     assert {"README.md", "docs/rtl.md", "docs/methodology.md"} <= set(MARKED)

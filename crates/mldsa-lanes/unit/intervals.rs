@@ -306,9 +306,12 @@ impl<const COUNT: usize, const ARM: bool> Intervals<COUNT, ARM> {
     fn each(range: Interval) -> Self {
         Intervals([range; COUNT].map(Lane::new))
     }
+    // Kernels have thousands of uses: a function for each operation halves the build of these tests.
+    #[inline(never)]
     fn map(self, f: impl Fn(Lane) -> Lane) -> Self {
         Intervals(self.0.map(f))
     }
+    #[inline(never)]
     fn zip(self, other: Self, f: impl Fn(Lane, Lane) -> Lane) -> Self {
         Intervals(core::array::from_fn(|i| f(self.0[i], other.0[i])))
     }
@@ -319,15 +322,18 @@ impl<const COUNT: usize, const ARM: bool> Lanes for Intervals<COUNT, ARM> {
     type Wide = [Interval; COUNT];
     const COUNT: usize = COUNT;
 
+    #[inline(never)]
     fn splat((): (), value: i32) -> Self {
         Intervals([value; COUNT].map(|raw| Lane {
             raw,
             ..Lane::new(Interval::point(raw))
         }))
     }
+    #[inline(never)]
     fn load((): (), from: &[i32]) -> Self {
         Intervals(core::array::from_fn(|i| Lane::load(from[i])))
     }
+    #[inline(never)]
     fn store(self, to: &mut [i32]) {
         for (to, x) in to[..COUNT].iter_mut().zip(self.0) {
             *to = x.of.store();
@@ -389,6 +395,7 @@ impl<const COUNT: usize, const ARM: bool> Lanes for Intervals<COUNT, ARM> {
     }
     const BARRETT: bool = ARM;
     const MIXED: bool = COUNT > 1 && !ARM;
+    #[inline(never)]
     fn times(self, [constant, companion]: [Self; 2], above: [Self; 2]) -> Self {
         // What x86-64 multiplies odd lanes by.
         for odd in (1..COUNT).step_by(2).filter(|_| !ARM) {
@@ -418,9 +425,11 @@ impl<const COUNT: usize, const ARM: bool> Lanes for Intervals<COUNT, ARM> {
     fn wide_zero((): ()) -> Self::Wide {
         [Interval::point(0); COUNT]
     }
+    #[inline(never)]
     fn wide_add(accumulator: Self::Wide, a: Self, b: Self) -> Self::Wide {
         core::array::from_fn(|i| accumulator[i].add(a.0[i].of.mul(b.0[i].of)).fits(64))
     }
+    #[inline(never)]
     fn wide_sub(accumulator: Self::Wide, a: Self, b: Self) -> Self::Wide {
         core::array::from_fn(|i| {
             accumulator[i]
@@ -428,6 +437,7 @@ impl<const COUNT: usize, const ARM: bool> Lanes for Intervals<COUNT, ARM> {
                 .fits(64)
         })
     }
+    #[inline(never)]
     fn wide_reduce(accumulator: Self::Wide) -> Self {
         Intervals(accumulator.map(|sum| Lane::new(sum.reduced())))
     }
@@ -442,6 +452,7 @@ impl<const COUNT: usize, const ARM: bool> Lanes for Intervals<COUNT, ARM> {
         Self::each(Interval(0, (1 << BITS) - 1))
     }
     /// s1 and s2 as they stand, since what takes them next are bytes.
+    #[inline(never)]
     fn from_any_bits<const BITS: u32>((): (), from: &[u8], at: usize) -> Self {
         if BITS > 4 {
             return Self::from_bits::<BITS>((), from, at);
@@ -450,6 +461,7 @@ impl<const COUNT: usize, const ARM: bool> Lanes for Intervals<COUNT, ARM> {
         Self::load((), &values)
     }
     /// No string is written: what reads it takes any.
+    #[inline(never)]
     fn write_bits<const BITS: usize>((): (), p: &[i32; N], map: Map, _: &mut [u8]) {
         for at in (0..N).step_by(COUNT) {
             for x in map.apply((), Self::load((), &p[at..])).0 {
@@ -459,6 +471,7 @@ impl<const COUNT: usize, const ARM: bool> Lanes for Intervals<COUNT, ARM> {
         }
     }
     /// As if all were kept that can be.
+    #[inline(never)]
     fn store_kept(self, keep: Self, to: &mut [i32]) -> usize {
         let kept = self.zip(keep, |x, keep| {
             assert!(keep.of.is_mask());
@@ -476,6 +489,7 @@ impl<const COUNT: usize, const ARM: bool> Lanes for Intervals<COUNT, ARM> {
     fn from_bytes((): (), from: &[u8]) -> Self {
         Intervals(core::array::from_fn(|i| Lane::load(from[i].into())))
     }
+    #[inline(never)]
     fn exchange<const HOP: usize>(mut a: Self, mut b: Self) -> (Self, Self) {
         for lane in (0..COUNT).filter(|lane| lane & HOP == 0) {
             core::mem::swap(&mut a.0[lane + HOP], &mut b.0[lane]);

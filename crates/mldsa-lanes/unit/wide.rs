@@ -31,7 +31,7 @@ macro_rules! wide {
             }
         }
 
-        engine_from_kernels!($name, lanes $lanes, bytes $bytes, states $count, inline);
+        engine_from_kernels!($name, lanes $lanes, bytes $bytes, states $count, inline(never));
     };
 }
 wide!(Wide2, 2, i32, u64);
