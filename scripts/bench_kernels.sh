@@ -20,8 +20,11 @@ RUSTFLAGS=
 CFLAGS=
 export LIBCLANG_PATH BINDGEN_EXTRA_CLANG_ARGS CARGO_TARGET_DIR RUSTFLAGS CFLAGS
 
+# With the Rust worker, whose features the crates then have: another set would compile the peers again.
+programs="--release --locked --bins -p mldsa-bench-kernels -p mldsa-worker-rust -p mldsa-trace"
 case "$*" in
-  test) exec cargo test --release --locked -p mldsa-bench-kernels ;;
+  # shellcheck disable=SC2086 # one word for each option
+  test) exec cargo test $programs ;;
   clippy)
     lint() { cargo clippy --release --locked "$@" --all-targets -- -D warnings; }
     lint -p mldsa-bench-kernels -p mldsa-worker-loop -p mldsa-worker-rust -p mldsa-worker-rust-families -p mldsa-worker-broken
@@ -38,4 +41,6 @@ case "$*" in
     exit
     ;;
 esac
-exec cargo run --release --locked -p mldsa-bench-kernels -- "$@"
+# shellcheck disable=SC2086
+cargo build $programs
+exec "$CARGO_TARGET_DIR/release/mldsa-bench-kernels" "$@"

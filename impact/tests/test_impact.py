@@ -143,6 +143,7 @@ def value(found: Impact, scheme: str, name: str, form: str = "Transfer") -> floa
     return number
 
 
+@pytest.mark.e2e
 def test_an_archive_shrinks_by_its_parts(tmp_path: Path) -> None:
     found, kept = figures(write(tmp_path)), "archive of a year at today's throughput"
     shrunk = (100 + 2420 * 0.5 + 1312 * 0.25) / 3832
@@ -255,6 +256,7 @@ def test_a_record_with_wide_intervals_is_rejected() -> None:
     assert not isinstance(RecordTimes([BUSY], [scheme.name], widest=1.1).rate(scheme, 1, {}), str)
 
 
+@pytest.mark.e2e
 def test_the_shipped_records_are_tight_where_they_can_be() -> None:
     used = RecordTimes((), ["ECDSA-secp256k1", "ML-DSA-44", "FN-DSA-512"])
     for name in ("ECDSA-secp256k1", "ML-DSA-44"):

@@ -26,6 +26,9 @@ from pqc_impact.show import SERVER, report
 YEAR = 365.25 * 86400
 BUSY = find_root() / "records" / "2026-11-23-epyc-zen4" / "impact.jsonl.xz"
 
+# Figures of published records.
+pytestmark = pytest.mark.e2e
+
 
 @cache
 def small(folder: Path) -> Impact:
@@ -207,7 +210,6 @@ def test_a_server_has_response_times_and_a_safe_load(found: Impact) -> None:
     assert find(found, "Ed25519", f"{waiting}, batches of 8", "").value is None
 
 
-@pytest.mark.e2e
 def test_the_server_is_shown() -> None:
     made = report(figures_of("signing-server", None))
     assert [s.grid.title for s in made.sections if s.brief][-1] == SERVER

@@ -71,8 +71,9 @@ def test_exponential_service_has_an_exponential_response() -> None:
         assert found.percentile(percent) == pytest.approx(exact, rel=5e-3)
 
 
-@pytest.mark.parametrize(("size", "load"), first_of([(4, 0.3), (1, 0.5), (1, 0.65), (8, 0.8)]))
-def test_simulated_responses_have_the_same_law(size: int, load: float) -> None:
+@pytest.mark.parametrize("size_and_load", first_of([(4, 0.3), (1, 0.5), (1, 0.65), (8, 0.8)]))
+def test_simulated_responses_have_the_same_law(size_and_load: tuple[int, float]) -> None:
+    size, load = size_and_load
     law = geometric()
     batch = law if size == 1 else law.of_batch(size)
     rate = load * size / batch.mean

@@ -1,6 +1,11 @@
 """The worker registry: the committed file, filled templates, tool checks, and every refusal."""
 
+import os
+import re
+import subprocess
 import sys
+from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -219,3 +224,40 @@ def test_a_program_by_its_path_is_a_worker(tmp_path: Path) -> None:
     )
     with pytest.raises(LabError, match=r"unknown worker 'My_Worker.py'.* needs a slash"):
         named(entries, [program.name])
+
+
+def features(packages: list[str], edges: str) -> dict[str, set[str]]:
+    """The sets of features of each crate where Cargo builds these packages together."""
+    cargo = os.environ.get("MLDSA_LAB_CARGO", "cargo")
+    chosen = [word for package in packages for word in ("-p", package)]
+    command = [cargo, "tree", "--locked", "--prefix", "none", "--format", "{p}|{f}", "-e", edges]
+    done = subprocess.run([*command, *chosen], cwd=ROOT, capture_output=True, text=True, check=True)
+    sets = defaultdict(set)
+    for line in done.stdout.splitlines():
+        crate, _, names = line.removesuffix(" (*)").partition("|")
+        sets[crate].add(names)
+    return sets
+
+
+def test_rust_workers_and_their_tests_compile_each_crate_once() -> None:
+    """Cargo compiles a crate, and every crate above it, once for each set of its features."""
+    entries = {e.name: e for e in read_registry(ROOT / "workers" / "registry.toml")}
+    rust, families = entries["rust"], entries["rust-families"]
+    kernels = (ROOT / "scripts" / "bench_kernels.sh").read_text(encoding="utf-8")
+    built = features(packages(rust.build), "normal,build")
+    assert "mldsa-worker-rust" in " ".join(built)
+    for names, edges in (
+        (packages(rust.test), "normal,build,dev"),
+        (packages(families.build), "normal,build"),
+        (packages(families.test), "normal,build,dev"),
+        (
+            re.findall(r"-p (\S+?)[\"\s]", kernels.split("programs=")[1].split("\n")[0]),
+            "normal,build",
+        ),
+    ):
+        other = features(names, edges)
+        assert {c: (built[c], other[c]) for c in built.keys() & other if built[c] != other[c]} == {}
+
+
+def packages(command: tuple[str, ...]) -> list[str]:
+    return [name for option, name in pairwise(command) if option == "-p"]
