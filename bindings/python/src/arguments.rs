@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use mldsa_lanes::{Context, Input, PreHash};
+use mldsa_lanes::{Context, Error, Input, PreHash};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView};
@@ -53,31 +53,15 @@ pub fn context<'a>(context: Option<&'a Data<'_>>) -> PyResult<Context<'a>> {
 #[derive(Clone, Copy)]
 pub struct HashName(pub PreHash);
 
-const HASHES: [(&str, PreHash); 12] = [
-    ("SHA2-224", PreHash::Sha2_224),
-    ("SHA2-256", PreHash::Sha2_256),
-    ("SHA2-384", PreHash::Sha2_384),
-    ("SHA2-512", PreHash::Sha2_512),
-    ("SHA2-512/224", PreHash::Sha2_512_224),
-    ("SHA2-512/256", PreHash::Sha2_512_256),
-    ("SHA3-224", PreHash::Sha3_224),
-    ("SHA3-256", PreHash::Sha3_256),
-    ("SHA3-384", PreHash::Sha3_384),
-    ("SHA3-512", PreHash::Sha3_512),
-    ("SHAKE-128", PreHash::Shake128),
-    ("SHAKE-256", PreHash::Shake256),
-];
-
 impl FromPyObject<'_, '_> for HashName {
     type Error = PyErr;
 
     fn extract(argument: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        let name: &str = &argument.extract::<String>()?;
-        let known = HASHES.iter().find(|(known, _)| *known == name);
-        known.map(|(_, hash)| HashName(*hash)).ok_or_else(|| {
-            let names = HASHES.map(|(known, _)| known).join(", ");
-            PyValueError::new_err(format!("unknown hash function {name:?}; known are {names}"))
-        })
+        let name = argument.extract::<String>()?;
+        let hash = name
+            .parse()
+            .map_err(|error: Error| PyValueError::new_err(format!("prehash {name:?}: {error}")))?;
+        Ok(HashName(hash))
     }
 }
 

@@ -16,7 +16,9 @@ _Hash: TypeAlias = Literal[
     "SHA3-256",
     "SHA3-384",
     "SHA3-512",
+    "SHAKE128",
     "SHAKE-128",
+    "SHAKE256",
     "SHAKE-256",
 ]
 # Members of our enumerations or of those of `cryptography`.
