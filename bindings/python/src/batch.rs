@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::arguments::{Data, context};
+use crate::arguments::{ContextBytes, Data, Message, SignatureBytes, context};
 use crate::exception;
 use crate::keys::{PrivateKey, PublicKey};
 
@@ -37,8 +37,9 @@ pub fn sign_batch<'py>(
         |job| {
             Ok(match job.len() {
                 2 => {
-                    let (key, data): (Bound<'py, PrivateKey>, Data<'py>) = job.extract()?;
-                    (key, data, None)
+                    let (key, data): (Bound<'py, PrivateKey>, Data<'py, Message>) =
+                        job.extract()?;
+                    (key, data, None::<Data<'py, ContextBytes>>)
                 }
                 _ => job.extract()?,
             })
@@ -90,9 +91,12 @@ pub fn verify_batch<'py>(
     let taken = take(jobs, form, |job| {
         Ok(match job.len() {
             3 => {
-                let (key, signature, data): (Bound<'py, PublicKey>, Data<'py>, Data<'py>) =
-                    job.extract()?;
-                (key, signature, data, None)
+                let (key, signature, data): (
+                    Bound<'py, PublicKey>,
+                    Data<'py, SignatureBytes>,
+                    Data<'py, Message>,
+                ) = job.extract()?;
+                (key, signature, data, None::<Data<'py, ContextBytes>>)
             }
             _ => job.extract()?,
         })

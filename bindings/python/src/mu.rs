@@ -6,7 +6,7 @@ use mldsa_lanes::MuHasher;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::arguments::{Data, HashName, context};
+use crate::arguments::{ContextBytes, Data, HashName, Message, context};
 use crate::keys::PublicKey;
 use crate::{AlreadyFinalized, exception};
 
@@ -34,7 +34,7 @@ impl MLDSAMuHasher {
     #[pyo3(signature = (public_key, context=None, *, prehash=None))]
     fn new(
         public_key: &Bound<'_, PublicKey>,
-        context: Option<Data<'_>>,
+        context: Option<Data<'_, ContextBytes>>,
         prehash: Option<HashName>,
     ) -> PyResult<Self> {
         let key = &public_key.get().key;
@@ -47,7 +47,7 @@ impl MLDSAMuHasher {
     }
 
     /// Append `data` to the message. AlreadyFinalized: `finalize` was called.
-    fn update(&self, py: Python<'_>, data: Data<'_>) -> PyResult<()> {
+    fn update(&self, py: Python<'_>, data: Data<'_, Message>) -> PyResult<()> {
         let data: &[u8] = &data;
         // The lock is never held while a thread waits for the GIL.
         let known = py.detach(|| self.state().as_mut().map(|hasher| hasher.update(data)));

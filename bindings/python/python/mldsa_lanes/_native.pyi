@@ -25,8 +25,6 @@ _Hash: TypeAlias = Literal[
 _Enumeration: TypeAlias = object
 
 __all__ = [
-    "AlreadyFinalized",
-    "InvalidSignature",
     "MLDSA44PrivateKey",
     "MLDSA44PublicKey",
     "MLDSA65PrivateKey",
@@ -47,9 +45,6 @@ __all__ = [
 ]
 
 __version__: str
-
-class InvalidSignature(Exception): ...
-class AlreadyFinalized(Exception): ...
 
 @disjoint_base
 class PrivateKey:
@@ -195,7 +190,19 @@ def verify_batch(
     threads: int = 1,
 ) -> list[bool]: ...
 def backend() -> str: ...
-def load_pem_private_key(data: Buffer, password: Buffer | None = None) -> PrivateKey: ...
-def load_der_private_key(data: Buffer, password: Buffer | None = None) -> PrivateKey: ...
-def load_pem_public_key(data: Buffer) -> PublicKey: ...
-def load_der_public_key(data: Buffer) -> PublicKey: ...
+def load_pem_private_key(
+    data: Buffer,
+    password: Buffer | None = None,
+    backend: object = None,
+    *,
+    unsafe_skip_rsa_key_validation: bool = False,
+) -> PrivateKey: ...
+def load_der_private_key(
+    data: Buffer,
+    password: Buffer | None = None,
+    backend: object = None,
+    *,
+    unsafe_skip_rsa_key_validation: bool = False,
+) -> PrivateKey: ...
+def load_pem_public_key(data: Buffer, backend: object = None) -> PublicKey: ...
+def load_der_public_key(data: Buffer, backend: object = None) -> PublicKey: ...
