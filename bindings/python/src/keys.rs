@@ -7,7 +7,7 @@ use mldsa_lanes::any::{
 use mldsa_lanes::{Input, SignOptions, SysRng, hazmat};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyList};
 
 use crate::arguments::{
     ContextBytes, Data, HashName, Message, MuBytes, PrivateKeyBytes, PublicKeyBytes, Seed,
@@ -384,16 +384,15 @@ macro_rules! classes {
                 }
 
                 /// Generate `count` keys at once, which fills the CPU's lanes. `threads`: how many work, 0 for one
-                /// per core.
+                /// per core. MemoryError: there is no memory for so many.
                 #[staticmethod]
                 #[pyo3(signature = (count, *, threads=1))]
                 fn generate_batch(
                     py: Python<'_>,
                     count: usize,
                     threads: usize,
-                ) -> PyResult<Vec<Bound<'_, Self>>> {
-                    let keys = batch::generate(py, Set::$set, count, threads)?;
-                    keys.into_iter().map(|key| Self::of(py, key)).collect()
+                ) -> PyResult<Bound<'_, PyList>> {
+                    batch::generate(py, Set::$set, count, threads, |key| Self::of(py, key))
                 }
 
                 /// Make the key of a seed xi of 32 bytes (FIPS 204, Algorithm 6). ValueError: another length.

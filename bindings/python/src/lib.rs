@@ -3,6 +3,7 @@
 
 mod arguments;
 mod batch;
+mod fork;
 mod keys;
 mod mu;
 mod serialization;
@@ -86,6 +87,7 @@ mod _native {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
         refuse_subinterpreters(py)?;
+        fork::watch()?;
         // Looked up now: a process that is sandboxed later could not.
         py.get_type::<InvalidSignature>();
         py.get_type::<AlreadyFinalized>();
