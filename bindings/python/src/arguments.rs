@@ -1,31 +1,68 @@
 //! Arguments: bytes, contexts and hash functions.
 
+use std::marker::PhantomData;
 use std::ops::Deref;
 
-use mldsa_lanes::{Context, Input, PreHash};
-use pyo3::exceptions::PyValueError;
+use mldsa_lanes::{Context, Error, Input, PreHash};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView};
 
 use crate::exception;
 
+/// The name of an argument in errors.
+pub trait Name {
+    const NAME: &'static str;
+}
+
+macro_rules! names {
+    ($($name:ident $text:literal)*) => { $(
+        pub enum $name {}
+
+        impl Name for $name {
+            const NAME: &'static str = $text;
+        }
+    )* };
+}
+names! {
+    Anything "data"
+    Message "message"
+    ContextBytes "context"
+    SignatureBytes "signature"
+    MuBytes "mu"
+    Seed "seed"
+    PrivateKeyBytes "private key"
+    PublicKeyBytes "public key"
+}
+
 /// A bytes-like argument. `bytes` are borrowed, since they cannot change. Any other buffer is copied once: its
 /// owner can write to it while the GIL is released. The copy also makes it contiguous.
-pub struct Data<'py>(Bound<'py, PyBytes>);
+pub struct Data<'py, N: Name = Anything>(Bound<'py, PyBytes>, PhantomData<N>);
 
-impl<'py> FromPyObject<'_, 'py> for Data<'py> {
+impl<'py, N: Name> FromPyObject<'_, 'py> for Data<'py, N> {
     type Error = PyErr;
 
     fn extract(argument: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if let Ok(bytes) = argument.cast::<PyBytes>() {
-            return Ok(Data(bytes.to_owned()));
+            return Ok(Data(bytes.to_owned(), PhantomData));
         }
-        let view = PyMemoryView::from(&argument)?;
-        Ok(Data(view.call_method0("tobytes")?.cast_into()?))
+        let py = argument.py();
+        let view = PyMemoryView::from(&argument).map_err(|error| {
+            if !error.is_instance_of::<PyTypeError>(py) {
+                return error;
+            }
+            let kind = argument.get_type().name();
+            let kind = kind.map_or_else(|_| "this type".into(), |kind| kind.to_string());
+            PyTypeError::new_err(format!("{} must be bytes-like, not {kind}", N::NAME))
+        })?;
+        Ok(Data(
+            view.call_method0("tobytes")?.cast_into()?,
+            PhantomData,
+        ))
     }
 }
 
-impl Deref for Data<'_> {
+impl<N: Name> Deref for Data<'_, N> {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -33,19 +70,19 @@ impl Deref for Data<'_> {
     }
 }
 
-impl Data<'_> {
-    /// The bytes, of which there must be `N`.
-    pub fn exactly<const N: usize>(&self, name: &str) -> PyResult<&[u8; N]> {
+impl<N: Name> Data<'_, N> {
+    /// The bytes, of which there must be `LENGTH`.
+    pub fn exactly<const LENGTH: usize>(&self) -> PyResult<&[u8; LENGTH]> {
         let bytes: &[u8] = self;
         bytes.try_into().map_err(|_| {
-            let actual = bytes.len();
-            PyValueError::new_err(format!("{name} of {actual} bytes; it must have {N}"))
+            let (name, actual) = (N::NAME, bytes.len());
+            PyValueError::new_err(format!("{name} of {actual} bytes; it must have {LENGTH}"))
         })
     }
 }
 
 /// The context; `None` is the empty one.
-pub fn context<'a>(context: Option<&'a Data<'_>>) -> PyResult<Context<'a>> {
+pub fn context<'a>(context: Option<&'a Data<'_, ContextBytes>>) -> PyResult<Context<'a>> {
     Context::new(context.map_or(&[], |context| context)).map_err(exception)
 }
 
@@ -53,31 +90,15 @@ pub fn context<'a>(context: Option<&'a Data<'_>>) -> PyResult<Context<'a>> {
 #[derive(Clone, Copy)]
 pub struct HashName(pub PreHash);
 
-const HASHES: [(&str, PreHash); 12] = [
-    ("SHA2-224", PreHash::Sha2_224),
-    ("SHA2-256", PreHash::Sha2_256),
-    ("SHA2-384", PreHash::Sha2_384),
-    ("SHA2-512", PreHash::Sha2_512),
-    ("SHA2-512/224", PreHash::Sha2_512_224),
-    ("SHA2-512/256", PreHash::Sha2_512_256),
-    ("SHA3-224", PreHash::Sha3_224),
-    ("SHA3-256", PreHash::Sha3_256),
-    ("SHA3-384", PreHash::Sha3_384),
-    ("SHA3-512", PreHash::Sha3_512),
-    ("SHAKE-128", PreHash::Shake128),
-    ("SHAKE-256", PreHash::Shake256),
-];
-
 impl FromPyObject<'_, '_> for HashName {
     type Error = PyErr;
 
     fn extract(argument: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        let name: &str = &argument.extract::<String>()?;
-        let known = HASHES.iter().find(|(known, _)| *known == name);
-        known.map(|(_, hash)| HashName(*hash)).ok_or_else(|| {
-            let names = HASHES.map(|(known, _)| known).join(", ");
-            PyValueError::new_err(format!("unknown hash function {name:?}; known are {names}"))
-        })
+        let name = argument.extract::<String>()?;
+        let hash = name
+            .parse()
+            .map_err(|error: Error| PyValueError::new_err(format!("prehash {name:?}: {error}")))?;
+        Ok(HashName(hash))
     }
 }
 

@@ -7,9 +7,12 @@ use mldsa_lanes::any::{
 use mldsa_lanes::{Input, SignOptions, SysRng, hazmat};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyList};
 
-use crate::arguments::{Data, HashName, context, input};
+use crate::arguments::{
+    ContextBytes, Data, HashName, Message, MuBytes, PrivateKeyBytes, PublicKeyBytes, Seed,
+    SignatureBytes, context, input,
+};
 use crate::serialization::{self, Form};
 use crate::{batch, exception};
 
@@ -66,8 +69,8 @@ impl PrivateKey {
     fn sign<'py>(
         &self,
         py: Python<'py>,
-        data: Data<'py>,
-        context: Option<Data<'py>>,
+        data: Data<'py, Message>,
+        context: Option<Data<'py, ContextBytes>>,
         prehash: Option<HashName>,
         is_digest: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
@@ -82,8 +85,8 @@ impl PrivateKey {
     fn sign_deterministic<'py>(
         &self,
         py: Python<'py>,
-        data: Data<'py>,
-        context: Option<Data<'py>>,
+        data: Data<'py, Message>,
+        context: Option<Data<'py, ContextBytes>>,
         prehash: Option<HashName>,
         is_digest: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
@@ -99,10 +102,10 @@ impl PrivateKey {
     fn sign_mu<'py>(
         &self,
         py: Python<'py>,
-        mu: Data<'py>,
+        mu: Data<'py, MuBytes>,
         deterministic: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let mu = hazmat::external_mu(*mu.exactly("mu")?);
+        let mu = hazmat::external_mu(*mu.exactly()?);
         self.signed(py, (&mu).into(), deterministic)
     }
 
@@ -234,9 +237,9 @@ impl PublicKey {
     fn verify<'py>(
         &self,
         py: Python<'py>,
-        signature: Data<'py>,
-        data: Data<'py>,
-        context: Option<Data<'py>>,
+        signature: Data<'py, SignatureBytes>,
+        data: Data<'py, Message>,
+        context: Option<Data<'py, ContextBytes>>,
         prehash: Option<HashName>,
         is_digest: bool,
     ) -> PyResult<()> {
@@ -247,8 +250,13 @@ impl PublicKey {
     /// Verify the signature of mu, the 64 bytes of `MLDSAMuHasher.finalize`, and return None.
     ///
     /// InvalidSignature: it is not valid. ValueError: mu has another length.
-    fn verify_mu(&self, py: Python<'_>, signature: Data<'_>, mu: Data<'_>) -> PyResult<()> {
-        let mu = hazmat::external_mu(*mu.exactly("mu")?);
+    fn verify_mu(
+        &self,
+        py: Python<'_>,
+        signature: Data<'_, SignatureBytes>,
+        mu: Data<'_, MuBytes>,
+    ) -> PyResult<()> {
+        let mu = hazmat::external_mu(*mu.exactly()?);
         self.verified(py, (&mu).into(), &signature)
     }
 
@@ -300,10 +308,9 @@ impl PublicKey {
         self.expanded.is_some()
     }
 
-    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other
-            .cast::<PublicKey>()
-            .is_ok_and(|other| other.get().key == self.key)
+    // For other types than this one PyO3 returns NotImplemented.
+    fn __eq__(&self, other: &Bound<'_, PublicKey>) -> bool {
+        other.get().key == self.key
     }
 
     fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
@@ -377,22 +384,24 @@ macro_rules! classes {
                 }
 
                 /// Generate `count` keys at once, which fills the CPU's lanes. `threads`: how many work, 0 for one
-                /// per core.
+                /// per core. MemoryError: there is no memory for so many.
                 #[staticmethod]
                 #[pyo3(signature = (count, *, threads=1))]
                 fn generate_batch(
                     py: Python<'_>,
                     count: usize,
                     threads: usize,
-                ) -> PyResult<Vec<Bound<'_, Self>>> {
-                    let keys = batch::generate(py, Set::$set, count, threads)?;
-                    keys.into_iter().map(|key| Self::of(py, key)).collect()
+                ) -> PyResult<Bound<'_, PyList>> {
+                    batch::generate(py, Set::$set, count, threads, |key| Self::of(py, key))
                 }
 
                 /// Make the key of a seed xi of 32 bytes (FIPS 204, Algorithm 6). ValueError: another length.
                 #[staticmethod]
-                fn from_seed_bytes<'py>(py: Python<'py>, data: Data<'py>) -> PyResult<Bound<'py, Self>> {
-                    let seed = data.exactly("seed")?;
+                fn from_seed_bytes<'py>(
+                    py: Python<'py>,
+                    data: Data<'py, Seed>,
+                ) -> PyResult<Bound<'py, Self>> {
+                    let seed = data.exactly()?;
                     let key = py.detach(|| AnySigningKey::from_seed(Set::$set, seed));
                     Self::of(py, key.into())
                 }
@@ -400,7 +409,10 @@ macro_rules! classes {
                 /// Read an encoded private key (FIPS 204, Algorithm 25, skDecode). ValueError: a wrong length, or
                 /// no key that key generation makes.
                 #[staticmethod]
-                fn from_encoded_bytes<'py>(py: Python<'py>, data: Data<'py>) -> PyResult<Bound<'py, Self>> {
+                fn from_encoded_bytes<'py>(
+                    py: Python<'py>,
+                    data: Data<'py, PrivateKeyBytes>,
+                ) -> PyResult<Bound<'py, Self>> {
                     let data: &[u8] = &data;
                     let key = py.detach(|| AnySigningKey::from_encoded_bytes(Set::$set, data));
                     Self::of(py, key.map_err(exception)?.into())
@@ -421,7 +433,10 @@ macro_rules! classes {
             impl $public {
                 /// Read a public key (FIPS 204, Algorithm 23, pkDecode). ValueError: a wrong length.
                 #[staticmethod]
-                fn from_public_bytes<'py>(py: Python<'py>, data: Data<'py>) -> PyResult<Bound<'py, Self>> {
+                fn from_public_bytes<'py>(
+                    py: Python<'py>,
+                    data: Data<'py, PublicKeyBytes>,
+                ) -> PyResult<Bound<'py, Self>> {
                     let key = AnyVerifyingKey::from_bytes(Set::$set, &data).map_err(exception)?;
                     Self::of(py, key.into())
                 }

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod batch;
+mod fork;
 mod keys;
 mod mu;
 mod serialization;
@@ -12,22 +13,13 @@ mod timing;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use mldsa_lanes::{Backend, Error};
-use pyo3::exceptions::{PyException, PyImportError, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyImportError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::{create_exception, ffi};
+use pyo3::{ffi, import_exception};
 
-create_exception!(
-    mldsa_lanes,
-    InvalidSignature,
-    PyException,
-    "The signature is not valid for this key, message and context. Its length may be wrong."
-);
-create_exception!(
-    mldsa_lanes,
-    AlreadyFinalized,
-    PyException,
-    "The hasher has returned mu and takes no more data."
-);
+// In Python, since their bases are those of `cryptography` where that is installed.
+import_exception!(mldsa_lanes._exceptions, InvalidSignature);
+import_exception!(mldsa_lanes._exceptions, AlreadyFinalized);
 
 /// The Python exception of an error of the library.
 fn exception(error: Error) -> PyErr {
@@ -68,10 +60,6 @@ mod _native {
     use super::*;
 
     #[pymodule_export]
-    use super::AlreadyFinalized;
-    #[pymodule_export]
-    use super::InvalidSignature;
-    #[pymodule_export]
     use super::backend;
     #[pymodule_export]
     use super::batch::{sign_batch, verify_batch};
@@ -97,7 +85,12 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        refuse_subinterpreters(module.py())?;
+        let py = module.py();
+        refuse_subinterpreters(py)?;
+        fork::watch()?;
+        // Looked up now: a process that is sandboxed later could not.
+        py.get_type::<InvalidSignature>();
+        py.get_type::<AlreadyFinalized>();
         Backend::use_environment().map_err(|error| PyImportError::new_err(error.to_string()))?;
         Ok(())
     }

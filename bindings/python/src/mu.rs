@@ -1,26 +1,65 @@
 //! mu of a message that arrives in pieces.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mldsa_lanes::MuHasher;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::arguments::{Data, HashName, context};
+use crate::arguments::{ContextBytes, Data, HashName, Message, context};
 use crate::keys::PublicKey;
-use crate::{AlreadyFinalized, exception};
+use crate::{AlreadyFinalized, exception, fork};
 
 /// Compute mu, the message representative (FIPS 204, Algorithm 7, step 6), of a message in pieces.
 ///
 /// `PrivateKey.sign_mu` and `PublicKey.verify_mu` take it. It belongs to `public_key` alone. With `prehash`
-/// it is the mu of HashML-DSA (Algorithm 4). ValueError: the context has more than 255 bytes, or the hash
-/// function is weaker than the parameter set.
+/// it is the mu of HashML-DSA (Algorithm 4). After `os.fork` the child's hasher has all pieces whose `update`
+/// had returned. ValueError: the context has more than 255 bytes, or the hash function is weaker than the
+/// parameter set.
 #[pyclass(module = "mldsa_lanes", frozen)]
-pub struct MLDSAMuHasher(Mutex<Option<MuHasher>>);
+pub struct MLDSAMuHasher(Mutex<State>);
+
+/// Fewer bytes are hashed with the GIL: that takes a few microseconds.
+const DETACHED_BYTES: usize = 2048;
+
+/// Locked only by threads that have the GIL, so it is unlocked in a forked child.
+struct State {
+    /// None after `finalize`.
+    hasher: Option<MuHasher>,
+    update: Option<Update>,
+}
+
+/// An `update` that hashes without the GIL.
+struct Update {
+    /// `fork::count` of its process.
+    forks: u64,
+    /// Locked until it ends.
+    end: Arc<Mutex<()>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 impl MLDSAMuHasher {
-    fn state(&self) -> MutexGuard<'_, Option<MuHasher>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn with(hasher: MuHasher) -> Self {
+        MLDSAMuHasher(Mutex::new(State {
+            hasher: Some(hasher),
+            update: None,
+        }))
+    }
+
+    /// The state, once no other thread updates it. An update that a fork interrupted has changed nothing.
+    fn state(&self, py: Python<'_>) -> MutexGuard<'_, State> {
+        loop {
+            let state = lock(&self.0);
+            let end = match &state.update {
+                Some(update) if update.forks == fork::count() => update.end.clone(),
+                _ => return state,
+            };
+            drop(state);
+            py.detach(|| drop(lock(&end)));
+        }
     }
 }
 
@@ -34,7 +73,7 @@ impl MLDSAMuHasher {
     #[pyo3(signature = (public_key, context=None, *, prehash=None))]
     fn new(
         public_key: &Bound<'_, PublicKey>,
-        context: Option<Data<'_>>,
+        context: Option<Data<'_, ContextBytes>>,
         prehash: Option<HashName>,
     ) -> PyResult<Self> {
         let key = &public_key.get().key;
@@ -43,28 +82,45 @@ impl MLDSAMuHasher {
             None => key.mu_hasher(context),
             Some(HashName(hash)) => key.prehash_mu_hasher(hash, context).map_err(exception)?,
         };
-        Ok(MLDSAMuHasher(Mutex::new(Some(hasher))))
+        Ok(MLDSAMuHasher::with(hasher))
     }
 
     /// Append `data` to the message. AlreadyFinalized: `finalize` was called.
-    fn update(&self, py: Python<'_>, data: Data<'_>) -> PyResult<()> {
+    fn update(&self, py: Python<'_>, data: Data<'_, Message>) -> PyResult<()> {
         let data: &[u8] = &data;
-        // The lock is never held while a thread waits for the GIL.
-        let known = py.detach(|| self.state().as_mut().map(|hasher| hasher.update(data)));
-        known.ok_or_else(finalized)
+        let mut state = self.state(py);
+        let hasher = state.hasher.as_mut().ok_or_else(finalized)?;
+        if data.len() < DETACHED_BYTES {
+            hasher.update(data);
+            return Ok(());
+        }
+        // A copy: a child that is forked meanwhile has the state before.
+        let mut hasher = hasher.clone();
+        let end = Arc::new(Mutex::new(()));
+        let ended = lock(&end);
+        state.update = Some(Update {
+            forks: fork::count(),
+            end: end.clone(),
+        });
+        drop(state);
+        py.detach(|| hasher.update(data));
+        *lock(&self.0) = State {
+            hasher: Some(hasher),
+            update: None,
+        };
+        drop(ended);
+        Ok(())
     }
 
     /// Return an independent hasher with the same state. AlreadyFinalized: `finalize` was called.
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        let hasher = py.detach(|| self.state().clone());
-        Ok(MLDSAMuHasher(Mutex::new(Some(
-            hasher.ok_or_else(finalized)?,
-        ))))
+        let hasher = self.state(py).hasher.clone();
+        Ok(MLDSAMuHasher::with(hasher.ok_or_else(finalized)?))
     }
 
     /// Return mu, 64 bytes, and end the hasher. AlreadyFinalized: it was called before.
     fn finalize<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let hasher = py.detach(|| self.state().take());
+        let hasher = self.state(py).hasher.take();
         let mu = hasher.ok_or_else(finalized)?.finish();
         Ok(PyBytes::new(py, mu.as_bytes()))
     }

@@ -38,7 +38,23 @@ enum Encoding {
     Pem,
 }
 
-/// Reads a member of `Encoding` with one of the format's enumeration. Both of our enumerations and of those of
+/// Whether the type of `value` is the class `name` of this package or of `cryptography`, or a subclass.
+fn has_class(value: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
+    // An object of `cryptography` exists only if the program has imported this module.
+    const THEIRS: &str = "cryptography.hazmat.primitives.serialization";
+    let py = value.py();
+    let modules = py.import("sys")?.getattr("modules")?;
+    for module in ["mldsa_lanes", THEIRS] {
+        if let Ok(module) = modules.get_item(module)
+            && value.get_type().is_subclass(&module.getattr(name)?)?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Reads a member of `Encoding` with one of the format's enumeration. Members of our enumerations and of those of
 /// `cryptography` print as `Encoding.PEM` and the like.
 fn encoding(
     encoding: &Bound<'_, PyAny>,
@@ -46,11 +62,11 @@ fn encoding(
     structure: &str,
 ) -> PyResult<Encoding> {
     let kind = structure.split('.').next().unwrap_or_default();
-    let names = (encoding.str()?.to_string(), format.str()?.to_string());
-    if !names.0.starts_with("Encoding.") || !names.1.starts_with(&format!("{kind}.")) {
+    if !has_class(encoding, "Encoding")? || !has_class(format, kind)? {
         let text = format!("encoding and format must be members of Encoding and {kind}");
         return Err(PyTypeError::new_err(text));
     }
+    let names = (encoding.str()?.to_string(), format.str()?.to_string());
     match (names.0.as_str(), names.1.as_str()) {
         ("Encoding.Raw", raw) if raw.ends_with(".Raw") => Ok(Encoding::Raw),
         ("Encoding.DER", format) if format == structure => Ok(Encoding::Der),
@@ -71,7 +87,7 @@ pub fn private_bytes<'py>(
     encryption_algorithm: &Bound<'py, PyAny>,
     form: Option<Form>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    if encryption_algorithm.get_type().name()? != "NoEncryption" {
+    if !has_class(encryption_algorithm, "NoEncryption")? {
         let text = "encryption_algorithm must be NoEncryption(): encrypted keys are not supported";
         return Err(PyTypeError::new_err(text));
     }
@@ -138,15 +154,18 @@ fn refuse(password: Option<Data<'_>>) -> PyResult<()> {
 
 /// Read a private key in PEM (PKCS#8, RFC 9881: seed, expandedKey or both) of any parameter set.
 ///
-/// ValueError: no such key, or its parts do not belong together. TypeError: a password; encrypted keys are not
-/// supported.
+/// `backend` and `unsafe_skip_rsa_key_validation` are those of `cryptography` and do nothing. ValueError: no such
+/// key, or its parts do not belong together. TypeError: a password; encrypted keys are not supported.
 #[pyfunction]
-#[pyo3(signature = (data, password=None))]
+#[pyo3(signature = (data, password=None, backend=None, *, unsafe_skip_rsa_key_validation=false))]
 pub fn load_pem_private_key<'py>(
     py: Python<'py>,
     data: Data<'py>,
     password: Option<Data<'py>>,
+    backend: Option<Bound<'py, PyAny>>,
+    unsafe_skip_rsa_key_validation: bool,
 ) -> PyResult<Bound<'py, PrivateKey>> {
+    let _ = (backend, unsafe_skip_rsa_key_validation);
     refuse(password)?;
     let pem = text(&data)?;
     let key = py
@@ -157,12 +176,15 @@ pub fn load_pem_private_key<'py>(
 
 /// Read a private key in DER, as `load_pem_private_key` does in PEM.
 #[pyfunction]
-#[pyo3(signature = (data, password=None))]
+#[pyo3(signature = (data, password=None, backend=None, *, unsafe_skip_rsa_key_validation=false))]
 pub fn load_der_private_key<'py>(
     py: Python<'py>,
     data: Data<'py>,
     password: Option<Data<'py>>,
+    backend: Option<Bound<'py, PyAny>>,
+    unsafe_skip_rsa_key_validation: bool,
 ) -> PyResult<Bound<'py, PrivateKey>> {
+    let _ = (backend, unsafe_skip_rsa_key_validation);
     refuse(password)?;
     let der: &[u8] = &data;
     let key = py
@@ -173,20 +195,26 @@ pub fn load_der_private_key<'py>(
 
 /// Read a public key in PEM (SubjectPublicKeyInfo, RFC 9881) of any parameter set. ValueError: no such key.
 #[pyfunction]
+#[pyo3(signature = (data, backend=None))]
 pub fn load_pem_public_key<'py>(
     py: Python<'py>,
     data: Data<'py>,
+    backend: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PublicKey>> {
+    let _ = backend;
     let key = AnyVerifyingKey::from_public_key_pem(text(&data)?).map_err(malformed)?;
     PublicKey::from(key).of_its_class(py)
 }
 
 /// Read a public key in DER, as `load_pem_public_key` does in PEM.
 #[pyfunction]
+#[pyo3(signature = (data, backend=None))]
 pub fn load_der_public_key<'py>(
     py: Python<'py>,
     data: Data<'py>,
+    backend: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PublicKey>> {
+    let _ = backend;
     let key = AnyVerifyingKey::from_public_key_der(&data).map_err(malformed)?;
     PublicKey::from(key).of_its_class(py)
 }

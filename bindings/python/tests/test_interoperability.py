@@ -1,5 +1,10 @@
 """Keys and signatures go to and from the package `cryptography`, another implementation."""
 
+import inspect
+import operator
+import subprocess
+import sys
+
 import mldsa_lanes
 import pytest
 from cryptography.exceptions import InvalidSignature
@@ -28,8 +33,9 @@ def test_signatures_go_both_ways(key, theirs, context):
     key.public_key().verify(theirs.sign(b"m", context), b"m", context)
     with pytest.raises(InvalidSignature):
         theirs.public_key().verify(key.sign(b"m", context), b"m", b"another")
-    with pytest.raises(mldsa_lanes.InvalidSignature):
+    with pytest.raises(InvalidSignature) as raised:
         key.public_key().verify(theirs.sign(b"m", context), b"m", b"another")
+    assert type(raised.value) is mldsa_lanes.InvalidSignature
 
 
 def test_mu_goes_both_ways(key, theirs):
@@ -88,6 +94,83 @@ def test_all_methods_of_theirs_are_here():
             assert theirs <= set(dir(getattr(mldsa_lanes, name))), name
     theirs = {m for m in vars(mldsa.MLDSAMuHasher) if not m.startswith("_")}
     assert theirs <= set(dir(mldsa_lanes.MLDSAMuHasher))
+
+
+CALLABLES = [
+    *(f"MLDSA{n}PrivateKey.{m}" for n in (44, 65, 87) for m in vars(mldsa.MLDSA44PrivateKey)),
+    *(f"MLDSA{n}PublicKey.{m}" for n in (44, 65, 87) for m in vars(mldsa.MLDSA44PublicKey)),
+    *(f"MLDSAMuHasher.{m}" for m in ("update", "copy", "finalize")),
+    *(f"load_{e}_{k}_key" for e in ("pem", "der") for k in ("private", "public")),
+]
+
+
+@pytest.mark.parametrize("name", [name for name in CALLABLES if "._" not in name])
+def test_every_call_of_theirs_is_one_of_ours(name):
+    """Our parameters begin with theirs: same names, kinds and order, optional where theirs are."""
+    namespace = serialization if name.startswith("load_") else mldsa
+    theirs, ours = (
+        [p for p in inspect.signature(call).parameters.values() if p.name != "self"]
+        for call in (operator.attrgetter(name)(module) for module in (namespace, mldsa_lanes))
+    )
+    for parameter, own in zip(theirs, ours, strict=False):
+        assert (own.name, own.kind) == (parameter.name, parameter.kind)
+    names = {p.name for p in theirs if p.default is p.empty}
+    assert len(ours) >= len(theirs)
+    assert {p.name for p in ours if p.default is p.empty} <= names
+
+
+def test_arguments_without_effect(key):
+    arguments = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8)
+    pem = key.private_bytes(*arguments, serialization.NoEncryption())
+    read = load_pem_private_key(pem, None, object(), unsafe_skip_rsa_key_validation=True)
+    assert read.encoded_bytes() == key.encoded_bytes()
+    der = key.private_bytes(serialization.Encoding.DER, arguments[1], serialization.NoEncryption())
+    assert type(load_der_private_key(der, password=None, backend=None)) is type(key)
+    spki = serialization.PublicFormat.SubjectPublicKeyInfo
+    pem = key.public_key().public_bytes(serialization.Encoding.PEM, spki)
+    assert load_pem_public_key(pem, backend=None) == key.public_key()
+
+
+@pytest.mark.parametrize(
+    "imports", ["mldsa_lanes, cryptography.exceptions", "cryptography.exceptions, mldsa_lanes"]
+)
+def test_our_exceptions_are_theirs(imports):
+    program = f"""
+import {imports}
+c = cryptography.exceptions
+for name in ("InvalidSignature", "AlreadyFinalized"):
+    assert issubclass(getattr(mldsa_lanes, name), getattr(c, name)), name
+public = mldsa_lanes.MLDSA44PrivateKey.generate().public_key()
+hasher = mldsa_lanes.MLDSAMuHasher(public)
+hasher.finalize()
+try:
+    public.verify(b"", b"m")
+except c.InvalidSignature:
+    print("invalid")
+try:
+    hasher.finalize()
+except c.AlreadyFinalized:
+    print("finalized")
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["invalid", "finalized"]
+
+
+def test_exceptions_without_theirs():
+    program = """
+import sys
+sys.modules["cryptography"] = None  # an import raises ModuleNotFoundError
+import mldsa_lanes
+assert mldsa_lanes.InvalidSignature.__bases__ == (Exception,)
+try:
+    mldsa_lanes.MLDSA44PrivateKey.generate().public_key().verify(b"", b"m")
+except mldsa_lanes.InvalidSignature as error:
+    print(error)
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("signature of 0 bytes")
 
 
 def test_another_algorithm_is_no_key_of_ours():

@@ -1,10 +1,12 @@
 """Making, reading and writing keys."""
 
 import copy
+import operator
 import os
 import pickle
 import subprocess
 import sys
+import unittest.mock
 
 import mldsa_lanes
 import pytest
@@ -154,6 +156,28 @@ def test_equality_and_hash(key):
     assert public != MLDSA44PrivateKey.generate().public_key()
     assert public != public.public_bytes_raw()
     assert key != type(key).from_seed_bytes(key.private_bytes_raw())
+
+
+def test_other_types_decide_on_equality(key):
+    public = key.public_key()
+    assert public.__eq__(5) is NotImplemented
+    assert public == unittest.mock.ANY
+    assert not operator.ne(public, unittest.mock.ANY)
+    assert public != 5
+
+
+@pytest.mark.parametrize("name", ["Encoding", "PrivateFormat", "NoEncryption"])
+def test_foreign_classes_with_our_names_are_refused(key, name):
+    arguments = {
+        "Encoding": Encoding.PEM,
+        "PrivateFormat": PrivateFormat.PKCS8,
+        "NoEncryption": NoEncryption(),
+    }
+    shown = str(arguments[name])
+    foreign = type(name, (), {"__str__": lambda self: shown})()
+    for other in (foreign, unittest.mock.Mock(spec=arguments[name])):
+        with pytest.raises(TypeError):
+            key.private_bytes(*(arguments | {name: other}).values())
 
 
 def test_copies_are_the_same_key(key):

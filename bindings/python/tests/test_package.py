@@ -1,6 +1,8 @@
 """The wheel, its type stubs and the documents."""
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 from importlib.metadata import metadata, version
@@ -30,6 +32,23 @@ def test_stubs_are_the_modules():
     command = [sys.executable, "-m", "mypy.stubtest", "mldsa_lanes"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_other_names_of_the_package_are_private():
+    names = {name for name in dir(mldsa_lanes) if not name.startswith("_")}
+    assert names == set(mldsa_lanes.__all__) - {"__version__"}
+
+
+def test_a_package_without_its_compiled_module_says_how_to_get_one(tmp_path):
+    package = Path(mldsa_lanes.__file__).parent
+    copy = tmp_path / "mldsa_lanes"
+    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("_native*.so", "*.pyc"))
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-c", "import mldsa_lanes"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith(f"ImportError: {copy} has no compiled module for this Python.")
+    assert "pip install mldsa-lanes" in last and "pip install ./bindings/python" in last
 
 
 def test_types_of_a_program(tmp_path):

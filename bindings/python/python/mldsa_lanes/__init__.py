@@ -1,31 +1,41 @@
 """ML-DSA (FIPS 204). The names are those of `cryptography.hazmat.primitives.asymmetric.mldsa`."""
 
-import enum
+import enum as _enum
 
-from ._native import (
-    AlreadyFinalized,
-    InvalidSignature,
-    MLDSA44PrivateKey,
-    MLDSA44PublicKey,
-    MLDSA65PrivateKey,
-    MLDSA65PublicKey,
-    MLDSA87PrivateKey,
-    MLDSA87PublicKey,
-    MLDSAMuHasher,
-    PrivateKey,
-    PublicKey,
-    __version__,
-    backend,
-    load_der_private_key,
-    load_der_public_key,
-    load_pem_private_key,
-    load_pem_public_key,
-    sign_batch,
-    verify_batch,
-)
+from ._exceptions import AlreadyFinalized, InvalidSignature
+
+try:
+    from ._native import (
+        MLDSA44PrivateKey,
+        MLDSA44PublicKey,
+        MLDSA65PrivateKey,
+        MLDSA65PublicKey,
+        MLDSA87PrivateKey,
+        MLDSA87PublicKey,
+        MLDSAMuHasher,
+        PrivateKey,
+        PublicKey,
+        __version__,
+        backend,
+        load_der_private_key,
+        load_der_public_key,
+        load_pem_private_key,
+        load_pem_public_key,
+        sign_batch,
+        verify_batch,
+    )
+except ModuleNotFoundError as _error:
+    if _error.name != f"{__name__}._native":
+        raise
+    raise ImportError(
+        f"{__path__[0]} has no compiled module for this Python. Install the wheel with "
+        "`pip install mldsa-lanes`, or build it from a checkout with "
+        "`pip install ./bindings/python` (needs Rust)",
+        name=_error.name,
+    ) from None
 
 
-class Encoding(enum.Enum):
+class Encoding(_enum.Enum):
     """How a key is written."""
 
     PEM = "PEM"
@@ -33,14 +43,14 @@ class Encoding(enum.Enum):
     Raw = "Raw"
 
 
-class PrivateFormat(enum.Enum):
+class PrivateFormat(_enum.Enum):
     """The structure of a private key: PKCS#8 (RFC 9881), or the 32-byte seed."""
 
     PKCS8 = "PKCS8"
     Raw = "Raw"
 
 
-class PublicFormat(enum.Enum):
+class PublicFormat(_enum.Enum):
     """The structure of a public key: SubjectPublicKeyInfo (RFC 9881), or the bytes of FIPS 204."""
 
     SubjectPublicKeyInfo = "SubjectPublicKeyInfo"

@@ -16,15 +16,15 @@ _Hash: TypeAlias = Literal[
     "SHA3-256",
     "SHA3-384",
     "SHA3-512",
+    "SHAKE128",
     "SHAKE-128",
+    "SHAKE256",
     "SHAKE-256",
 ]
 # Members of our enumerations or of those of `cryptography`.
 _Enumeration: TypeAlias = object
 
 __all__ = [
-    "AlreadyFinalized",
-    "InvalidSignature",
     "MLDSA44PrivateKey",
     "MLDSA44PublicKey",
     "MLDSA65PrivateKey",
@@ -45,9 +45,6 @@ __all__ = [
 ]
 
 __version__: str
-
-class InvalidSignature(Exception): ...
-class AlreadyFinalized(Exception): ...
 
 @disjoint_base
 class PrivateKey:
@@ -193,7 +190,19 @@ def verify_batch(
     threads: int = 1,
 ) -> list[bool]: ...
 def backend() -> str: ...
-def load_pem_private_key(data: Buffer, password: Buffer | None = None) -> PrivateKey: ...
-def load_der_private_key(data: Buffer, password: Buffer | None = None) -> PrivateKey: ...
-def load_pem_public_key(data: Buffer) -> PublicKey: ...
-def load_der_public_key(data: Buffer) -> PublicKey: ...
+def load_pem_private_key(
+    data: Buffer,
+    password: Buffer | None = None,
+    backend: object = None,
+    *,
+    unsafe_skip_rsa_key_validation: bool = False,
+) -> PrivateKey: ...
+def load_der_private_key(
+    data: Buffer,
+    password: Buffer | None = None,
+    backend: object = None,
+    *,
+    unsafe_skip_rsa_key_validation: bool = False,
+) -> PrivateKey: ...
+def load_pem_public_key(data: Buffer, backend: object = None) -> PublicKey: ...
+def load_der_public_key(data: Buffer, backend: object = None) -> PublicKey: ...
