@@ -85,7 +85,7 @@ pub(crate) fn code(error: Error) -> mldsa_error {
         | Error::RndCount { .. } => MLDSA_ERROR_LENGTH,
         Error::UnknownSet => MLDSA_ERROR_SET,
         Error::ContextTooLong { .. } => MLDSA_ERROR_CONTEXT,
-        Error::WeakPreHash { .. } => MLDSA_ERROR_HASH,
+        Error::UnknownPreHash | Error::WeakPreHash { .. } => MLDSA_ERROR_HASH,
         Error::InvalidSigningKey(_) => MLDSA_ERROR_KEY,
         Error::MuOfAnotherKey => MLDSA_ERROR_MU,
         Error::TooManyAttempts { .. } => MLDSA_ERROR_ITERATIONS,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mldsa_lanes::any::Set;
 use mldsa_lanes::{Context, PreHash, PrivateKeyForm};
@@ -209,25 +209,15 @@ fn set_parser() -> impl TypedValueParser<Value = Set> {
     PossibleValuesParser::new(Set::ALL.map(Set::name)).try_map(|name| name.parse())
 }
 
-/// Names of the hash functions of HashML-DSA.
-const PREHASHES: [(&str, PreHash); 12] = [
-    ("SHA2-224", PreHash::Sha2_224),
-    ("SHA2-256", PreHash::Sha2_256),
-    ("SHA2-384", PreHash::Sha2_384),
-    ("SHA2-512", PreHash::Sha2_512),
-    ("SHA2-512/224", PreHash::Sha2_512_224),
-    ("SHA2-512/256", PreHash::Sha2_512_256),
-    ("SHA3-224", PreHash::Sha3_224),
-    ("SHA3-256", PreHash::Sha3_256),
-    ("SHA3-384", PreHash::Sha3_384),
-    ("SHA3-512", PreHash::Sha3_512),
-    ("SHAKE128", PreHash::Shake128),
-    ("SHAKE256", PreHash::Shake256),
-];
-
+/// The names of the hash functions; those with a hyphen after `SHAKE` are hidden.
 fn prehash_parser() -> impl TypedValueParser<Value = PreHash> {
-    PossibleValuesParser::new(PREHASHES.map(|(name, _)| name)).try_map(|name| {
-        let known = PREHASHES.into_iter().find(|(known, _)| *known == name);
-        known.map(|(_, hash)| hash).ok_or("unknown hash function")
-    })
+    let names = PreHash::ALL.map(|hash| {
+        let name = PossibleValue::new(hash.name());
+        match hash {
+            PreHash::Shake128 => name.alias("SHAKE-128"),
+            PreHash::Shake256 => name.alias("SHAKE-256"),
+            _ => name,
+        }
+    });
+    PossibleValuesParser::new(names).try_map(|name| name.parse())
 }

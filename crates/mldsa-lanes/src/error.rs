@@ -15,6 +15,8 @@ pub enum Error {
     SignatureLength { expected: usize, actual: usize },
     /// A name that no parameter set has.
     UnknownSet,
+    /// A name that no hash function of HashML-DSA has.
+    UnknownPreHash,
     /// A context of more than 255 bytes (FIPS 204, Algorithms 2 to 5).
     ContextTooLong { actual: usize },
     /// A digest that has not the length of its hash function.
@@ -71,6 +73,11 @@ impl fmt::Display for Error {
             Error::UnknownSet => {
                 f.write_str("unknown parameter set; there are ML-DSA-44, ML-DSA-65 and ML-DSA-87")
             }
+            Error::UnknownPreHash => f.write_str(
+                "unknown hash function; there are SHA2-224, SHA2-256, SHA2-384, SHA2-512, \
+                 SHA2-512/224, SHA2-512/256, SHA3-224, SHA3-256, SHA3-384, SHA3-512, SHAKE128 and \
+                 SHAKE256",
+            ),
             Error::InvalidSigningKey(reason) => write!(f, "invalid private key: {reason}"),
             Error::MuOfAnotherKey => f.write_str("mu was made for another key"),
             Error::AttemptLimit {

@@ -12,7 +12,7 @@ fn each_set_and_mode() {
             &["--context", "firmware"],
             &["--context-hex", "00FF0a"],
             &["--prehash", "SHA2-512"],
-            &["--prehash", "SHAKE256", "--context", "é", "--hardened"],
+            &["--prehash", "SHAKE-256", "--context", "é", "--hardened"],
         ] {
             let sign = ["sign", "-k", "key.pem", "message", "--force"];
             sandbox.mldsa(&[&sign, mode].concat()).success();

@@ -1,6 +1,7 @@
 //! What is signed: M' of FIPS 204, sections 5.2 to 5.4, and its hash μ.
 
 use core::fmt;
+use core::str::FromStr;
 
 use sha2::Digest;
 
@@ -50,6 +51,24 @@ impl PreHash {
         PreHash::Shake256,
     ];
 
+    /// The name in FIPS 180 and 202 with `SHA2-` for SHA-2: `SHA2-512/256`, `SHA3-256`, `SHAKE256`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PreHash::Sha2_224 => "SHA2-224",
+            PreHash::Sha2_256 => "SHA2-256",
+            PreHash::Sha2_384 => "SHA2-384",
+            PreHash::Sha2_512 => "SHA2-512",
+            PreHash::Sha2_512_224 => "SHA2-512/224",
+            PreHash::Sha2_512_256 => "SHA2-512/256",
+            PreHash::Sha3_224 => "SHA3-224",
+            PreHash::Sha3_256 => "SHA3-256",
+            PreHash::Sha3_384 => "SHA3-384",
+            PreHash::Sha3_512 => "SHA3-512",
+            PreHash::Shake128 => "SHAKE128",
+            PreHash::Shake256 => "SHAKE256",
+        }
+    }
+
     /// Length of the digest in bytes: SHAKE128 gives 32, SHAKE256 gives 64.
     pub const fn digest_bytes(self) -> usize {
         match self {
@@ -93,6 +112,26 @@ impl PreHash {
             PreHash::Shake256 => 12,
         };
         [6, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, last]
+    }
+}
+
+impl fmt::Display for PreHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Reads [`PreHash::name`], also with a hyphen after `SHAKE`, as OpenSSL writes it.
+impl FromStr for PreHash {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let is_named = |hash: &PreHash| match name.strip_prefix("SHAKE-") {
+            Some(bits) => hash.name().strip_prefix("SHAKE") == Some(bits),
+            None => hash.name() == name,
+        };
+        let known = PreHash::ALL.into_iter().find(is_named);
+        known.ok_or(Error::UnknownPreHash)
     }
 }
 

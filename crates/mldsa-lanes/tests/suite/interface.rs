@@ -132,6 +132,31 @@ fn weak_hash_functions_are_asked_for_by_name() {
 }
 
 #[test]
+fn hash_functions_have_names() {
+    let message = Error::UnknownPreHash.to_string();
+    for hash in PreHash::ALL {
+        assert_eq!(hash.name().parse(), Ok(hash));
+        assert!(message.contains(&format!(" {hash}")), "{message}");
+    }
+    assert_eq!("SHAKE-128".parse(), Ok(PreHash::Shake128));
+    assert_eq!("SHAKE-256".parse(), Ok(PreHash::Shake256));
+    for name in [
+        "",
+        "SHAKE-",
+        "SHAKE-SHAKE256",
+        "shake256",
+        "SHA3-256 ",
+        "MD5",
+    ] {
+        assert_eq!(
+            name.parse::<PreHash>(),
+            Err(Error::UnknownPreHash),
+            "{name}"
+        );
+    }
+}
+
+#[test]
 fn internal_interface() {
     internal_functions::<MlDsa44>();
     internal_functions::<MlDsa65>();
