@@ -8,12 +8,13 @@ use mldsa_lanes::any::Set;
 use mldsa_lanes::pkcs8::SecretDocument;
 
 use crate::failure::{Failure, shown};
-use crate::files;
 use crate::keys::{self, Block};
 use crate::signatures::from_base64;
+use crate::{collisions, files};
 
 /// Describe each file. The text of earlier files is printed before an error.
 pub fn inspect(paths: &[impl AsRef<Path>]) -> Result<(), Failure> {
+    collisions::refuse(paths.iter().map(AsRef::as_ref), [Path::new("-")])?;
     for path in paths {
         let mut text = format!("{}\n", shown(path.as_ref()));
         let outcome = describe(path.as_ref(), &mut text);

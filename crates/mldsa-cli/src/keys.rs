@@ -13,6 +13,7 @@ use zeroize::Zeroizing;
 
 use crate::failure::{Failure, shown};
 use crate::files;
+use crate::streams::Standard;
 
 /// Labels of RFC 7468.
 const PRIVATE: &str = "PRIVATE KEY";
@@ -127,7 +128,7 @@ pub fn read_public(path: &Path) -> Result<AnyVerifyingKey, Failure> {
     decode_public(path, der)
 }
 
-/// Decode PKCS#8. Checks that the parts of the key belong together.
+/// Decode PKCS#8. Checks that the parts of the key belong together, and warns if others can read it.
 pub fn decode_private(path: &Path, der: &SecretDocument) -> Result<AnySigningKey, Failure> {
     let info = PrivateKeyInfoRef::try_from(der.as_bytes());
     info.and_then(AnySigningKey::try_from)
@@ -140,6 +141,7 @@ pub fn decode_private(path: &Path, der: &SecretDocument) -> Result<AnySigningKey
             ),
             error => malformed(path, error),
         })
+        .inspect(|_| files::warn_if_shared(path, Standard::Input))
 }
 
 /// Decode SubjectPublicKeyInfo.

@@ -32,6 +32,11 @@ fn each_set_and_mode() {
                     .text()
                     .starts_with("message: NOT VALID (message.sig: ")
             );
+            if let Some(at) = mode.iter().position(|word| *word == "SHAKE-256") {
+                let mut mode = mode.to_vec();
+                mode[at] = "SHAKE256";
+                sandbox.mldsa(&[&verify, &mode[..]].concat()).success();
+            }
             // A mode of its own for every signature.
             if mode.len() > 1 {
                 assert_eq!(sandbox.mldsa(&verify).code, 1);
