@@ -190,9 +190,6 @@ fn base64(bytes: &[u8]) -> String {
 /// Decode a signature file of `set`: raw bytes, or base64 with any line breaks. The error says what
 /// the file holds instead.
 fn decode(set: Set, bytes: &[u8]) -> Result<AnySignature, String> {
-    if let Ok(signature) = AnySignature::from_bytes(set, bytes) {
-        return Ok(signature);
-    }
     let decoded = from_base64(bytes);
     let bytes = decoded.as_deref().unwrap_or(bytes);
     AnySignature::from_bytes(set, bytes).map_err(|error| error.to_string())

@@ -173,6 +173,37 @@ fn wrong_key_files() {
     assert_eq!(sandbox.names().len(), 5);
 }
 
+/// DER says no label, and is named by its structure.
+#[test]
+fn der_that_is_no_key() {
+    let sandbox = Sandbox::with_keys("ML-DSA-44");
+    let script = "set -e
+        openssl genpkey -algorithm ed25519 -out other.pem
+        openssl pkcs8 -topk8 -in other.pem -passout pass:x -out encrypted.pem
+        openssl pkcs8 -topk8 -in other.pem -passout pass:x -outform DER -out encrypted.der
+        openssl req -x509 -new -key other.pem -subj /CN=x -outform DER -out certificate.der";
+    let run = sandbox.run("sh", &["-c", script]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let remedy = "decrypt it with `openssl pkey`";
+    for (name, parts) in [
+        ("encrypted.pem", ["encrypted", remedy]),
+        ("encrypted.der", ["an encrypted private key", remedy]),
+        ("certificate.der", ["a certificate", "openssl x509 -pubkey"]),
+    ] {
+        let verify = ["verify", "-p", name, "-s", "message", "message"];
+        for command in [
+            &["inspect", name][..],
+            &["pubkey", name],
+            &["sign", "-k", name, "message"],
+        ] {
+            sandbox.mldsa(command).failure(&parts);
+        }
+        if name == "certificate.der" {
+            sandbox.mldsa(&verify).failure(&parts);
+        }
+    }
+}
+
 #[test]
 fn private_keys_of_other_users_get_a_warning() {
     let sandbox = Sandbox::with_keys("ML-DSA-44");
