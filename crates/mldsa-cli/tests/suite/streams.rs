@@ -181,6 +181,22 @@ fn closed_streams_are_errors() {
     sh("pubkey key.pem 1<>/dev/null").success();
 }
 
+/// The stack of a thread does not fit into this address space. A limit on processes has the same
+/// effect, but not for root.
+#[test]
+fn the_calling_thread_works_where_no_other_can_start() {
+    let sandbox = Sandbox::with_keys("ML-DSA-44");
+    let script = "set -e
+        for number in $(seq 40); do echo $number >file$number; done
+        ulimit -v 262144
+        export RUST_MIN_STACK=1073741824
+        \"$0\" sign -k key.pem file*
+        for file in file*.sig; do set -- \"$@\" ${file%.sig}; done
+        \"$0\" verify -p public.pem \"$@\"";
+    let shown = sandbox.sh(script).success();
+    assert_eq!(shown.matches(": valid\n").count(), 40, "{shown}");
+}
+
 /// 512 MiB in an address space of 256 MiB.
 #[test]
 fn large_files_in_bounded_memory() {
