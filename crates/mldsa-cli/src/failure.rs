@@ -1,7 +1,10 @@
 //! What goes wrong, in one line: the place, the problem, the remedy.
 
 use std::fmt::{self, Display};
+use std::io::Write;
 use std::path::Path;
+
+use crate::streams::Standard;
 
 /// A message for the user. Nothing in it depends on a secret.
 #[derive(Debug)]
@@ -12,6 +15,12 @@ impl Failure {
     pub fn new(place: impl Display, problem: impl Display, remedy: impl Display) -> Self {
         let line = format!("{place}: {problem}; {remedy}");
         Failure(line.chars().map(printable).collect())
+    }
+
+    /// Print the message and go on.
+    pub fn warn(&self) {
+        // Standard error may be closed.
+        let _ = writeln!(std::io::stderr(), "mldsa: warning: {self}");
     }
 }
 
@@ -36,10 +45,15 @@ pub fn printable(character: char) -> char {
     }
 }
 
-/// A path as messages show it, on one line.
+/// The path of an input as messages show it, on one line.
 pub fn shown(path: &Path) -> String {
+    shown_as(path, Standard::Input)
+}
+
+/// A path as messages show it, on one line. `standard` is the stream that `-` stands for.
+pub fn shown_as(path: &Path, standard: Standard) -> String {
     if is_standard_stream(path) {
-        return "standard input".into();
+        return standard.name().into();
     }
     path.to_string_lossy().chars().map(printable).collect()
 }

@@ -2,43 +2,27 @@
 
 #[cfg(unix)]
 use std::fs::Permissions;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, IsTerminal, Read, Write};
 #[cfg(unix)]
-use std::os::fd::AsFd;
-#[cfg(windows)]
-use std::os::windows::io::AsHandle;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use mldsa_lanes::{Mu, MuHasher};
 use zeroize::Zeroizing;
 
-use crate::failure::{Failure, is_standard_stream, shown};
+use crate::failure::{Failure, shown, shown_as};
+use crate::streams::{self, Standard, folder};
 
 /// Keys and signatures in any encoding are smaller.
 const SMALL: usize = 64 * 1024;
 /// Messages are read in pieces of this many bytes.
 const PIECE: usize = 256 * 1024;
 
-/// Standard input without the buffer of `std::io::stdin`, which nobody wipes.
-fn stdin() -> io::Result<File> {
-    #[cfg(unix)]
-    return Ok(io::stdin().as_fd().try_clone_to_owned()?.into());
-    #[cfg(windows)]
-    return Ok(io::stdin().as_handle().try_clone_to_owned()?.into());
-}
-
-/// Standard output, likewise without a buffer.
-fn stdout() -> io::Result<File> {
-    #[cfg(unix)]
-    return Ok(io::stdout().as_fd().try_clone_to_owned()?.into());
-    #[cfg(windows)]
-    return Ok(io::stdout().as_handle().try_clone_to_owned()?.into());
-}
-
 fn open(path: &Path) -> Result<File, Failure> {
-    let file = if is_standard_stream(path) {
-        stdin()
+    let file = if streams::descriptor(path, Standard::Input) == Some(0) {
+        Standard::Input.require_open()?;
+        Standard::Input.file()
     } else {
         File::open(path)
     };
@@ -89,16 +73,29 @@ pub fn hash(path: &Path, mut hasher: MuHasher) -> Result<Mu, Failure> {
     }
 }
 
-/// Refuse to read standard input twice.
-pub fn refuse_shared_stdin<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<(), Failure> {
-    if paths.filter(|path| is_standard_stream(path)).count() > 1 {
-        return Err(Failure::new(
-            "standard input",
-            "`-` is given more than once",
-            "name files for all but one",
-        ));
+/// Warn if other users can read or change a file with a private key.
+pub fn warn_if_shared(path: &Path, standard: Standard) {
+    let metadata = streams::metadata(path, standard).ok();
+    if let Some(mode) = metadata.as_ref().and_then(shared_mode) {
+        Failure::new(
+            shown_as(path, standard),
+            format_args!("mode {mode:04o} gives other users access to a private key"),
+            "run `chmod 600` on the file",
+        )
+        .warn();
     }
-    Ok(())
+}
+
+/// The mode of a file that its group or others can use.
+#[cfg(unix)]
+fn shared_mode(metadata: &Metadata) -> Option<u32> {
+    let mode = metadata.permissions().mode() & 0o777;
+    (metadata.is_file() && mode & 0o077 != 0).then_some(mode)
+}
+
+#[cfg(not(unix))]
+fn shared_mode(_: &Metadata) -> Option<u32> {
+    None
 }
 
 /// Who may read a new file.
@@ -113,7 +110,6 @@ pub enum Access {
 impl Access {
     #[cfg(unix)]
     fn permissions(self) -> Permissions {
-        use std::os::unix::fs::PermissionsExt;
         Permissions::from_mode(match self {
             Access::Owner => 0o600,
             Access::Umask => 0o666,
@@ -124,8 +120,11 @@ impl Access {
 /// Where output goes.
 pub enum Target {
     StandardOutput,
-    /// A device or a named pipe: written in place.
-    Special(PathBuf),
+    /// A device, a named pipe or another open stream.
+    InPlace {
+        path: PathBuf,
+        append: bool,
+    },
     /// A regular file: a temporary file beside it takes its name.
     File {
         path: PathBuf,
@@ -136,24 +135,41 @@ pub enum Target {
 impl Target {
     /// Look at `path` before any work is done. Without `force`, an existing file is an error.
     pub fn plan(path: &Path, force: bool) -> Result<Self, Failure> {
-        if is_standard_stream(path) {
-            return Ok(Target::StandardOutput);
+        let in_place = |append| {
+            let path = path.into();
+            Ok(Target::InPlace { path, append })
+        };
+        match streams::descriptor(path, Standard::Output) {
+            Some(1) => {
+                Standard::Output.require_open()?;
+                return Ok(Target::StandardOutput);
+            }
+            // What the stream's file holds stays.
+            Some(_) => return in_place(true),
+            None => {}
         }
         let file = |path, replace| Ok(Target::File { path, replace });
         match fs::metadata(path) {
-            Ok(found) if found.is_dir() => Err(Failure::new(
+            Ok(metadata) if metadata.is_dir() => Err(Failure::new(
                 shown(path),
                 "is a folder",
                 "name a file for the output",
             )),
-            Ok(found) if !found.is_file() => Ok(Target::Special(path.into())),
+            Ok(metadata) if !metadata.is_file() => in_place(false),
             Ok(_) if !force => Err(already_there(path)),
             // A link keeps pointing to its file, which is replaced.
             Ok(_) => file(
                 fs::canonicalize(path).map_err(|error| unwritable(path, &error))?,
                 true,
             ),
-            Err(error) if error.kind() == ErrorKind::NotFound => file(path.into(), force),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                // A link to nothing is a file that exists.
+                if !force && fs::symlink_metadata(path).is_ok() {
+                    return Err(already_there(path));
+                }
+                fs::metadata(folder(path)).map_err(|error| unwritable(path, &error))?;
+                file(path.into(), force)
+            }
             Err(error) => Err(unwritable(path, &error)),
         }
     }
@@ -165,23 +181,28 @@ impl Target {
 
     /// Write all of `bytes`, or leave no file.
     pub fn write(&self, bytes: &[u8], access: Access) -> Result<(), Failure> {
-        match self {
-            Target::StandardOutput => print(bytes),
-            Target::Special(path) => OpenOptions::new()
-                .write(true)
-                .open(path)
-                .and_then(|mut file| file.write_all(bytes))
-                .map_err(|error| unwritable(path, &error)),
-            Target::File { path, replace } => create(path, bytes, access, *replace),
+        let path = match self {
+            Target::StandardOutput => {
+                print(bytes)?;
+                Path::new("-")
+            }
+            Target::InPlace { path, append } => {
+                let file = OpenOptions::new().write(true).append(*append).open(path);
+                file.and_then(|mut file| file.write_all(bytes))
+                    .map_err(|error| unwritable(path, &error))?;
+                path
+            }
+            Target::File { path, replace } => return create(path, bytes, access, *replace),
+        };
+        if matches!(access, Access::Owner) {
+            warn_if_shared(path, Standard::Output);
         }
+        Ok(())
     }
 }
 
 fn create(path: &Path, bytes: &[u8], access: Access, replace: bool) -> Result<(), Failure> {
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
+    let folder = folder(path);
     let mut builder = tempfile::Builder::new();
     builder.prefix(".mldsa-");
     #[cfg(unix)]
@@ -193,16 +214,38 @@ fn create(path: &Path, bytes: &[u8], access: Access, replace: bool) -> Result<()
         if matches!(access, Access::Owner) {
             file.as_file().sync_all()?;
         }
-        Ok(if replace {
-            file.persist(path)
+        if replace {
+            file.persist(path)?;
         } else {
-            file.persist_noclobber(path)
-        }?)
+            file.persist_noclobber(path)?;
+        }
+        // Without this the name can be lost with the power.
+        #[cfg(unix)]
+        if matches!(access, Access::Owner) {
+            sync_folder(folder)?;
+        }
+        Ok(())
     });
     match written {
-        Ok(_) => Ok(()),
+        Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(already_there(path)),
         Err(error) => Err(unwritable(path, &error)),
+    }
+}
+
+/// Write the names of a folder to the disk, where its permissions and its file system allow it.
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        Err(error)
+            if !matches!(
+                error.kind(),
+                ErrorKind::PermissionDenied | ErrorKind::InvalidInput | ErrorKind::Unsupported
+            ) =>
+        {
+            Err(error)
+        }
+        _ => Ok(()),
     }
 }
 
@@ -224,7 +267,10 @@ fn unwritable(path: &Path, error: &io::Error) -> Failure {
 
 /// Write to standard output.
 pub fn print(bytes: impl AsRef<[u8]>) -> Result<(), Failure> {
-    let written = stdout().and_then(|mut out| out.write_all(bytes.as_ref()));
+    Standard::Output.require_open()?;
+    let written = Standard::Output
+        .file()
+        .and_then(|mut out| out.write_all(bytes.as_ref()));
     written.map_err(|error| {
         Failure::new(
             "standard output",

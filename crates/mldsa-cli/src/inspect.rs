@@ -8,12 +8,13 @@ use mldsa_lanes::any::Set;
 use mldsa_lanes::pkcs8::SecretDocument;
 
 use crate::failure::{Failure, shown};
-use crate::files;
 use crate::keys::{self, Block};
 use crate::signatures::from_base64;
+use crate::{collisions, files};
 
 /// Describe each file. The text of earlier files is printed before an error.
 pub fn inspect(paths: &[impl AsRef<Path>]) -> Result<(), Failure> {
+    collisions::refuse(paths.iter().map(AsRef::as_ref), [Path::new("-")])?;
     for path in paths {
         let mut text = format!("{}\n", shown(path.as_ref()));
         let outcome = describe(path.as_ref(), &mut text);
@@ -40,10 +41,10 @@ fn describe(path: &Path, text: &mut String) -> Result<(), Failure> {
     let Some(bytes) = files::read_small(path)? else {
         return Err(unknown());
     };
-    let raw = Set::ALL.map(Set::signature_bytes).contains(&bytes.len());
     let blocks = keys::blocks(path, &bytes)?;
     if blocks.is_empty() {
-        let decoded = if raw { None } else { from_base64(&bytes) };
+        // Text first: base64 of one set can have the length of another set's raw bytes.
+        let decoded = from_base64(&bytes);
         let length = decoded.as_ref().map_or(bytes.len(), Vec::len);
         let is_length = |set: &Set| set.signature_bytes() == length;
         let set = Set::ALL.into_iter().find(is_length).ok_or_else(unknown)?;
@@ -72,7 +73,10 @@ fn describe(path: &Path, text: &mut String) -> Result<(), Failure> {
             }
         });
     }
+    let is_encrypted =
+        |block: &Block| matches!(block, Block::Other(label) if label == keys::ENCRYPTED);
     match fingerprints.as_slice() {
+        [] if blocks.iter().any(is_encrypted) => Err(keys::encrypted(path)),
         [] => Err(unknown()),
         [first, rest @ ..] if rest.iter().any(|other| other != first) => Err(Failure::new(
             shown(path),

@@ -5,7 +5,9 @@ use std::str;
 
 use mldsa_lanes::PrivateKeyForm;
 use mldsa_lanes::any::{AnySigningKey, AnyVerifyingKey, Set};
+use mldsa_lanes::pkcs8::der::asn1::AnyRef;
 use mldsa_lanes::pkcs8::der::pem::LineEnding;
+use mldsa_lanes::pkcs8::der::{Decode, Tag, Tagged};
 use mldsa_lanes::pkcs8::spki::{self, EncodePublicKey, SubjectPublicKeyInfoRef};
 use mldsa_lanes::pkcs8::{self, PrivateKeyInfoRef, SecretDocument};
 use sha2::{Digest, Sha256};
@@ -13,10 +15,12 @@ use zeroize::Zeroizing;
 
 use crate::failure::{Failure, shown};
 use crate::files;
+use crate::streams::Standard;
 
 /// Labels of RFC 7468.
 const PRIVATE: &str = "PRIVATE KEY";
 const PUBLIC: &str = "PUBLIC KEY";
+pub const ENCRYPTED: &str = "ENCRYPTED PRIVATE KEY";
 /// As many characters of another label are shown.
 const SHOWN: usize = 40;
 
@@ -38,6 +42,7 @@ pub fn blocks(path: &Path, bytes: &[u8]) -> Result<Vec<Block>, Failure> {
         let document = SecretDocument::try_from(bytes);
         return Ok(document.map(Block::Public).into_iter().collect());
     }
+    refuse_other_der(path, bytes)?;
     let mut found = Vec::new();
     let mut rest = str::from_utf8(bytes).unwrap_or_default();
     while let Some(start) = rest.find("-----BEGIN ") {
@@ -60,6 +65,35 @@ pub fn blocks(path: &Path, bytes: &[u8]) -> Result<Vec<Block>, Failure> {
         rest = &rest[end..];
     }
     Ok(found)
+}
+
+/// Name DER with other content than a key: an encrypted private key or a certificate.
+fn refuse_other_der(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let parts = Vec::<AnyRef>::from_der(bytes).unwrap_or_default();
+    let tags: Vec<Tag> = parts.iter().map(Tagged::tag).collect();
+    match tags.as_slice() {
+        [Tag::Sequence, Tag::OctetString] => Err(encrypted(path)),
+        // The version of a certificate, where a request has a number.
+        [Tag::Sequence, Tag::Sequence, Tag::BitString]
+            if parts[0].value().first() == Some(&0xa0) =>
+        {
+            Err(Failure::new(
+                shown(path),
+                "a certificate",
+                "extract its public key with `openssl x509 -pubkey -noout`",
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The error for an encrypted private key.
+pub fn encrypted(path: &Path) -> Failure {
+    Failure::new(
+        shown(path),
+        "an encrypted private key",
+        "decrypt it with `openssl pkey` of OpenSSL 3.5 or newer",
+    )
 }
 
 fn malformed(path: &Path, problem: impl std::fmt::Display) -> Failure {
@@ -89,10 +123,7 @@ fn missing(path: &Path, wanted: &str, found: &[Block]) -> Failure {
             "a certificate".into(),
             "extract its public key with `openssl x509 -pubkey -noout`",
         ),
-        Some(Block::Other(label)) if label == "ENCRYPTED PRIVATE KEY" => (
-            "an encrypted private key".into(),
-            "decrypt it with `openssl pkey`",
-        ),
+        Some(Block::Other(label)) if label == ENCRYPTED => return encrypted(path),
         Some(Block::Other(label)) => (
             format!("a PEM block {label:?} where a {wanted} is needed"),
             "convert the key to PKCS#8",
@@ -127,7 +158,7 @@ pub fn read_public(path: &Path) -> Result<AnyVerifyingKey, Failure> {
     decode_public(path, der)
 }
 
-/// Decode PKCS#8. Checks that the parts of the key belong together.
+/// Decode PKCS#8. Checks that the parts of the key belong together, and warns if others can read it.
 pub fn decode_private(path: &Path, der: &SecretDocument) -> Result<AnySigningKey, Failure> {
     let info = PrivateKeyInfoRef::try_from(der.as_bytes());
     info.and_then(AnySigningKey::try_from)
@@ -140,6 +171,7 @@ pub fn decode_private(path: &Path, der: &SecretDocument) -> Result<AnySigningKey
             ),
             error => malformed(path, error),
         })
+        .inspect(|_| files::warn_if_shared(path, Standard::Input))
 }
 
 /// Decode SubjectPublicKeyInfo.

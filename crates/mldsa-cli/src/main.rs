@@ -3,12 +3,15 @@
 //! Exit codes: 0 success, 1 a signature is not valid, 2 wrong usage or input.
 
 mod arguments;
+mod closed;
+mod collisions;
 mod failure;
 mod files;
 mod inspect;
 mod keys;
 mod signatures;
 mod speed;
+mod streams;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -99,6 +102,7 @@ fn keygen(options: &Keygen) -> Result<(), Failure> {
 }
 
 fn pubkey(options: &Pubkey) -> Result<(), Failure> {
+    collisions::refuse([options.key.as_path()], [options.output.as_path()])?;
     let target = Target::plan(&options.output, options.force)?;
     let key = keys::read_private(&options.key)?;
     let pem = keys::public_pem(&key.verifying_key())?;

@@ -11,9 +11,11 @@ use mldsa_lanes::{
 };
 
 use crate::arguments::{Mode, Sign, Verify};
-use crate::failure::{Failure, is_standard_stream, shown};
+use crate::collisions;
+use crate::failure::{Failure, shown};
 use crate::files::{self, Access, Target};
 use crate::keys;
+use crate::streams::is_stream;
 
 /// Characters of a line of base64.
 const LINE: usize = 76;
@@ -27,11 +29,21 @@ pub fn sign(options: &Sign) -> Result<(), Failure> {
             "leave it out: each FILE gets FILE.sig",
         ));
     }
-    files::refuse_shared_stdin(options.files.iter().chain([&options.key]))?;
-    let target = |file: &PathBuf| {
-        let path = options.output.clone();
-        let path = path.unwrap_or_else(|| signature_path(file));
-        let target = Target::plan(&path, options.force)?;
+    let paths: Vec<PathBuf> = match &options.output {
+        Some(path) => vec![path.clone()],
+        None => options
+            .files
+            .iter()
+            .map(|file| signature_path(file))
+            .collect(),
+    };
+    let inputs = options.files.iter().chain([&options.key]);
+    collisions::refuse(
+        inputs.map(PathBuf::as_path),
+        paths.iter().map(PathBuf::as_path),
+    )?;
+    let target = |path: &PathBuf| {
+        let target = Target::plan(path, options.force)?;
         if target.is_terminal() && !options.base64 {
             return Err(Failure::new(
                 "standard output",
@@ -41,7 +53,7 @@ pub fn sign(options: &Sign) -> Result<(), Failure> {
         }
         Ok(target)
     };
-    let targets: Vec<Target> = options.files.iter().map(target).collect::<Result<_, _>>()?;
+    let targets: Vec<Target> = paths.iter().map(target).collect::<Result<_, _>>()?;
     let key = keys::read_private(&options.key)?;
     let context = options.mode.context_bytes()?;
     let new_hasher = hasher(
@@ -74,10 +86,10 @@ pub fn sign(options: &Sign) -> Result<(), Failure> {
     Ok(())
 }
 
-/// FILE.sig, or `-` for `-`.
+/// FILE.sig, or `-` for a stream.
 fn signature_path(file: &Path) -> PathBuf {
-    if is_standard_stream(file) {
-        return file.into();
+    if is_stream(file) {
+        return "-".into();
     }
     let mut name = file.as_os_str().to_owned();
     name.push(".sig");
@@ -177,10 +189,7 @@ fn base64(bytes: &[u8]) -> String {
 
 /// Decode a signature file of `set`: raw bytes, or base64 with any line breaks. The error says what
 /// the file holds instead.
-pub fn decode(set: Set, bytes: &[u8]) -> Result<AnySignature, String> {
-    if let Ok(signature) = AnySignature::from_bytes(set, bytes) {
-        return Ok(signature);
-    }
+fn decode(set: Set, bytes: &[u8]) -> Result<AnySignature, String> {
     let decoded = from_base64(bytes);
     let bytes = decoded.as_deref().unwrap_or(bytes);
     AnySignature::from_bytes(set, bytes).map_err(|error| error.to_string())
@@ -209,18 +218,19 @@ struct Claim {
 /// Every file that could not be read; the others have been judged.
 pub fn verify(options: &Verify) -> Result<bool, Vec<Failure>> {
     let Verify { public, files, .. } = options;
-    let signatures = match options.signatures.len() {
-        0 if files.iter().any(|file| is_standard_stream(file)) => {
+    let stream = files.iter().find(|file| is_stream(file));
+    let signatures = match (options.signatures.len(), stream) {
+        (0, Some(stream)) => {
             return Err(Failure::new(
-                shown(Path::new("-")),
+                shown(stream),
                 "its signature has no file name",
                 "name the signature with -s SIG",
             )
             .into());
         }
-        0 => files.iter().map(|file| signature_path(file)).collect(),
-        count if count == files.len() => options.signatures.clone(),
-        count => {
+        (0, None) => files.iter().map(|file| signature_path(file)).collect(),
+        (count, _) if count == files.len() => options.signatures.clone(),
+        (count, _) => {
             return Err(Failure::new(
                 "--signature",
                 format_args!("{count} signatures for {} files", files.len()),
@@ -230,7 +240,8 @@ pub fn verify(options: &Verify) -> Result<bool, Vec<Failure>> {
         }
     };
     let paths = files.iter().chain(&signatures).chain([public]);
-    files::refuse_shared_stdin(paths)?;
+    let report = (!options.quiet).then_some(Path::new("-"));
+    collisions::refuse(paths.map(PathBuf::as_path), report)?;
     let key = keys::read_public(public)?;
     let context = options.mode.context_bytes()?;
     let new_hasher = hasher(

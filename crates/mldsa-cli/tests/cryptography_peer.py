@@ -21,6 +21,7 @@ def main(command: str, file: str, *rest: str) -> int:
             pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
         spki = serialization.PublicFormat.SubjectPublicKeyInfo
+        Path("other.pem").touch(mode=0o600)
         Path("other.pem").write_bytes(private)
         Path("other.pub").write_bytes(key.public_key().public_bytes(pem, spki))
         return 0

@@ -45,6 +45,7 @@ fn modes_of_files() {
     sandbox
         .mldsa(&["sign", "-k", "key.pem", "message"])
         .success();
+    fs::write(sandbox.path("ordinary"), "").unwrap();
     let mode = |name| {
         fs::metadata(sandbox.path(name))
             .unwrap()
@@ -56,7 +57,7 @@ fn modes_of_files() {
     // What the umask leaves to an ordinary file.
     assert_eq!(
         [mode("public.pem"), mode("message.sig")],
-        [mode("message"); 2]
+        [mode("ordinary"); 2]
     );
 
     fs::set_permissions(sandbox.path("key.pem"), fs::Permissions::from_mode(0o644)).unwrap();
@@ -75,7 +76,7 @@ fn existing_files_stay() {
         &["keygen", "-o", "key.pem"][..],
         &["pubkey", "key.pem", "-o", "public.pem"],
         &["sign", "-k", "key.pem", "message"],
-        &["sign", "-k", "key.pem", "-o", "key.pem", "message"],
+        &["sign", "-k", "key.pem", "-o", "public.pem", "message"],
     ] {
         sandbox
             .mldsa(command)
@@ -172,6 +173,112 @@ fn wrong_key_files() {
     assert_eq!(sandbox.names().len(), 5);
 }
 
+/// DER says no label, and is named by its structure.
+#[test]
+fn der_that_is_no_key() {
+    let sandbox = Sandbox::with_keys("ML-DSA-44");
+    let script = "set -e
+        openssl genpkey -algorithm ed25519 -out other.pem
+        openssl pkcs8 -topk8 -in other.pem -passout pass:x -out encrypted.pem
+        openssl pkcs8 -topk8 -in other.pem -passout pass:x -outform DER -out encrypted.der
+        openssl req -x509 -new -key other.pem -subj /CN=x -outform DER -out certificate.der";
+    let run = sandbox.run("sh", &["-c", script]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let remedy = "decrypt it with `openssl pkey`";
+    for (name, parts) in [
+        ("encrypted.pem", ["encrypted", remedy]),
+        ("encrypted.der", ["an encrypted private key", remedy]),
+        ("certificate.der", ["a certificate", "openssl x509 -pubkey"]),
+    ] {
+        let verify = ["verify", "-p", name, "-s", "message", "message"];
+        for command in [
+            &["inspect", name][..],
+            &["pubkey", name],
+            &["sign", "-k", name, "message"],
+        ] {
+            sandbox.mldsa(command).failure(&parts);
+        }
+        if name == "certificate.der" {
+            sandbox.mldsa(&verify).failure(&parts);
+        }
+    }
+}
+
+#[test]
+fn private_keys_of_other_users_get_a_warning() {
+    let sandbox = Sandbox::with_keys("ML-DSA-44");
+    let set_mode = |name: &str, mode| {
+        fs::set_permissions(sandbox.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let uses = [
+        "pubkey key.pem -o p --force",
+        "pubkey link -o p --force",
+        "pubkey - -o p --force <key.pem",
+        "sign -k key.pem message --force",
+        "inspect key.pem",
+    ];
+    std::os::unix::fs::symlink("key.pem", sandbox.path("link")).unwrap();
+    for (mode, shown) in [(0o644, "0644"), (0o640, "0640"), (0o606, "0606")] {
+        set_mode("key.pem", mode);
+        for arguments in uses {
+            let run = sandbox.sh(&format!("\"$0\" {arguments}"));
+            assert_eq!(run.code, 0, "{}", run.stderr);
+            assert_eq!(run.stderr.lines().count(), 1, "{arguments}: {}", run.stderr);
+            for part in ["mldsa: warning: ", shown, "chmod 600"] {
+                assert!(run.stderr.contains(part), "{arguments}: {}", run.stderr);
+            }
+        }
+    }
+    for mode in [0o600, 0o400] {
+        set_mode("key.pem", mode);
+        for arguments in uses {
+            sandbox.sh(&format!("\"$0\" {arguments}")).success();
+        }
+    }
+    set_mode("public.pem", 0o644);
+    sandbox.mldsa(&["inspect", "public.pem"]).success();
+
+    // A private key on standard output.
+    let run = sandbox.sh("umask 022; \"$0\" keygen -o - >new");
+    assert_eq!(run.code, 0);
+    assert!(
+        run.stderr
+            .starts_with("mldsa: warning: standard output: mode 0644")
+    );
+    sandbox
+        .sh("umask 077; \"$0\" keygen -o - >private")
+        .success();
+    sandbox.sh("\"$0\" keygen -o - | cat >piped").success();
+}
+
+/// A name that is not on the disk is lost with the power.
+#[test]
+fn new_keys_are_on_the_disk() {
+    let sandbox = Sandbox::new();
+    let folder = fs::canonicalize(sandbox.path(".")).unwrap();
+    for more in [&[][..], &["--force"]] {
+        let strace = [
+            "-y",
+            "-e",
+            "trace=fsync,fdatasync,link,linkat,rename,renameat,renameat2",
+        ];
+        let keygen = [crate::sandbox::MLDSA, "keygen", "-o", "key.pem"];
+        let run = sandbox.run("strace", &[&strace[..], &keygen, more].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let calls: Vec<&str> = run
+            .stderr
+            .lines()
+            .filter(|line| line.ends_with("= 0"))
+            .collect();
+        let position = |part: &str| calls.iter().position(|call| call.contains(part));
+        let file = position(".mldsa-").filter(|at| calls[*at].starts_with("fsync"));
+        let name = position("key.pem");
+        let synced = position(&format!("<{}>)", folder.display()));
+        let in_order = file.is_some() && file < name && name < synced;
+        assert!(in_order, "{}", run.stderr);
+    }
+}
+
 #[test]
 fn parts_that_do_not_belong_together() {
     let sandbox = Sandbox::new();
@@ -179,7 +286,7 @@ fn parts_that_do_not_belong_together() {
         sandbox
             .mldsa(&["keygen", "--form", form, "-o", "key.pem", "--force"])
             .success();
-        let script = "openssl base64 -d -in body -out key.der";
+        let script = "umask 077; openssl base64 -d -in body -out key.der";
         let pem = String::from_utf8(sandbox.read("key.pem")).unwrap();
         let body: Vec<_> = pem.lines().filter(|line| !line.starts_with('-')).collect();
         sandbox.write("body", (body.join("\n") + "\n").as_bytes());

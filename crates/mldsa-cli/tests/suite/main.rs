@@ -1,5 +1,6 @@
 //! The command as a user runs it.
 
+mod collisions;
 mod documents;
 mod interop;
 mod keys;

@@ -1,7 +1,8 @@
 //! An empty folder in which `mldsa` and other programs run.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
@@ -76,8 +77,12 @@ impl Sandbox {
         self.0.path().join(name)
     }
 
+    /// Write a file, mode 0600 as for a private key.
     pub fn write(&self, name: &str, bytes: &[u8]) {
-        fs::write(self.path(name), bytes).unwrap();
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        let mut file = options.open(self.path(name)).unwrap();
+        file.write_all(bytes).unwrap();
     }
 
     pub fn read(&self, name: &str) -> Vec<u8> {
@@ -111,6 +116,11 @@ impl Sandbox {
             .output()
             .unwrap()
             .into()
+    }
+
+    /// Run a script in which `$0` is `mldsa`.
+    pub fn sh(&self, script: &str) -> Run {
+        self.run("sh", &["-c", script, MLDSA])
     }
 
     /// Run `mldsa` with `input` on its standard input.

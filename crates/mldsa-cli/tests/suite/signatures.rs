@@ -32,6 +32,11 @@ fn each_set_and_mode() {
                     .text()
                     .starts_with("message: NOT VALID (message.sig: ")
             );
+            if let Some(at) = mode.iter().position(|word| *word == "SHAKE-256") {
+                let mut mode = mode.to_vec();
+                mode[at] = "SHAKE256";
+                sandbox.mldsa(&[&verify, &mode[..]].concat()).success();
+            }
             // A mode of its own for every signature.
             if mode.len() > 1 {
                 assert_eq!(sandbox.mldsa(&verify).code, 1);
@@ -79,6 +84,36 @@ fn base64() {
     assert_eq!(sandbox.mldsa(&verify).code, 0);
     sandbox.write("message.sig", &text.as_bytes()[..text.len() - 20]);
     assert_eq!(sandbox.mldsa(&verify).code, 1);
+}
+
+/// Base64 of ML-DSA-44 in lines of 40 characters has as many bytes as a signature of ML-DSA-65.
+#[test]
+fn base64_in_lines_of_any_length() {
+    for (set, length) in SETS {
+        let sandbox = Sandbox::with_keys(set);
+        sandbox
+            .mldsa(&["sign", "-k", "key.pem", "message", "--base64"])
+            .success();
+        let text = String::from_utf8(sandbox.read("message.sig")).unwrap();
+        let text: Vec<u8> = text.bytes().filter(|byte| *byte != b'\n').collect();
+        for columns in [1, 40, 48, 64, 70, text.len()] {
+            for end in ["\n", "\r\n"] {
+                let lines = text
+                    .chunks(columns)
+                    .map(|line| [line, end.as_bytes()].concat());
+                let lines = lines.collect::<Vec<_>>().concat();
+                if (set, columns, end) == ("ML-DSA-44", 40, "\n") {
+                    assert_eq!(lines.len(), 3309);
+                }
+                sandbox.write("message.sig", &lines);
+                let shown = sandbox.mldsa(&["inspect", "message.sig"]).success();
+                let size = format!("{length} bytes, base64");
+                assert!(shown.contains(set) && shown.contains(&size), "{shown}");
+                let verify = ["verify", "-p", "public.pem", "message"];
+                sandbox.mldsa(&verify).success();
+            }
+        }
+    }
 }
 
 /// Whatever a signature file holds, it is not valid rather than wrong input.

@@ -9,6 +9,7 @@ use crate::sandbox::{MLDSA, Run, Sandbox};
 fn everything_through_pipes() {
     let sandbox = Sandbox::with_keys("ML-DSA-65");
     let script = "set -e
+        umask 077
         \"$0\" keygen -o - >k
         \"$0\" pubkey - <k >p
         printf text | \"$0\" sign -k k - >s
@@ -73,6 +74,127 @@ fn closed_pipes_are_errors_and_no_panics() {
     // Closed standard error, input and output altogether.
     let script = "\"$0\" verify -p public.pem missing >&- 2>&- <&-";
     assert_eq!(sandbox.run("sh", &["-c", script, MLDSA]).code, 2);
+}
+
+/// `/dev/stdin`, `/dev/fd/3` and links to them are streams with a position and a mode of writing.
+#[test]
+fn streams_by_other_names() {
+    let sandbox = Sandbox::with_keys("ML-DSA-44");
+    let script = "set -e
+        ln -s /dev/stdout out
+        ln -s out out2
+        ln -s /dev/stdin in
+        for name in - /dev/stdout /dev/fd/1 /proc/self/fd/1 /proc/thread-self/fd/1 out out2; do
+            for force in '' --force; do
+                \"$0\" pubkey key.pem -o $name $force >file
+                cmp file public.pem
+                echo head >log
+                \"$0\" pubkey key.pem -o $name $force >>log
+                { echo head; cat public.pem; } | cmp - log
+                { echo head; \"$0\" pubkey key.pem -o $name $force; echo tail; } >log
+                { echo head; cat public.pem; echo tail; } | cmp - log
+                \"$0\" pubkey key.pem -o $name $force | cmp - public.pem
+            done
+        done
+        echo head >log
+        \"$0\" pubkey key.pem -o /dev/fd/3 3>>log
+        { echo head; cat public.pem; } | cmp - log
+        \"$0\" pubkey key.pem -o /dev/fd/3 3>file
+        cmp file public.pem
+
+        echo first >two
+        cat message >>two
+        sign='sign -k key.pem --deterministic'
+        \"$0\" $sign -o expected message
+        for name in - /dev/stdin /dev/fd/0 in; do
+            \"$0\" $sign $name <message | cmp - expected
+            cat message | \"$0\" $sign $name | cmp - expected
+            { read line; \"$0\" $sign $name; } <two | cmp - expected
+            \"$0\" verify -q -p public.pem -s expected $name <message
+            \"$0\" verify -q -p public.pem -s $name message <expected
+            \"$0\" sign -k $name --deterministic -o - message <key.pem | cmp - expected
+        done
+        \"$0\" $sign /dev/fd/3 3<message | cmp - expected
+        mkfifo fifo
+        cat message >fifo & \"$0\" $sign fifo
+        cmp fifo.sig expected
+        test ! -e /dev/stdin.sig";
+    sandbox.sh(script).success();
+    let names = ["in.sig", "out.sig", "two.sig"];
+    assert!(
+        sandbox
+            .names()
+            .iter()
+            .all(|name| !names.contains(&name.as_str()))
+    );
+
+    for arguments in [
+        "sign -k - /dev/stdin",
+        "sign -k /dev/fd/0 in <key.pem",
+        "sign -k fifo fifo",
+        "verify -p public.pem -s fifo ./fifo",
+        "inspect - /dev/stdin",
+    ] {
+        let run = sandbox.sh(&format!("\"$0\" {arguments}"));
+        run.failure(&["named more than once"]);
+    }
+    sandbox
+        .sh("\"$0\" verify -p public.pem /dev/stdin <message")
+        .failure(&["/dev/stdin", "name the signature with -s"]);
+}
+
+/// Rust's runtime opens `/dev/null` in the place of a closed stream.
+#[test]
+fn closed_streams_are_errors() {
+    let sandbox = Sandbox::with_keys("ML-DSA-44");
+    let sh = |arguments: &str| sandbox.sh(&format!("\"$0\" {arguments}"));
+    for arguments in [
+        "sign -k key.pem - <&-",
+        "sign -k key.pem /dev/stdin <&-",
+        "sign -k - message <&-",
+        "verify -p public.pem -s public.pem - <&-",
+        "inspect - <&-",
+    ] {
+        sh(arguments).failure(&["is closed"]);
+    }
+    for arguments in [
+        "--help >&-",
+        "pubkey key.pem >&-",
+        "pubkey key.pem -o /dev/stdout >&-",
+        "keygen -o - >&-",
+        "sign -k key.pem - <message >&-",
+        "inspect key.pem >&-",
+    ] {
+        sh(arguments).failure(&["standard output: is closed"]);
+    }
+    assert_eq!(sandbox.names(), ["key.pem", "message", "public.pem"]);
+
+    // Streams that a command does not use, and an empty message.
+    sh("sign -k key.pem message <&- >&-").success();
+    sh("verify -p public.pem message <&- >&-").success();
+    for null in ["</dev/null", "<>/dev/null"] {
+        let shown = sh(&format!("sign -k key.pem - >empty {null}")).success();
+        assert_eq!(shown, "");
+        assert_eq!(sandbox.read("empty").len(), 2420);
+    }
+    sh("pubkey key.pem >/dev/null").success();
+    sh("pubkey key.pem 1<>/dev/null").success();
+}
+
+/// The stack of a thread does not fit into this address space. A limit on processes has the same
+/// effect, but not for root.
+#[test]
+fn the_calling_thread_works_where_no_other_can_start() {
+    let sandbox = Sandbox::with_keys("ML-DSA-44");
+    let script = "set -e
+        for number in $(seq 40); do echo $number >file$number; done
+        ulimit -v 262144
+        export RUST_MIN_STACK=1073741824
+        \"$0\" sign -k key.pem file*
+        for file in file*.sig; do set -- \"$@\" ${file%.sig}; done
+        \"$0\" verify -p public.pem \"$@\"";
+    let shown = sandbox.sh(script).success();
+    assert_eq!(shown.matches(": valid\n").count(), 40, "{shown}");
 }
 
 /// 512 MiB in an address space of 256 MiB.
