@@ -10,7 +10,7 @@ fn pieces_are_for_all_threads_and_of_full_lanes() {
         for backend in Backend::available() {
             let lanes = with_engine!(backend, e => states(e));
             for jobs in (0..200).chain([1000, 9999, 100_000]) {
-                let size = pool.install(|| piece(jobs, Some(backend)));
+                let size = pool.install(|| piece(jobs, lanes));
                 assert!(size >= lanes && size.is_multiple_of(lanes));
                 let pieces = jobs.div_ceil(size);
                 assert!(pieces <= PIECES * threads, "{jobs} jobs, {threads} threads");

@@ -1,11 +1,21 @@
 //! The functions of [`super`] on several cores, with the same results: on the rayon pool in which
 //! they are called, the caller's own through `ThreadPool::install`, else the global one.
 //!
+//! The calling thread does all work where rayon cannot start its global pool, as under a limit on
+//! processes, and where there are no more jobs than one thread has lanes. Rayon tries to start it
+//! once in a process. If code other than this module has tried and failed, the first panic of rayon
+//! is caught here, which needs `panic = "unwind"`.
+//!
+//! A child of `fork` has no threads of its parent's pools, and rayon waits for them without end. In
+//! such a child call the functions of [`super`], or these in a pool that the child has built.
+//!
 //! The jobs are cut into pieces, each worked off by one thread with the memory that [`super`]
 //! states, so the memory grows with the number of threads. A run of jobs with one compact key is
 //! expanded once in each piece.
 
 use alloc::vec::Vec;
+use core::error::Error as _;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
@@ -74,9 +84,30 @@ pub(crate) fn spread<J: Sync, R: Send>(
     results: &mut [R],
     run: impl Fn(&[J], &mut [R]) + Sync,
 ) {
-    let size = piece(jobs.len(), backend);
+    let lanes = backend.map_or(1, |backend| with_engine!(backend, e => states(e)));
+    if jobs.len() <= lanes || !has_pool() {
+        return run(jobs, results);
+    }
+    let size = piece(jobs.len(), lanes);
     let pieces = jobs.par_chunks(size).zip(results.par_chunks_mut(size));
     pieces.for_each(|(jobs, results)| run(jobs, results));
+}
+
+/// Whether this thread is in a pool, or the global one runs or can be started.
+fn has_pool() -> bool {
+    static GLOBAL: AtomicBool = AtomicBool::new(true);
+    if rayon::current_thread_index().is_some() {
+        return true;
+    }
+    // Only the first attempt in a process returns the reason; rayon panics after it. On wasm32 without
+    // threads rayon's own start makes a pool of the current thread, and this one would not.
+    if cfg!(not(target_family = "wasm")) {
+        let started = rayon::ThreadPoolBuilder::new().build_global();
+        if started.is_err_and(|error| error.source().is_some()) {
+            GLOBAL.store(false, Ordering::Relaxed);
+        }
+    }
+    GLOBAL.load(Ordering::Relaxed) && std::panic::catch_unwind(rayon::current_num_threads).is_ok()
 }
 
 /// Pieces for each thread where there are many jobs: enough that a thread which is late has others
@@ -87,8 +118,7 @@ const PIECES: usize = 4;
 const JOBS: usize = 16;
 
 /// How many jobs a piece has: full lanes, and work for every thread of the pool.
-fn piece(jobs: usize, backend: Option<Backend>) -> usize {
-    let lanes = backend.map_or(1, |backend| with_engine!(backend, e => states(e)));
+fn piece(jobs: usize, lanes: usize) -> usize {
     let threads = rayon::current_num_threads();
     let pieces = (jobs / (JOBS * lanes)).clamp(threads, PIECES * threads);
     jobs.div_ceil(pieces).next_multiple_of(lanes).max(lanes)

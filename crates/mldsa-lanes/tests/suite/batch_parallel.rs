@@ -1,11 +1,13 @@
-//! The batch functions on several threads. No other test of the suite uses rayon, because this one asks
-//! whether anybody has touched its global pool.
+//! The batch functions on several threads. No other test uses rayon in the suite's process: the first one
+//! here asks whether the global pool was used.
+
+use std::process::Command;
 
 use crate::common::batch::{self as given, Case, keys, parts, sign_alone};
 use crate::common::{Stream, backends};
-use mldsa_lanes::batch::{self, VerifyJob, parallel};
+use mldsa_lanes::batch::{self, SignJob, SignWith, VerifyJob, parallel};
 use mldsa_lanes::hazmat::with_rnd;
-use mldsa_lanes::{Error, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature};
+use mldsa_lanes::{Error, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SignOptions, Signature};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 fn agrees<P: ParameterSet>(pool: &ThreadPool) {
@@ -75,4 +77,42 @@ fn the_callers_pool_gives_the_same_results() {
     let seeds = [[1; 32], [2; 32]];
     let keys = parallel::keygen::<MlDsa44>(mldsa_lanes::Backend::portable(), &seeds);
     assert_eq!(keys.len(), 2);
+}
+
+/// Runs in a process of its own, in which no stack of a thread fits into the address space.
+#[test]
+fn the_calling_thread_works_where_no_thread_can_start() {
+    const FIRST: &str = "MLDSA_TEST_FIRST_USE_OF_RAYON";
+    let name = "batch_parallel::the_calling_thread_works_where_no_thread_can_start";
+    match std::env::var(FIRST).as_deref() {
+        Ok("the library") => {}
+        Ok(_) => assert!(ThreadPoolBuilder::new().build_global().is_err()),
+        Err(_) => {
+            for first in ["the library", "the program"] {
+                let output = Command::new(std::env::current_exe().unwrap())
+                    .args(["--exact", name, "--test-threads=1"])
+                    .envs([(FIRST, first), ("RUST_MIN_STACK", "1152921504606846976")])
+                    .output()
+                    .unwrap();
+                let said = String::from_utf8_lossy(&output.stdout);
+                assert!(output.status.success(), "{first}: {said}");
+                assert!(said.contains("1 passed"), "{first}: {said}");
+            }
+            return;
+        }
+    }
+    assert!(std::thread::Builder::new().spawn(|| {}).is_err());
+    for count in [0, 1, 40] {
+        let seeds: Vec<[u8; 32]> = (0..count).map(|seed| [seed; 32]).collect();
+        for backend in backends() {
+            let keys = parallel::keygen::<MlDsa44>(backend, &seeds);
+            let job = |key| SignJob {
+                key: SignWith::Compact(key),
+                input: b"message".into(),
+            };
+            let jobs: Vec<_> = keys.iter().map(job).collect();
+            let signed = parallel::sign(&jobs, SignOptions::deterministic()).unwrap();
+            assert_eq!(Ok(signed), batch::sign(&jobs, SignOptions::deterministic()));
+        }
+    }
 }
