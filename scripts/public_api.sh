@@ -10,7 +10,7 @@ listing=crates/mldsa-lanes/public-api.txt
 tools=$PWD/target/tools
 PATH=$tools/bin:$PATH
 [ "$(cargo public-api --version 2>/dev/null)" = "cargo-public-api $version" ] \
-  || cargo install --quiet --locked --version "$version" --root "$tools" cargo-public-api \
+  || CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --debug --version "$version" --root "$tools" cargo-public-api \
   || fail "cargo cannot install cargo-public-api $version"
 rustup run "$toolchain" rustc --version >/dev/null 2>&1 \
   || rustup toolchain install "$toolchain" --profile minimal >/dev/null 2>&1 \
