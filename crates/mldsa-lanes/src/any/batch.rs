@@ -13,7 +13,7 @@ use crate::ParameterSet;
 use crate::backend::Backend;
 use crate::batch::{SignWith, VerifyJob, VerifyWith, boxed, given, made, unverified, verify_into};
 use crate::error::Error;
-use crate::kernels::poly::{StackWiper, Wipe};
+use crate::kernels::poly::StackWiper;
 use crate::keys::{SignOptions, SigningKey};
 use crate::params::{MlDsa44, MlDsa65, MlDsa87};
 use crate::scheme::message::Input;
@@ -84,13 +84,13 @@ pub fn keygen(set: Set, seeds: &[[u8; 32]]) -> Vec<AnySigningKey> {
 /// `count` keys of seeds from `rng`; see [`batch::generate`](crate::batch::generate).
 ///
 /// # Errors
-/// [`Error::Rng`] if `rng` fails.
+/// As there.
 pub fn generate<R: TryCryptoRng + ?Sized>(
     set: Set,
     count: usize,
     rng: &mut R,
 ) -> Result<Vec<AnySigningKey>, Error> {
-    drawn(count, rng, |seeds| keygen(set, seeds))
+    with_set!(set, P => Ok(kept(&crate::batch::generate::<P, _>(count, rng)?)))
 }
 
 /// The functions of [`super`] on several cores; see [`batch::parallel`](crate::batch::parallel).
@@ -131,7 +131,7 @@ pub mod parallel {
         count: usize,
         rng: &mut R,
     ) -> Result<Vec<AnySigningKey>, Error> {
-        drawn(count, rng, |seeds| keygen(set, seeds))
+        with_set!(set, P => Ok(kept(&crate::batch::parallel::generate::<P, _>(count, rng)?)))
     }
 }
 
@@ -252,17 +252,4 @@ where
     keys.iter()
         .map(|key| boxed(|| key.clone()).into())
         .collect()
-}
-
-/// Keys of seeds that are overwritten when `keygen` has had them.
-fn drawn<R: TryCryptoRng + ?Sized>(
-    count: usize,
-    rng: &mut R,
-    keygen: impl FnOnce(&[[u8; 32]]) -> Vec<AnySigningKey>,
-) -> Result<Vec<AnySigningKey>, Error> {
-    let mut seeds = made(count, || [0; 32]);
-    let drawn = rng.try_fill_bytes(seeds.as_flattened_mut());
-    let keys = drawn.map(|()| keygen(&seeds));
-    seeds.as_flattened_mut().wipe();
-    keys.map_err(|_| Error::Rng)
 }

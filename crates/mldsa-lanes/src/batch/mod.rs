@@ -147,25 +147,38 @@ pub(crate) fn verify_into<P: ParameterSet>(
 /// ML-DSA.KeyGen (Algorithm 1), `count` times.
 ///
 /// # Errors
-/// [`Error::Rng`] if `rng` fails.
+/// [`Error::OutOfMemory`] if the keys and their seeds cannot be allocated, before `rng` is used; [`Error::Rng`]
+/// if `rng` fails.
 pub fn generate<P: ParameterSet, R: TryCryptoRng + ?Sized>(
     count: usize,
     rng: &mut R,
 ) -> Result<Vec<SigningKey<P>>, Error> {
-    generated(count, rng, |seeds| keygen(Backend::detect(), seeds))
+    generated(count, rng, keygen_into)
 }
 
-/// Draws seeds, and overwrites them when `keygen` has had them.
+/// Draws seeds, and overwrites them when `keygen_into` has had them.
 fn generated<P: ParameterSet, R: TryCryptoRng + ?Sized>(
     count: usize,
     rng: &mut R,
-    keygen: impl FnOnce(&[[u8; 32]]) -> Vec<SigningKey<P>>,
+    keygen_into: impl FnOnce(Backend, &[[u8; 32]], &mut [SigningKey<P>]),
 ) -> Result<Vec<SigningKey<P>>, Error> {
-    let mut seeds = made(count, || [0; 32]);
+    let backend = Backend::detect();
+    let mut keys = reserved(count)?;
+    let mut seeds = filled(reserved(count)?, count, || [0; 32]);
     let drawn = rng.try_fill_bytes(seeds.as_flattened_mut());
-    let keys = drawn.map(|()| keygen(&seeds));
+    if drawn.is_ok() {
+        keys = filled(keys, count, || SigningKey::empty(backend));
+        keygen_into(backend, &seeds, &mut keys);
+    }
     seeds.as_flattened_mut().wipe();
-    keys.map_err(|_| Error::Rng)
+    drawn.map(|()| keys).map_err(|_| Error::Rng)
+}
+
+/// Room for a number of values that the caller chose, for which there may not be enough memory.
+fn reserved<T>(count: usize) -> Result<Vec<T>, Error> {
+    let mut values = Vec::new();
+    let reserved = values.try_reserve_exact(count);
+    reserved.map(|()| values).map_err(|_| Error::OutOfMemory)
 }
 
 /// ML-DSA.KeyGen_internal (Algorithm 6) for every seed ξ, on the given backend, which the keys keep,
@@ -214,9 +227,12 @@ pub(crate) fn boxed<T>(new: impl FnOnce() -> T) -> Box<T> {
 }
 
 /// `count` values, likewise.
-#[inline(never)]
 pub(crate) fn made<T>(count: usize, new: impl FnMut() -> T) -> Vec<T> {
-    let mut values = Vec::new();
+    filled(Vec::new(), count, new)
+}
+
+#[inline(never)]
+fn filled<T>(mut values: Vec<T>, count: usize, new: impl FnMut() -> T) -> Vec<T> {
     values.resize_with(count, new);
     values
 }

@@ -64,17 +64,21 @@ pub fn generate<P: ParameterSet, R: TryCryptoRng + ?Sized>(
     count: usize,
     rng: &mut R,
 ) -> Result<Vec<SigningKey<P>>, Error> {
-    super::generated(count, rng, |seeds| keygen(Backend::detect(), seeds))
+    super::generated(count, rng, keygen_into)
 }
 
 /// As [`super::keygen`].
 pub fn keygen<P: ParameterSet>(backend: Backend, seeds: &[[u8; 32]]) -> Vec<SigningKey<P>> {
     let backend = backend.granted();
     let mut keys = super::unfilled(backend, seeds.len());
-    spread(Some(backend), seeds, &mut keys, |seeds, keys| {
+    keygen_into(backend, seeds, &mut keys);
+    keys
+}
+
+fn keygen_into<P: ParameterSet>(backend: Backend, seeds: &[[u8; 32]], keys: &mut [SigningKey<P>]) {
+    spread(Some(backend), seeds, keys, |seeds, keys| {
         super::keygen_into(backend, seeds, keys);
     });
-    keys
 }
 
 /// Cuts `jobs`, and with them the places of their results, into pieces for `run`, on the pool's threads.

@@ -434,14 +434,16 @@ const fn is_uniform<V: Lanes>(hop: usize) -> bool {
     !V::MIXED || 2 * hop >= V::COUNT
 }
 
-/// A layer of a block, and behind it the step of the transposition for which it was the last of its bit.
+/// A layer between registers of a block, and behind it the step of the transposition for which it was the last
+/// of its bit.
 #[inline(always)]
-fn layer_of_block<V: Lanes, const ROWS: usize, const HOP: usize>(
+fn layer_of_rows<V: Lanes, const ROWS: usize, const HOP: usize>(
     token: V::Token,
     v: &mut Rows<V>,
     layer: Layer,
 ) {
-    if !layer.of_lanes && is_uniform::<V>(HOP) {
+    // A constant: unoptimised builds have the values of both branches in the frame otherwise.
+    if const { is_uniform::<V>(HOP) } {
         between_rows::<V, ROWS, HOP>(token, v, layer.blocks, layer.block);
     } else {
         in_squares::<V, ROWS, HOP>(token, v, layer);
@@ -451,9 +453,22 @@ fn layer_of_block<V: Lanes, const ROWS: usize, const HOP: usize>(
     }
 }
 
-/// `layer_of_block`, inverse.
+/// `layer_of_rows`, between lanes.
 #[inline(always)]
-fn inverse_layer_of_block<V: Lanes, const ROWS: usize, const HOP: usize>(
+fn layer_of_lanes<V: Lanes, const ROWS: usize, const HOP: usize>(
+    token: V::Token,
+    v: &mut Rows<V>,
+    layer: Layer,
+) {
+    in_squares::<V, ROWS, HOP>(token, v, layer);
+    if V::MIXED {
+        exchange::<V, ROWS, HOP>(v);
+    }
+}
+
+/// `layer_of_rows`, inverse.
+#[inline(always)]
+fn inverse_layer_of_rows<V: Lanes, const ROWS: usize, const HOP: usize>(
     token: V::Token,
     v: &mut Rows<V>,
     layer: Layer,
@@ -461,11 +476,24 @@ fn inverse_layer_of_block<V: Lanes, const ROWS: usize, const HOP: usize>(
     if V::MIXED {
         exchange::<V, ROWS, HOP>(v);
     }
-    if !layer.of_lanes && is_uniform::<V>(HOP) {
+    if const { is_uniform::<V>(HOP) } {
         inverse_between_rows::<V, ROWS, HOP>(token, v, layer.blocks, layer.block);
     } else {
         inverse_in_squares::<V, ROWS, HOP>(token, v, layer);
     }
+}
+
+/// `layer_of_lanes`, inverse.
+#[inline(always)]
+fn inverse_layer_of_lanes<V: Lanes, const ROWS: usize, const HOP: usize>(
+    token: V::Token,
+    v: &mut Rows<V>,
+    layer: Layer,
+) {
+    if V::MIXED {
+        exchange::<V, ROWS, HOP>(v);
+    }
+    inverse_in_squares::<V, ROWS, HOP>(token, v, layer);
 }
 
 /// The layers of `forward` inside of blocks of `ROWS` registers.
@@ -481,13 +509,13 @@ fn blocks<V: Lanes, const ROWS: usize>(token: V::Token, p: &mut [i32; N]) {
             blocks: N / size,
             block,
         };
-        each_hop!(layer_of_block::<V, ROWS>(token, &mut v, layer));
+        each_hop!(layer_of_rows::<V, ROWS>(token, &mut v, layer));
         transpose::<V, ROWS>(&mut v);
         let layer = Layer {
             of_lanes: true,
             ..layer
         };
-        each_hop!(layer_of_block::<V, ROWS>(token, &mut v, layer));
+        each_hop!(layer_of_lanes::<V, ROWS>(token, &mut v, layer));
         transpose::<V, ROWS>(&mut v);
         store_rows::<V, ROWS>(&v, memory, V::COUNT);
     }
@@ -507,13 +535,13 @@ fn inverse_blocks<V: Lanes, const ROWS: usize>(token: V::Token, p: &mut [i32; N]
             block,
         };
         transpose::<V, ROWS>(&mut v);
-        each_hop!(up inverse_layer_of_block::<V, ROWS>(token, &mut v, layer));
+        each_hop!(up inverse_layer_of_lanes::<V, ROWS>(token, &mut v, layer));
         let layer = Layer {
             of_lanes: false,
             ..layer
         };
         transpose::<V, ROWS>(&mut v);
-        each_hop!(up inverse_layer_of_block::<V, ROWS>(token, &mut v, layer));
+        each_hop!(up inverse_layer_of_rows::<V, ROWS>(token, &mut v, layer));
         store_rows::<V, ROWS>(&v, memory, V::COUNT);
     }
 }

@@ -15,9 +15,9 @@ const WRITE: &str = "MLDSA_WRITE_STACK";
 /// KiB that no operation passes, by what its name contains: the first that fits. Optimised builds,
 /// unoptimised ones.
 const LIMITS: [(&str, [usize; 2]); 3] = [
-    ("workspace", [44, 1024]),
-    ("hardened", [164, 1024]),
-    ("", [128, 1024]),
+    ("workspace", [44, 768]),
+    ("hardened", [164, 768]),
+    ("", [128, 768]),
 ];
 
 /// KiB for each set.

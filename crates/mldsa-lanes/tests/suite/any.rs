@@ -209,4 +209,6 @@ fn batches_of_several_sets_keep_their_order() {
         batch::generate(Set::MlDsa44, 3, &mut SysRng).unwrap().len(),
         3
     );
+    let refused = batch::generate(Set::MlDsa44, usize::MAX, &mut SysRng).err();
+    assert_eq!(refused, Some(Error::OutOfMemory));
 }

@@ -1,4 +1,4 @@
-//! The traits of `signature` and `serde`, as generic code uses them.
+//! The traits of `signature`, as generic code uses them.
 
 use crate::common::TestRng;
 use mldsa_lanes::signature::{
@@ -8,8 +8,6 @@ use mldsa_lanes::signature::{
 use mldsa_lanes::{
     Error, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, SigningKey, VerifyingKey,
 };
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use std::collections::HashSet;
 use std::error::Error as _;
 
@@ -60,40 +58,6 @@ where
     assert!(key.multipart_verify(&PIECES[1..], signature).is_err());
 }
 
-/// Text in JSON, bytes in MessagePack; read back equal, of either case, and refused in
-/// any other length.
-fn written<T>(value: &T, bytes: &[u8])
-where
-    T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug,
-{
-    let hex = crate::common::hex(bytes);
-    let text = serde_json::to_string(value).unwrap();
-    assert_eq!(text, format!("\"{hex}\""));
-    assert_eq!(serde_json::from_str::<T>(&text).unwrap(), *value);
-    let upper = serde_json::Value::String(hex.to_uppercase());
-    assert_eq!(serde_json::from_value::<T>(upper).unwrap(), *value);
-    let mut binary = rmp_serde::to_vec(value).unwrap();
-    assert!(binary.ends_with(bytes) && binary.len() == bytes.len() + 3);
-    assert_eq!(rmp_serde::from_slice::<T>(&binary).unwrap(), *value);
-    let wrong = [&hex[2..], &hex[1..], "", "zz"].map(str::to_owned);
-    for wrong in wrong
-        .into_iter()
-        .chain([hex.clone() + "00", format!("{}zz", &hex[2..])])
-    {
-        let wrong = serde_json::Value::String(wrong);
-        assert!(serde_json::from_value::<T>(wrong).is_err());
-    }
-    assert!(serde_json::from_str::<T>("[1, 2]").is_err());
-    binary.pop();
-    assert!(rmp_serde::from_slice::<T>(&binary).is_err());
-    // MessagePack's "bin 16": another length before as many bytes.
-    for length in [bytes.len() - 1, bytes.len() + 1] {
-        let mut other = vec![1; length];
-        other.splice(..0, [0xc5, (length >> 8) as u8, length as u8]);
-        assert!(rmp_serde::from_slice::<T>(&other).is_err(), "{length}");
-    }
-}
-
 fn all<P: ParameterSet>() {
     let key = SigningKey::<P>::from_seed(&[8; 32]);
     let signature = key.sign_deterministic(MESSAGE).unwrap();
@@ -115,9 +79,6 @@ fn all<P: ParameterSet>() {
     assert_eq!(keys.len(), 1);
     let again = Signature::from_array(&encoded);
     assert_eq!(HashSet::from([signature.clone(), again]).len(), 1);
-
-    written(&signature, signature.as_ref());
-    written(public, public.as_ref());
 }
 
 #[test]

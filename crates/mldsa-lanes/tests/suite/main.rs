@@ -15,6 +15,7 @@ mod documents;
 mod hardened;
 mod interface;
 mod interop_pkcs8;
+mod interop_serde;
 mod interop_traits;
 mod oracle_agreement;
 mod past_bugs_sign;

@@ -26,6 +26,50 @@ fn opaque(mut x: __m512i) -> __m512i {
     x
 }
 
+/// [`Lanes::times`]. Neither this nor [`exchange`] is `inline(always)`: unoptimised builds would give each of
+/// their values a place in the frame of the NTT, which has 128 calls.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn times(x: I32x16, [constant, companion]: [I32x16; 2], above: [I32x16; 2]) -> I32x16 {
+    let q = _mm512_set1_epi32(Q);
+    let odd = x.odd();
+    let even_product = _mm512_mul_epi32(x.0, constant.0);
+    let odd_product = _mm512_mul_epi32(odd, above[0].0);
+    let even_multiple = opaque(_mm512_mul_epi32(x.0, companion.0));
+    let odd_multiple = opaque(_mm512_mul_epi32(odd, above[1].0));
+    I32x16::join_high(
+        _mm512_sub_epi64(even_product, _mm512_mul_epi32(even_multiple, q)),
+        _mm512_sub_epi64(odd_product, _mm512_mul_epi32(odd_multiple, q)),
+        x.1,
+    )
+}
+
+/// [`Lanes::exchange`].
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn exchange<const HOP: usize>(a: I32x16, b: I32x16) -> (I32x16, I32x16) {
+    let token = a.1;
+    let (a, b) = match HOP {
+        8 => (
+            _mm512_shuffle_i64x2::<0x44>(a.0, b.0),
+            _mm512_shuffle_i64x2::<0xee>(a.0, b.0),
+        ),
+        4 => (
+            _mm512_mask_shuffle_i64x2::<0x80>(a.0, 0xcc, b.0, b.0),
+            _mm512_mask_shuffle_i64x2::<0x31>(b.0, 0x33, a.0, a.0),
+        ),
+        2 => (
+            _mm512_unpacklo_epi64(a.0, b.0),
+            _mm512_unpackhi_epi64(a.0, b.0),
+        ),
+        _ => (
+            _mm512_mask_shuffle_epi32::<0x80>(a.0, 0xaaaa, b.0),
+            _mm512_mask_shuffle_epi32::<0x31>(b.0, 0x5555, a.0),
+        ),
+    };
+    (I32x16(a, token), I32x16(b, token))
+}
+
 impl I32x16 {
     /// The odd lanes in the even places, where `_mm512_mul_epi32` reads. A shift, not a shuffle:
     /// shuffles have one port on Intel's cores, and the transposition needs it.
@@ -115,20 +159,8 @@ impl Lanes for I32x16 {
         )))
     }
     #[inline(always)]
-    fn times(self, [constant, companion]: [Self; 2], above: [Self; 2]) -> Self {
-        avx512!({
-            let q = _mm512_set1_epi32(Q);
-            let odd = self.odd();
-            let even_product = _mm512_mul_epi32(self.0, constant.0);
-            let odd_product = _mm512_mul_epi32(odd, above[0].0);
-            let even_multiple = opaque(_mm512_mul_epi32(self.0, companion.0));
-            let odd_multiple = opaque(_mm512_mul_epi32(odd, above[1].0));
-            Self::join_high(
-                _mm512_sub_epi64(even_product, _mm512_mul_epi32(even_multiple, q)),
-                _mm512_sub_epi64(odd_product, _mm512_mul_epi32(odd_multiple, q)),
-                self.1,
-            )
-        })
+    fn times(self, of: [Self; 2], above: [Self; 2]) -> Self {
+        avx512!(times(self, of, above))
     }
 
     #[inline(always)]
@@ -230,25 +262,6 @@ impl Lanes for I32x16 {
     const MIXED: bool = true;
     #[inline(always)]
     fn exchange<const HOP: usize>(a: Self, b: Self) -> (Self, Self) {
-        let token = a.1;
-        let (a, b) = avx512!(match HOP {
-            8 => (
-                _mm512_shuffle_i64x2::<0x44>(a.0, b.0),
-                _mm512_shuffle_i64x2::<0xee>(a.0, b.0),
-            ),
-            4 => (
-                _mm512_mask_shuffle_i64x2::<0x80>(a.0, 0xcc, b.0, b.0),
-                _mm512_mask_shuffle_i64x2::<0x31>(b.0, 0x33, a.0, a.0),
-            ),
-            2 => (
-                _mm512_unpacklo_epi64(a.0, b.0),
-                _mm512_unpackhi_epi64(a.0, b.0),
-            ),
-            _ => (
-                _mm512_mask_shuffle_epi32::<0x80>(a.0, 0xaaaa, b.0),
-                _mm512_mask_shuffle_epi32::<0x31>(b.0, 0x5555, a.0),
-            ),
-        });
-        (I32x16(a, token), I32x16(b, token))
+        avx512!(exchange::<HOP>(a, b))
     }
 }
