@@ -76,9 +76,14 @@ impl From<AnyVerifyingKey> for mldsa_verifying_key {
     }
 }
 
-/// Bounds of the heap that an expanded key takes, and a file while it is written.
+/// Bounds of the heap that an expanded key takes, and a file while it is read or written: three times its
+/// text and its key.
 const EXPANDED_HEAP: usize = 128 << 10;
 const FILE_HEAP: usize = 64 << 10;
+
+fn file_heap(file: &[u8]) -> usize {
+    FILE_HEAP.max(file.len().saturating_mul(4))
+}
 
 pub(crate) fn known(set: mldsa_set) -> Outcome<Set> {
     match set {
@@ -249,6 +254,7 @@ pub unsafe extern "C" fn mldsa_signing_key_from_pkcs8(
     barrier(|| {
         // SAFETY: as the header says.
         let (handle, file) = unsafe { (NewHandle::new(key)?, input(file, file_len)?) };
+        check_heap(file_heap(file))?;
         let read = match text(file)? {
             Some(pem) => AnySigningKey::from_pkcs8_pem(pem),
             None => AnySigningKey::from_pkcs8_der(file),
@@ -464,6 +470,7 @@ pub unsafe extern "C" fn mldsa_verifying_key_from_spki(
     barrier(|| {
         // SAFETY: as the header says.
         let (handle, file) = unsafe { (NewHandle::new(key)?, input(file, file_len)?) };
+        check_heap(file_heap(file))?;
         let read = match text(file)? {
             Some(pem) => AnyVerifyingKey::from_public_key_pem(pem),
             None => AnyVerifyingKey::from_public_key_der(file),

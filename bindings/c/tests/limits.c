@@ -29,6 +29,8 @@ static mldsa_sign_job sign[COUNT];
 static mldsa_verify_job verify[COUNT];
 static mldsa_signing_key *key, *expanded, *keys[KEYS], *made[COUNT];
 static mldsa_verifying_key *public_key;
+static uint8_t secret_file[16384], public_file[16384];
+static size_t secret_length, public_length;
 
 static int refuse_threads;
 typedef int create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
@@ -103,6 +105,10 @@ static void with_heap(size_t left) {
     mldsa_mu_hasher_free(&hasher);
     BOUND(64, mldsa_signing_key_pkcs8(key, MLDSA_FORM_BOTH, MLDSA_PEM, file, sizeof file, &needed));
     BOUND(64, mldsa_verifying_key_spki(public_key, MLDSA_PEM, file, sizeof file, &needed));
+    BOUND(64, mldsa_signing_key_from_pkcs8(secret_file, secret_length, &new_key));
+    mldsa_signing_key_free(&new_key);
+    BOUND(64, mldsa_verifying_key_from_spki(public_file, public_length, &new_public));
+    mldsa_verifying_key_free(&new_public);
     for (size_t threads = 1; threads < 3; threads++) {
         /* Two threads may disturb each other, but no call ends the process. */
         size_t bound = threads == 1 ? 1024 + 20 * COUNT : SIZE_MAX / 2048;
@@ -131,6 +137,10 @@ static int status_of(pid_t child) {
 static void without_memory(void) {
     struct rlimit limit = {(rlim_t)256 << 20, (rlim_t)256 << 20};
     batches(1);
+    CHECK(!mldsa_signing_key_pkcs8(key, MLDSA_FORM_BOTH, MLDSA_PEM, secret_file, sizeof secret_file,
+                                   &secret_length));
+    CHECK(!mldsa_verifying_key_spki(public_key, MLDSA_PEM, public_file, sizeof public_file,
+                                    &public_length));
     CHECK(!mldsa_signing_key_from_seed(MLDSA_65, SEED, sizeof SEED, &expanded));
     CHECK(!mldsa_signing_key_expand(expanded));
     for (size_t left = 0; left <= (size_t)32 << 20; left = left ? left * 2 : 64) {
