@@ -9,7 +9,7 @@ ARGS ?= --quick
 # Python compiles a module once, whatever the shell says: without it every command takes seconds longer.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help bench tables answers bench-kernels count-arm model-arm check-dependent compare-dependent test test-all test-rust test-rust-all test-rustls test-c test-cli test-emulated test-backends test-arm test-x86 test-big-endian \
+.PHONY: help bench tables answers bench-kernels count-arm model-arm check-dependent compare-dependent test test-all test-rust test-rust-all test-rustls c install-c test-c test-cli test-emulated test-backends test-arm test-x86 test-big-endian \
   test-workers test-workers-all test-go test-python overhead-python test-lab test-lab-all golden test-rtl rtl-others fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package public-api deny miri test-firmware setup dist test-dist mutants ct ct-code dudect stack shares container clean
 
 help: ## list the commands
@@ -104,7 +104,17 @@ test-workers-all: setup-bench ## those of all Rust workers, the broken workers a
 	@$(PY) -m mldsa_lab.worker.build --test rust rust-families
 	@sh scripts/bench_kernels.sh test
 
-test-c: ## the C library as cargo-c installs it: headers, examples, interface, random calls, Valgrind, AddressSanitizer
+c: ## compile the C library; `make install-c` installs it (PREFIX, LIBDIR, DESTDIR)
+	@sh scripts/c_library.sh build
+
+install-c: export PREFIX := $(PREFIX)
+install-c: export LIBDIR := $(LIBDIR)
+install-c: export DESTDIR := $(DESTDIR)
+install-c:
+	@sh scripts/c_library.sh install
+
+test-c: export CARGO_C := $(CARGO_C)
+test-c: ## the C library as `make install-c` installs it: headers, examples, interface, random calls, Valgrind, AddressSanitizer
 	@sh scripts/test_c.sh
 
 test-go: ## the Go worker, where Go is installed

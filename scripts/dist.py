@@ -22,8 +22,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "dist"
 BIN = Path(sys.executable).parent
-TOOLS = ROOT / "target" / "cargo-c" / "bin"
-"""Where `make test-c` puts cargo-c."""
 
 HATCH = ("lab", "impact", "rtl/bench")
 """Python packages that hatchling builds."""
@@ -32,7 +30,7 @@ OF_WORKSPACE = ("mldsa-lab", "pqc-impact", "mldsa-lab-rtl")
 MATURIN = ("bindings/python", "crates/mldsa-cli")
 """Rust programs and modules that maturin builds: folders with a pyproject.toml."""
 C_LIBRARY = "bindings/c"
-"""The crate that cargo-c builds as a C library."""
+"""The crate of the C library."""
 PLACEHOLDER = "example.org/mldsa-lab"
 """What stands for the repository's address until a maintainer sets it (docs/release.md)."""
 
@@ -43,14 +41,13 @@ class DistError(Exception):
 
 def run(*command: str, cwd: Path = ROOT, **environment: str) -> None:
     """Run a command; the environment's own tools come first. DistError if it fails."""
-    path = os.pathsep.join([str(BIN), str(TOOLS), os.environ["PATH"]])
+    path = os.pathsep.join([str(BIN), os.environ["PATH"]])
     env = {**os.environ, "PATH": path, **environment}
     print(f"dist: {' '.join(command)}", flush=True)
     try:
         done = subprocess.run(command, cwd=cwd, env=env, check=False)
     except FileNotFoundError:
-        hint = "cargo install cargo-c" if command[0] == "cargo-cinstall" else "make setup-dist"
-        raise DistError(f"{command[0]} is not installed: `{hint}` installs it") from None
+        raise DistError(f"{command[0]} is not installed: `make setup-dist` installs it") from None
     if done.returncode:
         raise DistError(f"status {done.returncode}: {' '.join(command)}")
 
@@ -101,14 +98,13 @@ def build_maturin() -> None:
 
 
 def build_c() -> None:
-    """Build the C library's tarball: what `cargo cinstall` installs."""
+    """Build the C library's tarball: what `make install-c` installs."""
     manifest = ROOT / C_LIBRARY / "Cargo.toml"
     if not manifest.is_file():
         return
     with tempfile.TemporaryDirectory() as stage:
-        run("cargo-cinstall", "cinstall", "--release", "--locked", "--manifest-path", str(manifest),
-            "--destdir", stage, "--prefix", "/usr", "--libdir", "lib",
-            "--target-dir", str(ROOT / "target" / "capi"))  # fmt: skip
+        run("sh", "scripts/c_library.sh", "build")
+        run("sh", "scripts/c_library.sh", "install", DESTDIR=stage, PREFIX="/usr", LIBDIR="lib")
         # Wherever the tarball is unpacked.
         described = Path(stage) / "usr/lib/pkgconfig/mldsa_lanes.pc"
         lines = described.read_text(encoding="utf-8").splitlines(keepends=True)

@@ -2,7 +2,18 @@
  *
  * Errors. Every function that can fail returns a code; all arguments are checked before any work.
  * After an error the contents of output buffers are undefined unless stated otherwise. No Rust
- * panic leaves the library. Where the heap has no memory left, the process ends.
+ * panic leaves the library.
+ *
+ * Memory. Verifying, signing with an expanded key and freeing allocate nothing. Other functions
+ * first ask the heap for a bound of what they allocate, and return MLDSA_ERROR_MEMORY if the heap
+ * lacks it: 16 KiB for a handle, 96 KiB for signing, 128 KiB for an expanded key, four times its
+ * length and at least 64 KiB for a file; for each thread of a batch 1 MiB, its stack, and 20 KiB
+ * for each of at most 512 jobs at a time. The process ends only if another thread takes the memory
+ * between this check and its use.
+ *
+ * Environment. MLDSA_LANES_BACKEND names the backend and MLDSA_LANES_DISABLE CPU features to do
+ * without. Both are read before the first key. If they cannot be followed, every function that makes
+ * a handle returns MLDSA_ERROR_ENVIRONMENT.
  *
  * Pointers. A buffer is a pointer with its number of bytes, and may be NULL where that number is
  * 0. A pointer that is not NULL points to as much as stated. The caller owns all buffers; the
@@ -20,6 +31,14 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+/**
+ * The version of this header. mldsa_version() is that of the library.
+ */
+#define MLDSA_VERSION "0.2.0"
+#define MLDSA_VERSION_MAJOR 0
+#define MLDSA_VERSION_MINOR 2
+#define MLDSA_VERSION_PATCH 0
 
 /**
  * Bytes of a seed (xi of FIPS 204), for every set.
@@ -300,7 +319,7 @@ typedef struct {
 #define MLDSA_ERROR_RANDOM 13
 
 /**
- * The threads cannot be started.
+ * The threads cannot be started. No function returns it any more: the calling thread does the work.
  */
 #define MLDSA_ERROR_THREADS 14
 
@@ -313,6 +332,17 @@ typedef struct {
  * A defect of the library; it wrote a message to standard error.
  */
 #define MLDSA_ERROR_INTERNAL 16
+
+/**
+ * The heap has no memory left for what the call allocates.
+ */
+#define MLDSA_ERROR_MEMORY 17
+
+/**
+ * The environment variable MLDSA_LANES_BACKEND names no backend that this CPU can run, or
+ * MLDSA_LANES_DISABLE names an unknown CPU feature.
+ */
+#define MLDSA_ERROR_ENVIRONMENT 18
 
 /**
  * ML-DSA-44, NIST security category 2.
@@ -396,7 +426,7 @@ typedef struct {
 
 #ifdef __cplusplus
 extern "C" {
-#endif // __cplusplus
+#endif /* __cplusplus */
 
 /**
  * Return a sentence in English about an error code, also for an unknown code. Never NULL.
@@ -425,6 +455,13 @@ size_t mldsa_verifying_key_bytes(mldsa_set set);
  * Thread safety: any thread, any time.
  */
 size_t mldsa_signature_bytes(mldsa_set set);
+
+/**
+ * Return the library's version, MLDSA_VERSION of the header that it was built with. Never NULL.
+ *
+ * Thread safety: any thread, any time. Ownership: static, ends with NUL, never freed.
+ */
+const char *mldsa_version(void);
 
 /**
  * Return the name of the backend that the library chose for this CPU, such as "avx2". Never NULL.
@@ -715,7 +752,7 @@ void mldsa_mu_hasher_free(mldsa_mu_hasher **hasher);
  * signature  room for signature_len bytes, at least mldsa_signature_bytes of the key's set (2420,
  *            3309, 4627), which are written. Overlaps nothing that is read.
  *
- * Errors: NULL, LENGTH, BUFFER, CONTEXT, RANDOM, ITERATIONS.
+ * Errors: NULL, LENGTH, BUFFER, CONTEXT, RANDOM, ITERATIONS, MEMORY.
  * Thread safety: any thread, any time. Ownership: the caller keeps everything.
  * Wiping: the library wipes what depends on the key.
  */
@@ -801,12 +838,13 @@ mldsa_error mldsa_verify_input(const mldsa_verifying_key *key,
  * jobs        count jobs; may be NULL where count is 0.
  * randomness  MLDSA_HEDGED or MLDSA_DETERMINISTIC.
  * threads     1: the calling thread; 0: one for each core; else that many, at most
- *             MLDSA_MAX_THREADS. The library keeps the threads for the next call.
+ *             MLDSA_MAX_THREADS. The call starts the others and ends them; where they cannot start,
+ *             the calling thread does their work.
  *
  * Return MLDSA_OK where every job has its outcome, whatever that is.
- * Errors: NULL, LENGTH for more jobs than memory can hold, OPTION, THREADS, RANDOM: then nothing
- * was signed.
- * Thread safety: any thread, any time. After fork, a child may use one thread only.
+ * Errors: NULL, LENGTH for more jobs than memory can hold, OPTION: then nothing was signed. RANDOM,
+ * MEMORY: they are the outcome of the jobs that were not signed.
+ * Thread safety: any thread, any time, also in a child of fork.
  * Ownership: the caller keeps everything.
  * Wiping: the library wipes what depends on the keys.
  */
@@ -822,8 +860,9 @@ mldsa_error mldsa_sign_batch(mldsa_sign_job *jobs,
  * threads  as for mldsa_sign_batch.
  *
  * Return MLDSA_OK where every job has its outcome: it does not say that the signatures are valid.
- * Errors: NULL, LENGTH for more jobs than memory can hold, OPTION, THREADS.
- * Thread safety: any thread, any time. After fork, a child may use one thread only.
+ * Errors: NULL, LENGTH for more jobs than memory can hold, OPTION. MEMORY: it is the outcome of the
+ * jobs that were not verified.
+ * Thread safety: any thread, any time, also in a child of fork.
  * Ownership: the caller keeps everything.
  */
 mldsa_error mldsa_verify_batch(mldsa_verify_job *jobs, size_t count, size_t threads);
@@ -838,8 +877,8 @@ mldsa_error mldsa_verify_batch(mldsa_verify_job *jobs, size_t count, size_t thre
  * keys       count places for handles; after an error all are NULL.
  * threads    as for mldsa_sign_batch.
  *
- * Errors: NULL, SET, LENGTH, OPTION, THREADS, RANDOM.
- * Thread safety: any thread, any time. After fork, a child may use one thread only.
+ * Errors: NULL, SET, LENGTH, OPTION, RANDOM, MEMORY, ENVIRONMENT.
+ * Thread safety: any thread, any time, also in a child of fork.
  * Ownership: the caller frees each handle with mldsa_signing_key_free and keeps seeds.
  * Wiping: the library wipes the seeds that it draws, the caller its own.
  */
@@ -851,7 +890,7 @@ mldsa_error mldsa_signing_key_generate_batch(mldsa_set set,
                                              size_t threads);
 
 #ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
+}  /* extern "C" */
+#endif  /* __cplusplus */
 
 #endif  /* MLDSA_H */

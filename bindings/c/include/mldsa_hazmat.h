@@ -14,7 +14,7 @@
 
 #ifdef __cplusplus
 extern "C" {
-#endif // __cplusplus
+#endif /* __cplusplus */
 
 /**
  * Sign as mldsa_sign_input does, with a given rnd. It hedges only if it is fresh and secret for
@@ -55,7 +55,7 @@ mldsa_error mldsa_hazmat_sign_batch_with_rnd(mldsa_sign_job *jobs,
  * mu   mu_len bytes, which must be 64.
  * rnd  rnd_len bytes, which must be 32; zeros make the deterministic variant.
  *
- * Errors: NULL, LENGTH, BUFFER, ITERATIONS.
+ * Errors: NULL, LENGTH, BUFFER, ITERATIONS, MEMORY.
  * Thread safety, ownership: as mldsa_sign.
  * Wiping: the caller wipes rnd.
  */
@@ -83,7 +83,7 @@ mldsa_error mldsa_hazmat_verify_mu(const mldsa_verifying_key *key,
                                    size_t signature_len);
 
 #ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
+}  /* extern "C" */
+#endif  /* __cplusplus */
 
 #endif  /* MLDSA_HAZMAT_H */

@@ -1,18 +1,17 @@
 //! Many signatures, verifications or keys in one call.
 
-use std::sync::{Arc, Mutex};
+use std::num::NonZero;
+use std::sync::{Mutex, MutexGuard};
+use std::thread;
 
-use mldsa_lanes::any::batch::{
-    self, AnySignJob, AnySignWith, AnyVerifyJob, AnyVerifyWith, parallel,
-};
-use mldsa_lanes::any::{AnySignature, AnySigningKey};
-use mldsa_lanes::{Error, Mu, SysRng};
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use mldsa_lanes::any::AnySignature;
+use mldsa_lanes::any::batch::{self, AnySignJob, AnySignWith, AnyVerifyJob, AnyVerifyWith};
+use mldsa_lanes::{Mu, SysRng};
 use zeroize::Zeroizing;
 
-use crate::bytes::{Room, changed, input, reference};
+use crate::bytes::{Room, changed, check_heap, free, input, new_handle, reference, room};
 use crate::input::mldsa_input;
-use crate::keys::{known, mldsa_set, mldsa_signing_key, mldsa_verifying_key};
+use crate::keys::{known, mldsa_set, mldsa_signing_key, mldsa_verifying_key, use_environment};
 use crate::sign::Randomness;
 use crate::{Outcome, barrier, error::*};
 
@@ -54,33 +53,106 @@ pub struct mldsa_verify_job {
     pub outcome: mldsa_error,
 }
 
-/// `alone` on this thread, or `spread` in a pool of `threads`; 0 stands for as many as there are
-/// cores.
-fn on_threads<R: Send>(
+/// An element of the caller's arrays, with pointers that the header lets any thread use.
+#[repr(transparent)]
+struct Given<T>(T);
+
+// SAFETY: as the header says of what `T` points to; each element is used by one thread at a time.
+unsafe impl<T> Send for Given<T> {}
+
+/// As many jobs fill the lanes of every backend.
+const LANES: usize = 8;
+/// The most jobs of a piece. It bounds the memory of a call, whatever the number of jobs.
+const MAX_PIECE: usize = 64 * LANES;
+/// Pieces for each thread: a thread that is late leaves some to the others.
+const PIECES: usize = 4;
+/// The fewest jobs of such a piece for each lane: at its end the lanes become idle one by one.
+const JOBS: usize = 16;
+/// Bytes of heap for each job, and for each piece: bounds of what `mldsa_lanes::batch` documents, with
+/// the results.
+const JOB_HEAP: usize = 20 << 10;
+const PIECE_HEAP: usize = 1 << 20;
+/// Bytes of stack of a new thread.
+const STACK: usize = 2 << 20;
+
+/// Calls `work` with all of `jobs` in pieces, and with the place of each piece, on `threads` threads: the
+/// calling one and new ones; 0 stands for as many as there are cores. Where no thread starts the others
+/// do its work. Returns an error of `work`.
+///
+/// Threads end with the call. So a child of `fork` finds no pool without threads and no lock of another.
+fn in_pieces<J>(
+    jobs: &mut [Given<J>],
     threads: usize,
-    alone: impl FnOnce() -> R,
-    spread: impl FnOnce() -> R + Send,
-) -> Outcome<R> {
-    // The pool of the last call, which the next one most likely uses.
-    static LAST: Mutex<Option<(usize, Arc<ThreadPool>)>> = Mutex::new(None);
-    match threads {
-        1 => return Ok(alone()),
-        0..=MLDSA_MAX_THREADS => {}
+    work: impl Fn(usize, &mut [Given<J>]) -> Outcome + Sync,
+) -> Outcome {
+    // Before the number of cores is read, which allocates too.
+    check_heap(PIECE_HEAP)?;
+    let threads = match threads {
+        0 => thread::available_parallelism().map_or(1, NonZero::get),
+        1..=MLDSA_MAX_THREADS => threads,
         _ => return Err(MLDSA_ERROR_OPTION),
-    }
-    let pool = {
-        let mut last = LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        match &*last {
-            Some((count, pool)) if *count == threads => Arc::clone(pool),
-            _ => {
-                let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-                let pool = Arc::new(pool.map_err(|_| MLDSA_ERROR_THREADS)?);
-                *last = Some((threads, Arc::clone(&pool)));
-                pool
+    };
+    let count = match threads {
+        1 => 1,
+        _ => (jobs.len() / (JOBS * LANES)).clamp(threads, PIECES * threads),
+    };
+    let size = jobs.len().div_ceil(count).next_multiple_of(LANES);
+    let size = size.clamp(LANES, MAX_PIECE);
+    let threads = threads.min(jobs.len().div_ceil(size));
+    let pieces = Mutex::new(jobs.chunks_mut(size).enumerate());
+    let outcome = Mutex::new(Ok(()));
+    let run = || {
+        loop {
+            let Some((index, piece)) = locked(&pieces).next() else {
+                return;
+            };
+            let done = check_heap(PIECE_HEAP + piece.len() * JOB_HEAP);
+            if let Err(code) = done.and_then(|()| work(index * size, piece)) {
+                *locked(&outcome) = Err(code);
             }
         }
     };
-    Ok(pool.install(spread))
+    thread::scope(|scope| {
+        for thread in 1..threads {
+            // For all threads up to this one, so that none takes another's.
+            let heap = (thread + 1) * (STACK + PIECE_HEAP + size * JOB_HEAP);
+            let start = || {
+                thread::Builder::new()
+                    .stack_size(STACK)
+                    .spawn_scoped(scope, run)
+            };
+            if check_heap(heap).is_err() || start().is_err() {
+                break;
+            }
+        }
+        run();
+    });
+    *locked(&outcome)
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// The caller's jobs. Each `outcome`, which the caller need not have written, becomes MEMORY: it stays so
+/// in a piece for which there is no memory.
+///
+/// # Safety
+/// As the header says, for `'a`; `outcome` is a field of the job.
+unsafe fn jobs<'a, J>(
+    at: *mut J,
+    count: usize,
+    outcome: impl Fn(*mut J) -> *mut mldsa_error,
+) -> Outcome<&'a mut [Given<J>]> {
+    // SAFETY: the caller sees to it.
+    for place in unsafe { room(at, count) }? {
+        // SAFETY: it is in the caller's job.
+        unsafe { outcome(place.as_mut_ptr()).write(MLDSA_ERROR_MEMORY) };
+    }
+    // SAFETY: now all fields of all jobs are written.
+    unsafe { changed(at.cast(), count) }
 }
 
 /// # Safety
@@ -136,42 +208,48 @@ pub(crate) unsafe fn sign_batch(
     randomness: Randomness<'_>,
     threads: usize,
 ) -> Outcome {
-    // SAFETY: the caller sees to it.
-    let jobs = unsafe { changed(jobs, count) }?;
-    let mut mus: Vec<Option<Mu>> = vec![None; jobs.len()];
-    let mut rnds = Zeroizing::new(Vec::with_capacity(jobs.len()));
-    let (mut own, mut places) = (Vec::new(), Vec::new());
-    for (place, (job, mu)) in jobs.iter_mut().zip(&mut mus).enumerate() {
-        job.outcome = MLDSA_ERROR_INTERNAL;
-        // SAFETY: the caller sees to it.
-        let prepared = unsafe { to_sign(job, mu) };
-        match prepared {
-            Ok((job, room)) => {
-                own.push(job);
-                places.push((place, room));
-                if let Randomness::Given(given) = randomness {
-                    rnds.push(given[place]);
+    // SAFETY: the caller sees to it; the pointer stays in the job.
+    let jobs = unsafe { self::jobs(jobs, count, |job| &raw mut (*job).outcome) }?;
+    in_pieces(jobs, threads, |start, jobs| {
+        let mut mus: Vec<Option<Mu>> = vec![None; jobs.len()];
+        let mut rnds = Zeroizing::new(Vec::with_capacity(jobs.len()));
+        let (mut own, mut places) = (Vec::new(), Vec::new());
+        for (place, (Given(job), mu)) in jobs.iter_mut().zip(&mut mus).enumerate() {
+            job.outcome = MLDSA_ERROR_INTERNAL;
+            // SAFETY: the caller sees to it.
+            let prepared = unsafe { to_sign(job, mu) };
+            match prepared {
+                Ok((job, room)) => {
+                    own.push(job);
+                    places.push((place, room));
+                    if let Randomness::Given(given) = randomness {
+                        rnds.push(given[start + place]);
+                    }
                 }
+                Err(code) => job.outcome = code,
             }
-            Err(code) => job.outcome = code,
         }
-    }
-    let randomness = match randomness {
-        Randomness::Given(_) => Randomness::Given(&rnds),
-        other => other,
-    };
-    let signed = on_threads(
-        threads,
-        || batch::sign(&own, randomness.options(&mut SysRng)),
-        || parallel::sign(&own, randomness.options(&mut SysRng)),
-    )?;
-    for ((place, room), signature) in places.into_iter().zip(signed.map_err(code)?) {
-        let written = signature
-            .map_err(code)
-            .and_then(|of| room.write(of.as_ref()));
-        jobs[place].outcome = written.err().unwrap_or(MLDSA_OK);
-    }
-    Ok(())
+        let randomness = match randomness {
+            Randomness::Given(_) => Randomness::Given(&rnds),
+            other => other,
+        };
+        let signed = match batch::sign(&own, randomness.options(&mut SysRng)) {
+            Ok(signed) => signed,
+            Err(error) => {
+                places
+                    .iter()
+                    .for_each(|&(place, _)| jobs[place].0.outcome = code(error));
+                return Err(code(error));
+            }
+        };
+        for ((place, room), signature) in places.into_iter().zip(signed) {
+            let written = signature
+                .map_err(code)
+                .and_then(|of| room.write(of.as_ref()));
+            jobs[place].0.outcome = written.err().unwrap_or(MLDSA_OK);
+        }
+        Ok(())
+    })
 }
 
 /// Sign many inputs at once: several times as fast as one after another, since a batch fills the
@@ -181,12 +259,13 @@ pub(crate) unsafe fn sign_batch(
 /// jobs        count jobs; may be NULL where count is 0.
 /// randomness  MLDSA_HEDGED or MLDSA_DETERMINISTIC.
 /// threads     1: the calling thread; 0: one for each core; else that many, at most
-///             MLDSA_MAX_THREADS. The library keeps the threads for the next call.
+///             MLDSA_MAX_THREADS. The call starts the others and ends them; where they cannot start,
+///             the calling thread does their work.
 ///
 /// Return MLDSA_OK where every job has its outcome, whatever that is.
-/// Errors: NULL, LENGTH for more jobs than memory can hold, OPTION, THREADS, RANDOM: then nothing
-/// was signed.
-/// Thread safety: any thread, any time. After fork, a child may use one thread only.
+/// Errors: NULL, LENGTH for more jobs than memory can hold, OPTION: then nothing was signed. RANDOM,
+/// MEMORY: they are the outcome of the jobs that were not signed.
+/// Thread safety: any thread, any time, also in a child of fork.
 /// Ownership: the caller keeps everything.
 /// Wiping: the library wipes what depends on the keys.
 #[unsafe(no_mangle)]
@@ -209,8 +288,9 @@ pub unsafe extern "C" fn mldsa_sign_batch(
 /// threads  as for mldsa_sign_batch.
 ///
 /// Return MLDSA_OK where every job has its outcome: it does not say that the signatures are valid.
-/// Errors: NULL, LENGTH for more jobs than memory can hold, OPTION, THREADS.
-/// Thread safety: any thread, any time. After fork, a child may use one thread only.
+/// Errors: NULL, LENGTH for more jobs than memory can hold, OPTION. MEMORY: it is the outcome of the
+/// jobs that were not verified.
+/// Thread safety: any thread, any time, also in a child of fork.
 /// Ownership: the caller keeps everything.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_verify_batch(
@@ -219,29 +299,30 @@ pub unsafe extern "C" fn mldsa_verify_batch(
     threads: usize,
 ) -> mldsa_error {
     barrier(|| {
-        // SAFETY: as the header says.
-        let jobs = unsafe { changed(jobs, count) }?;
-        let mut mus: Vec<Option<Mu>> = vec![None; jobs.len()];
-        let mut signatures: Vec<Option<AnySignature>> = vec![None; jobs.len()];
-        let (mut own, mut places) = (Vec::new(), Vec::new());
-        let rows = jobs.iter_mut().zip(&mut mus).zip(&mut signatures);
-        for (place, ((job, mu), signature)) in rows.enumerate() {
-            job.outcome = MLDSA_ERROR_INTERNAL;
-            // SAFETY: as the header says.
-            let prepared = unsafe { to_verify(job, mu, signature) };
-            match prepared {
-                Ok(job) => {
-                    own.push(job);
-                    places.push(place);
+        // SAFETY: as the header says; the pointer stays in the job.
+        let jobs = unsafe { self::jobs(jobs, count, |job| &raw mut (*job).outcome) }?;
+        in_pieces(jobs, threads, |_, jobs| {
+            let mut mus: Vec<Option<Mu>> = vec![None; jobs.len()];
+            let mut signatures: Vec<Option<AnySignature>> = vec![None; jobs.len()];
+            let (mut own, mut places) = (Vec::new(), Vec::new());
+            let rows = jobs.iter_mut().zip(&mut mus).zip(&mut signatures);
+            for (place, ((Given(job), mu), signature)) in rows.enumerate() {
+                job.outcome = MLDSA_ERROR_INTERNAL;
+                // SAFETY: as the header says.
+                let prepared = unsafe { to_verify(job, mu, signature) };
+                match prepared {
+                    Ok(job) => {
+                        own.push(job);
+                        places.push(place);
+                    }
+                    Err(code) => job.outcome = code,
                 }
-                Err(code) => job.outcome = code,
             }
-        }
-        let judged = on_threads(threads, || batch::verify(&own), || parallel::verify(&own))?;
-        for (place, outcome) in places.into_iter().zip(judged) {
-            jobs[place].outcome = outcome.map_err(code).err().unwrap_or(MLDSA_OK);
-        }
-        Ok(())
+            for (place, outcome) in places.into_iter().zip(batch::verify(&own)) {
+                jobs[place].0.outcome = outcome.map_err(code).err().unwrap_or(MLDSA_OK);
+            }
+            Ok(())
+        })
     })
 }
 
@@ -254,8 +335,8 @@ pub unsafe extern "C" fn mldsa_verify_batch(
 /// keys       count places for handles; after an error all are NULL.
 /// threads    as for mldsa_sign_batch.
 ///
-/// Errors: NULL, SET, LENGTH, OPTION, THREADS, RANDOM.
-/// Thread safety: any thread, any time. After fork, a child may use one thread only.
+/// Errors: NULL, SET, LENGTH, OPTION, RANDOM, MEMORY, ENVIRONMENT.
+/// Thread safety: any thread, any time, also in a child of fork.
 /// Ownership: the caller frees each handle with mldsa_signing_key_free and keeps seeds.
 /// Wiping: the library wipes the seeds that it draws, the caller its own.
 #[unsafe(no_mangle)]
@@ -268,28 +349,35 @@ pub unsafe extern "C" fn mldsa_signing_key_generate_batch(
     threads: usize,
 ) -> mldsa_error {
     barrier(|| {
-        // SAFETY: as the header says; any bits are a pointer.
-        let places = unsafe { changed(keys, count) }?;
-        places.fill(std::ptr::null_mut());
+        // SAFETY: as the header says.
+        for place in unsafe { room(keys, count) }? {
+            place.write(std::ptr::null_mut());
+        }
+        // SAFETY: now all are written.
+        let keys: &mut [Given<*mut mldsa_signing_key>] = unsafe { changed(keys.cast(), count) }?;
+        use_environment()?;
         let set = known(set)?;
         // SAFETY: as the header says.
-        let seeds = unsafe { input(seeds, seeds_len) }?;
-        let (given, rest) = seeds.as_chunks::<32>();
-        let made: Result<Vec<AnySigningKey>, Error> = if seeds.is_empty() {
-            on_threads(
-                threads,
-                || batch::generate(set, count, &mut SysRng),
-                || parallel::generate(set, count, &mut SysRng),
-            )?
-        } else if given.len() == count && rest.is_empty() {
-            let keygen = || Ok(batch::keygen(set, given));
-            on_threads(threads, keygen, || Ok(parallel::keygen(set, given)))?
-        } else {
+        let (given, rest) = unsafe { input(seeds, seeds_len) }?.as_chunks::<32>();
+        if seeds_len > 0 && (given.len() != count || !rest.is_empty()) {
             return Err(MLDSA_ERROR_LENGTH);
-        };
-        for (place, key) in places.iter_mut().zip(made.map_err(code)?) {
-            *place = Box::into_raw(Box::new(key.into()));
         }
-        Ok(())
+        let outcome = in_pieces(keys, threads, |start, keys| {
+            let made = match given {
+                [] => batch::generate(set, keys.len(), &mut SysRng).map_err(code)?,
+                _ => batch::keygen(set, &given[start..start + keys.len()]),
+            };
+            for (Given(place), key) in keys.iter_mut().zip(made) {
+                *place = new_handle(key.into())?;
+            }
+            Ok(())
+        });
+        if outcome.is_err() {
+            for Given(key) in keys {
+                // SAFETY: NULL or a handle from here.
+                unsafe { free(key) };
+            }
+        }
+        outcome
     })
 }

@@ -1,9 +1,14 @@
-//! The caller's pointers.
+//! The caller's pointers, and the heap.
 
+use std::alloc::{Layout, alloc};
+use std::hint::black_box;
+use std::mem::MaybeUninit;
 use std::ptr;
 use std::slice;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::error::*;
+use crate::keys::use_environment;
 use crate::{Outcome, mldsa_error};
 
 /// `count` elements that the caller gives.
@@ -31,6 +36,15 @@ pub unsafe fn changed<'a, T>(at: *mut T, count: usize) -> Outcome<&'a mut [T]> {
     }
     // SAFETY: `check` has seen to alignment and size, the caller to the rest.
     Ok(unsafe { slice::from_raw_parts_mut(at, count) })
+}
+
+/// The same of elements that the caller need not have written.
+///
+/// # Safety
+/// As [`changed`], but for what the elements hold.
+pub unsafe fn room<'a, T>(at: *mut T, count: usize) -> Outcome<&'a mut [MaybeUninit<T>]> {
+    // SAFETY: the caller sees to it; an element may hold anything.
+    unsafe { changed(at.cast(), count) }
 }
 
 /// Exactly `N` bytes.
@@ -93,26 +107,90 @@ impl<T> NewHandle<T> {
         // SAFETY: the caller sees to it.
         let place = unsafe { Place::new(at) }?;
         place.write(ptr::null_mut());
+        use_environment()?;
+        check_heap(KEY_HEAP)?;
         Ok(NewHandle(place))
     }
 
     pub fn write(self, value: T) -> Outcome {
-        self.0.write(Box::into_raw(Box::new(value)));
+        self.0.write(new_handle(value)?);
         Ok(())
+    }
+}
+
+/// A handle for `value`, to be given to [`free`].
+pub fn new_handle<T>(value: T) -> Outcome<*mut T> {
+    const { assert!(size_of::<T>() > 0) };
+    // SAFETY: the size is not 0.
+    let handle: *mut T = unsafe { alloc(Layout::new::<T>()) }.cast();
+    if handle.is_null() {
+        return Err(MLDSA_ERROR_MEMORY);
+    }
+    // SAFETY: this is room for a `T`.
+    unsafe { handle.write(value) };
+    Ok(handle)
+}
+
+/// Bytes of heap for a private key.
+pub const KEY_HEAP: usize = 16 << 10;
+
+/// An error unless the heap has `bytes` in one piece. The library's own allocations, of less than that,
+/// follow, and end the process if another thread has taken the memory between.
+pub fn check_heap(bytes: usize) -> Outcome {
+    let mut room: Vec<u8> = Vec::new();
+    let reserved = room.try_reserve_exact(bytes);
+    black_box(&mut room);
+    reserved.map_err(|_| MLDSA_ERROR_MEMORY)
+}
+
+/// A place for a value that one of several threads sets. Without a lock: a child of `fork` would wait for
+/// a thread that it does not have.
+pub struct Once<T>(AtomicPtr<T>);
+
+impl<T> Once<T> {
+    pub const fn new() -> Self {
+        Once(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    pub fn get(&self) -> Option<&T> {
+        // SAFETY: NULL, or a handle that lives as long as this.
+        unsafe { self.0.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// Another thread's value stays, if there is one.
+    pub fn set(&self, value: T) -> Outcome {
+        let (null, mut handle) = (ptr::null_mut(), new_handle(value)?);
+        let order = (Ordering::AcqRel, Ordering::Relaxed);
+        if self
+            .0
+            .compare_exchange(null, handle, order.0, order.1)
+            .is_err()
+        {
+            // SAFETY: it is this function's alone.
+            unsafe { free(&raw mut handle) };
+        }
+        Ok(())
+    }
+}
+
+impl<T> Drop for Once<T> {
+    fn drop(&mut self) {
+        // SAFETY: NULL or a handle, and nobody uses it any more.
+        unsafe { free(self.0.get_mut()) };
     }
 }
 
 /// Frees what the handle at `at` points to, and makes it NULL.
 ///
 /// # Safety
-/// `at` is NULL, or points to NULL or to a handle of a [`NewHandle`], which nobody else uses.
+/// `at` is NULL, or points to NULL or to a handle of [`new_handle`], which nobody else uses.
 pub unsafe fn free<T>(at: *mut *mut T) {
     let _: mldsa_error = crate::barrier(|| {
         // SAFETY: the caller sees to it.
         let handle = unsafe { changed(at, 1) }?;
         let handle = std::mem::replace(&mut handle[0], ptr::null_mut());
         if !handle.is_null() {
-            // SAFETY: it came from `Box::into_raw`, and nobody has it any more.
+            // SAFETY: `new_handle` allocated it as a box does, and nobody has it any more.
             drop(unsafe { Box::from_raw(handle) });
         }
         Ok(())
@@ -125,11 +203,6 @@ pub struct Room {
     to: *mut u8,
     capacity: usize,
 }
-
-// SAFETY: the caller's memory, which this alone uses.
-unsafe impl Send for Room {}
-// SAFETY: as above; it is written through one copy only.
-unsafe impl Sync for Room {}
 
 impl Room {
     /// Room for `size` bytes.

@@ -36,12 +36,17 @@ pub const MLDSA_ERROR_NO_SEED: mldsa_error = 11;
 pub const MLDSA_ERROR_MU: mldsa_error = 12;
 /// The random number generator of the operating system failed.
 pub const MLDSA_ERROR_RANDOM: mldsa_error = 13;
-/// The threads cannot be started.
+/// The threads cannot be started. No function returns it any more: the calling thread does the work.
 pub const MLDSA_ERROR_THREADS: mldsa_error = 14;
 /// Signing gave up after 821 rejected iterations; probability below 2^-256.
 pub const MLDSA_ERROR_ITERATIONS: mldsa_error = 15;
 /// A defect of the library; it wrote a message to standard error.
 pub const MLDSA_ERROR_INTERNAL: mldsa_error = 16;
+/// The heap has no memory left for what the call allocates.
+pub const MLDSA_ERROR_MEMORY: mldsa_error = 17;
+/// The environment variable MLDSA_LANES_BACKEND names no backend that this CPU can run, or
+/// MLDSA_LANES_DISABLE names an unknown CPU feature.
+pub const MLDSA_ERROR_ENVIRONMENT: mldsa_error = 18;
 
 /// Return a sentence in English about an error code, also for an unknown code. Never NULL.
 ///
@@ -70,6 +75,10 @@ pub extern "C" fn mldsa_error_string(error: mldsa_error) -> *const c_char {
         MLDSA_ERROR_THREADS => c"the threads cannot be started",
         MLDSA_ERROR_ITERATIONS => c"signing gave up after 821 rejected iterations",
         MLDSA_ERROR_INTERNAL => c"internal error; standard error has the message",
+        MLDSA_ERROR_MEMORY => c"out of memory",
+        MLDSA_ERROR_ENVIRONMENT => {
+            c"MLDSA_LANES_BACKEND or MLDSA_LANES_DISABLE: unknown or unavailable; unset it or see docs/c.md"
+        }
         _ => c"unknown error code",
     };
     text.as_ptr()

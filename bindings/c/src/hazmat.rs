@@ -71,7 +71,7 @@ pub unsafe extern "C" fn mldsa_hazmat_sign_batch_with_rnd(
 /// mu   mu_len bytes, which must be 64.
 /// rnd  rnd_len bytes, which must be 32; zeros make the deterministic variant.
 ///
-/// Errors: NULL, LENGTH, BUFFER, ITERATIONS.
+/// Errors: NULL, LENGTH, BUFFER, ITERATIONS, MEMORY.
 /// Thread safety, ownership: as mldsa_sign.
 /// Wiping: the caller wipes rnd.
 #[unsafe(no_mangle)]

@@ -1,7 +1,7 @@
 //! Handles of keys: made, read, written, expanded, freed.
 
-use std::ffi::{CString, c_char};
-use std::sync::OnceLock;
+use std::ffi::c_char;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use mldsa_lanes::any::{
     AnyExpandedSigningKey, AnyExpandedVerifyingKey, AnySigningKey, AnyVerifyingKey, Set,
@@ -11,7 +11,7 @@ use mldsa_lanes::pkcs8::spki::{DecodePublicKey, EncodePublicKey};
 use mldsa_lanes::pkcs8::{DecodePrivateKey, PrivateKeyInfoRef, SecretDocument};
 use mldsa_lanes::{Backend, PrivateKeyForm, SysRng};
 
-use crate::bytes::{NewHandle, Room, exactly, free, input, measured, reference};
+use crate::bytes::{NewHandle, Once, Room, check_heap, exactly, free, input, measured, reference};
 use crate::{Outcome, barrier, error::*};
 
 /// A parameter set of FIPS 204: MLDSA_44, MLDSA_65 or MLDSA_87.
@@ -51,7 +51,7 @@ pub const MLDSA_PEM: u32 = 1;
 /// Wiping: the memory of the key is overwritten when it is freed.
 pub struct mldsa_signing_key {
     pub(crate) key: AnySigningKey,
-    pub(crate) expanded: OnceLock<AnyExpandedSigningKey>,
+    pub(crate) expanded: Once<AnyExpandedSigningKey>,
 }
 
 /// A public key.
@@ -59,21 +59,30 @@ pub struct mldsa_signing_key {
 /// Thread safety: functions that take it as const may use it from several threads at once.
 pub struct mldsa_verifying_key {
     pub(crate) key: AnyVerifyingKey,
-    pub(crate) expanded: OnceLock<AnyExpandedVerifyingKey>,
+    pub(crate) expanded: Once<AnyExpandedVerifyingKey>,
 }
 
 impl From<AnySigningKey> for mldsa_signing_key {
     fn from(key: AnySigningKey) -> Self {
-        let expanded = OnceLock::new();
+        let expanded = Once::new();
         mldsa_signing_key { key, expanded }
     }
 }
 
 impl From<AnyVerifyingKey> for mldsa_verifying_key {
     fn from(key: AnyVerifyingKey) -> Self {
-        let expanded = OnceLock::new();
+        let expanded = Once::new();
         mldsa_verifying_key { key, expanded }
     }
+}
+
+/// Bounds of the heap that an expanded key takes, and a file while it is read or written: three times its
+/// text and its key.
+const EXPANDED_HEAP: usize = 128 << 10;
+const FILE_HEAP: usize = 64 << 10;
+
+fn file_heap(file: &[u8]) -> usize {
+    FILE_HEAP.max(file.len().saturating_mul(4))
 }
 
 pub(crate) fn known(set: mldsa_set) -> Outcome<Set> {
@@ -117,14 +126,41 @@ pub extern "C" fn mldsa_signature_bytes(set: mldsa_set) -> usize {
     known(set).map_or(0, Set::signature_bytes)
 }
 
+/// Return the library's version, MLDSA_VERSION of the header that it was built with. Never NULL.
+///
+/// Thread safety: any thread, any time. Ownership: static, ends with NUL, never freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn mldsa_version() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
+
+/// Lets the environment choose the backend, once, before the first key. Threads that come at the same time
+/// all ask it, since one that waited could wait for a thread that a child of `fork` lacks.
+pub(crate) fn use_environment() -> Outcome {
+    static ASKED: AtomicI32 = AtomicI32::new(-1);
+    let mut outcome = ASKED.load(Ordering::Relaxed);
+    if outcome < 0 {
+        outcome = match Backend::use_environment() {
+            Ok(_) => MLDSA_OK,
+            Err(_) => MLDSA_ERROR_ENVIRONMENT,
+        };
+        ASKED.store(outcome, Ordering::Relaxed);
+    }
+    if outcome == MLDSA_OK {
+        Ok(())
+    } else {
+        Err(outcome)
+    }
+}
+
 /// Return the name of the backend that the library chose for this CPU, such as "avx2". Never NULL.
 ///
 /// Thread safety: any thread, any time. Ownership: static, ends with NUL, never freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn mldsa_backend() -> *const c_char {
-    static NAME: OnceLock<CString> = OnceLock::new();
-    let name = || CString::new(Backend::detect().name()).unwrap_or_default();
-    NAME.get_or_init(name).as_ptr()
+    // An error is that of the first key.
+    let _: Outcome = use_environment();
+    Backend::detect().c_name().as_ptr()
 }
 
 /// Generate a private key with the operating system's random number generator.
@@ -218,6 +254,7 @@ pub unsafe extern "C" fn mldsa_signing_key_from_pkcs8(
     barrier(|| {
         // SAFETY: as the header says.
         let (handle, file) = unsafe { (NewHandle::new(key)?, input(file, file_len)?) };
+        check_heap(file_heap(file))?;
         let read = match text(file)? {
             Some(pem) => AnySigningKey::from_pkcs8_pem(pem),
             None => AnySigningKey::from_pkcs8_der(file),
@@ -264,8 +301,11 @@ pub unsafe extern "C" fn mldsa_signing_key_expand(key: *const mldsa_signing_key)
     barrier(|| {
         // SAFETY: as the header says.
         let key = unsafe { reference(key) }?;
-        key.expanded.get_or_init(|| key.key.expand());
-        Ok(())
+        if key.expanded.get().is_some() {
+            return Ok(());
+        }
+        check_heap(EXPANDED_HEAP)?;
+        key.expanded.set(key.key.expand())
     })
 }
 
@@ -364,6 +404,7 @@ pub unsafe extern "C" fn mldsa_signing_key_pkcs8(
         if form != PrivateKeyForm::ExpandedKey && key.seed().is_none() {
             return Err(MLDSA_ERROR_NO_SEED);
         }
+        check_heap(FILE_HEAP)?;
         let der: SecretDocument = key.to_pkcs8_der_as(form).map_err(file_code)?;
         let pem;
         let bytes = if is_pem(encoding)? {
@@ -429,6 +470,7 @@ pub unsafe extern "C" fn mldsa_verifying_key_from_spki(
     barrier(|| {
         // SAFETY: as the header says.
         let (handle, file) = unsafe { (NewHandle::new(key)?, input(file, file_len)?) };
+        check_heap(file_heap(file))?;
         let read = match text(file)? {
             Some(pem) => AnyVerifyingKey::from_public_key_pem(pem),
             None => AnyVerifyingKey::from_public_key_der(file),
@@ -468,8 +510,11 @@ pub unsafe extern "C" fn mldsa_verifying_key_expand(
     barrier(|| {
         // SAFETY: as the header says.
         let key = unsafe { reference(key) }?;
-        key.expanded.get_or_init(|| key.key.expand());
-        Ok(())
+        if key.expanded.get().is_some() {
+            return Ok(());
+        }
+        check_heap(EXPANDED_HEAP)?;
+        key.expanded.set(key.key.expand())
     })
 }
 
@@ -512,6 +557,7 @@ pub unsafe extern "C" fn mldsa_verifying_key_spki(
     barrier(|| {
         // SAFETY: as the header says.
         let key = &unsafe { reference(key) }?.key;
+        check_heap(FILE_HEAP)?;
         let bytes = if is_pem(encoding)? {
             let pem = key.to_public_key_pem(LineEnding::LF);
             pem.map_err(|_| MLDSA_ERROR_INTERNAL)?.into_bytes()

@@ -5,7 +5,7 @@ use mldsa_lanes::any::{
 };
 use mldsa_lanes::{Context, Error, Input, SignOptions, Signature, SysRng};
 
-use crate::bytes::{Room, input, reference};
+use crate::bytes::{Room, check_heap, input, reference};
 use crate::input::{context, mldsa_input};
 use crate::keys::{mldsa_signing_key, mldsa_verifying_key};
 use crate::{Outcome, barrier, error::*};
@@ -14,6 +14,9 @@ use crate::{Outcome, barrier, error::*};
 pub const MLDSA_HEDGED: u32 = 0;
 /// Signing is deterministic: rnd is 32 zero bytes.
 pub const MLDSA_DETERMINISTIC: u32 = 1;
+
+/// Bytes of heap with which a key is expanded for one signature.
+const SIGN_HEAP: usize = 96 << 10;
 
 /// Where `rnd` comes from.
 #[derive(Clone, Copy)]
@@ -70,7 +73,10 @@ pub(crate) unsafe fn sign(
     }
     match key.expanded.get() {
         Some(key) => signed!(AnyExpandedSigningKey, key),
-        None => signed!(AnySigningKey, &key.key),
+        None => {
+            check_heap(SIGN_HEAP)?;
+            signed!(AnySigningKey, &key.key)
+        }
     }
 }
 
@@ -137,7 +143,7 @@ unsafe fn pure<'a>(
 /// signature  room for signature_len bytes, at least mldsa_signature_bytes of the key's set (2420,
 ///            3309, 4627), which are written. Overlaps nothing that is read.
 ///
-/// Errors: NULL, LENGTH, BUFFER, CONTEXT, RANDOM, ITERATIONS.
+/// Errors: NULL, LENGTH, BUFFER, CONTEXT, RANDOM, ITERATIONS, MEMORY.
 /// Thread safety: any thread, any time. Ownership: the caller keeps everything.
 /// Wiping: the library wipes what depends on the key.
 #[unsafe(no_mangle)]

@@ -7,7 +7,14 @@ use std::{env, fs};
 use cbindgen::{Builder, Config, DocumentationStyle, Language, Style};
 
 /// `header` of these sources, beginning with `head`.
-fn check(header: &str, guard: &str, head: &str, includes: &[&str], sources: &[&str]) {
+fn check(
+    header: &str,
+    guard: &str,
+    head: &str,
+    includes: &[&str],
+    defines: &str,
+    sources: &[&str],
+) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let config = Config {
         language: Language::C,
@@ -19,6 +26,7 @@ fn check(header: &str, guard: &str, head: &str, includes: &[&str], sources: &[&s
         includes: includes.iter().map(|&name| name.into()).collect(),
         include_guard: Some(guard.into()),
         header: Some(head.into()),
+        after_includes: (!defines.is_empty()).then(|| defines.into()),
         documentation_style: DocumentationStyle::Doxy,
         line_length: 100,
         ..Config::default()
@@ -35,6 +43,10 @@ fn check(header: &str, guard: &str, head: &str, includes: &[&str], sources: &[&s
         .expect("the sources have an interface")
         .write(&mut bytes);
     let fresh = String::from_utf8(bytes).expect("UTF-8");
+    // C90 has no other comments.
+    let fresh = fresh
+        .replace("// __cplusplus", "/* __cplusplus */")
+        .replace("// extern \"C\"", "/* extern \"C\" */");
     let path = root.join("include").join(header);
     if env::var_os("MLDSA_WRITE_HEADER").is_some() {
         fs::write(&path, fresh).expect("writable");
@@ -53,7 +65,18 @@ const HEAD: &str = "\
  *
  * Errors. Every function that can fail returns a code; all arguments are checked before any work.
  * After an error the contents of output buffers are undefined unless stated otherwise. No Rust
- * panic leaves the library. Where the heap has no memory left, the process ends.
+ * panic leaves the library.
+ *
+ * Memory. Verifying, signing with an expanded key and freeing allocate nothing. Other functions
+ * first ask the heap for a bound of what they allocate, and return MLDSA_ERROR_MEMORY if the heap
+ * lacks it: 16 KiB for a handle, 96 KiB for signing, 128 KiB for an expanded key, four times its
+ * length and at least 64 KiB for a file; for each thread of a batch 1 MiB, its stack, and 20 KiB
+ * for each of at most 512 jobs at a time. The process ends only if another thread takes the memory
+ * between this check and its use.
+ *
+ * Environment. MLDSA_LANES_BACKEND names the backend and MLDSA_LANES_DISABLE CPU features to do
+ * without. Both are read before the first key. If they cannot be followed, every function that makes
+ * a handle returns MLDSA_ERROR_ENVIRONMENT.
  *
  * Pointers. A buffer is a pointer with its number of bytes, and may be NULL where that number is
  * 0. A pointer that is not NULL points to as much as stated. The caller owns all buffers; the
@@ -77,12 +100,28 @@ const HAZMAT: &str = "\
 #[test]
 fn headers_are_those_of_the_sources() {
     let sources = ["error.rs", "keys.rs", "input.rs", "sign.rs", "batch.rs"];
-    check("mldsa.h", "MLDSA_H", HEAD, &[], &sources);
+    let [major, minor, patch] = [
+        env!("CARGO_PKG_VERSION_MAJOR"),
+        env!("CARGO_PKG_VERSION_MINOR"),
+        env!("CARGO_PKG_VERSION_PATCH"),
+    ];
+    let version = format!(
+        "
+/**
+ * The version of this header. mldsa_version() is that of the library.
+ */
+#define MLDSA_VERSION \"{major}.{minor}.{patch}\"
+#define MLDSA_VERSION_MAJOR {major}
+#define MLDSA_VERSION_MINOR {minor}
+#define MLDSA_VERSION_PATCH {patch}"
+    );
+    check("mldsa.h", "MLDSA_H", HEAD, &[], &version, &sources);
     check(
         "mldsa_hazmat.h",
         "MLDSA_HAZMAT_H",
         HAZMAT,
         &["mldsa.h"],
+        "",
         &["hazmat.rs"],
     );
 }

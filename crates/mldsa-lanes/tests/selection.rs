@@ -35,6 +35,7 @@ fn child() {
     println!("available={}", available.join(","));
     for backend in Backend::available() {
         assert_eq!(Backend::by_name(backend.name()), Some(backend));
+        assert_eq!(backend.c_name().to_str(), Ok(backend.name()));
     }
     assert_eq!(Backend::by_name("portable"), Some(Backend::portable()));
     for (saved, key) in saved.into_iter().zip(keys) {

@@ -7,11 +7,10 @@ mod jobs;
 mod sign;
 mod trace;
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice;
-use std::sync::OnceLock;
 
 use mldsa_lanes::{Backend, MlDsa44, MlDsa65, MlDsa87};
 
@@ -217,10 +216,7 @@ pub extern "C" fn mldsa_trace_error_string(error: i32) -> *const c_char {
 /// The backend in use, ending with NUL.
 #[unsafe(no_mangle)]
 pub extern "C" fn mldsa_trace_backend() -> *const c_char {
-    static NAME: OnceLock<CString> = OnceLock::new();
-    // No name holds a NUL, so the default is never taken.
-    NAME.get_or_init(|| CString::new(Backend::detect().name()).unwrap_or_default())
-        .as_ptr()
+    Backend::detect().c_name().as_ptr()
 }
 
 /// See the header.

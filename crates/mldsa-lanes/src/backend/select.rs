@@ -1,5 +1,7 @@
 //! Which backend a key uses: what the CPU has, less what was taken away.
 
+use core::ffi::CStr;
+
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 use super::neon;
 use super::{Engine, portable, with_engine};
@@ -41,6 +43,16 @@ macro_rules! backends {
                     Kind::Portable(_) => "portable",
                     $(#[$only] Kind::$kind(_) => $name,)*
                 }
+            }
+
+            /// The same for the C interfaces, which cannot keep a copy without a lock.
+            #[doc(hidden)]
+            pub fn c_name(self) -> &'static CStr {
+                let name = match self.0 {
+                    Kind::Portable(_) => "portable\0",
+                    $(#[$only] Kind::$kind(_) => concat!($name, "\0"),)*
+                };
+                CStr::from_bytes_with_nul(name.as_bytes()).unwrap_or_default()
             }
 
             /// What the CPU can run, slowest first.
