@@ -9,8 +9,8 @@
 use std::hint::black_box;
 
 use mldsa_lanes::{
-    Backend, ExpandedSigningKey, ParameterSet, SignOptions, Signature, SigningKey, VerifyingKey,
-    hardened,
+    Backend, Error, ExpandedSigningKey, ParameterSet, SignOptions, Signature, SigningKey,
+    VerifyingKey, hardened,
 };
 
 use crate::machine::{close, open};
@@ -98,10 +98,72 @@ pub fn verify_hardened<P: ParameterSet>(
     holds
 }
 
+/// Leaves the address of `bytes` in the register of the first argument, as a program that hashes what it
+/// loads.
+#[inline(never)]
+fn look(bytes: &[u8]) {
+    black_box(bytes);
+}
+
+/// Reads a public key and verifies with it: whether the signature was accepted, or nothing if the key was
+/// refused.
+#[inline(never)]
+pub fn load_public<P: ParameterSet>(
+    stored: &[u8],
+    text: &Text,
+    signature: &Signature<P>,
+    place: &mut Option<VerifyingKey<P>>,
+    is_disturbed: bool,
+) -> Option<bool> {
+    open(is_disturbed);
+    let stored = black_box(stored);
+    let (message, context) = (black_box(&*text.message), black_box(text.context()));
+    look(stored);
+    let key = VerifyingKey::from_bytes(stored);
+    let key = key.ok().map(|key| &*place.insert(key));
+    let is_valid = key.map(|key| key.verify_signature((message, context), signature).is_ok());
+    close(is_disturbed);
+    is_valid
+}
+
+/// The same with a second copy of the stored key.
+#[inline(never)]
+pub fn load_public_hardened<P: ParameterSet>(
+    stored: &[Vec<u8>; 2],
+    text: &Text,
+    signature: &Signature<P>,
+    place: &mut Option<hardened::VerifyingKey<P>>,
+    is_disturbed: bool,
+) -> Option<bool> {
+    open(is_disturbed);
+    let [stored, second] = [black_box(&*stored[0]), black_box(&*stored[1])];
+    let (message, context) = (black_box(&*text.message), black_box(text.context()));
+    look(stored);
+    let mut load = || -> Result<bool, hardened::Error> {
+        let key = place.insert(hardened::VerifyingKey::from_bytes(stored)?);
+        key.confirm_bytes(second)?;
+        let proof = key.verify_signature((message, context), signature)?;
+        Ok(proof.holds(key.verifying_key(), (message, context), signature))
+    };
+    let holds = load();
+    close(is_disturbed);
+    match holds {
+        Err(hardened::Error::Refused(Error::InvalidSignature)) => Some(false),
+        holds => holds.ok(),
+    }
+}
+
 /// A private key and its public key, as a program stores them.
 pub struct Pair<K, P: ParameterSet> {
     pub key: Option<K>,
     pub public: Option<VerifyingKey<P>>,
+}
+
+impl<K, P: ParameterSet> Default for Pair<K, P> {
+    fn default() -> Self {
+        let (key, public) = (None, None);
+        Pair { key, public }
+    }
 }
 
 #[inline(never)]
@@ -176,6 +238,27 @@ pub fn keygen_hardened<P: ParameterSet>(
         (Some(key), Some(public)) => key.confirm_seed(xi, public).is_ok(),
         _ => false,
     };
+    close(is_disturbed);
+    is_right
+}
+
+#[inline(never)]
+pub fn boxed_hardened<P: ParameterSet>(
+    backend: Backend,
+    xi: &[u8; 32],
+    pair: &mut Pair<Box<hardened::SigningKey<P>>, P>,
+    is_disturbed: bool,
+) -> bool {
+    open(is_disturbed);
+    let xi = black_box(xi);
+    let mut make = || -> Result<(), hardened::Error> {
+        let key = Box::new(hardened::SigningKey::from_seed_on(backend, xi)?);
+        let key = pair.key.insert(key);
+        let public = pair.public.insert(key.verifying_key()?.clone());
+        key.confirm_seed(xi, public)?;
+        Ok(())
+    };
+    let is_right = make().is_ok();
     close(is_disturbed);
     is_right
 }

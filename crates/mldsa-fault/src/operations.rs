@@ -1,15 +1,17 @@
 //! What is disturbed: operations of the library, plain and hardened.
 
+use std::borrow::Borrow;
 use std::convert::Infallible;
 use std::sync::{Mutex, PoisonError};
 
 use mldsa_lanes::hazmat::with_rnd;
 use mldsa_lanes::{
-    Backend, Context, Input, ParameterSet, SignOptions, Signature, SigningKey, hardened,
+    Backend, Context, Input, ParameterSet, SignOptions, Signature, SigningKey, VerifyingKey,
+    hardened,
 };
 use rand_core::{TryCryptoRng, TryRng};
 
-use mldsa_oracle::{by_name, message_representative, pure_m_prime};
+use mldsa_oracle::{by_name, h, message_representative, pure_m_prime, sig_encode, w1_encode};
 
 use crate::callers::{self, Pair};
 use crate::judge::{Truth, Verdict};
@@ -26,21 +28,28 @@ pub enum Operation {
     Load,
     /// A signature that is not valid.
     Verify,
+    /// A public key read from bytes and a signature that is not valid; then the key is compared with the
+    /// stored one.
+    LoadPublic,
     /// A key from its seed; then it signs, undisturbed.
     Keygen,
+    /// The same, in the hardened mode with the key in a box.
+    Boxed,
     /// A key from a random number generator; then it signs, undisturbed.
     Generate,
 }
 
 impl Operation {
     /// Each with its share in percent.
-    pub const ALL: [(Operation, u64); 6] = [
-        (Operation::Sign, 35),
-        (Operation::Hedge, 15),
-        (Operation::Verify, 20),
-        (Operation::Load, 15),
-        (Operation::Keygen, 10),
-        (Operation::Generate, 5),
+    pub const ALL: [(Operation, u64); 8] = [
+        (Operation::Sign, 32),
+        (Operation::Hedge, 14),
+        (Operation::Verify, 18),
+        (Operation::Load, 13),
+        (Operation::LoadPublic, 6),
+        (Operation::Keygen, 9),
+        (Operation::Boxed, 4),
+        (Operation::Generate, 4),
     ];
 
     /// All of them.
@@ -63,7 +72,9 @@ impl Operation {
             Operation::Hedge => "hedge",
             Operation::Load => "load",
             Operation::Verify => "verify",
+            Operation::LoadPublic => "load-public",
             Operation::Keygen => "keygen",
+            Operation::Boxed => "boxed",
             Operation::Generate => "generate",
         }
     }
@@ -113,10 +124,11 @@ impl Case {
                 Verdict::Wrong if (self.of_a_near_message)(output) => Verdict::Other,
                 verdict => verdict,
             },
-            // An invalid signature was accepted.
-            Operation::Verify => Verdict::Wrong,
+            Operation::LoadPublic if output == self.truth.pk => Verdict::Same,
+            // An invalid signature was accepted, or another key was read.
+            Operation::Verify | Operation::LoadPublic => Verdict::Wrong,
             // The public key and a signature.
-            Operation::Load | Operation::Keygen | Operation::Generate => {
+            Operation::Load | Operation::Keygen | Operation::Boxed | Operation::Generate => {
                 match output.strip_prefix(self.truth.pk.as_slice()) {
                     Some(rest) => self.truth.judge(&rest[..self.truth.signature.len()]),
                     None if (self.of_a_near_seed)(output) => Verdict::Other,
@@ -332,14 +344,53 @@ pub fn case<P: ParameterSet>(
                 })
             }
         }
+        (Operation::LoadPublic, _) => {
+            let key_before = SigningKey::<P>::from_seed_on(backend, &xi_before);
+            let keys = [&key_before, &made].map(|key| key.verifying_key().as_ref().to_vec());
+            let keys = Box::new(keys.map(|key| [key.clone(), key]));
+            key = (keys[1][0].as_ptr() as usize, keys[1][0].len());
+            // The call before accepts.
+            let signatures = Box::new([sign(&key_before, &texts[0]), forged(&texts[1])]);
+            if is_hardened {
+                let mut place = Box::new(None);
+                Box::new(move |n, is_disturbed| {
+                    let (keys, text, signature) = (&keys[n], &texts[n], &signatures[n]);
+                    let place = &mut *place;
+                    if callers::load_public_hardened(keys, text, signature, place, is_disturbed)? {
+                        return Some(Vec::new());
+                    }
+                    let key = place.take()?;
+                    // A key whose copies differ is not used.
+                    let verdict = key.verify_signature(the_text().input(), &right);
+                    let is_whole = !matches!(verdict, Err(hardened::Error::KeyDamaged));
+                    is_whole.then(|| key.verifying_key().as_ref().to_vec())
+                })
+            } else {
+                let mut place = Box::new(None);
+                Box::new(move |n, is_disturbed| {
+                    let (keys, text, signature) = (&keys[n][0], &texts[n], &signatures[n]);
+                    let place = &mut *place;
+                    if callers::load_public(keys, text, signature, place, is_disturbed)? {
+                        return Some(Vec::new());
+                    }
+                    Some(place.take()?.as_ref().to_vec())
+                })
+            }
+        }
+        (Operation::Boxed, true) => {
+            key = place(&seeds[1]);
+            let mut pair = Box::new(Pair::<_, P>::default());
+            Box::new(move |n, is_disturbed| {
+                let xi = &seeds[n];
+                let is_made = callers::boxed_hardened(backend, xi, &mut pair, is_disturbed);
+                used_hardened(&mut pair, is_made)
+            })
+        }
         // Of keys: read, made from a seed, made from a generator.
         (_, true) => {
             let stored = stored::<P>(backend, &seeds);
             key = key_of(operation, &stored[1], &seeds[1]);
-            let mut pair = Box::new(Pair::<hardened::SigningKey<P>, P> {
-                key: None,
-                public: None,
-            });
+            let mut pair = Box::new(Pair::<_, P>::default());
             Box::new(move |n, is_disturbed| {
                 let pair = &mut *pair;
                 let is_made = match operation {
@@ -351,30 +402,20 @@ pub fn case<P: ParameterSet>(
                     }
                     _ => callers::generate_hardened(&mut Rng(seeds[n]), pair, is_disturbed),
                 };
-                let (key, public) = (pair.key.take(), pair.public.take());
-                let (key, public) = (key.filter(|_| is_made)?, public?);
-                // A fault that lasts in the key is found here.
-                let text = the_text();
-                let mut signature = Signature::default();
-                let options = SignOptions::deterministic();
-                let proof = key.sign_into(text.input(), options, &mut signature).ok()?;
-                // Not disturbed any more.
-                drop(proof);
-                Some([public.as_ref(), signature.as_ref(), &given()].concat())
+                used_hardened(pair, is_made)
             })
         }
         (_, false) => {
             let stored = stored::<P>(backend, &seeds);
             key = key_of(operation, &stored[1], &seeds[1]);
-            let mut pair = Box::new(Pair::<SigningKey<P>, P> {
-                key: None,
-                public: None,
-            });
+            let mut pair = Box::new(Pair::<_, P>::default());
             Box::new(move |n, is_disturbed| {
                 let pair = &mut *pair;
                 let is_made = match operation {
                     Operation::Load => callers::load(backend, &stored[n], pair, is_disturbed),
-                    Operation::Keygen => callers::keygen(backend, &seeds[n], pair, is_disturbed),
+                    Operation::Keygen | Operation::Boxed => {
+                        callers::keygen(backend, &seeds[n], pair, is_disturbed)
+                    }
                     _ => callers::generate(&mut Rng(seeds[n]), pair, is_disturbed),
                 };
                 let (key, public) = (pair.key.take(), pair.public.take());
@@ -404,6 +445,24 @@ pub fn case<P: ParameterSet>(
 /// An operation on its input of this number, disturbed or not.
 type Run = dyn FnMut(usize, bool) -> Option<Vec<u8>>;
 
+/// The public key and a signature, not disturbed any more: a fault that lasts in the key is found here.
+fn used_hardened<P: ParameterSet, K: Borrow<hardened::SigningKey<P>>>(
+    pair: &mut Pair<K, P>,
+    is_made: bool,
+) -> Option<Vec<u8>> {
+    let (key, public) = (pair.key.take(), pair.public.take());
+    let (key, public) = (key.filter(|_| is_made)?, public?);
+    let text = the_text();
+    let mut signature = Signature::default();
+    let options = SignOptions::deterministic();
+    let proof = key
+        .borrow()
+        .sign_into(text.input(), options, &mut signature)
+        .ok()?;
+    drop(proof);
+    Some([public.as_ref(), signature.as_ref(), &given()].concat())
+}
+
 /// Encoded private keys of the seeds.
 fn stored<P: ParameterSet>(backend: Backend, seeds: &[[u8; 32]; 2]) -> [Vec<u8>; 2] {
     seeds.map(|xi| {
@@ -418,6 +477,22 @@ fn key_of(operation: Operation, stored: &[u8], xi: &[u8; 32]) -> (usize, usize) 
         Operation::Load => (stored.as_ptr() as usize, stored.len()),
         _ => place(xi),
     }
+}
+
+/// What anybody can make under the public key of zero bytes: z and the hints are 0, so w1 is 0.
+fn forged<P: ParameterSet>(text: &Text) -> Signature<P> {
+    let p = by_name(P::NAME).expect("a parameter set");
+    let zeros = vec![vec![0; 256]; P::K.max(P::L)];
+    let pk = vec![0; P::VERIFYING_KEY_BYTES];
+    let m_prime = pure_m_prime(&text.message, &text.context).expect("a short context");
+    let mu = message_representative(&h(&[&pk], 64), &m_prime);
+    let c_tilde = h(&[&mu, &w1_encode(p, &zeros)], P::C_TILDE_BYTES);
+    let forged = Signature::from_bytes(&sig_encode(p, &c_tilde, &zeros, &zeros));
+    let forged = forged.expect("a signature's length");
+    let zero = VerifyingKey::<P>::from_bytes(&pk).expect("a key's length");
+    let accepted = zero.verify_signature(text.input(), &forged);
+    accepted.expect("valid under the zero key");
+    forged
 }
 
 /// One that no single bit makes valid: of another message, or with bytes of z or of c̃ drawn anew.

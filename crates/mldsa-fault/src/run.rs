@@ -123,8 +123,8 @@ pub fn main() -> ExitCode {
     let Some(options) = options(&arguments) else {
         eprintln!(
             "usage: mldsa-fault FAULTS [--sets 44,65,87] [--modes plain,hardened] [--backend NAME] \
-             [--seed NUMBER] [--jobs NUMBER] [--out FILE] [--operations sign,hedge,verify,load,keygen,\
-             generate] [--idle] [--sweep [--places library,inlined,caller]] [--count]"
+             [--seed NUMBER] [--jobs NUMBER] [--out FILE] [--operations sign,hedge,verify,load,load-public,\
+             keygen,boxed,generate] [--idle] [--sweep [--places library,inlined,caller]] [--count]"
         );
         return ExitCode::from(2);
     };

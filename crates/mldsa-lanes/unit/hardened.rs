@@ -7,7 +7,7 @@ use rand_core::{TryCryptoRng, TryRng};
 
 use super::signing::SigningKey;
 use super::verifying::{Verified, VerifyingKey, commitment, decide, described};
-use super::{EQUAL, Error};
+use super::{EQUAL, Error, KeyDamaged};
 use crate::backend::Backend;
 use crate::error::Error as Refusal;
 use crate::keys::{self, SignOptions, Signature};
@@ -72,11 +72,11 @@ fn a_private_key_that_changes_in_memory_is_not_used() {
     let mut key = hardened();
     key.key.public.pk[100] ^= 1;
     assert_eq!(signed(&key), Err(Error::KeyDamaged));
-    assert_eq!(key.verifying_key().err(), Some(Error::KeyDamaged));
+    assert_eq!(key.verifying_key().err(), Some(KeyDamaged));
     let mut key = hardened();
     key.key.sk.0[2559] ^= 1;
-    assert_eq!(key.verifying_key().err(), Some(Error::KeyDamaged));
-    assert_eq!(key.encoded_bytes().err(), Some(Error::KeyDamaged));
+    assert_eq!(key.verifying_key().err(), Some(KeyDamaged));
+    assert_eq!(key.encoded_bytes().err(), Some(KeyDamaged));
 }
 
 /// A call that was skipped leaves an earlier key in its place, or a copy of the public key is wrong.
@@ -88,7 +88,7 @@ fn a_key_is_confirmed_against_its_origin() {
     let bytes = bytes.encoded_bytes();
     key.confirm_seed(&[7; 32], public).unwrap();
     key.confirm_encoded_bytes(bytes, public).unwrap();
-    let damaged = Err(Error::KeyDamaged);
+    let damaged = Err(KeyDamaged);
     assert_eq!(key.confirm_seed(&[8; 32], public), damaged);
     assert_eq!(key.confirm_seed(&[7; 32], other.verifying_key()), damaged);
     assert_eq!(
@@ -295,6 +295,47 @@ fn a_public_key_that_changes_in_memory_is_not_used() {
         key.verify_signature(INPUT, &signature).err(),
         Some(Error::KeyDamaged)
     );
+}
+
+/// A second copy of the bytes finds a key that the call did not write, and bytes that changed before it read.
+#[test]
+fn a_public_key_is_confirmed_against_its_bytes() {
+    let (plain, other) = (plain(), Plain::from_seed(&[8; 32]));
+    let bytes = plain.verifying_key().as_ref();
+    let mut key = VerifyingKey::<MlDsa44>::from_bytes(bytes).unwrap();
+    assert_eq!(key.confirm_bytes(bytes), Ok(()));
+    let others = other.verifying_key().as_ref();
+    for wrong in [others, &bytes[1..], &[]] {
+        assert_eq!(key.confirm_bytes(wrong), Err(KeyDamaged));
+    }
+    key.public = other.verifying_key().clone();
+    for bytes in [bytes, others] {
+        assert_eq!(key.confirm_bytes(bytes), Err(KeyDamaged));
+    }
+}
+
+/// What a wipe at a wrong address makes of a public key. Anybody can sign for t1 = 0, whatever ρ.
+#[test]
+fn a_public_key_without_t1_is_refused() {
+    for rho in [0, 7] {
+        let mut bytes = [0; 1312];
+        bytes[..32].fill(rho);
+        let zero = Some(Error::ZeroPublicKey);
+        assert_eq!(VerifyingKey::<MlDsa44>::from_bytes(&bytes).err(), zero);
+        let public = keys::VerifyingKey::<MlDsa44>::from_array(&bytes);
+        assert_eq!(VerifyingKey::new(&public).err(), zero);
+        bytes[1311] = 1;
+        let key = VerifyingKey::<MlDsa44>::from_bytes(&bytes).unwrap();
+        assert_eq!(key.verifying_key().as_bytes(), &bytes);
+    }
+}
+
+/// A result in the caller's memory could be written to a wrong address, with an earlier `Ok` in its place.
+#[test]
+fn answers_about_a_key_fit_a_register() {
+    assert_eq!(size_of::<Result<(), KeyDamaged>>(), 1);
+    let pointer = size_of::<Result<&Plain, KeyDamaged>>();
+    assert_eq!(pointer, size_of::<usize>());
 }
 
 /// Whichever of the two passes alone, and however it comes to do so.

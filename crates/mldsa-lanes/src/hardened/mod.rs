@@ -19,8 +19,8 @@
 //!   has, and belongs directly before their use.
 //! - **Keys** are computed a second time when they are made or read. They stay compact: whatever
 //!   follows from one is computed at each use, since that costs less than hashing it.
-//!   [`SigningKey::confirm_seed`] and [`SigningKey::confirm_encoded_bytes`] compare a key, where it is, with
-//!   what it was made of.
+//!   [`SigningKey::confirm_seed`], [`SigningKey::confirm_encoded_bytes`] and [`VerifyingKey::confirm_bytes`]
+//!   compare a key, where it is, with what it was made of. Give them a second copy where there is one.
 //!
 //! ```
 //! use mldsa_lanes::hardened::{Error, SigningKey, VerifyingKey};
@@ -36,10 +36,18 @@
 //!     let proof = key.sign_into(b"message", SignOptions::hedged(rng), &mut signature)?;
 //!     assert!(proof.holds(&public, b"message", &signature));
 //!
-//!     let verifier = VerifyingKey::new(&public)?;
-//!     let proof = verifier.verify_signature(b"message", &signature)?;
-//!     assert!(proof.holds(&public, b"message", &signature));
 //!     Ok(())
+//! }
+//!
+//! fn verify(
+//!     stored: [&[u8]; 2],
+//!     message: &[u8],
+//!     signature: &Signature<mldsa65::Set>,
+//! ) -> Result<bool, Error> {
+//!     let key = VerifyingKey::<mldsa65::Set>::from_bytes(stored[0])?;
+//!     key.confirm_bytes(stored[1])?;
+//!     let proof = key.verify_signature(message, signature)?;
+//!     Ok(proof.holds(key.verifying_key(), message, signature))
 //! }
 //! ```
 //!
@@ -48,7 +56,9 @@
 //! |---|---|
 //! | `sign_into`, then `holds` | yes |
 //! | `verify_signature`, then `holds` | yes |
-//! | a key that is made or read, then `confirm_seed` or `confirm_encoded_bytes` | yes |
+//! | a private key that is made or read, then `confirm_seed` or `confirm_encoded_bytes` | yes |
+//! | a public key that is read, then `confirm_bytes` of a second copy | yes |
+//! | `confirm_…` of the bytes that were read, and no second copy | all but a change of these bytes |
 //! | `Ok` of a verification without `holds`; a key without `confirm_…` | all but what the call leaves in their place |
 //! | the caller's own lines: a call that is skipped whole, the branch on the answer | no |
 //!
@@ -77,9 +87,33 @@ pub enum Error {
     Refused(Refusal),
     /// The key in memory is not the one that was checked.
     KeyDamaged,
+    /// t1 of a public key is 0. FIPS 204 does not forbid such a key, and the ordinary mode takes it. But anybody
+    /// can sign for it, and a fault that wipes a public key makes it.
+    ZeroPublicKey,
     /// Two computations of the same gave different results, or a signature just made is not valid.
     Disagreement,
 }
+
+/// [`Error::KeyDamaged`] by itself.
+///
+/// The calls that look at a key return it in a register. A result in the caller's memory would not do: one
+/// skipped instruction leaves an earlier `Ok` in its place, and writes the result over the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyDamaged;
+
+impl From<KeyDamaged> for Error {
+    fn from(KeyDamaged: KeyDamaged) -> Self {
+        Error::KeyDamaged
+    }
+}
+
+impl fmt::Display for KeyDamaged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the key in memory is not the one that was checked")
+    }
+}
+
+impl core::error::Error for KeyDamaged {}
 
 impl From<Refusal> for Error {
     fn from(error: Refusal) -> Self {
@@ -91,7 +125,10 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Refused(error) => error.fmt(f),
-            Error::KeyDamaged => f.write_str("the key in memory is not the one that was checked"),
+            Error::KeyDamaged => KeyDamaged.fmt(f),
+            Error::ZeroPublicKey => f.write_str(
+                "t1 of the public key is 0, for which anybody can sign; get the key again",
+            ),
             Error::Disagreement => f.write_str("two computations of the same disagree"),
         }
     }

@@ -8,7 +8,7 @@ use rand_core::TryCryptoRng;
 use zeroize::ZeroizeOnDrop;
 
 use super::verifying::{Verified, described};
-use super::{EQUAL, Error, Refusal, compared};
+use super::{EQUAL, Error, KeyDamaged, Refusal, compared};
 use crate::ParameterSet;
 use crate::backend::Backend;
 use crate::declassify::{Site, public, public_slice};
@@ -151,8 +151,9 @@ impl<P: ParameterSet> SigningKey<P> {
     /// The private key as `skEncode` writes it (Algorithm 24).
     ///
     /// # Errors
-    /// [`Error::KeyDamaged`] if the key in memory is not the one that was checked.
-    pub fn encoded_bytes(&self) -> Result<&P::SigningKeyBytes, Error> {
+    /// [`KeyDamaged`].
+    #[inline(never)]
+    pub fn encoded_bytes(&self) -> Result<&P::SigningKeyBytes, KeyDamaged> {
         self.intact()?;
         Ok(&self.key.sk)
     }
@@ -161,8 +162,9 @@ impl<P: ParameterSet> SigningKey<P> {
     /// while it moved to its place does not hand out a wrong one.
     ///
     /// # Errors
-    /// [`Error::KeyDamaged`].
-    pub fn verifying_key(&self) -> Result<&keys::VerifyingKey<P>, Error> {
+    /// [`KeyDamaged`].
+    #[inline(never)]
+    pub fn verifying_key(&self) -> Result<&keys::VerifyingKey<P>, KeyDamaged> {
         let public = black_box(&self.key.public);
         self.confirm(&[], &[], public)?;
         Ok(public)
@@ -172,9 +174,13 @@ impl<P: ParameterSet> SigningKey<P> {
     /// key may have left an earlier one in this place, and a copy of the public key may be wrong.
     ///
     /// # Errors
-    /// [`Error::KeyDamaged`].
+    /// [`KeyDamaged`].
     #[inline(never)]
-    pub fn confirm_seed(&self, xi: &[u8; 32], public: &keys::VerifyingKey<P>) -> Result<(), Error> {
+    pub fn confirm_seed(
+        &self,
+        xi: &[u8; 32],
+        public: &keys::VerifyingKey<P>,
+    ) -> Result<(), KeyDamaged> {
         self.confirm(self.seed(), xi, public)
     }
 
@@ -182,13 +188,13 @@ impl<P: ParameterSet> SigningKey<P> {
     /// `bytes`, and `public` its public key.
     ///
     /// # Errors
-    /// [`Error::KeyDamaged`].
+    /// [`KeyDamaged`].
     #[inline(never)]
     pub fn confirm_encoded_bytes(
         &self,
         bytes: &[u8],
         public: &keys::VerifyingKey<P>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), KeyDamaged> {
         self.confirm(self.key.sk.as_ref(), bytes, public)
     }
 
@@ -198,14 +204,14 @@ impl<P: ParameterSet> SigningKey<P> {
         own: &[u8],
         given: &[u8],
         public: &keys::VerifyingKey<P>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), KeyDamaged> {
         self.intact()?;
         let same = [
             compared(EQUAL[0], own, given),
             compared(EQUAL[1], &public.tr(), &self.key.sk.as_ref()[TR]),
         ];
         if self::public(Site::Agreement, same) != EQUAL {
-            return Err(Error::KeyDamaged);
+            return Err(KeyDamaged);
         }
         Ok(())
     }
@@ -349,10 +355,16 @@ impl<P: ParameterSet> SigningKey<P> {
     }
 
     /// Whether the private key is the one that was checked.
-    fn intact(&self) -> Result<(), Error> {
+    fn intact(&self) -> Result<(), KeyDamaged> {
+        let _wiper = StackWiper::<4>;
+        self.has_its_digest()
+    }
+
+    #[inline(never)]
+    fn has_its_digest(&self) -> Result<(), KeyDamaged> {
         let same = compared(EQUAL[0], self.digest_now().as_ref(), self.digest.as_ref());
         if public(Site::Agreement, same) != EQUAL[0] {
-            return Err(Error::KeyDamaged);
+            return Err(KeyDamaged);
         }
         Ok(())
     }

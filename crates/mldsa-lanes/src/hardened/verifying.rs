@@ -3,7 +3,7 @@
 use core::fmt;
 use core::hint::black_box;
 
-use super::{EQUAL, Error, compared};
+use super::{EQUAL, Error, KeyDamaged, compared};
 use crate::ParameterSet;
 use crate::backend::Backend;
 use crate::error::Error as Refusal;
@@ -11,6 +11,10 @@ use crate::kernels::poly::Zero;
 use crate::keys::{self, Signature};
 use crate::scheme::encode;
 use crate::scheme::message::Input;
+use crate::scheme::shapes::Bytes;
+
+/// Where `pkEncode` has t1 (Algorithm 22).
+const T1: core::ops::RangeFrom<usize> = 32..;
 
 /// A public key that verifies twice. See the [module](crate::hardened).
 #[derive(Clone)]
@@ -21,32 +25,53 @@ pub struct VerifyingKey<P: ParameterSet> {
 }
 
 impl<P: ParameterSet> VerifyingKey<P> {
+    // `new` and `from_bytes` are never inlined: in the caller's frame, a skipped instruction could send a write
+    // of theirs to the bytes that they read.
+
     /// Of a key made elsewhere.
     ///
     /// # Errors
-    /// [`Error::KeyDamaged`].
+    /// [`Error::ZeroPublicKey`], [`Error::KeyDamaged`].
+    #[inline(never)]
     pub fn new(public: &keys::VerifyingKey<P>) -> Result<Self, Error> {
         let mut key = VerifyingKey {
             public: public.clone(),
-            inverted: P::VerifyingKeyBytes::zero(),
+            inverted: public.pk,
         };
-        for (to, from) in key.inverted.as_mut().iter_mut().zip(public.pk.as_ref()) {
-            *to = !from;
+        invert(&mut key.inverted);
+        let second = key.second()?;
+        if second.as_ref()[T1].iter().all(|byte| *byte == 0) {
+            return Err(Error::ZeroPublicKey);
         }
-        key.second()?;
         Ok(key)
     }
 
     /// As the ordinary [`VerifyingKey::from_bytes`](keys::VerifyingKey::from_bytes).
     ///
     /// # Errors
-    /// Its own, and [`Error::KeyDamaged`].
+    /// Its own, and those of [`VerifyingKey::new`].
+    #[inline(never)]
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let key = Self::new(&keys::VerifyingKey::from_bytes(bytes)?)?;
-        if compared(EQUAL[0], key.public.pk.as_ref(), bytes) != EQUAL[0] {
+        if compared(EQUAL[0], key.public.pk.as_ref(), black_box(bytes)) != EQUAL[0] {
             return Err(Error::KeyDamaged);
         }
         Ok(key)
+    }
+
+    /// Checks that this key is the one of `bytes`: the call that read it may have left an earlier one in
+    /// this place. Give a second copy where there is one, since a fault may change the bytes that are
+    /// read.
+    ///
+    /// # Errors
+    /// [`KeyDamaged`].
+    #[inline(never)]
+    pub fn confirm_bytes(&self, bytes: &[u8]) -> Result<(), KeyDamaged> {
+        let second = self.second()?;
+        if compared(EQUAL[1], second.as_ref(), bytes) != EQUAL[1] {
+            return Err(KeyDamaged);
+        }
+        Ok(())
     }
 
     /// The key that verifies once.
@@ -55,11 +80,11 @@ impl<P: ParameterSet> VerifyingKey<P> {
     }
 
     /// The second copy, if it is that of the first.
-    fn second(&self) -> Result<P::VerifyingKeyBytes, Error> {
+    fn second(&self) -> Result<P::VerifyingKeyBytes, KeyDamaged> {
         let mut second = self.inverted;
-        second.as_mut().iter_mut().for_each(|byte| *byte = !*byte);
+        invert(&mut second);
         if compared(EQUAL[0], self.public.pk.as_ref(), second.as_ref()) != EQUAL[0] {
-            return Err(Error::KeyDamaged);
+            return Err(KeyDamaged);
         }
         Ok(second)
     }
@@ -138,6 +163,10 @@ impl<P: ParameterSet> Verified<P> {
             && self.message == message
             && self.signature == signature.0
     }
+}
+
+fn invert<B: Bytes>(bytes: &mut B) {
+    bytes.as_mut().iter_mut().for_each(|byte| *byte = !*byte);
 }
 
 /// What stands for a message in a proof: H(0 ‖ M'), or μ where the caller gave that.

@@ -46,13 +46,3 @@ mu_hashers!(SigningKey);
 mu_hashers!(ExpandedSigningKey);
 mu_hashers!(VerifyingKey);
 mu_hashers!(ExpandedVerifyingKey);
-
-/// Fills `out` if it has the length of `bytes`.
-#[must_use]
-fn copy_exactly(bytes: &[u8], out: &mut [u8]) -> bool {
-    let fits = out.len() == bytes.len();
-    if fits {
-        out.copy_from_slice(bytes);
-    }
-    fits
-}

@@ -3,7 +3,6 @@
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
-use super::copy_exactly;
 use crate::ParameterSet;
 use crate::error::Error;
 use crate::kernels::poly::Zero;
@@ -23,14 +22,12 @@ impl<P: ParameterSet> Signature<P> {
     /// # Errors
     /// [`Error::SignatureLength`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let mut signature = Self::default();
-        if !copy_exactly(bytes, signature.0.as_mut()) {
-            return Err(Error::SignatureLength {
-                expected: P::SIGNATURE_BYTES,
-                actual: bytes.len(),
-            });
-        }
-        Ok(signature)
+        // Copied, not filled, as the public key.
+        let signature = P::SignatureBytes::try_from(bytes);
+        signature.map(Self).map_err(|_| Error::SignatureLength {
+            expected: P::SIGNATURE_BYTES,
+            actual: bytes.len(),
+        })
     }
 
     /// The bytes.

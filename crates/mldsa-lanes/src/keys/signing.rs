@@ -9,7 +9,7 @@ use zeroize::ZeroizeOnDrop;
 
 #[cfg(feature = "alloc")]
 use super::ExpandedSigningKey;
-use super::{Signature, VerifyingKey, Workspace, copy_exactly};
+use super::{Signature, VerifyingKey, Workspace};
 use crate::ParameterSet;
 use crate::backend::Backend;
 use crate::error::Error;
@@ -168,12 +168,13 @@ impl<P: ParameterSet> SigningKey<P> {
     }
 
     fn copy(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        if !copy_exactly(bytes, self.sk.as_mut()) {
+        if bytes.len() != P::SIGNING_KEY_BYTES {
             return Err(Error::SigningKeyLength {
                 expected: P::SIGNING_KEY_BYTES,
                 actual: bytes.len(),
             });
         }
+        self.sk.as_mut().copy_from_slice(bytes);
         Ok(())
     }
 

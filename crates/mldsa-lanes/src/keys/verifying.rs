@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
-use super::{Signature, copy_exactly};
+use super::Signature;
 use crate::ParameterSet;
 use crate::backend::Backend;
 use crate::error::Error;
@@ -43,14 +43,13 @@ impl<P: ParameterSet> VerifyingKey<P> {
     /// # Errors
     /// [`Error::VerifyingKeyLength`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let mut key = Self::empty(Backend::detect());
-        if !copy_exactly(bytes, key.pk.as_mut()) {
-            return Err(Error::VerifyingKeyLength {
+        // Copied, not filled: zeros that a fault sends to a wrong address may wipe the caller's bytes.
+        let pk = P::VerifyingKeyBytes::try_from(bytes);
+        pk.map(|pk| Self::from_array(&pk))
+            .map_err(|_| Error::VerifyingKeyLength {
                 expected: P::VERIFYING_KEY_BYTES,
                 actual: bytes.len(),
-            });
-        }
-        Ok(key)
+            })
     }
 
     /// The bytes.

@@ -1,5 +1,6 @@
 //! The types whose lengths follow from a parameter set: vectors, matrices and byte strings.
 
+use core::array::TryFromSliceError;
 use core::fmt::Debug;
 
 use crate::kernels::poly::{Poly, Wipe, Zero};
@@ -14,8 +15,14 @@ impl<T, A> Array<T> for A where
 }
 
 /// A byte string of exact length.
-pub trait Bytes: Array<u8> + Copy + Debug + Eq {}
-impl<A: Array<u8> + Copy + Debug + Eq> Bytes for A {}
+pub trait Bytes:
+    Array<u8> + Copy + Debug + Eq + for<'a> TryFrom<&'a [u8], Error = TryFromSliceError>
+{
+}
+impl<A> Bytes for A where
+    A: Array<u8> + Copy + Debug + Eq + for<'a> TryFrom<&'a [u8], Error = TryFromSliceError>
+{
+}
 
 /// Lengths that the language wants as types of their own.
 pub trait Shapes: Parameters {

@@ -36,6 +36,9 @@ impl Hasher for Fold {
     }
 }
 
+/// Bytes of a block of SHAKE256.
+const RATE: usize = 136;
+
 type Map<K> = HashMap<K, Kind, BuildHasherDefault<Fold>>;
 
 #[derive(Default)]
@@ -92,11 +95,35 @@ pub fn keccak_f(a: &mut [u64; 25], mut each: impl FnMut(usize, &[u64; 25])) {
 /// The state of SHAKE256 that has absorbed `block`, which is shorter than the rate, padded; not
 /// permuted yet.
 pub fn absorbed(block: &[u8]) -> [u64; 25] {
+    let mut state = [0; 25];
+    absorb(&mut state, block);
+    state
+}
+
+/// Adds a block to the state of SHAKE256, and the padding if the block is shorter than the rate.
+fn absorb(state: &mut [u64; 25], block: &[u8]) {
     let mut bytes = [0; 200];
     bytes[..block.len()].copy_from_slice(block);
-    bytes[block.len()] = 0x1f;
-    bytes[135] |= 0x80;
-    std::array::from_fn(|i| u64::from_le_bytes(bytes[8 * i..][..8].try_into().unwrap()))
+    if block.len() < RATE {
+        bytes[block.len()] = 0x1f;
+        bytes[RATE - 1] |= 0x80;
+    }
+    for (word, bytes) in state.iter_mut().zip(bytes.chunks_exact(8)) {
+        *word ^= u64::from_le_bytes(bytes.try_into().unwrap());
+    }
+}
+
+/// The state of SHAKE256 after the last block of a string; tells `each` the state with each block, not
+/// permuted yet.
+pub fn hashed(string: &[u8], mut each: impl FnMut(&[u64; 25])) -> [u64; 25] {
+    let padding = string.len().is_multiple_of(RATE).then_some(&[][..]);
+    let mut state = [0; 25];
+    for block in string.chunks(RATE).chain(padding) {
+        absorb(&mut state, block);
+        each(&state);
+        keccak_f(&mut state, |_, _| ());
+    }
+    state
 }
 
 fn residue(x: i64) -> u128 {
@@ -148,6 +175,11 @@ impl Needles {
         let mut idle = absorbed(rho_prime);
         idle[8] = 0;
         needles.add_sponge("state of ExpandS", idle, 3, 3);
+
+        // The hardened mode's, of a key with its seed and of one without.
+        for seed in [&given.xi[..], &[]] {
+            needles.add_hash("state of the digest", &[&given.sk, seed].concat());
+        }
 
         let parts = oracle::sk_decode(p, &given.sk);
         let start = 128;
@@ -238,6 +270,19 @@ impl Needles {
                     self.bytes.extend(words.iter().map(|word| (*word, kind)));
                 }
             });
+        }
+    }
+
+    /// The states of a sponge that absorbs a whole string, as absorbed and as permuted. The first block is
+    /// left out until it is permuted: it has public parts.
+    fn add_hash(&mut self, kind: Kind, string: &[u8]) {
+        let mut states = Vec::new();
+        hashed(string, |state| states.push(*state));
+        for (number, state) in states.into_iter().enumerate() {
+            if number > 0 {
+                self.bytes.extend(state.map(|word| (word, kind)));
+            }
+            self.add_sponge(kind, state, 1, 3);
         }
     }
 

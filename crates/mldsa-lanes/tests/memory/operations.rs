@@ -275,9 +275,14 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
         operation!("hardened: from_seed", hardened::SigningKey::<P>::from_seed_on(backend, xi));
         operation!("hardened: from_encoded_bytes", hardened::SigningKey::<P>::from_encoded_bytes_on(backend, sk));
         operation!("hardened: generate", hardened::SigningKey::<P>::generate(&mut Same(xi), &mut self.seed.lock().unwrap()));
+        let hardened = &self.hardened;
+        operation!("hardened: encoded_bytes", hardened.encoded_bytes().is_ok());
+        operation!("hardened: verifying_key", hardened.verifying_key().is_ok());
+        operation!("hardened: confirm_seed", hardened.confirm_seed(xi, &self.public));
+        operation!("hardened: confirm_encoded_bytes", hardened.confirm_encoded_bytes(sk, &self.public));
         operation!("hardened: sign_into", {
             let mut signature = Signature::default();
-            let proof = self.hardened.sign_into(pure(), SignOptions::hedged(&mut Same(rnd)), &mut signature);
+            let proof = hardened.sign_into(pure(), SignOptions::hedged(&mut Same(rnd)), &mut signature);
             (proof, signature)
         });
         operation!("hardened: verify_signature", self.hardened_public.verify_signature(pure(), &self.signature));

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use crate::every_operation;
-use crate::needles::{Hit, Kind, Needles, absorbed, keccak_f};
+use crate::needles::{Hit, Kind, Needles, absorbed, hashed, keccak_f};
 use crate::operations::Given;
 use crate::own_stack::{OwnStack, Pause, Used, Work, running};
 use mldsa_lanes::hazmat::external_mu;
@@ -197,6 +197,10 @@ fn planted(p: &Params, given: &Given) -> Vec<(Kind, Vec<u8>)> {
         "state of ExpandMask",
         oracle::h(&[&block], 640)[..64].to_vec(),
     ));
+    let private = [&given.sk, &given.xi[..]].concat();
+    let digest = hashed(&private, |_| ());
+    assert_eq!(bytes_of(&digest)[..136], oracle::h(&[&private], 136));
+    forms.push(("state of the digest", bytes_of(&digest).to_vec()));
     for (kind, block) in [
         (
             "state of H(xi)",
