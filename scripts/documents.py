@@ -3,8 +3,9 @@
     .venv/bin/python scripts/documents.py [--check] [DOCUMENT…]
 
 A table stands between `<!-- mldsa-lab:KIND NAME=VALUE … -->` and `<!-- /mldsa-lab:KIND -->`;
-docs/records.md lists kinds and names. Without DOCUMENT: all documents with such markers. With
-`--check` nothing is written, and the exit status is 1 if a document is out of date.
+docs/records.md lists kinds and names. `prose.py` has the numbers within sentences. Without
+DOCUMENT: all documents with such markers. With `--check` nothing is written, and the exit status
+is 1 if a document is out of date.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec.inspect
 from msgspec import Meta, Struct
+from prose import CONFIDENCE, ROOT, filled, loaded
 
 from mldsa_lab.answers.join import about_records, answer_report, figures_of
 from mldsa_lab.answers.page import OwnTable, read_page
@@ -31,11 +33,9 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.blocks import block_figures
 from mldsa_lab.estimate.compare import agreement_figures, compare
 from mldsa_lab.estimate.figure import Figure
-from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.files import write_text
 from mldsa_lab.records import read_record
-from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.sets import PARAMETER_SETS, Operation, parse_set_names
 from mldsa_lab.show import figure_tables
 from mldsa_lab.show.compare import AGREEMENT
@@ -47,9 +47,7 @@ from mldsa_lab.show.operations.view import KEYS, calls, told_size
 from mldsa_lab.show.plots import Mark, ranking
 from mldsa_lab.show.svg import drawing, to_svg
 
-ROOT = Path(__file__).resolve().parent.parent
 PATTERNS = ("*.md", "docs/*.md", "docs/answers/*.md", "crates/*/*.md")
-CONFIDENCE = 0.95
 MARKER = re.compile(
     r"^(?P<code>```).*?^```"
     r"|(?P<start><!-- mldsa-lab:(?P<kind>\w+)\b(?P<words>.*?)-->\n)"
@@ -60,12 +58,6 @@ MARKER = re.compile(
 
 Quantity = Literal["mean", "p50", "p95", "p99", "p999", "ratio"]
 Names = tuple[Annotated[str, Meta(min_length=1)], ...]
-
-
-@cache
-def loaded(path: Path) -> Summary:
-    """Read and summarise a record, once."""
-    return summarise(read_record(path), reference=DEFAULT_REFERENCE, confidence=CONFIDENCE)
 
 
 def markdown_of(figures: Sequence[Figure], layout: TableLayout) -> str:
@@ -449,7 +441,8 @@ def parse_marker(kind: str, words: str) -> Any:
 
 
 def rewritten(path: Path, text: str) -> str:
-    """Return the text of a document with its tables made anew. LabError names file and line."""
+    """Return the text of a document with its tables and phrases made anew. LabError names the file
+    and, of a table, the line."""
 
     def replaced(found: re.Match[str]) -> str:
         if found["code"]:
@@ -463,7 +456,11 @@ def rewritten(path: Path, text: str) -> str:
             raise LabError(f"{where}: {error}") from None
         return f"{found['start']}{table}{found['end']}"
 
-    return MARKER.sub(replaced, text)
+    text = MARKER.sub(replaced, text)
+    try:
+        return filled(path.resolve(), text)
+    except LabError as error:
+        raise LabError(f"{path}: {error}") from None
 
 
 def pictures(path: Path, text: str) -> Iterator[tuple[Path, str, str]]:

@@ -20,6 +20,7 @@ from report_records import SIGNERS, Shape, build
 from tiers import first_of
 
 from mldsa_lab.cli.main import app
+from mldsa_lab.errors import LabError
 from mldsa_lab.show.operations.report import FIELDS
 from mldsa_lab.study.file import shipped
 
@@ -230,14 +231,18 @@ def test_example_of_a_mix_runs(tmp_path: Path) -> None:
 # --- tables from records --------------------------------------------------------------------------
 
 
+PROSE = load_script(ROOT / "scripts" / "prose.py")  # which documents.py imports
 SCRIPT = load_script(ROOT / "scripts" / "documents.py")
 MARKED = [str(path.relative_to(ROOT)) for path in SCRIPT.documents()]
 # Impact signs samples, with workers in Rust.
 SCENARIOS = [n for n in MARKED if "<!-- mldsa-lab:impact" in (ROOT / n).read_text()]
 
 
-@pytest.mark.parametrize("name", first_of([n for n in MARKED if n not in SCENARIOS]))
-@pytest.mark.e2e
+@pytest.mark.parametrize(
+    "name",
+    # First, and so in the fast tier, a document with small records.
+    first_of(sorted(set(MARKED) - set(SCENARIOS), key=lambda n: (n != "docs/arm.md", n))),
+)
 def test_tables_of_documents_are_up_to_date(name: str) -> None:
     """If this fails: `make tables`."""
     assert {"README.md", "docs/rtl.md", "docs/methodology.md"} <= set(MARKED)
@@ -249,6 +254,78 @@ def test_tables_of_scenarios_are_up_to_date() -> None:
     for worker in ("rust", "rust-families"):
         build_rust(worker)
     assert SCRIPT.main(["--check", *(str(ROOT / name) for name in SCENARIOS)]) == 0
+
+
+# Numbers that are no figures: names, versions, dates, sections.
+EXEMPT = re.compile(
+    r"\d{4}-\d\d-\d\d"  # dates
+    r"|\b[\w./]*[A-Za-z]-?\d[\w.]*(?:-\d+\w*)?"  # names: ML-DSA-65, P-256, AVX2, p99, Apache-2.0
+    r"|ML-DSA-44, 65, 87|44 / 65 / 87"
+    r"|\b(?:Go|Python|TLS|Zen|gcc|liboqs|rustc|wolfSSL) \d[\d.]*"  # versions
+    r"|Rust from rustup \(\d[\d.]*|Go \(\d[\d.]*"
+    r"|\bFIPS \d+|\btable \d+|\bRFC \d+"
+    r"|\b95 % confidence interval"
+    r"|^\d+\. |\b1 thread\b",  # items of lists
+    re.M,
+)
+WORDS = "two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|hundred|thousand|half|thirds?"
+CLAIM = re.compile(
+    rf"\d[\d.,]*|(?:{WORDS}) to (?:{WORDS}|twice)"
+    rf"|(?:{WORDS}|some|few) (?:times|minutes?|seconds?)|\b(?:once|one) in (?:a|{WORDS})\b"
+    r"|\b(?:a|some|few|about a) (?:minutes?|seconds?)\b",
+)
+"""A number, or words that say one."""
+
+
+def claims(name: str, text: str) -> list[str]:
+    """The numbers in a document's sentences that neither a marker nor a phrase writes."""
+    text = SCRIPT.MARKER.sub(lambda m: m[0] if m["code"] else "", text)
+    for phrase, _ in PROSE.PHRASES[name]:
+        text = PROSE.holes(phrase).sub(lambda m: "–".join(m.groups()), text)
+    # Of a block of code, what stands behind `#`.
+    text = FENCE.sub(lambda m: "\n".join(re.findall(r" # (.*)$", m[0], re.M)), text)
+    text = re.sub(r"\]\([^()\s]*\)", "]", SPAN.sub("", text))
+    return CLAIM.findall(EXEMPT.sub("", text))
+
+
+@pytest.mark.parametrize("name", PROSE.PHRASES)
+def test_numbers_in_sentences_are_written_by_the_script(name: str) -> None:
+    """If this fails: add the phrase to `scripts/prose.py`, or leave the number out."""
+    assert claims(name, text_of(name)) == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "found"),
+    [
+        ("4 to 5 attempts on average", ["4", "5"]),
+        ("over 20 once in a thousand", ["20", "once in a"]),
+        ("build and measure: a minute after", ["a minute"]),
+        ("which is 2.4 to 4 times the mean", ["2.4", "4"]),
+        ("two to four times what it did with RSA", ["two to four"]),
+        ("a signature half to twice as much", ["half to twice"]),
+        ("| embedded | 2.60 | 124 KiB |", ["2.60", "124"]),
+        ("ML-DSA-65 (FIPS 204, table 2) on a Zen 5 with AVX-512, rustc 1.95, 2026-11-22", []),
+    ],
+)
+def test_a_number_in_a_sentence_is_found(sentence: str, found: list[str]) -> None:
+    assert claims("README.md", f"Before.\n{sentence}\n") == found
+
+
+@pytest.mark.parametrize("text", ["", "3.9 to 5.1 iterations on average, " * 2])
+def test_a_phrase_is_in_its_document_once(text: str) -> None:
+    with pytest.raises(
+        LabError, match=r"phrase '\{\} to \{\} iterations on average'.* expected once"
+    ):
+        PROSE.filled(ROOT / "README.md", text)
+
+
+def test_the_script_writes_numbers_in_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    phrases = [("{} to {} µs", lambda: ["3.5", "1,024"]), ("{} rounds", lambda: ["7"])]
+    monkeypatch.setitem(PROSE.PHRASES, "NOTES.md", phrases)
+    text = "It takes 1 to 2 µs (11 rounds), 99 bytes."
+    right = "It takes 3.5 to 1,024 µs (7 rounds), 99 bytes."
+    assert PROSE.filled(ROOT / "NOTES.md", text) == right
+    assert PROSE.filled(ROOT / "docs" / "NOTES.md", text) == text
 
 
 @pytest.fixture(scope="module")
