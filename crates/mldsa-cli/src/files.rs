@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 use crate::failure::{Failure, is_standard_stream, shown};
 
 /// Keys and signatures in any encoding are smaller.
-const SMALL: usize = 64 * 1024;
+const SMALL: usize = mldsa_lanes::pem::MAX_BYTES;
 /// Messages are read in pieces of this many bytes.
 const PIECE: usize = 256 * 1024;
 

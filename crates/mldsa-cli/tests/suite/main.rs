@@ -3,6 +3,7 @@
 mod documents;
 mod interop;
 mod keys;
+mod pem;
 mod sandbox;
 mod signatures;
 mod streams;
