@@ -522,7 +522,11 @@ mldsa_error mldsa_signing_key_from_raw(mldsa_set set,
  * Import a private key from PKCS#8, in DER or in PEM, in each of the three forms of RFC 9881. The
  * file names the parameter set.
  *
- * file      file_len bytes; PEM begins with "-----BEGIN" and needs no NUL.
+ * In PEM, lines may have any length, and text, certificates and the public key may precede or
+ * follow the private key. ENCODING is also the error for an encrypted key, two private keys, and
+ * PEM of more than 64 KiB. `mldsa inspect FILE` prints the reason.
+ *
+ * file      file_len bytes, which need no NUL.
  * key       where the handle is written; NULL is written there after an error.
  *
  * Errors: NULL, ENCODING, KEY.
@@ -633,9 +637,9 @@ mldsa_error mldsa_verifying_key_from_raw(mldsa_set set,
 
 /**
  * Import a public key from SubjectPublicKeyInfo, in DER or in PEM. The file names the parameter
- * set.
+ * set. In PEM, it may have what mldsa_signing_key_from_pkcs8 describes.
  *
- * file      file_len bytes; PEM begins with "-----BEGIN" and needs no NUL.
+ * file      file_len bytes, which need no NUL.
  * key       where the handle is written; NULL is written there after an error.
  *
  * Errors: NULL, ENCODING.

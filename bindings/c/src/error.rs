@@ -2,7 +2,7 @@
 
 use std::ffi::c_char;
 
-use mldsa_lanes::{Error, pkcs8};
+use mldsa_lanes::{Error, pem, pkcs8};
 
 /// The outcome of a call: MLDSA_OK or one of MLDSA_ERROR_... below.
 pub type mldsa_error = i32;
@@ -67,7 +67,7 @@ pub extern "C" fn mldsa_error_string(error: mldsa_error) -> *const c_char {
         MLDSA_ERROR_OPTION => c"unknown or conflicting options",
         MLDSA_ERROR_KEY => c"invalid private key: its parts do not belong together",
         MLDSA_ERROR_ENCODING => {
-            c"not a PKCS#8 or SubjectPublicKeyInfo encoding of an ML-DSA key, in DER or PEM"
+            c"no ML-DSA key in DER or PEM, or an encrypted one; `mldsa inspect FILE` prints the reason"
         }
         MLDSA_ERROR_NO_SEED => c"the seed of this private key is not known",
         MLDSA_ERROR_MU => c"the mu hasher was made for another key",
@@ -108,6 +108,14 @@ pub(crate) fn code(error: Error) -> mldsa_error {
 pub(crate) fn file_code(error: pkcs8::Error) -> mldsa_error {
     match error {
         pkcs8::Error::KeyMalformed(_) => MLDSA_ERROR_KEY,
+        _ => MLDSA_ERROR_ENCODING,
+    }
+}
+
+/// The code of an error of the PEM reader.
+pub(crate) fn pem_code(error: pem::Error) -> mldsa_error {
+    match error {
+        pem::Error::Key { error, .. } => file_code(error),
         _ => MLDSA_ERROR_ENCODING,
     }
 }

@@ -7,9 +7,9 @@ use mldsa_lanes::any::{
     AnyExpandedSigningKey, AnyExpandedVerifyingKey, AnySigningKey, AnyVerifyingKey, Set,
 };
 use mldsa_lanes::pkcs8::der::pem::LineEnding;
-use mldsa_lanes::pkcs8::spki::{DecodePublicKey, EncodePublicKey};
+use mldsa_lanes::pkcs8::spki::{DecodePublicKey, EncodePublicKey, SubjectPublicKeyInfoRef};
 use mldsa_lanes::pkcs8::{DecodePrivateKey, PrivateKeyInfoRef, SecretDocument};
-use mldsa_lanes::{Backend, PrivateKeyForm, SysRng};
+use mldsa_lanes::{Backend, PrivateKeyForm, SysRng, pem};
 
 use crate::bytes::{NewHandle, Once, Room, check_heap, exactly, free, input, measured, reference};
 use crate::{Outcome, barrier, error::*};
@@ -238,7 +238,11 @@ pub unsafe extern "C" fn mldsa_signing_key_from_raw(
 /// Import a private key from PKCS#8, in DER or in PEM, in each of the three forms of RFC 9881. The
 /// file names the parameter set.
 ///
-/// file      file_len bytes; PEM begins with "-----BEGIN" and needs no NUL.
+/// In PEM, lines may have any length, and text, certificates and the public key may precede or
+/// follow the private key. ENCODING is also the error for an encrypted key, two private keys, and
+/// PEM of more than 64 KiB. `mldsa inspect FILE` prints the reason.
+///
+/// file      file_len bytes, which need no NUL.
 /// key       where the handle is written; NULL is written there after an error.
 ///
 /// Errors: NULL, ENCODING, KEY.
@@ -255,21 +259,13 @@ pub unsafe extern "C" fn mldsa_signing_key_from_pkcs8(
         // SAFETY: as the header says.
         let (handle, file) = unsafe { (NewHandle::new(key)?, input(file, file_len)?) };
         check_heap(file_heap(file))?;
-        let read = match text(file)? {
-            Some(pem) => AnySigningKey::from_pkcs8_pem(pem),
-            None => AnySigningKey::from_pkcs8_der(file),
+        let read: AnySigningKey = if PrivateKeyInfoRef::try_from(file).is_ok() {
+            AnySigningKey::from_pkcs8_der(file).map_err(file_code)?
+        } else {
+            pem::read_private_key(file).map_err(pem_code)?
         };
-        handle.write(read.map_err(file_code)?.into())
+        handle.write(read.into())
     })
-}
-
-/// A file in PEM.
-fn text(file: &[u8]) -> Outcome<Option<&str>> {
-    if !file.starts_with(b"-----BEGIN") {
-        return Ok(None);
-    }
-    let text = std::str::from_utf8(file).map_err(|_| MLDSA_ERROR_ENCODING)?;
-    Ok(Some(text))
 }
 
 /// Wipe and free a private key, and set *key to NULL. Does nothing where key or *key is NULL.
@@ -453,9 +449,9 @@ pub unsafe extern "C" fn mldsa_verifying_key_from_raw(
 }
 
 /// Import a public key from SubjectPublicKeyInfo, in DER or in PEM. The file names the parameter
-/// set.
+/// set. In PEM, it may have what mldsa_signing_key_from_pkcs8 describes.
 ///
-/// file      file_len bytes; PEM begins with "-----BEGIN" and needs no NUL.
+/// file      file_len bytes, which need no NUL.
 /// key       where the handle is written; NULL is written there after an error.
 ///
 /// Errors: NULL, ENCODING.
@@ -471,11 +467,12 @@ pub unsafe extern "C" fn mldsa_verifying_key_from_spki(
         // SAFETY: as the header says.
         let (handle, file) = unsafe { (NewHandle::new(key)?, input(file, file_len)?) };
         check_heap(file_heap(file))?;
-        let read = match text(file)? {
-            Some(pem) => AnyVerifyingKey::from_public_key_pem(pem),
-            None => AnyVerifyingKey::from_public_key_der(file),
+        let read = if SubjectPublicKeyInfoRef::try_from(file).is_ok() {
+            AnyVerifyingKey::from_public_key_der(file).ok()
+        } else {
+            pem::read_public_key(file).ok()
         };
-        handle.write(read.map_err(|_| MLDSA_ERROR_ENCODING)?.into())
+        handle.write(read.ok_or(MLDSA_ERROR_ENCODING)?.into())
     })
 }
 

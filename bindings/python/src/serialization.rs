@@ -2,6 +2,7 @@
 
 use mldsa_lanes::PrivateKeyForm;
 use mldsa_lanes::any::{AnySigningKey, AnyVerifyingKey};
+use mldsa_lanes::pem;
 use mldsa_lanes::pkcs8::{
     DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, LineEnding,
 };
@@ -139,10 +140,6 @@ fn malformed(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(format!("not a key of ML-DSA in this encoding: {error}"))
 }
 
-fn text<'a>(pem: &'a Data<'_>) -> PyResult<&'a str> {
-    str::from_utf8(pem).map_err(malformed)
-}
-
 fn refuse(password: Option<Data<'_>>) -> PyResult<()> {
     match password {
         Some(_) => Err(PyTypeError::new_err(
@@ -154,8 +151,11 @@ fn refuse(password: Option<Data<'_>>) -> PyResult<()> {
 
 /// Read a private key in PEM (PKCS#8, RFC 9881: seed, expandedKey or both) of any parameter set.
 ///
-/// `backend` and `unsafe_skip_rsa_key_validation` are those of `cryptography` and do nothing. ValueError: no such
-/// key, or its parts do not belong together. TypeError: a password; encrypted keys are not supported.
+/// The file may have lines of any length, and text, certificates and the public key around the private key. It has at
+/// most 64 KiB. `backend` and `unsafe_skip_rsa_key_validation` are those of `cryptography` and do nothing.
+///
+/// ValueError: no such key, or its parts do not belong together. TypeError: a password; encrypted keys are not
+/// supported.
 #[pyfunction]
 #[pyo3(signature = (data, password=None, backend=None, *, unsafe_skip_rsa_key_validation=false))]
 pub fn load_pem_private_key<'py>(
@@ -167,9 +167,9 @@ pub fn load_pem_private_key<'py>(
 ) -> PyResult<Bound<'py, PrivateKey>> {
     let _ = (backend, unsafe_skip_rsa_key_validation);
     refuse(password)?;
-    let pem = text(&data)?;
-    let key = py
-        .detach(|| AnySigningKey::from_pkcs8_pem(pem))
+    let file: &[u8] = &data;
+    let key: AnySigningKey = py
+        .detach(|| pem::read_private_key(file))
         .map_err(malformed)?;
     PrivateKey::from(key).of_its_class(py)
 }
@@ -193,7 +193,8 @@ pub fn load_der_private_key<'py>(
     PrivateKey::from(key).of_its_class(py)
 }
 
-/// Read a public key in PEM (SubjectPublicKeyInfo, RFC 9881) of any parameter set. ValueError: no such key.
+/// Read a public key in PEM (SubjectPublicKeyInfo, RFC 9881) of any parameter set, from a file as
+/// `load_pem_private_key` reads it. ValueError: no such key.
 #[pyfunction]
 #[pyo3(signature = (data, backend=None))]
 pub fn load_pem_public_key<'py>(
@@ -202,7 +203,7 @@ pub fn load_pem_public_key<'py>(
     backend: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PublicKey>> {
     let _ = backend;
-    let key = AnyVerifyingKey::from_public_key_pem(text(&data)?).map_err(malformed)?;
+    let key: AnyVerifyingKey = pem::read_public_key(&data).map_err(malformed)?;
     PublicKey::from(key).of_its_class(py)
 }
 

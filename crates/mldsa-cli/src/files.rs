@@ -15,7 +15,7 @@ use crate::failure::{Failure, shown, shown_as};
 use crate::streams::{self, Standard, folder};
 
 /// Keys and signatures in any encoding are smaller.
-const SMALL: usize = 64 * 1024;
+const SMALL: usize = mldsa_lanes::pem::MAX_BYTES;
 /// Messages are read in pieces of this many bytes.
 const PIECE: usize = 256 * 1024;
 

@@ -1,15 +1,14 @@
 //! Key files: PEM or DER with PKCS#8 and SubjectPublicKeyInfo (RFC 9881).
 
 use std::path::Path;
-use std::str;
 
-use mldsa_lanes::PrivateKeyForm;
 use mldsa_lanes::any::{AnySigningKey, AnyVerifyingKey, Set};
 use mldsa_lanes::pkcs8::der::asn1::AnyRef;
 use mldsa_lanes::pkcs8::der::pem::LineEnding;
 use mldsa_lanes::pkcs8::der::{Decode, Tag, Tagged};
 use mldsa_lanes::pkcs8::spki::{self, EncodePublicKey, SubjectPublicKeyInfoRef};
 use mldsa_lanes::pkcs8::{self, PrivateKeyInfoRef, SecretDocument};
+use mldsa_lanes::{PrivateKeyForm, pem};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
@@ -21,8 +20,6 @@ use crate::streams::Standard;
 const PRIVATE: &str = "PRIVATE KEY";
 const PUBLIC: &str = "PUBLIC KEY";
 pub const ENCRYPTED: &str = "ENCRYPTED PRIVATE KEY";
-/// As many characters of another label are shown.
-const SHOWN: usize = 40;
 
 /// One key of a file, in DER.
 pub enum Block {
@@ -34,37 +31,32 @@ pub enum Block {
 
 /// Split a file into its keys. Empty if it has neither PEM nor the DER of a key.
 pub fn blocks(path: &Path, bytes: &[u8]) -> Result<Vec<Block>, Failure> {
-    if PrivateKeyInfoRef::try_from(bytes).is_ok() {
-        let document = SecretDocument::try_from(bytes);
-        return Ok(document.map(Block::Private).into_iter().collect());
-    }
-    if SubjectPublicKeyInfoRef::try_from(bytes).is_ok() {
-        let document = SecretDocument::try_from(bytes);
-        return Ok(document.map(Block::Public).into_iter().collect());
+    if let Some(block) = der(bytes) {
+        return Ok(vec![block]);
     }
     refuse_other_der(path, bytes)?;
-    let mut found = Vec::new();
-    let mut rest = str::from_utf8(bytes).unwrap_or_default();
-    while let Some(start) = rest.find("-----BEGIN ") {
-        rest = &rest[start..];
-        let label = rest["-----BEGIN ".len()..].split("-----").next();
-        let label = label.unwrap_or_default();
-        let boundary = format!("-----END {label}-----");
-        let Some(end) = rest.find(&boundary).map(|at| at + boundary.len()) else {
-            return Err(malformed(path, "a PEM block has no end"));
-        };
-        let decode = || {
-            let decoded = SecretDocument::from_pem(&rest[..end]);
-            decoded.map_err(|error| malformed(path, error))
-        };
-        found.push(match label {
-            PRIVATE => Block::Private(decode()?.1),
-            PUBLIC => Block::Public(decode()?.1),
-            _ => Block::Other(label.chars().take(SHOWN).collect()),
-        });
-        rest = &rest[end..];
-    }
-    Ok(found)
+    let describe = |block: Result<pem::Block<'_>, pem::Error>| {
+        let block = block?;
+        Ok(match block.label() {
+            PRIVATE => Block::Private(block.decode()?),
+            PUBLIC => Block::Public(block.decode()?),
+            label => Block::Other(label.into()),
+        })
+    };
+    let blocks = pem::blocks(bytes).and_then(|blocks| blocks.map(describe).collect());
+    blocks.map_err(|error| Failure::of(shown(path), error))
+}
+
+/// The key of a file in DER.
+fn der(bytes: &[u8]) -> Option<Block> {
+    let block = if PrivateKeyInfoRef::try_from(bytes).is_ok() {
+        Block::Private
+    } else if SubjectPublicKeyInfoRef::try_from(bytes).is_ok() {
+        Block::Public
+    } else {
+        return None;
+    };
+    SecretDocument::try_from(bytes).ok().map(block)
 }
 
 /// Name DER with other content than a key: an encrypted private key or a certificate.
@@ -100,62 +92,52 @@ fn malformed(path: &Path, problem: impl std::fmt::Display) -> Failure {
     Failure::new(shown(path), problem, "export the key again")
 }
 
-/// Read the blocks of a file that has to be a key.
-fn key_blocks(path: &Path) -> Result<Vec<Block>, Failure> {
-    match files::read_small(path)? {
-        Some(bytes) => blocks(path, &bytes),
-        None => Ok(Vec::new()),
-    }
-}
-
-/// Say which key is missing, and how to get it from what the file has.
-fn missing(path: &Path, wanted: &str, found: &[Block]) -> Failure {
-    let (problem, remedy) = match found.first() {
-        Some(Block::Private(_)) => (
-            "a private key where the public key is needed".into(),
-            "extract it with `mldsa pubkey`",
-        ),
-        Some(Block::Public(_)) => (
-            "a public key where the private key is needed".into(),
+/// Read the DER of the key with a label from a file.
+fn read(path: &Path, label: &'static str) -> Result<SecretDocument, Failure> {
+    let Some(bytes) = files::read_small(path)? else {
+        let problem = format_args!("longer than {} bytes", pem::MAX_BYTES);
+        return Err(Failure::new(shown(path), problem, "name a key file"));
+    };
+    let wrong_kind = || match label {
+        PRIVATE => Failure::new(
+            shown(path),
+            "a public key where the private key is needed",
             "name the private key file",
         ),
-        Some(Block::Other(label)) if label == "CERTIFICATE" => (
-            "a certificate".into(),
-            "extract its public key with `openssl x509 -pubkey -noout`",
-        ),
-        Some(Block::Other(label)) if label == ENCRYPTED => return encrypted(path),
-        Some(Block::Other(label)) => (
-            format!("a PEM block {label:?} where a {wanted} is needed"),
-            "convert the key to PKCS#8",
-        ),
-        None => (
-            format!("not a {wanted} in PEM or DER"),
-            "name a key file of RFC 9881",
+        _ => Failure::new(
+            shown(path),
+            "a private key where the public key is needed",
+            "extract it with `mldsa pubkey`",
         ),
     };
-    Failure::new(shown(path), problem, remedy)
+    match (der(&bytes), label) {
+        (Some(Block::Private(der)), PRIVATE) | (Some(Block::Public(der)), PUBLIC) => {
+            return Ok(der);
+        }
+        (Some(_), _) => return Err(wrong_kind()),
+        (None, _) => refuse_other_der(path, &bytes)?,
+    }
+    let block = pem::find_block(&bytes, label).and_then(|block| block.decode());
+    block.map_err(|error| match error {
+        pem::Error::OtherLabel { label, .. } if label == PRIVATE || label == PUBLIC => wrong_kind(),
+        pem::Error::OtherLabel { label, .. } if label == ENCRYPTED => encrypted(path),
+        pem::Error::NoBlock { .. } => Failure::new(
+            shown(path),
+            format_args!("not a {} in PEM or DER", label.to_lowercase()),
+            "name a key file of RFC 9881",
+        ),
+        error => Failure::of(shown(path), error),
+    })
 }
 
-/// Read the first private key of a file.
+/// Read the private key of a file.
 pub fn read_private(path: &Path) -> Result<AnySigningKey, Failure> {
-    let found = key_blocks(path)?;
-    let private = found.iter().find_map(|block| match block {
-        Block::Private(der) => Some(der),
-        _ => None,
-    });
-    let der = private.ok_or_else(|| missing(path, "private key", &found))?;
-    decode_private(path, der)
+    decode_private(path, &read(path, PRIVATE)?)
 }
 
-/// Read the first public key of a file.
+/// Read the public key of a file.
 pub fn read_public(path: &Path) -> Result<AnyVerifyingKey, Failure> {
-    let found = key_blocks(path)?;
-    let public = found.iter().find_map(|block| match block {
-        Block::Public(der) => Some(der),
-        _ => None,
-    });
-    let der = public.ok_or_else(|| missing(path, "public key", &found))?;
-    decode_public(path, der)
+    decode_public(path, &read(path, PUBLIC)?)
 }
 
 /// Decode PKCS#8. Checks that the parts of the key belong together, and warns if others can read it.

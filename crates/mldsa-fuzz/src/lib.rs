@@ -35,7 +35,7 @@ pub static TARGETS: [Target; 5] = [
     },
     Target {
         name: "decode",
-        about: "exactly the encodings that key generation writes are read",
+        about: "exactly the encodings that key generation writes are read, in PEM of any layout",
         run: single::decode,
     },
     Target {

@@ -3,10 +3,12 @@
 use crate::common::{Message, Stream, forge, prehash, subjects_of};
 use crate::peers::peers;
 use crate::set;
-use mldsa_lanes::pkcs8::{DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey};
+use mldsa_lanes::pkcs8::{
+    DecodePrivateKey, DecodePublicKey, Document, EncodePrivateKey, EncodePublicKey, LineEnding,
+};
 use mldsa_lanes::{
     Error, Input, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyForm, SigningKey,
-    VerifyingKey, hazmat,
+    VerifyingKey, hazmat, pem,
 };
 use mldsa_oracle as oracle;
 use mldsa_oracle::PreHash;
@@ -103,6 +105,7 @@ pub fn decode(data: &[u8]) {
         };
         assert_eq!(verdict, Err(expected), "{label}");
     }
+    pem(&mut stream);
 }
 
 /// PKCS#8 and SubjectPublicKeyInfo: what is written is read as the same key, and what is read of bent
@@ -152,6 +155,51 @@ fn der<P: ParameterSet>(stream: &mut Stream) {
             );
         }
         Err(error) => assert!(bent, "{}: {error}", P::NAME),
+    }
+}
+
+/// A block in any layout, with anything around it, is read as its DER; a bent file is read without a panic.
+fn pem(stream: &mut Stream) {
+    let label = ["PRIVATE KEY", "PUBLIC KEY"][stream.below(2)];
+    let content = 256 + stream.below(5000);
+    let mut der = vec![0x30, 0x82, (content >> 8) as u8, content as u8];
+    der.extend(stream.bytes(content));
+    let document = Document::try_from(&der[..]).unwrap();
+    let text = document.to_pem(label, LineEnding::LF).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let [begin, body @ .., end] = &lines[..] else {
+        panic!("{text}");
+    };
+    let ends = ["\n", "\r\n", "\r", " \t\n", "\n\n\x0c  ", " "];
+    let eol = ends[stream.below(ends.len())];
+    let (body, columns) = (body.concat(), 1 + stream.below(100));
+    let around = |stream: &mut Stream| {
+        let text = stream.below(50);
+        let text = stream.bytes(text);
+        let block: &[u8] = b"\n-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
+        [&text[..], [block, b"\n", b""][stream.below(3)]].concat()
+    };
+    let mut file = around(stream);
+    file.extend([begin, eol].concat().bytes());
+    for line in body.as_bytes().chunks(columns) {
+        file.extend([line, eol.as_bytes()].concat());
+    }
+    file.extend(end.bytes());
+    file.extend(around(stream));
+    let block = pem::find_block(&file, label).expect("a key in its PEM");
+    let read = block.decode().expect("DER in its PEM");
+    assert!(read.as_bytes() == der, "{label}");
+
+    let at = stream.below(file.len());
+    match stream.below(4) {
+        0 => file.truncate(at),
+        1 => file.insert(at, b"-\n =:A"[stream.below(6)]),
+        2 => drop(file.remove(at)),
+        _ => file[at] ^= 1 << stream.below(8),
+    }
+    for block in pem::blocks(&file).unwrap().flatten() {
+        assert!(block.line() >= 1 && block.label().is_ascii(), "{block:?}");
+        let _ = block.decode();
     }
 }
 

@@ -90,6 +90,8 @@ pub use declassify::ct;
 pub use error::Error;
 #[cfg(feature = "getrandom")]
 pub use getrandom::{self, SysRng};
+#[cfg(feature = "pem")]
+pub use interop::pem;
 #[cfg(feature = "pkcs8")]
 pub use interop::pkcs8::PrivateKeyForm;
 pub use keys::{

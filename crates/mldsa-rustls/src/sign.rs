@@ -4,8 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use mldsa_lanes::any::{AnyExpandedSigningKey, AnySigningKey, Set};
-use mldsa_lanes::pkcs8::PrivateKeyInfoRef;
 use mldsa_lanes::pkcs8::der::zeroize::Zeroizing;
+use mldsa_lanes::pkcs8::spki::SubjectPublicKeyInfoRef;
+use mldsa_lanes::pkcs8::{ObjectIdentifier, PrivateKeyInfoRef};
 use mldsa_lanes::rand_core::{TryCryptoRng, TryRng};
 use rustls::crypto::{CryptoProvider, GetRandomFailed, KeyProvider, SecureRandom};
 use rustls::pki_types::{PrivateKeyDer, SubjectPublicKeyInfoDer};
@@ -48,7 +49,14 @@ impl KeyProvider for MlDsaKeys {
     fn load_private_key(&self, der: PrivateKeyDer<'static>) -> Result<Arc<dyn SigningKey>, Error> {
         let Some(set) = info(&der).and_then(|info| Set::from_algorithm(&info.algorithm).ok())
         else {
-            return self.otherwise.load_private_key(der);
+            // Not left to the provider: its own ML-DSA may read what RFC 9881 does not allow.
+            if let Some(problem) = damage(&der) {
+                drop(Zeroizing::new(der));
+                return Err(Error::General(problem));
+            }
+            let problem = problem(&der);
+            let loaded = self.otherwise.load_private_key(der);
+            return loaded.map_err(|error| problem.map_or(error, Error::General));
         };
         let der = Zeroizing::new(der);
         let key = info(&der).map(AnySigningKey::try_from);
@@ -60,6 +68,76 @@ impl KeyProvider for MlDsaKeys {
             ))),
         }
     }
+}
+
+/// The DER of an object identifier of RFC 9881, without the last byte.
+const ML_DSA: &[u8] = &[6, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 3];
+/// The DER of the object identifiers of PKCS#5, without the last byte.
+const ENCRYPTION: &[u8] = &[6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 5];
+/// The algorithms whose keys a provider reports itself: RSA, elliptic curves, Ed25519.
+const OTHERS: [&str; 3] = ["1.2.840.113549.1.1.1", "1.2.840.10045.2.1", "1.3.101.112"];
+
+/// The byte after a pattern at the start of a structure, where algorithm identifiers are.
+fn after(bytes: &[u8], pattern: &[u8]) -> Option<u8> {
+    let head = &bytes[..bytes.len().min(48)];
+    let mut places = head.windows(pattern.len() + 1);
+    let place = places.find(|place| place.starts_with(pattern))?;
+    place.last().copied()
+}
+
+/// Explain why a file with an identifier of ML-DSA is no private key in PKCS#8.
+fn damage(der: &PrivateKeyDer<'_>) -> Option<String> {
+    let bytes = der.secret_der();
+    let set = match after(bytes, ML_DSA)? {
+        17 => Set::MlDsa44,
+        18 => Set::MlDsa65,
+        19 => Set::MlDsa87,
+        _ => return None,
+    };
+    Some(match der {
+        PrivateKeyDer::Pkcs8(_) if SubjectPublicKeyInfoRef::try_from(bytes).is_ok() => {
+            format!("{set} public key where the private key is needed: load the private key")
+        }
+        PrivateKeyDer::Pkcs8(_) => {
+            format!("{set} private key in damaged PKCS#8: export the key again")
+        }
+        _ => format!("{set} private key with a wrong label: use PrivateKeyDer::Pkcs8"),
+    })
+}
+
+/// Explain why another file that the provider rejects is no ML-DSA key. `None` if it is a key of the provider's
+/// algorithms.
+fn problem(der: &PrivateKeyDer<'_>) -> Option<String> {
+    let bytes = der.secret_der();
+    let raw = |set: &Set| set.signing_key_bytes() == bytes.len();
+    Some(if bytes.windows(11).any(|text| text == b"-----BEGIN ") {
+        "private key in PEM where DER is needed: read it with PrivateKeyDer::from_pem_slice".into()
+    } else if after(bytes, ENCRYPTION).is_some() {
+        "encrypted private key: decrypt the file first".into()
+    } else if let Some(info) = info(der) {
+        let oid = info.algorithm.oid;
+        if OTHERS
+            .iter()
+            .any(|other| oid == ObjectIdentifier::new_unwrap(other))
+        {
+            return None;
+        }
+        format!(
+            "private key of the algorithm {oid}, which the provider does not have: ML-DSA (RFC 9881) is \
+             2.16.840.1.101.3.4.3.17 to 2.16.840.1.101.3.4.3.19"
+        )
+    } else if let Some(set) = Set::ALL.iter().find(|set| raw(set)) {
+        format!(
+            "{} bytes, the length of a raw {set} private key: pass AnySigningKey::from_encoded_bytes to signing_key",
+            bytes.len()
+        )
+    } else if bytes.len() == 32 {
+        "32 bytes, the length of a raw seed: pass AnySigningKey::from_seed to signing_key".into()
+    } else if let PrivateKeyDer::Pkcs8(_) = der {
+        "no PKCS#8: ML-DSA private keys need PKCS#8 (RFC 9881)".into()
+    } else {
+        return None;
+    })
 }
 
 /// `None` for what is not PKCS#8.

@@ -133,8 +133,11 @@ fn wrong_key_files() {
     for (content, parts) in [
         (String::new(), "not a private key"),
         ("text\u{7}".into(), "not a private key"),
-        ("x".repeat(70_000), "not a private key"),
-        (block("CERTIFICATE", "AAAA"), "openssl x509 -pubkey"),
+        ("x".repeat(70_000), "longer than 65536 bytes"),
+        (
+            block("CERTIFICATE", "AAAA"),
+            "\"CERTIFICATE\" in line 1 where \"PRIVATE KEY\" is needed; pass an ML-DSA private key",
+        ),
         (block("ENCRYPTED PRIVATE KEY", "AAAA"), "openssl pkey"),
         (block("RSA PRIVATE KEY", "AAAA"), "PKCS#8"),
         (
@@ -142,9 +145,12 @@ fn wrong_key_files() {
             "a public key where the private key is needed",
         ),
         (block("PRIVATE KEY", "AAAA"), "export the key again"),
-        (block("PRIVATE KEY", "?"), "export the key again"),
-        ("-----BEGIN PRIVATE KEY-----\nAAAA".into(), "no end"),
-        ("-----BEGIN ".into(), "no end"),
+        (block("PRIVATE KEY", "?"), "in line 1 is not valid base64"),
+        (
+            "-----BEGIN PRIVATE KEY-----\nAAAA".into(),
+            "in line 1 has no line -----END PRIVATE KEY-----",
+        ),
+        ("-----BEGIN ".into(), "not a private key"),
     ] {
         sandbox.write("wrong", content.as_bytes());
         sandbox
@@ -161,6 +167,9 @@ fn wrong_key_files() {
         .failure(&["another algorithm", "1.3.101.112"]);
     let verify = ["verify", "-p", "key.pem", "message", "-s", "message"];
     sandbox.mldsa(&verify).failure(&["key.pem", "mldsa pubkey"]);
+    sandbox.write("certificate", block("CERTIFICATE", "AAAA").as_bytes());
+    let verify = ["verify", "-p", "certificate", "message", "-s", "message"];
+    sandbox.mldsa(&verify).failure(&["openssl x509 -pubkey"]);
     sandbox
         .mldsa(&["inspect", "message"])
         .failure(&["neither a key nor a signature"]);
@@ -170,7 +179,7 @@ fn wrong_key_files() {
     sandbox
         .mldsa(&["inspect", "."])
         .failure(&["cannot be read"]);
-    assert_eq!(sandbox.names().len(), 5);
+    assert_eq!(sandbox.names().len(), 6);
 }
 
 /// DER says no label, and is named by its structure.

@@ -4,6 +4,7 @@ mod collisions;
 mod documents;
 mod interop;
 mod keys;
+mod pem;
 mod sandbox;
 mod signatures;
 mod streams;

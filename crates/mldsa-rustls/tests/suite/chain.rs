@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
 use mldsa_rustls::mldsa_lanes::any::Set;
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyUsagePurpose};
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyUsagePurpose, PublicKeyData,
+};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion};
@@ -22,6 +24,16 @@ pub struct Chain {
 impl Chain {
     pub fn new(sets: &[Set]) -> Self {
         let (leaf, authorities) = sets.split_last().unwrap();
+        let key = CertificateKey::generate(*leaf).unwrap();
+        Chain::with_leaf(authorities, &key, pkcs8(&key.key))
+    }
+
+    /// The same with a leaf of any algorithm.
+    pub fn with_leaf(
+        authorities: &[Set],
+        leaf: &impl PublicKeyData,
+        key: PrivateKeyDer<'static>,
+    ) -> Self {
         let mut sent = Vec::new();
         let mut issuer: Option<Issuer<'_, CertificateKey>> = None;
         for (depth, set) in authorities.iter().enumerate() {
@@ -38,12 +50,10 @@ impl Chain {
             sent.insert(0, certificate.unwrap().der().clone());
             issuer = Some(Issuer::new(params, key));
         }
-        let key = CertificateKey::generate(*leaf).unwrap();
         let params = CertificateParams::new(["localhost".to_owned()]).unwrap();
-        let certificate = params.signed_by(&key, &issuer.unwrap()).unwrap();
+        let certificate = params.signed_by(leaf, &issuer.unwrap()).unwrap();
         sent.insert(0, certificate.der().clone());
         let root = sent.pop().unwrap();
-        let key = pkcs8(&key.key);
         Chain { root, sent, key }
     }
 

@@ -55,10 +55,14 @@ impl Handshake {
 
     /// Both sides are done, in TLS 1.3.
     pub fn assert_done(&self) {
+        self.assert_done_in(ProtocolVersion::TLSv1_3);
+    }
+
+    fn assert_done_in(&self, version: ProtocolVersion) {
         assert_eq!((&self.client_error, &self.server_error), (&None, &None));
         for side in [&self.client, &self.server] {
             assert!(!side.is_handshaking());
-            assert_eq!(side.protocol_version(), Some(ProtocolVersion::TLSv1_3));
+            assert_eq!(side.protocol_version(), Some(version));
         }
     }
 
@@ -226,8 +230,34 @@ fn a_client_without_ml_dsa() {
     );
 }
 
+/// rustls tells a verifier of certificates no version of TLS, so a chain is verified in TLS 1.2 too. The handshake is
+/// signed with ECDSA.
 #[test]
-fn never_in_tls_1_2() {
+fn an_ecdsa_leaf_of_an_ml_dsa_root_in_each_version() {
+    let key = KeyPair::generate().unwrap();
+    let chain = Chain::with_leaf(&[Set::MlDsa65], &key, der(key.serialized_der()));
+    for (version, negotiated) in [
+        (&rustls::version::TLS12, ProtocolVersion::TLSv1_2),
+        (&rustls::version::TLS13, ProtocolVersion::TLSv1_3),
+    ] {
+        let client = chain.client(ours(), &[version]);
+        Handshake::run(client, chain.server(ours())).assert_done_in(negotiated);
+    }
+    // A client with TLS 1.3 only has no handshake with a server that has TLS 1.2 only.
+    let server = ServerConfig::builder_with_provider(ours())
+        .with_protocol_versions(&[&rustls::version::TLS12])
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(chain.sent.clone(), chain.key.clone_key())
+        .unwrap();
+    Handshake::run(chain.client(ours(), TLS13), server).assert_errors(
+        alert(AlertDescription::ProtocolVersion),
+        PeerIncompatible::Tls12NotOfferedOrEnabled,
+    );
+}
+
+#[test]
+fn no_handshake_is_signed_in_tls_1_2() {
     let chain = Chain::new(&[Set::MlDsa65, Set::MlDsa65]);
     let client = chain.client(ours(), &[&rustls::version::TLS12]);
     Handshake::run(client, chain.server(ours())).assert_errors(

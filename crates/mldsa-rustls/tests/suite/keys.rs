@@ -2,9 +2,11 @@
 
 use mldsa_rustls::mldsa_lanes::PrivateKeyForm;
 use mldsa_rustls::mldsa_lanes::any::Set;
-use mldsa_rustls::mldsa_lanes::pkcs8::EncodePrivateKey;
+use mldsa_rustls::mldsa_lanes::pkcs8::{EncodePrivateKey, EncodePublicKey};
 use mldsa_rustls::{ML_DSA_44, ML_DSA_65, ML_DSA_87, signing_key, with_ml_dsa};
+use rcgen::KeyPair;
 use rustls::crypto::{GetRandomFailed, SecureRandom, aws_lc_rs, ring};
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs1KeyDer, PrivateSec1KeyDer};
 use rustls::{Error, SignatureScheme};
 
 use crate::loopback::CertificateKey;
@@ -75,6 +77,87 @@ fn private_keys_of_each_form() {
             bent[at] ^= 1;
             let _ = load(&bent); // no panic
         }
+    }
+}
+
+/// Each file that is no ML-DSA key is described as what it is, whatever the provider says of it.
+#[test]
+fn bad_private_keys_are_named() {
+    let key = CertificateKey::generate(Set::MlDsa65).unwrap().key;
+    let pkcs8 = key.to_pkcs8_der().unwrap().as_bytes().to_vec();
+    let with = |at: usize, byte: u8| {
+        let mut der = pkcs8.clone();
+        der[at] = byte;
+        der
+    };
+    // SEQUENCE { SEQUENCE { PBES2, parameters }, OCTET STRING }
+    let mut encrypted = vec![
+        0x30, 20, 0x30, 13, 6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 5, 13,
+    ];
+    encrypted.extend([0x30, 0, 4, 3, 1, 2, 3]);
+    let public = key.verifying_key().to_public_key_der().unwrap();
+    let truncated = pkcs8[..40].to_vec();
+    let longer = [&pkcs8[..], b"\n"].concat();
+    let damaged = "ML-DSA-65 private key in damaged PKCS#8";
+    let cases = [
+        (der(&truncated), damaged),
+        (der(&longer), damaged),
+        (der(&with(4, 7)), damaged), // version
+        (der(&with(0, 0x31)), damaged),
+        (der(&encrypted), "encrypted private key: decrypt"),
+        (
+            der(public.as_bytes()),
+            "ML-DSA-65 public key where the private key is needed",
+        ),
+        (
+            der(b"-----BEGIN PRIVATE KEY-----\n"),
+            "PEM where DER is needed",
+        ),
+        (
+            der(b"text\n-----BEGIN PRIVATE KEY-----\n"),
+            "PEM where DER is needed",
+        ),
+        (der(&[7; 32]), "the length of a raw seed"),
+        (
+            der(key.encoded_bytes()),
+            "4032 bytes, the length of a raw ML-DSA-65 private key",
+        ),
+        // HashML-DSA-65 with SHA-512, and another algorithm of the same arc.
+        (der(&with(17, 33)), "algorithm 2.16.840.1.101.3.4.3.33"),
+        (der(&with(17, 99)), "algorithm 2.16.840.1.101.3.4.3.99"),
+        (
+            PrivateSec1KeyDer::from(pkcs8.clone()).into(),
+            "use PrivateKeyDer::Pkcs8",
+        ),
+        (
+            PrivatePkcs1KeyDer::from(pkcs8.clone()).into(),
+            "use PrivateKeyDer::Pkcs8",
+        ),
+        (der(&[]), "no PKCS#8"),
+        (der(&[0xff; 50]), "no PKCS#8"),
+    ];
+    for (case, (file, text)) in cases.into_iter().enumerate() {
+        for provider in [ring::default_provider(), aws_lc_rs::default_provider()] {
+            let keys = with_ml_dsa(provider).key_provider;
+            let error = keys.load_private_key(file.clone_key()).unwrap_err();
+            assert!(error.to_string().contains(text), "{case}: {error}");
+        }
+    }
+}
+
+/// The provider itself reports keys of its own algorithms.
+#[test]
+fn bad_keys_of_other_algorithms_stay_with_the_provider() {
+    let ed25519 = KeyPair::generate_for(&rcgen::PKCS_ED25519).unwrap();
+    let mut bytes = ed25519.serialized_der().to_vec();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1; // the public key is that of another key
+    let sec1 = || PrivateKeyDer::from(PrivateSec1KeyDer::from(vec![0x30, 0]));
+    for file in [der(&bytes), sec1()] {
+        let alone = ring::default_provider().key_provider;
+        let alone = alone.load_private_key(file.clone_key()).err();
+        let loaded = ours().key_provider.load_private_key(file).err();
+        assert_eq!(loaded, alone);
     }
 }
 
