@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
 import measure_cases as cases
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from typer.testing import CliRunner, Result
 
 from mldsa_lab.cli.main import app
@@ -26,6 +28,7 @@ from mldsa_studies.signers import Signer, usual
 
 NAME = "ML-DSA-65"
 TARGET = usual()
+Array = NDArray[np.float64]
 
 
 def write(folder: Path, n: int = 8, *, target: Signer = TARGET) -> tuple[Path, Path, Selection]:
@@ -58,7 +61,7 @@ def test_every_file(tmp_path: Path) -> None:
     assert set(value) == {
         "format", "version", "set", "goal", "goal_percentile", "unit", "confidence", "inputs",
         "rounds", "mean", "percentiles", "costs", "terms", "noise", "misfit", "average",
-        "residuals", "findings", "without_outliers",
+        "residuals", "findings", "without_outliers", "holds",
     }  # fmt: skip
     assert (value["format"], value["version"]) == ("mldsa-lab estimate", 1)
     truth = TARGET.mean(RejectionModel.of(NAME)) * cases.UNIT
@@ -84,6 +87,50 @@ def test_a_fit_that_gives_no_cost_model_says_so(tmp_path: Path) -> None:
     assert isinstance(result.exception, LabError)
     assert "the fitted cost 'z' is -" in str(result.exception)
     assert not model.exists() and not figures.exists()
+
+
+@pytest.mark.parametrize(
+    ("signer", "code"),
+    [
+        (lambda cost: 0 * cost + 7.0, "constant-trace"),
+        (lambda cost: np.roll(cost, 1), "wrong-inputs"),
+    ],
+)
+def test_costs_that_contradict_the_traces_give_no_figure(
+    tmp_path: Path, signer: Callable[[Array], Array], code: str
+) -> None:
+    chosen = cases.selection(NAME, cases.designed(NAME, 10))
+    paths = cases.write(tmp_path, chosen, signer(TARGET.cost_of(chosen.traces())) * cases.UNIT)
+    figures, picture = tmp_path / "f.json", tmp_path / "p.svg"
+    result = run(*paths, "--json", figures, "--plot", picture)
+    assert isinstance(result.exception, LabError)
+    assert f"costs.csv: {code}: " in str(result.exception)
+    lines = [line for line in result.output.splitlines() if f"error: {code}: " not in line]
+    words = "mean|p50|p99|fit|residual|set-up|average"
+    assert not re.search(words, "\n".join(lines)), result.output
+    assert f"{NAME} signing: no estimate holds." in lines
+    value = json.loads(figures.read_text())
+    assert value["holds"] is False and value["findings"][0]["severity"] == "error"
+    estimates = ("mean", "percentiles", "costs", "terms", "misfit", "average", "without_outliers")
+    assert not any(value[name] for name in estimates)
+    assert {(r["fitted"], r["relative"]) for r in value["residuals"]} == {(None, None)}
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", picture.read_text())
+    assert f"{NAME} signing, 10 inputs" in texts and "attempts" in texts
+    assert not [text for text in texts if re.match(words, text)]
+    with pytest.raises(LabError, match=f"cost model: {code}: .*no model is written"):
+        estimate(chosen, read_measurements(paths[1], chosen)).cost_model()
+
+
+def test_a_figure_without_outliers_says_so(tmp_path: Path) -> None:
+    chosen = cases.selection(NAME, cases.designed(NAME, 10))
+    costs = TARGET.cost_of(chosen.traces()) * cases.UNIT
+    costs[[3, 6]] *= 1.3
+    paths = cases.write(tmp_path, chosen, costs)
+    figures = tmp_path / "f.json"
+    last = shown(run(*paths, "--json", figures)).splitlines()[-2]
+    value = json.loads(figures.read_text())
+    left_out = of_interval(Interval(**value["without_outliers"]["mean"]))
+    assert last == f"{NAME} signing: mean {left_out} cycles without inputs 4, 7."
 
 
 @pytest.mark.parametrize(

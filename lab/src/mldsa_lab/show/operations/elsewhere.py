@@ -63,7 +63,7 @@ class Elsewhere:
             **empty,
             "implementation": self.name, "mode": "single", "batch_size": 1, "threads": 1,
             "set": of.set, "operation": "sign", "deterministic": True,
-            "unit": of.unit or "unit not given", "samples": len(self.found.residuals) * of.rounds,
+            "unit": of.unit or "unit not given", "samples": of.inputs * of.rounds,
         }  # fmt: skip
         percentiles = (Figure(keys, name, self.costs[name].value) for name in _PERCENTILES)
         return [Figure.of(keys, "mean", of.mean), *percentiles]
@@ -116,34 +116,39 @@ def elsewhere_report(
 ) -> Report:
     """Return the report of what was measured elsewhere, beside the workers of runs; ``names``: the
     fields of their rows."""
+    held = [e for e in measured if not e.found.refutation]
     rows = ("measured", "set", "unit", "inputs", "rounds")
     columns = (SpreadColumns(n, n.replace("p999", "p99.9"), spare_interval=2) for n in _COSTS)
     costs = TableLayout(TITLE, (), rows, tuple(columns))
-    found = [f for e in measured for f in _costs(e)]
+    found = [f for e in held for f in _costs(e)]
     sections = sections_of(
         found, [costs], confidence, "signing, each in its own unit", chapter=TITLE
     )
-    colours = dict(zip((e.name for e in measured), colours_of(measured), strict=True))
-    for set_name in dict.fromkeys(e.found.set for e in measured):
+    colours = dict(zip((e.name for e in held), colours_of(held), strict=True))
+    for set_name in dict.fromkeys(e.found.set for e in held):
         shapes = TableLayout(
             f"{set_name}: what has no unit", (), ("signing",),
             tuple(SpreadColumns(title, title) for title in _SHAPES),
             colours={**colours, **{k: n for view in views for k, n in view.colours.items()}},
         )  # fmt: skip
-        plot = relative_plot(measured, views, set_name)
+        plot = relative_plot(held, views, set_name)
         for section in sections_of(
-            list(_shapes(measured, views, set_name)), [shapes], confidence, _FIRST, chapter=TITLE
+            list(_shapes(held, views, set_name)), [shapes], confidence, _FIRST, chapter=TITLE
         ):
             sections.append(replace(section, plots=(plot,)))
     doubts = [f"{e.name}: {f.code}: {f.text}" for e in measured for f in e.found.findings]
+    doubts += [f"{e.name}: its costs are {e.found.without}" for e in held if e.found.without]
+    refused = [e for e in measured if e.found.refutation]
     return Report(
         kind="measured elsewhere",
-        headline=f"{TITLE}: {', '.join(e.name for e in measured)}",
-        figures=[f for e in measured for f in e.rows()],
+        headline=f"{TITLE}: {', '.join(e.name for e in held) or 'no estimate holds'}",
+        figures=[f for e in held for f in e.rows()],
         sections=sections,
         warnings=[*texts(TITLE), *doubts],
         names=names,
         name=TITLE,
+        source=", ".join(e.name for e in refused),
+        lacking="; ".join(e.found.refutation for e in refused),
     )
 
 
@@ -152,7 +157,7 @@ def _costs(entry: Elsewhere) -> Iterator[Figure]:
     of = entry.figures
     keys: dict[str, Key] = {
         "measured": entry.name, "set": of.set, "unit": of.unit or "not given",
-        "inputs": len(entry.found.residuals), "rounds": of.rounds,
+        "inputs": of.inputs, "rounds": of.rounds,
     }  # fmt: skip
     for name in _COSTS:
         yield Figure.of(keys, name, entry.costs[name])
