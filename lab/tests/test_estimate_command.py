@@ -80,6 +80,20 @@ def test_every_file(tmp_path: Path) -> None:
     assert fitted.z == pytest.approx(TARGET.z * cases.UNIT, rel=0.01)
 
 
+@pytest.mark.parametrize(
+    ("command", "told", "wrong"),
+    [
+        ("estimate", "one JSON object", "rows"),
+        ("doctor", "can run a worker", "measure"),
+        ("conform", "that WORKER names", "measure"),
+    ],
+)
+def test_help_says_what_an_option_does(command: str, told: str, wrong: str) -> None:
+    text = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output
+    options = text[text.index("─ Options") :]
+    assert told in options and wrong not in options
+
+
 def test_a_fit_that_gives_no_cost_model_says_so(tmp_path: Path) -> None:
     selection, measurements, _ = write(tmp_path, 12, target=usual(z=-0.3, setup=4))
     model, figures = tmp_path / "m.json", tmp_path / "f.json"

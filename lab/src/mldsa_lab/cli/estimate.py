@@ -37,7 +37,14 @@ def estimate(
     plot: Annotated[
         Path | None, typer.Option(help="Draw costs, fit and residuals (.svg or .png).")
     ] = None,
-    json_path: shared.JsonOption = None,
+    json_path: Annotated[
+        Path | None,
+        typer.Option(
+            "--json",
+            help="Write all figures, residuals and findings as one JSON object to this file.",
+            metavar="PATH",
+        ),
+    ] = None,
     cost_model: Annotated[
         Path | None,
         typer.Option(help="Write the fitted costs as a cost model, for select and others."),

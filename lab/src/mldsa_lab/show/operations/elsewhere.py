@@ -17,10 +17,11 @@ from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import Estimation, estimate
 from mldsa_lab.estimate.reader import read_measurements
 from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
 from mldsa_lab.show.operations.plot_specs import relative_plot
 from mldsa_lab.show.operations.texts import texts
-from mldsa_lab.show.operations.view import View, best_rows
+from mldsa_lab.show.operations.view import View, best_rows, free_colours
 from mldsa_lab.show.report import Report, sections_of
 
 TITLE = "Measured elsewhere"
@@ -124,12 +125,11 @@ def elsewhere_report(
     sections = sections_of(
         found, [costs], confidence, "signing, each in its own unit", chapter=TITLE
     )
-    colours = dict(zip((e.name for e in held), colours_of(held), strict=True))
     for set_name in dict.fromkeys(e.found.set for e in held):
         shapes = TableLayout(
             f"{set_name}: what has no unit", (), ("signing",),
             tuple(SpreadColumns(title, title) for title in _SHAPES),
-            colours={**colours, **{k: n for view in views for k, n in view.colours.items()}},
+            colours=colours_of(held, views),
         )  # fmt: skip
         plot = relative_plot(held, views, set_name)
         for section in sections_of(
@@ -163,10 +163,13 @@ def _costs(entry: Elsewhere) -> Iterator[Figure]:
         yield Figure.of(keys, name, entry.costs[name])
 
 
-def colours_of(measured: Sequence[Elsewhere]) -> list[int]:
-    """Return colour numbers from the end of the palette, away from those of usual
-    implementations."""
-    return [9 - i % 10 for i in range(len(measured))]
+def colours_of(measured: Sequence[Elsewhere], views: Sequence[View]) -> dict[str, int]:
+    """Return the colour numbers of the implementations of runs and of what was measured elsewhere,
+    none of which has that of another."""
+    runs = {name: number for view in views for name, number in view.colours.items()}
+    shown = (r.variant for v in views for r in v.summary.rows if r.set in PARAMETER_SETS)
+    taken = {runs[variant.implementation] for variant in shown}
+    return free_colours([e.name for e in measured], taken) | runs
 
 
 def _shapes(
