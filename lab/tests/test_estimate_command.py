@@ -21,6 +21,7 @@ from mldsa_lab.estimate.measured import estimate
 from mldsa_lab.estimate.reader import Measurements, read_measurements
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.show import estimate_plot as plot
+from mldsa_lab.show.format import estimate as of_figure
 from mldsa_lab.show.format import of_cost, of_interval, tick
 from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
@@ -328,6 +329,12 @@ def test_costs_are_written_with_the_digits_that_they_have() -> None:
     ):
         shown = of_interval(interval)
         assert (shown.value, shown.interval) == (value, limits)
+    rng = np.random.default_rng(3)
+    for value, half in zip(
+        10 ** rng.uniform(0, 6, 300), 10 ** rng.uniform(-3.9, 2, 300), strict=True
+    ):
+        shown = of_figure(Interval(value, value - half, value + half))
+        assert shown.low != shown.high, (value, half, str(shown))
     assert [of_cost(v) for v in (1234567.0, 12.5, 3e-9)] == ["1,234,567", "12.5000", "3.00000e-09"]
     assert of_cost(12.5, least=0.01) == "12.5000000"
     assert [tick(v) for v in (0.0, 0.25, 1500.0, 1e-7)] == ["0", "0.25", "1,500", "1e-07"]

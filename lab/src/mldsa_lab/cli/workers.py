@@ -51,7 +51,7 @@ def doctor(
     found = [(entry, unmet(entry, place)) for entry in entries if is_shipped(entry, place)]
     _machine(console)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for title in ("worker", "language", "state", "tools"):
+    for title in ("worker", "written in", "state", "tools"):
         table.add_column(title)
     for entry, lacking in found:
         if len(lacking) == 1 and not is_set_up(entry, place):

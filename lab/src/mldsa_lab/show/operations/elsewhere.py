@@ -59,7 +59,7 @@ class Elsewhere:
     def rows(self) -> list[Figure]:
         """Return its figures as rows of a run have them: signing, in its own unit."""
         of = self.figures
-        empty = dict.fromkeys(("version", "language", "backend", "key", "clock"), "")
+        empty = dict.fromkeys(("version", "language", "called_from", "backend", "key", "clock"), "")
         keys: dict[str, Key] = {
             **empty,
             "implementation": self.name, "mode": "single", "batch_size": 1, "threads": 1,
