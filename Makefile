@@ -277,6 +277,8 @@ test-dist: setup-test dist ## install each wheel of dist/ in an empty environmen
 	$(PY) -m pytest -q tests/dist
 
 setup: setup-bench ## the Python environment in .venv, as bench needs it
+	@echo "setup: .venv is ready for $(LAB); the workers are built when they are first measured"
+	@echo "next: make bench, or $(LAB) doctor, which says which workers can run here"
 
 # ARGS: options of `mldsa-lab study jvm`. CONTAINER may be podman.
 container: CONTAINER = docker

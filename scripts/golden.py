@@ -60,9 +60,9 @@ _IDS = words("id n threads batch_size batch message_bytes messages percentile in
 _USUAL = {"build": "default", "mode": "single", "batch_size": 1, "threads": 1}
 """Keys that are left out where they are so."""
 _SKIP = words(
-    "format version tool started cpu architecture os commit language deterministic source sentence "
-    "reading text title url date note file confidence samples lacking stack_lacking read_lacking "
-    "block_lacking"
+    "format version tool started cpu architecture os commit language called_from deterministic "
+    "source sentence reading text title url date note file confidence samples lacking "
+    "stack_lacking read_lacking block_lacking holds"
 )
 """What depends on the machine, the date or the wording, or is merely copied from a record."""
 _IN_UNIT = words("value mean means p50 p95 p99 p999 percentiles costs terms average residuals")

@@ -21,7 +21,7 @@ if [ -z "$here" ] || [ -n "${PYTHON:-}" ]; then
     exit 2
   fi
   if [ "$here" != "$wanted" ]; then
-    echo "setup: making .venv with Python ${wanted%% *}"
+    echo "setup: making .venv with Python ${wanted%% *}, then installing the packages of uv.lock; about a minute"
     "$candidate" -m venv --clear "$venv"
   fi
 fi

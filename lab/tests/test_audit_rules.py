@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,11 @@ import pytest
 from audit_tables import judged, of_rule, sign, verdicts
 from scipy.stats import ttest_ind
 
+from mldsa_lab.audit.derived import follows
+from mldsa_lab.audit.judgement import Judgement, judgement
 from mldsa_lab.audit.law import band, laws, order_shares
 from mldsa_lab.audit.power import detectable, significant_from
+from mldsa_lab.audit.values import StatedFigure
 from mldsa_lab.audit.work import least_steps
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
@@ -423,6 +427,44 @@ def test_products(stated: float, factors: Any, over: Any, verdict: str) -> None:
     claim = {"about": "product", "quantity": "q", "stated": stated}
     claim |= {"factors": factors, "over": over}
     assert of_rule("product.follows", claim)[0][0] == verdict
+
+
+def agrees(found: Judgement, stated: StatedFigure, highest: float) -> bool:
+    """Whether the prediction, as printed, says of a claim what the verdict says; ``highest``: the
+    largest value that the claim stands for."""
+    limits, *allowance = found.predicted.split(", ")
+    ends = [float(text.replace(",", "")) for text in re.findall(r"[\d.,]+(?:e[-+]\d+)?", limits)]
+    least = 0.0 if limits.startswith("at most") else ends[0]
+    most = math.inf if limits.startswith("at least") else ends[-1]
+    rounded = least <= highest and most >= stated.low
+    if found.verdict.value == NO:
+        return not rounded and not allowance
+    return least <= stated.value <= most or (rounded and allowance == ["within rounding"])
+
+
+def test_printed_predictions_agree_with_their_verdicts() -> None:
+    rng = np.random.default_rng(43)
+    seen = set[str]()
+    for _ in range(1500):
+        exact, digits = 10 ** rng.uniform(-3, 6), int(rng.integers(0, 4))
+        near = exact * rng.choice([1, 1, 1 + 10 ** rng.uniform(-4, -1)])
+        stated = StatedFigure.read(round(near, digits) or 0.5)
+        factor = StatedFigure(exact, exact * float(rng.choice([0, 1e-6, 1e-3])))
+        found = follows("product.follows", stated, "", [factor], [])
+        seen.add(found.verdict.value)
+        assert agrees(found, stated, stated.high + stated.half), found
+        for limits in ({"low": exact}, {"high": exact}):
+            inside = stated.high >= exact if "low" in limits else stated.low <= exact
+            found = judgement("parts.sum", inside, stated.text, stated=stated, **limits)
+            assert agrees(found, stated, stated.high), found
+    assert seen == {YES, NO}
+
+
+def test_a_prediction_names_the_error_that_its_rule_allows() -> None:
+    rate = {**LOOP, "set": "44", "pass_r0": 0.4298}
+    assert [f.predicted for f in judged(rate)] == ["0.429748, 0.05 % allowed"]
+    (speedup,) = judged(threads(8, speedup=8.1))
+    assert speedup.predicted == "at most 8, 2 % allowed"
 
 
 def test_batches_and_efficiencies_follow() -> None:

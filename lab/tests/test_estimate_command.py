@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
 import measure_cases as cases
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from typer.testing import CliRunner, Result
 
 from mldsa_lab.cli.main import app
@@ -19,6 +21,7 @@ from mldsa_lab.estimate.measured import estimate
 from mldsa_lab.estimate.reader import Measurements, read_measurements
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.show import estimate_plot as plot
+from mldsa_lab.show.format import estimate as of_figure
 from mldsa_lab.show.format import of_cost, of_interval, tick
 from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
@@ -26,6 +29,7 @@ from mldsa_studies.signers import Signer, usual
 
 NAME = "ML-DSA-65"
 TARGET = usual()
+Array = NDArray[np.float64]
 
 
 def write(folder: Path, n: int = 8, *, target: Signer = TARGET) -> tuple[Path, Path, Selection]:
@@ -58,7 +62,7 @@ def test_every_file(tmp_path: Path) -> None:
     assert set(value) == {
         "format", "version", "set", "goal", "goal_percentile", "unit", "confidence", "inputs",
         "rounds", "mean", "percentiles", "costs", "terms", "noise", "misfit", "average",
-        "residuals", "findings", "without_outliers",
+        "residuals", "findings", "without_outliers", "holds",
     }  # fmt: skip
     assert (value["format"], value["version"]) == ("mldsa-lab estimate", 1)
     truth = TARGET.mean(RejectionModel.of(NAME)) * cases.UNIT
@@ -77,6 +81,20 @@ def test_every_file(tmp_path: Path) -> None:
     assert fitted.z == pytest.approx(TARGET.z * cases.UNIT, rel=0.01)
 
 
+@pytest.mark.parametrize(
+    ("command", "told", "wrong"),
+    [
+        ("estimate", "one JSON object", "rows"),
+        ("doctor", "can run a worker", "measure"),
+        ("conform", "that WORKER names", "measure"),
+    ],
+)
+def test_help_says_what_an_option_does(command: str, told: str, wrong: str) -> None:
+    text = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output
+    options = text[text.index("─ Options") :]
+    assert told in options and wrong not in options
+
+
 def test_a_fit_that_gives_no_cost_model_says_so(tmp_path: Path) -> None:
     selection, measurements, _ = write(tmp_path, 12, target=usual(z=-0.3, setup=4))
     model, figures = tmp_path / "m.json", tmp_path / "f.json"
@@ -84,6 +102,50 @@ def test_a_fit_that_gives_no_cost_model_says_so(tmp_path: Path) -> None:
     assert isinstance(result.exception, LabError)
     assert "the fitted cost 'z' is -" in str(result.exception)
     assert not model.exists() and not figures.exists()
+
+
+@pytest.mark.parametrize(
+    ("signer", "code"),
+    [
+        (lambda cost: 0 * cost + 7.0, "constant-trace"),
+        (lambda cost: np.roll(cost, 1), "wrong-inputs"),
+    ],
+)
+def test_costs_that_contradict_the_traces_give_no_figure(
+    tmp_path: Path, signer: Callable[[Array], Array], code: str
+) -> None:
+    chosen = cases.selection(NAME, cases.designed(NAME, 10))
+    paths = cases.write(tmp_path, chosen, signer(TARGET.cost_of(chosen.traces())) * cases.UNIT)
+    figures, picture = tmp_path / "f.json", tmp_path / "p.svg"
+    result = run(*paths, "--json", figures, "--plot", picture)
+    assert isinstance(result.exception, LabError)
+    assert f"costs.csv: {code}: " in str(result.exception)
+    lines = [line for line in result.output.splitlines() if f"error: {code}: " not in line]
+    words = "mean|p50|p99|fit|residual|set-up|average"
+    assert not re.search(words, "\n".join(lines)), result.output
+    assert f"{NAME} signing: no estimate holds." in lines
+    value = json.loads(figures.read_text())
+    assert value["holds"] is False and value["findings"][0]["severity"] == "error"
+    estimates = ("mean", "percentiles", "costs", "terms", "misfit", "average", "without_outliers")
+    assert not any(value[name] for name in estimates)
+    assert {(r["fitted"], r["relative"]) for r in value["residuals"]} == {(None, None)}
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", picture.read_text())
+    assert f"{NAME} signing, 10 inputs" in texts and "attempts" in texts
+    assert not [text for text in texts if re.match(words, text)]
+    with pytest.raises(LabError, match=f"cost model: {code}: .*no model is written"):
+        estimate(chosen, read_measurements(paths[1], chosen)).cost_model()
+
+
+def test_a_figure_without_outliers_says_so(tmp_path: Path) -> None:
+    chosen = cases.selection(NAME, cases.designed(NAME, 10))
+    costs = TARGET.cost_of(chosen.traces()) * cases.UNIT
+    costs[[3, 6]] *= 1.3
+    paths = cases.write(tmp_path, chosen, costs)
+    figures = tmp_path / "f.json"
+    last = shown(run(*paths, "--json", figures)).splitlines()[-2]
+    value = json.loads(figures.read_text())
+    left_out = of_interval(Interval(**value["without_outliers"]["mean"]))
+    assert last == f"{NAME} signing: mean {left_out} cycles without inputs 4, 7."
 
 
 @pytest.mark.parametrize(
@@ -267,6 +329,12 @@ def test_costs_are_written_with_the_digits_that_they_have() -> None:
     ):
         shown = of_interval(interval)
         assert (shown.value, shown.interval) == (value, limits)
+    rng = np.random.default_rng(3)
+    for value, half in zip(
+        10 ** rng.uniform(0, 6, 300), 10 ** rng.uniform(-3.9, 2, 300), strict=True
+    ):
+        shown = of_figure(Interval(value, value - half, value + half))
+        assert shown.low != shown.high, (value, half, str(shown))
     assert [of_cost(v) for v in (1234567.0, 12.5, 3e-9)] == ["1,234,567", "12.5000", "3.00000e-09"]
     assert of_cost(12.5, least=0.01) == "12.5000000"
     assert [tick(v) for v in (0.0, 0.25, 1500.0, 1e-7)] == ["0", "0.25", "1,500", "1e-07"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -111,9 +112,24 @@ def test_contradictions_are_refused(tmp_path: Path) -> None:
 
 def test_progress_is_lines_where_nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     out = io.StringIO()
-    with Screen(Console(file=out)).phase("measure", total=2.0) as phase:
+    with Screen(Console(file=out)).phase("measure", total=2.0, still=True) as phase:
         phase.reach(1.0, "not yet due")
         monkeypatch.setattr("mldsa_lab.screen._LINES_S", -1.0)
         phase.reach(1.5, "round 7 of 9")
     lines = [line.split() for line in out.getvalue().splitlines()]
     assert lines == [["measure", "begins"], ["measure", *["round", "7", "of", "9"]]]
+
+
+def test_a_phase_says_what_it_does_while_its_program_is_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mldsa_lab.screen._LINES_S", 0.001)
+    out = io.StringIO()
+    with Screen(Console(file=out)).phase("library") as phase:
+        phase.show("Compiling one")
+        for _ in range(5000):
+            if "Compiling one" in out.getvalue():
+                break
+            time.sleep(0.001)
+    told = {line for line in out.getvalue().splitlines() if "Compiling" in line}
+    assert told == {"library    Compiling one, 0 s"}

@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from mldsa_lab.cli.main import app
 from mldsa_lab.errors import LabError
 from mldsa_lab.show.operations.findings import find
-from mldsa_lab.show.operations.report import FIELDS
+from mldsa_lab.show.operations.report import FIELDS, operations_report
 from mldsa_lab.show.operations.view import read_view
 from mldsa_lab.show.report import Look
 
@@ -83,6 +83,20 @@ def test_one_selection_for_all_and_several_files(path: Path, tmp_path: Path) -> 
     assert re.search(r"costs +ML-DSA-65 +ms", text) and re.search(r"board +ML-DSA-65 +cycles", text)
 
 
+def test_measurements_that_contradict_the_traces_have_no_figure(path: Path, tmp_path: Path) -> None:
+    selection, measured = card(tmp_path)
+    fixed = tmp_path / "fixed.csv"
+    fixed.write_text(re.sub(r"(?m)^(\d+),[\d.]+", r"\1,5.5", measured.read_text()))
+    out = tmp_path / "rows.json"
+    given = (path, fixed, measured, "--selection", selection, "--no-page", "--json", out)
+    result = run(*given)
+    assert "fixed: constant-trace: " in refused(result)
+    assert "Measured elsewhere: costs." in result.output
+    assert not re.search(r"fixed +ML-DSA-65", result.output)
+    names = {row["implementation"] for row in json.loads(out.read_text())}
+    assert "costs" in names and "fixed" not in names
+
+
 def test_measurements_need_a_selection_and_a_record(path: Path, tmp_path: Path) -> None:
     selection, measured = card(tmp_path)
     text = refused(run(path, measured, "--no-page"))
@@ -123,6 +137,20 @@ def test_a_run_without_measurements_is_an_error_that_says_why(tmp_path: Path) ->
     text = refused(result)
     assert str(record) in text and "no variant passed the correctness gate" in text
     assert "acvp-sigver" in result.output and (tmp_path / "report.html").exists()
+
+
+def test_a_cell_whose_estimates_do_not_hold_has_no_figure_and_no_rank(tmp_path: Path) -> None:
+    fixed = replace(SIGNERS[0], extra=1e5, cost={SET: (1.0, 1e6, 1.0)})
+    shape = Shape(sets=(SET,), signers=(fixed, SIGNERS[3]), operations=("sign",))
+    view = read_view(build(tmp_path / "r.jsonl", shape), Look())
+    assert [row.variant.implementation for row in view.table(SET, "sign")] == ["mldsa-native"]
+    assert set(view.ranks) == {(SIGNERS[3].id, SET, "sign")}
+    report = operations_report(view, "r.jsonl")
+    assert "mldsa-lanes" not in " ".join((report.headline, *report.sentences))
+    means = {f.keys["variant"]: f.value for f in report.figures if f.name == "mean"}
+    assert means[fixed.id] is None and means[SIGNERS[3].id] is not None
+    (why,) = (str(reason) for reason in report.remarks["Notes on single figures"])
+    assert fixed.id in why and "The estimates do not hold" in why
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.records import Record
 from mldsa_lab.show import plots, svg
+from mldsa_lab.show.grid import SERIES_COUNT
+from mldsa_lab.show.operations import view as view_module
 from mldsa_lab.show.operations.report import operations_report
 from mldsa_lab.show.operations.view import View
 from mldsa_lab.show.report import Look
@@ -115,7 +117,40 @@ def test_ranks_ascend_where_ratios_contradict_means(tmp_path: Path) -> None:
     shape = Shape(sets=(SET,), signers=signers, rounds=6, random=8, seed=0)
     view = view_of(build(tmp_path / "run.jsonl", shape))
     ranks = [view.ranks[row.cell] for row in view.table(SET, "verify")]
-    assert ranks == [1, 2, 2, 2, 2, 6, 7, 8, 9, 9, 9]
+    assert ranks == [1, 2, 2, 2, 2, 6, 7, 8, 9, 10, 10]
+
+
+def test_a_rank_is_the_place_of_the_first_row_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        size = int(rng.integers(1, 14))
+        table = rng.random((size, size)) < rng.random()
+        monkeypatch.setattr(view_module, "slower", lambda _, one, other, t=table: t[one, other])
+        found = view_module.ranks(None, range(size))  # type: ignore[arg-type]
+        first = {rank: place for place, rank in reversed(list(enumerate(found, 1)))}
+        assert found == sorted(found) and all(rank == place for rank, place in first.items())
+
+
+# --- colours ------------------------------------------------------------------------------------
+
+
+def test_no_two_implementations_of_a_report_look_alike(tmp_path: Path) -> None:
+    names = [*view_module._COLOURED[:-8], *(f"new-{n}" for n in range(14))]
+    signers = tuple(dataclasses.replace(SIGNERS[0], implementation=name) for name in names)
+    shape = Shape(sets=(SET,), signers=signers, operations=("verify",), rounds=1, random=1)
+    colours = view_module.assign_colours([build(tmp_path / "r.jsonl", shape)])
+    looks = [(svg.series(colours[n]), svg.marker(colours[n])) for n in names]
+    assert len(set(looks)) == len({colour for colour, _ in looks}) == len(names) == 40
+    assert colours["libcrux"] != colours["mldsa-lanes-hardened"]
+    assert [colours[n] for n in ("mldsa-native", "mldsa-lanes")] == [0, 1]
+    one = dataclasses.replace(shape, signers=(signers[8],))
+    alone = view_module.assign_colours([build(tmp_path / "one.jsonl", one)])
+    assert alone[names[8]] == colours[names[8]]
+    css = (Path(svg.__file__).parent / "page.css").read_text()
+    themes = re.split(r"@media", css)
+    for theme in (themes[0], themes[1], css[css.index("@media print") :]):
+        found = dict(re.findall(r"--s(\d+): (#[0-9a-f]{6})", theme))
+        assert len(found) == len(set(found.values())) == SERIES_COUNT
 
 
 def test_signers_with_expanded_keys_alone_are_named(tmp_path: Path) -> None:

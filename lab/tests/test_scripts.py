@@ -30,6 +30,12 @@ def test_every_figure_is_as_it_was() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_setup_ends_with_what_is_ready_and_what_to_do_next() -> None:
+    made = ("make", "--silent", "--old-file=setup-bench", "setup")
+    text = subprocess.run(made, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert ".venv is ready" in text and "next: make bench" in text and "doctor" in text
+
+
 def test_a_changed_figure_is_reported(
     golden: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:

@@ -138,7 +138,9 @@ def test_values(summary: Summary) -> None:
             assert row.samples == 144 and row.unit == "ns"
             assert row.variant.deterministic is (name != "hedged")
             assert row.clock == ("wall" if name == "hedged" else "cpu")
-            assert row.keys["language"] == ("C" if name == "hedged" else "Rust")
+            caller = {"hedged": "Go", "mldsa-native": "Rust"}.get(name)
+            assert row.keys["language"] == ("C" if caller else "Rust")
+            assert row.keys["called_from"] == caller
     sign = row_of(summary, "slow", "sign")
     costs = [sign.value(name) for name in ("p50", "mean", "p95", "p99", "p999")]
     assert costs == sorted(costs)

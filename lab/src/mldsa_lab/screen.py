@@ -1,7 +1,7 @@
 """What a run shows while it goes on: one line per finished phase, a bar for the phase at work.
 
-Where the output is no terminal, a line says that a phase begins, and every 10 seconds at most what
-it does.
+Where the output is no terminal, a line says that a phase begins, and one every 10 seconds what it
+does and for how long it has done so.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Event, Thread
 
 from rich.console import Console
 from rich.markup import escape
@@ -29,6 +30,8 @@ class Phase:
         self._progress = progress
         self._task = task
         self._drawn = time.monotonic()
+        self.text = ""
+        """What is being done."""
         self.summary = ""
         """The text of the line that stays when the phase is over."""
 
@@ -43,12 +46,13 @@ class Phase:
         self._draw(text)
 
     def _draw(self, text: str) -> None:
-        now = time.monotonic()
+        now, self.text = time.monotonic(), text
+        is_still = not self._progress.live.auto_refresh
         if self._progress.disable:
-            if now - self._drawn > _LINES_S:
+            if is_still and now - self._drawn > _LINES_S:
                 self._screen.line(self._title, f"[dim]{escape(text)}[/]")
                 self._drawn = now
-        elif not self._progress.live.auto_refresh and now - self._drawn > _DRAWN_S:
+        elif is_still and now - self._drawn > _DRAWN_S:
             self._progress.refresh()
             self._drawn = now
 
@@ -79,9 +83,31 @@ class Screen:
             self.line(title, "[dim]begins[/]")
         with progress:
             phase = Phase(self, title, progress, progress.add_task(title, total=total, text=""))
-            yield phase
+            if progress.disable and not still:
+                with self._lines(title, phase):
+                    yield phase
+            else:
+                yield phase
         if phase.summary:
             self.line(title, f"{phase.summary} [dim]{time.monotonic() - began:.1f} s[/]")
+
+    @contextmanager
+    def _lines(self, title: str, phase: Phase) -> Iterator[None]:
+        """A line of the phase every so often, also while the program at work says nothing."""
+        began, over = time.monotonic(), Event()
+
+        def tell() -> None:
+            while not over.wait(_LINES_S):
+                seconds = f"{time.monotonic() - began:.0f} s"
+                self.line(title, f"[dim]{escape(phase.text or 'at work')}, {seconds}[/]")
+
+        thread = Thread(target=tell, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
 
     def line(self, title: str, markup: str) -> None:
         """A line that stays."""

@@ -82,6 +82,13 @@ def at(
     return found.value, found.low, found.high
 
 
+def test_exact_counts_have_their_range_as_interval() -> None:
+    rows = core_rows(record())
+    assert at(rows, "verify") == (110, 100, 120)
+    assert at(rows, "verify", "compute") == (100, 90, 110)
+    assert at(rows, "verify", "load") == (10, 10, 10)
+
+
 def test_software_is_no_core() -> None:
     other = record()
     other.workers[0] = replace(other.workers[0], unit="ns")

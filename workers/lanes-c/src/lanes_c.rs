@@ -23,7 +23,6 @@ pub fn variants() -> Vec<Variant> {
     let backend = unsafe { CStr::from_ptr(mldsa_backend()) }.to_string_lossy();
     let variant = |note: &str, expanded| Variant {
         backend: "c",
-        language: Some("C"),
         batch: true,
         note: format!("the C interface, on the backend {backend}; {note}"),
         schemes: ml_dsa_sets(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from mldsa_lab.audit.claims import ClaimTable, Product, Quotient, ValueTable
-from mldsa_lab.audit.judgement import Judgement, judgement, number, unit_text
+from mldsa_lab.audit.judgement import Judgement, judgement, number, stated_text, unit_text
 from mldsa_lab.audit.values import StatedFigure, listed
 
 _CLOSE = 1e-9
@@ -26,8 +26,8 @@ def follows(
     low = math.prod(f.low for f in factors) / math.prod(f.high for f in over)
     high = math.prod(f.high for f in factors) / math.prod(max(f.low, _CLOSE) for f in over)
     inside = stated.high + stated.half >= low * (1 - _CLOSE) and stated.low <= high * (1 + _CLOSE)
-    text = f"{stated.text or number(stated.value)} {what}".strip()
-    return judgement(rule, inside, text, reading, value=stated.value, low=low, high=high)
+    text = f"{stated_text(stated)} {what}".strip()
+    return judgement(rule, inside, text, reading, stated=stated, low=low, high=high)
 
 
 def judge_product(claim: Product, _: ClaimTable) -> Iterator[Judgement]:

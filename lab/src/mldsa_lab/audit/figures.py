@@ -9,7 +9,7 @@ from itertools import pairwise
 from scipy.special import ndtri
 
 from mldsa_lab.audit.claims import ClaimTable, Cost
-from mldsa_lab.audit.judgement import Judgement, judgement, number, unit_text
+from mldsa_lab.audit.judgement import Judgement, judgement, stated_text, unit_text
 from mldsa_lab.audit.law import ASSUMED_SAMPLES, share_of
 from mldsa_lab.audit.values import StatedFigure, confidence
 
@@ -37,15 +37,15 @@ def judge_order(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
         pairs += [(("mean", mean), point) for point in points if point[0] == "max"]
     for (low_name, low), (high_name, high) in pairs:
         if low.value > high.value and low.low >= high.high:
-            text = f"{label(low_name)} {number(low.value)}, {label(high_name)} {number(high.value)}"
+            text = f"{label(low_name)} {stated_text(low)}, {label(high_name)} {stated_text(high)}"
             reading = f"The {label(high_name)} cannot be less than the {label(low_name)}."
             yield judgement(
                 "figures.order", False, text, reading,
-                value=high.value, low=low.value, unit=unit_text(claim.unit),
+                stated=high, low=low.value, unit=unit_text(claim.unit),
             )  # fmt: skip
             return
     if pairs:
-        values = " ≤ ".join(f"{label(name)} {number(figure.value)}" for name, figure in points)
+        values = " ≤ ".join(f"{label(name)} {stated_text(figure)}" for name, figure in points)
         yield judgement("figures.order", True, values, predicted="ascending")
 
 
@@ -81,9 +81,9 @@ def judge_mean(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
     inside = mean.high >= low and (high is None or mean.low <= high)
     unit = unit_text(claim.unit)
     yield judgement(
-        "figures.mean-range", inside, f"mean {number(mean.value)} {unit}",
+        "figures.mean-range", inside, f"mean {stated_text(mean)} {unit}",
         "" if inside else "No samples with these percentiles have this mean.",
-        value=mean.value, low=low, high=high, unit=unit,
+        stated=mean, low=low, high=high, unit=unit,
     )  # fmt: skip
 
 
@@ -140,6 +140,6 @@ def judge_deviation(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
     reading = note if inside else f"No samples with these figures have this deviation. {note}"
     unit = unit_text(claim.unit)
     yield judgement(
-        "figures.sd-range", inside, f"sd {number(sd.value)} {unit}", reading.strip(),
-        value=sd.value, low=least, high=most, unit=unit,
+        "figures.sd-range", inside, f"sd {stated_text(sd)} {unit}", reading.strip(),
+        stated=sd, low=least, high=most, unit=unit, allowed=_SLACK,
     )  # fmt: skip

@@ -9,6 +9,8 @@ from enum import StrEnum
 from importlib import resources
 from typing import NamedTuple
 
+from mldsa_lab.audit.values import StatedFigure
+
 
 class Verdict(StrEnum):
     """The scale, in the order of gravity."""
@@ -48,6 +50,9 @@ MEASURED = 0.02
 ANOTHER_RUN = 0.10
 """Measurements of one quantity in different runs agree so far; beyond, no machine explains it."""
 
+_CLOSE = 1e-12  # relative; so far sums of floating-point numbers differ
+_MOST_DIGITS = 15
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
@@ -75,17 +80,24 @@ def judgement(
     claimed: str,
     reading: str = "",
     *,
+    stated: StatedFigure | None = None,
     value: float | None = None,
     low: float | None = None,
     high: float | None = None,
     unit: str = "",
     predicted: str | None = None,
+    allowed: float = 0.0,
 ) -> Judgement:
-    """Return a finding. ``verdict``: of a rule of arithmetic, whether it holds; ``predicted``: the
-    limits with their unit, if not given."""
+    """Return a finding. ``verdict``: of a rule of arithmetic, whether it holds; ``stated``: the
+    claimed figure, in place of its ``value``; ``predicted``: the limits with their unit, if not
+    given; ``allowed``: the relative error that the rule allows beyond them."""
     if isinstance(verdict, bool):
         verdict = Verdict.CONSISTENT if verdict else Verdict.CONTRADICTION
-    text = limits(low, high, unit) if predicted is None else predicted
+    value = stated.value if stated is not None else value
+    text = limits(low, high, unit, stated) if predicted is None else predicted
+    if verdict is Verdict.CONSISTENT and value is not None:
+        half = 0.0 if stated is None else stated.half
+        text += _allowance(value, half, low, high, allowed)
     value, low, high = (
         v if v is not None and math.isfinite(v) else None for v in (value, low, high)
     )
@@ -99,29 +111,69 @@ def graded(excess: float) -> Verdict:
     return Verdict.IMPLAUSIBLE if excess <= 1 + ANOTHER_RUN else Verdict.CONTRADICTION
 
 
-def limits(low: float | None, high: float | None, unit: str = "") -> str:
-    """Limits as people write them."""
+def _allowance(
+    value: float, half: float, low: float | None, high: float | None, allowed: float
+) -> str:
+    """Why a value outside its limits agrees with them: its last digit is rounded or cut off, or
+    the rule allows an error."""
+    outside = max((low or value) - value, value - (value if high is None else high), 0.0)
+    if outside <= _CLOSE * abs(value):
+        return ""
+    if outside <= (1 + _CLOSE) * (2 * half if low is not None and value < low else half):
+        return ", within rounding"
+    return f", {100 * allowed:g} % allowed" if allowed else ""
+
+
+def limits(
+    low: float | None, high: float | None, unit: str = "", stated: StatedFigure | None = None
+) -> str:
+    """Limits as people write them, with as many digits as show that they differ and on which side
+    of the ``stated`` figure they lie."""
     tail = f" {unit}" if unit else ""
-    if low is None:
-        return "anything" if high is None else f"at most {number(high)}{tail}"
-    if high is None:
-        return f"at least {number(low)}{tail}"
-    if math.isclose(low, high, rel_tol=1e-9):
-        return number(low) + tail
-    return f"{number(low)} to {number(high)}{tail}"
+    if low is None and high is None:
+        return "anything"
+    is_one = low is not None and high is not None and math.isclose(low, high, rel_tol=_CLOSE)
+    ends = [end for end in (low, None if is_one else high) if end is not None]
+    texts: list[str] = []
+    for digits in range(3, _MOST_DIGITS + 1):
+        texts = [number(end, digits) for end in ends]
+        each = zip(ends, texts, strict=True)
+        if len(set(texts)) == len(texts) and all(_is_clear(e, t, stated) for e, t in each):
+            break
+    bound = "at most " if low is None else "at least " if high is None else ""
+    return f"{bound}{' to '.join(texts)}{tail}"
 
 
-def number(value: float) -> str:
-    """A number as people read it: whole numbers in full, others to three digits."""
+def _is_clear(limit: float, text: str, stated: StatedFigure | None) -> bool:
+    """Whether a limit as text is finer than the last digit of a figure that the source wrote, and
+    on the same side of it and of what rounds to it."""
+    if stated is None or not stated.text or not stated.half or not math.isfinite(limit):
+        return True
+    shown = float(text.replace(",", ""))
+    marks = (stated.low, stated.value, stated.high, stated.high + stated.half)
+    sides = ((_side(shown - mark, mark), _side(limit - mark, mark)) for mark in marks)
+    return abs(shown - limit) <= stated.half / 5 and all(one == other for one, other in sides)
+
+
+def _side(distance: float, size: float) -> int:
+    return 0 if abs(distance) <= _CLOSE * abs(size) else 1 if distance > 0 else -1
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number as people read it: whole numbers in full, others to so many digits, and to all
+    before the decimal point."""
     if not math.isfinite(value):
         return "∞" if value > 0 else "-∞"
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
     if abs(value) < 1e-4:
-        return f"{value:.2e}"
-    return f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
+        return f"{value:.{digits - 1}e}"
+    return f"{value:,.{max(0, digits - 1 - math.floor(math.log10(abs(value))))}f}"
+
+
+def stated_text(figure: StatedFigure) -> str:
+    """A figure as its source wrote it, where it was written."""
+    return figure.text or number(figure.value)
 
 
 def unit_text(unit: str) -> str:

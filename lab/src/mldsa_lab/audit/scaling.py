@@ -15,8 +15,10 @@ from mldsa_lab.audit.judgement import (
     Verdict,
     graded,
     judgement,
+    limits,
     number,
     percent,
+    stated_text,
     unit_text,
 )
 from mldsa_lab.audit.law import ASSUMED_SAMPLES, band, share_of_key
@@ -87,9 +89,10 @@ def judge_throughput(cost: Cost | Batch, per_second: StatedFigure, workers: int)
             f"{number(mean)} {unit}: one of the two is of something else."
         )
     text = f"{number(per_second.value)}/s: {number(implied)} {unit} each"
+    each = StatedFigure(implied, implied * per_second.half / per_second.value)
     return judgement(
-        "throughput.latency", verdict, text, reading, value=implied, low=mean,
-        predicted=f"{cost.id}: at least {number(mean)} {unit}",
+        "throughput.latency", verdict, text, reading, stated=each, low=mean,
+        predicted=f"{cost.id}: {limits(mean, None, unit)}", allowed=MEASURED,
     )  # fmt: skip
 
 
@@ -120,7 +123,7 @@ def _mean_over_median(cost: Cost) -> tuple[float, float]:
 
 def _speedup(claim: Scaling, threads: int, speedup: StatedFigure) -> Judgement:
     """One point of a scaling."""
-    text, cores = f"{number(speedup.value)}× with {threads}", claim.cores
+    text, cores = f"{stated_text(speedup)}× with {threads}", claim.cores
     if cores is None or threads <= cores:
         verdict = graded(speedup.low / threads)
         reading = f"{percent(speedup.value / threads)} of each core"
@@ -128,15 +131,18 @@ def _speedup(claim: Scaling, threads: int, speedup: StatedFigure) -> Judgement:
         if verdict is not Verdict.CONSISTENT:
             reading = "More than proportional to the cores: the throughput of one is too low."
         return judgement(
-            "scaling.cores", verdict, text, reading, value=speedup.value, high=float(threads)
-        )
+            "scaling.cores", verdict, text, reading, stated=speedup, high=float(threads),
+            allowed=MEASURED,
+        )  # fmt: skip
     limit = min(cores * SMT_GAIN, float(threads))
     verdict = Verdict.CONSISTENT
     if speedup.low > limit * (1 + MEASURED):
         hard = min(threads, cores * claim.threads_per_core) * (1 + MEASURED)
         verdict = Verdict.IMPLAUSIBLE if speedup.low <= hard else Verdict.CONTRADICTION
     reading = f"{number(speedup.value / cores)} times one thread for each of {cores} cores."
-    return judgement("scaling.smt", verdict, text, reading, value=speedup.value, high=limit)
+    return judgement(
+        "scaling.smt", verdict, text, reading, stated=speedup, high=limit, allowed=MEASURED
+    )
 
 
 def judge_batch(claim: Batch, table: ClaimTable) -> Iterator[Judgement]:

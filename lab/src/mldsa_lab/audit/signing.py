@@ -162,7 +162,9 @@ def _ratio(ready: Signing, over: str, rule: str, reading: str, *, below: bool = 
         if short or long:
             verdict, reading = Verdict.UNDECIDABLE, "Beyond rejection: disturbances of the machine?"
     text = f"{label(over)}/{label(ready.centre)} {number(ratio.value)}"
-    return judgement(rule, verdict, text, reading, value=ratio.value, low=low, high=high)
+    return judgement(
+        rule, verdict, text, reading, stated=ratio, low=low, high=high, allowed=ready.noise
+    )
 
 
 def _inversion(ready: Signing) -> Iterator[Judgement]:

@@ -6,7 +6,15 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from mldsa_lab.audit import claims
-from mldsa_lab.audit.judgement import MEASURED, Judgement, Verdict, judgement, number, unit_text
+from mldsa_lab.audit.judgement import (
+    MEASURED,
+    Judgement,
+    Verdict,
+    judgement,
+    number,
+    stated_text,
+    unit_text,
+)
 from mldsa_lab.audit.values import Span, StatedFigure, listed, seconds
 
 _CLOSE = 1e-9
@@ -35,8 +43,8 @@ def judge_parts(claim: claims.Parts, _: claims.ClaimTable) -> Iterator[Judgement
         stated = _stated(claim.total, claim.unit)
         low, high = sum(p.low for p in parts.values()), sum(p.high for p in parts.values())
         yield judgement(
-            "parts.sum", _within(stated, low, high), f"total {number(stated.value)} {unit}",
-            value=stated.value, low=low, high=high, unit=unit,
+            "parts.sum", _within(stated, low, high), f"total {stated_text(stated)} {unit}",
+            stated=stated, low=low, high=high, unit=unit,
         )  # fmt: skip
     for share in claim.shares:
         chosen = [parts[name] for name in listed(share.of)]
@@ -46,9 +54,9 @@ def judge_parts(claim: claims.Parts, _: claims.ClaimTable) -> Iterator[Judgement
         low, high = (100 * end / max(end + total - part, _CLOSE) for end in ends)
         yield judgement(
             "parts.share", _within(share.percent, low, high),
-            _places([(f"{number(share.percent.value)} %", share.where)]),
+            _places([(f"{stated_text(share.percent)} %", share.where)]),
             f"{' + '.join(listed(share.of))} is {number(part)} of {number(total)} {unit}.",
-            value=share.percent.value, low=low, high=high, unit="%",
+            stated=share.percent, low=low, high=high, unit="%",
         )  # fmt: skip
 
 
@@ -126,8 +134,8 @@ def judge_rate(claim: claims.Rate, table: claims.ClaimTable) -> Iterator[Judgeme
     inside = stated.high >= low * (1 - MEASURED) and stated.low <= high * (1 + MEASURED)
     reading = f"{claim.operations:,} operations take {number(times[0])} s or more."
     yield judgement(
-        "rate.bytes-over-time", inside, f"{_size(stated.value)}/s", reading, value=stated.value,
-        low=low, high=high, predicted=f"{_size(low)}/s to {_size(high)}/s",
+        "rate.bytes-over-time", inside, f"{_size(stated.value)}/s", reading, stated=stated,
+        low=low, high=high, allowed=MEASURED, predicted=f"{_size(low)}/s to {_size(high)}/s",
     )  # fmt: skip
 
 

@@ -37,13 +37,23 @@ def estimate(
     plot: Annotated[
         Path | None, typer.Option(help="Draw costs, fit and residuals (.svg or .png).")
     ] = None,
-    json_path: shared.JsonOption = None,
+    json_path: Annotated[
+        Path | None,
+        typer.Option(
+            "--json",
+            help="Write all figures, residuals and findings as one JSON object to this file.",
+            metavar="PATH",
+        ),
+    ] = None,
     cost_model: Annotated[
         Path | None,
         typer.Option(help="Write the fitted costs as a cost model, for select and others."),
     ] = None,
 ) -> None:
-    """Estimate mean, percentiles and costs of attempts from measurements of a selection."""
+    """Estimate mean, percentiles and costs of attempts from measurements of a selection.
+
+    Exit status 2 where the costs contradict the selection's traces, so that no estimate holds.
+    """
     import json
 
     from mldsa_lab.errors import LabError
@@ -86,3 +96,5 @@ def estimate(
     if cost_model is not None and model is not None:
         write_text(cost_model, model)
         shared.show_path(screen, "cost model", cost_model)
+    if found.refutation:
+        raise LabError(f"{measurements}: {found.refutation}")

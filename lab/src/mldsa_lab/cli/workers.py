@@ -36,7 +36,13 @@ def doctor(
     registry: Annotated[
         Path | None, typer.Option(help="Look at this registry file instead of the tree's own.")
     ] = None,
-    jdk: shared.JdkOption = None,
+    jdk: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Also say whether this JDK (17 or newer) can run a worker. Repeatable.",
+            metavar="[NAME=]PATH",
+        ),
+    ] = None,
 ) -> None:
     """Say which workers can run here, and what each missing one needs."""
     console, place = shared.console(), Place.of(find_root())
@@ -45,7 +51,7 @@ def doctor(
     found = [(entry, unmet(entry, place)) for entry in entries if is_shipped(entry, place)]
     _machine(console)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for title in ("worker", "language", "state", "tools"):
+    for title in ("worker", "written in", "state", "tools"):
         table.add_column(title)
     for entry, lacking in found:
         if len(lacking) == 1 and not is_set_up(entry, place):
@@ -114,8 +120,21 @@ def conform(
         list[str] | None, typer.Option(help="Make these checks alone.", metavar="CHECKS")
     ] = None,
     registry: Annotated[Path | None, typer.Option(help="Take it from this registry file.")] = None,
-    jdk: shared.JdkOption = None,
-    core: shared.CoreOption = None,
+    jdk: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A JDK (17 or newer) that WORKER names: as jdks, or as java-NAME. Repeatable.",
+            metavar="[NAME=]PATH",
+        ),
+    ] = None,
+    core: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="The manifest of a hardware core that WORKER names: as cores, or by its worker's "
+            "name. Repeatable.",
+            metavar="PATH",
+        ),
+    ] = None,
 ) -> None:
     """Build a worker and check that it keeps to the protocol and gives right answers."""
     from mldsa_lab.worker.conformance import conform_entry

@@ -10,6 +10,7 @@ import numpy as np
 
 from mldsa_lab.errors import LabError, located
 from mldsa_lab.estimate.diagnose import contradictions
+from mldsa_lab.estimate.findings import Remark
 from mldsa_lab.estimate.fit import Fit, fit_costs, quotient_of_inputs
 from mldsa_lab.estimate.interval import (
     Interval,
@@ -56,7 +57,8 @@ class CellEstimate:
     only those that are honest. ``level``: (rounds,) logarithm of each round's speed, None where
     rounds cannot be compared. ``apart``: (inputs,) how far each input is from the mean, relative
     to it, where inputs are a plain sample. ``fit``: the regression on the traces of single
-    signatures or of runs. ``notes``: what a reader must know.
+    signatures or of runs. ``notes``: what a reader must know; ``holds``: whether the costs can be
+    those of the traces.
     """
 
     mean: Interval
@@ -68,6 +70,7 @@ class CellEstimate:
     apart: Array | None = None
     fit: Fit | None = None
     notes: tuple[str, ...] = ()
+    holds: bool = True
 
     def of_cell(self, cell: CellSamples) -> CellEstimate:
         """With rounds, inputs and notes of its samples; without limits where rounds are too few
@@ -118,16 +121,18 @@ def estimate_signing(
     )
     mean = fit.mean(confidence)
     quantiles: dict[float, Interval] = {}
-    remarks: tuple[str, ...] = ()
+    remarks: list[Remark] = []
     if shares is None:
         found = fit.quantiles(QUANTILES, confidence)
         quantiles = {q: i for q, i in zip(QUANTILES, found, strict=True) if i.value > 0}
-        remarks = tuple(f.text for f in contradictions(fit, cell.inputs))
+        remarks = contradictions(fit, cell.inputs)
     if mean.value <= 0:
         raise LabError("signing cost: the fitted cost is zero at the mean")
     inner = fit.inner(np.eye(len(fit.coefficients))[MEAN], confidence)
-    level = fit.typical.level
-    return CellEstimate(mean, inner, quantiles, level=level, fit=fit, notes=remarks).of_cell(cell)
+    notes, holds = tuple(r.text for r in remarks), all(r.severity != "error" for r in remarks)
+    return CellEstimate(
+        mean, inner, quantiles, level=fit.typical.level, fit=fit, notes=notes, holds=holds
+    ).of_cell(cell)
 
 
 def estimate_plain(

@@ -19,6 +19,7 @@ from mldsa_lab.estimate.findings import (
     added,
     note,
     rank_correlation,
+    refutation,
     warning,
 )
 from mldsa_lab.estimate.fit import Fit
@@ -82,12 +83,12 @@ def diagnose(data: Evidence) -> tuple[list[Remark], Evidence | None]:
 
 
 def contradictions(fit: Fit, ids: tuple[int, ...]) -> list[Remark]:
-    """The warnings that the fit of a record's cell deserves, by the costs in the typical round;
-    what rounds and single inputs do is in its intervals."""
+    """The errors and warnings that the fit of a record's cell deserves, by the costs in the typical
+    round; what rounds and single inputs do is in its intervals."""
     costs = fit.cost[None, :]
     data = Evidence(fit, Measurements(ids, (0,), costs, np.zeros_like(costs)))
     found = list(ignores_trace(data)) or _of_model(data)
-    warnings = [remark for remark in found if remark.severity == "warning"]
+    warnings = [remark for remark in found if remark.severity != "note"]
     return warnings or list(_lack_of_fit(data))
 
 
@@ -156,11 +157,10 @@ def ignores_trace(data: Evidence) -> Iterator[Remark]:
     explained, off = _agreement(data)
     if scatter is not None and scatter > _RANDOM and data.fit.typical.df >= 3:
         if explained <= _EXPLAINED:
-            yield warning(
+            yield refutation(
                 "non-deterministic",
                 f"repeats of one input differ by {100 * scatter:.0f} % and do not follow the "
-                "traces: rnd was drawn at random (use the selection's), or noise hides all. The "
-                "estimates do not hold",
+                "traces: rnd was drawn at random (use the selection's), or noise hides all",
             )
         return
     varies = float(np.std(data.fit.cost)) / float(data.fit.cost.mean())
@@ -171,20 +171,20 @@ def ignores_trace(data: Evidence) -> Iterator[Remark]:
     least = _LEAST_SHARE * float(np.std(data.attempts)) / rejected
     if least >= _TELLING and varies <= _CONSTANT * least:
         span = f"{data.attempts.min():.0f} to {data.attempts.max():.0f} attempts"
-        yield warning(
+        yield refutation(
             "constant-trace",
             f"the cost does not depend on the number of attempts: {span} cost the same within "
-            f"{100 * varies:.2g} %, as one and the same signature would. The estimates do not hold",
+            f"{100 * varies:.2g} %, as one and the same signature would",
         )
 
 
 def _unrelated(data: Evidence) -> Remark:
     hedged = "rnd drawn at random (hedged signing), " if data.fit.typical.seen is None else ""
     ids = " (in order, costs and attempts agree, which speaks for the ids)"
-    return warning(
+    return refutation(
         "wrong-inputs",
         f"the costs do not follow the traces: other keys or messages, {hedged}or mixed-up ids"
-        f"{ids if _agree_in_order(data) else ''}. The estimates do not hold",
+        f"{ids if _agree_in_order(data) else ''}",
     )
 
 

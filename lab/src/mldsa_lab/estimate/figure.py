@@ -43,11 +43,14 @@ class Figure:
 
 
 def variant_keys(worker: WorkerRow, variant: Variant) -> dict[str, Key]:
-    """Return the keys that name a variant."""
+    """Return the keys that name a variant. ``called_from``: the worker's language, where the
+    implementation has another."""
+    language = worker.language_of(variant)
     return {
         "implementation": variant.implementation,
         "version": variant.version,
-        "language": worker.language_of(variant),
+        "language": language,
+        "called_from": worker.language if worker.language != language else None,
         "backend": variant.backend,
         "build": worker.build,
         "key": variant.key,

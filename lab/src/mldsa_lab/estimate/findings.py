@@ -26,14 +26,19 @@ _LEFT_OVER = 2  # degrees of freedom that a column must leave to be judged by
 
 @dataclass(frozen=True)
 class Remark:
-    """A fault (``warning``) or what the figures rest on (``note``): a stable ``code``, and a
-    sentence that says what the data show and what may be the reason. ``ids``: the inputs it is
-    about, if not all."""
+    """Costs that the model cannot have (``error``: no estimate holds), a fault (``warning``), or
+    what the figures rest on (``note``): a stable ``code``, and a sentence that says what the data
+    show and what may be the reason. ``ids``: the inputs it is about, if not all."""
 
     code: str
-    severity: Literal["warning", "note"]
+    severity: Literal["error", "warning", "note"]
     text: str
     ids: tuple[int, ...] = ()
+
+
+def refutation(code: str, text: str) -> Remark:
+    """A remark that no estimate holds."""
+    return Remark(code, "error", f"{text}. The estimates do not hold")
 
 
 def warning(code: str, text: str, ids: tuple[int, ...] = ()) -> Remark:

@@ -94,12 +94,25 @@ class Estimation:
 
     @property
     def warnings(self) -> tuple[Remark, ...]:
-        """The findings that are warnings."""
-        return tuple(f for f in self.findings if f.severity == "warning")
+        """The findings that are errors or warnings."""
+        return tuple(f for f in self.findings if f.severity != "note")
+
+    @property
+    def refutation(self) -> str:
+        """Why no estimate holds; empty where they do."""
+        return next((f"{f.code}: {f.text}" for f in self.findings if f.severity == "error"), "")
+
+    @property
+    def without(self) -> str:
+        """Which inputs the figures of `without_outliers` leave out; empty where there are none."""
+        ids = [str(r.id) for r in self.residuals if r.outlier]
+        return f"without input{'s' * (len(ids) > 1)} {', '.join(ids)}" if ids else ""
 
     def cost_model(self) -> CostModel:
         """The fitted linear model, for `select --goal percentile`; of the inputs without outliers
-        where there are some. LabError if a cost is not above 0."""
+        where there are some. LabError if no estimate holds, or a cost is not above 0."""
+        if self.refutation:
+            raise LabError(f"cost model: {self.refutation}; no model is written")
         costs = (self.without_outliers or self).costs
         for name in COSTS:
             if costs[name].value <= 0:
@@ -113,7 +126,7 @@ class Estimation:
         return CostModel(first, z, r, h, unit, source, self.set)
 
     def as_json(self) -> dict[str, Any]:
-        """The object of docs/measurements.md."""
+        """The object of docs/measurements.md; without estimates where none holds."""
         value = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "fit"}
         value["percentiles"] = [
             {"percentile": p, **plain(interval)} for p, interval in self.percentiles.items()
@@ -122,8 +135,14 @@ class Estimation:
             calm = self.without_outliers.as_json()
             names = ("mean", "percentiles", "costs", "terms")
             value["without_outliers"] = {name: calm[name] for name in names}
-        own = {"unit": self.unit or None, "inputs": self.inputs}
-        return {"format": FORMAT, "version": VERSION, **plain(value | own)}
+        own = {"unit": self.unit or None, "inputs": self.inputs, "holds": not self.refutation}
+        written: dict[str, Any] = plain(value | own)
+        if self.refutation:
+            written |= {"mean": None, "percentiles": [], "costs": {}, "terms": {}, "misfit": None}
+            no_fit = {"fitted": None, "relative": None}
+            residuals = [residual | no_fit for residual in written["residuals"]]
+            written |= {"average": None, "residuals": residuals}
+        return {"format": FORMAT, "version": VERSION, **written}
 
 
 def parse_percentiles(texts: Sequence[str]) -> tuple[float, ...]:

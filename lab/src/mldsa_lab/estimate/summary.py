@@ -113,6 +113,8 @@ def _row(
         notes = estimate.notes
     except LabError as error:
         notes = (str(error),)
+    if estimate is not None and not estimate.holds:
+        estimate = None
     if estimate is not None:
         figures["mean"] = estimate.mean
         figures |= {_PERCENTILES[share]: found for share, found in estimate.quantiles.items()}

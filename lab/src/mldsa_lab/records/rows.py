@@ -116,6 +116,15 @@ def base_id(variant: str) -> str:
     return ":".join(parts[: 4 if parts[3:4] == [TUNED_BUILD] else 3])
 
 
+_C_LIBRARIES = frozenset(
+    {
+        "mldsa-native", "aws-lc", "aws-lc-ed25519", "aws-lc-ecdsa-p256", "aws-lc-rsa",
+        "libsecp256k1",
+    }
+)  # fmt: skip
+"""Implementations in C that the Rust worker of records without `WorkerRow.languages` had."""
+
+
 class WorkerRow(RecordLine, frozen=True, tag="worker"):
     """A worker that took part; ticks of its samples are in `unit`.
 
@@ -141,7 +150,9 @@ class WorkerRow(RecordLine, frozen=True, tag="worker"):
 
     def language_of(self, variant: Variant) -> str:
         """The language that a variant's implementation is written in."""
-        return self.languages.get(variant.implementation, self.language)
+        name = variant.implementation
+        is_first = not self.languages and self.language == "Rust"
+        return self.languages.get(name, "C" if is_first and name in _C_LIBRARIES else self.language)
 
 
 class Skipped(RecordLine, frozen=True, tag="skipped"):

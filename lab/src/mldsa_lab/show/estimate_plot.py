@@ -43,27 +43,34 @@ def write_plot(estimation: Estimation, path: Path) -> None:
 
 
 def draw(estimation: Estimation) -> Figure:
-    """Return the drawing: costs with the fit, its marks and the residuals below."""
-    figure = Figure(figsize=(9, 6.5), layout="constrained")
-    main, below = figure.subplots(2, 1, sharex=True, height_ratios=(5, 2))
-    _fit(main, estimation)
-    residuals = [100 * (r.relative or 0.0) for r in estimation.residuals]
-    below.axhline(0, color="grey", linewidth=1)
-    _dots(main, estimation, [r.cost for r in estimation.residuals])
-    dots = _dots(below, estimation, residuals)
-    figure.colorbar(dots, ax=below, label="r0 of rejected", pad=0.01)
+    """Return the drawing: costs with the fit, its marks and the residuals below; where no estimate
+    holds, the costs."""
+    figure = Figure(figsize=(11, 6.5), layout="constrained")
+    heights = (5,) if estimation.refutation else (5, 2)
+    each = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False)
+    main, last = each[0, 0], each[-1, 0]
+    if not estimation.refutation:
+        _fit(main, estimation)
+        last.axhline(0, color="grey", linewidth=1)
+        last.set(ylabel="cost less the fit, %")
+        _dots(last, estimation, [100 * (r.relative or 0.0) for r in estimation.residuals])
+    dots = _dots(main, estimation, [r.cost for r in estimation.residuals])
+    figure.colorbar(dots, ax=last, label="r0 of rejected", pad=0.01)
     main.set(ylim=(0, None), ylabel=estimation.unit or "cost")
     main.yaxis.set_major_formatter(EngFormatter())
-    below.set(xlabel="attempts", ylabel="cost less the fit, %", xlim=(0.3, None))
-    below.xaxis.set_major_locator(MaxNLocator(10, integer=True))
-    for axes in (main, below):
+    last.set(xlabel="attempts", xlim=(0.3, None))
+    last.xaxis.set_major_locator(MaxNLocator(10, integer=True))
+    for axes in each[:, 0]:
         axes.grid(axis="y", alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
     inputs = len(estimation.residuals)
     title = f"{estimation.set} signing, {inputs} input{'s' if inputs > 1 else ''}"
     rounds = f", {estimation.rounds} rounds" if estimation.rounds > 1 else ""
     main.set_title(title + rounds, loc="left", fontweight="bold")
-    main.legend(loc="upper left", fontsize="small")
+    if not estimation.refutation:
+        # Beside the axes: within them it would hide costs.
+        title = f"fit {estimation.without}".rstrip()
+        main.legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize="small", title=title)
     warnings = [textwrap.fill(f"{w.code}: {w.text}", _LETTERS) for w in estimation.warnings]
     if warnings:
         figure.suptitle("\n".join(warnings), x=0.01, ha="left", fontsize="small", color=_BAD)

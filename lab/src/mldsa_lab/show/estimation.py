@@ -24,32 +24,37 @@ _RESIDUALS = 24
 
 
 def estimation_report(found: Estimation) -> Report:
-    """Return the report: estimates, then residuals; findings as its notes."""
-    without = "without " + ", ".join(str(r.id) for r in found.residuals if r.outlier)
+    """Return the report: estimates, then residuals; findings as its notes. Where no estimate holds,
+    only the costs as measured."""
+    about = f"{found.unit or 'unit not given'}, {found.inputs} input{'s' * (found.inputs > 1)}"
+    about += f", {found.rounds} rounds" if found.rounds > 1 else ""
+    findings = [f"{f.severity}: {f.code}: {f.text}" for f in found.findings]
+    residuals = Section(_residuals(found))
+    if found.refutation:
+        text = f"{found.set} signing: no estimate holds"
+        return Report("estimate", text, (), [residuals], notes=[about, *findings])
     estimates = {"all inputs": _figures(found)}
     if found.without_outliers is not None:
-        estimates[without] = _figures(found.without_outliers)
+        estimates[found.without] = _figures(found.without_outliers)
     columns = [Column("estimate of", list(_figures(found)), head=True)]
     for title, figures in estimates.items():
         cells = [of_interval(interval) for interval in figures.values()]
         columns.append(Column(title, cells, number=True))
-    about = f"{found.unit or 'unit not given'}, {found.inputs} input{'s' * (found.inputs > 1)}"
-    about += f", {found.rounds} rounds" if found.rounds > 1 else ""
-    notes = [_average(found)] if found.average is not None else []
-    notes += [f"{f.severity}: {f.code}: {f.text}" for f in found.findings]
+    average = [_average(found)] if found.average is not None else []
     mean = of_interval((found.without_outliers or found).mean)
+    headline = (f"{found.set} signing: mean {mean}", found.unit, found.without)
     return Report(
         kind="estimate",
-        headline=f"{found.set} signing: mean {mean} {found.unit}".rstrip(),
+        headline=" ".join(filter(None, headline)),
         figures=[
             Figure.of({"set": found.set}, name, interval, found.unit)
             for name, interval in _figures(found).items()
         ],
         sections=[
             Section(Grid(f"{found.set} signing", about, tuple(columns), found.confidence)),
-            Section(_residuals(found)),
+            residuals,
         ],
-        notes=notes,
+        notes=[*average, *findings],
     )
 
 
@@ -70,12 +75,13 @@ def _average(found: Estimation) -> str:
 
 
 def _residuals(found: Estimation) -> Grid:
-    """Return the largest residuals, or all where these are few."""
+    """Return the largest residuals, or all where these are few; costs alone where no fit holds."""
     shown: Sequence[Residual] = found.residuals
     note = ""
     if len(shown) > _RESIDUALS:
-        note = f"the {_RESIDUALS} largest of {len(shown)}"
-        shown = sorted(shown, key=lambda r: -abs(r.relative or 0.0))[:_RESIDUALS]
+        note = f"the {'first' if found.refutation else 'largest'} {_RESIDUALS} of {len(shown)}"
+        by_size = sorted(shown, key=lambda r: -abs(r.relative or 0.0))
+        shown = (shown if found.refutation else by_size)[:_RESIDUALS]
     least = min(r.cost for r in found.residuals)
     relative = [
         UNKNOWN if r.relative is None else Shown(f"{100 * r.relative:+.2f} %") for r in shown
@@ -87,8 +93,8 @@ def _residuals(found: Estimation) -> Grid:
         "r0": [str(r.r) for r in shown],
         "hint": [str(r.h) for r in shown],
         "cost": [of_cost(r.cost, least) for r in shown],
-        "fit": [of_cost(r.fitted, least) for r in shown],
-        "residual": relative,
     }
+    if not found.refutation:
+        cells |= {"fit": [of_cost(r.fitted, least) for r in shown], "residual": relative}
     columns = (Column(title, of, number=True) for title, of in cells.items())
-    return Grid("Residuals", note, tuple(columns))
+    return Grid("Costs" if found.refutation else "Residuals", note, tuple(columns))

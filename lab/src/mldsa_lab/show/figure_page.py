@@ -18,12 +18,14 @@ from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.show import figure_tables, plots, svg
 from mldsa_lab.show.figure_tables import Bars, FigureTable, Lines, Ranking, display_unit
 from mldsa_lab.show.format import Unit, clean, estimate, plain
-from mldsa_lab.show.grid import Dot, Grid, heading
+from mldsa_lab.show.grid import SERIES_COUNT, Dot, Grid, heading
 from mldsa_lab.show.report import PlotSpec, Report, Section, rows_of
 
 _WIDTH, _BARS_WIDTH, _LONG_WIDTH = 560.0, 380.0, 760.0
 _FEWEST_POINTS = 3
 """Points below which a line says no more than the table."""
+_MOST_LINES = 10
+"""Lines with points in one plot: the best."""
 _LEVELS = 5
 """Rows without points in a plot of lines: the best, and the reference."""
 
@@ -97,7 +99,7 @@ def render(reports: Sequence[Report]) -> str:
     methods = dict.fromkeys(r.method for r in reports if r.method)
     return found.get_template("figures.html.j2").render(
         parts=parts, methods=list(methods), heading=heading, css=Markup(_asset("page.css")),
-        script=Markup(script), script_hash=digest, total_series=svg.SERIES_COUNT,
+        script=Markup(script), script_hash=digest, total_series=SERIES_COUNT, shape=svg.shape,
     )  # fmt: skip
 
 
@@ -246,12 +248,11 @@ def _paths(
             label, y = f"{keys['label']}, {lines.level}", unit.shown(level.value)
             levels.setdefault(keys["implementation"], plots.Path(label, colour, "-", (), y))
     ordered = [path for _, path in sorted(best.values(), key=lambda of: of[0])]
-    for number, path in enumerate(ordered[: svg.SERIES_COUNT]):
-        own = number if path.colour < 0 else path.colour
-        yield replace(path, colour=own)
-    for number, (name, flat) in enumerate(levels.items()):
-        if number < _LEVELS or name == lines.reference:
-            yield flat
+    flats = [
+        p for n, (name, p) in enumerate(levels.items()) if n < _LEVELS or name == lines.reference
+    ]
+    for number, path in enumerate([*ordered[:_MOST_LINES], *flats]):
+        yield replace(path, colour=number if path.colour < 0 else path.colour)
 
 
 def _bars(table: FigureTable, operation: object, bars: Bars) -> Iterator[PlotSpec]:

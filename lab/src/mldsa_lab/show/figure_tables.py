@@ -216,13 +216,13 @@ def grid(table: FigureTable, confidence: float, note: str = "") -> Grid:
     units: dict[object, Unit] = {}
     columns = [c for spread in layout.leading for c in _spread(table, spread, units)]
     texts = {
-        name: [join_words(dict.fromkeys(_words(name, f.keys.get(name)) for f in of)) for of in rows]
+        name: [join_words(dict.fromkeys(_words(name, f.keys) for f in of)) for of in rows]
         for name in layout.below
     }
     telling = [name for name in (*layout.rows, *layout.below) if _tells(name, first)]
     head = next((name for name in layout.rows if name in _HEADS), next(iter(layout.rows), ""))
     for name in telling:
-        values = texts.get(name) or [_words(name, keys.get(name)) for keys in first]
+        values = texts.get(name) or [_words(name, keys) for keys in first]
         if name in layout.below and name in layout.page_keys:
             continue
         where = TERMINAL if name in layout.below else PAGE if name in layout.page_keys else ""
@@ -254,7 +254,7 @@ def grid(table: FigureTable, confidence: float, note: str = "") -> Grid:
 
 def _tells(name: str, rows: Sequence[Mapping[str, Key]]) -> bool:
     """Whether a key has a column."""
-    return name not in _OPTIONAL or len({keys.get(name) for keys in rows} - {None}) > 1
+    return name not in _OPTIONAL or len({_words(name, keys) for keys in rows} - {""}) > 1
 
 
 def _spread(
@@ -296,9 +296,12 @@ def _spread(
             yield column("", list(names))
 
 
-def _words(name: str, value: Key) -> str:
+def _words(name: str, keys: Mapping[str, Key]) -> str:
+    value = keys.get(name)
     if value is None:
         return ""
+    if name == "language" and keys.get("called_from"):
+        return f"{value} via {keys['called_from']}"
     if name in ("batch", "batch_size"):
         return f"{value:,}" if value not in (0, 1) else "single"
     return str(value)

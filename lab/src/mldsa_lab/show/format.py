@@ -137,6 +137,8 @@ def estimate(found: Interval | None, unit: Unit | None = None) -> Shown:
         # The reference's ratio to itself: exact, nothing to bracket.
         return Shown(number(value, 2), number=raw)
     decimals = decimals_for(value, low, high)
+    while decimals < 4 and low < high and number(low, decimals) == number(high, decimals):
+        decimals += 1  # an interval that is none would say that the figure is exact
     return Shown(number(value, decimals), number(low, decimals), number(high, decimals), raw)
 
 

@@ -204,8 +204,9 @@ def distribution(
             grid, values, color=colour, linewidth=1.6, linestyle="--" if curve.dashed else "-"
         )
         axes.plot(
-            [_tail(p) for p in marked], [curve.quantile(p) for p in marked], "o",
-            markersize=4.5, color=colour, markeredgecolor=svg.SURFACE, markeredgewidth=0.7,
+            [_tail(p) for p in marked], [curve.quantile(p) for p in marked],
+            svg.marker(curve.colour), linestyle="", markersize=4.5, color=colour,
+            markeredgecolor=svg.SURFACE, markeredgewidth=0.7,
         )  # fmt: skip
     log_axis(axes, floor, ceiling, vertical=True)
     axes.set_xlim(-0.03, end)
@@ -290,7 +291,7 @@ def _draw_path(axes: Axes, path: Path) -> None:
                 solid_capstyle="butt",
             )  # fmt: skip
     axes.plot(
-        x, y, "o", markersize=5,
+        x, y, svg.marker(path.colour), linestyle="", markersize=5,
         color=colour if path.style == "-" else svg.SURFACE, markeredgecolor=colour,
         markeredgewidth=1.3,
     )  # fmt: skip
@@ -374,8 +375,9 @@ def _rows(marks: Sequence[Mark], width: float) -> tuple[Figure, Axes]:
                 solid_capstyle="butt",
             )  # fmt: skip
         axes.plot(
-            [mark.value], [line], "o", markersize=6, color=svg.SURFACE if mark.hollow else colour,
-            markeredgecolor=colour, markeredgewidth=1.6 if mark.hollow else 0.5,
+            [mark.value], [line], svg.marker(mark.colour), markersize=6,
+            color=svg.SURFACE if mark.hollow else colour, markeredgecolor=colour,
+            markeredgewidth=1.6 if mark.hollow else 0.5,
         )  # fmt: skip
     axes.grid(axis="x")
     return figure, axes

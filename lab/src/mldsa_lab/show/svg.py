@@ -16,6 +16,8 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
+from mldsa_lab.show.grid import SERIES_COUNT
+
 INK, MUTED, GRID, SURFACE = "#fe0101", "#fe0102", "#fe0103", "#fe0104"
 """Stand-ins for text, secondary text, grid lines and the page behind the figure."""
 Z, R, SETUP, FINAL = "#fe0201", "#fe0202", "#fe0203", "#fe0204"
@@ -24,8 +26,8 @@ ON_DARK, ON_LIGHT = "#fe0105", "#fe0106"
 """Stand-ins for text on the dark and on the light ones of those parts."""
 MIX = ("#fe0301", "#fe0302", "#fe0303", "#fe0304", "#fe0305")
 """Stand-ins for a rejected attempts' mix, from all z to all r0."""
-SERIES_COUNT = 10
-"""Colours for implementations; more than these repeat."""
+_SHAPES = ("o", "s", "D", "^")
+"""Markers of each ten of these colours, the page's .dot too: nobody tells so many colours apart."""
 
 _VARIABLES = {
     INK: "--ink", MUTED: "--muted", GRID: "--grid", SURFACE: "--surface",
@@ -63,6 +65,16 @@ _RC = style(INK, MUTED, GRID, "none")
 def series(index: int) -> str:
     """The stand-in for the colour of the `index`th implementation."""
     return f"#fe04{index % SERIES_COUNT:02x}"
+
+
+def shape(index: int) -> int:
+    """Which shape the `index`th implementation's marker has."""
+    return index % SERIES_COUNT * len(_SHAPES) // SERIES_COUNT
+
+
+def marker(index: int) -> str:
+    """matplotlib's marker of the `index`th implementation."""
+    return _SHAPES[shape(index)]
 
 
 @contextmanager

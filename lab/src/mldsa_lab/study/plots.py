@@ -165,8 +165,8 @@ def scatter(points: Sequence[Point], x: str, y: str, width: float = 380) -> Figu
     axes.grid(axis="both")
     for point in points:
         axes.plot(
-            [point.x], [point.y], "o", markersize=7, color=svg.series(point.colour),
-            markeredgecolor=svg.SURFACE, markeredgewidth=0.7,
+            [point.x], [point.y], svg.marker(point.colour), markersize=7,
+            color=svg.series(point.colour), markeredgecolor=svg.SURFACE, markeredgewidth=0.7,
         )  # fmt: skip
     shape = (axis_length(axes, False), axis_length(axes, True))
     to_pixels = axes.transData + axes.transAxes.inverted()
@@ -237,7 +237,8 @@ def dots(rows: Sequence[Dots], unit: str, width: float = 380) -> Figure:
             (row.processes, line - 0.15,
              {"markersize": 5.5, "markeredgecolor": svg.SURFACE, "markeredgewidth": 0.6}),
         ):  # fmt: skip
-            axes.plot(values / scale, np.full(len(values), place), "o", color=colour, **how)
+            heights, shape = np.full(len(values), place), svg.marker(row.colour)
+            axes.plot(values / scale, heights, shape, linestyle="", color=colour, **how)
         axes.plot([middle / scale] * 2, [line - 0.38, line + 0.38], color=svg.INK, linewidth=1.2)
     axes.grid(axis="x")
     axes.set_xlabel(f"over its median, in {unit}" if apart else unit)

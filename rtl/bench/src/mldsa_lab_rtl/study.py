@@ -1,7 +1,7 @@
 """Figures of hardware cores: cycles by operation and phase, from the record of a run.
 
-A model's cycles have no noise, so one round is enough. An interval holds what the costs of the
-inputs leave open.
+A model's cycles have no noise, so one round is enough. The interval of a signing figure holds what
+the costs of the inputs leave open; other operations have the range over inputs.
 """
 
 from __future__ import annotations
@@ -73,9 +73,15 @@ def cycles(keys: Mapping[str, Key], figure: str, phase: str, found: Interval) ->
 
 
 def mean_cycles(counts: Array) -> Interval:
-    """Return the mean over inputs."""
+    """Return the mean over random inputs."""
     mean = float(counts.mean())
     return around(mean, counts / mean - 1, CONFIDENCE) if mean > 0 else Interval(0.0, 0.0, 0.0)
+
+
+def range_of_cycles(counts: Array) -> Interval:
+    """Return the mean over inputs between the fewest and the most cycles of an input: each is an
+    exact count."""
+    return Interval(float(counts.mean()), float(counts.min()), float(counts.max()))
 
 
 def operation_figures(
@@ -85,12 +91,12 @@ def operation_figures(
     inputs that are signed.
 
     Signing has the fit's exact expectations. Loading and storing take the same in every signature;
-    computing takes the rest.
+    computing takes the rest. Other operations have the range over inputs as their interval.
     """
     whole = np.sum(list(phases.values()), axis=0)
-    means = {name: mean_cycles(counts) for name, counts in phases.items()}
+    means = {name: range_of_cycles(counts) for name, counts in phases.items()}
     if not operation.startswith("sign"):
-        for phase, found in {TOTAL: mean_cycles(whole), **means}.items():
+        for phase, found in {TOTAL: range_of_cycles(whole), **means}.items():
             yield cycles(keys, operation, phase, found)
         return
     fit = fit_costs(traces, whole[None, :], RejectionModel.of(str(keys["set"])), noise=0.0)

@@ -110,7 +110,7 @@ def _workers(record: Record) -> Iterator[Grid]:
         )
         for v, w in record.variants.values()
     ]  # fmt: skip
-    about = ("worker", "language", "build", "compiler", "flags", "clock", "CPU clock")
+    about = ("worker", "written in", "build", "compiler", "flags", "clock", "CPU clock")
     yield text_grid("Workers", "", about, workers)
     yield text_grid("Variants", "", ("variant", "version", "worker", "signs", "note"), variants)
 

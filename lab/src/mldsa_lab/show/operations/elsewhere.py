@@ -17,10 +17,11 @@ from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import Estimation, estimate
 from mldsa_lab.estimate.reader import read_measurements
 from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
 from mldsa_lab.show.operations.plot_specs import relative_plot
 from mldsa_lab.show.operations.texts import texts
-from mldsa_lab.show.operations.view import View, best_rows
+from mldsa_lab.show.operations.view import View, best_rows, free_colours
 from mldsa_lab.show.report import Report, sections_of
 
 TITLE = "Measured elsewhere"
@@ -58,12 +59,12 @@ class Elsewhere:
     def rows(self) -> list[Figure]:
         """Return its figures as rows of a run have them: signing, in its own unit."""
         of = self.figures
-        empty = dict.fromkeys(("version", "language", "backend", "key", "clock"), "")
+        empty = dict.fromkeys(("version", "language", "called_from", "backend", "key", "clock"), "")
         keys: dict[str, Key] = {
             **empty,
             "implementation": self.name, "mode": "single", "batch_size": 1, "threads": 1,
             "set": of.set, "operation": "sign", "deterministic": True,
-            "unit": of.unit or "unit not given", "samples": len(self.found.residuals) * of.rounds,
+            "unit": of.unit or "unit not given", "samples": of.inputs * of.rounds,
         }  # fmt: skip
         percentiles = (Figure(keys, name, self.costs[name].value) for name in _PERCENTILES)
         return [Figure.of(keys, "mean", of.mean), *percentiles]
@@ -116,34 +117,38 @@ def elsewhere_report(
 ) -> Report:
     """Return the report of what was measured elsewhere, beside the workers of runs; ``names``: the
     fields of their rows."""
+    held = [e for e in measured if not e.found.refutation]
     rows = ("measured", "set", "unit", "inputs", "rounds")
     columns = (SpreadColumns(n, n.replace("p999", "p99.9"), spare_interval=2) for n in _COSTS)
     costs = TableLayout(TITLE, (), rows, tuple(columns))
-    found = [f for e in measured for f in _costs(e)]
+    found = [f for e in held for f in _costs(e)]
     sections = sections_of(
         found, [costs], confidence, "signing, each in its own unit", chapter=TITLE
     )
-    colours = dict(zip((e.name for e in measured), colours_of(measured), strict=True))
-    for set_name in dict.fromkeys(e.found.set for e in measured):
+    for set_name in dict.fromkeys(e.found.set for e in held):
         shapes = TableLayout(
             f"{set_name}: what has no unit", (), ("signing",),
             tuple(SpreadColumns(title, title) for title in _SHAPES),
-            colours={**colours, **{k: n for view in views for k, n in view.colours.items()}},
+            colours=colours_of(held, views),
         )  # fmt: skip
-        plot = relative_plot(measured, views, set_name)
+        plot = relative_plot(held, views, set_name)
         for section in sections_of(
-            list(_shapes(measured, views, set_name)), [shapes], confidence, _FIRST, chapter=TITLE
+            list(_shapes(held, views, set_name)), [shapes], confidence, _FIRST, chapter=TITLE
         ):
             sections.append(replace(section, plots=(plot,)))
     doubts = [f"{e.name}: {f.code}: {f.text}" for e in measured for f in e.found.findings]
+    doubts += [f"{e.name}: its costs are {e.found.without}" for e in held if e.found.without]
+    refused = [e for e in measured if e.found.refutation]
     return Report(
         kind="measured elsewhere",
-        headline=f"{TITLE}: {', '.join(e.name for e in measured)}",
-        figures=[f for e in measured for f in e.rows()],
+        headline=f"{TITLE}: {', '.join(e.name for e in held) or 'no estimate holds'}",
+        figures=[f for e in held for f in e.rows()],
         sections=sections,
         warnings=[*texts(TITLE), *doubts],
         names=names,
         name=TITLE,
+        source=", ".join(e.name for e in refused),
+        lacking="; ".join(e.found.refutation for e in refused),
     )
 
 
@@ -152,16 +157,19 @@ def _costs(entry: Elsewhere) -> Iterator[Figure]:
     of = entry.figures
     keys: dict[str, Key] = {
         "measured": entry.name, "set": of.set, "unit": of.unit or "not given",
-        "inputs": len(entry.found.residuals), "rounds": of.rounds,
+        "inputs": of.inputs, "rounds": of.rounds,
     }  # fmt: skip
     for name in _COSTS:
         yield Figure.of(keys, name, entry.costs[name])
 
 
-def colours_of(measured: Sequence[Elsewhere]) -> list[int]:
-    """Return colour numbers from the end of the palette, away from those of usual
-    implementations."""
-    return [9 - i % 10 for i in range(len(measured))]
+def colours_of(measured: Sequence[Elsewhere], views: Sequence[View]) -> dict[str, int]:
+    """Return the colour numbers of the implementations of runs and of what was measured elsewhere,
+    none of which has that of another."""
+    runs = {name: number for view in views for name, number in view.colours.items()}
+    shown = (r.variant for v in views for r in v.summary.rows if r.set in PARAMETER_SETS)
+    taken = {runs[variant.implementation] for variant in shown}
+    return free_colours([e.name for e in measured], taken) | runs
 
 
 def _shapes(

@@ -43,10 +43,10 @@ from mldsa_lab.wording import join_words
 RUN_FIELDS = ("started", "tool", "cpu", "architecture", "os", "commit")
 """What each row says of its run; null where the record does not say."""
 FIELDS = (
-    "implementation", "version", "language", "backend", "build", "key", "mode", "batch_size",
-    "threads", "set", "operation", "deterministic", "unit", "samples", "mean", "mean_low",
-    "mean_high", "p50", "p95", "p99", "p999", "min", "min_low", "min_high", "max", "sd", "ratio",
-    "ratio_low", "ratio_high", "clock", "per_second", "per_second_low", "per_second_high",
+    "implementation", "version", "language", "called_from", "backend", "build", "key", "mode",
+    "batch_size", "threads", "set", "operation", "deterministic", "unit", "samples", "mean",
+    "mean_low", "mean_high", "p50", "p95", "p99", "p999", "min", "min_low", "min_high", "max", "sd",
+    "ratio", "ratio_low", "ratio_high", "clock", "per_second", "per_second_low", "per_second_high",
     "scaling", "scaling_low", "scaling_high", "allocated", "collections", *RUN_FIELDS,
 )  # fmt: skip
 """The documented fields of a row, in order."""

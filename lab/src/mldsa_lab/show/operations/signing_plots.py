@@ -35,10 +35,13 @@ def draw_relative(
     """Draw distributions over each one's mean: of what was measured elsewhere, and of each
     implementation's best variant."""
     found = []
-    for entry, colour in zip(measured, colours_of(measured), strict=True):
+    colours = colours_of(measured, views)
+    for entry in measured:
         if entry.found.set == set_name:
             law = entry.figures.fit.law()
-            found.append(curve_of(entry.name, colour, False, law, 1 / entry.figures.mean.value))
+            found.append(
+                curve_of(entry.name, colours[entry.name], False, law, 1 / entry.figures.mean.value)
+            )
     for place, view in enumerate(views):
         run = f", run {chr(65 + place)}" if len(views) > 1 else ""
         for pair in chosen(view.fitted(set_name)):

@@ -4,7 +4,7 @@ labels, colours, reasons."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +16,7 @@ from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.records import Gate, Record, Variant, base_id
 from mldsa_lab.sets import ALL_SETS, BUILDS, FAMILIES, PARAMETER_SETS, TUNED_BUILD, sets_of
 from mldsa_lab.show.format import Unit, choose_unit
+from mldsa_lab.show.grid import SERIES_COUNT
 from mldsa_lab.show.report import EXCLUDED, REJECTED, Look, Reason
 from mldsa_lab.wording import join_words
 
@@ -41,9 +42,16 @@ COMPACT = "compact key"
 """What `calls` says of single calls that begin with the key's bytes."""
 KEYS = {"compact": "many keys", "expanded": "one key"}
 """Which keys the operations of a batch have, by the variant's key form."""
-_PREFERRED = (
+_COLOURED = (
     "mldsa-native", "mldsa-lanes", "aws-lc", "libcrux", "rustcrypto", "fips204", "filippo", "circl",
+    "mldsa-lanes-hardened", "wolfssl",
+    "openssl", "boringssl", "jdk", "bouncycastle", "botan", "liboqs", "go-ml-dsa", "mldsa-oracle",
+    "cryptography", "zig-ml-dsa",
+    "mldsa-lanes-c", "mldsa-lanes-python", "conscrypt", "accp", "node-crypto", "liboqs-js",
+    "noble-post-quantum", "bouncycastle-1.83", "pqcrypto", "dilithium-py", "fast-mldsa",
+    "qybersafe", "mldsa", "mldsa-core",
 )  # fmt: skip
+"""Implementations of ML-DSA whose colours are the same in every report, by number."""
 _FORMS = {"batch": "batch", "single": "loop"}
 Fitted = tuple[SummaryRow, Fit]
 
@@ -281,21 +289,35 @@ def slower(summary: Summary, one: SummaryRow, other: SummaryRow) -> bool:
 
 
 def ranks(summary: Summary, rows: Sequence[SummaryRow]) -> list[int]:
-    """Return, for rows by ascending mean, one more than the number of rows that are clearly
-    faster.
-
-    Ranks ascend: a paired ratio may contradict the means, so no rank exceeds a later one.
-    """
-    faster = [sum(slower(summary, row, other) for other in rows[:i]) for i, row in enumerate(rows)]
-    return [1 + int(min(faster[i:])) for i in range(len(faster))]
+    """Return, for rows by ascending mean, the place of the first row of each group: rows that are
+    not clearly slower than this one share its rank, and the next rank is the next row's place."""
+    found: list[int] = []
+    for place, row in enumerate(rows, 1):
+        is_next = not found or slower(summary, row, rows[found[-1] - 1])
+        found.append(place if is_next else found[-1])
+    return found
 
 
 def assign_colours(records: Iterable[Record]) -> dict[str, int]:
-    """Return a colour number per implementation: the same for the usual ones in every report."""
+    """Return a colour number per implementation: the same for the known ones in every report. No
+    number occurs twice in a family, and no plot shows two families."""
     measured = ((record.variants, {s.variant for s in record.samples}) for record in records)
-    timed = {variants[name][0].implementation for variants, ids in measured for name in ids}
-    ordered = list(_PREFERRED) + sorted(timed - set(_PREFERRED))
-    return {name: index for index, name in enumerate(ordered)}
+    timed = {variants[name][0] for variants, ids in measured for name in ids}
+    colours = {name: number for number, name in enumerate(_COLOURED)}
+    for family in FAMILIES:
+        names = {v.implementation for v in timed if v.family == family}
+        known = names.intersection(_COLOURED)
+        colours |= free_colours(sorted(names - known), {colours[name] for name in known})
+    return colours
+
+
+def free_colours(names: Iterable[str], taken: Collection[int]) -> dict[str, int]:
+    """Return a number for each name that no other has and that is not ``taken``; those of known
+    implementations come last."""
+    known = len(_COLOURED)
+    usual = (*range(known, SERIES_COUNT), *range(known), *range(SERIES_COUNT, 10 * SERIES_COUNT))
+    free = (number for number in usual if number not in taken)
+    return dict(zip(names, free, strict=False))
 
 
 def short_labels(variants: Iterable[Variant]) -> dict[str, str]:
