@@ -100,6 +100,7 @@ pub(crate) fn code(error: Error) -> mldsa_error {
         Error::TooManyAttempts { .. } => MLDSA_ERROR_ITERATIONS,
         Error::InvalidSignature => MLDSA_ERROR_SIGNATURE,
         Error::Rng => MLDSA_ERROR_RANDOM,
+        Error::OutOfMemory => MLDSA_ERROR_MEMORY,
         _ => MLDSA_ERROR_INTERNAL,
     }
 }

@@ -13,7 +13,7 @@ mod timing;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use mldsa_lanes::{Backend, Error};
-use pyo3::exceptions::{PyImportError, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyImportError, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::{ffi, import_exception};
 
@@ -27,6 +27,7 @@ fn exception(error: Error) -> PyErr {
     match error {
         Error::InvalidSignature | Error::SignatureLength { .. } => InvalidSignature::new_err(text),
         Error::Rng => PyOSError::new_err(text),
+        Error::OutOfMemory => PyMemoryError::new_err(text),
         Error::TooManyAttempts { .. } => PyRuntimeError::new_err(text),
         _ => PyValueError::new_err(text),
     }

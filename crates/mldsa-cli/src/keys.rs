@@ -120,7 +120,6 @@ fn read(path: &Path, label: &'static str) -> Result<SecretDocument, Failure> {
     let block = pem::find_block(&bytes, label).and_then(|block| block.decode());
     block.map_err(|error| match error {
         pem::Error::OtherLabel { label, .. } if label == PRIVATE || label == PUBLIC => wrong_kind(),
-        pem::Error::OtherLabel { label, .. } if label == ENCRYPTED => encrypted(path),
         pem::Error::NoBlock { .. } => Failure::new(
             shown(path),
             format_args!("not a {} in PEM or DER", label.to_lowercase()),
