@@ -3,10 +3,10 @@
 use crate::own_stack::{Pause, Work};
 use mldsa_lanes::batch::{self, SignJob, VerifyJob};
 use mldsa_lanes::hazmat::{self, with_max_attempts, with_rnd};
-use mldsa_lanes::pkcs8::DecodePrivateKey;
+use mldsa_lanes::pkcs8::{DecodePrivateKey, LineEnding};
 use mldsa_lanes::{
     Backend, Context, ExpandedSigningKey, ExpandedVerifyingKey, Input, Mu, ParameterSet, Place,
-    PrivateKeyForm, SignOptions, Signature, SigningKey, VerifyingKey, Workspace, hardened,
+    PrivateKeyForm, SignOptions, Signature, SigningKey, VerifyingKey, Workspace, hardened, pem,
 };
 use mldsa_oracle as oracle;
 use std::convert::Infallible;
@@ -232,6 +232,8 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
                 let der = key.to_pkcs8_der_as(form).unwrap();
                 operation!(read, SigningKey::<P>::from_pkcs8_der(der.as_bytes()));
             }
+            let pem = key.to_pkcs8_der_as(Both).unwrap().to_pem("PRIVATE KEY", LineEnding::CRLF).unwrap();
+            operation!("pem::read_private_key, Both", pem::read_private_key::<SigningKey<P>>(pem.as_bytes()));
             let mut der = key.to_pkcs8_der_as(Both).unwrap().to_bytes();
             *der.last_mut().unwrap() ^= 1;
             operation!("from_pkcs8_der, Both, refused", SigningKey::<P>::from_pkcs8_der(&der));
