@@ -6,9 +6,9 @@ from pathlib import Path
 LAB = Path(__file__).parents[1] / "src" / "mldsa_lab"
 FOLDERS = ("theory", "inputs", "choice", "records", "estimate", "show")
 OURS = "mldsa-lanes"
-# Where the name stands all the same: in the order in which plots give out colours.
 # Where the names of our implementations stand all the same: in the order in which plots give out colours.
 ALLOWED = {"show/operations/view.py": 4}
+
 
 def constants(path: Path) -> list[str]:
     """The texts of a module that are not docstrings."""
