@@ -4,7 +4,8 @@
 //! A caller is called twice on one stack where the operation is disturbed *warm*: with another key or
 //! message first, whose results then lie where those of the second call belong. It leaves its output where
 //! the library has checked it, in a place of its own caller's: a fault may change a register that the
-//! library restores, and with it what this function would still do.
+//! library restores, and with it what this function would still do. A refusal is reported by `close`, for the same
+//! reason.
 
 use std::hint::black_box;
 
@@ -31,7 +32,7 @@ pub fn sign<P: ParameterSet>(
         None => key.sign_deterministic((message, context)),
     };
     let is_made = result.map(|signature| *out = signature).is_ok();
-    close(is_disturbed);
+    close(is_disturbed, is_made);
     is_made
 }
 
@@ -47,7 +48,7 @@ pub fn sign_hardened<P: ParameterSet>(
     let (message, context) = (black_box(&*text.message), black_box(text.context()));
     let made = key.sign_into((message, context), SignOptions::deterministic(), out);
     let holds = made.is_ok_and(|proof| proof.holds(public, (message, context), out));
-    close(is_disturbed);
+    close(is_disturbed, holds);
     holds
 }
 
@@ -64,7 +65,7 @@ pub fn hedge_hardened<P: ParameterSet>(
     let (message, context) = (black_box(&*text.message), black_box(text.context()));
     let made = key.sign_into((message, context), SignOptions::hedged(rng), out);
     let holds = made.is_ok_and(|proof| proof.holds(public, (message, context), out));
-    close(is_disturbed);
+    close(is_disturbed, holds);
     holds
 }
 
@@ -78,7 +79,7 @@ pub fn verify<P: ParameterSet>(
     open(is_disturbed);
     let (message, context) = (black_box(&*text.message), black_box(text.context()));
     let is_valid = key.verify_signature((message, context), signature).is_ok();
-    close(is_disturbed);
+    close(is_disturbed, is_valid);
     is_valid
 }
 
@@ -94,7 +95,7 @@ pub fn verify_hardened<P: ParameterSet>(
     let verdict = key.verify_signature((message, context), signature);
     let public = key.verifying_key();
     let holds = verdict.is_ok_and(|proof| proof.holds(public, (message, context), signature));
-    close(is_disturbed);
+    close(is_disturbed, holds);
     holds
 }
 
@@ -122,7 +123,7 @@ pub fn load_public<P: ParameterSet>(
     let key = VerifyingKey::from_bytes(stored);
     let key = key.ok().map(|key| &*place.insert(key));
     let is_valid = key.map(|key| key.verify_signature((message, context), signature).is_ok());
-    close(is_disturbed);
+    close(is_disturbed, is_valid.is_some());
     is_valid
 }
 
@@ -145,12 +146,12 @@ pub fn load_public_hardened<P: ParameterSet>(
         let proof = key.verify_signature((message, context), signature)?;
         Ok(proof.holds(key.verifying_key(), (message, context), signature))
     };
-    let holds = load();
-    close(is_disturbed);
-    match holds {
+    let holds = match load() {
         Err(hardened::Error::Refused(Error::InvalidSignature)) => Some(false),
         holds => holds.ok(),
-    }
+    };
+    close(is_disturbed, holds.is_some());
+    holds
 }
 
 /// A private key and its public key, as a program stores them.
@@ -183,7 +184,7 @@ pub fn load<P: ParameterSet>(
         }
         Err(_) => false,
     };
-    close(is_disturbed);
+    close(is_disturbed, is_made);
     is_made
 }
 
@@ -203,7 +204,7 @@ pub fn load_hardened<P: ParameterSet>(
         (Some(key), Some(public)) => key.confirm_encoded_bytes(stored, public).is_ok(),
         _ => false,
     };
-    close(is_disturbed);
+    close(is_disturbed, is_right);
     is_right
 }
 
@@ -218,7 +219,7 @@ pub fn keygen<P: ParameterSet>(
     let key = SigningKey::from_seed_on(backend, black_box(xi));
     pair.public = Some(key.verifying_key().clone());
     pair.key = Some(key);
-    close(is_disturbed);
+    close(is_disturbed, true);
     true
 }
 
@@ -238,7 +239,7 @@ pub fn keygen_hardened<P: ParameterSet>(
         (Some(key), Some(public)) => key.confirm_seed(xi, public).is_ok(),
         _ => false,
     };
-    close(is_disturbed);
+    close(is_disturbed, is_right);
     is_right
 }
 
@@ -259,7 +260,7 @@ pub fn boxed_hardened<P: ParameterSet>(
         Ok(())
     };
     let is_right = make().is_ok();
-    close(is_disturbed);
+    close(is_disturbed, is_right);
     is_right
 }
 
@@ -279,7 +280,7 @@ pub fn generate<P: ParameterSet>(
         }
         Err(_) => false,
     };
-    close(is_disturbed);
+    close(is_disturbed, is_made);
     is_made
 }
 
@@ -298,6 +299,6 @@ pub fn generate_hardened<P: ParameterSet>(
         (Some(key), Some(public)) => key.confirm_seed(&xi, public).is_ok(),
         _ => false,
     };
-    close(is_disturbed);
+    close(is_disturbed, is_right);
     is_right
 }

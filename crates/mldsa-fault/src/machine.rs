@@ -165,9 +165,10 @@ pub fn open(is_disturbed: bool) {
     }
 }
 
-/// It ends.
+/// It ends. A disturbed child that releases nothing reports that here: a fault may have changed the frames to
+/// which its caller would return.
 #[inline(never)]
-pub fn close(is_disturbed: bool) {
+pub fn close(is_disturbed: bool, is_released: bool) {
     if !is_disturbed {
         return;
     }
@@ -178,6 +179,7 @@ pub fn close(is_disturbed: bool) {
         Mode::Count => {}
         // SAFETY: ends the child.
         Mode::Armed => unsafe { libc::_exit(MISSED) },
+        Mode::Done if !is_released => m.report(Ok(None)),
         _ => return,
     }
     m.mode = Mode::Idle;

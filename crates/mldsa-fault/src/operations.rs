@@ -42,14 +42,14 @@ pub enum Operation {
 impl Operation {
     /// Each with its share in percent.
     pub const ALL: [(Operation, u64); 8] = [
-        (Operation::Sign, 32),
-        (Operation::Hedge, 14),
-        (Operation::Verify, 18),
-        (Operation::Load, 13),
-        (Operation::LoadPublic, 6),
-        (Operation::Keygen, 9),
-        (Operation::Boxed, 4),
-        (Operation::Generate, 4),
+        (Operation::Sign, 30),
+        (Operation::Hedge, 15),
+        (Operation::Verify, 15),
+        (Operation::Load, 15),
+        (Operation::LoadPublic, 5),
+        (Operation::Keygen, 10),
+        (Operation::Boxed, 5),
+        (Operation::Generate, 5),
     ];
 
     /// All of them.
