@@ -90,9 +90,7 @@ impl Part {
         let code: &Code = Box::leak(Box::new(Code::of_this_program()));
         Machine::start(code);
         let mut tally = Tally::default();
-        let mut shares = 0;
         for (operation, share) in Operation::ALL {
-            shares += share as usize;
             if !self.operations.contains(&operation) {
                 continue;
             }
@@ -130,8 +128,7 @@ impl Part {
             // An operation that is asked for alone has all faults.
             let mut left = match self.operations.len() {
                 1 => self.faults,
-                // Rounded so that all operations together have as many as asked for.
-                _ => self.faults * shares / 100 - self.faults * (shares - share as usize) / 100,
+                _ => self.faults * share as usize / 100,
             };
             while left > 0 {
                 let mut case = new_case();
