@@ -96,7 +96,6 @@ COST = {"about": "cost", "operation": "verify", "unit": "us"}
 BAD = [
     (sign(median=1, medain=2), "the key 'medain' is unknown"),
     (sign(median=-1), "median: must be a finite number between"),
-    (sign(median=0), "median must be greater than 0"),
     (sign(median=float("nan")), ", median: must be a finite number"),
     (sign(median=1e300), ", median: must be a finite number between 1e-18 and 1e+18"),
     (sign(median=1, samples=10**13), ", samples: must be a whole number <= 1000000000000"),

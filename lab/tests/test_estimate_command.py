@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import cProfile
+import csv
 import json
 import re
 from collections.abc import Callable
@@ -218,6 +220,28 @@ def test_rounds_make_a_table_with_gaps(tmp_path: Path) -> None:
     found = read(tmp_path, "id,cost,round\n1,10,7\n1,11,2\n2,20,2\n3,30,7\n")
     assert found.rounds == (2, 7)
     np.testing.assert_array_equal(found.costs, [[11, 20, np.nan], [10, np.nan, 30]])
+
+
+def test_a_field_over_the_limit_of_csv_is_named(tmp_path: Path) -> None:
+    # `inputs.source` raises the limit of the process for its own files.
+    usual = csv.field_size_limit(131_072)
+    try:
+        with pytest.raises(LabError, match=r"costs\.csv, line 3: is not a line of CSV: field lar"):
+            read(tmp_path, f"id,cost\n1,5\n2,{'2' * 131_073}\n")
+    finally:
+        csv.field_size_limit(usual)
+
+
+def test_reading_is_linear_in_the_rows(tmp_path: Path) -> None:
+    def calls(inputs: int) -> int:
+        """Calls of Python functions, which do not depend on the machine's load."""
+        chosen, path = cases.selection("ML-DSA-65", cases.pool("ML-DSA-65")[:inputs]), tmp_path
+        cases.write(path, chosen, np.arange(1.0, inputs + 1))
+        profile = cProfile.Profile()
+        profile.runcall(read_measurements, path / "costs.csv", chosen)
+        return int(sum(row.callcount for row in profile.getstats()))
+
+    assert calls(400) < 2.5 * calls(200)
 
 
 @pytest.mark.parametrize(

@@ -253,6 +253,7 @@ def test_every_prefix_reads_as_interrupted_or_is_not_a_record(tmp_path: Path) ->
         (7, to_json(ROWS[6]) | {"phases": {"load": [1]}}, "load must have as many entries"),
         (7, to_json(ROWS[6]) | {"phases": {"load": [10, 12]}}, "phases must add up to wall"),
         (7, to_json(ROWS[6]) | {"inputs": [3, 4]}, "input 4 of ML-DSA-65 was not listed before"),
+        (8, to_json(ROWS[6]) | {"turn": 9}, "appear twice, first in line 7; delete one"),
         (10, to_json(ROWS[9]) | {"variant": "x"}, "variant 'x' was not announced"),
         (11, to_json(ROWS[11]), "line 12: nothing may follow the end line"),
     ],

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from msgspec import structs
+
 from mldsa_lab.audit import (
     attempts,
     claims,
@@ -25,7 +27,7 @@ Judge = Callable[[Any, claims.ClaimTable], Iterator[Judgement]]
 JUDGES: dict[type[claims.Claim], tuple[Judge, ...]] = {
     claims.Cost: (
         figures.judge_order, figures.judge_mean, figures.judge_deviation, signing.judge_signing,
-        work.judge_cost,
+        work.judge_cost, work.judge_relations, power.judge_samples,
     ),
     claims.Size: (sizes.judge_size,),
     claims.Scaling: (scaling.judge_scaling,),
@@ -49,8 +51,14 @@ def audit(table: claims.ClaimTable) -> tuple[Judgement, ...]:
     """Judge every claim of a table by every rule that applies, in the order of the claims; at
     least one finding for each."""
     findings = []
+    # Ratios need figures above 0.
+    usable = {c.id: figures.without_zeros(c) if isinstance(c, claims.Cost) else c
+              for c in table.claims}  # fmt: skip
+    rest = structs.replace(table, claims=tuple(c for c in usable.values() if c is not None))
     for claim in table.claims:
-        found = [f for judge in JUDGES[type(claim)] for f in judge(claim, table)]
+        found = list(figures.judge_zeros(claim, table)) if isinstance(claim, claims.Cost) else []
+        if (whole := usable[claim.id]) is not None:
+            found += [f for judge in JUDGES[type(claim)] for f in judge(whole, rest)]
         findings += [replace(f, claim=claim.id) for f in found or [_NOTHING]]
     return tuple(findings)
 

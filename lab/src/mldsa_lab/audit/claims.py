@@ -23,6 +23,7 @@ from mldsa_lab.audit.values import (
     StatedFigure,
     confidence,
     listed,
+    seconds,
     shown,
 )
 from mldsa_lab.files import Text
@@ -59,7 +60,8 @@ class Cost(Claim, frozen=True, tag="cost"):
 
     ``error`` is a figure behind ±, of kind sd, se, ciNN or unstated. ``samples`` is the number of
     samples, None if not stated; each is the average of ``per_sample`` operations. ``overhead`` is
-    a constant part of every sample that is no work of the operation.
+    a constant part of every sample that is no work of the operation. ``clock_hz`` is the frequency
+    of the cycles.
     """
 
     operation: Operation
@@ -73,6 +75,7 @@ class Cost(Claim, frozen=True, tag="cost"):
     inputs: Inputs = "unstated"
     overhead: StatedFigure = field(default_factory=partial(StatedFigure, 0.0))
     message_bytes: Length | None = None
+    clock_hz: Positive | None = None
     subject: str = ""
 
     def __post_init__(self) -> None:
@@ -82,15 +85,21 @@ class Cost(Claim, frozen=True, tag="cost"):
             known = "sd, se, unstated, ci95 (or another level)"
             raise ValueError(f"error_kind {shown(self.error_kind)} must be one of {known}")
         for name, figure in self.figures.items():
-            if name != "sd" and figure.value <= self.overhead.value:
-                least = "0" if self.overhead.value == 0 else "the overhead"
-                raise ValueError(f"{name} must be greater than {least}")
+            if name != "sd" and 0 < self.overhead.value >= figure.value:
+                raise ValueError(f"{name} must be greater than the overhead")
 
     @property
     def varied_set(self) -> str | None:
         """The parameter set where it signs with ML-DSA inputs that may vary."""
         varied = self.operation == "sign" and self.inputs != "fixed"
         return self.set if varied and self.set in PARAMETER_SETS else None
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds in its unit; None for a unit that is no time, and for cycles of no clock."""
+        if self.unit == "cycles" and self.clock_hz is not None:
+            return 1 / self.clock_hz.value
+        return seconds(self.unit)
 
     @property
     def centre(self) -> StatedFigure | None:
@@ -148,6 +157,11 @@ class Batch(Claim, frozen=True, tag="batch"):
     points: Annotated[tuple[BatchPoint, ...], Meta(min_length=2)]
     set: ClaimedSet | None = None
     cost_of: Names = ()
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds in its unit; None for a unit that is no time."""
+        return seconds(self.unit)
 
     def __post_init__(self) -> None:
         _ascend(self, "size")

@@ -7,7 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from mldsa_lab.audit.claims import ClaimTable, Product, Quotient, ValueTable
-from mldsa_lab.audit.judgement import Judgement, judgement, number, stated_text, unit_text
+from mldsa_lab.audit.judgement import (
+    Judgement,
+    agreement,
+    judgement,
+    number,
+    stated_text,
+    unit_text,
+)
 from mldsa_lab.audit.values import StatedFigure, listed
 
 _CLOSE = 1e-9
@@ -22,12 +29,13 @@ def follows(
     reading: str = "",
 ) -> Judgement:
     """Judge a value by the product of ``factors`` divided by those in ``over``, each within its
-    rounding; the value may also have been cut off behind its last digit."""
+    rounding."""
     low = math.prod(f.low for f in factors) / math.prod(f.high for f in over)
     high = math.prod(f.high for f in factors) / math.prod(max(f.low, _CLOSE) for f in over)
-    inside = stated.high + stated.half >= low * (1 - _CLOSE) and stated.low <= high * (1 + _CLOSE)
+    verdict, note = agreement(stated, low * (1 - _CLOSE), high * (1 + _CLOSE))
+    reading = f"{reading} {note}".strip()
     text = f"{stated_text(stated)} {what}".strip()
-    return judgement(rule, inside, text, reading, stated=stated, low=low, high=high)
+    return judgement(rule, verdict, text, reading, stated=stated, low=low, high=high)
 
 
 def judge_product(claim: Product, _: ClaimTable) -> Iterator[Judgement]:

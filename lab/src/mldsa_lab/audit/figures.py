@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterator
 from itertools import pairwise
 
+from msgspec.structs import replace
 from scipy.special import ndtri
 
 from mldsa_lab.audit.claims import ClaimTable, Cost
-from mldsa_lab.audit.judgement import Judgement, judgement, stated_text, unit_text
+from mldsa_lab.audit.judgement import Judgement, Verdict, judgement, stated_text, unit_text
 from mldsa_lab.audit.law import ASSUMED_SAMPLES, share_of
 from mldsa_lab.audit.values import StatedFigure, confidence
 
@@ -26,6 +27,26 @@ def ordered(claim: Cost) -> list[tuple[float, str, StatedFigure]]:
     """Minimum, percentiles and maximum with the shares below them, ascending by share."""
     shares = ((share_of(name), name, figure) for name, figure in claim.figures.items())
     return sorted((s, name, figure) for s, name, figure in shares if s is not None)
+
+
+def judge_zeros(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
+    """`figures.zero`: one finding for all figures that are 0."""
+    zeros = [figure for name, figure in claim.figures.items() if name != "sd" and not figure.value]
+    names = ", ".join(label(n) for n, f in claim.figures.items() if any(f is z for z in zeros))
+    if zeros:
+        yield judgement(
+            "figures.zero", Verdict.IMPLAUSIBLE, f"{names} 0 {unit_text(claim.unit)}",
+            "The clock or the last digit is too coarse, or the value is missing.",
+            value=0.0, predicted="more than 0",
+        )  # fmt: skip
+
+
+def without_zeros(claim: Cost) -> Cost | None:
+    """The claim as other rules take it; None where all figures are 0."""
+    figures = {n: f for n, f in claim.figures.items() if n == "sd" or f.value}
+    if not set(figures) - {"sd"} and set(claim.figures) - {"sd"}:
+        return None
+    return replace(claim, figures=figures) if len(figures) < len(claim.figures) else claim
 
 
 def judge_order(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:

@@ -104,6 +104,21 @@ def judgement(
     return Judgement(rule, verdict, claimed, text, reading, value, low, high)
 
 
+def agreement(stated: StatedFigure, low: float, high: float) -> tuple[Verdict, str]:
+    """The verdict of arithmetic on a figure that lies between limits, and what it rests on.
+
+    Figures within rounding are consistent, as are those cut off behind their last digit by up to
+    `MEASURED` (888 whole transactions fit, of 888.9). Others that were cut off are implausible.
+    """
+    if stated.low > high or stated.high + stated.half < low:
+        return Verdict.CONTRADICTION, ""
+    if stated.high >= low:
+        return Verdict.CONSISTENT, ""
+    is_near = stated.value >= low * (1 - MEASURED)
+    note = "Its last digits were cut off, not rounded."
+    return Verdict.CONSISTENT if is_near else Verdict.IMPLAUSIBLE, note
+
+
 def graded(excess: float) -> Verdict:
     """The verdict on a measured value that is so many times what it may be at most."""
     if excess <= 1 + MEASURED:
@@ -119,8 +134,10 @@ def _allowance(
     outside = max((low or value) - value, value - (value if high is None else high), 0.0)
     if outside <= _CLOSE * abs(value):
         return ""
-    if outside <= (1 + _CLOSE) * (2 * half if low is not None and value < low else half):
+    if outside <= (1 + _CLOSE) * half:
         return ", within rounding"
+    if low is not None and value < low and outside <= (1 + _CLOSE) * 2 * half:
+        return ", cut off"
     return f", {100 * allowed:g} % allowed" if allowed else ""
 
 

@@ -1,4 +1,4 @@
-"""The rule about differences: what so few samples of a rejection loop can show."""
+"""Rules about numbers of samples: what so few of a rejection loop can show."""
 
 from __future__ import annotations
 
@@ -8,8 +8,16 @@ from collections.abc import Iterator
 from scipy.optimize import brentq
 from scipy.stats import nct, t
 
-from mldsa_lab.audit.claims import ClaimTable, Difference
-from mldsa_lab.audit.judgement import Judgement, Verdict, judgement, percent
+from mldsa_lab.audit.claims import ClaimTable, Cost, Difference
+from mldsa_lab.audit.judgement import (
+    ANOTHER_RUN,
+    Judgement,
+    Verdict,
+    judgement,
+    percent,
+    stated_text,
+    unit_text,
+)
 from mldsa_lab.audit.law import laws
 from mldsa_lab.theory.signers import LEAST_FIRST, most_first
 
@@ -46,6 +54,21 @@ def variations(name: str, per_sample: int = 1) -> tuple[float, float]:
     ends = (LEAST_FIRST, most_first(name))
     found = [law.moments[0] / (first + law.mean) for law in laws(name) for first in ends]
     return min(found) / math.sqrt(per_sample), max(found) / math.sqrt(per_sample)
+
+
+def judge_samples(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
+    """`sign.error`: what the number of samples alone says of a mean of varied signatures."""
+    name, mean = claim.varied_set, claim.figures.get("mean")
+    if name is None or mean is None or claim.samples is None:
+        return
+    low, high = (v / math.sqrt(claim.samples) for v in variations(name, claim.per_sample))
+    verdict = Verdict.CONSISTENT if high <= ANOTHER_RUN else Verdict.UNDECIDABLE
+    text = f"mean {stated_text(mean)} {unit_text(claim.unit)} of {claim.samples:,} samples"
+    yield judgement(
+        "sign.error", verdict, text,
+        f"Rejection alone gives it a standard error of {percent(low)} to {percent(high)}.",
+        low=100 * low, high=100 * high, unit="%",
+    )  # fmt: skip
 
 
 def judge_difference(claim: Difference, _: ClaimTable) -> Iterator[Judgement]:

@@ -17,10 +17,10 @@ from mldsa_lab.audit.values import (
     POWER,
     STATISTICS,
     ClaimedSet,
+    Positive,
     StatedFigure,
     listed,
     read_value,
-    seconds,
     shown,
     value_schema,
 )
@@ -29,6 +29,7 @@ from mldsa_lab.files import checked, read_text, reading
 
 _BYTES_MAX = 1 << 20
 _IN_COST_UNITS = (claims.Cost, claims.Batch, claims.Parts, claims.ValueTable)
+_DOCUMENT = "docs/audit.md, 'The file', describes the format"
 _EXAMPLES = Path(__file__).parent / "examples"
 
 T = TypeVar("T")
@@ -44,6 +45,7 @@ class Defaults(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     per_sample: claims.Count | None = None
     inputs: claims.Inputs | None = None
     message_bytes: claims.Length | None = None
+    clock_hz: Positive | None = None
     standard: claims.Standard | None = None
     subject: str | None = None
 
@@ -69,6 +71,12 @@ def read_claims(path: Path) -> claims.ClaimTable:
 def parse_claims(text: str, name: str) -> claims.ClaimTable:
     """The claims of a text, YAML or its subset JSON; ``name`` stands for its file in errors."""
     raw = _mapping(_parse_yaml(text, name), name)
+    if "format" not in raw:
+        raise LabError(
+            f"{name}: is no table of claims: expected YAML or JSON with "
+            f"'format: mldsa-lab claims' and a list of claims, "
+            f"found {shown(', '.join(raw))}; {_DOCUMENT}"
+        )
     entries = raw.pop("claims", None)
     head = _convert(raw, Head, name)
     if not isinstance(entries, list) or not entries:
@@ -161,7 +169,7 @@ def _parse_yaml(text: str, name: str) -> object:
 def _mapping(raw: object, where: str) -> dict[str, Any]:
     if not isinstance(raw, dict):
         wrong = "is empty" if raw is None else f"must be a mapping of fields, not {shown(raw)}"
-        raise LabError(f"{where}: {wrong}")
+        raise LabError(f"{where}: {wrong}; {_DOCUMENT}")
     if not all(isinstance(name, str) for name in raw):
         raise LabError(f"{where}: names of fields must be texts")
     return raw
@@ -240,10 +248,13 @@ def _check_reference(
 ) -> None:
     """LabError where a claim's cost_of names no cost in a unit of time."""
     kinds = claims.Cost | claims.Batch if isinstance(claim, claims.Scaling) else claims.Cost
-    if not isinstance(target, kinds) or seconds(target.unit) is None:
+    if not isinstance(target, kinds) or target.seconds is None:
         wanted = "a cost or a batch" if isinstance(claim, claims.Scaling) else "a cost"
         where = f"{path}: claim {claim.id!r}, cost_of"
-        raise LabError(f"{where}: {name!r} is not the id of {wanted} in a unit of time")
+        raise LabError(
+            f"{where}: {name!r} is not the id of {wanted} in a unit of time, "
+            "or in cycles with clock_hz"
+        )
 
 
 def _check_pairs(claim: Any, name: str, table: claims.Claim | None, path: str) -> None:

@@ -74,7 +74,7 @@ def judge_throughput(cost: Cost | Batch, per_second: StatedFigure, workers: int)
     Where no mean is given, its lower limit stands in: by the percentiles, and for signing by the
     law of varied inputs. Of batches it is the cheapest.
     """
-    scale = seconds(cost.unit)
+    scale = cost.seconds
     assert scale is not None
     mean, how = _least_mean(cost)
     unit = unit_text(cost.unit)
@@ -150,7 +150,7 @@ def judge_batch(claim: Batch, table: ClaimTable) -> Iterator[Judgement]:
     yield _shape(claim)
     for point in claim.points:
         yield from _of_batch(point, claim.unit)
-    if seconds(claim.unit) is not None:
+    if claim.seconds is not None:
         for cost in table.named(claim.cost_of):
             assert isinstance(cost, Cost)
             yield from _gain(claim, cost)
@@ -195,7 +195,7 @@ def _gain(claim: Batch, cost: Cost) -> Iterator[Judgement]:
     if centre not in cost.figures or cost.set not in PARAMETER_SETS:
         return
     unit, last = unit_text(cost.unit), claim.points[-1]
-    value = last.cost.value * (seconds(claim.unit) or 0.0) / (seconds(cost.unit) or 1.0)
+    value = last.cost.value * (claim.seconds or 0.0) / (cost.seconds or 1.0)
     text = f"{number(value)} {unit} in {last.size:,}"
     single = cost.figures[centre]
     least = single.low

@@ -10,12 +10,13 @@ from mldsa_lab.audit.judgement import (
     MEASURED,
     Judgement,
     Verdict,
+    agreement,
     judgement,
     number,
     stated_text,
     unit_text,
 )
-from mldsa_lab.audit.values import Span, StatedFigure, listed, seconds
+from mldsa_lab.audit.values import Span, StatedFigure, listed
 
 _CLOSE = 1e-9
 
@@ -52,11 +53,11 @@ def judge_parts(claim: claims.Parts, _: claims.ClaimTable) -> Iterator[Judgement
         # The parts' rounding moves numerator and denominator together.
         ends = (sum(max(f.low, 0) for f in chosen), sum(f.high for f in chosen))
         low, high = (100 * end / max(end + total - part, _CLOSE) for end in ends)
+        reading = f"{' + '.join(listed(share.of))} is {number(part)} of {number(total)} {unit}."
+        verdict, note = agreement(share.percent, low - _CLOSE, high + _CLOSE)
         yield judgement(
-            "parts.share", _within(share.percent, low, high),
-            _places([(f"{stated_text(share.percent)} %", share.where)]),
-            f"{' + '.join(listed(share.of))} is {number(part)} of {number(total)} {unit}.",
-            stated=share.percent, low=low, high=high, unit="%",
+            "parts.share", verdict, _places([(f"{stated_text(share.percent)} %", share.where)]),
+            f"{reading} {note}".strip(), stated=share.percent, low=low, high=high, unit="%",
         )  # fmt: skip
 
 
@@ -149,7 +150,7 @@ def _times(claim: claims.Rate, table: claims.ClaimTable) -> tuple[float, float] 
         return None
     ends = [
         [(f.low * scale, f.high * scale) for name, f in cost.figures.items() if name != "sd"]
-        for cost, scale in ((cost, seconds(cost.unit) or 0.0) for cost in costs)
+        for cost, scale in ((cost, cost.seconds or 0.0) for cost in costs)
     ]
     shortest = min(low for each in ends for low, _ in each) / claim.workers
     longest = sum(max(high for _, high in each) for each in ends)

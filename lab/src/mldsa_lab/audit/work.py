@@ -1,18 +1,37 @@
-"""Rules about machines: the least work of an operation, and the width of vectors."""
+"""Rules about work: the least of an operation, relations of operations, the width of vectors."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import product
 from typing import NamedTuple
 
 from mldsa_lab.audit.claims import ClaimTable, Cost, ValueTable, Vectors
-from mldsa_lab.audit.judgement import Judgement, Verdict, judgement, limits, number, unit_text
-from mldsa_lab.audit.values import ClaimedScheme, seconds
+from mldsa_lab.audit.judgement import (
+    Judgement,
+    Verdict,
+    judgement,
+    limits,
+    number,
+    unit_text,
+)
+from mldsa_lab.audit.law import ASSUMED_SAMPLES, laws
+from mldsa_lab.audit.signing import NOISE_OF_MEAN
+from mldsa_lab.audit.values import ClaimedScheme, StatedFigure, seconds
+from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.theory.signers import permutations
 
 STEP_SECONDS = 5e-9
-"""The least time of a hash or of a Gaussian sample on one core: an eighth of what eight Keccak
-states in AVX-512 take for each (docs/audit.md)."""
+"""The least time of a permutation, of a hash or of a Gaussian sample on one core: an eighth of what
+eight Keccak states in AVX-512 take for each (docs/audit.md)."""
+STEP_CYCLES = 15.0
+"""The same in cycles, at 3 GHz."""
+
+_APART = 4.0
+"""Operations whose arithmetic, random numbers or self-tests differ may be so many times nearer to
+each other, or farther apart, than their permutations."""
+_UNIT_STEPS = {1e3: "10^3", 1e6: "10^6", 1e9: "10^9"}
 
 VECTOR_BITS = {
     ("cortex-a72", "NEON"): 128, ("cortex-a76", "NEON"): 128,
@@ -58,6 +77,14 @@ _SLH_DSA = {
 def least_steps(scheme: str, operation: str) -> tuple[int, str] | None:
     """Return how many steps an operation takes at least, and of what; None where none are
     counted."""
+    if scheme in PARAMETER_SETS:
+        counts = permutations(scheme)
+        # A signature of one attempt and a verification, each with an expanded key.
+        least = {
+            "keygen": counts.keygen, "sign": counts.before() - counts.matrix + counts.attempt,
+            "verify": counts.kept,
+        }  # fmt: skip
+        return (least[operation], "Keccak permutations") if operation in least else None
     if scheme.startswith("SLH-DSA"):
         tree = _SLH_DSA[scheme[-4:]]
         return {"keygen": (tree.subtree, "hashes"), "sign": (tree.sign, "hashes")}.get(operation)
@@ -67,10 +94,11 @@ def least_steps(scheme: str, operation: str) -> tuple[int, str] | None:
 
 
 def judge_cost(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
-    """`work.floor` of a cost in a unit of time."""
-    centre = claim.centre
-    if claim.set is not None and centre is not None:
-        yield from _floor(claim.set, claim.operation, centre.high, claim.unit)
+    """`work.floor` of a cost in a unit of time or in cycles."""
+    figures = [figure for name, figure in claim.figures.items() if name != "sd"]
+    if claim.set is not None and figures:
+        figure = claim.centre or min(figures, key=lambda figure: figure.value)
+        yield from _floor(claim.set, claim.operation, figure.high, claim.unit)
 
 
 def judge_table(claim: ValueTable, _: ClaimTable) -> Iterator[Judgement]:
@@ -88,19 +116,119 @@ def judge_table(claim: ValueTable, _: ClaimTable) -> Iterator[Judgement]:
 
 def _floor(scheme: str, operation: str, most: float, unit: str) -> Iterator[Judgement]:
     steps, scale = least_steps(scheme, operation), seconds(unit)
-    if steps is None or scale is None:
+    if steps is None or (scale is None and unit != "cycles"):
         return
-    low = steps[0] * STEP_SECONDS / scale
+    low = steps[0] * (STEP_CYCLES if scale is None else STEP_SECONDS / scale)
     verdict, reading = Verdict.CONSISTENT, f"{steps[0]:,} {steps[1]}."
     if most < low:
         verdict = Verdict.IMPLAUSIBLE
-        each = most * scale * 1e9 / steps[0]
-        reading = f"{steps[0]:,} {steps[1]} in {number(each)} ns each: no core is so fast."
+        each = most / steps[0] if scale is None else most * scale * 1e9 / steps[0]
+        in_unit = "cycles" if scale is None else "ns"
+        reading = f"{steps[0]:,} {steps[1]} in {number(each)} {in_unit} each: no core is so fast."
     name = unit_text(unit)
     yield judgement(
         "work.floor", verdict, f"{scheme} {operation}: {number(most)} {name}", reading,
         value=most, low=low, predicted=f"{limits(low, None)} {name} on one core",
     )  # fmt: skip
+
+
+def judge_relations(claim: Cost, table: ClaimTable) -> Iterator[Judgement]:
+    """`work.relations` of a cost and those of the same subject that stand before it: the first
+    that is broken, or one for all."""
+    mine = _comparable(claim, table)
+    others = table.claims[: table.claims.index(claim)] if mine else ()
+    pairs = [
+        (claim, other)
+        for other in others
+        if isinstance(other, Cost) and other.subject == claim.subject and _comparable(other, table)
+    ]
+    findings = [f for pair in pairs if (f := _relation(*pair)) is not None]
+    broken = [f for f in findings if f.verdict is not Verdict.CONSISTENT]
+    yield from (broken or findings)[:1]
+
+
+def _comparable(claim: Cost, table: ClaimTable) -> bool:
+    """Whether it is the only cost of an operation of ML-DSA with its subject and unit, on inputs
+    that may vary."""
+    same = [
+        c
+        for c in table.claims
+        if isinstance(c, Cost)
+        and (c.subject, c.set, c.operation, c.unit)
+        == (claim.subject, claim.set, claim.operation, claim.unit)
+    ]
+    known = claim.set in PARAMETER_SETS and claim.operation != "other" and claim.unit != "%"
+    return known and len(same) == 1 and claim.inputs != "fixed"
+
+
+def _relation(a: Cost, b: Cost) -> Judgement | None:
+    """The ratio of two costs by their mean or median, larger set or costlier operation first;
+    None where they have no figure or unit in common."""
+    order = ("verify", "keygen", "sign")
+    if (b.set or "", order.index(b.operation)) > (a.set or "", order.index(a.operation)):
+        a, b = b, a
+    if a.set != b.set and a.operation != b.operation:
+        return None
+    scale = 1.0
+    if a.unit != b.unit:
+        times = a.seconds, b.seconds
+        if times[0] is None or times[1] is None:
+            return None
+        scale = times[0] / times[1]
+    names = ("mean",) if max(a.per_sample, b.per_sample) > 1 else ("mean", "median")
+    statistic = next((s for s in names if s in a.figures and s in b.figures), None)
+    if statistic is None:
+        return None
+    low, high = _proportion(a, b, statistic)
+    net = [StatedFigure(c.figures[statistic].value - c.overhead.value, c.figures[statistic].half)
+           for c in (a, b)]  # fmt: skip
+    ratio = net[0].over(net[1])
+    ratio = StatedFigure(ratio.value * scale, ratio.half * scale)
+    least, most = low * (1 - NOISE_OF_MEAN), high * (1 + NOISE_OF_MEAN)
+    verdict, reading = Verdict.CONSISTENT, ""
+    if ratio.high < least or ratio.low > most:
+        verdict = Verdict.IMPLAUSIBLE
+        reading = "The two are of different keys, machines or inputs, or one is wrong."
+        for step, sign in product(_UNIT_STEPS, (1, -1)):
+            if least <= ratio.value * step**sign <= most:
+                reading = f"A factor of {_UNIT_STEPS[step]} explains it: is one in another unit?"
+                break
+    text = f"{statistic} {_named(a)}/{_named(b)} {number(ratio.value)}"
+    return judgement("work.relations", verdict, text, reading, stated=ratio, low=least, high=most)
+
+
+def _named(claim: Cost) -> str:
+    return f"{claim.set} {claim.operation}"
+
+
+def _proportion(a: Cost, b: Cost, statistic: str) -> tuple[float, float]:
+    """Between which values the ratio of two costs lies, by permutations with the expanded key kept
+    and not."""
+    kept, full = ([_counted(c, statistic, kept=k) for c in (a, b)] for k in (True, False))
+    ends = [(one[0] / other[1], one[1] / other[0]) for one, other in (kept, full)]
+    if (a.set, a.operation) == (b.set, b.operation):
+        return ends[1]  # in two units
+    if a.set != b.set:
+        return min(1.0, ends[0][0], ends[1][0]), _APART * max(ends[0][1], ends[1][1])
+    most = _APART * full[0][1] / kept[1][0]
+    if (a.operation, b.operation) == ("sign", "verify"):
+        return ends[1][0], most
+    return kept[0][0] / full[1][1] / _APART, most
+
+
+def _counted(claim: Cost, statistic: str, *, kept: bool) -> tuple[float, float]:
+    """The least and the most permutations that a claim's samples show, with the expanded key kept
+    or not."""
+    assert claim.set is not None
+    counts = permutations(claim.set)
+    if claim.operation == "sign":
+        samples = claim.samples or ASSUMED_SAMPLES
+        terms = [law.term(statistic, samples, claim.per_sample) for law in laws(claim.set)]
+        once = counts.before(claim.message_bytes) - (counts.matrix if kept else 0) + counts.attempt
+        ends = (min(t.low for t in terms), max(t.high for t in terms))
+        return once + counts.attempt * ends[0], once + counts.attempt * ends[1]
+    verify = counts.kept if kept else counts.verify
+    return (float(verify if claim.operation == "verify" else counts.keygen),) * 2
 
 
 def judge_vectors(claim: Vectors, _: ClaimTable) -> Iterator[Judgement]:

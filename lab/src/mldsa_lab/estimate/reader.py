@@ -121,9 +121,13 @@ def _gather(rows: _Rows, selection: Selection, where: str) -> Measurements:
     """Check the rows against the selection and each other, and lay them out."""
     found: dict[tuple[int, int], tuple[str, Measurement]] = {}
     digits: list[int | None] = []
+    selected = dict.fromkeys(selection.ids)
     for here, given, decimals in rows:
         digits.append(decimals)
         first = next(iter(found.values()), (here, given))
+        if given.id not in selected:
+            rule = f"is not in the selection, whose ids are {_listed(selected)}"
+            raise LabError(f"{here}: id {given.id} {rule}")
         _check(here, given, first, selection)
         key = (given.id, given.round or 0)
         if key in found:
@@ -135,19 +139,20 @@ def _gather(rows: _Rows, selection: Selection, where: str) -> Measurements:
     if not found:
         raise LabError(f"{where}: has no measurements")
     measured = {number for number, _ in found}
-    ids = tuple(i for i in selection.ids if i in measured)
+    ids = tuple(i for i in selected if i in measured)
     rounds = tuple(sorted({turn for _, turn in found}))
     costs = np.full((len(rounds), len(ids)), np.nan)
     order = costs.copy()
     # Where nothing says the order of time, measurements stay as given.
     in_time = sorted(found.items(), key=lambda item: item[1][1].order or item[1][1].time or 0)
+    row_of, column_of = ({value: at for at, value in enumerate(each)} for each in (rounds, ids))
     for place, ((number, turn), (_, given)) in enumerate(in_time):
-        at = rounds.index(turn), ids.index(number)
+        at = row_of[turn], column_of[number]
         costs[at], order[at] = given.cost, place
     warnings = []
-    if missing := [i for i in selection.ids if i not in measured]:
+    if missing := [i for i in selected if i not in measured]:
         warnings.append(
-            f"{len(missing)} of the selection's {len(selection.ids)} inputs have no measurement "
+            f"{len(missing)} of the selection's {len(selected)} inputs have no measurement "
             f"(ids {_listed(missing)}): the others alone are used"
         )
     known = [n for n in digits if n is not None]
@@ -164,9 +169,7 @@ def _check(
     lone = [n for n in ("round", "order", "time")
             if (getattr(given, n) is None) != (getattr(other, n) is None)]  # fmt: skip
     rule = ""
-    if given.id not in selection.ids:
-        rule = f"id {given.id} is not in the selection, whose ids are {_listed(selection.ids)}"
-    elif given.set and given.set != selection.set:
+    if given.set and given.set != selection.set:
         rule = f"is of {given.set}, the selection of {selection.set}"
     elif units[0] != units[1]:
         rule = f"unit {units[0]!r} after {units[1]!r} at {at}: all measurements must have one unit"
@@ -185,7 +188,10 @@ def _csv(text: str, where: str) -> Iterator[tuple[str, Measurement, int | None]]
             continue
         here = f"{where}, line {number}"
         # One line is one row: no field of numbers and units has line breaks.
-        fields = [field.strip() for field in next(csv.reader([line]))]
+        try:
+            fields = [field.strip() for field in next(csv.reader([line]))]
+        except csv.Error as error:
+            raise LabError(f"{here}: is not a line of CSV: {error}") from None
         if not names:
             names = fields
             if not {*COLUMNS[:2]} <= set(names) <= set(COLUMNS) or len(set(names)) < len(names):

@@ -50,7 +50,7 @@ def read_record(path: Path) -> Record:
                 break
             raise LabError(f"{where}: must be one JSON object: {error}") from None
         with located(where):
-            order.take(row)
+            order.take(row, number)
     return order.record
 
 
@@ -79,9 +79,10 @@ class _Order:
         self.record = record
         self.variants: dict[str, rows.Variant] = {}
         self.inputs: set[tuple[str, int]] = set()
+        self.visits: dict[object, int] = {}
 
-    def take(self, row: rows.Row) -> None:
-        """Add a row to the record; LabError if it breaks a rule."""
+    def take(self, row: rows.Row, line: int) -> None:
+        """Add the row of a line to the record; LabError if it breaks a rule."""
         if self.record.end is not None:
             raise LabError("nothing may follow the end line")
         match row:
@@ -99,7 +100,17 @@ class _Order:
                 self.inputs.add((row.set, row.id))
             case rows.Gate() | rows.Definition() | rows.Samples() | rows.Fault():
                 self._check_variant(row)
+                if isinstance(row, rows.Samples):
+                    self._check_once(row, line)
         self.record.add(row)
+
+    def _check_once(self, row: rows.Samples, line: int) -> None:
+        first = self.visits.setdefault(row.visit, line)
+        if first < line:
+            raise LabError(
+                f"samples of {row.variant}, {row.set} {row.operation} in round {row.round} appear "
+                f"twice, first in line {first}; delete one of the two lines"
+            )
 
     def _check_variant(self, row: rows.Gate | rows.Definition | rows.Samples | rows.Fault) -> None:
         if row.variant is None:

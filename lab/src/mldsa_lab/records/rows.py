@@ -244,6 +244,12 @@ class Samples(RecordLine, frozen=True, tag="samples"):
     shape: dict[str, str | int] = {}
 
     @property
+    def visit(self) -> tuple[object, ...]:
+        """Round and case. A record has at most one line for them."""
+        shape = frozenset(self.shape.items())
+        return self.round, self.variant, self.set, self.operation, self.inputs, shape
+
+    @property
     def wall(self) -> tuple[int, ...]:
         """Ticks of the wall clock; empty where no time was measured."""
         return self.metrics.get("wall", ())

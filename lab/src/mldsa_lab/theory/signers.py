@@ -78,12 +78,14 @@ class Permutations(NamedTuple):
 
     ``matrix``: A. ``attempt``: the mask, the hash of w1 and the challenge of one attempt.
     ``verify``: verification; ``kept``: verification with A and the public key's hash kept.
+    ``keygen``: key generation, with one permutation for each secret polynomial, the least.
     """
 
     matrix: int
     attempt: int
     verify: int
     kept: int
+    keygen: int
 
     def before(self, message_bytes: int | None = None) -> int:
         """Before the first attempt of a signature: A, rho'' and mu, two permutations unless the
@@ -102,7 +104,9 @@ def permutations(set_name: str) -> Permutations:
     challenge = _absorb(_HASH_BYTES + p.k * _w1_bytes(p)) + 1
     attempt = p.l * _blocks(p.z_poly_bytes, _RATE_256) + challenge
     kept = 1 + challenge
-    return Permutations(matrix, attempt, matrix + _absorb(p.public_key_bytes) + kept, kept)
+    tr = _absorb(p.public_key_bytes)
+    keygen = 1 + matrix + p.k + p.l + tr
+    return Permutations(matrix, attempt, matrix + tr + kept, kept, keygen)
 
 
 @cache
