@@ -6,7 +6,7 @@ from pathlib import Path
 LAB = Path(__file__).parents[1] / "src" / "mldsa_lab"
 FOLDERS = ("theory", "inputs", "choice", "records", "estimate", "show")
 OURS = "mldsa-lanes"
-# Where the names of our implementations stand all the same: in the order in which plots give out colours.
+# Our implementations are named all the same in the order in which plots give out colours.
 ALLOWED = {"show/operations/view.py": 4}
 
 
