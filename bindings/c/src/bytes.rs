@@ -190,7 +190,7 @@ pub unsafe fn free<T>(at: *mut *mut T) {
         let handle = unsafe { changed(at, 1) }?;
         let handle = std::mem::replace(&mut handle[0], ptr::null_mut());
         if !handle.is_null() {
-            // SAFETY: `new_handle` allocated it as a box does, and nobody has it any more.
+            // SAFETY: `new_handle` allocated it as a box does, and no other reference to it is left.
             drop(unsafe { Box::from_raw(handle) });
         }
         Ok(())

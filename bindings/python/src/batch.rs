@@ -180,7 +180,7 @@ pub fn generate<'py, T: PyTypeInfo>(
     threads: usize,
     wrap: impl Fn(PrivateKey) -> PyResult<Bound<'py, T>>,
 ) -> PyResult<Bound<'py, PyList>> {
-    // The library's allocations end the process where they fail, so the memory of all keys is asked for first.
+    // Chunks would run out of memory late, and some allocations end the process: the memory of all keys is reserved first.
     let key_bytes = set.signing_key_bytes() + set.verifying_key_bytes() + KEY_OVERHEAD;
     let mut room: Vec<u8> = Vec::new();
     room.try_reserve_exact(count.saturating_mul(key_bytes))
