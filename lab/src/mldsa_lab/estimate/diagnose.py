@@ -18,23 +18,26 @@ from mldsa_lab.estimate.findings import (
     Remark,
     added,
     note,
+    off_text,
     rank_correlation,
     refutation,
     warning,
 )
 from mldsa_lab.estimate.fit import Fit
+from mldsa_lab.estimate.interval import rounds_differ
 from mldsa_lab.estimate.outliers import outliers
+from mldsa_lab.estimate.posterior import SHOW_NOISE
 from mldsa_lab.estimate.reader import Measurements
 from mldsa_lab.estimate.shape import CHECKS, curvature
-from mldsa_lab.theory.arrays import Array
+from mldsa_lab.theory.arrays import Array, Ints
 from mldsa_lab.theory.terms import CONTRAST, LINEAR, MEAN, SLOPE
+from mldsa_lab.wording import join_words
 
 # Residuals, and noise of a measurement, are remarked upon from this relative size on.
 _LACK_OF_FIT = 0.05
 _NOISY = 0.1
-# With fewer inputs no single one can be told to be off, and, each measured once, residuals do not
+# With few inputs no single one can be told to be off, and, each measured once, residuals do not
 # show the noise; unless they leave no room for more of it than this.
-_SHOW_NOISE = 8
 _EXACT = 0.005
 # With fewer inputs the fit goes through every cost.
 _JUDGED = 4
@@ -53,25 +56,27 @@ _IN_ORDER = 0.995
 _LEAST_SHARE = 0.28
 _TELLING = 0.15
 _CONSTANT = 0.2
-# Few rounds that differ by more than this are remarked upon.
-_APART = 0.05
+# From so many rounds on drifts and levels show.
+_MANY_ROUNDS = 5
 # A first round that is off by so many deviations of the others was not warm.
 _COLD = 6.0
 # A trend in single measurements: steady, or decaying so many times e-fold over the run.
 _DECAYS = (0.0, 3.0, 6.0, 12.0)
 _TREND = 0.02  # probability of a trend by chance, at most
+_SHORTEST = 3  # measurements before and after a step
 # Order of measuring and attempts that go together so closely cannot be told apart, unless
 # residuals leave no room for a trend.
 _TOGETHER = 0.9
+_LISTED = 5  # measurements or rounds that a text names
 _SLOW = "frequency, temperature, other load?"
 
 
 def diagnose(data: Evidence) -> tuple[list[Remark], Evidence | None]:
     """All remarks, the gravest first, and the inputs without outliers if there are any."""
     broken = list(ignores_trace(data))
-    if broken:
-        return [*broken, *(r for r in drift(data) if r.code == "drift")], None
-    off, rest = outliers(data)
+    off, rest = outliers(data, few=bool(broken))
+    if broken and (rest is None or not _agrees(rest)):
+        return [*broken, *(r for r in drift(data) if r.code == "drift"), *_disturbed(data)], None
     clean = rest or data
     if rest is not None and (any(curvature(clean)) or (off[0].ids[1:] and any(curvature(data)))):
         # It is not single inputs that are off.
@@ -79,7 +84,8 @@ def diagnose(data: Evidence) -> tuple[list[Remark], Evidence | None]:
     found = [*drift(clean), *off, *_of_model(clean)]
     if not any(remark.severity == "warning" for remark in found):
         found += [*_lack_of_fit(clean)] or _unusual(clean)
-    return [*found, *_noise_unknown(data), *_few_inputs(data), *_notes(data)], rest
+    found += [*_noise_unknown(data), *_few_inputs(data), *_disturbed(data), *_notes(clean)]
+    return found, rest
 
 
 def contradictions(fit: Fit, ids: tuple[int, ...]) -> list[Remark]:
@@ -96,11 +102,31 @@ def _of_model(data: Evidence) -> list[Remark]:
     return [remark for check in CHECKS for remark in check(data)]
 
 
+def _agrees(data: Evidence) -> bool:
+    """Whether the costs are those of their traces, but for noise."""
+    noise = (data.scatter or 0.0) / math.sqrt(float(data.fit.typical.repeats.mean()))
+    return _left_over(data.fit) < max(_LACK_OF_FIT, 3 * noise) and not any(ignores_trace(data))
+
+
+def _left_over(fit: Fit) -> float:
+    """Root mean square of the relative residuals."""
+    relative = fit.cost / np.maximum(fit.fitted, 1e-3 * fit.cost) - 1
+    return float(np.sqrt(np.mean(relative**2)))
+
+
+def _disturbed(data: Evidence) -> Iterator[Remark]:
+    if data.disturbed:
+        each = [f"input {i} in round {r} ({off_text(x)})" for i, r, x in data.disturbed]
+        several = len(each) > 1
+        more = [f"{len(each) - _LISTED} more"] if len(each) > _LISTED else []
+        subject = f"{len(each)} measurements are" if several else "a measurement is"
+        text = f"{subject} off the others of the same input and left out, as an interruption would"
+        yield note("disturbed", f"{text} make them: {join_words([*each[:_LISTED], *more])}")
+
+
 def _lack_of_fit(data: Evidence) -> Iterator[Remark]:
-    fit = data.fit
-    relative = (fit.cost - fit.fitted) / np.maximum(fit.fitted, 1e-300)
-    size = float(np.sqrt(np.mean(relative**2)))
-    noise = (data.scatter or 0.0) / math.sqrt(float(fit.typical.repeats.mean()))
+    size = _left_over(data.fit)
+    noise = (data.scatter or 0.0) / math.sqrt(float(data.fit.typical.repeats.mean()))
     if size > _LACK_OF_FIT and size > 3 * noise:
         advice = ": measure each input several times" if data.scatter is None else ""
         text = f"the linear model leaves residuals of {100 * size:.0f} % for no known reason"
@@ -108,7 +134,7 @@ def _lack_of_fit(data: Evidence) -> Iterator[Remark]:
 
 
 def _unusual(data: Evidence) -> Iterator[Remark]:
-    if len(data.ids) < _SHOW_NOISE and data.fit.posterior.usual() < _UNUSUAL:
+    if len(data.ids) < SHOW_NOISE and data.fit.posterior.usual() < _UNUSUAL:
         text = (
             f"no known signer has these costs, and {len(data.ids)} inputs are too few to tell why"
         )
@@ -116,7 +142,7 @@ def _unusual(data: Evidence) -> Iterator[Remark]:
 
 
 def _noise_unknown(data: Evidence) -> Iterator[Remark]:
-    if data.fit.typical.noise.known or len(data.ids) >= _SHOW_NOISE:
+    if data.fit.typical.noise.known or len(data.ids) >= SHOW_NOISE:
         return
     if data.fit.posterior.error(0.95) > _EXACT:
         yield warning(
@@ -174,7 +200,8 @@ def ignores_trace(data: Evidence) -> Iterator[Remark]:
         yield refutation(
             "constant-trace",
             f"the cost does not depend on the number of attempts: {span} cost the same within "
-            f"{100 * varies:.2g} %, as one and the same signature would",
+            f"{100 * varies:.2g} %, as one and the same signature would, or averages over many "
+            "signatures whose rnd was drawn at random",
         )
 
 
@@ -213,7 +240,7 @@ def _agree_in_order(data: Evidence) -> bool:
 
 def _pairs(data: Evidence) -> tuple[Array, Array]:
     """Attempts and cost of every measurement."""
-    costs = data.measured.costs
+    costs = data.calm
     present = ~np.isnan(costs)
     return np.broadcast_to(data.attempts, costs.shape)[present], costs[present]
 
@@ -227,21 +254,26 @@ def drift(data: Evidence) -> Iterator[Remark]:
 
 
 def _over_rounds(data: Evidence) -> Iterator[Remark]:
-    """A first round that was not warm, or rounds that cost ever more or less."""
-    level = data.fit.typical.level[np.argsort(np.nanmean(data.measured.order, axis=1))]
+    """A first round that was not warm, rounds that cost ever more or less, or levels in turn."""
+    found = data.fit.typical
+    in_time = np.argsort(np.nanmean(data.measured.order, axis=1))
+    level = found.level[in_time]
     rounds = len(level)
-    if rounds < 5:
-        if np.ptp(level) > _APART:
-            text = f"{rounds} rounds differ by up to {100 * np.ptp(level):.0f} %"
-            yield note("rounds", f"{text}: more rounds or a warm-up would narrow the intervals")
+    if rounds < _MANY_ROUNDS:
+        if np.ptp(level) > SMALL and rounds_differ(level, found.own, found.df):
+            most = float(np.ptp(level))
+            size = f"{100 * math.expm1(most):.0f} %" if most < 1 else f"{math.exp(most):.3g} times"
+            text = f"{rounds} rounds differ by up to {size}, more than noise explains ({_SLOW})"
+            more = "the intervals hold no more than so few rounds show: measure more"
+            yield note("rounds", f"{text}; {more}")
         return
     first = float(level[0] - np.median(level[1:]))
     calm = 1.4826 * float(np.median(np.abs(level[1:] - np.median(level[1:]))))
-    calm = max(calm, (data.fit.typical.seen or 0.0) / math.sqrt(len(data.ids)))
+    calm = max(calm, (found.seen or 0.0) / math.sqrt(len(data.ids)))
     alone = level[0] > level[1:].max() or level[0] < level[1:].min()
     if alone and abs(first) > max(_COLD * calm, 3 * SMALL):
         reason = "cold caches or clocks" if first > 0 else "another state of the machine"
-        text = f"the first round cost {100 * math.expm1(first):+.1f} % compared with the others"
+        text = f"the first round cost {off_text(math.exp(first))} compared with the others"
         yield warning("drift", f"{text} ({reason}?): leave it out, or measure more rounds")
         return
     from scipy.stats import kendalltau  # slow to load, and not always needed
@@ -251,15 +283,54 @@ def _over_rounds(data: Evidence) -> Iterator[Remark]:
     third = max(rounds // 3, 1)
     change = float(np.median(level[-third:]) - np.median(level[:third]))
     if ordered.pvalue < CHANCE and abs(change) > 2 * SMALL:
-        text = f"the last third of the rounds cost {100 * math.expm1(change):+.1f} %"
+        text = f"the last third of the rounds cost {off_text(math.exp(change))}"
         yield warning("drift", f"the cost drifted: {text} compared with the first ({_SLOW})")
+        return
+    yield from _levels(level, np.array(data.measured.rounds)[in_time], found.own)
+
+
+def _levels(level: Array, numbers: Ints, own: float) -> Iterator[Remark]:
+    """Two or more levels that rounds are at in any order. ``level``: (rounds,) logarithms,
+    ``numbers``: of the rounds, ``own``: standard error of a level by the noise within its round."""
+    order = np.argsort(level)
+    gaps = np.diff(level[order])
+    apart = max(_COLD * own, 3 * SMALL)
+    groups = np.split(order, np.flatnonzero(gaps > apart) + 1)
+    # A round alone is a disturbance, and rounds that are as far apart within a level make none.
+    groups = [g for g in groups if len(g) > 1]
+    within = max((float(np.ptp(level[g])) for g in groups), default=0.0)
+    if len(groups) < 2 or sum(map(len, groups)) < 3 * len(groups):
+        return
+    if gaps[gaps > apart].min() < 2 * within:
+        return
+    usual = max(groups, key=len)
+    centre = float(np.median(level[usual]))
+    texts = []
+    for group in groups:
+        if group is not usual:
+            named = sorted(numbers[group].tolist())
+            more = [f"{len(named) - _LISTED} more"] if len(named) > _LISTED else []
+            which = join_words([*map(str, named[:_LISTED]), *more])
+            off = off_text(math.exp(float(np.median(level[group])) - centre))
+            texts.append(f"rounds {which} cost {off}")
+    text = f"the rounds are at {len(groups)} levels: compared with the others, {join_words(texts)}"
+    reason = "another machine, core or frequency? The figures are of the commonest level"
+    yield warning("levels", f"{text} ({reason}, if one is). Measure one state at a time")
 
 
 def _over_inputs(data: Evidence) -> Iterator[Remark]:
     order = data.measured.order[0]
-    found = _trend(data, np.argsort(np.argsort(order)) / max(len(order) - 1, 1))
+    time = np.argsort(np.argsort(order)) / max(len(order) - 1, 1)
+    found = _trend(data, time)
+    step = _step(data, np.argsort(order))
+    if step is not None and (found is None or step[0] < found[0]):
+        _, place, change = step
+        text = f"from input {data.ids[place]} on, in the order of measuring, inputs cost"
+        how = "throttled, or another state of the machine?"
+        yield warning("drift", f"{text} {off_text(1 + change)} ({how}). Measure again, in rounds")
+        return
     if found is not None:
-        change, warm_up = found
+        _, change, warm_up = found
         how = "a start that was not warm?" if warm_up else _SLOW
         yield warning(
             "drift",
@@ -278,14 +349,35 @@ def _over_inputs(data: Evidence) -> Iterator[Remark]:
         )
 
 
-def _trend(data: Evidence, time: Array) -> tuple[float, bool] | None:
-    """Relative change of the cost over ``time`` (inputs,), from 0 to 1, and whether most of it
-    was early; None where the costs show none."""
-    fit = data.fit
+def _linear(fit: Fit) -> tuple[Array, Array]:
+    """(inputs, 3) rows of the linear part and (inputs,) costs, all relative to the fitted cost."""
     scale = 1 / np.maximum(fit.fitted, 0.1 * fit.cost)
     rows = fit.values[:, [MEAN, SLOPE, CONTRAST]] * scale[:, None]
-    # The further terms, as far as they are known, must not be taken for it.
+    # The further terms, as far as they are known, must not be taken for a trend.
     cost = (fit.cost - fit.values[:, LINEAR:] @ fit.coefficients[LINEAR:]) * scale
+    return rows, cost
+
+
+def _step(data: Evidence, in_time: Ints) -> tuple[float, int, float] | None:
+    """The chance of a step by noise, the input from which on costs are higher or lower, and by what
+    share; None where the costs show no step. ``in_time``: (inputs,) places in the order of time."""
+    rows, cost = _linear(data.fit)
+    size, best = len(in_time), None
+    for at in range(_SHORTEST, size - _SHORTEST + 1):
+        after = np.zeros(size)
+        after[in_time[at:]] = 1.0
+        found = added(rows, after, cost)
+        if found is not None and (best is None or found[0] < best[0]):
+            best = found[0], int(in_time[at]), found[1]
+    if best is None or best[0] * size > CHANCE or abs(best[2]) < 2 * SMALL:
+        return None
+    return best[0] * size, best[1], best[2]
+
+
+def _trend(data: Evidence, time: Array) -> tuple[float, float, bool] | None:
+    """The chance of a trend by noise, the relative change of the cost over ``time`` (inputs,), from
+    0 to 1, and whether most of it was early; None where the costs show none."""
+    rows, cost = _linear(data.fit)
     best = None
     for decay in _DECAYS:
         shape = np.exp(-decay * time) if decay else time
@@ -296,4 +388,4 @@ def _trend(data: Evidence, time: Array) -> tuple[float, bool] | None:
         change = found[1] * float(shape[np.argmax(time)] - shape[np.argmin(time)])
         if chance < _TREND and abs(change) > SMALL and (best is None or chance < best[0]):
             best = chance, change, decay > 0
-    return None if best is None else best[1:]
+    return best

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -53,13 +54,15 @@ def note(code: str, text: str) -> Remark:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the checks look at: a fit and the measurements behind it. ``noise``: as given;
-    ``selection``: where single inputs may be left out."""
+    """What the checks look at: a fit and the measurements that it rests on. ``noise``: as given;
+    ``selection``: where single inputs may be left out; ``disturbed``: id and round of what else was
+    measured, and its ratio to what the fit rests on."""
 
     fit: Fit
     measured: Measurements
     noise: float | None = None
     selection: Selection | None = None
+    disturbed: tuple[tuple[int, int, float], ...] = ()
 
     @classmethod
     def of(cls, selection: Selection, measured: Measurements, noise: float | None) -> Evidence:
@@ -74,7 +77,17 @@ class Evidence:
             resolution=measured.resolution,
             keys=[item.what.key for item in inputs],
         )
-        return cls(fit, measured, noise, selection)
+        costs = fit.typical.costs
+        usual = np.exp(fit.typical.level)[:, None] * fit.cost
+        disturbed = tuple(
+            (
+                measured.ids[at],
+                measured.rounds[turn],
+                float(measured.costs[turn, at] / usual[turn, at]),
+            )
+            for turn, at in np.argwhere(~np.isnan(measured.costs) & np.isnan(costs)).tolist()
+        )
+        return cls(fit, replace(measured, costs=costs), noise, selection, disturbed)
 
     def only(self, places: Sequence[int]) -> Evidence:
         """That of the inputs at these places."""
@@ -92,6 +105,12 @@ class Evidence:
         return np.asarray(self.fit.counts.sum(axis=1) + 1)
 
     @property
+    def calm(self) -> Array:
+        """(rounds, inputs) the costs without what rounds do to all inputs alike."""
+        costs = self.measured.costs
+        return np.asarray(costs / np.nanmedian(costs / self.fit.cost, axis=1)[:, None])
+
+    @property
     def scatter(self) -> float | None:
         """Relative standard deviation of one measurement as repeats show it or as given."""
         return self.fit.typical.seen if self.noise is None else self.noise
@@ -99,6 +118,18 @@ class Evidence:
     def sure(self, row: Array) -> tuple[float, float]:
         """Limits of ``row`` times the coefficients that hold almost certainly."""
         return self.fit.posterior.limits(row, SURE)
+
+
+def off_text(ratio: float, digits: int = 1) -> str:
+    """How far off a cost is that is so many times what it should be: percents, or times where
+    these would not be read."""
+    if 0.5 < ratio < 2 or ratio <= 0:
+        return f"{100 * (ratio - 1):+.{digits}f} %"
+    times = max(ratio, 1 / ratio)
+    size = f"{times:,.3g}" if times < 1e3 else f"{times:,.0f}"
+    if times >= 1e5:
+        size = f"10^{math.log10(times):.1f}".removesuffix(".0")
+    return f"{size} times too {'large' if ratio > 1 else 'small'}"
 
 
 def least_squares(columns: Array, goal: Array) -> tuple[float, int, Array]:

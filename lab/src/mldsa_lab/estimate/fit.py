@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mldsa_lab.estimate.interval import Interval, combine
-from mldsa_lab.estimate.noise import KeyOffsets, Typical, key_offsets, typical
+from mldsa_lab.estimate.noise import KeyOffsets, Typical, key_offsets, typical, undisturbed
 from mldsa_lab.estimate.posterior import Posterior, apart, fit
-from mldsa_lab.theory.arrays import Array
+from mldsa_lab.theory.arrays import Array, Ints
 from mldsa_lab.theory.law import Law
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.terms import LINEAR, MEAN, Prior, as_table, prior, terms, to_costs
@@ -145,11 +145,18 @@ def fit_costs(
     step of the scale that the costs were read from. ``keys``: of the inputs, if some share one.
     ``hardened``: whether the signer checks its own signatures.
     """
-    table, found = as_table(traces, model), typical(costs, resolution, noise)
+    table = as_table(traces, model)
     counts, values = table.counts(), terms(table, model)
     if shares is not None:
         counts, values = shares @ counts, shares @ values
     known = prior(model, hardened)
+
+    def predict(places: Ints) -> Array:
+        of_these = typical(costs[:, places], resolution, noise)
+        some = fit(values[places], of_these.cost, known, of_these.noise, of_these.repeats)
+        return np.asarray(np.maximum(values @ some.mean, 1e-3 * of_these.cost.min()))
+
+    found = typical(undisturbed(costs, predict), resolution, noise)
     posterior = fit(values, found.cost, known, found.noise, found.repeats)
     mean = posterior.mean
     left = found.cost / np.maximum(values @ mean, 0.1 * found.cost) - 1

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import bdtr, ndtri, stdtrit
+from scipy.special import bdtr, fdtrc, ndtri, stdtrit
 
 from mldsa_lab.theory.arrays import Array
 
@@ -25,8 +25,16 @@ FEWEST_ROUNDS = 4
 _ROUNDS_FOR_CORRELATION = 8
 _USUAL_CORRELATION = 0.3
 _CORRELATION_CAP = 0.8
-# From this many rounds on, stretches of the run are compared too.
+# From this many rounds on, stretches of the run are compared too, and order statistics have limits.
 _ROUNDS_FOR_STRETCHES = 16
+# What is known of the variance between rounds before any is seen: its standard deviation, in units
+# of the one that the noise within rounds gives a round's level, as if so many degrees of freedom
+# had shown it; fewer where rounds differ for certain, so that it is wrong. docs/measurements.md has
+# how intervals then do.
+_USUAL_BETWEEN = 0.3
+_WORTH, _WORTH_WRONG = 4, 1
+CERTAIN = 0.01
+"""The chance by noise below which rounds differ."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +176,39 @@ def median_over_rounds(values: Array) -> Median:
     widen = correlation_factor(values - middle, typical * math.sqrt(count))
     widen = max(widen, slow / typical)
     return Median(middle, below * widen, above * widen, count - 1)
+
+
+def rounds_differ(level: Array, own: float, df: int) -> bool:
+    """Whether rounds of this ``level`` (rounds,) differ by more than noise makes them; ``own``,
+    ``df``: as of `typical_round`."""
+    if len(level) < 2 or df < 1 or own <= 0:
+        return bool(np.ptp(level) > 0)
+    return float(fdtrc(len(level) - 1, df, float(level.var(ddof=1)) / own**2)) < CERTAIN
+
+
+def typical_round(level: Array, own: float, df: int) -> Median:
+    """`median_over_rounds` of ``level`` (rounds,) where the noise within rounds gives each level a
+    standard error of ``own``, which the costs of the inputs have already and ``df`` degrees of
+    freedom show.
+
+    Few rounds show little of how far rounds lie apart, so that has a prior: two rounds that agree
+    are no worse than one, and two that differ add little more than what they show.
+    """
+    rounds = len(level)
+    differ = rounds_differ(level, own, df)
+    if rounds < 2 or rounds >= _ROUNDS_FOR_STRETCHES or (differ and rounds >= FEWEST_ROUNDS):
+        found, noise = median_over_rounds(level), math.pi / 2 * own**2 / max(rounds, 1)
+        below, above = (math.sqrt(max(e**2 - noise, 0.0)) for e in (found.below, found.above))
+        return replace(found, below=below, above=above)
+    centred = level - level.mean()
+    shown = float((centred**2).sum())
+    worth = _WORTH_WRONG if differ else _WORTH
+    df = worth + rounds - 1
+    between = worth * (_USUAL_BETWEEN * own) ** 2 + max(shown - (rounds - 1) * own**2, 0.0)
+    # A median of three or more is pi / 2 times as scattered as their mean.
+    size = math.sqrt(between / df * (1.0 if rounds < 3 else math.pi / 2) / rounds)
+    size *= correlation_factor(centred, math.sqrt(shown / (rounds - 1)))
+    return Median(float(np.median(level)), size, size, df)
 
 
 def _error_from_stretches(values: Array, middle: float) -> float:

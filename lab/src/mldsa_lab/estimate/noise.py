@@ -4,21 +4,26 @@ the costs of one key have in common."""
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import chdtri, expit, fdtrc
+from scipy.special import chdtri, expit, fdtrc, ndtri
 
-from mldsa_lab.estimate.interval import Median, median_over_rounds, split_levels
-from mldsa_lab.estimate.posterior import CONSTANT, RELATIVE, Noise
-from mldsa_lab.theory.arrays import Array, Flags
+from mldsa_lab.estimate.interval import Median, median_over_rounds, split_levels, typical_round
+from mldsa_lab.estimate.posterior import CONSTANT, RELATIVE, SHOW_NOISE, Noise
+from mldsa_lab.theory.arrays import Array, Flags, Ints
 
 # Noise of one measurement of which nothing is known, as weights of relative and of constant
 # standard deviations: a timer's is some percents. The rest of the weight is for none: a simulator.
-_RELATIVE = (
+# Where inputs are enough to show it, any is as likely.
+_USUAL_NOISE = (
     (0.003, 0.05), (0.01, 0.1), (0.02, 0.12), (0.04, 0.12), (0.07, 0.1), (0.1, 0.08), (0.15, 0.06),
     (0.25, 0.02),
+)  # fmt: skip
+_ANY_NOISE = (
+    (0.003, 0.05), (0.01, 0.1), (0.02, 0.11), (0.04, 0.09), (0.07, 0.07), (0.1, 0.07), (0.15, 0.08),
+    (0.25, 0.08), (0.4, 0.02),
 )  # fmt: skip
 _CONSTANT = ((0.01, 0.02), (0.03, 0.04), (0.06, 0.04), (0.1, 0.02))
 # Shares at which the law of a noise that few repeats show is represented, with weights; and from
@@ -33,6 +38,12 @@ _SHARES = (
 _MEDIAN = math.pi / 2
 _SPIKE = 4.0
 _NEGLIGIBLE = 1e-3
+# Of a single cost: deviations of the noise, of one of two costs and of more, and the relative size
+# from which on it is disturbed; more than this share of all costs is noise.
+_FAR, _FAR_OF_TWO = 5.0, 3.0
+_TELLING = 0.01
+_MOST_OFF = 0.2
+_FEW_TIMES = 5
 # Relative standard deviation between keys where the costs do not show it: a board's was of this
 # size, and verifications under 24 keys each differ by 0.26 % beyond their noise in the median of
 # the 45 cells of records/2026-11-21-epyc-zen3/first.jsonl.xz. As if so many degrees of freedom had
@@ -46,13 +57,15 @@ _SURE = 0.05
 class Typical:
     """Costs of the inputs in the typical round.
 
-    ``cost``: (inputs,); ``noise``: what the noise of one measurement may be; ``repeats``:
+    ``costs``: (rounds, inputs) those that it rests on, NaN where there is none; ``cost``: (inputs,)
+    that of each input; ``noise``: what the noise of one measurement may be; ``repeats``:
     (inputs,) by how much less its variance is in ``cost``; ``level``: (rounds,) logarithm of each
     round's speed; ``rounds``: their median, with its errors; ``seen``: the
     noise of one measurement that repeats show, None without repeats; ``df``: its degrees of
-    freedom.
+    freedom; ``own``: the standard error that this gives each level.
     """
 
+    costs: Array
     cost: Array
     noise: Noise
     repeats: Array
@@ -60,6 +73,7 @@ class Typical:
     rounds: Median
     seen: float | None
     df: int
+    own: float
 
 
 def typical(costs: Array, resolution: float, given: float | None) -> Typical:
@@ -87,19 +101,23 @@ def typical(costs: Array, resolution: float, given: float | None) -> Typical:
     elif seen is not None:
         noise = _from_repeats(rest, present, cost, df)
     else:
-        size, weight = np.array(_RELATIVE + _CONSTANT).T
-        power = np.repeat([RELATIVE, CONSTANT], [len(_RELATIVE), len(_CONSTANT)])
+        of_costs = _USUAL_NOISE if inputs < SHOW_NOISE else _ANY_NOISE
+        size, weight = np.array(of_costs + _CONSTANT).T
+        power = np.repeat([RELATIVE, CONSTANT], [len(of_costs), len(_CONSTANT)])
         noise = Noise(size, power, weight, known=False)
+    # Of the median over the inputs.
+    own = (seen or 0.0) * math.sqrt((math.pi / 2 if inputs > 2 else 1.0) / inputs)
     reading = resolution / math.sqrt(12) / float(cost.mean())
     return Typical(
+        costs=costs,
         cost=cost,
         noise=replace(noise, reading=reading),
         repeats=np.where(times > 2, times / _MEDIAN, times),
         level=level,
-        # With the noise that a level has from its inputs, so that the interval is rather too wide.
-        rounds=median_over_rounds(level),
+        rounds=median_over_rounds(level) if inputs == 1 else typical_round(level, own, df),
         seen=seen,
         df=df,
+        own=own,
     )
 
 
@@ -134,6 +152,48 @@ def _scatter(rest: Array, df: int) -> float:
     typical = 1.4826 * float(np.median(size[size > 0])) if (size > 0).any() else 0.0
     calm = np.minimum(size, _SPIKE * typical * math.sqrt(len(rest) / df))
     return math.sqrt(float((calm**2).sum()) / df)
+
+
+def undisturbed(costs: Array, predict: Callable[[Ints], Array]) -> Array:
+    """``costs`` (rounds, inputs) without single ones that something else disturbed: NaN in place
+    of those far off the others of their input.
+
+    Where the costs of an input are torn, as two are, no majority says which are right, and among
+    a few it may be wrong. Then ``predict``, given the places of inputs that are not torn, says what
+    each should cost (inputs,), and those count that agree with the nearest.
+    """
+    rounds, inputs = costs.shape
+    present = ~np.isnan(costs)
+    times = present.sum(axis=0)
+    df = int(present.sum()) - rounds - inputs + 1
+    if rounds < 2 or inputs < 3 or df < 1:
+        return costs
+    size = np.abs(split_levels(costs).rest)
+    # A median over three or so leaves many a zero; of two, as many may be off as half of all.
+    share = 0.5 if rounds == 2 else 0.75
+    typical_size = float(np.quantile(size[present], share)) / float(ndtri((1 + share) / 2))
+    noise = typical_size * math.sqrt(int(present.sum()) / df)
+    # What is left of two costs is half of their difference, each.
+    far = np.where(times == 2, _FAR_OF_TWO / math.sqrt(2), _FAR) * noise
+    off = present & (size > np.maximum(far, _TELLING))
+    torn = off.any(axis=0) & ((times <= _FEW_TIMES) | (2 * off.sum(axis=0) >= times))
+    whole = np.flatnonzero(~torn)
+    if not off.any() or len(whole) < 3:
+        return costs
+    if torn.any():
+        logs = np.log(costs) - split_levels(costs).level[:, None]
+        away = np.abs(logs - np.log(predict(whole)))
+        near = np.nanmin(away, axis=0)
+        nearest = np.nanargmin(np.where(present, away, np.inf), axis=0)
+        apart = np.abs(logs - logs[nearest, np.arange(inputs)])
+        # Nothing is said where even the nearest is far off: it is the input that is.
+        clear = near < np.nanmax(away, axis=0) / 2
+        off = np.where(torn, clear & (apart > np.maximum(far, _TELLING)), off)
+    left = present & ~off
+    few = (
+        off.sum() <= _MOST_OFF * present.sum() and left.any(axis=0).all() and left.any(axis=1).all()
+    )
+    return np.where(off, np.nan, costs) if few else costs
 
 
 @dataclass(frozen=True)

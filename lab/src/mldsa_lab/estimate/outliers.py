@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 
 import numpy as np
@@ -9,30 +10,46 @@ from scipy import sparse
 from scipy.optimize import linprog
 from scipy.special import ndtr
 
-from mldsa_lab.estimate.findings import SMALL, Evidence, Remark, warning
+from mldsa_lab.estimate.findings import SMALL, Evidence, Remark, off_text, warning
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.theory.terms import CONTRAST, MEAN, SLOPE
 from mldsa_lab.wording import join_words
 
 # The probability of a cost so far off, times the inputs, below which it is an outlier.
 _OUTLIER = 1e-2
-_MOST = 3
+_MOST, _FEW = 3, 2
 # That are left over to judge one by.
-_FEWEST_INPUTS = 5
-# Relative residuals from which on two inputs are tried together.
-_SUSPICIOUS = 0.02
+_FEWEST_INPUTS = 4
+# A chance below which two are the same.
+_CERTAIN = 1e-12
+# Units that costs may be in, in powers of ten, and how near the ratio must be to say so.
+_UNITS = (-9, -6, -3, 3, 6, 9)
+_NEAR = 0.1
+# Bits of counters that wrap; the share of a cost that the fit knows it by, and the share of a turn
+# that this must be below; how near a difference below zero comes to a whole turn.
+_COUNTERS = (24, 32)
+_KNOWN, _TOLD = 0.03, 0.2
+_BELOW_ZERO = 1e-3
+# Of so few inputs each is a suspect. Costs of signers are never so many times what a usual one's
+# would be.
+_ALL, _GROSS = 6, 5.0
+# Of the mean, that a fit says at least.
+_LEAST = 1e-3
+# Relative residuals from which on two inputs are tried together, and up to which inputs agree.
+_SUSPICIOUS, _AGREE = 0.02, 0.1
 
 
-def outliers(data: Evidence) -> tuple[list[Remark], Evidence | None]:
+def outliers(data: Evidence, *, few: bool = False) -> tuple[list[Remark], Evidence | None]:
     """Inputs that are off by far more than the others explain, one by one, or two that hide each
-    other; and the others."""
+    other; and the others. ``few``: two at most."""
+    most = _FEW if few else _MOST
     left = list(range(len(data.ids)))
     found: list[tuple[int, float]] = []
     rest: Evidence | None = None
-    while len(found) < _MOST:
+    while len(found) < most:
         current = (rest or data).fit
         taken = _off(data, left, current, 1)
-        if taken is None and len(found) + 2 <= _MOST and _residual(current) > _SUSPICIOUS:
+        if taken is None and len(found) + 2 <= most and _residual(current) > _SUSPICIOUS:
             taken = _off(data, left, current, 2)
         if taken is None:
             break
@@ -42,19 +59,40 @@ def outliers(data: Evidence) -> tuple[list[Remark], Evidence | None]:
     if rest is None:
         return [], None
     ids = tuple(data.ids[i] for i, _ in found)
-    named = join_words(f"{data.ids[i]} ({100 * off:+.1f} %)" for i, off in found)
-    was, now = data.fit.coefficients[MEAN], rest.fit.coefficients[MEAN]
+    named = join_words(
+        f"{data.ids[i]} ({off_text(ratio)}{_cause(data, i, ratio)})" for i, ratio in found
+    )
     subject = f"input {named} is" if len(ids) == 1 else f"inputs {named} are"
-    changed = f"the mean changes by {100 * (now / was - 1):+.2f} %"
-    text = f"{subject} off the fit of the others. Measure again. Without the outlier {changed}"
+    change = rest.fit.coefficients[MEAN] / max(data.fit.coefficients[MEAN], 1e-300) - 1
+    changed = (
+        f". Without the outlier the mean changes by {100 * change:+.2f} %" if change < 1 else ""
+    )
+    text = f"{subject} off the fit of the others. Measure again{changed}"
     return [warning("outlier", text, ids)], rest
+
+
+def _cause(data: Evidence, place: int, ratio: float) -> str:
+    """What a cost that is so many times what it should be may be due to."""
+    cost = float(data.fit.cost[place])
+    if any(abs(ratio / 10.0**power - 1) < _NEAR for power in _UNITS):
+        return ", another unit?"
+    for bits in _COUNTERS:
+        turns = (cost / ratio - cost) / 2.0**bits
+        known = _KNOWN * cost / ratio / 2.0**bits
+        if round(turns) >= 1 and abs(turns - round(turns)) < known < _TOLD:
+            return f", a counter of {bits} bits that wrapped?"
+    if any(abs(cost / 2.0**bits - 1) < _BELOW_ZERO for bits in (*_COUNTERS, 64)):
+        return ", a difference of counters below zero?"
+    if len(data.measured.rounds) == 1 and ratio > 1:
+        return ", an interruption?"
+    return ""
 
 
 def _off(
     data: Evidence, left: list[int], current: Fit, size: int
 ) -> tuple[list[tuple[int, float]], Evidence] | None:
     """The ``size`` inputs among ``left`` that are the most surprising for the fit of the others,
-    each with how far it is off, and the others; None if none are surprising enough."""
+    each with its ratio to that, and the others; None if none are surprising enough."""
     best = None
     if len(left) < _FEWEST_INPUTS + size:
         return None
@@ -66,10 +104,15 @@ def _off(
         members = [left[at] for at in places]
         judged = [_surprise(data.fit, i, rest.fit) for i in members]
         chance = max(chance for chance, _ in judged)
-        enough = chance * len(data.ids) < _OUTLIER and all(abs(off) > SMALL for _, off in judged)
-        if enough and (best is None or chance < best[0]):
-            offs = [off for _, off in judged]
-            best = chance, list(zip(members, offs, strict=True)), rest
+        left_over = _residual(rest.fit)
+        gross = all(abs(math.log(r)) > math.log(_GROSS) for _, r in judged) and left_over < _AGREE
+        enough = all(abs(r - 1) > SMALL for _, r in judged)
+        enough &= gross or chance * len(data.ids) < _OUTLIER
+        # Of what is certain, the one without which the others agree.
+        order = max(chance, _CERTAIN), left_over
+        if enough and (best is None or order < best[0]):
+            ratios = [ratio for _, ratio in judged]
+            best = order, list(zip(members, ratios, strict=True)), rest
     return None if best is None else best[1:]
 
 
@@ -79,23 +122,31 @@ def _residual(fit: Fit) -> float:
 
 
 def _suspects(fit: Fit) -> list[int]:
-    """The inputs farthest from the line of least absolute relative deviations, which a few wrong
-    ones do not draw to themselves; the farthest first."""
-    rows = fit.values[:, [MEAN, SLOPE, CONTRAST]] * (np.median(fit.cost) / fit.cost)[:, None]
-    size, columns = rows.shape
-    # minimise sum(over + under) with rows @ b + over - under = 1.
-    goal = np.concatenate([np.zeros(columns), np.ones(2 * size)])
+    """The inputs farthest from the line of least absolute deviations, which a few wrong ones do not
+    draw to themselves, the farthest first; all of few."""
+    usual = fit.values @ fit.prior.centre
+    goal = fit.cost / usual
+    goal /= np.median(goal)
+    # Nothing else can be said of costs beside one that no signer has.
+    gross = np.flatnonzero(np.abs(np.log(goal)) > math.log(_GROSS))
+    if 0 < len(gross) <= _FEW:
+        return [int(i) for i in gross]
+    size = len(goal)
+    if size <= _ALL:
+        return [*range(size)]
+    rows = fit.values[:, [MEAN, SLOPE, CONTRAST]] / usual[:, None]
+    columns = rows.shape[1]
+    # minimise sum(over + under) with rows @ b + over - under = goal.
+    weights = np.concatenate([np.zeros(columns), np.ones(2 * size)])
     equal = sparse.hstack([rows, sparse.eye(size), -sparse.eye(size)], format="csr")
     bounds = [(None, None)] * columns + [(0, None)] * (2 * size)
-    solved = linprog(goal, A_eq=equal, b_eq=np.ones(size), bounds=bounds, method="highs")
-    off = fit.cost - fit.fitted
-    if solved.status == 0:
-        off = 1 - rows @ solved.x[:columns]
+    solved = linprog(weights, A_eq=equal, b_eq=goal, bounds=bounds, method="highs")
+    off = goal - rows @ solved.x[:columns] if solved.status == 0 else fit.cost - fit.fitted
     return [int(i) for i in np.argsort(-np.abs(off), kind="stable")[:_MOST]]
 
 
 def _surprise(measured: Fit, place: int, others: Fit) -> tuple[float, float]:
-    """How unlikely the cost of an input is for the fit of the others, and how far it is off."""
+    """How unlikely the cost of an input is for the fit of the others, and its ratio to that."""
     row = measured.values[place]
     centre, deviation = others.posterior.along(row)
     mean = max(others.coefficients[MEAN], 0.0)
@@ -106,4 +157,6 @@ def _surprise(measured: Fit, place: int, others: Fit) -> tuple[float, float]:
     below = float(others.posterior.weight @ ndtr(away))
     above = float(others.posterior.weight @ ndtr(-away))
     fitted = float(row @ others.coefficients)
-    return 2 * min(below, above), float(measured.cost[place] / max(fitted, 1e-300) - 1)
+    return 2 * min(below, above), float(
+        measured.cost[place] / max(fitted, _LEAST * max(mean, 1e-300))
+    )

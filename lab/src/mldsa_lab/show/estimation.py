@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.estimate.findings import off_text
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import Estimation, Residual
 from mldsa_lab.show.format import UNKNOWN, Shown, of_cost, of_interval
@@ -84,7 +85,7 @@ def _residuals(found: Estimation) -> Grid:
         shown = (shown if found.refutation else by_size)[:_RESIDUALS]
     least = min(r.cost for r in found.residuals)
     relative = [
-        UNKNOWN if r.relative is None else Shown(f"{100 * r.relative:+.2f} %") for r in shown
+        UNKNOWN if r.relative is None else Shown(off_text(1 + r.relative, 2)) for r in shown
     ]
     cells: dict[str, Sequence[str | Shown]] = {
         "id": [f"{r.id} (outlier)" if r.outlier else str(r.id) for r in shown],
