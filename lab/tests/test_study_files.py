@@ -10,12 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lab_runs import build_rust, here, lab
-from report_records import SIGNERS, Shape, build
+from msgspec import structs
+from report_records import SIGNERS, Shape, build, rows
 from scipy.stats import mannwhitneyu
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Key
 from mldsa_lab.estimate.replicates import compare_groups, delta, shift
+from mldsa_lab.records import RecordWriter, Samples
 from mldsa_lab.sets import sets_of
 from mldsa_lab.show import svg
 from mldsa_lab.show.figure_page import render
@@ -323,6 +325,21 @@ def test_rounds_may_be_the_replicates(tmp_path: Path) -> None:
     shown = report(found, SMALL.replace('between = ["implementation"]', more))
     assert all((f.value or 1) < 0.1 for f in shown.figures if f.name == "least")
     assert "rounds as replicates, which are not independent" in shown.sections[-1].grid.note
+
+
+def test_costs_that_contradict_their_traces_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "record.jsonl"
+    shape = Shape(sets=("ML-DSA-44",), signers=SIGNERS[:2], rounds=6, seed=1)
+    every = [r for r in rows(shape) if isinstance(r, Samples)]
+    variant = next(s.variant for s in every if s.operation == "sign")
+    with RecordWriter(path) as writer:
+        for row in rows(shape):
+            if isinstance(row, Samples) and (row.variant, row.operation) == (variant, "sign"):
+                row = structs.replace(row, metrics={"wall": (100_000,) * len(row.inputs)})
+            writer.write(row)
+    found = gather_cells([path], "wall", 0.95)
+    (text,) = (t for t in found.excluded if "do not hold" in t)
+    assert text.startswith(f"{variant} ML-DSA-44 sign: ")
 
 
 # --- luck -----------------------------------------------------------------------------------------
