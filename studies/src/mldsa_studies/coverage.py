@@ -70,7 +70,8 @@ class Scene:
     in attempts; ``declared``: `estimate` is told the former. ``warm_up``: by how much the first
     measurement costs more, decaying over the run; ``sorted``: inputs are measured in the order of
     their attempts, else in that of a selection. ``outlier``: times the cost of one measurement.
-    ``bend``: as of `Signer`. ``per_key``: inputs that share a key, each key with an ``offset`` of
+    ``bend``: as of `Signer`. ``between``: relative standard deviation of the rounds' levels.
+    ``per_key``: inputs that share a key, each key with an ``offset`` of
     this relative standard deviation.
     """
 
@@ -83,6 +84,7 @@ class Scene:
     sorted: bool = False
     outlier: float = 1.0
     bend: float = 0.0
+    between: float = 0.0
     per_key: int = 1
     offset: float = 0.0
 
@@ -102,6 +104,7 @@ class Scene:
         found += self.additive * rng.standard_normal(shape)
         run = np.arange(found.size).reshape(shape) / max(found.size - 1, 1)
         found *= 1 + self.warm_up * np.exp(-_DECAY * run)
+        found *= np.exp(self.between * rng.standard_normal((self.rounds, 1)))
         found[rng.integers(self.rounds), rng.integers(inputs)] *= self.outlier
         return np.maximum(found, 0.05 * exact)
 
@@ -122,6 +125,13 @@ def scenes() -> list[Scene]:
     found.append(Scene("two inputs a key", 0.001, per_key=2, offset=0.003))
     found.append(Scene("one key", 0.001, per_key=1000, offset=0.003))
     again = [replace(s, name=f"{s.name}, 3 rounds", rounds=3) for s in found if not s.declared]
+    for rounds in (2, 10):
+        for scene in (
+            Scene("noise 2%", 0.02),
+            Scene("outlier x40", 0.02, outlier=40),
+            Scene("noise 2% and between rounds 2%", 0.02, between=0.02),
+        ):
+            again.append(replace(scene, name=f"{scene.name}, {rounds} rounds", rounds=rounds))
     return [*found, *again]
 
 
