@@ -252,7 +252,7 @@ FAULTS = r"""
 @ no ticks | measure-keygen measure-lookup | a sample of no wall ticks
 -{i} {wall} {cpu}
 +{i} 0 {cpu}
-@ picoseconds | measure-keygen | the unit is wrong
+@ picoseconds | measure-keygen | the clock or its unit is wrong
 -{i} {wall} {cpu}
 +{i} {wall * 1000}000 {cpu}
 @ CPU time of another clock | measure-keygen | ns of CPU time in
