@@ -182,6 +182,18 @@ def test_the_rest_goes_on_and_the_reason_names_the_worker(tmp_path: Path, name: 
     assert re.search(r"\bbad\b", reason) and re.search(mode.said, reason), reason
 
 
+def test_programs_that_are_in_no_registry_keep_their_declared_language(tmp_path: Path) -> None:
+    one, other = (hashing_worker(tmp_path / name, name) for name in ("one", "other"))
+    done = bench(
+        tmp_path / "out", "--workers", f"{one},{other}", "--sets", "SHA3-256", "--rounds", "1",
+        "--no-page", by=here,
+    )  # fmt: skip
+    assert {(r["implementation"], r["language"]) for r in done.rows} == {
+        ("one", "Python"), ("other", "Python"),
+    }  # fmt: skip
+    assert "worker one, nothing to build" in done.out and "unknown" not in done.out
+
+
 def test_a_worker_that_is_named_but_does_not_start_stops_no_other(tmp_path: Path) -> None:
     done = run(
         tmp_path, GREETING["no hello"], "--implementations", "healthy,bad", "--reference", "bad"

@@ -163,4 +163,4 @@ def make(entry: WorkerEntry, place: Place, screen: Screen) -> None:
         phase.show(f"{entry.label}: {' '.join(entry.fill(entry.build, place))}")
         build(entry, place, phase.show)
         which = f"{entry.chosen} build" if entry.chosen else "its one build"
-        phase.summary = f"worker [cyan]{entry.name}[/] ({entry.language}), {which}"
+        phase.summary = f"worker {entry.title}, {which if entry.build else 'nothing to build'}"
