@@ -11,7 +11,7 @@ from scipy.special import ndtri, stdtrit
 from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.sets import SCHEME_FAMILIES
 from mldsa_lab.show.format import estimate
-from mldsa_lab.show.operations.view import View, best_rows, slower, unit_of
+from mldsa_lab.show.operations.view import View, best_rows, has_interval, slower, unit_of
 from mldsa_lab.show.report import EXCLUDED, REJECTED
 from mldsa_lab.wording import join_words
 
@@ -73,6 +73,7 @@ def standing(view: View, rows: list[SummaryRow]) -> Standing | None:
     """Return who leads, starting from a compact key if anybody does; None where nobody was
     measured."""
     best = best_rows(rows) or best_rows(rows, "expanded")
+    best = [row for row in best if has_interval(row)] or best
     if not best:
         return None
     first, others = best[0], best[1:]
