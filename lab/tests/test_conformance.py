@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from fake_worker import hashing_worker
 from test_families import examined
 from tiers import first_of
 
@@ -18,7 +19,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.worker.build import build, unmet
 from mldsa_lab.worker.conformance import Conformance, conform_entry
 from mldsa_lab.worker.examination import Items
-from mldsa_lab.worker.registry import Place, WorkerEntry, read_registry
+from mldsa_lab.worker.registry import Place, WorkerEntry, named, read_registry
 from mldsa_lab.worker.worker import Limits
 
 ROOT = Path(__file__).parents[2]
@@ -434,6 +435,16 @@ def test_what_is_no_worker_is_judged_by_hello_alone(tmp_path: Path) -> None:
     entry = WorkerEntry("none", "Python", ".", (), ("/no/such/program",))
     found = conform_entry(entry, Place(tmp_path, tmp_path), limits=QUICK)
     assert not found.passed and "cannot run" in found.findings[0].said[0]
+
+
+def test_a_program_in_no_registry_may_have_any_name(tmp_path: Path) -> None:
+    program = hashing_worker(tmp_path / "bad", "program")
+    (entry,) = named([], [str(program)])
+    place = Place(tmp_path, tmp_path)
+    assert conform_entry(entry, place, limits=QUICK, only=["hello"]).passed
+    listed = WorkerEntry("program", "Python", ".", (), (str(program),))
+    found = conform_entry(listed, place, limits=QUICK, only=["hello"])
+    assert found.findings[0].said == ("it calls itself fake, the registry program",)
 
 
 def test_unknown_check_is_refused(tmp_path: Path) -> None:

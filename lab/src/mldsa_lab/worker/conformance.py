@@ -104,6 +104,7 @@ def conform_entry(
         entry.implementations,
         known,
         oracle,
+        entry.is_listed,
     )
     try:
         for rule in listed:

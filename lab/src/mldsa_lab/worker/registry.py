@@ -162,10 +162,15 @@ class WorkerEntry(RegistryWorker, frozen=True):
         return self.name + build_mark(self.chosen)
 
     @property
+    def is_listed(self) -> bool:
+        """Whether a registry lists it; a program that is named by its path is in none."""
+        return bool(self.language)
+
+    @property
     def title(self) -> str:
-        """Its name as the screen has it, with the language that the registry declares: a program
-        that is in no registry tells its own in its announcement."""
-        return f"[cyan]{self.name}[/]" + f" ({self.language})" * bool(self.language)
+        """Its name as the screen has it, with the language that the registry declares; other
+        programs tell theirs in their announcement."""
+        return f"[cyan]{self.name}[/]" + f" ({self.language})" * self.is_listed
 
     def with_build(self, name: str) -> Self:
         """The same in another build; itself where it has but one."""

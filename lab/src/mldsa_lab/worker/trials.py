@@ -40,7 +40,7 @@ class Trials:
 
     ``known``: whether NIST's known answers are asked, and its keys used where it makes none.
     ``oracle``: makes the items that the gate takes from the correctness reference; None: they are
-    not asked for.
+    not asked for. ``is_listed``: whether ``name`` is that of a registry.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Trials:
     implementations: Collection[str]
     known: bool
     oracle: Callable[[str], Items] | None = None
+    is_listed: bool = True
 
     def __post_init__(self) -> None:
         self._worker: Worker | None = None
