@@ -182,6 +182,19 @@ def test_the_rest_goes_on_and_the_reason_names_the_worker(tmp_path: Path, name: 
     assert re.search(r"\bbad\b", reason) and re.search(mode.said, reason), reason
 
 
+def test_a_value_that_a_record_cannot_hold_excludes_its_variant(tmp_path: Path) -> None:
+    """Also where the reader of replies takes it."""
+    with (
+        mock.patch("mldsa_lab.worker.protocol._NUMBER_MAX", 2**64),
+        mock.patch("mldsa_lab.worker.worker.Worker._check_clocks"),
+    ):
+        done = run(tmp_path, VALUES["a wall time of 64 bits"])
+    assert_healthy(done)
+    (fault,) = done.record.faults
+    assert fault.round == 1 and "cannot hold this: Expected `int` <=" in fault.reason
+    assert str(tmp_path) not in fault.reason
+
+
 def test_programs_that_are_in_no_registry_keep_their_declared_language(tmp_path: Path) -> None:
     one, other = (hashing_worker(tmp_path / name, name) for name in ("one", "other"))
     done = bench(

@@ -162,5 +162,8 @@ def test_a_short_run_ranks_nobody_and_a_long_one_warns_of_nothing(
     signers = tuple(replace(s, noise=noise) for s in SIGNERS[3:6])
     shape = Shape(sets=(SET,), signers=signers, rounds=rounds)
     view = read_view(build(tmp_path / "r.jsonl", shape), Look())
-    assert len(find(view).cautions) == (2 if rounds == 1 else 0)
+    found = find(view)
+    assert len(found.cautions) == (2 if rounds == 1 else 0)
+    assert found.headline.startswith("Too few rounds to rank: ") == (rounds == 1)
+    assert "tell" not in found.headline
     assert [view.ranks.get(row.cell) for row in view.table(SET, "verify")] == ranks

@@ -43,7 +43,7 @@ class RecordWriter(AbstractContextManager["RecordWriter"]):
         try:
             decode_row(data[:-1])
         except msgspec.ValidationError as error:
-            raise LabError(f"record {self.path}: cannot hold this: {error}") from None
+            raise LabError(f"a record cannot hold this: {error}") from None  # it is published
         try:
             while data:
                 data = data[self._file.write(data) :]

@@ -77,7 +77,8 @@ def standing(view: View, rows: list[SummaryRow]) -> Standing | None:
     if not best:
         return None
     first, others = best[0], best[1:]
-    level = [r for r in others if not slower(view.summary, r, first)]
+    is_ranked = has_interval(first)
+    level = [r for r in others if is_ranked and not slower(view.summary, r, first)]
     rival = next((r for r in others if r not in level), level[0] if level else None)
     factor = rival.over(first, view.summary.confidence) if rival is not None else None
     unit = unit_of(rows)
@@ -108,6 +109,12 @@ def find(view: View) -> Findings:
 def _headline(main: Standing, operation: str) -> str:
     if main.next is None:
         return f"A mean {_NOUNS[operation]} of {main.set} costs {main.cost} with {main.first}"
+    if not has_interval(main.rows[0]):
+        return (
+            f"Too few rounds to rank: a mean {_NOUNS[operation]} of {main.set} costs {main.cost} "
+            f"with {main.first}, {main.factor} times as much with "
+            f"{main.next.variant.implementation}"
+        )
     if main.level:
         verb = _PLURAL[operation]
         return f"{main.names} {verb} {main.set} fastest: this run cannot tell them apart"
@@ -129,19 +136,19 @@ def _listed(names: list[str], others: str) -> str:
 
 def _others(main: Standing, rest: list[Standing], operation: str) -> list[str]:
     """What the headline leaves out: its cost, and the other sets."""
-    # Without a rival the headline has said the cost.
+    # Without a rival or an interval the headline has said the cost.
     parts = [f"a mean {_NOUNS[operation]} of {main.set} costs {main.cost}"]
-    parts = parts if main.next is not None else []
+    parts = parts if main.next is not None and has_interval(main.rows[0]) else []
     if main.level and main.next is not None and main.next not in main.level:
         name = main.next.variant.implementation
         parts.append(f"{name}, the next, costs {main.factor} times as much")
     for one in rest:
-        if one.next is None:
-            parts.append(f"one of {one.set} {one.cost}")
-        elif one.level:
+        who = "" if one.first == main.first else f" with {one.first}"
+        if one.level:
             parts.append(f"in {one.set} this run cannot tell {one.names} apart")
+        elif one.next is None or not has_interval(one.rows[0]):
+            parts.append(f"one of {one.set} {one.cost}{who}")
         else:
-            who = "" if one.first == main.first else f" with {one.first}"
             parts.append(
                 f"one of {one.set} {one.cost}{who}, {one.factor} times as fast as "
                 f"{one.next.variant.implementation}"
