@@ -119,7 +119,7 @@ def telling_record(screen: Screen, record: Path) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        screen.line("record", f"{escape(str(record))} has what was found until then")
+        screen.line("record", f"{escape(str(record))} has everything up to the error")
         raise
 
 

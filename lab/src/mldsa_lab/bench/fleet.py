@@ -104,15 +104,16 @@ class Station:
     def stop(self) -> None:
         """End the process if there is one; the next request starts it afresh.
 
-        A worker that does not end as it should is told of once, and killed at once from then on."""
+        A worker that does not end as it should is reported once. From then on it is killed without
+        a request."""
         if self._worker is not None and self.running and not self._is_killed:
             try:
                 self._worker.quit()
             except WorkerFault as fault:
                 self._is_killed = True
                 self.on_trouble(
-                    f"worker {self.name}, at the end of its process: {fault.rule}; its figures "
-                    "stay, and it is killed without being asked from now on"
+                    f"worker {self.name}: {fault.rule}; its figures stay, and from now on its "
+                    "processes are killed without `quit`"
                 )
         self.kill()
 

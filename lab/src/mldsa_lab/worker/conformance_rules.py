@@ -127,7 +127,7 @@ def _names(row: CheckCase, reference: bool) -> list[str]:
 
 
 def _is_of_gate(row: CheckCase) -> bool:
-    """Whether the gate makes the check on what it has from the correctness reference."""
+    """Return whether the gate makes the check on inputs of the correctness reference."""
     is_known = row.operation in SCHEME_FAMILIES["ml-dsa"].worker_operations
     return (
         row.is_fast
@@ -171,27 +171,27 @@ def _exams(
     if "group" in row.needs:
         sizes = _batch_sizes(cell)
         return [(f"in batches of {size}: ", trials.exam(cell, size)) for size in sizes]
-    found = [("", trials.exam(cell))] if "worker" in sources else []
+    exams = [("", trials.exam(cell))] if "worker" in sources else []
     if "reference" in sources and _is_of_gate(row):
         try:
             exam = trials.gate_exam(cell)
         except NotTested as error:
             lacking.append(error)
         else:
-            found += [] if exam is None else [("", exam)]
-    return found
+            exams += [] if exam is None else [("", exam)]
+    return exams
 
 
 def _lacking(trials: Trials, cell: Subject, row: CheckCase, exam: Examination) -> LabError:
-    """Why a check has no cases: it is none of this cell, or its inputs cannot be made."""
+    """Return why a check has no cases: it does not apply, or its inputs cannot be made."""
     if not row.applies(exam):
         return NotTested(trials.lacking(cell, "keygen"))
     if row.operation in ("verify", "decaps"):
-        made = cell.kin.operations[1]
-        if row.name.endswith("-own") and not cell.has(made):
-            return NotApplicable(f"it does not announce {made}")
+        maker = cell.kin.operations[1]
+        if row.name.endswith("-own") and not cell.has(maker):
+            return NotApplicable(f"it does not announce {maker}")
         if not any(m.output for m in exam.items.made):
-            return NotTested(trials.lacking(cell, made))
+            return NotTested(trials.lacking(cell, maker))
         if not row.is_quiet:
             return NotTested(f"there is no signature of {cell.set} that this can be made of")
     what = cell.set if row.is_quiet else f"rnd {cell.variant.rnd}"

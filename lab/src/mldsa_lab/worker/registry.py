@@ -163,7 +163,7 @@ class WorkerEntry(RegistryWorker, frozen=True):
 
     @property
     def is_listed(self) -> bool:
-        """Whether a registry lists it; a program that is named by its path is in none."""
+        """Return whether a registry lists it: a program that is named by its path is in none."""
         return bool(self.language)
 
     @property

@@ -275,11 +275,11 @@ class ConformanceRule:
 
 def _by_cells(texts: Mapping[str, Sequence[str]]) -> list[str]:
     """The texts, each behind its cells: `a:b:compact ML-DSA-44, ML-DSA-65: why`."""
-    found = []
+    lines = []
     for text, cells in texts.items():
         sets: dict[str, list[str]] = {}
         for variant, _, set_name in (cell.partition(" ") for cell in cells):
             sets.setdefault(variant, []).append(set_name)
         listed = "; ".join(f"{variant} {', '.join(of)}" for variant, of in sets.items())
-        found.append(f"{listed}: {text}")
-    return found
+        lines.append(f"{listed}: {text}")
+    return lines

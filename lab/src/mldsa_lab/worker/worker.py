@@ -320,18 +320,18 @@ class Worker:
     ) -> list[Sample]:
         """`_listed` of samples, which together took no longer than the request."""
         began = time.monotonic_ns()
-        found = self._listed(request, job, parse, inputs, passes, self.limits.measure)
+        samples = self._listed(request, job, parse, inputs, passes, self.limits.measure)
         with self._guarded(request):
-            self._check_clocks(found, began)
-        return found
+            self._check_clocks(samples, began)
+        return samples
 
-    def _check_clocks(self, found: Sequence[Sample | Link], began: int) -> None:
+    def _check_clocks(self, samples: Sequence[Sample | Link], began: int) -> None:
         """ProtocolError if these, one after another, took longer than since ``began``."""
         if self.announcement is None or self.announcement.unit != "ns":
             return
         elapsed = time.monotonic_ns() - began
         most = elapsed * _CLOCK_SLACK + _CLOCK_SLACK_NS
-        wall, cpu = sum(s.wall for s in found), sum(s.cpu or 0 for s in found)
+        wall, cpu = sum(s.wall for s in samples), sum(s.cpu or 0 for s in samples)
         if wall > most:
             raise ProtocolError(
                 f"{wall} ns in a request that took {elapsed} ns: the clock or its unit is wrong"

@@ -136,7 +136,8 @@ class View:
         return self._is_best_expanded(row) and any(v.id in bad for v in self._compact(row))
 
     def _is_best_expanded(self, row: SummaryRow) -> bool:
-        """Whether this is its implementation's best single call, and none is with a compact key."""
+        """Return whether this is its implementation's best single call, where none is with a
+        compact key."""
         name = row.variant.implementation
         mine = [
             r for r in self.told(row.set, row.operation)
@@ -238,9 +239,9 @@ class View:
             faults.append(Reason(fault.variant, ", ".join(parts), fault.reason))
         rows = [row for of in self.tables.values() for row in of]
         used = {m for row in rows for m in self.marks(row)}
-        told = [row for row in rows if row.set in self.sets]
-        used |= {"e" for row in told if self.is_expanded_only(row)}
-        used |= {"x" for row in told if self.is_excluded_compact(row)}
+        of_ml_dsa = [row for row in rows if row.set in self.sets]
+        used |= {"e" for row in of_ml_dsa if self.is_expanded_only(row)}
+        used |= {"x" for row in of_ml_dsa if self.is_excluded_compact(row)}
         titled = {
             "Marks": [Reason(mark, "", text) for mark, text in MARKS.items() if mark in used],
             REJECTED: _joined(rejected),
@@ -323,22 +324,22 @@ def ranks(summary: Summary, rows: Sequence[SummaryRow]) -> list[int | None]:
     not clearly slower than this one share its rank, and the next rank is the next row's place.
 
     Rows without an interval have no rank and no place: nothing tells them from others."""
-    found: list[int | None] = []
+    places: list[int | None] = []
     placed: list[SummaryRow] = []
     rank = 0
     for row in rows:
         if not has_interval(row):
-            found.append(None)
+            places.append(None)
             continue
         placed.append(row)
         if not rank or slower(summary, row, placed[rank - 1]):
             rank = len(placed)
-        found.append(rank)
-    return found
+        places.append(rank)
+    return places
 
 
 def _concerns(fault: Fault, set_name: str, operation: str) -> bool:
-    """Whether a variant was excluded from this set and operation."""
+    """Return whether a variant was excluded from this set and operation."""
     return fault.set in (None, set_name) and fault.operation in (None, operation)
 
 
