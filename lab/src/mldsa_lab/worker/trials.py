@@ -7,9 +7,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import cycle
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.sets import SCHEMES
+from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
+from mldsa_lab.worker import vectors
+from mldsa_lab.worker.alter import suits
 from mldsa_lab.worker.examination import Examination, Items
 from mldsa_lab.worker.protocol import Announcement, JobInput, Output, quote
 from mldsa_lab.worker.request import Item
@@ -142,8 +145,22 @@ class Trials:
             if not (made[0].sk and made[0].output) and (reference := self._reference(cell)):
                 makers.append(reference)
                 made = make_items(drawn, makers, makers, published=self.known)
+            if made[0].output is None:
+                made = self._published(makers, made) or made
             self._items[key] = made
         return self._items[key]
+
+    def _published(self, cells: Sequence[Subject], items: Sequence[Item]) -> list[Item]:
+        """NIST's valid signatures in the place of the items, for cells that only verify. All have a
+        context."""
+        name, scheme = items[0].set, items[0].scheme
+        is_published = self.known and scheme.family in ("ml-dsa", "slh-dsa")
+        if not is_published or any(c.has("sign") or not c.variant.context for c in cells):
+            return []
+        valid = [a for a in vectors.known_answers(name, "sigver") if a.valid]
+        if (p := PARAMETER_SETS.get(name)) is not None:
+            valid.sort(key=lambda a: suits(p, a.output or b""), reverse=True)
+        return [replace(a, id=m.id) for m, a in zip(items, cycle(valid), strict=False)]
 
     def _reference(self, cell: Subject) -> Subject | None:
         """The correctness reference, which can make what no variant of the worker makes."""
