@@ -1,5 +1,6 @@
-"""Tiny fake workers for the tests of the protocol client: a Python program given as text."""
+"""Fake workers: Python programs given as text, tiny ones and one that hashes."""
 
+import shlex
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -38,15 +39,80 @@ end
 
 _PROLOGUE = """
 import os, signal, subprocess, sys, time
+body = []
 def say(text):
     sys.stdout.write(text); sys.stdout.flush()
 def request():
     line = sys.stdin.readline()
     if not line: sys.exit(0)
     if line.startswith("prepare"):
-        while sys.stdin.readline() not in ("end\\n", ""): pass
+        body.clear()
+        while (part := sys.stdin.readline()) not in ("end\\n", ""): body.append(part.split())
     return line.split()
 """
+
+HASHES = HELLO.replace("cpu_clock none", "cpu_clock time.thread_time_ns").partition("variant")[0]
+HASHES += """\
+variant NAME:python:compact
+implementation NAME
+version 1
+backend python
+key compact
+family hash
+sets SHA3-256
+operations hash
+rnd none
+context no
+end
+"""
+SCRIPT = """
+import hashlib
+def hexa(data): return data.hex() or "-"
+def outputs(job): return [(i, hashlib.sha3_256(data).digest()) for i, data in jobs[job]]
+def timed(data, calls):
+    cpu, wall = time.thread_time_ns(), time.monotonic_ns()
+    for _ in range(int(calls)): value = hashlib.sha3_256(data).digest()
+    wall, cpu = time.monotonic_ns() - wall, time.thread_time_ns() - cpu
+    return wall, cpu, hashlib.sha256(value).hexdigest()
+def sample(number, data, calls):
+    wall, cpu, digest = timed(data, calls)
+    return f"sample {number} {wall} {cpu} {calls} {digest}"
+def reply(word, job="", *rest):
+    if word == "hello": return HELLO.splitlines()
+    if word == "prepare":
+        jobs[job] = []
+        for key, value in body:
+            if key == "input": jobs[job].append((value, b""))
+            if key == "message" and value != "-":
+                jobs[job][-1] = (jobs[job][-1][0], bytes.fromhex(value))
+        return [f"ready {job}"]
+    if word == "answer":
+        return [*(f"output {i} {hexa(out)}" for i, out in outputs(job)), f"done {job}"]
+    if word == "measure":
+        passes, calls, warmup = rest
+        until = time.monotonic_ns() + int(warmup)
+        while time.monotonic_ns() < until: outputs(job)
+        pairs = jobs[job] * int(passes)
+        return [*(sample(i, data, calls) for i, data in pairs), f"done {job}"]
+    if word == "forget": return [f"done {job}"]
+    if word == "quit": sys.exit(0)
+    return ["error unknown request"]
+jobs, measures = {}, 0
+with open(STARTS, "a") as file: file.write("x")
+starts = os.path.getsize(STARTS)
+while True:
+    asked = request()
+    word = asked[0]
+    measures += word == "measure"
+    is_late = word == "measure" and starts > 2
+    BEFORE
+    lines = reply(*asked)
+    AFTER
+    say("".join(line + "\\n" for line in lines))
+"""
+"""A worker that hashes as the protocol asks; ``BEFORE`` and ``AFTER`` its reply something else may
+happen. ``starts`` counts its processes, the first of which is the gate's and the second that of
+calibration and round 0; ``is_late``: it measures in a later round."""
 
 
 def fake_worker(folder: Path, body: str) -> list[str]:
@@ -54,6 +120,19 @@ def fake_worker(folder: Path, body: str) -> list[str]:
     path = folder / "fake.py"
     path.write_text(_PROLOGUE + f"HELLO = {HELLO!r}\n" + textwrap.dedent(body), encoding="utf-8")
     return [sys.executable, "-S", str(path)]
+
+
+def hashing_worker(folder: Path, name: str, before: str = "pass", after: str = "pass") -> Path:
+    """The program of a worker that hashes, and does this before and after it has made a reply."""
+    folder.mkdir()
+    script = SCRIPT.replace("STARTS", repr(str(folder / "starts")))
+    for word, what in (("BEFORE", before), ("AFTER", after)):
+        script = script.replace(word, textwrap.indent(textwrap.dedent(what), "    ").strip())
+    argv = fake_worker(folder, f"HELLO = {HASHES.replace('NAME', name)!r}\n{script}")
+    path = folder / name
+    path.write_text(f"#!/bin/sh\nexec {shlex.join(argv)}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return path
 
 
 @contextmanager

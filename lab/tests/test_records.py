@@ -204,6 +204,48 @@ def test_the_writer_flushes_every_line_and_never_overwrites(tmp_path: Path) -> N
         RecordWriter(path)
 
 
+def test_the_writer_refuses_what_the_reader_would(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    large = Samples(0, 1, *SIGN, 1, (3,), {"wall": (2**63,)})
+    with RecordWriter(path) as writer:
+        for row in ROWS[:4]:
+            writer.write(row)
+        with pytest.raises(LabError, match="<= 9223372036854775807"):
+            writer.write(large)
+    assert read_record(path).samples == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "left", "lost"),
+    [
+        (
+            {7: to_json(ROWS[6]) | {"metrics": {"wall": [2**63]}}},
+            1,
+            "line 7 was left out: Expected",
+        ),
+        ({7: "no JSON", 8: "{}"}, 0, "line 7 was left out, with 1 more: must be one JSON"),
+        # What refers to its variants goes too.
+        ({2: to_json(WORKER) | {"unit": "s"}}, 0, "line 2 was left out, with 5 more: "),
+    ],
+)
+def test_a_lenient_reader_leaves_bad_lines_out(
+    tmp_path: Path, changes: dict[int, Any], left: int, lost: str
+) -> None:
+    path = broken(tmp_path / "r.jsonl", changes)
+    with pytest.raises(LabError, match="line"):
+        read_record(path)
+    record = read_record(path, lenient=True)
+    assert len(record.samples) == left and record.end is not None
+    (warning,) = record.warnings
+    assert lost in warning
+
+
+def test_a_lenient_reader_refuses_what_contradicts(tmp_path: Path) -> None:
+    for line, value in ((8, to_json(ROWS[6])), (5, to_json(ROWS[4]) | {"variant": "x"})):
+        with pytest.raises(LabError, match=f"line {line}: "):
+            read_record(broken(tmp_path / "r.jsonl", {line: value}), lenient=True)
+
+
 def test_every_prefix_reads_as_interrupted_or_is_not_a_record(tmp_path: Path) -> None:
     """A run can be killed at any byte; what stood before stays readable."""
     data = write(tmp_path / "r.jsonl", ROWS).read_bytes()

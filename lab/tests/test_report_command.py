@@ -154,13 +154,16 @@ def test_a_cell_whose_estimates_do_not_hold_has_no_figure_and_no_rank(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("rounds", "noise", "ranks"), [(1, 0.8, [1, 1, 1]), (12, 0.002, [1, 2, 3])]
+    ("rounds", "noise", "ranks"), [(1, 0.8, [None] * 3), (12, 0.002, [1, 2, 3])]
 )
 def test_a_short_run_ranks_nobody_and_a_long_one_warns_of_nothing(
-    tmp_path: Path, rounds: int, noise: float, ranks: list[int]
+    tmp_path: Path, rounds: int, noise: float, ranks: list[int | None]
 ) -> None:
     signers = tuple(replace(s, noise=noise) for s in SIGNERS[3:6])
     shape = Shape(sets=(SET,), signers=signers, rounds=rounds)
     view = read_view(build(tmp_path / "r.jsonl", shape), Look())
-    assert len(find(view).cautions) == (2 if rounds == 1 else 0)
-    assert [view.ranks[row.cell] for row in view.table(SET, "verify")] == ranks
+    found = find(view)
+    assert len(found.cautions) == (2 if rounds == 1 else 0)
+    assert found.headline.startswith("Too few rounds to rank: ") == (rounds == 1)
+    assert "tell" not in found.headline
+    assert [view.ranks.get(row.cell) for row in view.table(SET, "verify")] == ranks

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from report_records import SIGNERS, Shape, build, page_of, printed, view_of
+from report_records import SIGNERS, Shape, build, page_of, printed, rows, view_of
 
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.estimate.summary_row import SummaryRow
-from mldsa_lab.records import Record
+from mldsa_lab.records import Record, RecordWriter, read_record
 from mldsa_lab.show import plots, svg
-from mldsa_lab.show.grid import SERIES_COUNT
+from mldsa_lab.show.grid import SERIES_COUNT, Grid
 from mldsa_lab.show.operations import view as view_module
 from mldsa_lab.show.operations.report import operations_report
 from mldsa_lab.show.operations.view import View
@@ -125,6 +125,7 @@ def test_a_rank_is_the_place_of_the_first_row_that_has_it(monkeypatch: pytest.Mo
     for _ in range(200):
         size = int(rng.integers(1, 14))
         table = rng.random((size, size)) < rng.random()
+        monkeypatch.setattr(view_module, "has_interval", lambda row: True)
         monkeypatch.setattr(view_module, "slower", lambda _, one, other, t=table: t[one, other])
         found = view_module.ranks(None, range(size))  # type: ignore[arg-type]
         first = {rank: place for place, rank in reversed(list(enumerate(found, 1)))}
@@ -163,6 +164,52 @@ def test_signers_with_expanded_keys_alone_are_named(tmp_path: Path) -> None:
     columns = {column.title: list(column.cells) for column in grid.columns}
     place = list(map(str, columns["implementation"])).index("lone")
     assert [n for n, mark in enumerate(grid.marks) if "e" in mark] == [place]
+
+
+def test_not_there_excluded_and_not_asked_for_are_three_things(tmp_path: Path) -> None:
+    names = ("lone", "refused", "unasked")
+    signers = [dataclasses.replace(SIGNERS[1], implementation=name) for name in names]
+    signers += [dataclasses.replace(SIGNERS[0], implementation=name) for name in names[1:]]
+    *_, refused, unasked = (s.id for s in signers)
+    shape = Shape(sets=(SET,), signers=(*SIGNERS[2:4], *signers), refused=(refused,))
+    path = tmp_path / "run.jsonl"
+    with RecordWriter(path) as writer:
+        for made in rows(shape):
+            if getattr(made, "variant", None) != unasked:
+                writer.write(made)
+    shown = operations_report(view_of(read_record(path)), "run.jsonl")
+    compact, expanded = (
+        next(s.grid for s in shown.sections if s.grid.title == f"{SET}: {kind}")
+        for kind in ("single calls, compact key", "expanded keys")
+    )
+    marks = dict(zip(_cells(compact, "implementation"), compact.marks, strict=True))
+    assert (marks["lone"], marks["refused"]) == ("e", "x") and "unasked" not in marks
+    place = list(marks).index("refused")
+    assert {_cells(compact, o)[place] for o in ("sign", "verify", "keygen")} == {"–"}
+    assert set(names) <= set(_cells(expanded, "implementation"))
+    told = {str(reason) for reason in shown.remarks["Marks"]}
+    assert any("excluded with a compact key" in text for text in told)
+
+
+def _cells(grid: Grid, title: str) -> list[str]:
+    (column,) = (c for c in grid.columns if c.title.split(",")[0] == title)
+    return [str(cell) for cell in column.cells]
+
+
+def test_a_row_that_was_cut_short_has_no_rank(tmp_path: Path) -> None:
+    cost = {SET: (44e3 * 12, 131e3 * 12, 45e3 * 12)}
+    slow = dataclasses.replace(SIGNERS[4], cost=cost)
+    shape = Shape(sets=(SET,), signers=(*SIGNERS[2:4], slow), crashed=slow.id)
+    view = view_of(build(tmp_path / "run.jsonl", shape))
+    assert [row.variant.id for row in view.table(SET, "sign")][-1] == slow.id
+    for operation in ("sign", "verify", "keygen"):
+        assert (slow.id, SET, operation) not in view.ranks
+    assert len(view.ranks) == 6
+    shown = operations_report(view, "run.jsonl")
+    assert slow.implementation not in shown.headline
+    grid = next(s.grid for s in shown.sections if s.grid.title.endswith("compact key"))
+    places = dict(zip(_cells(grid, "implementation"), _cells(grid, "#"), strict=True))
+    assert places[slow.implementation] == "–" and "1" in places.values()
 
 
 def test_the_plot_of_batches_has_few_levels_and_the_reference(record: Record) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -83,11 +84,13 @@ def run_bench(
     plan = kind(options, place)
     plan.check_tools()
     with Fleet() as fleet:
-        announced, skipped = launch(options, place, fleet, screen)
-        variants = select(announced, options.implementations, options.sets)
+        fleet.on_trouble = partial(_tell_end, screen)
+        started = launch(options, place, fleet, screen)
+        excused = started.excuses(options.implementations)
+        variants = select(started.variants, options.implementations, options.sets, excused)
         for given in options.selections.values():
             given.check(variants)
-        if options.reference != DEFAULT_REFERENCE:
+        if options.reference != DEFAULT_REFERENCE and not started.excuses([options.reference]):
             known_reference(options.reference, variants)
         reference = find_reference(fleet) if set(options.sets) & set(PARAMETER_SETS) else None
         runs = options.batch_sizes, options.thread_counts
@@ -96,17 +99,32 @@ def run_bench(
         folder = _new_folder(options.out)
         with RecordWriter(folder / RECORD_NAME) as writer:
             session = _Session(_with_groups(options, variants), screen, fleet, writer, plan, judge)
-            session.begin(variants, skipped)
-            status = "complete"
-            try:
-                with closing(session.prepare(variants, reference)) as workload:
-                    session.measure(workload)
-            except KeyboardInterrupt:
-                status = "interrupted"
-                screen.line("stopped", "what was measured is kept")
-            session.write(End(now(), status, session.rounds))
-            session.tell_precision()
+            with telling_record(screen, writer.path):
+                session.begin(variants, started.skipped)
+                status = "complete"
+                try:
+                    with closing(session.prepare(variants, reference)) as workload:
+                        session.measure(workload)
+                except KeyboardInterrupt:
+                    status = "interrupted"
+                    screen.line("stopped", "what was measured is kept")
+                session.write(End(now(), status, session.rounds))
+                session.tell_precision()
     return Outcome(folder / RECORD_NAME, status == "interrupted", session.has_results)
+
+
+@contextmanager
+def telling_record(screen: Screen, record: Path) -> Iterator[None]:
+    """Say where the record lies if anything goes wrong."""
+    try:
+        yield
+    except BaseException:
+        screen.line("record", f"{escape(str(record))} has everything up to the error")
+        raise
+
+
+def _tell_end(screen: Screen, text: str) -> None:
+    screen.line("quit", f"[yellow]{escape(text)}[/]")
 
 
 def _with_groups(options: Options, variants: Sequence[Variant]) -> Options:

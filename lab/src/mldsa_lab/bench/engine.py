@@ -201,7 +201,7 @@ class Engine(Generic[C]):
         except WorkerFault as fault:
             reason, whole = fault.rule, True
         except WorkerRefusal as refusal:
-            reason, whole = f"the worker refused: {refusal.text}", False
+            reason, whole = f"the worker refused {refusal.request}: {refusal.text}", False
         except Excluded as excluded:
             reason, whole = str(excluded), excluded.whole
             if whole:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -40,6 +40,8 @@ class Station:
         self._command = self.entry.fill(self.entry.run, self.place)
         self._locks = lock_digests(self.entry, self.place)
         self._worker: Worker | None = None
+        self._is_killed = False
+        self.on_trouble: Callable[[str], None] = lambda text: None
         self._job = 0
         self._announced: Announcement | None = None
         self.shaped: dict[str, Variant] = {}
@@ -100,11 +102,20 @@ class Station:
         return library if CRATE in self.entry.build else None
 
     def stop(self) -> None:
-        """End the process if there is one; the next request starts it afresh."""
-        if self._worker is not None:
-            # Leaving the context asks it to quit before it is killed.
-            self._worker.__exit__(None)
-            self._worker = None
+        """End the process if there is one; the next request starts it afresh.
+
+        A worker that does not end as it should is reported once. From then on it is killed without
+        a request."""
+        if self._worker is not None and self.running and not self._is_killed:
+            try:
+                self._worker.quit()
+            except WorkerFault as fault:
+                self._is_killed = True
+                self.on_trouble(
+                    f"worker {self.name}: {fault.rule}; its figures stay, and from now on its "
+                    "processes are killed without `quit`"
+                )
+        self.kill()
 
     def kill(self) -> None:
         """End the process at once."""
@@ -174,6 +185,8 @@ class Fleet:
     """All workers of a run, and which of them has a variant."""
 
     def __init__(self) -> None:
+        self.on_trouble: Callable[[str], None] = lambda text: None
+        """Gets what should be known of workers that are not excluded."""
         self.stations: list[Station] = []
         self.variants: dict[str, Variant] = {}
         self.announced: dict[str, Announced] = {}
@@ -193,6 +206,7 @@ class Fleet:
                 raise LabError(
                     f"worker {station.name}: variant {variant.id} is worker {other}'s already"
                 )
+        station.on_trouble = self.on_trouble
         self.stations.append(station)
         for variant, announced in found:
             self.variants[variant.id] = variant

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from mldsa_lab import plugins
 from mldsa_lab.bench.fleet import Fleet, Station
@@ -23,10 +24,21 @@ from mldsa_lab.worker.registry import ALL, CORES, JDKS, Place, WorkerEntry, name
 from mldsa_lab.worker.worker import Limits
 
 
-def launch(
-    options: Options, place: Place, fleet: Fleet, screen: Screen
-) -> tuple[list[Variant], list[Skipped]]:
-    """Build and start the workers; returns the variants to choose from, and who cannot take part.
+@dataclass(frozen=True)
+class Launch:
+    """The variants to choose from, and the workers that cannot take part."""
+
+    variants: list[Variant]
+    skipped: list[Skipped]
+    absent: list[WorkerEntry]
+
+    def excuses(self, patterns: Sequence[str]) -> list[str]:
+        """Return the patterns that variants of absent workers may fit."""
+        return [p for p in split_words(patterns) if any(_may_have(e, p) for e in self.absent)]
+
+
+def launch(options: Options, place: Place, fleet: Fleet, screen: Screen) -> Launch:
+    """Build and start the workers.
 
     The tree's own worker that has the correctness reference is started too where it is not among
     the chosen ones and an ML-DSA set is to be measured; its other variants are not measured then.
@@ -34,11 +46,14 @@ def launch(
     own = read_registry(place.root / "workers" / "registry.toml")
     limits = time_limits(options.timeout)
     skipped: list[Skipped] = []
+    absent: list[WorkerEntry] = []
     chosen = needed(_named(options, own), options)
     for entry in chosen:
         builds = {e.label: e for e in map(entry.with_build, options.builds)}
         for made in builds.values():
-            skipped += start(made, limits, place, fleet, screen)
+            lost = start(made, limits, place, fleet, screen)
+            skipped += lost
+            absent += [made] * len(lost)
     if not fleet.stations:
         reasons = "; ".join(f"worker {s.worker}: {s.reason}" for s in skipped)
         raise LabError(f"no worker can run here: {reasons}")
@@ -50,13 +65,16 @@ def launch(
         if entry.name not in names and REFERENCE in (entry.implementations or (REFERENCE,)):
             built = entry.with_build(DEFAULT_BUILD)  # which costs no build
             skipped += start(built, limits, place, fleet, screen)
-    return variants, skipped
+    return Launch(variants, skipped, absent)
 
 
 def time_limits(seconds: float) -> Limits:
     """Those of a worker that has so many seconds for one request."""
     short = min(seconds, 30.0)
-    return Limits(hello=short, prepare=seconds, answer=seconds, measure=seconds, forget=short)
+    return Limits(
+        hello=short, prepare=seconds, answer=seconds, measure=seconds, forget=short,
+        quit=min(seconds, Limits().quit),
+    )  # fmt: skip
 
 
 def _named(options: Options, own: list[WorkerEntry]) -> list[WorkerEntry]:
@@ -145,4 +163,4 @@ def make(entry: WorkerEntry, place: Place, screen: Screen) -> None:
         phase.show(f"{entry.label}: {' '.join(entry.fill(entry.build, place))}")
         build(entry, place, phase.show)
         which = f"{entry.chosen} build" if entry.chosen else "its one build"
-        phase.summary = f"worker [cyan]{entry.name}[/] ({entry.language}), {which}"
+        phase.summary = f"worker {entry.title}, {which if entry.build else 'nothing to build'}"

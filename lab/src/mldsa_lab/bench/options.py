@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -228,14 +228,18 @@ def parse_seed(text: str | None) -> bytes:
 
 
 def select(
-    variants: Sequence[Variant], patterns: Sequence[str], sets: Sequence[str]
+    variants: Sequence[Variant],
+    patterns: Sequence[str],
+    sets: Sequence[str],
+    excused: Collection[str] = (),
 ) -> list[Variant]:
     """The variants to measure, those of an implementation together.
 
     A pattern is an implementation, a variant id, or either with the wildcards * ? []. One that
     names no build means those of every build that is measured. Without
     patterns all are taken, and classical ones only if a set of theirs is asked for. The
-    correctness reference is taken only by its name. LabError for a pattern that fits none.
+    correctness reference is taken only by its name. LabError for a pattern that fits none, unless
+    it is ``excused``.
     """
     chosen: list[Variant] = []
     for pattern in split_words(patterns) or ["*"]:
@@ -245,7 +249,7 @@ def select(
             if any(fnmatchcase(name, pattern) for name in v.names)
             and (v.implementation != REFERENCE or pattern.startswith(REFERENCE))
         ]
-        if not found:
+        if not found and pattern not in excused:
             raise unknown_implementation(pattern, (v.implementation for v in variants))
         chosen += [v for v in found if v not in chosen]
     usable = [v for v in chosen if set(v.sets) & set(sets)]

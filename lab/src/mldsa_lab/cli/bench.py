@@ -185,17 +185,19 @@ def show_outcome(
 ) -> None:
     """Show what was measured, and where it lies; an interrupted run ends the program."""
     folder = outcome.record.parent
-    if outcome.samples:
-        # Only here: the plots' libraries take longer to load than the other commands to run.
-        from mldsa_lab.kinds.reports import read_reports
-        from mldsa_lab.show.report import Look
+    try:
+        if outcome.samples:
+            # Only here: the plots' libraries take longer to load than the other commands to run.
+            from mldsa_lab.kinds.reports import read_reports
+            from mldsa_lab.show.report import Look
 
-        console.print()
-        look = Look(options.reference, options.clock, options.confidence)
-        json_path = outputs.json or folder / "table.json"
-        outputs = outputs._replace(page=folder / "report.html", json=json_path)
-        outputs.show(read_reports([outcome.record], look), console, every=every)
-    show_path(console, "record", outcome.record)
+            console.print()
+            look = Look(options.reference, options.clock, options.confidence)
+            json_path = outputs.json or folder / "table.json"
+            outputs = outputs._replace(page=folder / "report.html", json=json_path)
+            outputs.show(read_reports([outcome.record], look), console, every=every)
+    finally:
+        show_path(console, "record", outcome.record)
     if outcome.interrupted:
         raise typer.Exit(shared.EXIT_INTERRUPTED)
 

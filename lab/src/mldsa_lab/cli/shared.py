@@ -260,7 +260,7 @@ def refuse_given(ctx: typer.Context, option: str, reason: str, names: str) -> No
 
 def console() -> Console:
     """The screen; where the output is no terminal, wide enough for whole tables."""
-    screen = Console()
+    screen = Console(emoji=False)  # texts of workers are shown as they are
     if not screen.is_terminal and "COLUMNS" not in os.environ:
         screen.width = _PIPE_WIDTH
     return screen

@@ -9,6 +9,7 @@ from pathlib import Path
 from mldsa_lab.errors import located
 from mldsa_lab.estimate.compare import compare
 from mldsa_lab.kinds import kind_of
+from mldsa_lab.kinds.kind import Kind
 from mldsa_lab.records import Record, read_record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE, known_reference
 from mldsa_lab.show.compare import sections_over_runs
@@ -29,7 +30,7 @@ def read_reports(
     runs: dict[tuple[str, str], tuple[Path, Record]] = {}
     notes = []
     for path in paths:
-        record = read_record(path)
+        record = read_record(path, lenient=True)
         first = runs.setdefault(record.identity, (path, record))
         if first[0] is not path:
             notes.append(f"{path} holds the same run as {first[0]}: it is shown once")
@@ -43,7 +44,7 @@ def read_reports(
             report = (
                 operations_report(views[path], str(path), name, clouds=clouds)
                 if kind is None
-                else replace(kind.report(record, path.name, look), name=name)
+                else _of_kind(kind, record, path, look, name)
             )
         reports.append(report)
     if several:
@@ -55,6 +56,12 @@ def read_reports(
     return reports
 
 
+def _of_kind(kind: Kind, record: Record, path: Path, look: Look, name: str) -> Report:
+    """Return the report of a record of another kind than operations."""
+    report = kind.report(record, path.name, look)
+    return replace(report, name=name, warnings=[*record.warnings, *report.warnings])
+
+
 def read_views(runs: Sequence[tuple[Path, Record]], look: Look) -> list[View]:
     """Return the views of records of operations, with one colour for each implementation."""
     colours = assign_colours([record for _, record in runs])
@@ -63,7 +70,9 @@ def read_views(runs: Sequence[tuple[Path, Record]], look: Look) -> list[View]:
         with located(path):
             views.append(read_view(record, look, colours))
     announced = [v for _, record in runs for v, _ in record.variants.values()]
-    if look.reference != DEFAULT_REFERENCE and announced:
+    # A run goes on without the reference that it was started with.
+    own = {r.run.options.get("reference") for _, r in runs if r.skipped}
+    if look.reference not in {DEFAULT_REFERENCE, *own} and announced:
         known_reference(look.reference, announced)
     return views
 

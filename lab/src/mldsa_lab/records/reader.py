@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import json
 import lzma
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from mldsa_lab.errors import LabError, located
+from mldsa_lab.errors import LabError
 from mldsa_lab.files import convert, decode_hook
 from mldsa_lab.records import rows
 from mldsa_lab.records.record import Record
 
-_DECODER = msgspec.json.Decoder(rows.Row, dec_hook=decode_hook)
+decode_row: Callable[[bytes | memoryview], rows.Row] = msgspec.json.Decoder(
+    rows.Row, dec_hook=decode_hook
+).decode
+"""The row of a line. msgspec.DecodeError if it is none."""
 
 
-def read_record(path: Path) -> Record:
+def read_record(path: Path, *, lenient: bool = False) -> Record:
     """Read and check a whole record.
 
     A file named `.xz` is decompressed first. LabError names the file, the line and the rule
     broken; another schema version is refused. A last line that was cut off by an interruption is
-    left out with a warning.
+    left out with a warning. With ``lenient`` so is every line that is no row, or that refers to
+    what such a line announced.
     """
     try:
         data = path.read_bytes()
@@ -38,20 +43,42 @@ def read_record(path: Path) -> Record:
     if not lines:
         raise LabError(f"{path}: not an mldsa-lab record: it is empty")
     order = _Order(_first(lines[0], path))
+    bad: dict[int, str] = {}
     for number, line in enumerate(lines[1:], start=2):
         where = f"{path}: line {number}"
+        is_last = cut_off and number == len(lines) and order.record.end is None
         try:
-            row = _DECODER.decode(line)
-        except msgspec.ValidationError as error:
-            raise LabError(f"{where}: {error}") from None
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            if cut_off and number == len(lines) and order.record.end is None:
+            order.take(_row(line), number)
+        except LabError as error:
+            if is_last and isinstance(error, _NoRow):
                 order.record.warnings.append(f"{where}: cut off by an interruption, left out")
-                break
-            raise LabError(f"{where}: must be one JSON object: {error}") from None
-        with located(where):
-            order.take(row, number)
+            elif lenient and isinstance(error, (_NoRow, _Unannounced)[: 1 + bool(bad)]):
+                bad[number] = str(error)
+            else:
+                raise LabError(f"{where}: {error}") from None
+    if bad:
+        first, text = next(iter(bad.items()))
+        several = f", with {len(bad) - 1} more" if len(bad) > 1 else ""
+        order.record.warnings.append(f"{path}: line {first} was left out{several}: {text}")
     return order.record
+
+
+class _NoRow(LabError):
+    """A line that is no row of a record."""
+
+
+class _Unannounced(LabError):
+    """A row is of a variant or of an input that no line before it announced."""
+
+
+def _row(line: bytes) -> rows.Row:
+    """The row of a line, or _NoRow."""
+    try:
+        return decode_row(line)
+    except msgspec.ValidationError as error:
+        raise _NoRow(str(error)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _NoRow(f"must be one JSON object: {error}") from None
 
 
 def _first(line: bytes, path: Path) -> Record:
@@ -117,9 +144,9 @@ class _Order:
             return  # a definition for all
         variant = self.variants.get(row.variant)
         if variant is None:
-            raise LabError(f"variant {row.variant!r} was not announced before")
+            raise _Unannounced(f"variant {row.variant!r} was not announced before")
         if row.set is not None and row.set not in variant.sets:
             raise LabError(f"variant {row.variant!r} does not have {row.set}")
         for number in row.inputs if isinstance(row, rows.Samples) else ():
             if (row.set, number) not in self.inputs:
-                raise LabError(f"input {number} of {row.set} was not listed before")
+                raise _Unannounced(f"input {number} of {row.set} was not listed before")

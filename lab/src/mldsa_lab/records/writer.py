@@ -7,8 +7,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import plain
+from mldsa_lab.records.reader import decode_row
 from mldsa_lab.records.rows import Row
 
 
@@ -34,9 +37,13 @@ class RecordWriter(AbstractContextManager["RecordWriter"]):
             raise LabError(f"record {path}: cannot create it: {error.strerror}") from None
 
     def write(self, row: Row) -> None:
-        """Append one line."""
+        """Append one line. LabError if it could not be read again; the record is whole then."""
         text = json.dumps(to_json(row), separators=(",", ":"), allow_nan=False)
         data = memoryview(f"{text}\n".encode())
+        try:
+            decode_row(data[:-1])
+        except msgspec.ValidationError as error:
+            raise LabError(f"a record cannot hold this: {error}") from None  # it is published
         try:
             while data:
                 data = data[self._file.write(data) :]

@@ -118,8 +118,12 @@ def _hints(p: ParameterSet, s: bytes) -> dict[str, bytes]:
     low, high = hint[at], hint[at + 1]
     o = p.hint_offset
     last = o + p.omega + p.k - 1
+    counters = {o + p.omega + i: c + 1 for i, c in enumerate(hint[p.omega :]) if c > at}
+    moved = {o + i + 1: hint[i] for i in range(at, used)}
     changes = {
         "an index repeated": {o + at + 1: low},
+        # The same hint, since omega allows one index more.
+        "an index twice": moved | counters,
         "two indices exchanged": {o + at: high, o + at + 1: low},
         "the last counter above omega": {last: p.omega + 1},
         "the last counter at 255": {last: 255},

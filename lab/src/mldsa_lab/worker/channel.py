@@ -106,7 +106,8 @@ class Channel:
                     raise ProtocolError(self._exit_text())
                 left = deadline - time.monotonic()
                 if left <= 0:
-                    raise ProtocolError(f"no whole reply within {limit:g} s")
+                    asked = quote(text.partition(b"\n")[0].decode("utf-8", "replace"))
+                    raise ProtocolError(f"no whole reply within {limit:g} s to {asked}")
                 events = selector.select(min(left, _POLL_S))
                 if not events and self._exited():
                     self._open.pop(self._stdout, None)

@@ -10,11 +10,19 @@ from typing import Literal
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.worker.conformance_rules import rules
+from mldsa_lab.worker.examination import Items
 from mldsa_lab.worker.registry import Place, WorkerEntry
-from mldsa_lab.worker.trials import ConformanceRule, Nonconformance, NotApplicable, Trials
+from mldsa_lab.worker.trials import (
+    ConformanceRule,
+    Nonconformance,
+    NotApplicable,
+    NotTested,
+    Trials,
+)
 from mldsa_lab.worker.worker import Limits, Worker, WorkerFault, WorkerRefusal
 
-Status = Literal["passed", "failed", "skipped"]
+Status = Literal["failed", "untested", "passed", "skipped"]
+_COUNTED = {"passed": "passed", "failed": "failed", "untested": "not tested", "skipped": "skipped"}
 
 CONFORMANCE_LIMITS = Limits(hello=20, prepare=60, answer=300, measure=60, forget=20, quit=10)
 """For ordinary programs; a simulator needs longer ones."""
@@ -22,7 +30,8 @@ CONFORMANCE_LIMITS = Limits(hello=20, prepare=60, answer=300, measure=60, forget
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check. `said` is what the worker said, or why the check was skipped."""
+    """The result of one check. ``said``: what the worker said, or why the check was skipped, or of
+    which variants and sets it could not be made."""
 
     check: str
     description: str
@@ -44,14 +53,23 @@ class Conformance:
         return "failed" not in states and "passed" in states
 
     def lines(self) -> list[str]:
-        """For people: one line for each check, and what the worker said under each that failed."""
+        """For people: what failed and what could not be tested, with the reasons; then what passed;
+        what does not apply, by its reason; and the numbers of all."""
         text: list[str] = []
+        alike: dict[tuple[Status, tuple[str, ...]], list[Finding]] = {}
         for finding in self.findings:
-            text.append(f"{finding.status:7}  {finding.check}: {finding.description}")
-            if finding.status != "passed":
-                text.extend(f"         {said}" for said in finding.said)
-        states = [finding.status for finding in self.findings]
-        total = ", ".join(f"{states.count(s)} {s}" for s in ("passed", "failed", "skipped"))
+            alike.setdefault((finding.status, finding.said), []).append(finding)
+        for status in ("failed", "untested", "passed"):
+            shown = "NOT TESTED" if status == "untested" else f"{status:10}"
+            for (of, said), findings in alike.items():
+                if of == status:
+                    text += [f"{shown}  {f.check}: {f.description}" for f in findings]
+                    text += [f"            {reason}" for reason in said]
+        for (of, said), findings in alike.items():
+            if of == "skipped":
+                text.append(f"skipped     {said[0]}: {', '.join(f.check for f in findings)}")
+        states: list[str] = [finding.status for finding in self.findings]
+        total = ", ".join(f"{states.count(s)} {word}" for s, word in _COUNTED.items())
         return [*text, f"worker {self.worker}: {total}"]
 
 
@@ -62,6 +80,7 @@ def conform_entry(
     limits: Limits = CONFORMANCE_LIMITS,
     only: Collection[str] | None = None,
     known: bool = True,
+    oracle: Callable[[str], Items] | None = None,
     progress: Callable[[str], None] = lambda name: None,
 ) -> Conformance:
     """Make the checks on a worker of the registry that has been built; `progress` gets each check's
@@ -69,10 +88,11 @@ def conform_entry(
 
     All are made, or those of `only` and the first one, `hello`. A worker that cannot announce
     itself is judged by that one alone. `known`: whether it is asked for NIST's known answers.
-    LabError for a name in `only` that no check has.
+    `oracle` makes the gate's items of a set of ML-DSA; without it the worker is asked only for what
+    it can make itself. LabError for a name in `only` that no check has.
     """
     argv = entry.fill(entry.run, place)
-    listed = rules(known=known)
+    listed = rules(known=known, reference=oracle is not None)
     names = [rule.name for rule in listed]
     for wanted in only or ():
         if wanted not in names:
@@ -83,6 +103,8 @@ def conform_entry(
         lambda: Worker.start(entry.name, argv, cwd=place.root, limits=limits),
         entry.implementations,
         known,
+        oracle,
+        entry.is_listed,
     )
     try:
         for rule in listed:
@@ -98,11 +120,12 @@ def conform_entry(
 
 def _finding(trials: Trials, check: ConformanceRule) -> Finding:
     try:
-        wrong = check.run(trials)
+        wrong, untested = check.run(trials)
     except NotApplicable as reason:
         return Finding(check.name, check.description, "skipped", (str(reason),))
+    except NotTested as reason:
+        wrong, untested = [], [str(reason)]
     except (Nonconformance, WorkerFault, WorkerRefusal) as error:
-        wrong = [str(error)]
-    if wrong:
-        return Finding(check.name, check.description, "failed", tuple(wrong))
-    return Finding(check.name, check.description, "passed")
+        wrong, untested = [str(error)], []
+    status: Status = "failed" if wrong else "untested" if untested else "passed"
+    return Finding(check.name, check.description, status, (*wrong, *untested))

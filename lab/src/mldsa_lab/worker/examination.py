@@ -183,7 +183,7 @@ class Examination:
         except WorkerRefusal as refusal:
             if case.may_refuse is not None:
                 return Check(name, 0, 0, f"{case.may_refuse}: {refusal.text}")
-            text = f"the worker refused the request: {refusal.text}"
+            text = f"the worker refused {refusal.request}: {refusal.text}"
             return Check(name, len(listed), len(listed), text)
         except WorkerFault as fault:
             self.add(name, f"fault: {fault.rule}", len(listed))

@@ -27,6 +27,7 @@ DIGEST_BYTES = 32  # SHA-256
 INPUT_FIELDS = ("seed", "sk", "pk", "message", "context", "rnd", "signature", "ciphertext")
 
 _NUMBER = re.compile(r"[0-9]{1,20}", re.ASCII)
+_NUMBER_MAX = 2**63 - 1  # what a record holds, `files.Count`
 _HEX = re.compile(r"(?:[0-9a-f]{2})+", re.ASCII)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -237,10 +238,13 @@ def decode_line(raw: bytes) -> str:
 
 
 def parse_number(text: str, what: str) -> int:
-    """A decimal number without sign, of at most 20 digits."""
+    """A decimal number without sign, below 2^63."""
     if not _NUMBER.fullmatch(text):
         raise ProtocolError(f"{what} must be a decimal number without sign, got {quote(text)}")
-    return int(text)
+    number = int(text)
+    if number > _NUMBER_MAX:
+        raise ProtocolError(f"{what} must be below 2^63, got {text}")
+    return number
 
 
 def parse_hex(text: str, what: str) -> bytes:
@@ -305,7 +309,9 @@ def parse_hello(lines: Iterable[str]) -> Announcement:
         raise ProtocolError(f"hello: protocol must be {PROTOCOL_VERSION}, got {said}")
     if not variants:
         raise ProtocolError("hello: no variant is announced")
-    found = _values({key: value for key, value in head.items() if value}, "hello")
+    known = Announcement.__struct_fields__  # of which an empty one is not given
+    given = {key: value for key, value in head.items() if value or key not in known}
+    found = _values(given, "hello")
     found["protocol"] = PROTOCOL_VERSION
     if found.get("cpu_clock") == "none":
         found["cpu_clock"] = None

@@ -161,6 +161,17 @@ class WorkerEntry(RegistryWorker, frozen=True):
         """Its name in a run, where two builds of it may take part: `rust`, `rust:tuned`."""
         return self.name + build_mark(self.chosen)
 
+    @property
+    def is_listed(self) -> bool:
+        """Return whether a registry lists it: a program that is named by its path is in none."""
+        return bool(self.language)
+
+    @property
+    def title(self) -> str:
+        """Its name as the screen has it, with the language that the registry declares; other
+        programs tell theirs in their announcement."""
+        return f"[cyan]{self.name}[/]" + f" ({self.language})" * self.is_listed
+
     def with_build(self, name: str) -> Self:
         """The same in another build; itself where it has but one."""
         return structs.replace(self, chosen=name) if name in self.builds else self
@@ -329,7 +340,7 @@ def _program(path: Path) -> WorkerEntry:
     name = re.sub(r"[^a-z0-9.]+", "-", path.stem.lower()).strip("-.") or "program"
     program = str(path.resolve())
     return WorkerEntry(
-        name=name, language="unknown", folder=str(Path(program).parent), run=(program,)
+        name=name, language="", folder=str(Path(program).parent), build=(), run=(program,)
     )
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import cycle
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.sets import SCHEMES
+from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
+from mldsa_lab.worker import vectors
+from mldsa_lab.worker.alter import suits
 from mldsa_lab.worker.examination import Examination, Items
 from mldsa_lab.worker.protocol import Announcement, JobInput, Output, quote
 from mldsa_lab.worker.request import Item
@@ -29,17 +33,25 @@ class NotApplicable(LabError):
     """A rule does not apply to this worker or cell; the text says why."""
 
 
+class NotTested(LabError):
+    """A rule applies, and could not be checked; the text says why."""
+
+
 @dataclass(eq=False)
 class Trials:
     """A worker under test: started when first needed and afresh after every fault.
 
     ``known``: whether NIST's known answers are asked, and its keys used where it makes none.
+    ``oracle``: makes the items that the gate takes from the correctness reference; None: they are
+    not asked for. ``is_listed``: whether ``name`` is that of a registry.
     """
 
     name: str
     start: Callable[[], Worker]
     implementations: Collection[str]
     known: bool
+    oracle: Callable[[str], Items] | None = None
+    is_listed: bool = True
 
     def __post_init__(self) -> None:
         self._worker: Worker | None = None
@@ -129,8 +141,34 @@ class Trials:
             others = [c for o in ("keygen", *cell.kin.operations) for c in self.cells(o)]
             able = {str(c): c for c in [cell, *others] if c.set == cell.set}
             makers = list(able.values()) if shared else [cell]
-            self._items[key] = make_items(drawn, makers, makers, published=self.known)
+            made = make_items(drawn, makers, makers, published=self.known)
+            if not (made[0].sk and made[0].output) and (reference := self._reference(cell)):
+                makers.append(reference)
+                made = make_items(drawn, makers, makers, published=self.known)
+            if made[0].output is None:
+                made = self._published(makers, made) or made
+            self._items[key] = made
         return self._items[key]
+
+    def _published(self, cells: Sequence[Subject], items: Sequence[Item]) -> list[Item]:
+        """NIST's valid signatures in the place of the items, for cells that only verify. All have a
+        context."""
+        name, scheme = items[0].set, items[0].scheme
+        is_published = self.known and scheme.family in ("ml-dsa", "slh-dsa")
+        if not is_published or any(c.has("sign") or not c.variant.context for c in cells):
+            return []
+        valid = [a for a in vectors.known_answers(name, "sigver") if a.valid]
+        if (p := PARAMETER_SETS.get(name)) is not None:
+            valid.sort(key=lambda a: suits(p, a.output or b""), reverse=True)
+        return [replace(a, id=m.id) for m, a in zip(items, cycle(valid), strict=False)]
+
+    def _reference(self, cell: Subject) -> Subject | None:
+        """The correctness reference, which can make what no variant of the worker makes."""
+        if self.oracle is None or cell.scheme.family != "ml-dsa":
+            return None
+        with suppress(LabError):  # the checks that need it say so
+            return self.oracle(cell.set).reference
+        return None
 
     def _draw(self, cell: Subject, number: int) -> Item:
         seed = bytes([number + 1]) * cell.scheme.seed_bytes  # not zero: no private key of ECDSA
@@ -140,17 +178,36 @@ class Trials:
         return Item(cell.set, number, seed, message, rnd=m)
 
     def good(self, cell: Subject, operation: str, count: int = 3) -> list[JobInput]:
-        """Inputs that must succeed. NotApplicable where this worker cannot make them."""
+        """Inputs that must succeed. NotTested where this worker cannot make them."""
         items = self.items(cell)[:count]
         needs_key = cell.kin.encoded and operation not in ("keygen", "lookup")
         if needs_key and items[0].pk is None:
-            raise NotApplicable(f"no variant of this worker makes keys of {cell.set}")
+            raise NotTested(self.lacking(cell, "keygen"))
         if operation in ("sign", "decaps") and needs_key and not cell.reads(items[0]):
-            raise NotApplicable(f"no variant of this worker gives private keys of {cell.set}")
+            raise NotTested(self.lacking(cell, "keygen", "private keys"))
         if operation in ("verify", "decaps") and items[0].output is None:
-            verb = "encapsulates" if operation == "decaps" else "signs"
-            raise NotApplicable(f"no variant of this worker {verb} for {cell.set}")
+            raise NotTested(self.lacking(cell, cell.kin.operations[1]))
         return [item.job(operation, cell.variant) for item in items]
+
+    def lacking(self, cell: Subject, operation: str, what: str = "keys") -> str:
+        """Return why there are no outputs of an operation: none has it, or it failed."""
+        names = {"keygen": what, "sign": "signatures", "encaps": "ciphertexts"}
+        text = f"there are no {names[operation]} of {cell.set}"
+        items = self.items(cell)
+        makers = [c for c in self.cells(operation) if c.set == cell.set]
+        if not makers:
+            return f"{text}: no variant of this worker announces {operation}"
+        for maker in makers:
+            try:
+                outputs = maker.ask(
+                    operation, [item.job(operation, maker.variant) for item in items]
+                )
+                failures = [o.failure for o in outputs.values() if o.failure is not None]
+            except LabError as error:
+                failures = [str(error)]
+            if failures:
+                return f"{text}: {operation} of {maker.variant.id} failed: {failures[0]}"
+        return f"{text}: what {operation} of {makers[0].variant.id} gave cannot be used"
 
     def exam(self, cell: Subject, batch: int | None = None) -> Examination:
         """The correctness suite on a cell, by batches of a size where one is given."""
@@ -167,11 +224,26 @@ class Trials:
             self._exams[key] = Examination(cell, items, SUITE)
         return self._exams[key]
 
+    def gate_exam(self, cell: Subject) -> Examination | None:
+        """The same on the inputs that the gate has from the correctness reference; None where
+        there are none. NotTested if it cannot make them."""
+        if self.oracle is None or cell.scheme.family != "ml-dsa":
+            return None
+        key = f"{cell} gate"
+        if key not in self._exams:
+            try:
+                items = self.oracle(cell.set)
+            except LabError as error:
+                raise NotTested(str(error)) from None
+            items = replace(items, group=(), known=False)
+            self._exams[key] = Examination(cell, items, SUITE)
+        return self._exams[key]
+
 
 @dataclass(frozen=True, slots=True)
 class ConformanceRule:
     """A named rule, of the worker as a whole or, with ``operations``, of every variant and set that
-    announces one of them. It raises what is wrong, or NotApplicable.
+    announces one of them. It raises what is wrong, NotApplicable, or NotTested.
 
     Of a variant that has sets whose operations take seconds one set alone is asked, unless
     ``of_every_set``.
@@ -183,12 +255,14 @@ class ConformanceRule:
     operations: tuple[str, ...] = ()
     of_every_set: bool = False
 
-    def run(self, trials: Trials) -> list[str]:
-        """Return what is wrong. NotApplicable where the rule applies to no cell."""
+    def run(self, trials: Trials) -> tuple[list[str], list[str]]:
+        """Return what is wrong and what could not be tested, each text once. NotApplicable where
+        the rule applies to no cell."""
         if not self.operations:
             self.check(trials)  # type: ignore[call-arg]
-            return []
-        wrong: list[str] = []
+            return [], []
+        wrong: dict[str, list[str]] = {}
+        untested: dict[str, list[str]] = {}
         reasons: list[str] = []
         faults = made = 0
         cells = {str(c): c for operation in self.operations for c in trials.cells(operation)}
@@ -200,15 +274,29 @@ class ConformanceRule:
                 made += 1
             except NotApplicable as reason:
                 reasons.append(str(reason))
+            except NotTested as reason:
+                untested.setdefault(str(reason), []).append(str(cell))
             except (Nonconformance, WorkerRefusal) as error:
-                wrong.append(f"{cell}: {error}")
+                wrong.setdefault(str(error), []).append(str(cell))
             except WorkerFault as fault:
-                wrong.append(f"{cell}: {fault}")
+                wrong.setdefault(str(fault), []).append(str(cell))
                 faults += 1
                 if faults == _FAULTS_PER_RULE:
-                    wrong.append("too many faults: the remaining cells were not asked")
+                    untested.setdefault("too many faults", []).append("the other cells")
                     break
-        if not wrong and not made:
+        if not wrong and not untested and not made:
             announced = f"no variant announces {' or '.join(self.operations)}"
             raise NotApplicable(reasons[0] if reasons else announced)
-        return wrong
+        return _by_cells(wrong), _by_cells(untested)
+
+
+def _by_cells(texts: Mapping[str, Sequence[str]]) -> list[str]:
+    """The texts, each behind its cells: `a:b:compact ML-DSA-44, ML-DSA-65: why`."""
+    lines = []
+    for text, cells in texts.items():
+        sets: dict[str, list[str]] = {}
+        for variant, _, set_name in (cell.partition(" ") for cell in cells):
+            sets.setdefault(variant, []).append(set_name)
+        listed = "; ".join(f"{variant} {', '.join(of)}" for variant, of in sets.items())
+        lines.append(f"{listed}: {text}")
+    return lines

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -27,6 +29,10 @@ from mldsa_lab.worker.protocol import (
 )
 from mldsa_lab.worker.replies import Reply
 
+# Clocks may differ by rate and be read a little apart.
+_CLOCK_SLACK = 1.2
+_CLOCK_SLACK_NS = 20_000_000
+
 
 class WorkerFault(LabError):
     """The worker broke the protocol, timed out or ended. Its process group has been killed."""
@@ -42,6 +48,7 @@ class WorkerRefusal(LabError):
     def __init__(self, worker: str, request: str, text: str) -> None:
         super().__init__(f"worker {worker}, request {request}: the worker refused: {text}")
         self.text = text
+        self.request = request
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,14 +171,14 @@ class Worker:
         if runs is not None:
             request += f" {runs.text()}"
         parse = partial(self._sample, calls=calls, phases=phases)
-        return self._listed(request, job, parse, expected, passes, self.limits.measure)
+        return self._timed(request, job, parse, expected, passes)
 
     def block(self, job: int, passes: int, shape: BlockShape) -> list[Sample]:
         """`passes` samples of all inputs of a job, each performed once and timed as a whole."""
         first = self._job(job).inputs[:1]
         request = f"block {job} {passes} {shape.text()}"
         parse = partial(self._sample, calls=1)
-        return self._listed(request, job, parse, first, passes, self.limits.measure)
+        return self._timed(request, job, parse, first, passes)
 
     def chain(
         self, stages: Sequence[ChainStage], passes: int, warmup: int, threads: int = 1
@@ -193,6 +200,7 @@ class Worker:
 
         words = " ".join(stage.text() for stage in stages)
         request = f"chain {passes} {warmup} {threads} {words}"
+        began = time.monotonic_ns()
         with self._guarded(request):
             for line in self._lines(request, f"{request}\n".encode(), self.limits.measure):
                 if line == "done chain":
@@ -214,6 +222,9 @@ class Worker:
                 links.append(link)
             if len(found) != passes or links:
                 raise ProtocolError(f"the reply must have {passes} passes, got {len(found)}")
+            for thread in range(threads):
+                of_thread = [x for done in found for x in done.links if x.thread == thread]
+                self._check_clocks(of_thread, began)
         return found
 
     def forget(self, job: int) -> None:
@@ -298,6 +309,38 @@ class Worker:
                 rule = f"the reply must have {total} lines before its last, got {len(found)}"
                 raise ProtocolError(rule)
         return found
+
+    def _timed(
+        self,
+        request: str,
+        job: int,
+        parse: Callable[[str], Sample],
+        inputs: Sequence[int],
+        passes: int,
+    ) -> list[Sample]:
+        """`_listed` of samples, which together took no longer than the request."""
+        began = time.monotonic_ns()
+        samples = self._listed(request, job, parse, inputs, passes, self.limits.measure)
+        with self._guarded(request):
+            self._check_clocks(samples, began)
+        return samples
+
+    def _check_clocks(self, samples: Sequence[Sample | Link], began: int) -> None:
+        """ProtocolError if these, one after another, took longer than since ``began``."""
+        if self.announcement is None or self.announcement.unit != "ns":
+            return
+        elapsed = time.monotonic_ns() - began
+        most = elapsed * _CLOCK_SLACK + _CLOCK_SLACK_NS
+        wall, cpu = sum(s.wall for s in samples), sum(s.cpu or 0 for s in samples)
+        if wall > most:
+            raise ProtocolError(
+                f"{wall} ns in a request that took {elapsed} ns: the clock or its unit is wrong"
+            )
+        if cpu > most * (os.cpu_count() or 1):
+            raise ProtocolError(
+                f"{cpu} ns of CPU time in a request that took {elapsed} ns: the CPU clock or its "
+                "unit is wrong"
+            )
 
     @contextlib.contextmanager
     def _guarded(self, request: str) -> Iterator[None]:

@@ -11,7 +11,7 @@ from scipy.special import ndtri, stdtrit
 from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.sets import SCHEME_FAMILIES
 from mldsa_lab.show.format import estimate
-from mldsa_lab.show.operations.view import View, best_rows, slower, unit_of
+from mldsa_lab.show.operations.view import View, best_rows, has_interval, slower, unit_of
 from mldsa_lab.show.report import EXCLUDED, REJECTED
 from mldsa_lab.wording import join_words
 
@@ -73,10 +73,12 @@ def standing(view: View, rows: list[SummaryRow]) -> Standing | None:
     """Return who leads, starting from a compact key if anybody does; None where nobody was
     measured."""
     best = best_rows(rows) or best_rows(rows, "expanded")
+    best = [row for row in best if has_interval(row)] or best
     if not best:
         return None
     first, others = best[0], best[1:]
-    level = [r for r in others if not slower(view.summary, r, first)]
+    is_ranked = has_interval(first)
+    level = [r for r in others if is_ranked and not slower(view.summary, r, first)]
     rival = next((r for r in others if r not in level), level[0] if level else None)
     factor = rival.over(first, view.summary.confidence) if rival is not None else None
     unit = unit_of(rows)
@@ -107,6 +109,12 @@ def find(view: View) -> Findings:
 def _headline(main: Standing, operation: str) -> str:
     if main.next is None:
         return f"A mean {_NOUNS[operation]} of {main.set} costs {main.cost} with {main.first}"
+    if not has_interval(main.rows[0]):
+        return (
+            f"Too few rounds to rank: a mean {_NOUNS[operation]} of {main.set} costs {main.cost} "
+            f"with {main.first}, {main.factor} times as much with "
+            f"{main.next.variant.implementation}"
+        )
     if main.level:
         verb = _PLURAL[operation]
         return f"{main.names} {verb} {main.set} fastest: this run cannot tell them apart"
@@ -128,19 +136,19 @@ def _listed(names: list[str], others: str) -> str:
 
 def _others(main: Standing, rest: list[Standing], operation: str) -> list[str]:
     """What the headline leaves out: its cost, and the other sets."""
-    # Without a rival the headline has said the cost.
+    # Without a rival or an interval the headline has said the cost.
     parts = [f"a mean {_NOUNS[operation]} of {main.set} costs {main.cost}"]
-    parts = parts if main.next is not None else []
+    parts = parts if main.next is not None and has_interval(main.rows[0]) else []
     if main.level and main.next is not None and main.next not in main.level:
         name = main.next.variant.implementation
         parts.append(f"{name}, the next, costs {main.factor} times as much")
     for one in rest:
-        if one.next is None:
-            parts.append(f"one of {one.set} {one.cost}")
-        elif one.level:
+        who = "" if one.first == main.first else f" with {one.first}"
+        if one.level:
             parts.append(f"in {one.set} this run cannot tell {one.names} apart")
+        elif one.next is None or not has_interval(one.rows[0]):
+            parts.append(f"one of {one.set} {one.cost}{who}")
         else:
-            who = "" if one.first == main.first else f" with {one.first}"
             parts.append(
                 f"one of {one.set} {one.cost}{who}, {one.factor} times as fast as "
                 f"{one.next.variant.implementation}"

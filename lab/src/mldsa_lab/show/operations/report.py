@@ -211,6 +211,7 @@ def overview_tables(
         figures = [
             Figure(cells[r.cell][0].keys, "place", rank)
             for r, rank in zip(first, ranks(view.summary, first), strict=True)
+            if rank is not None
         ]
         for operation in measured:
             figures += [f for r in rows[operation] for f in cells[r.cell]]
@@ -219,6 +220,9 @@ def overview_tables(
                     for f in cells[row.cell]:
                         keys = {**f.keys, "calls": COMPACT}
                         figures.append(replace(f, keys=keys, flags=("e",)))
+                if view.is_excluded_compact(row):
+                    keys = {**cells[row.cell][0].keys, "calls": COMPACT}
+                    figures.append(Figure(keys, "mean", None, unit=row.unit, flags=("x",)))
         columns = [
             spread
             for o in measured

@@ -13,7 +13,7 @@ from mldsa_lab.estimate.interval import FEWEST_ROUNDS, is_above
 from mldsa_lab.estimate.samples import CellKey
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.estimate.summary_row import SummaryRow
-from mldsa_lab.records import Gate, Record, Variant, base_id
+from mldsa_lab.records import Fault, Gate, Record, Variant, base_id
 from mldsa_lab.sets import ALL_SETS, BUILDS, FAMILIES, PARAMETER_SETS, TUNED_BUILD, sets_of
 from mldsa_lab.show.format import Unit, choose_unit
 from mldsa_lab.show.grid import SERIES_COUNT
@@ -32,6 +32,7 @@ MARKS = {
     "h": "signs hedged only, so it was measured on random inputs: the luck of their attempts is "
     "part of its interval",
     "e": "has no compact key for some operation: its time with an expanded key, made beforehand",
+    "x": "excluded with a compact key, for the reason below",
     "w": "wall-clock time, where others have the thread's processor time",
     "f": f"measured in fewer than {FEWEST_ROUNDS} rounds: no interval",
     "n": "see the notes on single figures",
@@ -123,7 +124,20 @@ class View:
 
     def is_expanded_only(self, row: SummaryRow) -> bool:
         """Return whether this is its implementation's best row of an operation that it does not
-        have with a compact key."""
+        announce with a compact key."""
+        return self._is_best_expanded(row) and not self._compact(row)
+
+    def is_excluded_compact(self, row: SummaryRow) -> bool:
+        """Return whether this is its implementation's best row of an operation that was excluded
+        with a compact key before it was measured."""
+        record, about = self.record, (row.set, row.operation)
+        bad = {gate.variant for gate in record.gates if gate.set == row.set and not gate.passed}
+        bad |= {fault.variant for fault in record.faults if _concerns(fault, *about)}
+        return self._is_best_expanded(row) and any(v.id in bad for v in self._compact(row))
+
+    def _is_best_expanded(self, row: SummaryRow) -> bool:
+        """Return whether this is its implementation's best single call, where none is with a
+        compact key."""
         name = row.variant.implementation
         mine = [
             r for r in self.told(row.set, row.operation)
@@ -131,13 +145,25 @@ class View:
         ]  # fmt: skip
         return mine[:1] == [row] and all(r.variant.key != "compact" for r in mine)
 
+    def _compact(self, row: SummaryRow) -> list[Variant]:
+        """The variants with a compact key that its worker announces for the same."""
+        return [
+            v
+            for v in row.worker.variants
+            if v.implementation == row.variant.implementation
+            and (v.key, v.runs) == ("compact", False)
+            and row.set in v.sets
+            and row.operation in v.operations
+        ]
+
     @cached_property
     def ranks(self) -> dict[CellKey, int]:
-        """The rank of each row of the tables, by variant, set and operation."""
+        """The rank of each row of the tables that has one, by variant, set and operation."""
         return {
             row.cell: rank
             for rows in self.tables.values()
             for row, rank in zip(rows, ranks(self.summary, rows), strict=True)
+            if rank is not None
         }
 
     @cached_property
@@ -161,9 +187,7 @@ class View:
             "f": few,
             "n": bool(row.notes),
             "!": any(
-                fault.variant == row.variant.id
-                and fault.set in (None, row.set)
-                and fault.operation in (None, row.operation)
+                fault.variant == row.variant.id and _concerns(fault, row.set, row.operation)
                 for fault in self.record.faults
             ),
         }
@@ -215,7 +239,9 @@ class View:
             faults.append(Reason(fault.variant, ", ".join(parts), fault.reason))
         rows = [row for of in self.tables.values() for row in of]
         used = {m for row in rows for m in self.marks(row)}
-        used |= {"e" for row in rows if row.set in self.sets and self.is_expanded_only(row)}
+        of_ml_dsa = [row for row in rows if row.set in self.sets]
+        used |= {"e" for row in of_ml_dsa if self.is_expanded_only(row)}
+        used |= {"x" for row in of_ml_dsa if self.is_excluded_compact(row)}
         titled = {
             "Marks": [Reason(mark, "", text) for mark, text in MARKS.items() if mark in used],
             REJECTED: _joined(rejected),
@@ -288,14 +314,33 @@ def slower(summary: Summary, one: SummaryRow, other: SummaryRow) -> bool:
     return is_above(one.mean, other.mean)
 
 
-def ranks(summary: Summary, rows: Sequence[SummaryRow]) -> list[int]:
+def has_interval(row: SummaryRow) -> bool:
+    """Return whether the limits of the mean are known."""
+    return row.mean is not None and row.mean.low is not None
+
+
+def ranks(summary: Summary, rows: Sequence[SummaryRow]) -> list[int | None]:
     """Return, for rows by ascending mean, the place of the first row of each group: rows that are
-    not clearly slower than this one share its rank, and the next rank is the next row's place."""
-    found: list[int] = []
-    for place, row in enumerate(rows, 1):
-        is_next = not found or slower(summary, row, rows[found[-1] - 1])
-        found.append(place if is_next else found[-1])
-    return found
+    not clearly slower than this one share its rank, and the next rank is the next row's place.
+
+    Rows without an interval have no rank and no place: nothing tells them from others."""
+    places: list[int | None] = []
+    placed: list[SummaryRow] = []
+    rank = 0
+    for row in rows:
+        if not has_interval(row):
+            places.append(None)
+            continue
+        placed.append(row)
+        if not rank or slower(summary, row, placed[rank - 1]):
+            rank = len(placed)
+        places.append(rank)
+    return places
+
+
+def _concerns(fault: Fault, set_name: str, operation: str) -> bool:
+    """Return whether a variant was excluded from this set and operation."""
+    return fault.set in (None, set_name) and fault.operation in (None, operation)
 
 
 def assign_colours(records: Iterable[Record]) -> dict[str, int]:
