@@ -59,25 +59,27 @@ test-emulated: miri test-arm test-big-endian test-firmware test-x86 ct ct-code #
 
 test-backends: test-arm test-x86 ## the backends that this CPU lacks, emulated
 
-# The NEON backends under user-mode emulation: once with the SHA3 extension, once on a CPU without.
+# The NEON backends under user-mode emulation: once with the SHA3 extension, once on a CPU without, where the portable
+# backend has its known answers too.
 ARM := aarch64-unknown-linux-gnu
 comma := ,
 ARM_TESTS := acvp:: wycheproof:: rejection_paths:: past_bugs_
 QEMU := qemu-aarch64 -L /usr/aarch64-linux-gnu -cpu
 # What a backend does not change runs natively: the portable kernels, and texts over all residues.
 NATIVE := --skip portable_kernels --skip kernels::
-# arm CPU BACKENDS UNIT-TESTS TESTS: these unit tests and tests of the suite, on a CPU with just these backends.
+# arm CPU BACKENDS ONLY UNIT-TESTS TESTS: these unit tests, and tests of the suite on the backends ONLY, on a CPU with
+# just these backends.
 arm = export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
 	  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$(QEMU) $(1)" MLDSA_EXPECT_BACKENDS=$(2) && \
-	cargo test --locked --target $(ARM) -p mldsa-lanes --features $(ALL) --lib -- $(3) && \
-	cargo test --locked --target $(ARM) -p mldsa-lanes --features $(ALL) --test suite -- $(4)
+	cargo test --locked --target $(ARM) -p mldsa-lanes --features $(ALL) --lib -- $(4) && \
+	MLDSA_ONLY_BACKENDS=$(3) cargo test --locked --target $(ARM) -p mldsa-lanes --features $(ALL) --test suite -- $(5)
 
 test-arm:
 	@for tool in aarch64-linux-gnu-gcc qemu-aarch64; do command -v $$tool >/dev/null || { \
 	  echo "test-arm: $$tool is missing: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user" >&2; exit 2; }; done
 	rustup target add $(ARM)
-	$(call arm,max,portable$(comma)neon$(comma)neon-sha3,$(NATIVE),$(ARM_TESTS))
-	$(call arm,cortex-a57,portable$(comma)neon,neon_kernels,acvp::)
+	$(call arm,max,portable$(comma)neon$(comma)neon-sha3,neon$(comma)neon-sha3,$(NATIVE),$(ARM_TESTS))
+	$(call arm,cortex-a57,portable$(comma)neon,,neon_kernels,acvp::)
 
 # The AVX-512 backends in an emulated machine, unless this CPU has them: then `make test` ran them.
 test-x86:

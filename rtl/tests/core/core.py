@@ -187,8 +187,9 @@ def parameters(fast: bool, operations: Sequence[str] = OPERATIONS) -> list[str]:
     return [f"-G{name}={int(value)}" for name, value in has.items()]
 
 
-def build(fast: bool, operations: Sequence[str] = OPERATIONS) -> Path:
-    """The program of a model with these operations, made anew."""
+@cache
+def build(fast: bool, operations: tuple[str, ...] = OPERATIONS) -> Path:
+    """Build the model with these operations, once in each run of the tests. Return its program."""
     tool = Verilator.find()
     name = "-".join(
         ["fast" if fast else "small", *(() if operations == OPERATIONS else operations)]

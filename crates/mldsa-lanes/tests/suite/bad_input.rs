@@ -5,7 +5,6 @@ use crate::common::{Stream, TestRng, context, subjects, subjects_of};
 use mldsa_lanes::{Context, Error, Input, mldsa65};
 use mldsa_oracle as oracle;
 use mldsa_oracle::{PARAMETER_SETS, Params, Poly};
-use proptest::prelude::*;
 
 /// Signatures of every length up to a little more than the right one.
 #[test]
@@ -173,53 +172,63 @@ fn error_texts() {
     }
 }
 
-fn any_set() -> impl Strategy<Value = &'static Params> {
-    prop::sample::select(PARAMETER_SETS.to_vec())
+/// Calls `check` for 96 random cases: a parameter set and a stream of data.
+fn for_any(label: &str, check: impl Fn(&'static Params, &mut Stream)) {
+    for number in 0..96 {
+        let mut stream = Stream::new(&format!("{label} {number}"));
+        let p = PARAMETER_SETS[stream.below(PARAMETER_SETS.len())];
+        check(p, &mut stream);
+    }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+/// Fewer than `limit` random bytes.
+fn bytes_below(stream: &mut Stream, limit: usize) -> Vec<u8> {
+    let length = stream.below(limit);
+    stream.bytes(length)
+}
 
-    /// Any bytes as public key, message, context and signature.
-    #[test]
-    fn any_bytes(
-        p in any_set(),
-        seed in any::<u64>(),
-        message in prop::collection::vec(any::<u8>(), 0..200),
-        context in prop::collection::vec(any::<u8>(), 0..300),
-    ) {
-        let mut stream = Stream::new(&format!("any bytes {seed}"));
+/// Any bytes as public key, message, context and signature.
+#[test]
+fn any_bytes() {
+    for_any("any bytes", |p, stream| {
+        let message = bytes_below(stream, 200);
+        let context = bytes_below(stream, 300);
         let pk = stream.bytes(p.pk_bytes());
         let signature = stream.bytes(p.sig_bytes());
         let Ok(context) = Context::new(&context) else {
-            prop_assert!(context.len() > 255);
-            return Ok(());
+            assert!(context.len() > 255);
+            return;
         };
-        let input = Input::Pure { message: &message, context };
+        let input = Input::Pure {
+            message: &message,
+            context,
+        };
         for subject in subjects_of(p) {
-            prop_assert!(!subject.accepts(&pk, &input, &signature));
+            assert!(!subject.accepts(&pk, &input, &signature));
         }
-    }
+    });
+}
 
-    /// Signatures with random z and hints for a key that lets anything else pass: accepted if and
-    /// only if the oracle accepts, and that is if z is in range.
-    #[test]
-    fn any_z_and_hint(
-        p in any_set(),
-        seed in any::<u64>(),
-        weight in 0usize..=80,
-        beyond in -2i64..=0,
-    ) {
-        let mut stream = Stream::new(&format!("any z {seed}"));
+/// Signatures with random z and hints for a key that lets anything else pass: accepted if and
+/// only if the oracle accepts, and that is if z is in range.
+#[test]
+fn any_z_and_hint() {
+    for_any("any z", |p, stream| {
+        let weight = stream.below(81);
+        let beyond = stream.below(3) as i64 - 2;
         let rho = stream.array();
         let forger = Forger::new(p, &rho, stream.array());
         let largest = p.gamma1 - p.beta + beyond;
         let range = 2 * largest as usize + 1;
         let mut z: Vec<Poly> = (0..p.l)
-            .map(|_| (0..256).map(|_| stream.below(range) as i64 - largest).collect())
+            .map(|_| {
+                (0..256)
+                    .map(|_| stream.below(range) as i64 - largest)
+                    .collect()
+            })
             .collect();
         let (polynomial, position) = (stream.below(p.l), stream.below(256));
-        z[polynomial][position] = if seed % 2 == 0 { largest } else { -largest };
+        z[polynomial][position] = [largest, -largest][stream.below(2)];
         let mut hint = forge::no_hint(p);
         for _ in 0..weight.min(p.omega) {
             hint[stream.below(p.k)][stream.below(256)] = 1;
@@ -227,23 +236,20 @@ proptest! {
         let signature = forger.signature(&z, &hint);
         let expected = beyond < 0;
         forger.assert_checked_verdict(&signature, expected, "random z and hint");
-    }
+    });
+}
 
-    /// Any bytes in the place of the hint, of every shape that counters can have.
-    #[test]
-    fn any_hint_bytes(
-        p in any_set(),
-        positions in prop::collection::vec(any::<u8>(), 80),
-        counters in prop::collection::vec(0u8..=90, 8),
-        sorted in any::<bool>(),
-    ) {
+/// Any bytes in the place of the hint, of every shape that counters can have.
+#[test]
+fn any_hint_bytes() {
+    for_any("any hint bytes", |p, stream| {
         let forger = Forger::new(p, &[8; 32], [6; 64]);
         let z = forge::constant_z(p, 3);
         let mut signature = forger.signature(&z, &forge::no_hint(p));
         let start = signature.len() - p.omega - p.k;
-        let mut counters = counters[..p.k].to_vec();
-        let mut positions = positions[..p.omega].to_vec();
-        if sorted {
+        let mut positions = stream.bytes(p.omega);
+        let mut counters: Vec<u8> = (0..p.k).map(|_| stream.below(91) as u8).collect();
+        if stream.below(2) == 1 {
             counters.sort_unstable();
             let mut from = 0;
             for &counter in &counters {
@@ -262,27 +268,28 @@ proptest! {
         }
         let expected = oracle::verify_mu(p, &forger.pk, &forger.mu, &signature);
         forger.assert_verdict(&signature, expected, "random bytes for a hint");
-    }
+    });
+}
 
-    /// Sign and verify, whatever the message, its context and rnd.
-    #[test]
-    fn round_trip(
-        p in any_set(),
-        seed in any::<[u8; 32]>(),
-        rnd in any::<[u8; 32]>(),
-        message in prop::collection::vec(any::<u8>(), 0..2000),
-        context in prop::collection::vec(any::<u8>(), 0..=255),
-    ) {
+/// Sign and verify, whatever the message, its context and rnd.
+#[test]
+fn round_trip() {
+    for_any("round trip", |p, stream| {
+        let (seed, rnd) = (stream.array(), stream.array());
+        let message = bytes_below(stream, 2000);
+        let context = bytes_below(stream, 256);
         let input = (&message[..], self::context(&context)).into();
         let mut first = None;
         for subject in subjects_of(p) {
             let key = subject.key(&seed);
             let signature = key.signer.sign(&input, &rnd).unwrap();
-            prop_assert!(subject.accepts(&key.public, &input, &signature));
+            assert!(subject.accepts(&key.public, &input, &signature));
             let other = (&context[..]).into();
-            prop_assert!(message == context && context.is_empty()
-                || !subject.accepts(&key.public, &other, &signature));
-            prop_assert_eq!(first.get_or_insert(signature.clone()), &signature);
+            assert!(
+                message == context && context.is_empty()
+                    || !subject.accepts(&key.public, &other, &signature)
+            );
+            assert_eq!(first.get_or_insert(signature.clone()), &signature);
         }
-    }
+    });
 }
