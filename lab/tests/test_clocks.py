@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +18,10 @@ from msgspec import structs
 from report_records import SIGNERS, Shape, rows
 
 from mldsa_lab.bench.workloads.operations import CELL_NS, Cell, Operations
+from mldsa_lab.checkout import find_root
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.estimate.summary_row import SummaryRow
-from mldsa_lab.records import SCHEMA, Record, RecordWriter, Run, Samples
+from mldsa_lab.records import SCHEMA, Record, RecordWriter, Run, Samples, read_record
 from mldsa_lab.records.clock import find_tick
 from mldsa_lab.worker.protocol import JobInput
 
@@ -196,6 +198,33 @@ def test_a_constant_row_is_in_no_ranking_of_the_others(tmp_path: Path) -> None:
     assert means.pop((expanded.backend, expanded.key)) is None
     assert len(means) == 2 and all(means.values())
     assert re.search(r"^1 mldsa-lanes +avx2 .*\n2 mldsa-lanes +portable ", out, re.M)
+
+
+BY_WALL = {
+    "cold": ("2026-11-25-epyc-zen5/cold.jsonl.xz", "no clock resolves a call"),
+    "block": ("2026-11-23-epyc-zen4/block.jsonl.xz", "holds no measurements of its block"),
+    "pipeline": ("2026-11-23-epyc-zen4-pipeline/process-1.jsonl.xz", "no clock resolves a sample"),
+}
+"""Published records of kinds that have a wall clock only, and what is said where it is coarse."""
+
+
+@pytest.mark.parametrize("kind", BY_WALL)
+def test_other_kinds_say_that_their_clock_is_too_coarse(tmp_path: Path, kind: str) -> None:
+    name, reason = BY_WALL[kind]
+    record, tick = read_record(find_root() / "records" / name), 10_000_000_000
+    path = tmp_path / "run.jsonl"
+    parts = (record.workers, record.inputs, record.definitions)
+    with RecordWriter(path) as writer:
+        for row in (record.run, *chain.from_iterable(parts)):
+            writer.write(row)
+        for s in record.samples[:400]:
+            read = {n: tuple(v // tick * tick for v in of) for n, of in s.metrics.items()}
+            zeros = {n: tuple(0 for _ in of) for n, of in s.phases.items()}
+            writer.write(structs.replace(s, metrics=read, phases=zeros))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        done = here("report", str(path), "--no-page")
+    assert reason in " ".join((done.out + done.err).split())
 
 
 # --- ticks ----------------------------------------------------------------------------------------

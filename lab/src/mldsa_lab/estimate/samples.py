@@ -101,24 +101,24 @@ def _ticks(record: Record, rows: Sequence[Samples]) -> dict[str, dict[str, float
 
 
 @dataclass(frozen=True)
-class _Readings:
-    """The samples of a cell by one clock: ``read`` as recorded, ``ticks`` per operation, and
-    ``tick`` in the worker's unit, None for counts."""
+class Readings:
+    """Samples by the clock ``name``: ``read`` as recorded, and its ``tick`` in the same unit, None
+    for counts."""
 
     name: str
     read: Array
-    ticks: Array
     tick: float | None
+
+    @classmethod
+    def by_wall(cls, worker: WorkerRow, read: Array) -> Readings:
+        """Return samples by the wall clock of a worker."""
+        tick = find_tick(read.astype(np.int64)) if worker.unit == "ns" else None
+        return cls(_title(worker, "wall"), read, tick)
 
     @property
     def share(self) -> float:
         """The tick as a share of a mean sample."""
         return (self.tick or 0.0) / max(float(self.read.mean()), 1e-300)
-
-    @property
-    def step(self) -> float:
-        """The tick as a cost per operation."""
-        return self.share * float(self.ticks.mean())
 
     @property
     def about_tick(self) -> str:
@@ -128,8 +128,12 @@ class _Readings:
         tick = _duration(self.tick or 0.0)
         return f"{self.name} has a tick of {tick}, {share} % of a sample of {mean}"
 
-    def flaws(self) -> Iterator[str]:
-        """Yield why no cost can be estimated from the readings."""
+    @property
+    def flaw(self) -> str:
+        """Why no cost can be estimated from the readings; empty where one can."""
+        return next(self._flaws(), "")
+
+    def _flaws(self) -> Iterator[str]:
         count, zeros = len(self.read), int((self.read == 0).sum())
         if zeros == count:
             yield f"{self.name} reads 0 in every sample"
@@ -146,6 +150,11 @@ class _Readings:
             yield f"{self.about_tick}: the interval includes it"
         if zeros := int((self.read == 0).sum()):
             yield f"{self.name} reads 0 in {zeros} of {len(self.read)} samples"
+
+
+def _title(worker: WorkerRow, clock: str) -> str:
+    """A clock in words: `the wall clock (CLOCK_MONOTONIC)`."""
+    return f"the {_CLOCKS[clock]} ({worker.cpu_clock if clock == 'cpu' else worker.clock})"
 
 
 def _duration(ns: float) -> str:
@@ -167,27 +176,27 @@ def _cell(
     calls = np.repeat([row.calls * per_call for row in rows], [len(row.wall) for row in rows])
     every = []
     for name in ("cpu", "wall")[not use_cpu :]:
-        title = f"the {_CLOCKS[name]} ({worker.cpu_clock if name == 'cpu' else worker.clock})"
         read = np.concatenate([np.asarray(row.metrics[name], dtype=np.float64) for row in rows])
-        every.append(_Readings(title, read, read / calls, ticks.get(name)))
-    flaws = [next(readings.flaws(), "") for readings in every]
+        every.append(Readings(_title(worker, name), read, ticks.get(name)))
+    flaws = [readings.flaw for readings in every]
     place = next((n for n, flaw in enumerate(flaws) if not flaw), 0)
     chosen, flaw = every[place], "; ".join(flaws) if flaws[place] else ""
     switched = [f"{flaws[0]}: the cost is by the wall clock"] if place else []
     use_cpu = use_cpu and place == 0
     rounds = np.repeat([row.round for row in rows], [len(row.inputs) for row in rows])
     inputs = np.concatenate([np.asarray(row.inputs, dtype=np.int64) for row in rows])
+    costs = chosen.read / calls
     round_ids, round_of = np.unique(rounds, return_inverse=True)
     input_ids, input_of = np.unique(inputs, return_inverse=True)
     return CellSamples(
         rounds=tuple(int(r) for r in round_ids),
         inputs=tuple(int(i) for i in input_ids),
-        ticks=chosen.ticks,
+        ticks=costs,
         round_of=round_of.astype(np.int64),
         input_of=input_of.astype(np.int64),
         single_calls=per_call == 1 and all(row.calls == 1 for row in rows),
         clock="cpu" if use_cpu else "wall",
-        step=0.0 if flaw else chosen.step,
+        step=0.0 if flaw else chosen.share * float(costs.mean()),
         notes=() if flaw else (*switched, *chosen.notes()),
         flaw=f"no clock resolves a sample: {flaw}" if flaw else "",
         phases={

@@ -10,8 +10,8 @@ import numpy as np
 
 from mldsa_lab.theory.arrays import Array, Ints
 
-# A smaller tick cannot be told from chance among fine readings, and is no error of any sample.
-_LEAST = 10
+# A smaller tick cannot be told from chance among fine readings. Of a sample of 150 µs it is 0.01 %.
+_LEAST = 16
 # Readings are rounded to whole units; a tick may be no whole number of them.
 _ROUNDING, _RELATIVE = 1.0, 1e-4
 # The share of the readings that must repeat, and of those that must be whole ticks.
