@@ -19,6 +19,7 @@ from report_records import SIGNERS, Shape, rows
 
 from mldsa_lab.bench.workloads.operations import CELL_NS, Cell, Operations
 from mldsa_lab.checkout import find_root
+from mldsa_lab.estimate.precision import widest
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.records import SCHEMA, Record, RecordWriter, Run, Samples, read_record
@@ -185,6 +186,8 @@ def test_constant_samples_get_no_rank_and_no_headline(tmp_path: Path, value: int
         assert "fastest" not in text and "best first" not in text
         assert "no clock resolves a sample: the wall clock (CLOCK_MONOTONIC) reads" in text
     assert table and all(row["mean"] is None and row["ratio"] is None for row in table)
+    # `--until` waits for no mean that will never be there.
+    assert widest(read_record(path), clock="cpu", confidence=0.95) is None
 
 
 def test_a_constant_row_is_in_no_ranking_of_the_others(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from mldsa_lab.theory.trace import Trace
 from mldsa_studies.judge import root_mean_square
 from mldsa_studies.signers import Signer, draw_traces
 from mldsa_studies.simulate import (
+    CALM,
     QUIET,
     Clocks,
     NoisyMachine,
@@ -199,6 +201,22 @@ def test_ratio_uses_the_rounds_in_common() -> None:
     whole, half = cell_of(2 * table), cell_of(table[:6])
     found = ratio(estimate_plain(whole), estimate_plain(half))
     assert found.value == pytest.approx(2.0)
+
+
+def test_intervals_and_ratios_include_the_tick() -> None:
+    fine = CALM.measure(np.full(12, 28_000.0), 12, np.random.default_rng(33))
+    for estimate in (estimate_plain, estimate_random):
+        one, other = estimate(fine), estimate(replace(fine, step=560.0))
+        assert one.mean.low is not None and one.mean.high is not None
+        expected = one.mean.value, one.mean.low - 280, one.mean.high + 560
+        assert tuple(other.mean) == pytest.approx(expected)
+    one, other = estimate_plain(fine), estimate_plain(replace(fine, step=560.0))
+    part = 560 / one.mean.value
+    # Of the same samples the ratio is exact but for the ticks.
+    assert tuple(ratio(one, one)) == pytest.approx((1, 1, 1))
+    assert tuple(ratio(other, one)) == pytest.approx((1, 1 - part / 2, 1 + part))
+    assert tuple(ratio(one, other)) == pytest.approx((1, 1 - part, 1 + part / 2))
+    assert tuple(ratio(other, other)) == pytest.approx((1, 1 - 1.5 * part, 1 + 1.5 * part))
 
 
 def test_ratio_to_a_hedged_signer_is_unpaired(chosen: list[Trace]) -> None:
