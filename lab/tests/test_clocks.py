@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+import measure_cases as cases
 import numpy as np
 import pytest
 from fake_worker import fake_fleet, rows_of
@@ -19,12 +20,16 @@ from report_records import SIGNERS, Shape, rows
 
 from mldsa_lab.bench.workloads.operations import CELL_NS, Cell, Operations
 from mldsa_lab.checkout import find_root
+from mldsa_lab.estimate.measured import estimate
 from mldsa_lab.estimate.precision import widest
+from mldsa_lab.estimate.reader import read_measurements
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.records import SCHEMA, Record, RecordWriter, Run, Samples, read_record
 from mldsa_lab.records.clock import find_tick
+from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.protocol import JobInput
+from mldsa_studies.signers import usual
 
 SET = "ML-DSA-65"
 CALL = 28_000
@@ -201,6 +206,34 @@ def test_a_constant_row_is_in_no_ranking_of_the_others(tmp_path: Path) -> None:
     assert means.pop((expanded.backend, expanded.key)) is None
     assert len(means) == 2 and all(means.values())
     assert re.search(r"^1 mldsa-lanes +avx2 .*\n2 mldsa-lanes +portable ", out, re.M)
+
+
+@pytest.mark.parametrize("written_in", ["ms", "ns"])
+@pytest.mark.parametrize("share", [0.03, 0.2])
+def test_measurements_that_a_clock_truncates_are_covered_or_refused(
+    tmp_path: Path, share: float, written_in: str
+) -> None:
+    """A clock of 1 ms that truncates every time, in whole ms and as ns."""
+    chosen = cases.selection(SET, cases.designed(SET, 10))
+    signer, model = usual(setup=4.1), RejectionModel.of(SET)
+    truth = 1 / share
+    exact = signer.cost_of(chosen.traces()) * truth / signer.mean(model)
+    rng = np.random.default_rng(8)
+    scale = 1 if written_in == "ms" else 10**6
+    path = tmp_path / "costs.csv"
+    lines = [
+        f"{number},{round_},{int(cost) * scale},{written_in}\n"
+        for round_ in range(4)
+        for number, cost in zip(
+            chosen.ids, exact * np.exp(0.01 * rng.standard_normal(10)), strict=True
+        )
+    ]
+    path.write_text("id,round,cost,unit\n" + "".join(lines), encoding="utf-8")
+    found = estimate(chosen, read_measurements(path, chosen))
+    assert ("coarse: costs are multiples of" in found.refutation) == (share > 0.05)
+    if not found.refutation:
+        assert found.mean.low is not None and found.mean.high is not None
+        assert found.mean.low <= truth * scale <= found.mean.high
 
 
 BY_WALL = {

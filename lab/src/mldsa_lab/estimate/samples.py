@@ -17,7 +17,8 @@ CellKey = tuple[str, str, str]
 LARGEST_TICK = 0.05
 """The largest tick of a clock, as a share of a mean sample, from whose samples costs are estimated;
 and the largest share of samples that may read 0."""
-_NOTED_TICK = 0.01
+NOTED_TICK = 0.01
+"""The share from which on a tick is noted."""
 _CLOCKS = {"cpu": "CPU clock", "wall": "wall clock"}
 
 
@@ -146,7 +147,7 @@ class Readings:
 
     def notes(self) -> Iterator[str]:
         """Yield what a reader must know of the readings."""
-        if self.share >= _NOTED_TICK:
+        if self.share >= NOTED_TICK:
             yield f"{self.about_tick}: the interval includes it"
         if zeros := int((self.read == 0).sum()):
             yield f"{self.name} reads 0 in {zeros} of {len(self.read)} samples"
