@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,13 +19,17 @@ from mldsa_lab.theory.trace import Trace
 from mldsa_studies.judge import root_mean_square
 from mldsa_studies.signers import Signer, draw_traces
 from mldsa_studies.simulate import (
+    CALM,
     QUIET,
+    Clocks,
     NoisyMachine,
     cell_of,
     mean_errors,
     random_coverage,
     report,
+    report_ticks,
     signing_coverage,
+    tick_coverage,
 )
 
 MODEL = RejectionModel.of("ML-DSA-65")
@@ -92,6 +97,28 @@ def test_interval_of_hedged_signing_covers() -> None:
     for machine in (NoisyMachine(drift=0.02, fast=0), NoisyMachine(memory=0.0)):
         covered = random_coverage(MODEL, Signer(), machine, 400, np.random.default_rng(9))
         assert 0.91 < covered.holds.mean() < 0.99
+
+
+@pytest.mark.parametrize("lengths", [False, True])
+@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize("tick", [0.01, 0.03, 0.2])
+def test_coarse_clocks_bias_no_mean(tick: float, both: bool, lengths: bool) -> None:
+    """Nominally 95 %, of 100 replications; the bound leaves three deviations for chance."""
+    rng = np.random.default_rng(31)
+    means = tick_coverage(MODEL, "verify", Clocks(tick, both, lengths), 100, rng)
+    told = [mean for mean in means if mean is not None]
+    assert len(told) == (0 if both and tick > 0.05 else 100)
+    holds = [mean.low <= 1 <= mean.high for mean in told if mean.low and mean.high]
+    assert sum(holds) >= 0.88 * len(told)
+    assert not told or abs(np.mean([mean.value for mean in told]) - 1) < tick / 2 + 0.005
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("tick", [0.01, 0.03])
+def test_coarse_clocks_bias_no_mean_of_signing(tick: float) -> None:
+    means = tick_coverage(MODEL, "sign", Clocks(tick, both=True), 100, np.random.default_rng(32))
+    holds = [m.low <= 1 <= m.high for m in means if m is not None and m.low and m.high]
+    assert len(holds) == 100 and sum(holds) >= 88
 
 
 def test_the_mean_of_hedged_signing_is_not_trimmed() -> None:
@@ -176,6 +203,22 @@ def test_ratio_uses_the_rounds_in_common() -> None:
     assert found.value == pytest.approx(2.0)
 
 
+def test_intervals_and_ratios_include_the_tick() -> None:
+    fine = CALM.measure(np.full(12, 28_000.0), 12, np.random.default_rng(33))
+    for estimate in (estimate_plain, estimate_random):
+        one, other = estimate(fine), estimate(replace(fine, step=560.0))
+        assert one.mean.low is not None and one.mean.high is not None
+        expected = one.mean.value, one.mean.low - 280, one.mean.high + 560
+        assert tuple(other.mean) == pytest.approx(expected)
+    one, other = estimate_plain(fine), estimate_plain(replace(fine, step=560.0))
+    part = 560 / one.mean.value
+    # Of the same samples the ratio is exact but for the ticks.
+    assert tuple(ratio(one, one)) == pytest.approx((1, 1, 1))
+    assert tuple(ratio(other, one)) == pytest.approx((1, 1 - part / 2, 1 + part))
+    assert tuple(ratio(one, other)) == pytest.approx((1, 1 - part, 1 + part / 2))
+    assert tuple(ratio(other, other)) == pytest.approx((1, 1 - 1.5 * part, 1 + 1.5 * part))
+
+
 def test_ratio_to_a_hedged_signer_is_unpaired(chosen: list[Trace]) -> None:
     rng = np.random.default_rng(19)
     cost = Signer().cost_of(draw_traces(MODEL, 240, rng)).reshape(20, 12)
@@ -193,3 +236,6 @@ def test_the_study_prints() -> None:
     found = report("ML-DSA-44", 2, 1)
     assert found.about == "ML-DSA-44, 2 replications, seed 1"
     assert [section.grid.rows for section in found.sections] == [12, 8]
+    ticks = report_ticks("ML-DSA-44", 2, 1)
+    assert ticks.about == "ML-DSA-44, 2 × 2 replications, seed 1"
+    assert [section.grid.rows for section in ticks.sections] == [12, 12]

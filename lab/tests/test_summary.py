@@ -380,12 +380,21 @@ def test_what_cannot_be_estimated_is_said() -> None:
     assert row_of(summarise(record), "slow", "verify").mean is not None
 
 
-def test_zero_ticks_are_left_out() -> None:
+def test_samples_that_read_zero_stay() -> None:
     record = make_record(rounds=4)
+    before = row_of(summarise(record), "mldsa-native", "keygen")
     s = record.samples[0]
     record.samples[0] = replace(s, metrics=s.metrics | {"cpu": (0, *(s.cpu or ())[1:])})
     row = row_of(summarise(record), "mldsa-native", "keygen")
-    assert row.samples == 47 and any("zero ticks" in note for note in row.notes)
+    assert row.notes == ("the CPU clock (CLOCK_THREAD_CPUTIME_ID) reads 0 in 1 of 48 samples",)
+    assert row.samples == 48 and row.value("min") == 0
+    assert row.cost == pytest.approx(before.cost, rel=0.01)
+    # Where many do, the wall clock has the cost: twice the CPU's in this record.
+    record.samples[0] = replace(s, metrics=s.metrics | {"cpu": (0,) * 12})
+    row = row_of(summarise(record), "mldsa-native", "keygen")
+    (note,) = row.notes
+    assert "reads 0 in 12 of 48 samples: the cost is by the wall clock" in note
+    assert row.clock == "wall" and row.cost == pytest.approx(2 * before.cost, rel=0.01)
 
 
 def test_bad_arguments_and_records() -> None:

@@ -7,7 +7,9 @@ random and designed inputs, and coverage of the intervals. The tests use the sam
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from scipy.special import ndtri
@@ -20,7 +22,10 @@ from mldsa_lab.estimate.cells import (
     estimate_signing,
     ratio,
 )
+from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.samples import CellSamples
+from mldsa_lab.estimate.summary import summarise
+from mldsa_lab.records import DESIGN, SCHEMA, InputRow, Record, Run, Samples, Variant, WorkerRow
 from mldsa_lab.show.report import Report
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
@@ -89,7 +94,58 @@ def cell_of(ticks: Array) -> CellSamples:
     rounds, _, inputs = ticks.shape
     round_of, _, input_of = (index.ravel() for index in np.indices(ticks.shape))
     numbers = tuple(range(rounds)), tuple(range(inputs))
-    return CellSamples(*numbers, ticks.ravel(), round_of, input_of, True, "cpu", 0)
+    return CellSamples(*numbers, ticks.ravel(), round_of, input_of, True, "cpu")
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """The clocks of a worker.
+
+    ``tick``: that of the CPU clock, as a share of a mean sample. ``both``: the wall clock has the
+    same tick, else none. ``lengths``: a clock truncates lengths of time, else the moments at both
+    ends.
+    """
+
+    tick: float
+    both: bool = False
+    lengths: bool = False
+
+    def read(self, cell: CellSamples, rng: np.random.Generator) -> dict[str, Array]:
+        """Return what the clocks read of each sample of a cell."""
+        tick = max(self.tick * float(cell.ticks.mean()), 1.0)
+        begin = 0.0 if self.lengths else tick * rng.random(len(cell.ticks))
+        coarse = tick * (np.floor((begin + cell.ticks) / tick) - np.floor(begin / tick))
+        return {"wall": coarse if self.both else cell.ticks, "cpu": coarse}
+
+
+def record_of(
+    cell: CellSamples,
+    clocks: Clocks,
+    set_name: str,
+    operation: str,
+    traces: Sequence[Trace],
+    rng: np.random.Generator,
+) -> Record:
+    """Return the record of a cell whose inputs have these ``traces``, each sample one call."""
+    variant = Variant(
+        "signer:model:compact", "signer", "1", "model", "compact", "ml-dsa", (set_name,),
+        (operation,), "given", True,
+    )  # fmt: skip
+    worker = WorkerRow(
+        "model", "model", "", "", "ns", "wall clock", "CPU clock", (variant,)
+    )  # fmt: skip
+    record = Record(Run(SCHEMA, "study", "", "", "", {}, {}), workers=[worker])
+    record.inputs = [
+        InputRow(set_name, i, DESIGN, bytes([i] * 32), b"", b"", tuple(map(str, trace)))
+        for i, trace in enumerate(traces)
+    ]
+    read = {name: np.rint(of).astype(int) for name, of in clocks.read(cell, rng).items()}
+    for number in cell.rounds:
+        here = cell.round_of == number
+        inputs = tuple(cell.input_of[here].tolist())
+        metrics = {name: tuple(of[here].tolist()) for name, of in read.items()}
+        record.add(Samples(number, 0, variant.id, set_name, operation, 1, inputs, metrics))
+    return record
 
 
 QUIET = NoisyMachine(0, 0, 0, 0, 0, 0, 0, 0)
@@ -184,9 +240,39 @@ def random_coverage(
     return Replications.of(means, truth)
 
 
+def tick_coverage(
+    model: RejectionModel,
+    operation: str,
+    clocks: Clocks,
+    replications: int,
+    rng: np.random.Generator,
+    *,
+    rounds: int = 12,
+    inputs: int = 12,
+) -> list[Interval | None]:
+    """Return the means of ``replications`` records over the truth; None where a record's summary
+    gives none."""
+    signer, pool = Signer(), draw_traces(model, 1000, rng)
+    designs = [design(pool, model, inputs, seed=s, restarts=1) for s in range(5)]
+    found: list[Interval | None] = []
+    for number in range(replications):
+        traces = [pool[i] for i in designs[number % len(designs)]]
+        is_signing = operation == "sign"
+        cost = signer.cost_of(traces) if is_signing else np.full(inputs, VERIFYING)
+        truth = signer.mean(model) if is_signing else VERIFYING
+        cell = CALM.measure(cost, rounds, rng)
+        record = record_of(cell, clocks, model.name, operation, traces, rng)
+        (row,) = summarise(record, reference="signer").rows
+        found.append(None if row.mean is None else row.mean.times(1 / truth))
+    return found
+
+
+TICKS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.5)
+"""Ticks of a clock that are judged, as shares of a mean sample."""
+VERIFYING = 28_000.0
 STOPPING = Signer(z=17_000.0, r=19_000.0, z_step=1_000.0, r_step=700.0)
 """A signer that stops at the first bad polynomial."""
-_CALM = NoisyMachine(drift=0.02, fast=0)
+CALM = NoisyMachine(drift=0.02, fast=0)
 _COVERED = ("mean", "p50", "p95", "p99", "p99.9", "ratio")
 
 
@@ -213,7 +299,7 @@ def report(set_name: str, replications: int, seed: int) -> Report:
             }
             errors.append(({"n": n, "signer": name, "machine": label}, found))
     for rounds in (4, 5, 12, 30):
-        for label, machine in (("calm", _CALM), ("shared", NoisyMachine())):
+        for label, machine in (("calm", CALM), ("shared", NoisyMachine())):
             signers = STOPPING, Signer()
             c = signing_coverage(model, 12, signers, machine, replications, rng, rounds=rounds)
             # Over the estimates, as in a report.
@@ -222,10 +308,42 @@ def report(set_name: str, replications: int, seed: int) -> Report:
             values |= {"half-width of the mean": float(widths[0])}
             values |= {"half-width of the ratio": float(widths[-1])}
             covered.append(({"rounds": rounds, "machine": label}, values))
-    own = random_coverage(model, Signer(), _CALM, replications, rng).holds.mean()
+    own = random_coverage(model, Signer(), CALM, replications, rng).holds.mean()
     return percent_report(
         "study by simulation",
         f"Own rnd, 12 rounds of 12 calls, calm machine: {own:.1%} of the intervals hold",
         {"Root mean square error of the mean": errors, "Intervals that hold the truth": covered},
         f"{set_name}, {replications} replications, seed {seed}",
+    )
+
+
+def report_ticks(set_name: str, replications: int, seed: int) -> Report:
+    """Return the report of `study simulate --ticks`: so many replications by clocks that truncate
+    moments, and as many by clocks that truncate lengths."""
+    model, rng = RejectionModel.of(set_name), np.random.default_rng(seed)
+    tables: dict[str, list[Row]] = {}
+    for operation, both, tick in product(("sign", "verify"), (False, True), TICKS):
+        found = [
+            mean
+            for lengths in (False, True)
+            for mean in tick_coverage(
+                model, operation, Clocks(tick, both, lengths), replications, rng
+            )
+        ]
+        told = np.array([tuple(mean) for mean in found if mean is not None], dtype=float)
+        values = {"refused": 1 - len(told) / len(found)}
+        if len(told):
+            value, low, high = told.T
+            values["holds"] = float(((low <= 1) & (high >= 1)).mean())
+            values["error"] = root_mean_square(value - 1)
+            values["half-width"] = float(np.median(high - low)) / 2
+        title = "Both clocks coarse" if both else "CPU clock coarse, wall clock fine"
+        keys = {"operation": operation, "tick": f"{tick:.0%} of a sample"}
+        tables.setdefault(title, []).append((keys, values))
+    holds = [of["holds"] for rows in tables.values() for _, of in rows if "holds" in of]
+    return percent_report(
+        "study of ticks",
+        f"{min(holds):.1%} or more of the intervals hold the truth",
+        tables,
+        f"{set_name}, 2 × {replications} replications, seed {seed}",
     )

@@ -8,8 +8,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.cells import with_tick
 from mldsa_lab.estimate.figure import Figure, Key, keys_by_variant
 from mldsa_lab.estimate.interval import Interval, over
+from mldsa_lab.estimate.samples import Readings
 from mldsa_lab.records import BlockContent, Definition, Record
 from mldsa_lab.sets import ALL_SETS
 from mldsa_lab.theory.arrays import Array
@@ -61,15 +63,25 @@ def _figures(
         if (s.variant, s.set, s.shape["batch"]) == (verifier.variant, verifier.set, batch):
             of_way = levels.setdefault((int(s.shape["threads"]), str(s.shape["caches"])), {})
             of_way[s.round] = float(np.mean(s.wall))
+    _, worker = record.variants[str(verifier.variant)]
+    every = np.array([time for of_way in levels.values() for time in of_way.values()])
+    if not len(every):
+        return
+    readings = Readings.by_wall(worker, every)
+    if readings.flaw:
+        reason = f"no clock resolves a pass: {readings.flaw}"
+        yield Figure(keys, "block", None, unit="ns", flags=(reason,))
+        return
+    tick = readings.tick or 0.0
     for (threads, caches), rounds in sorted(levels.items(), key=_warm_first):
         at = {**keys, "threads": threads, "caches": caches, "rounds": len(rounds)}
-        time = over(np.array(list(rounds.values())), confidence)
+        time = with_tick(over(np.array(list(rounds.values())), confidence), tick)
         yield Figure.of(at, "block", time, "ns")
         yield Figure.of(at, "signature", time.times(1 / block.verifications), "ns")
-        if threads > 1 and (ratio := _ratio(levels.get((1, caches)), rounds, confidence)):
+        if threads > 1 and (ratio := _ratio(levels.get((1, caches)), rounds, confidence, tick)):
             yield Figure.of(at, "scaling", ratio)
         warm = levels.get((threads, "warm"))
-        if caches == "cold" and (ratio := _ratio(rounds, warm, confidence)):
+        if caches == "cold" and (ratio := _ratio(rounds, warm, confidence, tick)):
             yield Figure.of(at, "cold_ratio", ratio)
         for slot, seconds in block.slot_seconds.items():
             yield Figure.of(at, f"share of {slot}", time.times(100 / (seconds * 1e9)), "%")
@@ -80,9 +92,13 @@ def _warm_first(level: tuple[tuple[int, str], Rounds]) -> tuple[int, bool]:
     return threads, caches != "warm"
 
 
-def _ratio(one: Rounds | None, other: Rounds | None, confidence: float) -> Interval | None:
+def _ratio(
+    one: Rounds | None, other: Rounds | None, confidence: float, tick: float
+) -> Interval | None:
     """Return the mean of one over the other in the rounds that have both."""
-    common: Array = np.array(
-        [one[r] / other[r] for r in one if r in other] if one and other else []
-    )
-    return over(common, confidence) if len(common) else None
+    common = [r for r in one if r in other] if one and other else []
+    if not one or not other or not common:
+        return None
+    times: Array = np.array([(one[r], other[r]) for r in common]).T
+    ratio = over(times[0] / times[1], confidence)
+    return with_tick(ratio, *(ratio.value * tick / times.mean(axis=1)))

@@ -57,8 +57,8 @@ class CellEstimate:
     only those that are honest. ``level``: (rounds,) logarithm of each round's speed, None where
     rounds cannot be compared. ``apart``: (inputs,) how far each input is from the mean, relative
     to it, where inputs are a plain sample. ``fit``: the regression on the traces of single
-    signatures or of runs. ``notes``: what a reader must know; ``holds``: whether the costs can be
-    those of the traces.
+    signatures or of runs. ``step``: the tick of the clock, which the intervals include. ``notes``:
+    what a reader must know; ``holds``: whether the costs can be those of the traces.
     """
 
     mean: Interval
@@ -69,22 +69,39 @@ class CellEstimate:
     level: Array | None = None
     apart: Array | None = None
     fit: Fit | None = None
+    step: float = 0.0
     notes: tuple[str, ...] = ()
     holds: bool = True
 
     def of_cell(self, cell: CellSamples) -> CellEstimate:
-        """With rounds, inputs and notes of its samples; without limits where rounds are too few
-        (`Interval.of_rounds`)."""
-        rounds = len(cell.rounds)
-        dropped = f"{cell.dropped} samples of zero ticks left out: the clock is too coarse"
+        """With rounds, inputs, notes and the tick of its samples; without limits where rounds are
+        too few (`Interval.of_rounds`)."""
+        rounds, step = len(cell.rounds), cell.step
         return replace(
             self,
-            mean=self.mean.of_rounds(rounds),
-            quantiles={q: found.of_rounds(rounds) for q, found in self.quantiles.items()},
+            mean=with_tick(self.mean, step).of_rounds(rounds),
+            quantiles={
+                q: with_tick(found, step).of_rounds(rounds) for q, found in self.quantiles.items()
+            },
             rounds=cell.rounds,
             inputs=cell.inputs,
-            notes=(*((dropped,) if cell.dropped else ()), *self.notes),
+            step=step,
+            notes=(*cell.notes, *self.notes),
         )
+
+
+def with_tick(interval: Interval, step: float, over: float = 0.0) -> Interval:
+    """Return the interval of a cost with the tick ``step`` of its clock; or that of a ratio, where
+    ``over`` is the tick of its denominator, both as parts of the ratio.
+
+    A clock that truncates reads up to a tick less than the time that passed, the same in every
+    sample; one that rounds, and a median of truncated readings, are off by half a tick at most. No
+    number of samples shows that, so it is added and not taken in quadrature.
+    """
+    if interval.low is None or interval.high is None:
+        return interval
+    low = max(interval.low - step / 2 - over, min(interval.low, 0.0))
+    return Interval(interval.value, low, interval.high + step + over / 2)
 
 
 def estimate_signing(
@@ -117,8 +134,9 @@ def estimate_signing(
             notes = (*plain.notes, *((text,) if abs(off) > _RUNS_OFF else ()))
             return replace(plain, quantiles={}, notes=notes)
     fit = fit_costs(
-        traces, cell.table(), model, shares=shares, overlap=overlap, keys=keys, hardened=hardened
-    )
+        traces, cell.table(), model, shares=shares, overlap=overlap, resolution=cell.step,
+        keys=keys, hardened=hardened,
+    )  # fmt: skip
     mean = fit.mean(confidence)
     quantiles: dict[float, Interval] = {}
     remarks: list[Remark] = []
@@ -241,7 +259,10 @@ class Estimator:
         return cls(traces, keys, groups, confidence)
 
     def estimate(self, variant: Variant, key: CellKey, cell: CellSamples) -> CellEstimate:
-        """LabError if a trace that is needed is not known, or the costs allow no estimate."""
+        """LabError if no clock resolves the samples, a trace that is needed is not known, or the
+        costs allow no estimate."""
+        if cell.flaw:
+            raise LabError(cell.flaw)
         _, set_name, operation = key
         scheme = SCHEMES[set_name]
         if operation == "sign" and set_name in PARAMETER_SETS and variant.deterministic:
@@ -261,6 +282,7 @@ class Estimator:
     def metrics(self, variant: Variant, key: CellKey, cell: CellSamples) -> dict[str, Interval]:
         """Return the mean of each metric, without limits, estimated as the cost is where each
         sample has its own value. LabError as for `estimate`."""
+        cell = replace(cell, step=0.0)  # no clock counts them
         return {
             name: Interval(of if isinstance(of, float) else self._of(variant, key, cell, of).value)
             for name, of in cell.metrics.items()
@@ -316,13 +338,19 @@ def ratio(estimate: CellEstimate, reference: CellEstimate, confidence: float = 0
     """
     common = sorted(set(estimate.rounds) & set(reference.rounds))
     if estimate.level is None or reference.level is None or len(common) < 2:
-        return quotient(estimate.mean, reference.mean)
+        return quotient(estimate.mean, reference.mean)  # means have the ticks
     one = estimate.level[np.searchsorted(estimate.rounds, common)]
     other = reference.level[np.searchsorted(reference.rounds, common)]
     level = median_over_rounds(one - other)
     inner = of_inputs(estimate, reference, confidence)
     found = combine(inner.times(float(np.exp(level.value))), level, confidence)
-    return found.of_rounds(len(common))
+    return with_ticks(found, estimate, reference).of_rounds(len(common))
+
+
+def with_ticks(ratio: Interval, one: CellEstimate, other: CellEstimate) -> Interval:
+    """Return the interval of the ratio of two costs with the ticks of their clocks."""
+    step, over = (ratio.value * e.step / e.mean.value for e in (one, other))
+    return with_tick(ratio, step, over)
 
 
 def of_inputs(one: CellEstimate, other: CellEstimate, confidence: float) -> Interval:

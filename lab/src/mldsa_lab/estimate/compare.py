@@ -15,7 +15,7 @@ from statistics import median
 from scipy.special import stdtrit
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import CellEstimate, of_inputs, ratio
+from mldsa_lab.estimate.cells import CellEstimate, of_inputs, ratio, with_ticks
 from mldsa_lab.estimate.figure import Figure, Key, variant_keys
 from mldsa_lab.estimate.fit import COSTS
 from mldsa_lab.estimate.interval import Interval, combine, median_over_rounds, quotient
@@ -191,6 +191,7 @@ def _change(
         change = of_inputs(other, one, confidence) if alike else quotient(other.inner, one.inner)
         for level in (one.level, other.level):
             change = combine(change, median_over_rounds(level), confidence).of_rounds(len(level))
+        change = with_ticks(change, other, one)
     ratios = before.figures.get("ratio"), after.figures.get("ratio")
     ratio_change = None
     if not same and ratios[0] and ratios[1] and any(r != Interval(1.0, 1.0, 1.0) for r in ratios):

@@ -6,16 +6,18 @@ docs/measurements.md has an example.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.cells import with_tick
 from mldsa_lab.estimate.diagnose import diagnose
-from mldsa_lab.estimate.findings import Evidence, Remark, note
+from mldsa_lab.estimate.findings import Evidence, Remark, note, refutation
 from mldsa_lab.estimate.fit import COSTS, Fit
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.reader import Measurements
+from mldsa_lab.estimate.samples import LARGEST_TICK, NOTED_TICK
 from mldsa_lab.files import plain
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.theory.cost_model import CostModel
@@ -178,7 +180,7 @@ def estimate(
         raise LabError(f"noise {noise:g}: must be a share from 0 to below 1")
     data = Evidence.of(selection, measurements, noise)
     remarks, rest = diagnose(data)
-    remarks += [note("incomplete", text) for text in measurements.warnings]
+    remarks += [*_of_scale(data), *(note("incomplete", text) for text in measurements.warnings)]
     whole = _estimation(selection, data, percentiles, confidence, remarks)
     if rest is None:
         return whole
@@ -193,7 +195,7 @@ def _estimation(
     confidence: float,
     remarks: Sequence[Remark],
 ) -> Estimation:
-    fit = data.fit
+    fit, step = data.fit, data.measured.resolution
     found = fit.quantiles([p / 100 for p in percentiles], confidence) if percentiles else []
     average = None
     if selection.goal in ("mean", "percentile", "greedy"):
@@ -206,9 +208,9 @@ def _estimation(
         unit=data.measured.unit,
         confidence=confidence,
         rounds=len(data.measured.rounds),
-        mean=fit.mean(confidence),
-        percentiles=dict(zip(percentiles, found, strict=True)),
-        costs=fit.costs(confidence),
+        mean=with_tick(fit.mean(confidence), step),
+        percentiles={p: with_tick(i, step) for p, i in zip(percentiles, found, strict=True)},
+        costs={name: with_tick(cost, step) for name, cost in fit.costs(confidence).items()},
         terms=fit.further(confidence),
         noise=fit.typical.seen,
         misfit=fit.posterior.typical_misfit(),
@@ -218,6 +220,19 @@ def _estimation(
         without_outliers=None,
         fit=fit,
     )
+
+
+def _of_scale(data: Evidence) -> Iterator[Remark]:
+    """Yield a remark where the step of the scale is large."""
+    step = data.measured.resolution
+    share = step / float(data.fit.cost.mean())
+    unit = f" {data.measured.unit}" if data.measured.unit else ""
+    text = f"costs are multiples of {step:.4g}{unit}, {100 * share:.2g} % of a mean cost"
+    if share > LARGEST_TICK:
+        reason = "the clock or the last digit is too coarse: time several signatures together"
+        yield refutation("coarse", f"{text}; {reason}")
+    elif share >= NOTED_TICK:
+        yield note("coarse", f"{text}: intervals include it")
 
 
 def _residuals(data: Evidence, rest: Evidence) -> tuple[Residual, ...]:

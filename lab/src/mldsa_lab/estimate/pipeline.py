@@ -16,6 +16,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cells import SPREAD
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.interval import over
+from mldsa_lab.estimate.samples import Readings
 from mldsa_lab.records import Definition, PipelineContent, Record
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
@@ -110,6 +111,11 @@ def _costs(record: Record, name: str, together: int) -> PipelineCosts:
         raise LabError(lost[0] if lost else f"pipeline {name}: not measured")
     single = [r for r in rows if r.shape["threads"] == 1]
     whole = np.array([r.wall for r in single], dtype=np.float64)
+    _, worker = record.variants[rows[0].variant]
+    elapsed = np.array([r.metrics["elapsed"][0] for r in rows], dtype=np.float64)
+    for readings in (whole.ravel(), elapsed):
+        if flaw := Readings.by_wall(worker, readings).flaw:
+            raise LabError(f"pipeline {name}: no clock resolves a sample: {flaw}")
     links = np.arange(whole.shape[1])
     typical = np.argsort(whole, axis=0, kind="stable")[(len(single) - 1) // 2]
     parts = {

@@ -10,13 +10,14 @@ def widest(record: Record, *, clock: str, confidence: float) -> tuple[float, str
     """The widest interval: its longer half in percent of the mean, what it is of, and the means
     that count: every signing mean, or every mean where signing was not measured.
 
-    None before there are samples; infinite where a cell has no interval yet.
+    None before there are means; infinite where one has no interval yet.
     """
     left_out = {(fault.variant, fault.set) for fault in record.faults}
     rows = [
         row
         for row in summarise(record, clock=clock, confidence=confidence).rows
-        if not {(row.variant.id, None), (row.variant.id, row.set)} & left_out
+        if row.mean is not None
+        and not {(row.variant.id, None), (row.variant.id, row.set)} & left_out
     ]
     signing = [row for row in rows if row.operation == "sign"]
     counted = signing or rows

@@ -18,10 +18,12 @@ import numpy as np
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import checked, convert, parse_json, read_text
 from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.records.clock import find_tick
 from mldsa_lab.theory.arrays import Array
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
 _LISTED = 8
+_UNITS_OF_TIME = ("ns", "us", "µs", "ms", "s")
 
 _Whole = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -157,6 +159,9 @@ def _gather(rows: _Rows, selection: Selection, where: str) -> Measurements:
         )
     known = [n for n in digits if n is not None]
     fine = 10.0 ** -max(known) if known and len(known) == len(digits) else 0.0
+    if fine and first[1].unit in _UNITS_OF_TIME:
+        steps = np.rint(costs[~np.isnan(costs)] / fine).astype(np.int64)
+        fine *= max(find_tick(steps), 1.0)
     return Measurements(ids, rounds, costs, order, first[1].unit or "", fine, tuple(warnings))
 
 

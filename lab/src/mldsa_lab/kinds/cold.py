@@ -14,9 +14,10 @@ from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.workloads.operations import Cell, Operations, times_of, typical_input
 from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import SPREAD
+from mldsa_lab.estimate.cells import SPREAD, with_tick
 from mldsa_lab.estimate.figure import Figure, keys_by_variant
 from mldsa_lab.estimate.interval import over
+from mldsa_lab.estimate.samples import Readings
 from mldsa_lab.kinds.kind import ROW_KEYS, Kind
 from mldsa_lab.records import Definition, Record, Row, Samples
 from mldsa_lab.sets import ALL_SETS, OPERATIONS, SCHEMES
@@ -96,9 +97,11 @@ def cold_figures(record: Record, confidence: float) -> list[Figure]:
     """Return ``cost`` at each of `CALLS`, in the worker's unit, and ``over_last``: its ratio to the
     last one in the same process; of operations whose cost does not depend on the input by design
     ``p50``, ``p95``, ``p99``, ``min``, ``max`` and ``sd`` of the calls from `LATE` on, and the
-    ``resolution`` of the clock in them. Means over processes. LabError if there are none."""
+    ``resolution`` of the clock in them. Means over processes. Where the clock does not resolve the
+    calls, the first cost is lacking, and says so. LabError if there are none."""
     names = keys_by_variant(record)
-    units = {v.id: w.unit for v, w in record.variants.values()}
+    workers = {v.id: w for v, w in record.variants.values()}
+    units = {name: worker.unit for name, worker in workers.items()}
     found: dict[tuple[str, str, str], list[Samples]] = defaultdict(list)
     for row in record.samples:
         if row.shape.get("process") == "fresh":
@@ -109,12 +112,20 @@ def cold_figures(record: Record, confidence: float) -> list[Figure]:
     order = sorted(found, key=lambda k: (ALL_SETS.index(k[0]), OPERATIONS.index(k[1])))
     for set_name, operation, variant in order:
         rows = found[set_name, operation, variant]
+        every = np.concatenate([np.array(row.wall, dtype=np.float64) for row in rows])
+        readings = Readings.by_wall(workers[variant], every)
+        if readings.flaw:
+            keys = {"set": set_name, "operation": operation, **names[variant], "call": 1}
+            reason = f"no clock resolves a call: {readings.flaw}"
+            made.append(Figure(keys, "cost", None, unit=units[variant], flags=(reason,)))
+            continue
         calls = [n for n in CALLS if n <= min(len(row.wall) for row in rows)]
         costs = np.array([[_cost(row, n) for n in calls] for row in rows])
         for place, call in enumerate(calls):
             keys = {"set": set_name, "operation": operation, **names[variant], "call": call}
             column = costs[:, place]
-            made.append(Figure.of(keys, "cost", over(column, confidence), units[variant]))
+            cost = with_tick(over(column, confidence), readings.tick or 0.0)
+            made.append(Figure.of(keys, "cost", cost, units[variant]))
             if place + 1 < len(calls) and (costs[:, -1] > 0).all():
                 ratio = over(column / costs[:, -1], confidence)
                 made.append(Figure.of(keys, "over_last", ratio))

@@ -133,7 +133,7 @@ def gather_cells(paths: Sequence[Path], clock: str, confidence: float) -> Gather
         message_bytes = record.run.options.get("message_bytes", _DEFAULT_MESSAGE)
         for row in summary.rows:
             if row.estimate is None:
-                excluded[f"{' '.join(row.cell)}: {'; '.join(row.notes)}"] += 1
+                excluded.update(f"{' '.join(row.cell)}: {note}" for note in row.notes)
                 continue
             keys = row.keys | {"worker": row.worker.worker, "message_bytes": message_bytes}
             keys["build"] = row.worker.build or ""

@@ -6,6 +6,8 @@ Neighbours in a round measure the same operation of different variants.
 from __future__ import annotations
 
 import hashlib
+import math
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,6 +15,7 @@ from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.shapes import role_of
 from mldsa_lab.records import DESIGN, RANDOM, Fault, Row, Variant
+from mldsa_lab.records.clock import find_tick
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.alter import flip
@@ -27,6 +30,11 @@ CELL_NS = 250_000_000
 """A slow operation measures fewer inputs a round, so that a cell takes about this long at most."""
 _LONG_NS = 4 * CELL_NS
 _CALLS_MAX = 100_000
+SAMPLE_TICKS = 50
+"""Shortest sample in ticks of the clock that is reported."""
+# The calibration makes longer samples until they take so many ticks of the finest clock.
+_SEEN_TICKS = 5
+_LONGER = 8
 LARGE_RUN = 1000
 """Runs of more operations on a thread than this are measured in every `_LARGE_EVERY`th round: one
 of 10,000 takes as long as everything else. They last so long that they need no warm-up."""
@@ -137,9 +145,13 @@ class Operations(Workload[Cell]):
 
     noun = "cells"
 
-    def __init__(self, fleet: Fleet, cells: Sequence[Cell] = ()) -> None:
+    def __init__(self, fleet: Fleet, cells: Sequence[Cell] = (), clock: str = "cpu") -> None:
         self.fleet = fleet
         self.cases = list(cells)
+        self.clock = clock
+        """The clock that is reported where a worker has it: "cpu" or "wall"."""
+        self._read: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+        """What the calibration read from each clock of each worker."""
         self._jobs: dict[tuple[str, str, str, int], tuple[int, int]] = {}
         """Start and number of the job that cells of runs over the same inputs share."""
 
@@ -171,15 +183,56 @@ class Operations(Workload[Cell]):
         case.calls = 1
         if unit != "ns":
             return ()
-        ticks = [s.wall for s in samples]
-        if not case.random:
-            case.calls = min(max(-(-SAMPLE_NS // max(min(ticks), 1)), 1), _CALLS_MAX)
         designed = case.operation == "sign" and case.set_name in PARAMETER_SETS and not case.random
-        total = sum(ticks) * case.calls
-        if case.runs is None and total > CELL_NS and not designed:
+        is_sample = case.runs is None and not designed
+        total = sum(s.wall for s in samples)
+        if not case.random:
+            case.calls, total = self._calls(case, samples, 2 if is_sample else len(samples))
+        if is_sample and total > CELL_NS:
             case.inputs = case.inputs[: max(2, len(case.inputs) * CELL_NS // total)]
             self.hand_over(case)
         return ()
+
+    def _calls(self, case: Cell, samples: Sequence[Sample], fewest: int) -> tuple[int, int]:
+        """Return the number of calls per sample, and the time that all inputs then take.
+
+        ``samples``: one call of each input; ``fewest``: as many of the inputs are measured at
+        least. The shortest sample takes `SAMPLE_NS`, and `SAMPLE_TICKS` of the clock that is
+        reported while ``fewest`` samples take no longer than `CELL_NS`: of the wall clock where
+        all inputs would take longer by the CPU clock.
+        """
+        station, calls = self.fleet.station(case.variant.id), 1
+        read = self._read[station.name]
+        while True:
+            times = times_of(samples)
+            for name, values in times.items():
+                read[name] += values
+            ticks = {name: find_tick(read[name]) for name in times}
+            finest = min(times, key=lambda name: (ticks[name], name == "cpu"))
+            least, total = min(times[finest]), max(map(sum, times.values()))
+            is_seen = (
+                least >= max(_SEEN_TICKS * ticks[finest], 1) and max(ticks.values()) < math.inf
+            )
+            if is_seen or calls * _LONGER > _CALLS_MAX or total * _LONGER > CELL_NS:
+                break
+            calls *= _LONGER
+            samples = station.worker().measure(case.job, 1, calls, 0, runs=case.runs)
+            self.check(case, samples)
+        clock = self.clock if self.clock in times and case.variant.threads == 1 else "wall"
+        if SAMPLE_TICKS * ticks[clock] * len(samples) > CELL_NS:
+            clock = finest
+        # Of a clock that hardly moved, the mean tells more than the least.
+        whole = sum(times[finest])
+        least = least if is_seen else -(-whole // len(samples))
+        if not least:
+            return calls, total
+        enough, longer = (
+            -(-round(ns) * calls // least)
+            for ns in (SAMPLE_NS, min(SAMPLE_TICKS * ticks[clock], CELL_NS))
+        )
+        most = CELL_NS * calls * len(samples) // (whole * fewest)
+        found = min(max(enough, min(longer, most)), _CALLS_MAX)
+        return found, whole * found // calls
 
     def hand_over(self, cell: Cell) -> None:
         """Hand over the cell's job, in the worker's present process."""

@@ -71,7 +71,7 @@ class WorkloadPlan:
 
     def workload(self, ready: Ready) -> Workload[Any]:
         """Return the workload over everything that passed the gate."""
-        return Operations(ready.fleet, self.cells(ready))
+        return Operations(ready.fleet, self.cells(ready), self.options.clock)
 
     def cells(self, ready: Ready) -> list[Cell]:
         """Return the cells of single operations and runs that passed the gate, those of the same

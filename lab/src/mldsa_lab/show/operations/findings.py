@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -89,7 +90,11 @@ def standing(view: View, rows: list[SummaryRow]) -> Standing | None:
 def find(view: View) -> Findings:
     """Return the findings of one record: of signing, else of whichever operation was measured."""
     if not view.tables:
-        return Findings("Nothing was measured in this run", tuple(_absent(view)))
+        notes = [f"{note[0].upper()}{note[1:]}." for note in _refusals(view)]
+        text = (
+            "No mean of this run can be estimated" if notes else "Nothing was measured in this run"
+        )
+        return Findings(text, (*notes, *_absent(view)))
     found = [rows for o in ("sign", "verify", "keygen") for s in view.sets
              if (rows := view.table(s, o))]  # fmt: skip
     if not found:
@@ -201,6 +206,12 @@ def _absent(view: View) -> list[str]:
         for title, remarks in view.remarks().items()
         if title in (REJECTED, EXCLUDED)
     ]
+
+
+def _refusals(view: View) -> list[str]:
+    """Why rows have no mean, the most frequent reasons first."""
+    reasons = Counter(note for r in view.summary.rows if r.mean is None for note in r.notes)
+    return [note for note, _ in reasons.most_common(_MOST_NAMED)]
 
 
 def _cautions(view: View) -> list[str]:
