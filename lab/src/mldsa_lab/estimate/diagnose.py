@@ -7,7 +7,7 @@ they often cannot, and the intervals are wide instead.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from mldsa_lab.estimate.findings import (
     Evidence,
     Remark,
     added,
+    change_text,
     note,
     off_text,
     rank_correlation,
@@ -67,7 +68,7 @@ _SHORTEST = 3  # measurements before and after a step
 # Order of measuring and attempts that go together so closely cannot be told apart, unless
 # residuals leave no room for a trend.
 _TOGETHER = 0.9
-_LISTED = 5  # measurements or rounds that a text names
+_LISTED = 5  # measurements, or rounds, that a text names
 _SLOW = "frequency, temperature, other load?"
 
 
@@ -103,7 +104,7 @@ def _of_model(data: Evidence) -> list[Remark]:
 
 
 def _agrees(data: Evidence) -> bool:
-    """Whether the costs are those of their traces, but for noise."""
+    """Return true if the costs are those of their traces, but for noise."""
     noise = (data.scatter or 0.0) / math.sqrt(float(data.fit.typical.repeats.mean()))
     return _left_over(data.fit) < max(_LACK_OF_FIT, 3 * noise) and not any(ignores_trace(data))
 
@@ -115,13 +116,17 @@ def _left_over(fit: Fit) -> float:
 
 
 def _disturbed(data: Evidence) -> Iterator[Remark]:
-    if data.disturbed:
-        each = [f"input {i} in round {r} ({off_text(x)})" for i, r, x in data.disturbed]
-        several = len(each) > 1
-        more = [f"{len(each) - _LISTED} more"] if len(each) > _LISTED else []
-        subject = f"{len(each)} measurements are" if several else "a measurement is"
-        text = f"{subject} off the others of the same input and left out, as an interruption would"
-        yield note("disturbed", f"{text} make them: {join_words([*each[:_LISTED], *more])}")
+    each = [f"input {i} in round {r} ({off_text(x)})" for i, r, x in data.disturbed]
+    if each:
+        text = f"left out {len(each)} measurement{'s' * (len(each) > 1)} that "
+        text += f"differ{'s' * (len(each) == 1)} from the others of the same input"
+        yield note("disturbed", f"{text}, for example after an interruption: {_first_of(each)}")
+
+
+def _first_of(texts: Sequence[str]) -> str:
+    """The first of these, and how many more there are."""
+    more = len(texts) - _LISTED
+    return join_words([*texts[:_LISTED], *([f"{more} more"] if more > 0 else [])])
 
 
 def _lack_of_fit(data: Evidence) -> Iterator[Remark]:
@@ -264,8 +269,8 @@ def _over_rounds(data: Evidence) -> Iterator[Remark]:
             most = float(np.ptp(level))
             size = f"{100 * math.expm1(most):.0f} %" if most < 1 else f"{math.exp(most):.3g} times"
             text = f"{rounds} rounds differ by up to {size}, more than noise explains ({_SLOW})"
-            more = "the intervals hold no more than so few rounds show: measure more"
-            yield note("rounds", f"{text}; {more}")
+            more = f"measure at least {_MANY_ROUNDS}, the interval covers only what these show"
+            yield note("rounds", f"{text}: {more}")
         return
     first = float(level[0] - np.median(level[1:]))
     calm = 1.4826 * float(np.median(np.abs(level[1:] - np.median(level[1:]))))
@@ -273,7 +278,7 @@ def _over_rounds(data: Evidence) -> Iterator[Remark]:
     alone = level[0] > level[1:].max() or level[0] < level[1:].min()
     if alone and abs(first) > max(_COLD * calm, 3 * SMALL):
         reason = "cold caches or clocks" if first > 0 else "another state of the machine"
-        text = f"the first round cost {off_text(math.exp(first))} compared with the others"
+        text = f"compared with the others, the first round cost {change_text(math.exp(first))}"
         yield warning("drift", f"{text} ({reason}?): leave it out, or measure more rounds")
         return
     from scipy.stats import kendalltau  # slow to load, and not always needed
@@ -283,8 +288,8 @@ def _over_rounds(data: Evidence) -> Iterator[Remark]:
     third = max(rounds // 3, 1)
     change = float(np.median(level[-third:]) - np.median(level[:third]))
     if ordered.pvalue < CHANCE and abs(change) > 2 * SMALL:
-        text = f"the last third of the rounds cost {off_text(math.exp(change))}"
-        yield warning("drift", f"the cost drifted: {text} compared with the first ({_SLOW})")
+        text = f"the last third of the rounds cost {change_text(math.exp(change))}"
+        yield warning("drift", f"the cost drifted: compared with the first, {text} ({_SLOW})")
         return
     yield from _levels(level, np.array(data.measured.rounds)[in_time], found.own)
 
@@ -296,7 +301,7 @@ def _levels(level: Array, numbers: Ints, own: float) -> Iterator[Remark]:
     gaps = np.diff(level[order])
     apart = max(_COLD * own, 3 * SMALL)
     groups = np.split(order, np.flatnonzero(gaps > apart) + 1)
-    # A round alone is a disturbance, and rounds that are as far apart within a level make none.
+    # One round is a disturbance. Rounds that differ as much within a level as between are none.
     groups = [g for g in groups if len(g) > 1]
     within = max((float(np.ptp(level[g])) for g in groups), default=0.0)
     if len(groups) < 2 or sum(map(len, groups)) < 3 * len(groups):
@@ -308,14 +313,12 @@ def _levels(level: Array, numbers: Ints, own: float) -> Iterator[Remark]:
     texts = []
     for group in groups:
         if group is not usual:
-            named = sorted(numbers[group].tolist())
-            more = [f"{len(named) - _LISTED} more"] if len(named) > _LISTED else []
-            which = join_words([*map(str, named[:_LISTED]), *more])
-            off = off_text(math.exp(float(np.median(level[group])) - centre))
-            texts.append(f"rounds {which} cost {off}")
-    text = f"the rounds are at {len(groups)} levels: compared with the others, {join_words(texts)}"
-    reason = "another machine, core or frequency? The figures are of the commonest level"
-    yield warning("levels", f"{text} ({reason}, if one is). Measure one state at a time")
+            change = change_text(math.exp(float(np.median(level[group])) - centre))
+            texts.append(f"rounds {_first_of([*map(str, sorted(numbers[group]))])} cost {change}")
+    text = f"the rounds are at {len(groups)} levels: compared with the most common one"
+    reason = "another machine, core or frequency?"
+    more = "The estimate is that of the most common level. Measure one state at a time"
+    yield warning("levels", f"{text}, {join_words(texts)} ({reason}). {more}")
 
 
 def _over_inputs(data: Evidence) -> Iterator[Remark]:
@@ -326,8 +329,10 @@ def _over_inputs(data: Evidence) -> Iterator[Remark]:
     if step is not None and (found is None or step[0] < found[0]):
         _, place, change = step
         text = f"from input {data.ids[place]} on, in the order of measuring, inputs cost"
-        how = "throttled, or another state of the machine?"
-        yield warning("drift", f"{text} {off_text(1 + change)} ({how}). Measure again, in rounds")
+        how = "throttling, or another state of the machine?"
+        yield warning(
+            "drift", f"{text} {change_text(1 + change)} ({how}). Measure again, in rounds"
+        )
         return
     if found is not None:
         _, change, warm_up = found

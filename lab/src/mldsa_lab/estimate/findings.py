@@ -125,11 +125,23 @@ def off_text(ratio: float, digits: int = 1) -> str:
     these would not be read."""
     if 0.5 < ratio < 2 or ratio <= 0:
         return f"{100 * (ratio - 1):+.{digits}f} %"
+    return f"{_times(ratio)} times too {'large' if ratio > 1 else 'small'}"
+
+
+def change_text(ratio: float) -> str:
+    """How much more or less a cost is than another that it is so many times as large as: `12 %
+    more`, `3.1 times as much`."""
+    if 0.5 < ratio < 2:
+        return f"{100 * abs(ratio - 1):.2g} % {'more' if ratio > 1 else 'less'}"
+    return f"{_times(ratio)} times as {'much' if ratio > 1 else 'little'}"
+
+
+def _times(ratio: float) -> str:
+    """A factor, or the inverse of one below 1."""
     times = max(ratio, 1 / ratio)
-    size = f"{times:,.3g}" if times < 1e3 else f"{times:,.0f}"
-    if times >= 1e5:
-        size = f"10^{math.log10(times):.1f}".removesuffix(".0")
-    return f"{size} times too {'large' if ratio > 1 else 'small'}"
+    if times < 1e5:
+        return f"{times:,.3g}" if times < 1e3 else f"{times:,.0f}"
+    return f"10^{math.log10(times):.1f}".removesuffix(".0")
 
 
 def least_squares(columns: Array, goal: Array) -> tuple[float, int, Array]:

@@ -9,7 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mldsa_lab.estimate.interval import Interval, combine
-from mldsa_lab.estimate.noise import KeyOffsets, Typical, key_offsets, typical, undisturbed
+from mldsa_lab.estimate.noise import (
+    FEW_TIMES,
+    KeyOffsets,
+    Typical,
+    key_offsets,
+    typical,
+    undisturbed,
+)
 from mldsa_lab.estimate.posterior import Posterior, apart, fit
 from mldsa_lab.theory.arrays import Array, Ints
 from mldsa_lab.theory.law import Law
@@ -156,7 +163,10 @@ def fit_costs(
         some = fit(values[places], of_these.cost, known, of_these.noise, of_these.repeats)
         return np.asarray(np.maximum(values @ some.mean, 1e-3 * of_these.cost.min()))
 
-    found = typical(undisturbed(costs, predict), resolution, noise)
+    calm = undisturbed(costs, predict)
+    # Medians over more rounds do not feel what was disturbed.
+    found = typical(calm if len(costs) <= FEW_TIMES else costs, resolution, noise)
+    found = replace(found, costs=calm)
     posterior = fit(values, found.cost, known, found.noise, found.repeats)
     mean = posterior.mean
     left = found.cost / np.maximum(values @ mean, 0.1 * found.cost) - 1

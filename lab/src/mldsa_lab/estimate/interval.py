@@ -27,12 +27,10 @@ _USUAL_CORRELATION = 0.3
 _CORRELATION_CAP = 0.8
 # From this many rounds on, stretches of the run are compared too, and order statistics have limits.
 _ROUNDS_FOR_STRETCHES = 16
-# What is known of the variance between rounds before any is seen: its standard deviation, in units
-# of the one that the noise within rounds gives a round's level, as if so many degrees of freedom
-# had shown it; fewer where rounds differ for certain, so that it is wrong. docs/measurements.md has
-# how intervals then do.
-_USUAL_BETWEEN = 0.3
-_WORTH, _WORTH_WRONG = 4, 1
+# The prior of the variance between rounds. docs/measurements.md has how intervals then hold.
+_USUAL_BETWEEN = 0.3  # its root, in units of the error that the noise within rounds gives a level
+_WORTH = 4  # degrees of freedom
+_WORTH_WRONG = 1  # those where rounds differ for certain, so that it is wrong
 CERTAIN = 0.01
 """The chance by noise below which rounds differ."""
 
@@ -179,8 +177,8 @@ def median_over_rounds(values: Array) -> Median:
 
 
 def rounds_differ(level: Array, own: float, df: int) -> bool:
-    """Whether rounds of this ``level`` (rounds,) differ by more than noise makes them; ``own``,
-    ``df``: as of `typical_round`."""
+    """Return true if rounds of this ``level`` (rounds,) differ by more than noise explains; ``own``
+    and ``df`` as for `typical_round`."""
     if len(level) < 2 or df < 1 or own <= 0:
         return bool(np.ptp(level) > 0)
     return float(fdtrc(len(level) - 1, df, float(level.var(ddof=1)) / own**2)) < CERTAIN

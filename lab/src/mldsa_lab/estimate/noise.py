@@ -38,12 +38,13 @@ _SHARES = (
 _MEDIAN = math.pi / 2
 _SPIKE = 4.0
 _NEGLIGIBLE = 1e-3
-# Of a single cost: deviations of the noise, of one of two costs and of more, and the relative size
-# from which on it is disturbed; more than this share of all costs is noise.
-_FAR, _FAR_OF_TWO = 5.0, 3.0
-_TELLING = 0.01
+# A single cost was disturbed if it is so many deviations of the noise off the others of its input,
+_FAR = 5.0
+_FAR_OF_TWO = 3.0  # or off the other one, if there are two,
+_TELLING = 0.01  # and by this share. More than a part of all costs is no disturbance but noise:
 _MOST_OFF = 0.2
-_FEW_TIMES = 5
+FEW_TIMES = 5
+"""Measurements of an input up to which one that is far off is left out of its cost."""
 # Relative standard deviation between keys where the costs do not show it: a board's was of this
 # size, and verifications under 24 keys each differ by 0.26 % beyond their noise in the median of
 # the 45 cells of records/2026-11-21-epyc-zen3/first.jsonl.xz. As if so many degrees of freedom had
@@ -57,12 +58,12 @@ _SURE = 0.05
 class Typical:
     """Costs of the inputs in the typical round.
 
-    ``costs``: (rounds, inputs) those that it rests on, NaN where there is none; ``cost``: (inputs,)
-    that of each input; ``noise``: what the noise of one measurement may be; ``repeats``:
+    ``costs``: (rounds, inputs) as measured, NaN where there is none or something else disturbed
+    it; ``cost``: (inputs,); ``noise``: what the noise of one measurement may be; ``repeats``:
     (inputs,) by how much less its variance is in ``cost``; ``level``: (rounds,) logarithm of each
-    round's speed; ``rounds``: their median, with its errors; ``seen``: the
-    noise of one measurement that repeats show, None without repeats; ``df``: its degrees of
-    freedom; ``own``: the standard error that this gives each level.
+    round's speed; ``rounds``: their median, with its errors; ``seen``: the noise of one measurement
+    that repeats show, None without repeats; ``df``: its degrees of freedom; ``own``: the standard
+    error that this gives each level.
     """
 
     costs: Array
@@ -176,7 +177,7 @@ def undisturbed(costs: Array, predict: Callable[[Ints], Array]) -> Array:
     # What is left of two costs is half of their difference, each.
     far = np.where(times == 2, _FAR_OF_TWO / math.sqrt(2), _FAR) * noise
     off = present & (size > np.maximum(far, _TELLING))
-    torn = off.any(axis=0) & ((times <= _FEW_TIMES) | (2 * off.sum(axis=0) >= times))
+    torn = off.any(axis=0) & ((times <= FEW_TIMES) | (2 * off.sum(axis=0) >= times))
     whole = np.flatnonzero(~torn)
     if not off.any() or len(whole) < 3:
         return costs

@@ -15,28 +15,23 @@ from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.theory.terms import CONTRAST, MEAN, SLOPE
 from mldsa_lab.wording import join_words
 
-# The probability of a cost so far off, times the inputs, below which it is an outlier.
+# An input is an outlier if the chance of a cost so far off, times the inputs, is below this.
 _OUTLIER = 1e-2
-_MOST, _FEW = 3, 2
-# That are left over to judge one by.
-_FEWEST_INPUTS = 4
-# A chance below which two are the same.
-_CERTAIN = 1e-12
-# Units that costs may be in, in powers of ten, and how near the ratio must be to say so.
-_UNITS = (-9, -6, -3, 3, 6, 9)
-_NEAR = 0.1
-# Bits of counters that wrap; the share of a cost that the fit knows it by, and the share of a turn
-# that this must be below; how near a difference below zero comes to a whole turn.
-_COUNTERS = (24, 32)
-_KNOWN, _TOLD = 0.03, 0.2
-_BELOW_ZERO = 1e-3
-# Of so few inputs each is a suspect. Costs of signers are never so many times what a usual one's
-# would be.
-_ALL, _GROSS = 6, 5.0
-# Of the mean, that a fit says at least.
-_LEAST = 1e-3
-# Relative residuals from which on two inputs are tried together, and up to which inputs agree.
-_SUSPICIOUS, _AGREE = 0.02, 0.1
+_MOST = 3  # outliers of costs that follow their traces
+_FEW = 2  # and of those that seem not to
+_FEWEST_INPUTS = 4  # that must be left to judge one by
+_CERTAIN = 1e-12  # smaller chances are as good as this
+_UNITS = (-9, -6, -3, 3, 6, 9)  # powers of ten between units
+_NEAR = 0.1  # relative distance from such a power that tells another unit
+_COUNTERS = (24, 32)  # bits of counters that wrap
+_KNOWN = 0.03  # relative error of what the fit says of a cost
+_TOLD = 0.2  # a wrap is named if that error is below this share of a turn
+_BELOW_ZERO = 1e-3  # relative distance from a whole turn of a difference that was negative
+_ALL = 6  # of so few inputs each is a suspect
+_GROSS = 5.0  # no signer costs so many times what a usual one does
+_LEAST = 1e-3  # of the median cost, that a fit says at least
+_SUSPICIOUS = 0.02  # relative residual from which on two inputs are tried together
+_AGREE = 0.1  # and up to which inputs agree
 
 
 def outliers(data: Evidence, *, few: bool = False) -> tuple[list[Remark], Evidence | None]:
@@ -72,7 +67,7 @@ def outliers(data: Evidence, *, few: bool = False) -> tuple[list[Remark], Eviden
 
 
 def _cause(data: Evidence, place: int, ratio: float) -> str:
-    """What a cost that is so many times what it should be may be due to."""
+    """Return the possible cause of a cost that is ``ratio`` times the prediction, or nothing."""
     cost = float(data.fit.cost[place])
     if any(abs(ratio / 10.0**power - 1) < _NEAR for power in _UNITS):
         return ", another unit?"
@@ -127,7 +122,7 @@ def _suspects(fit: Fit) -> list[int]:
     usual = fit.values @ fit.prior.centre
     goal = fit.cost / usual
     goal /= np.median(goal)
-    # Nothing else can be said of costs beside one that no signer has.
+    # Beside a cost that no signer has, no other can be judged.
     gross = np.flatnonzero(np.abs(np.log(goal)) > math.log(_GROSS))
     if 0 < len(gross) <= _FEW:
         return [int(i) for i in gross]
@@ -158,5 +153,5 @@ def _surprise(measured: Fit, place: int, others: Fit) -> tuple[float, float]:
     above = float(others.posterior.weight @ ndtr(-away))
     fitted = float(row @ others.coefficients)
     return 2 * min(below, above), float(
-        measured.cost[place] / max(fitted, _LEAST * max(mean, 1e-300))
+        measured.cost[place] / max(fitted, _LEAST * float(np.median(others.cost)))
     )

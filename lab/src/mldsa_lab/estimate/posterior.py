@@ -50,10 +50,10 @@ _FLAT = 10.0
 _UNUSUAL_MISFIT = 0.03
 _PASSES = 3
 # Residuals alone show too small a noise about as often as too large a one, and the former is worse:
-# variances are larger by this share; by the second where inputs are too few to show noise at all.
+# variances are larger by this share; by more where inputs are too few to show noise at all.
 SHOW_NOISE = 8
 """Inputs, each measured once, from which on what a fit leaves shows their noise."""
-_FEW_RESIDUALS = (0.05, 0.4)
+_WIDER, _WIDER_IF_FEW = 0.05, 0.4
 _LIGHT = 1e-7
 
 
@@ -204,7 +204,7 @@ def fit(values: Array, cost: Array, prior: Prior, noise: Noise, repeats: Array) 
     found = _fit_at(values, cost, prior, noise, repeats, scale, fitted, _spreads(prior))
     if noise.known:
         return found
-    widen = 1 + _FEW_RESIDUALS[len(cost) < SHOW_NOISE]
+    widen = 1 + (_WIDER_IF_FEW if len(cost) < SHOW_NOISE else _WIDER)
     return replace(found, covariance=found.covariance * widen)
 
 
