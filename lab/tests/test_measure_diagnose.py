@@ -381,3 +381,31 @@ def test_averages_over_random_signatures_have_their_reason() -> None:
     found = measured(lambda traces, n, rounds: averages, 10)
     assert codes(found) == ["constant-trace"]
     assert "averages over many signatures" in found.warnings[0].text
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("rounds", [2, 3, 20])
+def test_disturbed_measurements_raise_no_alarm(rounds: int) -> None:
+    """Of any size, of signers of all sets."""
+    rng = np.random.default_rng(rounds)
+    alarms = 0
+    for number in range(60):
+        name = cases.SETS[number % 3]
+        kinds = targets(name)
+        signer = [kinds["expanded keys"], kinds["expensive r0 attempts"]][number % 2]
+        spoilt = np.ones((rounds, 10))
+        spoilt[rng.integers(rounds), rng.integers(10)] = rng.choice([1.1, 1.3, 2, 10, 100, 1e4])
+        cost = lambda traces, *_, signer=signer, spoilt=spoilt: signer.cost_of(traces) * spoilt  # noqa: E731  # fmt: skip
+        alarms += bool(codes(measured(cost, rounds=rounds, size=0.02, name=name, seed=number)))
+    assert alarms <= 2  # one is expected of a hundred
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("size", [0.002, 0.05])
+def test_a_second_round_narrows_the_interval(size: float) -> None:
+    ratios = []
+    for seed in range(24):
+        means = [measured(usual(), rounds=r, size=size, seed=seed).mean for r in (1, 2)]
+        one, two = ((m.high or 0) - (m.low or 0) for m in means)
+        ratios.append(two / one)
+    assert np.median(ratios) < 0.9
