@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import bdtr, fdtrc, ndtri, stdtrit
@@ -25,14 +25,14 @@ FEWEST_ROUNDS = 4
 _ROUNDS_FOR_CORRELATION = 8
 _USUAL_CORRELATION = 0.3
 _CORRELATION_CAP = 0.8
-# From this many rounds on, stretches of the run are compared too, and order statistics have limits.
+# From this many rounds on, stretches of the run are compared too.
 _ROUNDS_FOR_STRETCHES = 16
 # The prior of the variance between rounds. docs/measurements.md has how intervals then hold.
 _USUAL_BETWEEN = 0.3  # its root, in units of the error that the noise within rounds gives a level
 _WORTH = 4  # degrees of freedom
 _WORTH_WRONG = 1  # those where rounds differ for certain, so that it is wrong
-CERTAIN = 0.01
-"""The chance by noise below which rounds differ."""
+_PERHAPS = 0.4  # chance by noise below which four rounds and more speak for themselves
+_CERTAIN = 0.01  # and below which rounds differ for certain
 
 
 @dataclass(frozen=True)
@@ -176,12 +176,12 @@ def median_over_rounds(values: Array) -> Median:
     return Median(middle, below * widen, above * widen, count - 1)
 
 
-def rounds_differ(level: Array, own: float, df: int) -> bool:
-    """Return true if rounds of this ``level`` (rounds,) differ by more than noise explains; ``own``
-    and ``df`` as for `typical_round`."""
+def rounds_differ(level: Array, own: float, df: int, chance: float = _CERTAIN) -> bool:
+    """Return true if rounds of this ``level`` (rounds,) differ by more than noise makes them but
+    with this ``chance``; ``own`` and ``df`` as for `typical_round`."""
     if len(level) < 2 or df < 1 or own <= 0:
         return bool(np.ptp(level) > 0)
-    return float(fdtrc(len(level) - 1, df, float(level.var(ddof=1)) / own**2)) < CERTAIN
+    return float(fdtrc(len(level) - 1, df, float(level.var(ddof=1)) / own**2)) < chance
 
 
 def typical_round(level: Array, own: float, df: int) -> Median:
@@ -190,17 +190,16 @@ def typical_round(level: Array, own: float, df: int) -> Median:
     freedom show.
 
     Few rounds show little of how far rounds lie apart, so that has a prior: two rounds that agree
-    are no worse than one, and two that differ add little more than what they show.
+    are no worse than one, and two that differ add little more than what they show. From four rounds
+    on it holds only while noise may explain how they differ.
     """
     rounds = len(level)
-    differ = rounds_differ(level, own, df)
-    if rounds < 2 or rounds >= _ROUNDS_FOR_STRETCHES or (differ and rounds >= FEWEST_ROUNDS):
-        found, noise = median_over_rounds(level), math.pi / 2 * own**2 / max(rounds, 1)
-        below, above = (math.sqrt(max(e**2 - noise, 0.0)) for e in (found.below, found.above))
-        return replace(found, below=below, above=above)
+    enough = rounds >= FEWEST_ROUNDS and rounds_differ(level, own, df, _PERHAPS)
+    if rounds < 2 or enough:
+        return median_over_rounds(level)
     centred = level - level.mean()
     shown = float((centred**2).sum())
-    worth = _WORTH_WRONG if differ else _WORTH
+    worth = _WORTH_WRONG if rounds_differ(level, own, df) else _WORTH
     df = worth + rounds - 1
     between = worth * (_USUAL_BETWEEN * own) ** 2 + max(shown - (rounds - 1) * own**2, 0.0)
     # A median of three or more is pi / 2 times as scattered as their mean.
