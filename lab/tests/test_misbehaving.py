@@ -19,7 +19,7 @@ from mldsa_lab.worker.worker import Limits, Worker
 
 
 class Mode(NamedTuple):
-    """What a hashing worker does before or after it has made a reply, and what the run says."""
+    """Python code that a hashing worker runs before or after a reply; the reason in the run."""
 
     said: str
     before: str = "pass"
