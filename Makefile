@@ -36,7 +36,7 @@ test: test-rust test-workers test-lab ## shows that the project is right on this
 
 test-all: test-rust-all test-rustls test-cli test-c test-workers-all test-go test-python test-lab-all lint-peers test-rtl test-emulated ## every test there is
 
-# Of the slow ones: laws of traces and roundings of all of Z_q are for `make test-all`.
+# Skipped here and run by `make test-all`: trace statistics, rounding over all of Z_q.
 test-rust: ## the library and the oracle on every backend of this CPU
 	MLDSA_ACCUMULATED=$${MLDSA_ACCUMULATED-100} cargo test --locked -p mldsa-lanes -p mldsa-oracle --features $(ALL) \
 	  --lib --test suite --test once --test selection -- --skip trace_statistics --skip rounding_of_all_of_z_q

@@ -24,7 +24,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec.inspect
 from msgspec import Meta, Struct
-from prose import CONFIDENCE, ROOT, filled, loaded
+from prose import CONFIDENCE, ROOT, filled, loaded, ratio_text
 
 from mldsa_lab.answers.join import about_records, answer_report, figures_of
 from mldsa_lab.answers.page import OwnTable, read_page
@@ -35,6 +35,7 @@ from mldsa_lab.estimate.compare import agreement_figures, compare
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.files import write_text
+from mldsa_lab.kinds.block import brief_block
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS, Operation, parse_set_names
 from mldsa_lab.show import figure_tables
@@ -42,7 +43,6 @@ from mldsa_lab.show.compare import AGREEMENT
 from mldsa_lab.show.figure_tables import TableLayout
 from mldsa_lab.show.format import MISSING, Unit, choose_unit, estimate, number, plain
 from mldsa_lab.show.grid import markdown, pipe_table
-from mldsa_lab.kinds.block import brief_block
 from mldsa_lab.show.operations.view import KEYS, calls, told_size
 from mldsa_lab.show.plots import Mark, ranking
 from mldsa_lab.show.svg import drawing, to_svg
@@ -292,7 +292,7 @@ def figure_text(row: SummaryRow | None, figure: str, unit: Unit, *, brief: bool)
     if figure not in ("mean", "ratio"):
         return plain(row.value(figure), unit)
     if brief and figure == "ratio" and (ratio := row.value("ratio")) is not None:
-        return number(ratio, 2 if ratio < 10 else 1)
+        return ratio_text(ratio)
     shown = estimate(row.figures.get(figure), unit if figure == "mean" else None)
     return shown.value if brief else f"{shown.value} {shown.distance}".rstrip()
 

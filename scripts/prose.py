@@ -63,26 +63,26 @@ class Run:
             and (row.variant.deterministic or not deterministic)
         ]
 
-    def best(self, name: str, operation: str, of: str = "ML-DSA-65") -> SummaryRow:
-        """Return an implementation's cheapest row, with compact keys if there is one, in the build
-        that ratios are to."""
+    def best(self, name: str, operation: str, set_name: str = "ML-DSA-65") -> SummaryRow:
+        """Return an implementation's cheapest row in the reference build, with compact keys if it
+        has such a row."""
         rows = [
             row
             for row in self.summary.rows
-            if (row.variant.implementation, row.operation, row.set) == (name, operation, of)
+            if (row.variant.implementation, row.operation, row.set) == (name, operation, set_name)
             and row.mean is not None
             and not row.again
             and row.variant.mode == "single"
             and row.variant.batch_size == row.variant.threads == 1
         ]
         if not rows:
-            raise LabError(f"{self.path}: no row of {name}, {operation}, {of}")
+            raise LabError(f"{self.path}: no row of {name}, {operation}, {set_name}")
         return min(rows, key=lambda row: (row.variant.key != "compact", row.cost))
 
     def ratios(self, *names: str) -> list[str]:
         """Return each implementation's ratios of signing and verification with ML-DSA-65."""
         rows = [self.best(name, operation) for name in names for operation in ("sign", "verify")]
-        return [three_digits(row.value("ratio") or 0) for row in rows]
+        return [ratio_text(row.value("ratio") or 0) for row in rows]
 
     def over(self, operation: str, name: str, other: str) -> float:
         """Return an implementation's mean over that of another, ML-DSA-65."""
@@ -113,7 +113,7 @@ NEWEST = Run("2026-11-28-xeon-amx/native")
 # --- figures --------------------------------------------------------------------------------------
 
 
-def three_digits(value: float) -> str:
+def ratio_text(value: float) -> str:
     """Return a ratio as tables show it: two decimals below 10, one above."""
     return number(value, 2 if value < 10 else 1)
 
@@ -138,17 +138,16 @@ def aws_lc_over(operation: str, *classical: str) -> list[str]:
         "RSA-2048-PSS": "aws-lc-rsa",
     }
     ratios = [
-        ZEN5.best("aws-lc", operation, of).cost / ZEN5.best(names[old], operation, old).cost
-        for of in PARAMETER_SETS
+        ZEN5.best("aws-lc", operation, name).cost / ZEN5.best(names[old], operation, old).cost
+        for name in PARAMETER_SETS
         for old in classical
     ]
-    return [three_digits(min(ratios)), three_digits(max(ratios))]
+    return [ratio_text(min(ratios)), ratio_text(max(ratios))]
 
 
 def iterations(share: float) -> list[str]:
-    """Return the least and the largest number of iterations that this share of signatures need not
-    exceed."""
-    return ends((RejectionModel.of(of).attempts_quantile(share) for of in PARAMETER_SETS), 0)
+    """Return the quantile of the number of iterations, least and largest of the three sets."""
+    return ends((RejectionModel.of(name).attempts_quantile(share) for name in PARAMETER_SETS), 0)
 
 
 def make_times(*names: str) -> list[str]:
@@ -158,7 +157,7 @@ def make_times(*names: str) -> list[str]:
 
 
 def bench_seconds(profile: str) -> str:
-    """Return how long a profile of `bench` measures."""
+    """Return the duration of a profile of `bench`, seconds."""
     known = tomllib.loads((ROOT / "studies" / "bench.toml").read_text(encoding="utf-8"))
     return str(known["profiles"][profile]["seconds"])
 
@@ -176,7 +175,7 @@ def stack_rows(heading: str) -> dict[str, list[list[int]]]:
 
 
 def memory_without_heap(row: str) -> list[int]:
-    """Return what a program without a heap needs, KiB for each parameter set."""
+    """Return the memory of a program without a heap, KiB for each parameter set."""
     return [cell[0] for cell in stack_rows("Without a heap")[row]]
 
 
@@ -189,7 +188,8 @@ def most_stack(pattern: str) -> str:
 
 
 def overlapping_ratios() -> list[str]:
-    """Return how many intervals of ratios overlap in the two runs on the Zen 3, of how many."""
+    """Return the number of overlapping ratio intervals and the number of pairs, in the two runs on
+    the Zen 3."""
     runs = [Run(f"2026-11-21-epyc-zen3/{name}").summary for name in ("first", "second")]
     figures = [f for f in agreement_figures(compare(runs)) if f.keys["quantity"] == "ratio"]
     return [
@@ -219,7 +219,7 @@ def ecdsa_sizes() -> list[str]:
 
 README: Sequence[Phrase] = (
     ("{} to {} iterations on average",
-     lambda: ends((RejectionModel.of(of).expected_attempts for of in PARAMETER_SETS), 1)),
+     lambda: ends((RejectionModel.of(name).expected_attempts for name in PARAMETER_SETS), 1)),
     ("{} to {} at p99.9", lambda: iterations(0.999)),
     ("`make bench` takes {} s and `make test` {} s of CPU time; `make test` with nothing changed "
      "takes {} s of CPU time",
@@ -230,7 +230,7 @@ README: Sequence[Phrase] = (
     ("now mldsa-lanes {}.", lambda: [NEWEST.version("mldsa-lanes")]),
     ("are {} for signing and {} for verification", lambda: NEWEST.ratios("mldsa-lanes")),
     ("with mldsa-lanes {}, on a Zen 4", lambda: [ZEN4.version("mldsa-lanes")]),
-    ("| Rust | mldsa-lanes | {} | {} | fastest there is here; libcrux ({}, {})",
+    ("| Rust | mldsa-lanes | {} | {} | fastest in this run; libcrux ({}, {})",
      lambda: ZEN4.ratios("mldsa-lanes", "libcrux")),
     ("[libmldsa](docs/c.md) | {} | {} | C with proofs; wolfSSL signs faster ({}, {})",
      lambda: ZEN4.ratios("mldsa-native", "wolfssl")),
@@ -261,8 +261,8 @@ CHOOSE: Sequence[Phrase] = (
      lambda: map(str, memory_without_heap("`Place<ExpandedSigningKey>`"))),
     ("is {} to {} times the mean", lambda: ends(over_mean("p99", ZEN5, ZEN4), 1)),
     ("pqcrypto's p99 is {} to {} times its mean",
-     lambda: ends((row.value("p99") / row.cost for of in PARAMETER_SETS
-                   if (row := ZEN4.best("pqcrypto", "sign", of)).value("p99")), 2)),
+     lambda: ends((row.value("p99") / row.cost for name in PARAMETER_SETS
+                   if (row := ZEN4.best("pqcrypto", "sign", name)).value("p99")), 2)),
     ("mldsa-lanes {}, 2026-11-22", lambda: [ZEN5.version("mldsa-lanes")]),
     ("{} rounds, messages of {} bytes, thread CPU time; Cargo",
      lambda: [ZEN5.rounds, ZEN5.message_bytes]),

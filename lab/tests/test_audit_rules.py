@@ -430,8 +430,8 @@ def test_products(stated: float, factors: Any, over: Any, verdict: str) -> None:
 
 
 def agrees(found: Judgement, stated: StatedFigure, highest: float) -> bool:
-    """Whether the prediction, as printed, says of a claim what the verdict says; ``highest``: the
-    largest value that the claim stands for."""
+    """Return whether the printed prediction agrees with the verdict on a claim; ``highest``: the
+    largest value that the claim may mean."""
     limits, *allowance = found.predicted.split(", ")
     ends = [float(text.replace(",", "")) for text in re.findall(r"[\d.,]+(?:e[-+]\d+)?", limits)]
     least = 0.0 if limits.startswith("at most") else ends[0]

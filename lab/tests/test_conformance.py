@@ -14,7 +14,7 @@ from fake_worker import hashing_worker
 from test_families import examined
 from tiers import first_of
 
-from mldsa_lab.bench.oracle import Oracle
+from mldsa_lab.bench.reference_items import ReferenceItems
 from mldsa_lab.errors import LabError
 from mldsa_lab.worker.build import build, unmet
 from mldsa_lab.worker.conformance import Conformance, conform_entry
@@ -32,10 +32,10 @@ QUICK = Limits(hello=2, prepare=5, answer=5, measure=5, forget=2, quit=2)
 
 
 @pytest.fixture(scope="session")
-def oracle() -> Iterator[Callable[[str], Items]]:
-    """What the gate has from the correctness reference, made once."""
-    with Oracle(Place.of(ROOT)) as made:
-        yield made.items
+def reference_items() -> Iterator[Callable[[str], Items]]:
+    """Gate inputs that the correctness reference makes, once for all tests."""
+    with ReferenceItems(Place.of(ROOT)) as reference:
+        yield reference.items
 
 
 def judge(folder: Path, source: str, *only: str) -> Conformance:
@@ -460,7 +460,7 @@ def test_unknown_check_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_workers_of_this_repository_conform(
-    entry: WorkerEntry, oracle: Callable[[str], Items]
+    entry: WorkerEntry, reference_items: Callable[[str], Items]
 ) -> None:
     """Every registered worker, built here; skipped where a tool is missing or it is not set up."""
     place = Place.of(ROOT)
@@ -469,7 +469,7 @@ def test_workers_of_this_repository_conform(
     build(entry, place, lambda line: None)
     # What both of its parts do has been looked at.
     only = ("hello", "implementations", "chain") if entry.name == "rust-all" else ()
-    found = conform_entry(entry, place, only=only, oracle=oracle)
+    found = conform_entry(entry, place, only=only, reference_items=reference_items)
     assert found.passed, "\n".join(found.lines())
     assert "untested" not in {f.status for f in found.findings}, "\n".join(found.lines())
 
@@ -478,11 +478,11 @@ MINIMAL = ROOT / "examples" / "minimal-worker"
 
 
 @pytest.mark.e2e
-def test_minimal_worker_conforms(oracle: Callable[[str], Items]) -> None:
+def test_minimal_worker_conforms(reference_items: Callable[[str], Items]) -> None:
     """The one that CONTRIBUTING walks through."""
     (entry,) = read_registry(MINIMAL / "registry.toml")
     place = Place.of(ROOT)
-    found = conform_entry(entry, place, oracle=oracle)
+    found = conform_entry(entry, place, reference_items=reference_items)
     assert found.passed, "\n".join(found.lines())
     judged = {finding.check for finding in found.findings if finding.status == "passed"}
     assert {"acvp-siggen", "keygen-again", "signs", "signs-rnd", "verifies-own"} <= judged
@@ -556,21 +556,23 @@ def minimal_entry(
 
 @pytest.mark.parametrize("name", first_of([*MUTANTS], pytest.mark.e2e))
 def test_what_the_gate_refuses_conform_refuses(
-    tmp_path: Path, name: str, oracle: Callable[[str], Items]
+    tmp_path: Path, name: str, reference_items: Callable[[str], Items]
 ) -> None:
     changes, old, new, check = MUTANTS[name]
     entry = minimal_entry(tmp_path, changes, old, new)
-    found = conform_entry(entry, Place(tmp_path, tmp_path), only=[check], oracle=oracle)
+    found = conform_entry(
+        entry, Place(tmp_path, tmp_path), only=[check], reference_items=reference_items
+    )
     assert {f.check for f in found.findings if f.status == "failed"} == {check}, found.lines()
     assert found.lines()[0].startswith(f"failed      {check}: ")
 
 
 @pytest.mark.parametrize("changes", first_of([VERIFIES, SIGNS_HEDGED], pytest.mark.e2e))
 def test_a_sound_part_of_a_worker_passes_with_nothing_untested(
-    tmp_path: Path, changes: dict[str, str], oracle: Callable[[str], Items]
+    tmp_path: Path, changes: dict[str, str], reference_items: Callable[[str], Items]
 ) -> None:
     entry = minimal_entry(tmp_path, changes)
-    found = conform_entry(entry, Place(tmp_path, tmp_path), oracle=oracle)
+    found = conform_entry(entry, Place(tmp_path, tmp_path), reference_items=reference_items)
     states = {f.check: f.status for f in found.findings}
     assert found.passed and "untested" not in states.values(), "\n".join(found.lines())
     measured = "measure-verify" if changes is VERIFIES else "measure-sign"
@@ -586,7 +588,7 @@ def test_what_is_not_tested_is_said_loudly_and_once(tmp_path: Path) -> None:
 
     checks = ["verifies-reference", "refuses-z-norm", "refuses-hint", "jobs", "measure-verify"]
     entry, place = minimal_entry(tmp_path, VERIFIES), Place(tmp_path, tmp_path)
-    found = conform_entry(entry, place, only=[*checks, "measure-handshake"], oracle=absent)
+    found = conform_entry(entry, place, only=[*checks, "measure-handshake"], reference_items=absent)
     lines = found.lines()
     # Signatures to alter are NIST's.
     assert [line.split(":")[0] for line in lines if line.startswith("NOT TESTED")] == [

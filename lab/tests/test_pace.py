@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -131,5 +132,5 @@ def test_a_phase_says_what_it_does_while_its_program_is_silent(
             if "Compiling one" in out.getvalue():
                 break
             time.sleep(0.001)
-    told = {line for line in out.getvalue().splitlines() if "Compiling" in line}
-    assert told == {"library    Compiling one, 0 s"}
+    lines = [line for line in out.getvalue().splitlines() if "Compiling" in line]
+    assert lines and all(re.fullmatch(r"library    Compiling one, \d+ s", line) for line in lines)

@@ -246,6 +246,15 @@ def test_a_lenient_reader_refuses_what_contradicts(tmp_path: Path) -> None:
             read_record(broken(tmp_path / "r.jsonl", {line: value}), lenient=True)
 
 
+@pytest.mark.parametrize("damaged", [to_json(ROWS[6]) | {"calls": 0}, '{"type":"samples","rou'])
+def test_a_bad_line_of_samples_excuses_no_unannounced_row(tmp_path: Path, damaged: object) -> None:
+    """Only a lost announcement can explain it."""
+    other = to_json(ROWS[7]) | {"variant": "other:c:compact"}
+    path = broken(tmp_path / "r.jsonl", {7: damaged, 8: other})
+    with pytest.raises(LabError, match="line 8: variant 'other:c:compact' was not announced"):
+        read_record(path, lenient=True)
+
+
 def test_every_prefix_reads_as_interrupted_or_is_not_a_record(tmp_path: Path) -> None:
     """A run can be killed at any byte; what stood before stays readable."""
     data = write(tmp_path / "r.jsonl", ROWS).read_bytes()

@@ -16,11 +16,11 @@ from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.records import Record, RecordWriter, read_record
 from mldsa_lab.show import plots, svg
-from mldsa_lab.show.grid import SERIES_COUNT, Grid
+from mldsa_lab.show.grid import Grid
 from mldsa_lab.show.operations import view as view_module
 from mldsa_lab.show.operations.report import operations_report
 from mldsa_lab.show.operations.view import View
-from mldsa_lab.show.report import Look
+from mldsa_lab.show.report import SERIES_COUNT, Look
 
 SIZES = (1, 8, 100, 1000)
 SET = "ML-DSA-65"

@@ -201,6 +201,28 @@ def test_measure_faults(tmp_path: Path, sample: str, rule: str) -> None:
             worker.measure(1, 1, 2, 0)
 
 
+@pytest.mark.parametrize(
+    ("threads", "cpu", "is_fault"),
+    [(1, 30_000_000, True), (1, 20_000_000, False), (3, 70_000_000, True), (3, 60_000_000, False)],
+)
+def test_threads_have_no_more_cpu_time_than_wall_time(
+    tmp_path: Path, threads: int, cpu: int, is_fault: bool
+) -> None:
+    """20 ms a thread are allowed. The number of this machine's CPUs does not matter."""
+    sample = f"sample 3 1000 {cpu} 1 {DIGEST}\ndone 1\n"
+    body = GOOD.replace("HELLO", 'HELLO.replace("cpu_clock none", "cpu_clock thread")')
+    with start(tmp_path, f"MEASURE = {sample!r}\n{body}") as worker:
+        worker.hello()
+        worker.prepare(1, "v", "ML-DSA-44", "sign", INPUTS[:1])
+        runs = Runs("loop", 1, 1, threads) if threads > 1 else None
+        if is_fault:
+            rule = rf"{cpu} ns of CPU time in 1000 ns of wall time on {threads} threads?: the CPU"
+            with pytest.raises(WorkerFault, match=rule):
+                worker.measure(1, 1, 1, 0, runs=runs)
+        else:
+            assert worker.measure(1, 1, 1, 0, runs=runs)[0].cpu == cpu
+
+
 KEM = "family ml-dsa\nsets ML-DSA-44\noperations keygen sign verify trace\nrnd given"
 
 

@@ -136,7 +136,7 @@ def fork_during(call, work):
 
 
 def sign_in_threads(key):
-    """Whether a batch in two threads has valid signatures."""
+    """Return whether a batch in two threads has valid signatures."""
     jobs = [(key, bytes([n])) for n in range(20)]
     signatures = sign_batch(jobs, threads=2)
     public = key.public_key()

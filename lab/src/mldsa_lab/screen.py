@@ -1,7 +1,7 @@
-"""What a run shows while it goes on: one line per finished phase, a bar for the phase at work.
+"""Progress of a run: one line for each finished phase, a bar for the current phase.
 
-Where the output is no terminal, a line says that a phase begins, and one every 10 seconds what it
-does and for how long it has done so.
+Without a terminal, a line reports the start of a phase. Every 10 seconds another line reports its
+current step and its duration so far.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ class Phase:
         self._task = task
         self._drawn = time.monotonic()
         self.text = ""
-        """What is being done."""
+        """The current step."""
         self.summary = ""
         """The text of the line that stays when the phase is over."""
 
     def show(self, text: str, *, step: float = 0) -> None:
-        """Show what is being done, after `step` more steps."""
+        """Show the current step, after `step` more steps."""
         self._progress.update(self._task, text=escape(text[:_TEXT_WIDTH]), advance=step)
         self._draw(text)
 
     def reach(self, completed: float, text: str) -> None:
-        """Show what is being done, with `completed` steps behind it."""
+        """Show the current step, after `completed` steps in all."""
         self._progress.update(self._task, text=escape(text[:_TEXT_WIDTH]), completed=completed)
         self._draw(text)
 
@@ -93,7 +93,7 @@ class Screen:
 
     @contextmanager
     def _lines(self, title: str, phase: Phase) -> Iterator[None]:
-        """A line of the phase every so often, also while the program at work says nothing."""
+        """Print a line of the phase every `_LINES_S` seconds, also while its program is silent."""
         began, over = time.monotonic(), Event()
 
         def tell() -> None:

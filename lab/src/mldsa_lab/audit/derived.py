@@ -8,6 +8,7 @@ from typing import cast
 
 from mldsa_lab.audit.claims import ClaimTable, Product, Quotient, ValueTable
 from mldsa_lab.audit.judgement import (
+    CLOSE,
     Judgement,
     agreement,
     judgement,
@@ -15,9 +16,7 @@ from mldsa_lab.audit.judgement import (
     stated_text,
     unit_text,
 )
-from mldsa_lab.audit.values import StatedFigure, listed
-
-_CLOSE = 1e-9
+from mldsa_lab.audit.values import FIGURE_MAX, StatedFigure, listed
 
 
 def follows(
@@ -31,8 +30,8 @@ def follows(
     """Judge a value by the product of ``factors`` divided by those in ``over``, each within its
     rounding."""
     low = math.prod(f.low for f in factors) / math.prod(f.high for f in over)
-    high = math.prod(f.high for f in factors) / math.prod(max(f.low, _CLOSE) for f in over)
-    verdict, note = agreement(stated, low * (1 - _CLOSE), high * (1 + _CLOSE))
+    high = math.prod(f.high for f in factors) / math.prod(max(f.low, 1 / FIGURE_MAX) for f in over)
+    verdict, note = agreement(stated, low * (1 - CLOSE), high * (1 + CLOSE))
     reading = f"{reading} {note}".strip()
     text = f"{stated_text(stated)} {what}".strip()
     return judgement(rule, verdict, text, reading, stated=stated, low=low, high=high)

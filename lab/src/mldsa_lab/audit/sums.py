@@ -7,6 +7,7 @@ from itertools import combinations
 
 from mldsa_lab.audit import claims
 from mldsa_lab.audit.judgement import (
+    CLOSE,
     MEASURED,
     Judgement,
     Verdict,
@@ -16,9 +17,7 @@ from mldsa_lab.audit.judgement import (
     stated_text,
     unit_text,
 )
-from mldsa_lab.audit.values import Span, StatedFigure, listed
-
-_CLOSE = 1e-9
+from mldsa_lab.audit.values import FIGURE_MAX, Span, StatedFigure, listed
 
 
 def _stated(figure: StatedFigure, unit: str) -> StatedFigure:
@@ -27,8 +26,9 @@ def _stated(figure: StatedFigure, unit: str) -> StatedFigure:
 
 
 def _within(figure: StatedFigure, low: float, high: float) -> bool:
-    """Whether a figure can lie between limits that rounding alone makes."""
-    return figure.high >= low - _CLOSE and figure.low <= high + _CLOSE
+    """Return whether a figure can lie between limits that rounding alone makes."""
+    error = CLOSE * max(abs(low), abs(high))
+    return figure.high >= low - error and figure.low <= high + error
 
 
 def _places(entries: Sequence[tuple[str, str]]) -> str:
@@ -52,9 +52,9 @@ def judge_parts(claim: claims.Parts, _: claims.ClaimTable) -> Iterator[Judgement
         part = sum(figure.value for figure in chosen)
         # The parts' rounding moves numerator and denominator together.
         ends = (sum(max(f.low, 0) for f in chosen), sum(f.high for f in chosen))
-        low, high = (100 * end / max(end + total - part, _CLOSE) for end in ends)
+        low, high = (100 * end / max(end + total - part, 1 / FIGURE_MAX) for end in ends)
         reading = f"{' + '.join(listed(share.of))} is {number(part)} of {number(total)} {unit}."
-        verdict, note = agreement(share.percent, low - _CLOSE, high + _CLOSE)
+        verdict, note = agreement(share.percent, low * (1 - CLOSE), high * (1 + CLOSE))
         yield judgement(
             "parts.share", verdict, _places([(f"{stated_text(share.percent)} %", share.where)]),
             f"{reading} {note}".strip(), stated=share.percent, low=low, high=high, unit="%",
@@ -78,7 +78,7 @@ def _one(a: Span, b: Span, unit: str) -> bool:
     if a.one != b.one:
         return a_high.high >= b_low.low and a_low.low <= b_high.high
     return all(
-        x.value == y.value or min(x.high, y.high) - max(x.low, y.low) > _CLOSE * x.value
+        x.value == y.value or min(x.high, y.high) - max(x.low, y.low) > CLOSE * x.value
         for x, y in ((a_low, b_low), (a_high, b_high))
     )
 

@@ -135,21 +135,23 @@ def _floor(scheme: str, operation: str, most: float, unit: str) -> Iterator[Judg
 def judge_relations(claim: Cost, table: ClaimTable) -> Iterator[Judgement]:
     """`work.relations` of a cost and those of the same subject that stand before it: the first
     that is broken, or one for all."""
-    mine = _comparable(claim, table)
+    mine = _is_comparable(claim, table)
     others = table.claims[: table.claims.index(claim)] if mine else ()
     pairs = [
         (claim, other)
         for other in others
-        if isinstance(other, Cost) and other.subject == claim.subject and _comparable(other, table)
+        if isinstance(other, Cost)
+        and other.subject == claim.subject
+        and _is_comparable(other, table)
     ]
     findings = [f for pair in pairs if (f := _relation(*pair)) is not None]
     broken = [f for f in findings if f.verdict is not Verdict.CONSISTENT]
     yield from (broken or findings)[:1]
 
 
-def _comparable(claim: Cost, table: ClaimTable) -> bool:
-    """Whether it is the only cost of an operation of ML-DSA with its subject and unit, on inputs
-    that may vary."""
+def _is_comparable(claim: Cost, table: ClaimTable) -> bool:
+    """Return whether a cost is the only one of an operation of ML-DSA with its subject and unit,
+    on inputs that may vary."""
     same = [
         c
         for c in table.claims

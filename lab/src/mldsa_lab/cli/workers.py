@@ -137,7 +137,7 @@ def conform(
     ] = None,
 ) -> None:
     """Build a worker and check that it keeps to the protocol and gives right answers."""
-    from mldsa_lab.bench.oracle import Oracle
+    from mldsa_lab.bench.reference_items import ReferenceItems
     from mldsa_lab.worker.conformance import conform_entry
 
     console = shared.console()
@@ -159,8 +159,10 @@ def conform(
         build(entry, place, phase.show)
         phase.summary = f"worker {entry.title}"
     checks = shared.words(only) or None
-    with screen.phase("conform") as phase, Oracle(place, phase.show) as oracle:
-        result = conform_entry(entry, place, only=checks, oracle=oracle.items, progress=phase.show)
+    with screen.phase("conform") as phase, ReferenceItems(place, phase.show) as reference:
+        result = conform_entry(
+            entry, place, only=checks, reference_items=reference.items, progress=phase.show
+        )
     for line in result.lines():
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     if not result.passed:

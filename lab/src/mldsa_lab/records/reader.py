@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,8 @@ def read_record(path: Path, *, lenient: bool = False) -> Record:
 
     A file named `.xz` is decompressed first. LabError names the file, the line and the rule
     broken; another schema version is refused. A last line that was cut off by an interruption is
-    left out with a warning. With ``lenient`` so is every line that is no row, or that refers to
-    what such a line announced.
+    left out with a warning. With ``lenient`` so is every line that is no row. If it may have
+    announced variants or inputs, later rows of unannounced ones are left out too.
     """
     try:
         data = path.read_bytes()
@@ -44,6 +45,7 @@ def read_record(path: Path, *, lenient: bool = False) -> Record:
         raise LabError(f"{path}: not an mldsa-lab record: it is empty")
     order = _Order(_first(lines[0], path))
     bad: dict[int, str] = {}
+    is_announcement_lost = False
     for number, line in enumerate(lines[1:], start=2):
         where = f"{path}: line {number}"
         is_last = cut_off and number == len(lines) and order.record.end is None
@@ -52,7 +54,10 @@ def read_record(path: Path, *, lenient: bool = False) -> Record:
         except LabError as error:
             if is_last and isinstance(error, _NoRow):
                 order.record.warnings.append(f"{where}: cut off by an interruption, left out")
-            elif lenient and isinstance(error, (_NoRow, _Unannounced)[: 1 + bool(bad)]):
+            elif lenient and isinstance(error, _NoRow):
+                bad[number] = str(error)
+                is_announcement_lost |= _may_announce(line)
+            elif is_announcement_lost and isinstance(error, _Unannounced):
                 bad[number] = str(error)
             else:
                 raise LabError(f"{where}: {error}") from None
@@ -79,6 +84,13 @@ def _row(line: bytes) -> rows.Row:
         raise _NoRow(str(error)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _NoRow(f"must be one JSON object: {error}") from None
+
+
+def _may_announce(line: bytes) -> bool:
+    """Return whether a damaged line may have announced variants or inputs: it is of such a type,
+    or its type is unreadable."""
+    kind = re.search(rb'"type": *"([a-z]+)"', line)
+    return kind is None or kind[1] in (b"worker", b"input")
 
 
 def _first(line: bytes, path: Path) -> Record:

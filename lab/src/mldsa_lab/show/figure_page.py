@@ -18,8 +18,8 @@ from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.show import figure_tables, plots, svg
 from mldsa_lab.show.figure_tables import Bars, FigureTable, Lines, Ranking, display_unit
 from mldsa_lab.show.format import Unit, clean, estimate, plain
-from mldsa_lab.show.grid import SERIES_COUNT, Dot, Grid, heading
-from mldsa_lab.show.report import PlotSpec, Report, Section, rows_of
+from mldsa_lab.show.grid import Dot, Grid, heading
+from mldsa_lab.show.report import SERIES_COUNT, PlotSpec, Report, Section, rows_of
 
 _WIDTH, _BARS_WIDTH, _LONG_WIDTH = 560.0, 380.0, 760.0
 _FEWEST_POINTS = 3

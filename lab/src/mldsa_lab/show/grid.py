@@ -15,8 +15,6 @@ from mldsa_lab.show.format import Shown, aligned, clean
 WIDE = 132
 """From this many columns on, the terminal has intervals as [low, high]; below, as ±."""
 PAGE, TERMINAL = "page", "terminal"
-SERIES_COUNT = 40
-"""Colours for implementations; more than these repeat."""
 
 
 @dataclass(frozen=True, slots=True)

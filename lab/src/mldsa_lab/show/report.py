@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 REJECTED, EXCLUDED = "Rejected by the correctness gate, not timed", "Excluded after a fault"
 """Titles of remarks on what is missing, which the first screen of a page has."""
+SERIES_COUNT = 40
+"""Colours for implementations; more than these repeat."""
 _NAMED = 3
 """Subjects that a group of remarks names."""
 

@@ -16,7 +16,7 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
-from mldsa_lab.show.grid import SERIES_COUNT
+from mldsa_lab.show.report import SERIES_COUNT
 
 INK, MUTED, GRID, SURFACE = "#fe0101", "#fe0102", "#fe0103", "#fe0104"
 """Stand-ins for text, secondary text, grid lines and the page behind the figure."""

@@ -80,7 +80,7 @@ def conform_entry(
     limits: Limits = CONFORMANCE_LIMITS,
     only: Collection[str] | None = None,
     known: bool = True,
-    oracle: Callable[[str], Items] | None = None,
+    reference_items: Callable[[str], Items] | None = None,
     progress: Callable[[str], None] = lambda name: None,
 ) -> Conformance:
     """Make the checks on a worker of the registry that has been built; `progress` gets each check's
@@ -88,11 +88,11 @@ def conform_entry(
 
     All are made, or those of `only` and the first one, `hello`. A worker that cannot announce
     itself is judged by that one alone. `known`: whether it is asked for NIST's known answers.
-    `oracle` makes the gate's items of a set of ML-DSA; without it the worker is asked only for what
-    it can make itself. LabError for a name in `only` that no check has.
+    `reference_items` makes the gate's items of a set of ML-DSA; without it, checks use only inputs
+    that the worker can make. LabError for a name in `only` that no check has.
     """
     argv = entry.fill(entry.run, place)
-    listed = rules(known=known, reference=oracle is not None)
+    listed = rules(known=known, reference=reference_items is not None)
     names = [rule.name for rule in listed]
     for wanted in only or ():
         if wanted not in names:
@@ -103,7 +103,7 @@ def conform_entry(
         lambda: Worker.start(entry.name, argv, cwd=place.root, limits=limits),
         entry.implementations,
         known,
-        oracle,
+        reference_items,
         entry.is_listed,
     )
     try:

@@ -42,15 +42,15 @@ class Trials:
     """A worker under test: started when first needed and afresh after every fault.
 
     ``known``: whether NIST's known answers are asked, and its keys used where it makes none.
-    ``oracle``: makes the items that the gate takes from the correctness reference; None: they are
-    not asked for. ``is_listed``: whether ``name`` is that of a registry.
+    ``reference_items``: makes a set's gate items of the correctness reference; None: no check uses
+    them. ``is_listed``: whether ``name`` is that of a registry.
     """
 
     name: str
     start: Callable[[], Worker]
     implementations: Collection[str]
     known: bool
-    oracle: Callable[[str], Items] | None = None
+    reference_items: Callable[[str], Items] | None = None
     is_listed: bool = True
 
     def __post_init__(self) -> None:
@@ -164,10 +164,10 @@ class Trials:
 
     def _reference(self, cell: Subject) -> Subject | None:
         """The correctness reference, which can make what no variant of the worker makes."""
-        if self.oracle is None or cell.scheme.family != "ml-dsa":
+        if self.reference_items is None or cell.scheme.family != "ml-dsa":
             return None
         with suppress(LabError):  # the checks that need it say so
-            return self.oracle(cell.set).reference
+            return self.reference_items(cell.set).reference
         return None
 
     def _draw(self, cell: Subject, number: int) -> Item:
@@ -227,12 +227,12 @@ class Trials:
     def gate_exam(self, cell: Subject) -> Examination | None:
         """The same on the inputs that the gate has from the correctness reference; None where
         there are none. NotTested if it cannot make them."""
-        if self.oracle is None or cell.scheme.family != "ml-dsa":
+        if self.reference_items is None or cell.scheme.family != "ml-dsa":
             return None
         key = f"{cell} gate"
         if key not in self._exams:
             try:
-                items = self.oracle(cell.set)
+                items = self.reference_items(cell.set)
             except LabError as error:
                 raise NotTested(str(error)) from None
             items = replace(items, group=(), known=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -171,14 +170,15 @@ class Worker:
         if runs is not None:
             request += f" {runs.text()}"
         parse = partial(self._sample, calls=calls, phases=phases)
-        return self._timed(request, job, parse, expected, passes)
+        threads = 1 if runs is None else runs.threads
+        return self._timed(request, job, parse, expected, passes, threads)
 
     def block(self, job: int, passes: int, shape: BlockShape) -> list[Sample]:
         """`passes` samples of all inputs of a job, each performed once and timed as a whole."""
         first = self._job(job).inputs[:1]
         request = f"block {job} {passes} {shape.text()}"
         parse = partial(self._sample, calls=1)
-        return self._timed(request, job, parse, first, passes)
+        return self._timed(request, job, parse, first, passes, shape.threads)
 
     def chain(
         self, stages: Sequence[ChainStage], passes: int, warmup: int, threads: int = 1
@@ -317,29 +317,30 @@ class Worker:
         parse: Callable[[str], Sample],
         inputs: Sequence[int],
         passes: int,
+        threads: int,
     ) -> list[Sample]:
-        """`_listed` of samples, which together took no longer than the request."""
+        """`_listed` of samples on so many threads, whose clocks are checked."""
         began = time.monotonic_ns()
         samples = self._listed(request, job, parse, inputs, passes, self.limits.measure)
         with self._guarded(request):
-            self._check_clocks(samples, began)
+            self._check_clocks(samples, began, threads)
         return samples
 
-    def _check_clocks(self, samples: Sequence[Sample | Link], began: int) -> None:
-        """ProtocolError if these, one after another, took longer than since ``began``."""
+    def _check_clocks(self, samples: Sequence[Sample | Link], began: int, threads: int = 1) -> None:
+        """ProtocolError if these, one after another, took longer than since ``began``, or if the
+        ``threads`` of a sample used more CPU time than its wall time has."""
         if self.announcement is None or self.announcement.unit != "ns":
             return
         elapsed = time.monotonic_ns() - began
-        most = elapsed * _CLOCK_SLACK + _CLOCK_SLACK_NS
         wall, cpu = sum(s.wall for s in samples), sum(s.cpu or 0 for s in samples)
-        if wall > most:
+        if wall > elapsed * _CLOCK_SLACK + _CLOCK_SLACK_NS:
             raise ProtocolError(
                 f"{wall} ns in a request that took {elapsed} ns: the clock or its unit is wrong"
             )
-        if cpu > most * (os.cpu_count() or 1):
+        if cpu > threads * (wall * _CLOCK_SLACK + _CLOCK_SLACK_NS):
             raise ProtocolError(
-                f"{cpu} ns of CPU time in a request that took {elapsed} ns: the CPU clock or its "
-                "unit is wrong"
+                f"{cpu} ns of CPU time in {wall} ns of wall time on {threads} "
+                f"thread{'s'[: threads > 1]}: the CPU clock or its unit is wrong"
             )
 
     @contextlib.contextmanager

@@ -150,8 +150,8 @@ class Operations(Workload[Cell]):
         self.cases = list(cells)
         self.clock = clock
         """The clock that is reported where a worker has it: "cpu" or "wall"."""
-        self._read: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-        """What the calibration read from each clock of each worker."""
+        self._readings: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+        """Readings of each clock of each worker, from calibration."""
         self._jobs: dict[tuple[str, str, str, int], tuple[int, int]] = {}
         """Start and number of the job that cells of runs over the same inputs share."""
 
@@ -202,12 +202,12 @@ class Operations(Workload[Cell]):
         all inputs would take longer by the CPU clock.
         """
         station, calls = self.fleet.station(case.variant.id), 1
-        read = self._read[station.name]
+        readings = self._readings[station.name]
         while True:
             times = times_of(samples)
             for name, values in times.items():
-                read[name] += values
-            ticks = {name: find_tick(read[name]) for name in times}
+                readings[name] += values
+            ticks = {name: find_tick(readings[name]) for name in times}
             finest = min(times, key=lambda name: (ticks[name], name == "cpu"))
             least, total = min(times[finest]), max(map(sum, times.values()))
             is_seen = (

@@ -16,8 +16,7 @@ from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.records import Fault, Gate, Record, Variant, base_id
 from mldsa_lab.sets import ALL_SETS, BUILDS, FAMILIES, PARAMETER_SETS, TUNED_BUILD, sets_of
 from mldsa_lab.show.format import Unit, choose_unit
-from mldsa_lab.show.grid import SERIES_COUNT
-from mldsa_lab.show.report import EXCLUDED, REJECTED, Look, Reason
+from mldsa_lab.show.report import EXCLUDED, REJECTED, SERIES_COUNT, Look, Reason
 from mldsa_lab.wording import join_words
 
 SHOWN_OPERATIONS = (

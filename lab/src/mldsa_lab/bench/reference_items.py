@@ -1,4 +1,4 @@
-"""The inputs that the gate has from the correctness reference, for checks outside a run."""
+"""Gate inputs that the correctness reference makes."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from mldsa_lab.worker.worker import Limits
 _SEED = hashlib.sha256(b"mldsa-lab conform").digest()
 
 
-class Oracle(AbstractContextManager["Oracle"]):
-    """Makes `Items` of ML-DSA sets, by the tree's worker that has the correctness reference.
+class ReferenceItems(AbstractContextManager["ReferenceItems"]):
+    """Makes `Items` of ML-DSA sets by the tree's worker that has the correctness reference.
 
     The worker is built and started when items are first asked for. ``show`` gets what its build
     says.
