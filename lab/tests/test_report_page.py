@@ -26,9 +26,11 @@ from report_records import (
 )
 from rich.console import Console
 
+from mldsa_lab.cli.shared import console, show_path
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.kinds.reports import read_reports
 from mldsa_lab.records import read_record
+from mldsa_lab.screen import Screen
 from mldsa_lab.show.figure_page import render
 from mldsa_lab.show.format import (
     MISSING,
@@ -202,6 +204,30 @@ def test_every_value_of_a_hostile_record_is_escaped(tmp_path: Path) -> None:
     assert page.count("<script>alert") == 0
     # Machine, flags, note of each variant, reason of the gate, fault and skipped worker.
     assert parts.text.count("<script>alert(1)</script>") >= 8
+
+
+def test_foreign_texts_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    foreign = "core:bug:expanded [bold]x[/] [0]"
+    show_path(console(), "record", Path(foreign))
+    show_path(console(stderr=True), "record", Path(foreign))
+    with Screen(console()).phase("build") as phase:
+        phase.summary = foreign
+    shown = capsys.readouterr()
+    assert shown.out.count(foreign) == 2 and foreign in shown.err
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (4.5e-5, "0.0000450"),
+        (0.0043, "0.00430"),
+        (0.0426, "0.0426"),
+        (8.8e-6, "8.80e-06"),
+        (0, "0"),
+    ],
+)
+def test_small_figures_keep_their_digits(value: float, shown: str) -> None:
+    assert plain(value, Unit(1.0, "")) == shown == estimate(Interval(value)).value
 
 
 def test_a_hostile_record_prints_no_escape_codes(tmp_path: Path) -> None:
