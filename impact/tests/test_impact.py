@@ -400,9 +400,10 @@ def test_the_shipped_records_are_tight_where_they_can_be() -> None:
         assert not isinstance(rate, str)
         low, high = np.quantile(rate.draws, [0.025, 0.975])
         assert (high - low) / rate.draws[0] < 0.03 and "both-builds" in rate.source
-    assert used.remarks == ()
+    busy = "The machine was busy with other work: "
+    assert all(remark.startswith(busy) for remark in used.remarks)
     used.rate(scheme_of("FN-DSA-512"), 1, {})
-    tight, machine = used.remarks
+    tight, machine = (remark for remark in used.remarks if not remark.startswith(busy))
     assert tight.startswith("Not tight") and "verification of FN-DSA-512 by fn-dsa, 71%" in tight
     assert "another machine" in machine and "FN-DSA-512 (fn-dsa" in machine
 

@@ -100,12 +100,13 @@ class RecordRate:
 
 @dataclass(frozen=True)
 class _RecordTimes:
-    """The times of one record, and the machine that they are of. Every row has a mean, and those of
-    several threads also operations ``per_second``."""
+    """The times of one record, the machine that they are of, and its load if it was busy. Every row
+    has a mean, and those of several threads also operations ``per_second``."""
 
     name: str
     machine: object
     rows: list[SummaryRow]
+    busy: str = ""
 
 
 class RecordTimes:
@@ -127,6 +128,7 @@ class RecordTimes:
         """The records, as figures name them."""
         self._wide: dict[str, None] = {}
         self._elsewhere: dict[str, None] = {}
+        self._busy: dict[str, None] = {}
         wanted = set(schemes)
         self._times = [_times(path, wanted, operations) for path in paths]
         self._libraries: dict[tuple[str, str], str | None] = {}
@@ -321,6 +323,8 @@ class RecordTimes:
                     f"(`{_MEASURE}`), or accept it with --widest {math.ceil(100 * width)}"
                 )
             self._wide[f"{what}, {width:.0%}"] = None
+        if record.busy:
+            self._busy[f"{record.name}: {record.busy}"] = None
         if record.machine != self._times[0].machine:
             self._elsewhere[f"{row.set} ({v.implementation}, {record.name})"] = None
 
@@ -328,6 +332,8 @@ class RecordTimes:
     def remarks(self) -> tuple[str, ...]:
         """What a reader must know of the times that were taken."""
         made = []
+        if self._busy:
+            made.append(f"The machine was busy with other work: {'; '.join(self._busy)}")
         if self._wide:
             made.append(
                 f"Not tight, with 95 % confidence intervals wider than {self.widest:.0%} of the "
@@ -367,7 +373,8 @@ def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> _RecordT
     machine = {key: record.run.machine.get(key) for key in _MACHINE}
     with located(path):
         if record.definition("block") is not None:
-            return _RecordTimes(name, machine, _of_block(record) if "verify" in operations else [])
+            rows = _of_block(record) if "verify" in operations else []
+            return _RecordTimes(name, machine, rows, record.busy)
         compact = {v.id for v, _ in record.variants.values() if v.key == "compact"}
         record.samples[:] = [
             s for s in record.samples
@@ -380,7 +387,7 @@ def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> _RecordT
         and (v.threads > 1 or v.batch_size <= (BATCH_MOST if v.mode == "batch" else 1))
         and (v.threads == 1 or "per_second" in r.figures)
     ]  # fmt: skip
-    return _RecordTimes(name, machine, rows)
+    return _RecordTimes(name, machine, rows, record.busy)
 
 
 def _of_block(record: Record) -> list[SummaryRow]:
