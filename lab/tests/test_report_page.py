@@ -26,9 +26,12 @@ from report_records import (
 )
 from rich.console import Console
 
+from mldsa_lab.answers.sources import about_record
+from mldsa_lab.cli.shared import console, show_path
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.kinds.reports import read_reports
 from mldsa_lab.records import read_record
+from mldsa_lab.screen import Screen
 from mldsa_lab.show.figure_page import render
 from mldsa_lab.show.format import (
     MISSING,
@@ -204,6 +207,30 @@ def test_every_value_of_a_hostile_record_is_escaped(tmp_path: Path) -> None:
     assert parts.text.count("<script>alert(1)</script>") >= 8
 
 
+def test_foreign_texts_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    foreign = "core:bug:expanded [bold]x[/] [0]"
+    show_path(console(), "record", Path(foreign))
+    show_path(console(stderr=True), "record", Path(foreign))
+    with Screen(console()).phase("build") as phase:
+        phase.summary = foreign
+    shown = capsys.readouterr()
+    assert shown.out.count(foreign) == 2 and foreign in shown.err
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (4.5e-5, "0.0000450"),
+        (0.0043, "0.00430"),
+        (0.0426, "0.0426"),
+        (8.8e-6, "8.80e-06"),
+        (0, "0"),
+    ],
+)
+def test_small_figures_keep_their_digits(value: float, shown: str) -> None:
+    assert plain(value, Unit(1.0, "")) == shown == estimate(Interval(value)).value
+
+
 def test_a_hostile_record_prints_no_escape_codes(tmp_path: Path) -> None:
     shape = Shape(
         sets=("ML-DSA-44",), signers=SIGNERS[:3], refused=(SIGNERS[1].id,), hostile="\x1b[2J[bold]x"
@@ -361,3 +388,30 @@ def test_columns_that_do_not_fit_are_left_out_and_counted(spare: int) -> None:
     assert shown == list(range(len(shown))) and 0 < len(shown) < 9
     assert f"Threads   {9 - len(shown)} columns more on the page" in text
     assert "ECDSA-secp256k1" in text and "…" not in text
+
+
+@pytest.mark.parametrize(
+    ("cores", "start", "rounds", "said"),
+    [
+        (2, 0.5, (1.9, 2.0), ""),
+        (2, 0.5, (1.9, 14.24), "load average up to 14.24 on 2 cores"),
+        (2, 6.0, (), "load average up to 6.00 on 2 cores"),
+        (1, None, (1.2, None), "load average up to 1.20 on 1 core"),
+    ],
+)
+def test_a_load_over_one_process_a_core_is_told_in_answer_and_page(
+    tmp_path: Path, cores: int, start: float | None, rounds: tuple[float, ...], said: str
+) -> None:
+    path = tmp_path / "record.jsonl"
+    build(path, Shape(sets=("ML-DSA-44",), operations=("verify",), signers=SIGNERS[:2], rounds=2))
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    lines[0]["machine"] |= {"load1": start, "cores": cores}
+    lines = [line for line in lines if line["type"] != "load"]
+    loads = [{"type": "load", "round": n, "load1": x} for n, x in enumerate(rounds)]
+    lines[-1:-1] = loads
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    assert read_record(path).busy == said
+    (report,) = read_reports([path], Look())
+    is_told = f"The machine was busy with other work: {said}" in " ".join(report.warnings)
+    assert is_told == bool(said)
+    assert (said in about_record(str(path))) and about_record(str(path)).endswith(said)

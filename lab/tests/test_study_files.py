@@ -313,6 +313,35 @@ def test_groups_are_told_apart_where_they_differ() -> None:
         assert verdicts(groups, asked)["a", "b"] == says
 
 
+@pytest.mark.parametrize(
+    ("tests", "groups", "processes", "least"),
+    [
+        # After Bonferroni 4 of 4 have 0.086 in each of three pairs, 1 of 1 nothing at all.
+        (("mann-whitney",), 3, 4, 0.0857),
+        (("mann-whitney",), 2, 1, 1.0),
+        (("kruskal-wallis",), 2, 2, 0.1213),
+        (("kruskal-wallis",), 2, 1, 1.0),
+        # Three groups of two: the omnibus test cannot reach 0.05, so Dunn's does not count.
+        (("kruskal-wallis", "dunn"), 3, 2, 0.1017),
+        # Dunn's reaches 0.005 between the outer groups, but 0.35 between neighbours.
+        (("kruskal-wallis", "dunn"), 3, 4, 0.0073),
+    ],
+)
+def test_too_few_processes_are_said_for_every_test(
+    tests: tuple[str, ...], groups: int, processes: int, least: float
+) -> None:
+    costs = {f"g{i}": 38.0 * 2.6**i + np.arange(float(processes)) for i in range(groups)}
+    found = compare_groups(costs, {}, tests, 0.05)
+    said = {(f.keys["first"], f.keys["second"], f.name): f for f in found}
+    assert said["g0", "g1", "least"].value == pytest.approx(least, rel=0.01)
+    assert said["g0", "g1", "delta"].value == -1
+    assert said["g0", "g1", "ratio"].flags == ("too few processes to tell",)
+    # With more of them the same ratio is found.
+    more = {name: np.concatenate([v + 0.1 * i for i in range(10)]) for name, v in costs.items()}
+    found = compare_groups(more, {}, tests, 0.05)
+    assert next(f for f in found if f.name == "ratio").flags == ("g1 is slower",)
+
+
 def test_rounds_may_be_the_replicates(tmp_path: Path) -> None:
     path = tmp_path / "record.jsonl"
     build(path, Shape(sets=("ML-DSA-44",), signers=SIGNERS[:3], rounds=6, seed=1))

@@ -3,25 +3,29 @@ names for expressions."""
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, ClassVar, Generic, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from msgspec import Meta, Struct, field
+from msgspec.structs import force_setattr
 
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.files import Text
-from mldsa_lab.toml import check_unique
+from mldsa_lab.toml import Keys, check_unique
 from pqc_impact.expression import evaluate
 from pqc_impact.quantity import amount
-from pqc_impact.schemes import ImpactScheme, scheme_of
+from pqc_impact.schemes import ImpactScheme, lab_name, scheme_of, unknown_parts
 
 SCENARIOS = Path(__file__).parent / "scenarios"
 """The scenarios that ship, with their networks and templates."""
 _OWN_NAMES = ("signature", "public_key", "signatures", "bytes", "item", "output")
 """Names of expressions that no file may define."""
+EVERY = "*"
+"""In a term: every scheme without a formula of its own."""
 _OF_SCHEMES = ("schemes", "but", "implementations", "verify")
 """Fields that list schemes, or have a value for each."""
 
@@ -32,13 +36,45 @@ NotNegative = Annotated[float, Meta(ge=0)]
 Load = Annotated[float, Meta(gt=0, lt=1)]
 
 
-def check_schemes(place: str, names: Iterable[str]) -> None:
-    """Raise ValueError, beginning with ``place``, for an unknown scheme."""
+Names = TypeVar("Names", tuple[str, ...], dict[str, Any])
+
+
+def lab_names(place: str, names: Names, besides: str = "") -> Names:
+    """Return a list of schemes, or a table by scheme, with the lab's names for usual ones. Raise
+    ValueError, beginning with ``place``, for an unknown scheme, or one that is given twice;
+    ``besides``: another name that may be in the table."""
+    found: dict[str, Any] = {}
     for name in names:
+        renamed = lab_name(name)
+        at = f'{place}."{name}"' if isinstance(names, dict) else place
         try:
-            scheme_of(name)
+            if name != besides:
+                scheme_of(renamed)
         except ValueError as error:
-            raise ValueError(f"{place}: {error}") from None
+            raise ValueError(f"{at}: {error}") from None
+        if renamed in found:
+            raise ValueError(f"{at}: the scheme {renamed} is given twice")
+        found[renamed] = names[name] if isinstance(names, dict) else None
+    return found if isinstance(names, dict) else tuple(found)
+
+
+def unknown_schemes(table: Any, keys: Keys = ()) -> Iterator[tuple[Keys, str]]:
+    """Yield the place of each name of an unknown scheme in the tables of a file, and what it is."""
+    inner = enumerate(table) if isinstance(table, list) else table.items()
+    for key, value in inner:
+        at = (*keys, key)
+        lists_schemes = key in _OF_SCHEMES or keys in (("by_scheme",), ("terms",))
+        if key == "compare" and isinstance(value, str):
+            value = [value]
+            lists_schemes = True
+        if lists_schemes and isinstance(value, list | dict):
+            for name in value:
+                if not isinstance(name, str) or (keys == ("terms",) and name == EVERY):
+                    continue
+                for part in unknown_parts(lab_name(name)):
+                    yield (*at, name) if isinstance(value, dict) else at, part
+        elif isinstance(value, list | dict) and value:
+            yield from unknown_schemes(value, at)
 
 
 class ScenarioTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True):
@@ -49,12 +85,17 @@ class ScenarioTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         for name in self.__struct_fields__:
             value = getattr(self, name)
             if name in _OF_SCHEMES:
-                check_schemes(name, value)
+                force_setattr(self, name, lab_names(name, value))
             elif isinstance(value, tuple) and value and isinstance(value[0], ScenarioTable):
                 check_unique((row.name for row in value), name)
         for name in dir(type(self)):
             if isinstance(getattr(type(self), name), property):
                 getattr(self, name)
+
+
+def is_assumed(*texts: str) -> bool:
+    """Return whether a source says that it is assumed, or a quantity is a range."""
+    return any(re.search(r"\bassumed\b| to ", text) for text in texts)
 
 
 class RuleOfToday(ScenarioTable, frozen=True):
@@ -100,6 +141,11 @@ class Part(ScenarioTable, frozen=True):
         """The name that expressions have for it."""
         return "".join(c if c.isalnum() else "_" for c in self.name) + "_bytes"
 
+    @property
+    def assumption(self) -> str:
+        """The assumption behind its size, "" for none."""
+        return self.assumes or (self.source if is_assumed(self.source) else "")
+
 
 class SigningServer(ScenarioTable, frozen=True):
     """A server that signs requests one by one on one core, at shares (``loads``) of what it can do,
@@ -131,6 +177,16 @@ class ScenarioForm(ScenarioTable, frozen=True):
     def called(self) -> tuple[str, ...]:
         """The names that rules may use for it."""
         return (self.name,)
+
+    @property
+    def size_assumption(self) -> str:
+        """What its bytes rest on besides encodings, "" for nothing."""
+        return "; ".join(dict.fromkeys(part.assumption for part in self.parts if part.assumption))
+
+    @property
+    def assumption(self) -> str:
+        """What its figures rest on besides encodings and rules, "" for nothing."""
+        return self.size_assumption
 
     @property
     def counts(self) -> Mapping[str, float]:
@@ -166,22 +222,33 @@ class ScenarioFile(ScenarioTable, Generic[F], frozen=True, kw_only=True, tag_fie
     by_scheme: dict[str, dict[str, NotNegative]] = field(default_factory=dict)
     server: SigningServer | None = None
 
+    renamed: ClassVar[Mapping[str, str]] = {}
+    """The usual names of schemes in the file, with the lab's."""
+
     def __post_init__(self) -> None:
+        pairs = ((name, lab_name(name)) for name in self.schemes)
+        self.__dict__["renamed"] = {name: renamed for name, renamed in pairs if name != renamed}
+        force_setattr(self, "compare", lab_name(self.compare))
         super().__post_init__()
-        for name, table in self.by_scheme.items():
-            check_schemes(name, table)
-        for name in (*self.numbers, *self.by_scheme):
-            if name in _OWN_NAMES or not name.isidentifier():
-                raise ValueError(f"numbers: {name!r} cannot be the name of a number")
+        places = [(f'by_scheme."{name}"', table) for name, table in self.by_scheme.items()]
+        tables = (lab_names(place, table) for place, table in places)
+        force_setattr(self, "by_scheme", dict(zip(self.by_scheme, tables, strict=True)))
+        for table in ("numbers", "by_scheme"):
+            for name in getattr(self, table):
+                if name in _OWN_NAMES or not name.isidentifier():
+                    place = f'{table}."{name}"'
+                    raise ValueError(f"{place}: {name!r} cannot be the name of a number")
         if self.compare not in self.schemes:
             raise ValueError(f"compare: {self.compare!r} must be one of schemes")
         names = {called for form in self.all_templates.values() for called in form.called}
         for form in self.all_templates.values():
             if form.beside and form.beside not in self.all_templates:
-                raise ValueError(f"templates: beside: no template is called {form.beside!r}")
-        for rule in self.rules:
+                place = self.place(form, "beside")
+                raise ValueError(f"{place}: no template is called {form.beside!r}")
+        for number, rule in enumerate(self.rules):
             if lost := set(rule.only) - names:
-                raise ValueError(f"rules: only: no template or form is called {min(lost)!r}")
+                place = f"rules[{number}].only"
+                raise ValueError(f"{place}: no template or form is called {min(lost)!r}")
         for form, scheme in self.pairs():
             found = self.names(scheme, form)
             texts = self.expressions | {self.place(form, n): t for n, t in form.further.items()}

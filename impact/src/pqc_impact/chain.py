@@ -10,7 +10,7 @@ from msgspec import Meta, field
 
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.files import Positive, Text
-from pqc_impact.base import ScenarioFile, ScenarioForm, ScenarioTable, Several
+from pqc_impact.base import ScenarioFile, ScenarioForm, ScenarioTable, Several, is_assumed
 from pqc_impact.expression import evaluate
 from pqc_impact.quantity import amount, positive, price, quantity
 
@@ -28,6 +28,11 @@ class BlockLimit(ScenarioTable, frozen=True):
     reserved: Text = "0"
     given: tuple[Text, ...] = ()
     price: str = ""
+
+    @property
+    def is_assumed(self) -> bool:
+        """Whether it is no rule of today."""
+        return is_assumed(self.source, self.block, self.reserved)
 
     @property
     def set_aside(self) -> float:
@@ -78,6 +83,11 @@ class Template(ScenarioForm, frozen=True):
     def called(self) -> tuple[str, ...]:
         """The names that rules may use for it."""
         return (self.name, *self.also)
+
+    @property
+    def assumption(self) -> str:
+        """What its figures rest on besides encodings and rules, "" for nothing."""
+        return "; ".join(filter(None, (self.assumes, self.size_assumption)))
 
     @property
     def counts(self) -> dict[str, float]:
@@ -208,10 +218,14 @@ class Chain(ScenarioFile[Template], frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for name in self.network.templates if self.network else ():
             if name not in self.all_templates:
-                raise ValueError(f"network: templates: no template is called {name!r}")
+                raise ValueError(f"network.templates: no template is called {name!r}")
         for form in self.all_templates.values():
-            if lost := set(form.use) - set(self.limit):
-                raise ValueError(f"templates: use: no limit is called {min(lost)!r}")
+            for name in form.use:
+                if name not in self.limit:
+                    place = self.place(form, f'use."{name}"')
+                    raise ValueError(
+                        f"{place}: no limit is called {name!r}: add one as a table [[limits]]"
+                    )
         super().__post_init__()
         for form, scheme in self.pairs():
             names = self.names(scheme, form)

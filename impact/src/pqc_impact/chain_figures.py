@@ -11,10 +11,11 @@ import numpy as np
 
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.theory.arrays import Array
+from pqc_impact.base import is_assumed
 from pqc_impact.chain import Chain, Template
 from pqc_impact.compress import Compressed
 from pqc_impact.expression import evaluate
-from pqc_impact.figures import FormFigures, Impact, Kind, MessageFigures
+from pqc_impact.figures import FormFigures, Impact, Kind, MessageFigures, kind_of
 from pqc_impact.file import Scenario
 from pqc_impact.protocol import Protocol
 from pqc_impact.quantity import YEAR
@@ -75,8 +76,14 @@ class ChainFigures(FormFigures[Chain, Template]):
         self.steady = self.count if self.is_load else self.today
         self.interval = assumed("interval", scenario.seconds)
         self.per_year = YEAR / self.interval
-        # The kind of figures that rest on the number of transactions in a block.
-        self.kind: Kind = "assumed" if self.is_load or form.assumes else "exact"
+        # The kinds of figures that rest on the number of transactions in a block, of this form, and
+        # of the form of today.
+        assumed_limit = any(limit.is_assumed for limit in self.used.values())
+        self.kind = kind_of(self.is_load, form.assumption, assumed_limit)
+        self.today_kind = kind_of(
+            self.is_load, self.today_form.assumption,
+            *(scenario.limit[name].is_assumed for name in self.today_form.use),
+        )  # fmt: skip
 
     def all(self) -> Iterator[Figure]:
         yield from super().all()
@@ -90,14 +97,15 @@ class ChainFigures(FormFigures[Chain, Template]):
     def uses(self) -> Iterator[Figure]:
         """Yield the use of each limit, and fees."""
         for name, limit in self.used.items():
-            yield self.exact(f"{name} used", name, limit.unit, self.form.assumes)
+            yield self.exact(f"{name} used", name, limit.unit, self.form.assumption)
             if limit.cost is not None:
                 currency, price = limit.cost
                 fee, text = price.times(self.names[name]), f"at {limit.price}"
                 yield self.figure(f"fee for {name}", fee, currency, text, "assumed")
         for currency, text in self.form.fees.items():
             value = evaluate(text, self.names)
-            yield self.figure("fee", value, currency, f"the template: {text}", "exact")
+            kind = kind_of(self.form.assumption)
+            yield self.figure("fee", value, currency, f"the template: {text}", kind)
 
     def throughput(self) -> Iterator[Figure]:
         """Yield transactions of a block and in a second; the limit that keeps today's."""
@@ -107,7 +115,10 @@ class ChainFigures(FormFigures[Chain, Template]):
         seconds = scenario.seconds.value
         source = f"{by}; an interval of {scenario.interval} ({scenario.interval_source})"
         yield self.figure(f"{noun} per block", self.count, "", by, kind)
-        yield self.figure(f"{noun} per second", self.count / seconds, "1/s", source, kind)
+        by_time = kind_of(
+            kind == "assumed", is_assumed(scenario.interval, scenario.interval_source)
+        )
+        yield self.figure(f"{noun} per second", self.count / seconds, "1/s", source, by_time)
         if self.is_load:
             rate = self.count * self.bytes / seconds
             yield self.figure("bytes per second", rate, "B/s", source, kind)
@@ -116,13 +127,16 @@ class ChainFigures(FormFigures[Chain, Template]):
                 yield self.figure(f"{figure} of a block", share, "", limit.source, kind)
             return
         ratio = self.count / self.today
-        yield self.figure("transactions per block today", self.today, "", self.compared, kind)
-        yield self.figure("transactions over today's", ratio, "×", self.compared, kind)
+        today = self.today_kind
+        yield self.figure("transactions per block today", self.today, "", self.compared, today)
+        either = kind_of("assumed" in (kind, today))
+        yield self.figure("transactions over today's", ratio, "×", self.compared, either)
         for name, limit in self.used.items():
             needed = self.today * self.names[name] + limit.set_aside
             text = f"{self.today:,.0f} a block, as {self.compared} today"
             figure = f"{name} of a block for today's throughput"
-            yield self.figure(figure, needed, limit.unit, text, kind)
+            needs = kind_of(today == "assumed", self.form.assumption, is_assumed(limit.reserved))
+            yield self.figure(figure, needed, limit.unit, text, needs)
             for given, room in limit.others.items():
                 count, _ = scenario.fitting(self.form, self.names, **{name: room})
                 figure, text = f"transactions per second at {given}", "the limit is given"
@@ -274,16 +288,17 @@ class ChainFigures(FormFigures[Chain, Template]):
             spent, verify = self.steady * each, history * each
             values = (self.count * each, spent, spent / self.interval, verify)
             for (name, unit), value in zip(_VERIFIED.items(), values, strict=True):
-                yield self.figure(f"{name} {on}", value, unit, rate.source)
+                yield self.figure(f"{name} {on}", value, unit, rate.source, rates=[rate])
             for count in node.verified:
                 name = f"verification of {count:,} transactions {on}"
-                yield self.figure(name, count * each, "s", rate.source)
+                yield self.figure(name, count * each, "s", rate.source, rates=[rate])
             yield from self.capacity(cores, batches)
             is_longer = bool(verify[0] > download[0])
             slower = "verification" if is_longer else "the download"
             kind: Kind = "measured" if is_longer else "assumed"
             said = f"{slower} is the longer of the two; {rate.source}"
-            yield self.figure(f"{_SYNC} {on}", np.maximum(verify, download), "s", said, kind)
+            longer = np.maximum(verify, download)
+            yield self.figure(f"{_SYNC} {on}", longer, "s", said, kind, rates=[rate])
 
     def capacity(self, cores: int, batches: bool) -> Iterator[Figure]:
         """Yield how many times today's throughput a node can sign and verify."""
@@ -294,7 +309,8 @@ class ChainFigures(FormFigures[Chain, Template]):
                 on = on_cores(cores, batches)
                 name = f"{NOUNS[operation]} capacity over today's throughput {on}"
                 kind: Kind = "assumed" if rate.modelled else "measured"
-                yield self.figure(name, rate.draws / load, "×", rate.source, kind)
+                ratio, source = rate.draws / load, rate.source
+                yield self.figure(name, ratio, "×", source, kind, rates=[rate])
 
     def rate(self, operation: str, cores: int, batches: bool) -> RecordRate | str:
         """Return operations per second on so many cores of a node."""

@@ -13,15 +13,18 @@ import numpy as np
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.theory.arrays import Array
-from pqc_impact.base import F, ScenarioFile
+from pqc_impact.base import F, ScenarioFile, is_assumed
 from pqc_impact.expression import evaluate
 from pqc_impact.protocol import Device, Protocol, ProtocolMessage
 from pqc_impact.schemes import ImpactScheme
 from pqc_impact.times import RecordRate, RecordTimes, assumed, interval_of
 
 Kind = Literal["exact", "measured", "assumed"]
-"""The only flag of a figure: it follows from encodings and rules; it is measured; or it rests on a
+"""The first flag of a figure: it follows from encodings and rules; it is measured; or it rests on a
 quantity of the scenario that is no rule."""
+BY, ELSEWHERE = "by ", "on another machine, "
+"""How the further flags of a time begin: the implementation, and the record of another machine than
+the first record's."""
 FORBIDDEN = "forbidden today by: "
 """How the names of figures begin that say which rule of today a form breaks. Their value is the
 amount that is too much, None where the rule has no number."""
@@ -39,13 +42,21 @@ def make_figure(
     unit: str,
     source: str,
     kind: Kind = "measured",
+    rates: Sequence[RecordRate] = (),
 ) -> Figure:
     """Return a figure; draws become a value with its limits. ``source`` says why where there is no
-    value."""
+    value; ``rates``: the times that it is made of."""
     if isinstance(value, np.ndarray):
         value = interval_of(value)
     found, low, high = value if isinstance(value, Interval) else (value, None, None)
-    return Figure(keys, name, found, low, high, unit, source, (kind,))
+    libraries = {f"{BY}{' + '.join(rate.libraries)}": None for rate in rates}
+    records = {f"{ELSEWHERE}{name}": None for rate in rates for name in rate.elsewhere}
+    return Figure(keys, name, found, low, high, unit, source, (kind, *libraries, *records))
+
+
+def kind_of(*assumes: object) -> Kind:
+    """Return the kind of a figure that is exact unless one of these is an assumption."""
+    return "assumed" if any(assumes) else "exact"
 
 
 def full_name(figure: Figure) -> str:
@@ -87,6 +98,7 @@ class FormFigures(Generic[S, F]):
         self.figure = partial(make_figure, self.keys)
         self.names = scenario.names(scheme, form)
         beside, today = scenario.today_of(form)
+        self.today_form = beside
         self.today_names = scenario.names(today, beside)
         self.compared = today.name if beside is form else f"{today.name}, {beside.name}"
 
@@ -107,14 +119,14 @@ class FormFigures(Generic[S, F]):
     def sizes(self) -> Iterator[Figure]:
         """Yield bytes, by part too."""
         parts = self.form.parts
-        assumes = "; ".join(dict.fromkeys(part.assumes for part in parts if part.assumes))
+        assumes = self.form.size_assumption
         texts = dict.fromkeys(part.source or "the template" for part in parts)
         yield self.exact("bytes", "bytes", "B", assumes, "; ".join([*texts, self.scheme.source]))
         for part in parts:
             name = f"bytes, {part.name}"
-            yield self.exact(name, part.identifier, "B", part.assumes, part.source)
+            yield self.exact(name, part.identifier, "B", part.assumption, part.source)
         ratio = self.names["bytes"] / self.today_names["bytes"]
-        kind: Kind = "assumed" if assumes else "exact"
+        kind = kind_of(assumes, self.today_form.size_assumption)
         yield self.figure("bytes over today's", ratio, "×", self.compared, kind)
 
     def rules(self) -> Iterator[Figure]:
@@ -124,7 +136,8 @@ class FormFigures(Generic[S, F]):
                 value = evaluate(rule.of, self.names) if rule.of else None
                 if value is None or (rule.most is not None and value > rule.most):
                     unit = rule.unit if rule.of else ""
-                    yield self.figure(FORBIDDEN + rule.name, value, unit, rule.source, "exact")
+                    kind = kind_of(rule.of and self.form.assumption, is_assumed(rule.source))
+                    yield self.figure(FORBIDDEN + rule.name, value, unit, rule.source, kind)
 
     def all(self) -> Iterator[Figure]:
         """Yield every figure."""
@@ -175,8 +188,8 @@ class MessageFigures(FormFigures[Protocol, ProtocolMessage]):
                 yield self.figure(per_second, None, "1/s", rate)
                 continue
             source = f"{count:g} signature{'s' if count > 1 else ''}; {rate.source}"
-            yield self.figure(spent, count / rate.draws, "s", source)
-            yield self.figure(per_second, rate.draws / count, "1/s", source)
+            yield self.figure(spent, count / rate.draws, "s", source, rates=[rate])
+            yield self.figure(per_second, rate.draws / count, "1/s", source, rates=[rate])
 
     def on_device(self, device: Device, count: float) -> Figure:
         """Return the time of one message's verifications, and of what is hashed before, on the

@@ -3,6 +3,7 @@ forms of transactions, from which sizes follow exactly."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -11,11 +12,12 @@ from msgspec import Meta
 from mldsa_lab.checkout import file_or_shipped
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Positive, Text, check_target, read_text, write_text
-from mldsa_lab.toml import decode_toml
-from pqc_impact.base import SCENARIOS, Holds, Part, ScenarioTable
+from mldsa_lab.toml import decode_toml, line_of, parse_toml
+from pqc_impact.base import SCENARIOS, Holds, Part, ScenarioTable, unknown_schemes
 from pqc_impact.chain import Chain, Template
 from pqc_impact.expression import mentions
 from pqc_impact.protocol import Protocol
+from pqc_impact.schemes import KNOWN
 
 
 class OutputForm(ScenarioTable, frozen=True):
@@ -55,11 +57,25 @@ class Utxo(Chain, frozen=True, kw_only=True, tag="utxo"):
     witness_scale: Positive = 4
 
     def __post_init__(self) -> None:
-        for payment in self.payments:
+        for number, payment in enumerate(self.payments):
             if payment.form not in self.form:
-                raise ValueError(f"payments: form: no form is called {payment.form!r}")
+                place = f"payments[{number}].form"
+                raise ValueError(f"{place}: no form is called {payment.form!r}")
+            if payment.beside and payment.beside not in {p.name for p in self.payments}:
+                place = f"payments[{number}].beside"
+                raise ValueError(f"{place}: no payment is called {payment.beside!r}")
         if [limit.name for limit in self.limits] != ["weight"]:
             raise ValueError("limits: this model has one limit, called weight")
+        weight = self.limits[0]
+        if weight.unit == "vB":
+            raise ValueError("limits[0].unit: the weight is in WU; a vB is 4 WU")
+        quantities = {"block": weight.block, "reserved": weight.reserved, "price": weight.price}
+        for key, text in (*quantities.items(), *(("given", text) for text in weight.given)):
+            if self.witness_scale != 4 and re.search(r"vB\b", text):
+                raise ValueError(
+                    f"limits[0].{key}: {text!r}: a vB is 4 WU, which needs witness_scale = 4, not "
+                    f"{self.witness_scale}: write it with WU"
+                )
         super().__post_init__()
 
     @property
@@ -139,8 +155,18 @@ def find_scenario(name: str) -> Path:
 
 
 def read_scenario(path: Path) -> Scenario:
-    """Read a scenario. LabError names file, line, the place in the file and the rule it breaks."""
-    return decode_toml(read_text(path), Scenario, str(path))  # type: ignore[arg-type]
+    """Read a scenario. LabError names file, line, the place in the file and the rule it breaks;
+    every unknown scheme at once."""
+    text, name = read_text(path), str(path)
+    unknown = []
+    for keys, scheme in unknown_schemes(parse_toml(text, name)):
+        words = [f"line {line}"] if (line := line_of(text, keys)) else []
+        place = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys)
+        words.append(place.removeprefix(".").removesuffix(f".{scheme}"))
+        unknown.append(f"{': '.join(words)}: scheme {scheme!r} is unknown")
+    if unknown:
+        raise LabError(f"{name}, {'; '.join(unknown)}: {KNOWN}")
+    return decode_toml(text, Scenario, name)  # type: ignore[arg-type]
 
 
 def write_template(name: str | None, path: Path) -> None:

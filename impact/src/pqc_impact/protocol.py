@@ -9,12 +9,9 @@ from msgspec import Meta, field
 
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.files import Text
-from pqc_impact.base import NotNegative, ScenarioFile, ScenarioForm, ScenarioTable, check_schemes
+from pqc_impact.base import EVERY, NotNegative, ScenarioFile, ScenarioForm, ScenarioTable, lab_names
 from pqc_impact.quantity import amount, positive
-from pqc_impact.schemes import SIGNERS, ImpactScheme
-
-EVERY = "*"
-"""In a term: every scheme without a formula of its own."""
+from pqc_impact.schemes import SIGNERS, ImpactScheme, lab_name
 
 
 class ProtocolMessage(ScenarioForm, frozen=True):
@@ -95,14 +92,14 @@ class Protocol(ScenarioFile[ProtocolMessage], frozen=True, kw_only=True, tag="pr
 
     def __post_init__(self) -> None:
         for name in self.schemes:
-            if name not in SIGNERS:
+            if lab_name(name) not in SIGNERS:
                 raise ValueError(
                     f"schemes: {name!r}: a protocol has its own encoding of signatures: must be "
                     f"one of {', '.join(SIGNERS)}"
                 )
         for name, term in self.terms.items():
             if isinstance(term, dict):
-                check_schemes(f"terms: {name}", (scheme for scheme in term if scheme != EVERY))
+                self.terms[name] = lab_names(f"terms.{name}", term, EVERY)
         super().__post_init__()
 
     def forms_of(self) -> tuple[ProtocolMessage, ...]:

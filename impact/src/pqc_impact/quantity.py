@@ -11,7 +11,8 @@ _NUMBER = r"-?[0-9][0-9,_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _TEXT = re.compile(rf"({_NUMBER})(?: +to +({_NUMBER}))? *(.*)")
 _PREFIXES = {
     "": 1.0, "n": 1e-9, "µ": 1e-6, "u": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12,
-    "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40,
+    "P": 1e15, "E": 1e18,
+    "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50, "Ei": 2.0**60,
 }  # fmt: skip
 # Of each unit that figures are in, the others that may stand for it.
 _EQUAL: dict[str, dict[str, float]] = {

@@ -93,21 +93,23 @@ class SchemeFigures:
                     continue
                 kind: Kind = "assumed" if rate.modelled else "measured"
                 source = f"{'modelled' if rate.modelled else 'measured'}: {rate.source}"
-                yield self.figure(f"{noun} per second {on}", rate.draws, "1/s", source, kind)
+                figure = partial(self.figure, source=source, kind=kind, rates=[rate])
+                yield figure(f"{noun} per second {on}", rate.draws, "1/s")
                 if threads == 1:
                     one = rate.draws
                     yield from self.over_today(operation, rate)
                 if one is not None:
                     scaling, spread = rate.draws / one, rate.draws / one / threads
-                    yield self.figure(f"scaling of {noun} {on}", scaling, "×", source, kind)
-                    yield self.figure(f"efficiency of {noun} {on}", spread, "", source, kind)
+                    yield figure(f"scaling of {noun} {on}", scaling, "×")
+                    yield figure(f"efficiency of {noun} {on}", spread, "")
 
     def over_today(self, operation: str, rate: RecordRate) -> Iterator[Figure]:
         """Yield the time of an operation over that in the scheme of today."""
         before = self.times.rate(self.today, 1, self.node.implementations, operation=operation)
         if not isinstance(before, str) and self.today != self.scheme:
             name, source = f"time of {NOUNS[operation]}", f"{rate.source}; {before.source}"
-            yield self.figure(f"{name} over today's", before.draws / rate.draws, "×", source)
+            ratio = before.draws / rate.draws
+            yield self.figure(f"{name} over today's", ratio, "×", source, rates=[rate])
 
     def life_cycle(self) -> Iterator[Figure]:
         """Yield the time of key generation, signing and verification together, and the share of
@@ -117,10 +119,11 @@ class SchemeFigures:
         spent = {NOUNS[name]: 1 / rate.draws for name, rate in self.single.items()}
         source = "; ".join(dict.fromkeys(rate.source for rate in self.single.values()))
         whole = np.sum(list(spent.values()), axis=0)
-        yield self.figure("life cycle", whole, "s", source)
+        figure = partial(self.figure, source=source, rates=list(self.single.values()))
+        yield figure("life cycle", whole, "s")
         for noun, part in spent.items():
-            yield self.figure(f"life cycle, {noun}", part, "s", source)
-            yield self.figure(f"share of the life cycle, {noun}", part / whole, "", source)
+            yield figure(f"life cycle, {noun}", part, "s")
+            yield figure(f"share of the life cycle, {noun}", part / whole, "")
 
     def optimisations(self) -> Iterator[Figure]:
         """Yield by how much each backend speeds up the portable one, and batches single calls."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 
-from mldsa_lab.sets import SCHEMES
+from mldsa_lab.sets import PARAMETER_SETS, SCHEMES, sets_of
 from mldsa_lab.sizes import (
     CURVES,
     NOT_PADDED,
@@ -18,6 +19,11 @@ from mldsa_lab.sizes import (
 
 SIGNERS = tuple(s.name for s in SCHEMES.values() if "sign" in s.kin.operations)
 """The signature schemes of the lab."""
+KNOWN = (
+    f"known are {', '.join(SIGNERS)}; ' DER' behind ECDSA's names for that encoding, ' unpadded' "
+    "behind FN-DSA's, a plus between the parts of a hybrid"
+)
+"""The names of schemes, for errors."""
 DER, UNPADDED = " DER", " unpadded"
 """Behind the name of a scheme: ECDSA's signatures in that encoding, FN-DSA's without padding."""
 
@@ -53,6 +59,42 @@ class ImpactScheme:
         return found
 
 
+def _folded(name: str) -> str:
+    return re.sub("[-_ ]", "", name).casefold()
+
+
+_USUAL = (
+    {_folded(name): name for name in SIGNERS}
+    | {f"dilithium{n}": name for n, name in zip((2, 3, 5), PARAMETER_SETS, strict=True)}
+    | {name.replace("FN-DSA-", "falcon"): name for name in sets_of("fn-dsa")}
+    | {
+        f"{start}{_folded(name.removeprefix(removed))}": name
+        for name in sets_of("slh-dsa")
+        for removed in ("SLH-DSA-SHA2-", "SLH-DSA-")
+        for start in ("slhdsa", "sphincs")
+        if name.startswith(removed)
+    }
+)
+"""The schemes by their usual names, folded: SLH-DSA and SPHINCS+ without a hash function take
+SHA2."""
+
+
+def lab_name(name: str) -> str:
+    """Return the lab's name of a scheme or hybrid that a file calls by a usual one, such as
+    Falcon-512; an unknown name as it is."""
+    parts = [part.strip() for part in re.sub(r"(?i)(sphincs)\+", r"\1", name).split("+")]
+    bases = [base_of(part) for part in parts]
+    if unknown_parts(name) and all(_folded(base) in _USUAL for base in bases):
+        pairs = zip(parts, bases, strict=True)
+        return "+".join(_USUAL[_folded(base)] + part.removeprefix(base) for part, base in pairs)
+    return name
+
+
+def unknown_parts(name: str) -> list[str]:
+    """Return the parts of a name that are no scheme of the lab."""
+    return [part for part in map(str.strip, name.split("+")) if base_of(part) not in SIGNERS]
+
+
 @cache
 def scheme_of(name: str) -> ImpactScheme:
     """A scheme by name, a hybrid by its parts' with a plus. ValueError for an unknown one."""
@@ -74,11 +116,7 @@ def _single(name: str) -> ImpactScheme:
     if name.endswith(DER) and base not in CURVES:
         raise ValueError(f"scheme {name!r}: only {' and '.join(CURVES)} have a DER encoding")
     if base not in SIGNERS:
-        known = ", ".join(SIGNERS)
-        raise ValueError(
-            f"scheme {name!r} is unknown: known are {known}; '{DER}' behind ECDSA's names for that "
-            f"encoding, '{UNPADDED}' behind FN-DSA's, a plus between the parts of a hybrid"
-        )
+        raise ValueError(f"scheme {name!r} is unknown: {KNOWN}")
     known_sizes = {(found.object, found.encoding): found for found in sizes(base)}
     public, signature = known_sizes[PUBLIC, "raw"], known_sizes[SIGNATURE, "raw"]
     most = float(signature.bytes)

@@ -56,6 +56,8 @@ def server_figures(
         kind = "constant" if single.fit is None else "exact law of rejections at fitted costs"
         source = f"{found.source}; {how}; service times: {kind}; one core, {server.source}"
 
+        figure_of = partial(make, source=source, rates=[found])
+
         def percentile(load: float, whole: ServiceLaw = whole, size: int = size) -> float:
             return responses(whole, load, size).percentile(server.percentile)
 
@@ -63,11 +65,11 @@ def server_figures(
         for figure, load in named.items():
             # The load is a share of what single calls can do.
             value = percentile(load / gain) / found.draws if load < gain else None
-            yield make(figure, value, "s", source)
+            yield figure_of(figure, value, "s")
         curve = np.array([percentile(load) for load in _LOADS])
         share = _largest_load(server.seconds.value * found.draws, curve)
-        yield make(f"utilisation with {safe}", share, "", source)
-        yield make(f"signatures per second with {safe}", share * found.draws, "1/s", source)
+        yield figure_of(f"utilisation with {safe}", share, "")
+        yield figure_of(f"signatures per second with {safe}", share * found.draws, "1/s")
 
 
 def _largest_load(limit: Array, curve: Array) -> Array:

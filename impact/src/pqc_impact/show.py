@@ -14,9 +14,9 @@ from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.show import figure_tables
 from mldsa_lab.show.figure_tables import FigureTable, SpreadColumns, TableLayout
 from mldsa_lab.show.format import Unit, choose_unit
-from mldsa_lab.show.grid import TERMINAL, Dot, Grid
+from mldsa_lab.show.grid import TERMINAL, Column, Dot, Grid
 from mldsa_lab.show.report import PlotSpec, Report, Section, sections_of
-from pqc_impact.figures import FORBIDDEN, Impact, full_name
+from pqc_impact.figures import BY, ELSEWHERE, FORBIDDEN, Impact, full_name
 from pqc_impact.network import Network
 from pqc_impact.spreading import reach
 from pqc_impact.sweep import SHARES
@@ -108,6 +108,8 @@ _METHOD = (
 )
 _ROWS = ("template", "scheme", "block", "relay")
 """The keys of rows; one that is empty everywhere has no column."""
+_OTHER_MACHINE = "†"
+"""Marks a scheme whose times are from another machine than those of the first record."""
 _LONG = (Unit(86400.0, "d"), Unit(3600.0, "h"))
 
 
@@ -183,18 +185,33 @@ def table(
 
 
 def grid(found: Impact, made: FigureTable) -> Grid:
-    """Return a table for every renderer, with the mark of each rule that a form breaks."""
+    """Return a table for every renderer: with the mark of each rule that a form breaks, the
+    implementations of times, and a mark at each scheme whose times are from another machine."""
     schemes, legend = list(found.scenario.schemes), rules(found)
     keys = [{k: str(v) for k, v in of[0].keys.items()} for of in made.rows.values()]
     plain = figure_tables.grid(made, CONFIDENCE)
     # The page is too narrow for columns of the other keys: they stand below the schemes.
     others = [key for key in made.layout.rows if key != "scheme"]
     changed: dict[str, dict[str, Any]] = {key: {"where": TERMINAL, "head": False} for key in others}
-    changed["scheme"] = {"head": True}
+    libraries, records = (_flagged(made, start) for start in (BY, ELSEWHERE))
+    below = [
+        [*(k[key] for key in others), *names] for k, names in zip(keys, libraries, strict=True)
+    ]
+    names = [
+        k["scheme"] + f" {_OTHER_MACHINE}" * bool(r) for k, r in zip(keys, records, strict=True)
+    ]
+    changed["scheme"] = {"head": True, "cells": names}
+    if any(below):
+        changed["scheme"]["below"] = [", ".join(texts) for texts in below]
     if others:
-        changed["scheme"]["below"] = [", ".join(k[key] for key in others) for k in keys]
         changed[others[0]] |= {"title": "form"} if others[0] == "template" else {}
-    columns = (replace(c, **changed.get(c.title, {})) for c in plain.columns)
+    columns = [replace(c, **changed.get(c.title, {})) for c in plain.columns]
+    if any(libraries):
+        cells = [", ".join(texts) for texts in libraries]
+        column = Column("implementation", cells, where=TERMINAL)
+        columns.insert(len(made.layout.rows), column)
+    elsewhere = ", ".join(dict.fromkeys(name for of in records for name in of))
+    note = f"{_OTHER_MACHINE}: measured on another machine, {elsewhere}" if elsewhere else ""
     marks = [
         "".join(
             mark
@@ -204,7 +221,13 @@ def grid(found: Impact, made: FigureTable) -> Grid:
         for k in keys
     ]
     dots = [Dot(schemes.index(k["scheme"])) for k in keys]
-    return replace(plain, columns=tuple(columns), dots=dots, marks=marks, legend=legend)
+    return replace(plain, note=note, columns=tuple(columns), dots=dots, marks=marks, legend=legend)
+
+
+def _flagged(made: FigureTable, start: str) -> list[list[str]]:
+    """Return, for each row, what its figures' flags that begin with ``start`` name."""
+    flags = (dict.fromkeys(flag for f in of for flag in f.flags) for of in made.rows.values())
+    return [[x.removeprefix(start) for x in of if x.startswith(start)] for of in flags]
 
 
 def document_table(
@@ -243,7 +266,7 @@ def _kinds(made: FigureTable) -> str:
     titles: dict[str, dict[str, None]] = {}
     for column in made.layout.columns:
         found = {f.flags[0] for f in made.at(column.name) if f is not None}
-        kind = next(kind for kind in ("measured", "assumed", "exact") if kind in found)
+        kind = next(kind for kind in ("assumed", "measured", "exact") if kind in found)
         titles.setdefault(kind, {})[column.title.partition(", ")[0]] = None
     return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in titles.items())
 
@@ -313,6 +336,11 @@ def overview(found: Impact) -> tuple[str, list[Section]]:
 def notes(found: Impact) -> list[str]:
     """Return the rules that are broken, the figures that are missing, and sources."""
     lines = [f"{mark}: forbidden today, {rule}" for mark, rule in rules(found).items()]
+    renamed = found.scenario.renamed.items()
+    lines += [
+        f"{name} is taken as {ours}, with the sizes and times of the standard"
+        for name, ours in renamed
+    ]
     lines += found.remarks
     unknown = dict.fromkeys(
         f"Not known of {f.keys['scheme']}: {f.source}"

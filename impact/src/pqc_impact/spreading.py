@@ -113,7 +113,8 @@ def add_network(found: Impact, times: RecordTimes, folder: Path, simulate: Simul
             keys: dict[str, Key] = {**at.keys, "block": block}
             size = count * at.bytes + chain.overhead
             text = f"{count:,.0f} transactions"
-            figures.append(make_figure(keys, SIZE, size, "B", text, "exact"))
+            kind = at.today_kind if block != FULL else at.kind
+            figures.append(make_figure(keys, SIZE, size, "B", text, kind))
             signatures = count * form.signatures
             spent = [validation_time(network, signatures, draw) for draw in draws.tolist()]
             for relay in network.relays:

@@ -19,6 +19,7 @@ from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.records import Record, read_record
+from mldsa_lab.sets import CLASSICAL_SETS, SCHEMES, sets_of
 from mldsa_lab.theory.arrays import Array
 from pqc_impact.schemes import ImpactScheme
 
@@ -85,22 +86,27 @@ def interval_of(draws: Array) -> Interval:
 @dataclass(frozen=True)
 class RecordRate:
     """Operations per second, or per cycle, of so many cores, as draws, and where from.
-    ``modelled``: more cores than were measured; ``fit``: of signing to its traces."""
+    ``modelled``: more cores than were measured; ``fit``: of signing to its traces; ``libraries``:
+    the implementations, one for each scheme of a hybrid; ``elsewhere``: the records of other
+    machines than the first record's."""
 
     draws: Array
     source: str
     modelled: bool = False
     fit: Fit | None = None
+    libraries: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class _RecordTimes:
-    """The times of one record, and the machine that they are of. Every row has a mean, and those of
-    several threads also operations ``per_second``."""
+    """The times of one record, the machine that they are of, and its load if it was busy. Every row
+    has a mean, and those of several threads also operations ``per_second``."""
 
     name: str
     machine: object
     rows: list[SummaryRow]
+    busy: str = ""
 
 
 class RecordTimes:
@@ -122,8 +128,10 @@ class RecordTimes:
         """The records, as figures name them."""
         self._wide: dict[str, None] = {}
         self._elsewhere: dict[str, None] = {}
+        self._busy: dict[str, None] = {}
         wanted = set(schemes)
         self._times = [_times(path, wanted, operations) for path in paths]
+        self._libraries: dict[tuple[str, str], str | None] = {}
 
     def rate(
         self, scheme: ImpactScheme, cores: int, implementations: dict[str, str], *,
@@ -139,11 +147,11 @@ class RecordTimes:
         found = []
         has_batches = not batches
         for part in scheme.parts:
-            rows = self._rows(part, None, operation, unit, "batch") if batches else []
+            rows = self._timed(part, {}, operation, unit, "batch") if batches else []
             has_batches |= bool(rows)
-            wanted = implementations.get(part)
-            rows = rows or self._rows(part, wanted, operation, unit, "single")
+            rows = rows or self._timed(part, implementations, operation, unit, "single")
             if not rows:
+                wanted = _named(part, implementations)
                 noun = NOUNS[operation]
                 by = f" by {wanted}" if wanted else ""
                 in_unit = "" if unit == "ns" else f" in {unit}"
@@ -153,7 +161,11 @@ class RecordTimes:
             return f"no batch interface for {scheme.name} in {', '.join(self.records)}"
         draws = 1 / sum(1 / rate.draws for rate in found)
         source = "; ".join(dict.fromkeys(r.source for r in found))
-        return RecordRate(np.asarray(draws), source, any(r.modelled for r in found))
+        return RecordRate(
+            np.asarray(draws), source, any(r.modelled for r in found),
+            libraries=tuple(library for r in found for library in r.libraries),
+            elsewhere=tuple(dict.fromkeys(name for r in found for name in r.elsewhere)),
+        )  # fmt: skip
 
     def signer(
         self, scheme: ImpactScheme, implementations: dict[str, str], batch: int = 1
@@ -166,7 +178,7 @@ class RecordTimes:
         mode = "single" if batch == 1 else "batch"
         rows = [
             (record, row)
-            for record, row in self._rows(part, implementations.get(part), "sign", "ns", mode)
+            for record, row in self._timed(part, implementations, "sign", "ns", mode)
             if row.variant.threads == 1 and row.variant.batch_size == batch
         ]
         if not rows:
@@ -205,6 +217,42 @@ class RecordTimes:
                     for r in (before, row)
                 )
                 yield title, slower / faster, f"{implementation} ({backend}), {record.name}"
+
+    def _timed(
+        self, name: str, implementations: dict[str, str], operation: str, unit: str, mode: str
+    ) -> list[tuple[_RecordTimes, SummaryRow]]:
+        """Return the rows of a scheme by the implementation that the file names, else by the one
+        that is chosen for all sets of the family; by any where this one lacks the operation."""
+        if wanted := _named(name, implementations):
+            return self._rows(name, wanted, operation, unit, mode)
+        chosen = self._library(name, unit)
+        rows = self._rows(name, chosen, operation, unit, mode) if chosen else []
+        return rows or self._rows(name, None, operation, unit, mode)
+
+    def _library(self, name: str, unit: str) -> str | None:
+        """Return the implementation of all sets of a family that no file names: of those with the
+        most sets and operations in the first record that has the family, the fastest by the
+        geometric mean of their default builds on one core."""
+        group = _group(name)
+        if (group[0], unit) in self._libraries:
+            return self._libraries[group[0], unit]
+        best: dict[str, dict[tuple[str, str], tuple[int, bool, float]]] = {}
+        for record in self._times:
+            for row in record.rows:
+                v = row.variant
+                if row.set in group and row.unit == unit and v.mode == "single":
+                    costs = best.setdefault(v.implementation, {})
+                    cost, place = (v.threads, v.tuned, row.cost), (row.set, row.operation)
+                    costs[place] = min(cost, costs.get(place, cost))
+            if best:
+                break
+
+        def rank(library: str) -> tuple[int, int, float]:
+            costs = best[library].values()
+            tuned = sum(is_tuned for _, is_tuned, _ in costs)
+            return -len(costs), tuned, sum(math.log(cost) for *_, cost in costs)
+
+        return self._libraries.setdefault((group[0], unit), min(best, key=rank, default=None))
 
     def _rows(
         self, name: str, wanted: str | None, operation: str, unit: str, mode: str
@@ -253,7 +301,11 @@ class RecordTimes:
             draws = (1e9 if row.unit == "ns" else 1.0) / draws
         if cores != threads:
             source += f"; extrapolated from {threads} to {cores} cores, as if they shared evenly"
-        return RecordRate(draws * (cores / threads), source, cores > most, row.fit)
+        library = v.implementation + (" (batches)" if v.mode == "batch" else "")
+        elsewhere = () if record.machine == self._times[0].machine else (record.name,)
+        return RecordRate(
+            draws * (cores / threads), source, cores > most, row.fit, (library,), elsewhere
+        )
 
     def _check(self, record: _RecordTimes, row: SummaryRow) -> None:
         """Raise LabError for an interval that is too wide, or remark on it; remark on another
@@ -271,6 +323,8 @@ class RecordTimes:
                     f"(`{_MEASURE}`), or accept it with --widest {math.ceil(100 * width)}"
                 )
             self._wide[f"{what}, {width:.0%}"] = None
+        if record.busy:
+            self._busy[f"{record.name}: {record.busy}"] = None
         if record.machine != self._times[0].machine:
             self._elsewhere[f"{row.set} ({v.implementation}, {record.name})"] = None
 
@@ -278,6 +332,8 @@ class RecordTimes:
     def remarks(self) -> tuple[str, ...]:
         """What a reader must know of the times that were taken."""
         made = []
+        if self._busy:
+            made.append(f"The machine was busy with other work: {'; '.join(self._busy)}")
         if self._wide:
             made.append(
                 f"Not tight, with 95 % confidence intervals wider than {self.widest:.0%} of the "
@@ -289,6 +345,20 @@ class RecordTimes:
                 + "; ".join(self._elsewhere)
             )
         return tuple(made)
+
+
+def _group(name: str) -> tuple[str, ...]:
+    """Return the sets that one implementation is chosen for: a family, or a classical scheme."""
+    return (name,) if name in CLASSICAL_SETS else sets_of(SCHEMES[name].family)
+
+
+def _named(name: str, implementations: dict[str, str]) -> str | None:
+    """Return the implementation that a file names for a scheme: its own, or the only one that it
+    names for sets of the family."""
+    if name in implementations:
+        return implementations[name]
+    named = {implementations[s] for s in _group(name) if s in implementations}
+    return named.pop() if len(named) == 1 else None
 
 
 def _interval(row: SummaryRow) -> Interval:
@@ -303,7 +373,8 @@ def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> _RecordT
     machine = {key: record.run.machine.get(key) for key in _MACHINE}
     with located(path):
         if record.definition("block") is not None:
-            return _RecordTimes(name, machine, _of_block(record) if "verify" in operations else [])
+            rows = _of_block(record) if "verify" in operations else []
+            return _RecordTimes(name, machine, rows, record.busy)
         compact = {v.id for v, _ in record.variants.values() if v.key == "compact"}
         record.samples[:] = [
             s for s in record.samples
@@ -316,7 +387,7 @@ def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> _RecordT
         and (v.threads > 1 or v.batch_size <= (BATCH_MOST if v.mode == "batch" else 1))
         and (v.threads == 1 or "per_second" in r.figures)
     ]  # fmt: skip
-    return _RecordTimes(name, machine, rows)
+    return _RecordTimes(name, machine, rows, record.busy)
 
 
 def _of_block(record: Record) -> list[SummaryRow]:

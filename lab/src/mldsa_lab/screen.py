@@ -89,7 +89,7 @@ class Screen:
             else:
                 yield phase
         if phase.summary:
-            self.line(title, f"{phase.summary} [dim]{time.monotonic() - began:.1f} s[/]")
+            self.line(title, f"{escape(phase.summary)} [dim]{time.monotonic() - began:.1f} s[/]")
 
     @contextmanager
     def _lines(self, title: str, phase: Phase) -> Iterator[None]:

@@ -34,6 +34,12 @@ def decode_toml(text: str, kind: type[T], name: str) -> T:
     try:
         return msgspec.convert(document, kind)
     except msgspec.ValidationError as error:
+        missing = re.fullmatch("Object missing required field `([^`]*)`", str(error))
+        if missing is not None:  # of the file itself, so that no line has it
+            key = missing[1]
+            raise LabError(
+                f"{name}, line 1: {key} is missing: add a line `{key} = …` or a table [{key}]"
+            ) from None
         keys, said = _place(document, kind, str(error))
         line = line_of(text, keys)
         with checked(kind, name if line is None else f"{name}, line {line}"):
@@ -68,10 +74,11 @@ def _place(document: dict[str, Any], kind: Any, said: str) -> tuple[Keys, str]:
     if named is not None:
         found.append(named[1] or named[2])
     # A rule over several fields begins with the one that it is about, or with its place.
-    own = re.match(r"([\w-]+)((?:\[\d+\]|\.[\w-]+)*): ", said)
+    own = re.match(r"([\w-]+)((?:\[\d+\]|\.[\w-]+|\.\"[^\"]*\")*): ", said)
     if own is not None and isinstance(part, dict) and own[1] in part:
         found.append(own[1])
-        found += [int(w) if w.isdigit() else w for w in re.findall(r"[^.\[\]]+", own[2])]
+        for number, bare, quoted in re.findall(r'\[(\d+)\]|\.([\w-]+)|\."([^"]*)"', own[2]):
+            found.append(int(number) if number else bare or quoted)
     return tuple(found), f"{rule}{at}{path}`" if at else said
 
 

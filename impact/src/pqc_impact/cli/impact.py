@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mldsa_lab.checkout import find_root
-from mldsa_lab.cli.shared import AllTablesOption, console, show_path
+from mldsa_lab.cli.shared import AllTablesOption, console, show_named, show_path
 from mldsa_lab.errors import LabError, located
 from pqc_impact.cli.propagate import (
     Dask,
@@ -57,10 +57,11 @@ def figures_of(
 
 def scenario_figures(argument: str) -> list[Figure]:
     """Return the figures of a scenario for an answer to a published page; ``argument``: its name,
-    or its path below the checkout. A factor has no unit."""
+    or its path below the checkout. A factor has no unit; the only flag is the kind."""
     name = str(find_root() / argument) if argument.endswith(".toml") else argument
     found = figures_of(name, None).figures
-    return [replace(f, unit="") if f.unit == "×" else f for f in found]
+    units = {"×": ""}
+    return [replace(f, unit=units.get(f.unit, f.unit), flags=f.flags[:1]) for f in found]
 
 
 def impact(
@@ -115,12 +116,12 @@ def impact(
 
     if scenario == "list":
         for name, path in file.shipped().items():
-            console().print(f"[bold]{name:<12}[/] {file.read_scenario(path).title}")
+            show_named(console(), f"{name:<12} ", file.read_scenario(path).title)
         return
     if new is not None:
         file.write_template(scenario, new)
         show_path(console(), "template", new)
-        console().print(f"Change it, then run: mldsa-lab impact {new}", soft_wrap=True)
+        show_named(console(), "", f"Change it, then run: mldsa-lab impact {new}")
         return
     if scenario is None:
         raise LabError("impact: name a scenario, or list")

@@ -99,7 +99,7 @@ def open_outputs(json_path: str, folder: Path | None = None) -> tuple[Console, O
         ends = ("json", "csv", "md", "html")
         files = OutputOptions(False, *(folder / f"impact.{end}" for end in ends))
     files.check()
-    return Console(stderr=True) if json_path == STANDARD_OUTPUT else console(), files
+    return console(stderr=json_path == STANDARD_OUTPUT), files
 
 
 def show(

@@ -63,9 +63,10 @@ def record_figures(argument: str) -> list[Figure]:
 
 
 def about_record(argument: str) -> str:
-    """Return a record with its machine and date."""
-    first = _record(record_paths(argument)[0])
-    about = ", ".join(part for part in (first.machine, first.date) if part)
+    """Return a record with its machine and date, and the load of the first busy one of several."""
+    records = [_record(path) for path in record_paths(argument)]
+    first, busy = records[0], next((r.busy for r in records if r.busy), "")
+    about = ", ".join(part for part in (first.machine, first.date, busy) if part)
     return f"{argument}: {about}"
 
 

@@ -45,7 +45,7 @@ def answer(
     screen = shared.console()
     if page == "list":
         for name in pages():
-            screen.print(f"[bold]{name:<16}[/] {read_page(name).title}")
+            shared.show_named(screen, f"{name:<16} ", read_page(name).title)
         return
     found = read_page(page)
     outputs = shared.OutputOptions(page_path is None, json_path, csv, markdown, page_path).check()

@@ -47,10 +47,6 @@ def report(
     confidence: shared.ConfidenceOption = 0.95,
 ) -> None:
     """Show records again: tables, page, rows and Markdown, from the records alone."""
-    import sys
-
-    from rich.console import Console
-
     from mldsa_lab.errors import LabError
     from mldsa_lab.kinds.reports import read_reports
     from mldsa_lab.show.operations import elsewhere
@@ -66,7 +62,7 @@ def report(
     outputs = outputs._replace(page=page or records[0].parent / "report.html").check()
     found = elsewhere.read(measured, selection, confidence)
     reports = read_reports(records, Look(reference, clock, confidence), found)
-    screen = Console(file=sys.stderr) if quiet else shared.console()
+    screen = shared.console(stderr=quiet)
     outputs.show(reports, screen, tables=not quiet, every=all_tables)
     if quiet:
         print(as_markdown(reports), end="")

@@ -132,10 +132,12 @@ def select(
                     f"--formats: without the library there are {known} alone: {error}"
                 ) from None
             chosen_formats = chosen_formats if formats else COMPACT_FORMATS
+            from rich.markup import escape
+
             screen.line(
                 "library",
                 "missing: a ready-made selection with digests of keys and signatures is written, "
-                f"as {' and '.join(chosen_formats)}; {error}",
+                f"as {' and '.join(chosen_formats)}; {escape(str(error))}",
             )
         folder = [ready, wanted]
     elif record is not None:
@@ -286,10 +288,11 @@ def _show(selection: Selection, console: Console) -> None:
         f"{len(selection.inputs)} inputs, {attempts} attempts; costs in {model.unit} "
         f"of {model.source or 'the cost model'}",
         highlight=False,
+        markup=False,
         soft_wrap=True,
     )
     for what, value in ((selection.made or {}).get("expected") or {}).items():
-        console.print(f"[bold]{what}[/]: {_text(value)}", highlight=False, soft_wrap=True)
+        shared.show_named(console, what, f": {_text(value)}")
 
 
 def _text(value: object) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from mldsa_lab import plugins
 from mldsa_lab.errors import LabError
@@ -258,9 +259,10 @@ def refuse_given(ctx: typer.Context, option: str, reason: str, names: str) -> No
         raise LabError(f"{other}: cannot be used with {option}, which {reason}")
 
 
-def console() -> Console:
-    """The screen; where the output is no terminal, wide enough for whole tables."""
-    screen = Console(emoji=False)  # texts of workers are shown as they are
+def console(*, stderr: bool = False) -> Console:
+    """The screen; where the output is no terminal, wide enough for whole tables. ``stderr``: print
+    to standard error."""
+    screen = Console(emoji=False, stderr=stderr)  # texts of workers are shown as they are
     if not screen.is_terminal and "COLUMNS" not in os.environ:
         screen.width = _PIPE_WIDTH
     return screen
@@ -273,4 +275,9 @@ def words(values: Iterable[str] | None) -> tuple[str, ...]:
 
 def show_path(screen: Console, title: str, path: Path) -> None:
     """Say where a file was written."""
-    screen.print(f"[bold]{title:<10}[/] {path}", highlight=False, soft_wrap=True)
+    show_named(screen, f"{title:<10} ", str(path))
+
+
+def show_named(screen: Console, name: str, text: str) -> None:
+    """Print a text as it is behind its name in bold."""
+    screen.print(Text.assemble((name, "bold"), text), soft_wrap=True)

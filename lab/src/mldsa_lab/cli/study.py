@@ -46,7 +46,8 @@ def list_studies() -> None:
     screen = shared.console()
     for name, path in shipped().items():
         study = read_study(path)
-        screen.print(f"[bold]{name:<12}[/] {study.title} ({', '.join(study.profiles)})")
+        text = f"{study.title} ({', '.join(study.profiles)})"
+        shared.show_named(screen, f"{name:<12} ", text)
 
 
 def run(
@@ -101,7 +102,8 @@ def run(
         paths = []
         for number, (step, measured) in enumerate(measure(listed, bench), 1):
             paths.append(measured)
-            screen.print(f"[bold]step {number} of {len(listed)}[/] {step}: {measured}")
+            name = f"step {number} of {len(listed)} "
+            shared.show_named(screen, name, f"{step}: {measured}")
     else:
         paths = find_records(record)
     names = [os.path.relpath(p, record or folder) for p in paths]

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -63,7 +64,7 @@ def doctor(
         else:
             state = Text("ready, not built yet", style="green")
         name = entry.name if entry.default else f"{entry.name} (not by default)"
-        table.add_row(name, entry.language, state, Text("\n".join(_tools(entry))))
+        table.add_row(Text(name), Text(entry.language), state, Text("\n".join(_tools(entry))))
     console.print(table)
     for entry, lacking in found:
         for text in lacking:
@@ -74,7 +75,7 @@ def doctor(
         console.print(text, highlight=False, markup=False, soft_wrap=True)
     for found_jdk in () if "java" in elsewhere else find_jdks():
         text = f"{found_jdk.name}: `mldsa-lab bench --jdk {found_jdk.folder}` measures it"
-        console.print(f"\n[bold]Java on this machine[/] {text}", highlight=False, soft_wrap=True)
+        shared.show_named(console, "\nJava on this machine ", text)
     if not any(entry.default and not lacking for entry, lacking in found):
         raise typer.Exit(1)
 
@@ -98,15 +99,15 @@ def setup(
     for entry in named(entries, shared.words(workers)):
         if not entry.setup or is_set_up(entry, place):
             state = "is set up" if entry.setup else "nothing to set up"
-            screen.line("setup", f"worker [cyan]{entry.label}[/] ({entry.language}): {state}")
+            screen.line("setup", escape(f"worker {entry.label} ({entry.language}): {state}"))
             continue
         with screen.phase("setup") as phase:
             set_up(entry, place, phase.show)
-            phase.summary = f"worker [cyan]{entry.label}[/] ({entry.language})"
+            phase.summary = f"worker {entry.label} ({entry.language})"
     if not workers:
         for entry in (entry for entry in entries if entry.setup):
             state = "set up" if is_set_up(entry, place) else "not set up"
-            console.print(f"{entry.label} ({entry.language}): {state}", highlight=False)
+            shared.show_named(console, "", f"{entry.label} ({entry.language}): {state}")
 
 
 def conform(

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import combinations
 
 import numpy as np
-from scipy.stats import kruskal, mannwhitneyu
+from scipy.stats import chi2, kruskal, mannwhitneyu, norm
 
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.interval import Interval
@@ -33,8 +34,9 @@ def compare_groups(
     ``ratio`` of the first's costs to the second's (Hodges and Lehmann's, with the interval that
     inverts the Mann-Whitney test); its flag is the verdict. ``delta``: Cliff's, how much more
     often a replicate of the first is the slower one, from -1 to 1. P-values of the tests, those of
-    pairs after Bonferroni. ``least``: the smallest p-value of a pair that so few replicates can
-    reach; above ``alpha`` no pair can be told apart.
+    pairs after Bonferroni. ``least``: the largest of the smallest p-values that each test of a
+    pair of so few replicates can have. Above ``alpha``, or where even groups without an overlap
+    are not told apart, there are too few replicates.
     """
     pairs = list(combinations(groups, 2))
     if not pairs:
@@ -43,11 +45,12 @@ def compare_groups(
     if KRUSKAL_WALLIS in tests:
         over_all[KRUSKAL_WALLIS] = _kruskal(list(groups.values()))
     dunn = _dunn(groups) if DUNN in tests else {}
-    sizes = [(len(groups[a]), len(groups[b])) for a, b in pairs]
-    least = min(1.0, len(pairs) * max((2 / math.comb(n + m, n) for n, m in sizes), default=1.0))
+    least_of = partial(_least, [len(values) for values in groups.values()], len(pairs))
     figures = []
     for one, other in pairs:
         x, y = groups[one], groups[other]
+        least = max(least_of(test, len(x), len(y)) for test in tests)
+        distance = delta(x, y)
         p = dict(over_all)
         if MANN_WHITNEY in tests:
             found = float(mannwhitneyu(x, y, alternative="two-sided").pvalue)
@@ -57,7 +60,7 @@ def compare_groups(
         ratio = shift(x, y, alpha)
         if not {MANN_WHITNEY, DUNN} & p.keys() and len(groups) > 2:
             verdict = NO_TEST
-        elif MANN_WHITNEY in p and least > alpha:
+        elif least > alpha or (abs(distance) == 1 and max(p.values()) > alpha):
             verdict = f"too few {replicates} to tell"
         elif max(p.values()) > alpha:
             verdict = NO_DIFFERENCE
@@ -65,10 +68,27 @@ def compare_groups(
             verdict = f"{one if ratio.value > 1 else other} is slower"
         own = {**keys, "first": one, "second": other}
         figures.append(Figure.of(own, "ratio", ratio, flags=(verdict,)))
-        figures.append(Figure(own, "delta", delta(x, y)))
+        figures.append(Figure(own, "delta", distance))
         figures += [Figure(own, name, p[name]) for name in tests]
         figures.append(Figure(own, "least", least))
     return figures
+
+
+def _least(sizes: Sequence[int], pairs: int, test: str, n: int, m: int) -> float:
+    """Return the smallest p-value that a test can have for a pair of n and m replicates among
+    groups of these sizes, after Bonferroni where the test is of pairs."""
+    whole = sum(sizes)
+    if test == MANN_WHITNEY:
+        return min(1.0, pairs * 2 / math.comb(n + m, n))
+    if whole == len(sizes) == 1 or whole < 3:
+        return 1.0
+    if test == KRUSKAL_WALLIS:
+        # Of ranks without an overlap, the groups' order changes nothing.
+        between = whole**3 - whole - sum(size**3 - size for size in sizes)
+        return float(chi2.sf(between / (whole * (whole + 1)), len(sizes) - 1))
+    # Dunn's: one group has the first ranks, the other the last.
+    spread = math.sqrt(whole * (whole + 1) / 12 * (1 / n + 1 / m))
+    return min(1.0, pairs * 2 * float(norm.sf((whole - (n + m) / 2) / spread)))
 
 
 def _kruskal(groups: Sequence[Array]) -> float:

@@ -59,7 +59,8 @@ def read_reports(
 def _of_kind(kind: Kind, record: Record, path: Path, look: Look, name: str) -> Report:
     """Return the report of a record of another kind than operations."""
     report = kind.report(record, path.name, look)
-    return replace(report, name=name, warnings=[*record.warnings, *report.warnings])
+    busy = [f"The machine was busy with other work: {record.busy}."] if record.busy else []
+    return replace(report, name=name, warnings=[*busy, *record.warnings, *report.warnings])
 
 
 def read_views(runs: Sequence[tuple[Path, Record]], look: Look) -> list[View]:

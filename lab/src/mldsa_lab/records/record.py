@@ -47,6 +47,19 @@ class Record:
         return self.run.started[:10]
 
     @property
+    def busy(self) -> str:
+        """The largest load average where it is above one process a core, as `load average up to
+        14.24 on 2 cores`; "" elsewhere."""
+        cores, first = self.run.machine.get("cores"), self.run.machine.get("load1")
+        loads = [
+            x for x in (first, *(row.load1 for row in self.loads)) if isinstance(x, int | float)
+        ]
+        if not isinstance(cores, int) or max(loads, default=0.0) <= cores:
+            return ""
+        noun = "core" if cores == 1 else "cores"
+        return f"load average up to {max(loads):.2f} on {cores} {noun}"
+
+    @property
     def identity(self) -> tuple[str, str]:
         """What tells its run from others: the seed, and when it was begun."""
         return self.run.seed, self.run.started

@@ -52,7 +52,7 @@ def choose_unit(values: Iterable[float | None], stored: str) -> Unit:
 def decimals_for(value: float, low: float | None, high: float | None) -> int:
     """Decimals of `value` that its interval justifies, 0 to 4.
 
-    Without an interval: three significant digits.
+    Without an interval: three significant digits, however small the value is.
     """
     if low is not None and high is not None and high > low:
         # An interval far below a per mille says more about the fit than about the machine.
@@ -60,7 +60,7 @@ def decimals_for(value: float, low: float | None, high: float | None) -> int:
         return max(0, min(_justified((high - low) / 2), most, 4))
     if value == 0 or not math.isfinite(value):
         return 0
-    return max(0, min(2 - math.floor(math.log10(abs(value))), 4))
+    return max(0, 2 - math.floor(math.log10(abs(value))))
 
 
 def _justified(half: float) -> int:
@@ -81,8 +81,13 @@ def plain(value: float | None, unit: Unit) -> str:
     """`value` in `unit` with three significant digits (more before the decimal point)."""
     if value is None or not math.isfinite(value):
         return MISSING
-    shown = unit.shown(value)
-    return number(shown, decimals_for(shown, None, None))
+    return _three_digits(unit.shown(value))
+
+
+def _three_digits(value: float) -> str:
+    if _odd(abs(value)):
+        return f"{value:.2e}"
+    return number(value, decimals_for(value, None, None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +137,7 @@ def estimate(found: Interval | None, unit: Unit | None = None) -> Shown:
         return of_interval(found.times(1 / scale))
     value, low, high = (math.nan if x is None else x / scale for x in found)
     if not (math.isfinite(low) and math.isfinite(high)):
-        return Shown(number(value, decimals_for(value, None, None)), number=raw)
+        return Shown(_three_digits(value), number=raw)
     if low == high == value:
         # The reference's ratio to itself: exact, nothing to bracket.
         return Shown(number(value, 2), number=raw)

@@ -207,11 +207,14 @@ class View:
             )
         cores = record.run.machine.get("cores")
         loads = [row.load1 for row in record.loads if row.load1 is not None]
+        busy = record.busy
         # The bench itself is one running thread.
-        if isinstance(cores, int) and loads and max(loads) > 1 + cores / 2:
+        if not busy and isinstance(cores, int) and loads and max(loads) > 1 + cores / 2:
+            busy = f"load average up to {max(loads):.1f} on {cores} cores"
+        if busy:
             made.append(
-                f"The machine was busy with other work: load average up to {max(loads):.1f} on "
-                f"{cores} cores. Ratios suffer less from that than absolute times."
+                f"The machine was busy with other work: {busy}. Ratios suffer less from that than "
+                "absolute times."
             )
         made += record.warnings + list(self.summary.notes if self.summary.rows else ())
         if self.tables and all(self.few_rounds.values()):
