@@ -28,7 +28,8 @@ _CORRELATION_CAP = 0.8
 # From this many rounds on, stretches of the run are compared too.
 _ROUNDS_FOR_STRETCHES = 16
 # The prior of the variance between rounds. docs/measurements.md has how intervals then hold.
-_USUAL_BETWEEN = 0.3  # its root, in units of the error that the noise within rounds gives a level
+_USUAL = 0.7  # its root, in units of the error that the noise within rounds gives a level
+_USUAL_OF_FEW = 0.3  # and where rounds are too few to show that it is larger
 _WORTH = 4  # degrees of freedom
 _WORTH_WRONG = 1  # those where rounds differ for certain, so that it is wrong
 _PERHAPS = 0.4  # chance by noise below which four rounds and more speak for themselves
@@ -201,7 +202,8 @@ def typical_round(level: Array, own: float, df: int) -> Median:
     shown = float((centred**2).sum())
     worth = _WORTH_WRONG if rounds_differ(level, own, df) else _WORTH
     df = worth + rounds - 1
-    between = worth * (_USUAL_BETWEEN * own) ** 2 + max(shown - (rounds - 1) * own**2, 0.0)
+    usual = own * (_USUAL if rounds >= FEWEST_ROUNDS else _USUAL_OF_FEW)
+    between = worth * usual**2 + max(shown - (rounds - 1) * own**2, 0.0)
     # A median of three or more is pi / 2 times as scattered as their mean.
     size = math.sqrt(between / df * (1.0 if rounds < 3 else math.pi / 2) / rounds)
     size *= correlation_factor(centred, math.sqrt(shown / (rounds - 1)))
