@@ -61,16 +61,15 @@ if [ "${CARGO_C:-}" = 1 ]; then
   "$tools/bin/cargo-cinstall" cinstall --locked --profile capi --manifest-path "$source/Cargo.toml" --prefix "$prefix" \
     --libdir lib --destdir "$other-place" --target-dir "$target/capi-cargo-c"
   mv "$other-place$prefix" "$other"
-  files "$prefix" >files.plain
-  files "$other" | diff files.plain -
-  rm files.plain
+  mkdir -p "$work"
+  files "$prefix" >"$work/files"
+  files "$other" | diff "$work/files" -
   diff -r "$prefix/include" "$other/include"
   [ "$(soname "$prefix")" = "$(soname "$other")" ]
   sed 's/-lgcc_s *//' "$other/lib/pkgconfig/mldsa_lanes.pc" | diff "$prefix/lib/pkgconfig/mldsa_lanes.pc" -
   symbols() { nm -D --defined-only "$1/lib/libmldsa.so" | awk '{print $3}' | LC_ALL=C sort; }
-  symbols "$other" >symbols.other
-  symbols "$prefix" | diff - symbols.other
-  rm symbols.other
+  symbols "$other" >"$work/symbols"
+  symbols "$prefix" | diff - "$work/symbols"
 fi
 
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"

@@ -6,6 +6,7 @@ use std::thread;
 
 use mldsa_lanes::any::AnySignature;
 use mldsa_lanes::any::batch::{self, AnySignJob, AnySignWith, AnyVerifyJob, AnyVerifyWith};
+use mldsa_lanes::batch::piece_size;
 use mldsa_lanes::{Mu, SysRng};
 use zeroize::Zeroizing;
 
@@ -55,19 +56,15 @@ pub struct mldsa_verify_job {
 
 /// An element of the caller's arrays, with pointers that the header lets any thread use.
 #[repr(transparent)]
-struct Given<T>(T);
+struct Element<T>(T);
 
 // SAFETY: as the header says of what `T` points to; each element is used by one thread at a time.
-unsafe impl<T> Send for Given<T> {}
+unsafe impl<T> Send for Element<T> {}
 
 /// As many jobs fill the lanes of every backend.
 const LANES: usize = 8;
 /// The most jobs of a piece. It bounds the memory of a call, whatever the number of jobs.
 const MAX_PIECE: usize = 64 * LANES;
-/// Pieces for each thread: a thread that is late leaves some to the others.
-const PIECES: usize = 4;
-/// The fewest jobs of such a piece for each lane: at its end the lanes become idle one by one.
-const JOBS: usize = 16;
 /// Bytes of heap for each job, and for each piece: bounds of what `mldsa_lanes::batch` documents, with
 /// the results.
 const JOB_HEAP: usize = 20 << 10;
@@ -81,9 +78,9 @@ const STACK: usize = 2 << 20;
 ///
 /// Threads end with the call. So a child of `fork` finds no pool without threads and no lock of another.
 fn in_pieces<J>(
-    jobs: &mut [Given<J>],
+    jobs: &mut [Element<J>],
     threads: usize,
-    work: impl Fn(usize, &mut [Given<J>]) -> Outcome + Sync,
+    work: impl Fn(usize, &mut [Element<J>]) -> Outcome + Sync,
 ) -> Outcome {
     // Before the number of cores is read, which allocates too.
     check_heap(PIECE_HEAP)?;
@@ -92,12 +89,7 @@ fn in_pieces<J>(
         1..=MLDSA_MAX_THREADS => threads,
         _ => return Err(MLDSA_ERROR_OPTION),
     };
-    let count = match threads {
-        1 => 1,
-        _ => (jobs.len() / (JOBS * LANES)).clamp(threads, PIECES * threads),
-    };
-    let size = jobs.len().div_ceil(count).next_multiple_of(LANES);
-    let size = size.clamp(LANES, MAX_PIECE);
+    let size = piece_size(jobs.len(), LANES, threads).min(MAX_PIECE);
     let threads = threads.min(jobs.len().div_ceil(size));
     let pieces = Mutex::new(jobs.chunks_mut(size).enumerate());
     let outcome = Mutex::new(Ok(()));
@@ -145,7 +137,7 @@ unsafe fn jobs<'a, J>(
     at: *mut J,
     count: usize,
     outcome: impl Fn(*mut J) -> *mut mldsa_error,
-) -> Outcome<&'a mut [Given<J>]> {
+) -> Outcome<&'a mut [Element<J>]> {
     // SAFETY: the caller sees to it.
     for place in unsafe { room(at, count) }? {
         // SAFETY: it is in the caller's job.
@@ -214,7 +206,7 @@ pub(crate) unsafe fn sign_batch(
         let mut mus: Vec<Option<Mu>> = vec![None; jobs.len()];
         let mut rnds = Zeroizing::new(Vec::with_capacity(jobs.len()));
         let (mut own, mut places) = (Vec::new(), Vec::new());
-        for (place, (Given(job), mu)) in jobs.iter_mut().zip(&mut mus).enumerate() {
+        for (place, (Element(job), mu)) in jobs.iter_mut().zip(&mut mus).enumerate() {
             job.outcome = MLDSA_ERROR_INTERNAL;
             // SAFETY: the caller sees to it.
             let prepared = unsafe { to_sign(job, mu) };
@@ -306,7 +298,7 @@ pub unsafe extern "C" fn mldsa_verify_batch(
             let mut signatures: Vec<Option<AnySignature>> = vec![None; jobs.len()];
             let (mut own, mut places) = (Vec::new(), Vec::new());
             let rows = jobs.iter_mut().zip(&mut mus).zip(&mut signatures);
-            for (place, ((Given(job), mu), signature)) in rows.enumerate() {
+            for (place, ((Element(job), mu), signature)) in rows.enumerate() {
                 job.outcome = MLDSA_ERROR_INTERNAL;
                 // SAFETY: as the header says.
                 let prepared = unsafe { to_verify(job, mu, signature) };
@@ -354,7 +346,7 @@ pub unsafe extern "C" fn mldsa_signing_key_generate_batch(
             place.write(std::ptr::null_mut());
         }
         // SAFETY: now all are written.
-        let keys: &mut [Given<*mut mldsa_signing_key>] = unsafe { changed(keys.cast(), count) }?;
+        let keys: &mut [Element<*mut mldsa_signing_key>] = unsafe { changed(keys.cast(), count) }?;
         use_environment()?;
         let set = known(set)?;
         // SAFETY: as the header says.
@@ -367,13 +359,13 @@ pub unsafe extern "C" fn mldsa_signing_key_generate_batch(
                 [] => batch::generate(set, keys.len(), &mut SysRng).map_err(code)?,
                 _ => batch::keygen(set, &given[start..start + keys.len()]),
             };
-            for (Given(place), key) in keys.iter_mut().zip(made) {
+            for (Element(place), key) in keys.iter_mut().zip(made) {
                 *place = new_handle(key.into())?;
             }
             Ok(())
         });
         if outcome.is_err() {
-            for Given(key) in keys {
+            for Element(key) in keys {
                 // SAFETY: NULL or a handle from here.
                 unsafe { free(key) };
             }

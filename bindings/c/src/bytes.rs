@@ -145,11 +145,11 @@ pub fn check_heap(bytes: usize) -> Outcome {
 
 /// A place for a value that one of several threads sets. Without a lock: a child of `fork` would wait for
 /// a thread that it does not have.
-pub struct Once<T>(AtomicPtr<T>);
+pub struct SetOnce<T>(AtomicPtr<T>);
 
-impl<T> Once<T> {
+impl<T> SetOnce<T> {
     pub const fn new() -> Self {
-        Once(AtomicPtr::new(ptr::null_mut()))
+        SetOnce(AtomicPtr::new(ptr::null_mut()))
     }
 
     pub fn get(&self) -> Option<&T> {
@@ -173,7 +173,7 @@ impl<T> Once<T> {
     }
 }
 
-impl<T> Drop for Once<T> {
+impl<T> Drop for SetOnce<T> {
     fn drop(&mut self) {
         // SAFETY: NULL or a handle, and nobody uses it any more.
         unsafe { free(self.0.get_mut()) };

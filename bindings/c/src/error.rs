@@ -77,7 +77,7 @@ pub extern "C" fn mldsa_error_string(error: mldsa_error) -> *const c_char {
         MLDSA_ERROR_INTERNAL => c"internal error; standard error has the message",
         MLDSA_ERROR_MEMORY => c"out of memory",
         MLDSA_ERROR_ENVIRONMENT => {
-            c"MLDSA_LANES_BACKEND or MLDSA_LANES_DISABLE: unknown or unavailable; unset it or see docs/c.md"
+            c"MLDSA_LANES_BACKEND or MLDSA_LANES_DISABLE has a word that is unknown or unavailable here; unset the variable"
         }
         _ => c"unknown error code",
     };

@@ -11,7 +11,9 @@ use mldsa_lanes::pkcs8::spki::{DecodePublicKey, EncodePublicKey, SubjectPublicKe
 use mldsa_lanes::pkcs8::{DecodePrivateKey, PrivateKeyInfoRef, SecretDocument};
 use mldsa_lanes::{Backend, PrivateKeyForm, SysRng, pem};
 
-use crate::bytes::{NewHandle, Once, Room, check_heap, exactly, free, input, measured, reference};
+use crate::bytes::{
+    NewHandle, Room, SetOnce, check_heap, exactly, free, input, measured, reference,
+};
 use crate::{Outcome, barrier, error::*};
 
 /// A parameter set of FIPS 204: MLDSA_44, MLDSA_65 or MLDSA_87.
@@ -51,7 +53,7 @@ pub const MLDSA_PEM: u32 = 1;
 /// Wiping: the memory of the key is overwritten when it is freed.
 pub struct mldsa_signing_key {
     pub(crate) key: AnySigningKey,
-    pub(crate) expanded: Once<AnyExpandedSigningKey>,
+    pub(crate) expanded: SetOnce<AnyExpandedSigningKey>,
 }
 
 /// A public key.
@@ -59,19 +61,19 @@ pub struct mldsa_signing_key {
 /// Thread safety: functions that take it as const may use it from several threads at once.
 pub struct mldsa_verifying_key {
     pub(crate) key: AnyVerifyingKey,
-    pub(crate) expanded: Once<AnyExpandedVerifyingKey>,
+    pub(crate) expanded: SetOnce<AnyExpandedVerifyingKey>,
 }
 
 impl From<AnySigningKey> for mldsa_signing_key {
     fn from(key: AnySigningKey) -> Self {
-        let expanded = Once::new();
+        let expanded = SetOnce::new();
         mldsa_signing_key { key, expanded }
     }
 }
 
 impl From<AnyVerifyingKey> for mldsa_verifying_key {
     fn from(key: AnyVerifyingKey) -> Self {
-        let expanded = Once::new();
+        let expanded = SetOnce::new();
         mldsa_verifying_key { key, expanded }
     }
 }
@@ -81,8 +83,9 @@ impl From<AnyVerifyingKey> for mldsa_verifying_key {
 const EXPANDED_HEAP: usize = 128 << 10;
 const FILE_HEAP: usize = 64 << 10;
 
+/// The reader rejects a longer file before it allocates.
 fn file_heap(file: &[u8]) -> usize {
-    FILE_HEAP.max(file.len().saturating_mul(4))
+    FILE_HEAP.max(4 * file.len().min(pem::MAX_BYTES))
 }
 
 pub(crate) fn known(set: mldsa_set) -> Outcome<Set> {

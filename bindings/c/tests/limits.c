@@ -82,7 +82,7 @@ static void use_heap(size_t left) {
 
 /* Every function gives its result or MEMORY, and MEMORY only where its bound of the header exceeds `left`. */
 static void with_heap(size_t left) {
-    static uint8_t file[16384];
+    static uint8_t file[16384], long_file[16 << 20];
     size_t needed, length = mldsa_signature_bytes(MLDSA_65);
     mldsa_signing_key *new_key = NULL;
     mldsa_verifying_key *new_public = NULL;
@@ -109,6 +109,13 @@ static void with_heap(size_t left) {
     mldsa_signing_key_free(&new_key);
     BOUND(64, mldsa_verifying_key_from_spki(public_file, public_length, &new_public));
     mldsa_verifying_key_free(&new_public);
+    /* A file that is too long needs no more. */
+    CHECK(mldsa_signing_key_from_pkcs8(long_file, sizeof long_file, &new_key) ==
+              MLDSA_ERROR_ENCODING ||
+          left < 256 * 1024 + more);
+    CHECK(mldsa_verifying_key_from_spki(long_file, sizeof long_file, &new_public) ==
+              MLDSA_ERROR_ENCODING ||
+          left < 256 * 1024 + more);
     for (size_t threads = 1; threads < 3; threads++) {
         /* Two threads may disturb each other, but no call ends the process. */
         size_t bound = threads == 1 ? 1024 + 20 * COUNT : SIZE_MAX / 2048;

@@ -180,7 +180,7 @@ pub fn generate<'py, T: PyTypeInfo>(
     threads: usize,
     wrap: impl Fn(PrivateKey) -> PyResult<Bound<'py, T>>,
 ) -> PyResult<Bound<'py, PyList>> {
-    // Chunks would run out of memory late, and some allocations end the process: the memory of all keys is reserved first.
+    // Check the memory for all keys first: a later chunk would fail late, or an infallible allocation would abort.
     let key_bytes = set.signing_key_bytes() + set.verifying_key_bytes() + KEY_OVERHEAD;
     let mut room: Vec<u8> = Vec::new();
     room.try_reserve_exact(count.saturating_mul(key_bytes))

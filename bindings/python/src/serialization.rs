@@ -140,6 +140,11 @@ fn malformed(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(format!("not a key of ML-DSA in this encoding: {error}"))
 }
 
+/// The error of the reader of PEM, whose text has the reason and the remedy.
+fn malformed_pem(error: pem::Error) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
 fn refuse(password: Option<Data<'_>>) -> PyResult<()> {
     match password {
         Some(_) => Err(PyTypeError::new_err(
@@ -170,7 +175,7 @@ pub fn load_pem_private_key<'py>(
     let file: &[u8] = &data;
     let key: AnySigningKey = py
         .detach(|| pem::read_private_key(file))
-        .map_err(malformed)?;
+        .map_err(malformed_pem)?;
     PrivateKey::from(key).of_its_class(py)
 }
 
@@ -203,7 +208,7 @@ pub fn load_pem_public_key<'py>(
     backend: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PublicKey>> {
     let _ = backend;
-    let key: AnyVerifyingKey = pem::read_public_key(&data).map_err(malformed)?;
+    let key: AnyVerifyingKey = pem::read_public_key(&data).map_err(malformed_pem)?;
     PublicKey::from(key).of_its_class(py)
 }
 

@@ -48,9 +48,10 @@ def test_every_case_of_the_shared_table(case, label):
     if "error" not in case:
         assert load(label, data) == KEY.public_key()
         return
-    with pytest.raises(ValueError, match="not a key of ML-DSA") as caught:
+    with pytest.raises(ValueError, match="; ") as caught:
         load(label, data)
     assert fill(case, label, "text") in str(caught.value)
+    assert "not a key of ML-DSA in this encoding" not in str(caught.value)
 
 
 def test_cryptography_reads_the_same_key():

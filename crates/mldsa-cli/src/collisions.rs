@@ -8,7 +8,8 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 use crate::failure::{Failure, shown, shown_as};
-use crate::streams::{Standard, descriptor, folder, metadata};
+use crate::files::folder;
+use crate::streams::{Standard, descriptor, metadata};
 
 /// Device and inode of a file or stream.
 #[cfg(unix)]
@@ -89,8 +90,8 @@ pub fn refuse<'a>(
         {
             return Err(Failure::new(
                 shown(path),
-                "a stream that is named more than once",
-                "name files for all but one",
+                "is an input twice",
+                "name it once and use files for the others",
             ));
         }
         if let Some(node) = node(path, &metadata)

@@ -13,11 +13,11 @@ pub struct Failure(String);
 impl Failure {
     /// Join the parts to `place: problem; remedy`.
     pub fn new(place: impl Display, problem: impl Display, remedy: impl Display) -> Self {
-        Failure::of(place, format_args!("{problem}; {remedy}"))
+        Failure::at(place, format_args!("{problem}; {remedy}"))
     }
 
     /// Add the place to an error that names problem and remedy.
-    pub fn of(place: impl Display, error: impl Display) -> Self {
+    pub fn at(place: impl Display, error: impl Display) -> Self {
         let line = format!("{place}: {error}");
         Failure(line.chars().map(printable).collect())
     }

@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use mldsa_lanes::{Mu, MuHasher};
 use zeroize::Zeroizing;
 
+use crate::descriptors;
 use crate::failure::{Failure, shown, shown_as};
-use crate::streams::{self, Standard, folder};
+use crate::streams::{self, Standard};
 
 /// Keys and signatures in any encoding are smaller.
 const SMALL: usize = mldsa_lanes::pem::MAX_BYTES;
@@ -20,11 +21,14 @@ const SMALL: usize = mldsa_lanes::pem::MAX_BYTES;
 const PIECE: usize = 256 * 1024;
 
 fn open(path: &Path) -> Result<File, Failure> {
-    let file = if streams::descriptor(path, Standard::Input) == Some(0) {
-        Standard::Input.require_open()?;
-        Standard::Input.file()
-    } else {
-        File::open(path)
+    let file = match streams::descriptor(path, Standard::Input) {
+        Some(number) => {
+            if number == Standard::Input.descriptor() {
+                Standard::Input.require_open()?;
+            }
+            descriptors::duplicate(number)
+        }
+        None => File::open(path),
     };
     file.map_err(|error| unreadable(path, &error))
 }
@@ -70,6 +74,14 @@ pub fn hash(path: &Path, mut hasher: MuHasher) -> Result<Mu, Failure> {
             return Ok(hasher.finish());
         }
         hasher.update(&piece[..count]);
+    }
+}
+
+/// The folder of a file.
+pub fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
     }
 }
 
@@ -120,10 +132,10 @@ impl Access {
 /// Where output goes.
 pub enum Target {
     StandardOutput,
-    /// A device, a named pipe or another open stream.
+    /// A device, a named pipe or another open stream, by its descriptor.
     InPlace {
         path: PathBuf,
-        append: bool,
+        descriptor: Option<u32>,
     },
     /// A regular file: a temporary file beside it takes its name.
     File {
@@ -135,17 +147,16 @@ pub enum Target {
 impl Target {
     /// Look at `path` before any work is done. Without `force`, an existing file is an error.
     pub fn plan(path: &Path, force: bool) -> Result<Self, Failure> {
-        let in_place = |append| {
+        let in_place = |descriptor| {
             let path = path.into();
-            Ok(Target::InPlace { path, append })
+            Ok(Target::InPlace { path, descriptor })
         };
         match streams::descriptor(path, Standard::Output) {
             Some(1) => {
                 Standard::Output.require_open()?;
                 return Ok(Target::StandardOutput);
             }
-            // What the stream's file holds stays.
-            Some(_) => return in_place(true),
+            Some(number) => return in_place(Some(number)),
             None => {}
         }
         let file = |path, replace| Ok(Target::File { path, replace });
@@ -155,7 +166,7 @@ impl Target {
                 "is a folder",
                 "name a file for the output",
             )),
-            Ok(metadata) if !metadata.is_file() => in_place(false),
+            Ok(metadata) if !metadata.is_file() => in_place(None),
             Ok(_) if !force => Err(already_there(path)),
             // A link keeps pointing to its file, which is replaced.
             Ok(_) => file(
@@ -186,8 +197,11 @@ impl Target {
                 print(bytes)?;
                 Path::new("-")
             }
-            Target::InPlace { path, append } => {
-                let file = OpenOptions::new().write(true).append(*append).open(path);
+            Target::InPlace { path, descriptor } => {
+                let file = match descriptor {
+                    Some(number) => descriptors::duplicate(*number),
+                    None => OpenOptions::new().write(true).open(path),
+                };
                 file.and_then(|mut file| file.write_all(bytes))
                     .map_err(|error| unwritable(path, &error))?;
                 path

@@ -73,11 +73,12 @@ fn describe(path: &Path, text: &mut String) -> Result<(), Failure> {
             }
         });
     }
-    let is_encrypted =
-        |block: &Block| matches!(block, Block::Other(label) if label == keys::ENCRYPTED);
+    let no_key = |block: &Block| match block {
+        Block::Other(label) => keys::no_key(path, label),
+        _ => None,
+    };
     match fingerprints.as_slice() {
-        [] if blocks.iter().any(is_encrypted) => Err(keys::encrypted(path)),
-        [] => Err(unknown()),
+        [] => Err(blocks.iter().find_map(no_key).unwrap_or_else(unknown)),
         [first, rest @ ..] if rest.iter().any(|other| other != first) => Err(Failure::new(
             shown(path),
             "its keys do not belong together",

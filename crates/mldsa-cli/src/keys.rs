@@ -19,7 +19,8 @@ use crate::streams::Standard;
 /// Labels of RFC 7468.
 const PRIVATE: &str = "PRIVATE KEY";
 const PUBLIC: &str = "PUBLIC KEY";
-pub const ENCRYPTED: &str = "ENCRYPTED PRIVATE KEY";
+const ENCRYPTED: &str = "ENCRYPTED PRIVATE KEY";
+const CERTIFICATE: &str = "CERTIFICATE";
 
 /// One key of a file, in DER.
 pub enum Block {
@@ -34,7 +35,9 @@ pub fn blocks(path: &Path, bytes: &[u8]) -> Result<Vec<Block>, Failure> {
     if let Some(block) = der(bytes) {
         return Ok(vec![block]);
     }
-    refuse_other_der(path, bytes)?;
+    if let Some(error) = label_of_other_der(bytes).and_then(|label| no_key(path, label)) {
+        return Err(error);
+    }
     let describe = |block: Result<pem::Block<'_>, pem::Error>| {
         let block = block?;
         Ok(match block.label() {
@@ -44,7 +47,7 @@ pub fn blocks(path: &Path, bytes: &[u8]) -> Result<Vec<Block>, Failure> {
         })
     };
     let blocks = pem::blocks(bytes).and_then(|blocks| blocks.map(describe).collect());
-    blocks.map_err(|error| Failure::of(shown(path), error))
+    blocks.map_err(|error| Failure::at(shown(path), error))
 }
 
 /// The key of a file in DER.
@@ -59,33 +62,39 @@ fn der(bytes: &[u8]) -> Option<Block> {
     SecretDocument::try_from(bytes).ok().map(block)
 }
 
-/// Name DER with other content than a key: an encrypted private key or a certificate.
-fn refuse_other_der(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+/// The PEM label of DER with other content than a key: an encrypted private key or a certificate.
+fn label_of_other_der(bytes: &[u8]) -> Option<&'static str> {
     let parts = Vec::<AnyRef>::from_der(bytes).unwrap_or_default();
     let tags: Vec<Tag> = parts.iter().map(Tagged::tag).collect();
     match tags.as_slice() {
-        [Tag::Sequence, Tag::OctetString] => Err(encrypted(path)),
+        [Tag::Sequence, Tag::OctetString] => Some(ENCRYPTED),
         // The version of a certificate, where a request has a number.
         [Tag::Sequence, Tag::Sequence, Tag::BitString]
             if parts[0].value().first() == Some(&0xa0) =>
         {
-            Err(Failure::new(
-                shown(path),
-                "a certificate",
-                "extract its public key with `openssl x509 -pubkey -noout`",
-            ))
+            Some(CERTIFICATE)
         }
-        _ => Ok(()),
+        _ => None,
     }
 }
 
-/// The error for an encrypted private key.
-pub fn encrypted(path: &Path) -> Failure {
-    Failure::new(
-        shown(path),
-        "an encrypted private key",
-        "decrypt it with `openssl pkey` of OpenSSL 3.5 or newer",
-    )
+/// The error for an encrypted private key or a certificate where the key with the label `expected` is needed.
+fn other_content(path: &Path, expected: &str, label: &str) -> Failure {
+    let problem = match label {
+        ENCRYPTED => "an encrypted private key",
+        _ => "a certificate",
+    };
+    Failure::new(shown(path), problem, pem::remedy(expected, label))
+}
+
+/// The error for a file whose only content is an encrypted private key or a certificate, by its PEM label.
+pub fn no_key(path: &Path, label: &str) -> Option<Failure> {
+    let expected = match label {
+        ENCRYPTED => PRIVATE,
+        CERTIFICATE => PUBLIC,
+        _ => return None,
+    };
+    Some(other_content(path, expected, label))
 }
 
 fn malformed(path: &Path, problem: impl std::fmt::Display) -> Failure {
@@ -115,7 +124,10 @@ fn read(path: &Path, label: &'static str) -> Result<SecretDocument, Failure> {
             return Ok(der);
         }
         (Some(_), _) => return Err(wrong_kind()),
-        (None, _) => refuse_other_der(path, &bytes)?,
+        (None, _) => {}
+    }
+    if let Some(other) = label_of_other_der(&bytes) {
+        return Err(other_content(path, label, other));
     }
     let block = pem::find_block(&bytes, label).and_then(|block| block.decode());
     block.map_err(|error| match error {
@@ -125,7 +137,7 @@ fn read(path: &Path, label: &'static str) -> Result<SecretDocument, Failure> {
             format_args!("not a {} in PEM or DER", label.to_lowercase()),
             "name a key file of RFC 9881",
         ),
-        error => Failure::of(shown(path), error),
+        error => Failure::at(shown(path), error),
     })
 }
 

@@ -3,8 +3,8 @@
 //! Exit codes: 0 success, 1 a signature is not valid, 2 wrong usage or input.
 
 mod arguments;
-mod closed;
 mod collisions;
+mod descriptors;
 mod failure;
 mod files;
 mod inspect;

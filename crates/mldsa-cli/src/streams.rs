@@ -4,8 +4,10 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::Path;
 
-use crate::closed;
+use crate::descriptors;
 use crate::failure::{Failure, is_standard_stream};
+#[cfg(unix)]
+use crate::files::folder;
 
 /// A stream that `-` stands for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -15,7 +17,7 @@ pub enum Standard {
 }
 
 impl Standard {
-    const fn descriptor(self) -> u32 {
+    pub const fn descriptor(self) -> u32 {
         match self {
             Standard::Input => 0,
             Standard::Output => 1,
@@ -31,30 +33,17 @@ impl Standard {
 
     /// The stream without the buffer of `std::io`, which nobody wipes.
     pub fn file(self) -> io::Result<File> {
-        match self {
-            Standard::Input => duplicate(io::stdin()),
-            Standard::Output => duplicate(io::stdout()),
-        }
+        descriptors::duplicate(self.descriptor())
     }
 
     /// Refuse a stream that was closed when the process began.
     pub fn require_open(self) -> Result<(), Failure> {
-        if closed::at_start(self.descriptor()) {
+        if descriptors::was_closed(self.descriptor()) {
             let remedy = "connect it to a file or a pipe";
             return Err(Failure::new(self.name(), "is closed", remedy));
         }
         Ok(())
     }
-}
-
-#[cfg(unix)]
-fn duplicate(stream: impl std::os::fd::AsFd) -> io::Result<File> {
-    Ok(stream.as_fd().try_clone_to_owned()?.into())
-}
-
-#[cfg(windows)]
-fn duplicate(stream: impl std::os::windows::io::AsHandle) -> io::Result<File> {
-    Ok(stream.as_handle().try_clone_to_owned()?.into())
 }
 
 /// The descriptor of this process that `path` names. `standard` is the stream that `-` stands for.
@@ -96,19 +85,10 @@ fn descriptor_of_link(path: &Path) -> Option<u32> {
     None
 }
 
-/// The folder of a file.
-pub fn folder(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    }
-}
-
 /// Metadata of the file or stream that `path` names.
 pub fn metadata(path: &Path, standard: Standard) -> io::Result<Metadata> {
     match descriptor(path, standard) {
-        Some(0) => Standard::Input.file()?.metadata(),
-        Some(1) => Standard::Output.file()?.metadata(),
-        _ => fs::metadata(path),
+        Some(number) => descriptors::duplicate(number)?.metadata(),
+        None => fs::metadata(path),
     }
 }

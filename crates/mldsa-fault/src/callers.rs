@@ -102,7 +102,7 @@ pub fn verify_hardened<P: ParameterSet>(
 /// Leaves the address of `bytes` in the register of the first argument, as a program that hashes what it
 /// loads.
 #[inline(never)]
-fn look(bytes: &[u8]) {
+fn keep_address(bytes: &[u8]) {
     black_box(bytes);
 }
 
@@ -119,7 +119,7 @@ pub fn load_public<P: ParameterSet>(
     open(is_disturbed);
     let stored = black_box(stored);
     let (message, context) = (black_box(&*text.message), black_box(text.context()));
-    look(stored);
+    keep_address(stored);
     let key = VerifyingKey::from_bytes(stored);
     let key = key.ok().map(|key| &*place.insert(key));
     let is_valid = key.map(|key| key.verify_signature((message, context), signature).is_ok());
@@ -139,7 +139,7 @@ pub fn load_public_hardened<P: ParameterSet>(
     open(is_disturbed);
     let [stored, second] = [black_box(&*stored[0]), black_box(&*stored[1])];
     let (message, context) = (black_box(&*text.message), black_box(text.context()));
-    look(stored);
+    keep_address(stored);
     let mut load = || -> Result<bool, hardened::Error> {
         let key = place.insert(hardened::VerifyingKey::from_bytes(stored)?);
         key.confirm_bytes(second)?;

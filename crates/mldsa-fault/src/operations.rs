@@ -479,7 +479,7 @@ fn key_of(operation: Operation, stored: &[u8], xi: &[u8; 32]) -> (usize, usize) 
     }
 }
 
-/// What anybody can make under the public key of zero bytes: z and the hints are 0, so w1 is 0.
+/// A signature that anybody can make under the public key of zero bytes: z and the hints are 0, so w1 is 0.
 fn forged<P: ParameterSet>(text: &Text) -> Signature<P> {
     let p = by_name(P::NAME).expect("a parameter set");
     let zeros = vec![vec![0; 256]; P::K.max(P::L)];

@@ -1,5 +1,6 @@
 //! What only the inside shows: which attempts the scheduler makes, and the memory it takes.
 
+use std::format;
 use std::vec::Vec;
 
 use super::given::{SignJob, unsigned};
@@ -241,4 +242,24 @@ fn the_memory_is_as_documented() {
     assert_eq!(kib::<MlDsa44>(), [15, 27, 22, 7, 4, 21, 17, 25]);
     assert_eq!(kib::<MlDsa65>(), [20, 45, 22, 8, 5, 37, 23, 28]);
     assert_eq!(kib::<MlDsa87>(), [27, 76, 22, 10, 7, 65, 31, 32]);
+}
+
+/// Every thread has work as soon as there is a group of lanes for each, and a full group in each
+/// piece but the last.
+#[test]
+fn pieces_are_for_all_threads_and_of_full_lanes() {
+    for (threads, lanes) in (1..=5).flat_map(|threads| [1, 4, 8].map(|lanes| (threads, lanes))) {
+        for jobs in (0..200).chain([1000, 9999, 100_000]) {
+            let size = piece_size(jobs, lanes, threads);
+            assert!(size >= lanes && size.is_multiple_of(lanes));
+            let pieces = jobs.div_ceil(size);
+            let label = format!("{jobs} jobs, {threads} threads");
+            assert!(pieces <= PIECES_PER_THREAD * threads, "{label}");
+            if threads > 1 && jobs >= MIN_JOBS_PER_LANE * lanes * PIECES_PER_THREAD * threads {
+                assert!(pieces > (PIECES_PER_THREAD - 1) * threads, "{label}");
+            }
+            // A thread's share, but for the lanes that this fills.
+            assert!(size < jobs.div_ceil(threads).max(1) + lanes);
+        }
+    }
 }

@@ -314,7 +314,7 @@ fn a_public_key_is_confirmed_against_its_bytes() {
     }
 }
 
-/// What a wipe at a wrong address makes of a public key. Anybody can sign for t1 = 0, whatever ρ.
+/// A wipe at a wrong address leaves a public key with t1 = 0. Anybody can sign for it, whatever ρ.
 #[test]
 fn a_public_key_without_t1_is_refused() {
     for rho in [0, 7] {

@@ -50,13 +50,16 @@ impl KeyProvider for MlDsaKeys {
         let Some(set) = info(&der).and_then(|info| Set::from_algorithm(&info.algorithm).ok())
         else {
             // Not left to the provider: its own ML-DSA may read what RFC 9881 does not allow.
-            if let Some(problem) = damage(&der) {
+            if let Some(damage) = damage(&der) {
                 drop(Zeroizing::new(der));
-                return Err(Error::General(problem));
+                return Err(Error::General(damage));
             }
             let problem = problem(&der);
             let loaded = self.otherwise.load_private_key(der);
-            return loaded.map_err(|error| problem.map_or(error, Error::General));
+            return loaded.map_err(|error| match problem {
+                Some(problem) => Error::General(problem.to_string()),
+                None => error,
+            });
         };
         let der = Zeroizing::new(der);
         let key = info(&der).map(AnySigningKey::try_from);
@@ -77,10 +80,11 @@ const ENCRYPTION: &[u8] = &[6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 5];
 /// The algorithms whose keys a provider reports itself: RSA, elliptic curves, Ed25519.
 const OTHERS: [&str; 3] = ["1.2.840.113549.1.1.1", "1.2.840.10045.2.1", "1.3.101.112"];
 
-/// The byte after a pattern at the start of a structure, where algorithm identifiers are.
-fn after(bytes: &[u8], pattern: &[u8]) -> Option<u8> {
-    let head = &bytes[..bytes.len().min(48)];
-    let mut places = head.windows(pattern.len() + 1);
+/// Return the byte after a pattern in an algorithm identifier.
+///
+/// The identifier starts before byte 12. The secret of a valid key comes later, so the search does not read it.
+fn byte_after(bytes: &[u8], pattern: &[u8]) -> Option<u8> {
+    let mut places = bytes.windows(pattern.len() + 1).take(12);
     let place = places.find(|place| place.starts_with(pattern))?;
     place.last().copied()
 }
@@ -88,7 +92,7 @@ fn after(bytes: &[u8], pattern: &[u8]) -> Option<u8> {
 /// Explain why a file with an identifier of ML-DSA is no private key in PKCS#8.
 fn damage(der: &PrivateKeyDer<'_>) -> Option<String> {
     let bytes = der.secret_der();
-    let set = match after(bytes, ML_DSA)? {
+    let set = match byte_after(bytes, ML_DSA)? {
         17 => Set::MlDsa44,
         18 => Set::MlDsa65,
         19 => Set::MlDsa87,
@@ -105,39 +109,69 @@ fn damage(der: &PrivateKeyDer<'_>) -> Option<String> {
     })
 }
 
-/// Explain why another file that the provider rejects is no ML-DSA key. `None` if it is a key of the provider's
-/// algorithms.
-fn problem(der: &PrivateKeyDer<'_>) -> Option<String> {
+/// The reason why another file that the provider rejects is no ML-DSA key.
+#[derive(Clone, Copy)]
+enum Problem {
+    Pem,
+    Encrypted,
+    Algorithm(ObjectIdentifier),
+    RawKey(Set),
+    RawSeed,
+    NoPkcs8,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::Pem => f.write_str(
+                "private key in PEM where DER is needed: read it with PrivateKeyDer::from_pem_slice",
+            ),
+            Problem::Encrypted => f.write_str("encrypted private key: decrypt the file first"),
+            Problem::Algorithm(oid) => write!(
+                f,
+                "private key of the algorithm {oid}, which the provider does not have: ML-DSA (RFC 9881) is \
+                 2.16.840.1.101.3.4.3.17 to 2.16.840.1.101.3.4.3.19"
+            ),
+            Problem::RawKey(set) => write!(
+                f,
+                "{} bytes, the length of a raw {set} private key: pass AnySigningKey::from_encoded_bytes to signing_key",
+                set.signing_key_bytes()
+            ),
+            Problem::RawSeed => f.write_str(
+                "32 bytes, the length of a raw seed: pass AnySigningKey::from_seed to signing_key",
+            ),
+            Problem::NoPkcs8 => {
+                f.write_str("no PKCS#8: ML-DSA private keys need PKCS#8 (RFC 9881)")
+            }
+        }
+    }
+}
+
+/// Find the problem of a file before the provider takes it. `None` if it is a key of the provider's algorithms.
+fn problem(der: &PrivateKeyDer<'_>) -> Option<Problem> {
+    if let Some(info) = info(der) {
+        let oid = info.algorithm.oid;
+        let mut others = OTHERS.into_iter().map(ObjectIdentifier::new_unwrap);
+        let is_provided = others.any(|other| oid == other);
+        return (!is_provided).then_some(Problem::Algorithm(oid));
+    }
     let bytes = der.secret_der();
     let raw = |set: &Set| set.signing_key_bytes() == bytes.len();
-    Some(if bytes.windows(11).any(|text| text == b"-----BEGIN ") {
-        "private key in PEM where DER is needed: read it with PrivateKeyDer::from_pem_slice".into()
-    } else if after(bytes, ENCRYPTION).is_some() {
-        "encrypted private key: decrypt the file first".into()
-    } else if let Some(info) = info(der) {
-        let oid = info.algorithm.oid;
-        if OTHERS
-            .iter()
-            .any(|other| oid == ObjectIdentifier::new_unwrap(other))
-        {
-            return None;
-        }
-        format!(
-            "private key of the algorithm {oid}, which the provider does not have: ML-DSA (RFC 9881) is \
-             2.16.840.1.101.3.4.3.17 to 2.16.840.1.101.3.4.3.19"
-        )
-    } else if let Some(set) = Set::ALL.iter().find(|set| raw(set)) {
-        format!(
-            "{} bytes, the length of a raw {set} private key: pass AnySigningKey::from_encoded_bytes to signing_key",
-            bytes.len()
-        )
+    // Keys in DER start with the tag of a SEQUENCE. The search takes variable time.
+    let is_der = bytes.first() == Some(&0x30);
+    if !is_der && bytes.windows(11).any(|text| text == b"-----BEGIN ") {
+        Some(Problem::Pem)
+    } else if byte_after(bytes, ENCRYPTION).is_some() {
+        Some(Problem::Encrypted)
+    } else if let Some(set) = Set::ALL.into_iter().find(raw) {
+        Some(Problem::RawKey(set))
     } else if bytes.len() == 32 {
-        "32 bytes, the length of a raw seed: pass AnySigningKey::from_seed to signing_key".into()
+        Some(Problem::RawSeed)
     } else if let PrivateKeyDer::Pkcs8(_) = der {
-        "no PKCS#8: ML-DSA private keys need PKCS#8 (RFC 9881)".into()
+        Some(Problem::NoPkcs8)
     } else {
-        return None;
-    })
+        None
+    }
 }
 
 /// `None` for what is not PKCS#8.

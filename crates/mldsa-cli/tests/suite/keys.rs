@@ -182,7 +182,7 @@ fn wrong_key_files() {
     assert_eq!(sandbox.names().len(), 6);
 }
 
-/// DER says no label, and is named by its structure.
+/// DER has no label; its structure identifies it.
 #[test]
 fn der_that_is_no_key() {
     let sandbox = Sandbox::with_keys("ML-DSA-44");
@@ -190,31 +190,56 @@ fn der_that_is_no_key() {
         openssl genpkey -algorithm ed25519 -out other.pem
         openssl pkcs8 -topk8 -in other.pem -passout pass:x -out encrypted.pem
         openssl pkcs8 -topk8 -in other.pem -passout pass:x -outform DER -out encrypted.der
-        openssl req -x509 -new -key other.pem -subj /CN=x -outform DER -out certificate.der";
+        openssl req -x509 -new -key other.pem -subj /CN=x -out certificate.pem
+        openssl x509 -in certificate.pem -outform DER -out certificate.der";
     let run = sandbox.run("sh", &["-c", script]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    let remedy = "decrypt it with `openssl pkey`";
-    for (name, parts) in [
-        ("encrypted.pem", ["encrypted", remedy]),
-        ("encrypted.der", ["an encrypted private key", remedy]),
-        ("certificate.der", ["a certificate", "openssl x509 -pubkey"]),
+    let decrypt = "; decrypt it with `openssl pkey`";
+    let extract = "; extract its public key with `openssl x509 -pubkey -noout`";
+    let private = "; pass an ML-DSA private key in PKCS#8";
+    let public = "; pass an ML-DSA public key";
+    for (name, problem, remedies) in [
+        (
+            "encrypted.pem",
+            "encrypted private key",
+            [decrypt, decrypt, public],
+        ),
+        (
+            "encrypted.der",
+            "an encrypted private key",
+            [decrypt, decrypt, public],
+        ),
+        (
+            "certificate.pem",
+            "certificate",
+            [extract, private, extract],
+        ),
+        (
+            "certificate.der",
+            "a certificate",
+            [extract, private, extract],
+        ),
     ] {
-        let verify = ["verify", "-p", name, "-s", "message", "message"];
-        for command in [
-            &["inspect", name][..],
-            &["pubkey", name],
-            &["sign", "-k", name, "message"],
+        let [inspect, sign, verify] = remedies;
+        for (command, remedy) in [
+            (&["inspect", name][..], inspect),
+            (&["pubkey", name], sign),
+            (&["sign", "-k", name, "message"], sign),
+            (&["verify", "-p", name, "-s", "message", "message"], verify),
         ] {
-            sandbox.mldsa(command).failure(&parts);
-        }
-        if name == "certificate.der" {
-            sandbox.mldsa(&verify).failure(&parts);
+            let run = sandbox.mldsa(command);
+            assert!(
+                run.stderr.to_lowercase().contains(problem),
+                "{}",
+                run.stderr
+            );
+            run.failure(&[remedy]);
         }
     }
 }
 
 #[test]
-fn private_keys_of_other_users_get_a_warning() {
+fn private_keys_that_others_can_read_get_a_warning() {
     let sandbox = Sandbox::with_keys("ML-DSA-44");
     let set_mode = |name: &str, mode| {
         fs::set_permissions(sandbox.path(name), fs::Permissions::from_mode(mode)).unwrap();

@@ -114,7 +114,9 @@ impl Sandbox {
             .args(arguments)
             .stdin(Stdio::null())
             .output()
-            .unwrap()
+            .unwrap_or_else(|error| {
+                panic!("test-cli: {program}: {error}: apt-get install {program}")
+            })
             .into()
     }
 

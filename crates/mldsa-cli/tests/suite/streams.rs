@@ -1,6 +1,10 @@
 //! Pipes, large files, and commands that only print.
 
 use std::fs::File;
+use std::io::Write;
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::process::Stdio;
 
 use crate::sandbox::{MLDSA, Run, Sandbox};
@@ -26,10 +30,10 @@ fn everything_through_pipes() {
         .pipe(&verify, b"")
         .failure(&["name the signature with -s"]);
     let twice = ["verify", "-p", "public.pem", "-s", "-", "-"];
-    sandbox.pipe(&twice, b"").failure(&["more than once"]);
+    sandbox.pipe(&twice, b"").failure(&["is an input twice"]);
     sandbox
         .pipe(&["sign", "-k", "-", "-"], b"")
-        .failure(&["more than once"]);
+        .failure(&["is an input twice"]);
     sandbox
         .pipe(&["pubkey", "-"], b"")
         .failure(&["standard input: not a private key"]);
@@ -101,6 +105,8 @@ fn streams_by_other_names() {
         { echo head; cat public.pem; } | cmp - log
         \"$0\" pubkey key.pem -o /dev/fd/3 3>file
         cmp file public.pem
+        { echo head >&3; \"$0\" pubkey key.pem -o /dev/fd/3; echo tail >&3; } 3>log
+        { echo head; cat public.pem; echo tail; } | cmp - log
 
         echo first >two
         cat message >>two
@@ -115,6 +121,7 @@ fn streams_by_other_names() {
             \"$0\" sign -k $name --deterministic -o - message <key.pem | cmp - expected
         done
         \"$0\" $sign /dev/fd/3 3<message | cmp - expected
+        { read line <&3; \"$0\" $sign /dev/fd/3; } 3<two | cmp - expected
         mkfifo fifo
         cat message >fifo & \"$0\" $sign fifo
         cmp fifo.sig expected
@@ -136,11 +143,29 @@ fn streams_by_other_names() {
         "inspect - /dev/stdin",
     ] {
         let run = sandbox.sh(&format!("\"$0\" {arguments}"));
-        run.failure(&["named more than once"]);
+        run.failure(&["is an input twice; name it once and use files for the others"]);
     }
     sandbox
         .sh("\"$0\" verify -p public.pem /dev/stdin <message")
         .failure(&["/dev/stdin", "name the signature with -s"]);
+}
+
+/// A socket cannot be opened by its path.
+#[test]
+fn sockets_by_their_descriptors() {
+    let sandbox = Sandbox::with_keys("ML-DSA-44");
+    let sign = "\"$0\" sign -k key.pem --deterministic";
+    sandbox.sh(&format!("{sign} message")).success();
+    for name in ["-", "/dev/fd/0", "/dev/fd/3"] {
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        ours.write_all(&sandbox.read("message")).unwrap();
+        ours.shutdown(Shutdown::Write).unwrap();
+        let script = format!("{sign} {name} 3<&0 | cmp - message.sig");
+        let mut command = sandbox.command("sh");
+        command.args(["-c", &script, MLDSA]);
+        command.stdin(OwnedFd::from(theirs));
+        Run::from(command.output().unwrap()).success();
+    }
 }
 
 /// Rust's runtime opens `/dev/null` in the place of a closed stream.

@@ -2,6 +2,7 @@
 //! worked off one set after another; their outcomes are in the order of the jobs.
 
 use alloc::vec::Vec;
+use core::hint::black_box;
 
 use rand_core::TryCryptoRng;
 
@@ -11,7 +12,9 @@ use super::{
 };
 use crate::ParameterSet;
 use crate::backend::Backend;
-use crate::batch::{SignWith, VerifyJob, VerifyWith, boxed, given, made, unverified, verify_into};
+use crate::batch::{
+    SignWith, VerifyJob, VerifyWith, boxed, given, made, reserved, unverified, verify_into,
+};
 use crate::error::Error;
 use crate::kernels::poly::StackWiper;
 use crate::keys::{SignOptions, SigningKey};
@@ -59,7 +62,8 @@ pub struct AnyVerifyJob<'a> {
 /// Signs every job; see [`batch::sign`](crate::batch::sign).
 ///
 /// # Errors
-/// As there.
+/// [`Error::Rng`] if the generator fails, [`Error::RndCount`]; then nothing is signed. Each job has its own:
+/// [`Error::DigestLength`], [`Error::WeakPreHash`], [`Error::MuOfAnotherKey`], [`Error::TooManyAttempts`].
 pub fn sign(
     jobs: &[AnySignJob<'_>],
     options: SignOptions<'_>,
@@ -70,27 +74,28 @@ pub fn sign(
 /// Verifies every job; see [`batch::verify`](crate::batch::verify).
 ///
 /// # Errors
-/// Each job has its own: those of there, and [`Error::SignatureLength`] for a signature of another set than
-/// its key.
+/// Each job has its own: [`Error::InvalidSignature`], [`Error::DigestLength`], [`Error::WeakPreHash`],
+/// [`Error::MuOfAnotherKey`], and [`Error::SignatureLength`] for a signature of another set than its key.
 pub fn verify(jobs: &[AnyVerifyJob<'_>]) -> Vec<Result<(), Error>> {
     verify_by(OneThread, jobs)
 }
 
 /// The keys of seeds ξ; see [`batch::keygen`](crate::batch::keygen).
 pub fn keygen(set: Set, seeds: &[[u8; 32]]) -> Vec<AnySigningKey> {
-    with_set!(set, P => kept(&crate::batch::keygen::<P>(Backend::detect(), seeds)))
+    with_set!(set, P => kept(&crate::batch::keygen::<P>(Backend::detect(), seeds), Vec::new()))
 }
 
 /// `count` keys of seeds from `rng`; see [`batch::generate`](crate::batch::generate).
 ///
 /// # Errors
-/// As there.
+/// [`Error::OutOfMemory`] if the heap has no room for the seeds and two copies of the keys, before `rng` is used;
+/// [`Error::Rng`] if `rng` fails.
 pub fn generate<R: TryCryptoRng + ?Sized>(
     set: Set,
     count: usize,
     rng: &mut R,
 ) -> Result<Vec<AnySigningKey>, Error> {
-    with_set!(set, P => Ok(kept(&crate::batch::generate::<P, _>(count, rng)?)))
+    with_set!(set, P => generated(count, || crate::batch::generate::<P, _>(count, rng)))
 }
 
 /// The functions of [`super`] on several cores; see [`batch::parallel`](crate::batch::parallel).
@@ -101,7 +106,7 @@ pub mod parallel {
     /// As [`super::sign`].
     ///
     /// # Errors
-    /// As there.
+    /// As [`super::sign`].
     pub fn sign(
         jobs: &[AnySignJob<'_>],
         options: SignOptions<'_>,
@@ -112,26 +117,26 @@ pub mod parallel {
     /// As [`super::verify`].
     ///
     /// # Errors
-    /// As there.
+    /// As [`super::verify`].
     pub fn verify(jobs: &[AnyVerifyJob<'_>]) -> Vec<Result<(), Error>> {
         verify_by(Pool, jobs)
     }
 
     /// As [`super::keygen`].
     pub fn keygen(set: Set, seeds: &[[u8; 32]]) -> Vec<AnySigningKey> {
-        with_set!(set, P => kept(&crate::batch::parallel::keygen::<P>(Backend::detect(), seeds)))
+        with_set!(set, P => kept(&crate::batch::parallel::keygen::<P>(Backend::detect(), seeds), Vec::new()))
     }
 
     /// As [`super::generate`].
     ///
     /// # Errors
-    /// As there.
+    /// As [`super::generate`].
     pub fn generate<R: TryCryptoRng + ?Sized>(
         set: Set,
         count: usize,
         rng: &mut R,
     ) -> Result<Vec<AnySigningKey>, Error> {
-        with_set!(set, P => Ok(kept(&crate::batch::parallel::generate::<P, _>(count, rng)?)))
+        with_set!(set, P => generated(count, || crate::batch::parallel::generate::<P, _>(count, rng)))
     }
 }
 
@@ -243,13 +248,31 @@ fn verify_by(workers: impl Workers, jobs: &[AnyVerifyJob<'_>]) -> Vec<Result<(),
     results
 }
 
+/// [`kept`] of keys that are generated, after a check of the heap. Boxes have no allocation that returns an error.
+fn generated<P: ParameterSet>(
+    count: usize,
+    generate: impl FnOnce() -> Result<Vec<SigningKey<P>>, Error>,
+) -> Result<Vec<AnySigningKey>, Error>
+where
+    AnySigningKey: From<super::Signing<P>>,
+{
+    let boxes = reserved(count)?;
+    // Keys with their seeds, and boxes with the bytes that an allocator adds to each.
+    let copies: [Vec<(SigningKey<P>, [u8; 32])>; 2] = [reserved(count)?, reserved(count)?];
+    // Without this the compiler may leave the allocations out.
+    drop(black_box(copies));
+    Ok(kept(&generate()?, boxes))
+}
+
 /// Copies in boxes; the originals are wiped where they lie.
-fn kept<P: ParameterSet>(keys: &[SigningKey<P>]) -> Vec<AnySigningKey>
+fn kept<P: ParameterSet>(
+    keys: &[SigningKey<P>],
+    mut boxes: Vec<AnySigningKey>,
+) -> Vec<AnySigningKey>
 where
     AnySigningKey: From<super::Signing<P>>,
 {
     let _wiper = StackWiper::<20>;
-    keys.iter()
-        .map(|key| boxed(|| key.clone()).into())
-        .collect()
+    boxes.extend(keys.iter().map(|key| boxed(|| key.clone()).into()));
+    boxes
 }

@@ -175,7 +175,7 @@ fn generated<P: ParameterSet, R: TryCryptoRng + ?Sized>(
 }
 
 /// Room for a number of values that the caller chose, for which there may not be enough memory.
-fn reserved<T>(count: usize) -> Result<Vec<T>, Error> {
+pub(crate) fn reserved<T>(count: usize) -> Result<Vec<T>, Error> {
     let mut values = Vec::new();
     let reserved = values.try_reserve_exact(count);
     reserved.map(|()| values).map_err(|_| Error::OutOfMemory)
@@ -209,6 +209,21 @@ pub fn keygen_expanded<P: ParameterSet>(
         key.public.backend = backend;
     }
 }
+
+/// Jobs of a piece for a thread: full lanes, and work for every thread.
+#[doc(hidden)] // for `parallel` and the C library, which has threads of its own
+pub fn piece_size(jobs: usize, lanes: usize, threads: usize) -> usize {
+    let pieces = match threads {
+        1 => 1,
+        _ => (jobs / (MIN_JOBS_PER_LANE * lanes)).clamp(threads, PIECES_PER_THREAD * threads),
+    };
+    jobs.div_ceil(pieces).next_multiple_of(lanes).max(lanes)
+}
+
+/// Where there are many jobs: enough that others take the share of a thread which is late.
+const PIECES_PER_THREAD: usize = 4;
+/// Where there are enough jobs for every thread: at the end of a piece lanes become idle one by one.
+const MIN_JOBS_PER_LANE: usize = 16;
 
 /// Keys to be filled in place: a secret that is moved leaves a copy behind, unwiped.
 fn unfilled<P: ParameterSet>(backend: Backend, count: usize) -> Vec<SigningKey<P>> {

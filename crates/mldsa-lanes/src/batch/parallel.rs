@@ -92,12 +92,12 @@ pub(crate) fn spread<J: Sync, R: Send>(
     if jobs.len() <= lanes || !has_pool() {
         return run(jobs, results);
     }
-    let size = piece(jobs.len(), lanes);
+    let size = super::piece_size(jobs.len(), lanes, rayon::current_num_threads());
     let pieces = jobs.par_chunks(size).zip(results.par_chunks_mut(size));
     pieces.for_each(|(jobs, results)| run(jobs, results));
 }
 
-/// Whether this thread is in a pool, or the global one runs or can be started.
+/// True if this thread is in a pool, or the global one runs or can be started.
 fn has_pool() -> bool {
     static GLOBAL: AtomicBool = AtomicBool::new(true);
     if rayon::current_thread_index().is_some() {
@@ -114,24 +114,6 @@ fn has_pool() -> bool {
     GLOBAL.load(Ordering::Relaxed) && std::panic::catch_unwind(rayon::current_num_threads).is_ok()
 }
 
-/// Pieces for each thread where there are many jobs: enough that a thread which is late has others
-/// take its share.
-const PIECES: usize = 4;
-/// Jobs of a piece for each lane, at least, where there are enough for every thread: at the end of
-/// a piece lanes fall idle one by one.
-const JOBS: usize = 16;
-
-/// How many jobs a piece has: full lanes, and work for every thread of the pool.
-fn piece(jobs: usize, lanes: usize) -> usize {
-    let threads = rayon::current_num_threads();
-    let pieces = (jobs / (JOBS * lanes)).clamp(threads, PIECES * threads);
-    jobs.div_ceil(pieces).next_multiple_of(lanes).max(lanes)
-}
-
 fn states<E: Engine>(_: E) -> usize {
     E::STATES
 }
-
-#[cfg(all(test, feature = "__tests"))]
-#[path = "../../unit/parallel.rs"]
-mod tests;

@@ -166,8 +166,9 @@ impl fmt::Display for Error {
     }
 }
 
-/// The advice where a block has another label than the expected one.
-fn remedy(expected: &str, label: &str) -> &'static str {
+/// The advice where a file has a block with another label than the expected one, or the same content in DER.
+#[doc(hidden)] // for the command line
+pub fn remedy(expected: &str, label: &str) -> &'static str {
     let is_private = expected == PrivateKeyInfoRef::PEM_LABEL;
     match (label, is_private) {
         ("ENCRYPTED PRIVATE KEY", true) => "decrypt it with `openssl pkey` of OpenSSL 3.5 or newer",
@@ -364,8 +365,10 @@ pub fn find_block<'a>(file: &'a [u8], label: &'static str) -> Result<Block<'a>, 
             }
             (Ok(block), _) => other = other.or(Some(block)),
             // The key is read already, and another block is damaged.
-            (Err(Error::NoEnd { label: of, .. } | Error::EndLabel { label: of, .. }), Some(_))
-                if of != label => {}
+            (
+                Err(Error::NoEnd { label: damaged, .. } | Error::EndLabel { label: damaged, .. }),
+                Some(_),
+            ) if damaged != label => {}
             (Err(error), _) => return Err(error),
         }
     }

@@ -101,9 +101,9 @@ pub trait Lanes: Copy {
     const BARRETT: bool = false;
     /// Product with a constant c: r ≡ self·c (mod q) with |r| < q. Montgomery's form takes
     /// c·2^32 mod± q, and that times q^-1 mod 2^32 as its companion; Barrett's takes c mod± q, and
-    /// c·2^31 / q, rounded. `of` has both for each lane. Even lanes of `above` have those of the odd lane
+    /// c·2^31 / q, rounded. `factor` has both for each lane. Even lanes of `above` have those of the odd lane
     /// above; its odd lanes are not read. So a backend whose products are as wide as two lanes moves none.
-    fn times(self, of: [Self; 2], above: [Self; 2]) -> Self;
+    fn times(self, factor: [Self; 2], above: [Self; 2]) -> Self;
 
     fn wide_zero(token: Self::Token) -> Self::Wide;
     /// `accumulator + a·b`, exact.

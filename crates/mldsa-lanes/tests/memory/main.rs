@@ -4,6 +4,7 @@
 
 #[path = "../suite/common/backends.rs"]
 mod backends;
+mod heap;
 mod needles;
 mod operations;
 mod own_stack;

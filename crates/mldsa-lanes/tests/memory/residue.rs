@@ -6,10 +6,10 @@ use std::hint::black_box;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use crate::every_operation;
 use crate::needles::{Hit, Kind, Needles, absorbed, hashed, keccak_f};
 use crate::operations::Given;
 use crate::own_stack::{OwnStack, Pause, Used, Work, running};
+use crate::{every_operation, heap};
 use mldsa_lanes::hazmat::external_mu;
 use mldsa_oracle as oracle;
 use mldsa_oracle::Params;
@@ -22,9 +22,12 @@ const MOST: usize = 10_000;
 static FREED: AtomicUsize = AtomicUsize::new(0);
 static BLOCKS: Mutex<[(usize, Option<Layout>); MOST]> = Mutex::new([(0, None); MOST]);
 
-// SAFETY: every call goes to the system's allocator as it came, some of them later.
+// SAFETY: every call that is within the limit goes to the system's allocator as it came, some of them later.
 unsafe impl GlobalAlloc for Keeping {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if !heap::take(layout.size()) {
+            return std::ptr::null_mut();
+        }
         // Zeroed, so that the search reads nothing undefined.
         // SAFETY: as the caller promises.
         unsafe { System.alloc_zeroed(layout) }
@@ -37,6 +40,7 @@ unsafe impl GlobalAlloc for Keeping {
                 BLOCKS.lock().unwrap()[number] = (block.expose_provenance(), Some(layout));
             }
         } else {
+            heap::give_back(layout.size());
             // SAFETY: as the caller promises.
             unsafe { System.dealloc(block, layout) }
         }

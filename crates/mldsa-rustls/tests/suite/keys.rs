@@ -152,8 +152,13 @@ fn bad_keys_of_other_algorithms_stay_with_the_provider() {
     let mut bytes = ed25519.serialized_der().to_vec();
     let last = bytes.len() - 1;
     bytes[last] ^= 1; // the public key is that of another key
-    let sec1 = || PrivateKeyDer::from(PrivateSec1KeyDer::from(vec![0x30, 0]));
-    for file in [der(&bytes), sec1()] {
+    let sec1 = |bytes: &[u8]| PrivateKeyDer::from(PrivateSec1KeyDer::from(bytes.to_vec()));
+    // SEQUENCE { 0, SEQUENCE { rsaEncryption, NULL }, OCTET STRING }: an RSA key with the text of PEM in its bytes.
+    let mut rsa = vec![0x30, 31, 2, 1, 0, 0x30, 13, 6, 9];
+    rsa.extend([0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 1, 5, 0, 4, 11]);
+    rsa.extend(b"-----BEGIN ");
+    let text = [&[0x30, 11][..], b"-----BEGIN "].concat();
+    for file in [der(&bytes), der(&rsa), sec1(&[0x30, 0]), sec1(&text)] {
         let alone = ring::default_provider().key_provider;
         let alone = alone.load_private_key(file.clone_key()).err();
         let loaded = ours().key_provider.load_private_key(file).err();

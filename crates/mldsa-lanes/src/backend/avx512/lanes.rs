@@ -159,8 +159,8 @@ impl Lanes for I32x16 {
         )))
     }
     #[inline(always)]
-    fn times(self, of: [Self; 2], above: [Self; 2]) -> Self {
-        avx512!(times(self, of, above))
+    fn times(self, factor: [Self; 2], above: [Self; 2]) -> Self {
+        avx512!(times(self, factor, above))
     }
 
     #[inline(always)]
