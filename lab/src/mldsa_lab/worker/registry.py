@@ -170,7 +170,7 @@ class WorkerEntry(RegistryWorker, frozen=True):
     def title(self) -> str:
         """Its name as the screen has it, with the language that the registry declares; other
         programs tell theirs in their announcement."""
-        return f"[cyan]{self.name}[/]" + f" ({self.language})" * self.is_listed
+        return self.name + f" ({self.language})" * self.is_listed
 
     def with_build(self, name: str) -> Self:
         """The same in another build; itself where it has but one."""
