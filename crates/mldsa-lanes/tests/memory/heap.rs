@@ -32,10 +32,12 @@ struct Zeros(usize);
 impl rand_core::TryRng for Zeros {
     type Error = Infallible;
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        unimplemented!()
+        self.0 += 4;
+        Ok(0)
     }
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        unimplemented!()
+        self.0 += 8;
+        Ok(0)
     }
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
         bytes.fill(0);

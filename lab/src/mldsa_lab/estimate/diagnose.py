@@ -106,13 +106,7 @@ def _of_model(data: Evidence) -> list[Remark]:
 def _agrees(data: Evidence) -> bool:
     """Return true if the costs are those of their traces, but for noise."""
     noise = (data.scatter or 0.0) / math.sqrt(float(data.fit.typical.repeats.mean()))
-    return _left_over(data.fit) < max(_LACK_OF_FIT, 3 * noise) and not any(ignores_trace(data))
-
-
-def _left_over(fit: Fit) -> float:
-    """Root mean square of the relative residuals."""
-    relative = fit.cost / np.maximum(fit.fitted, 1e-3 * fit.cost) - 1
-    return float(np.sqrt(np.mean(relative**2)))
+    return data.fit.residual < max(_LACK_OF_FIT, 3 * noise) and not any(ignores_trace(data))
 
 
 def _disturbed(data: Evidence) -> Iterator[Remark]:
@@ -130,7 +124,7 @@ def _first_of(texts: Sequence[str]) -> str:
 
 
 def _lack_of_fit(data: Evidence) -> Iterator[Remark]:
-    size = _left_over(data.fit)
+    size = data.fit.residual
     noise = (data.scatter or 0.0) / math.sqrt(float(data.fit.typical.repeats.mean()))
     if size > _LACK_OF_FIT and size > 3 * noise:
         advice = ": measure each input several times" if data.scatter is None else ""

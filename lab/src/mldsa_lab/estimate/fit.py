@@ -60,6 +60,12 @@ class Fit:
         return np.asarray(self.values @ self.coefficients)
 
     @property
+    def residual(self) -> float:
+        """Root mean square of what the fit leaves of the costs, relative to it."""
+        relative = self.cost / np.maximum(self.fitted, 0.1 * self.cost) - 1
+        return float(np.sqrt(np.mean(relative**2)))
+
+    @property
     def attempt_costs(self) -> tuple[float, float, float, float]:
         """The values of `COSTS`."""
         first, z, r, h = to_costs(self.model) @ self.coefficients[:LINEAR]

@@ -169,7 +169,8 @@ def undisturbed(costs: Array, predict: Callable[[Ints], Array]) -> Array:
     df = int(present.sum()) - rounds - inputs + 1
     if rounds < 2 or inputs < 3 or df < 1:
         return costs
-    size = np.abs(split_levels(costs).rest)
+    parts = split_levels(costs)
+    size = np.abs(parts.rest)
     # A median over three or so leaves many a zero; of two, as many may be off as half of all.
     share = 0.5 if rounds == 2 else 0.75
     typical_size = float(np.quantile(size[present], share)) / float(ndtri((1 + share) / 2))
@@ -182,7 +183,7 @@ def undisturbed(costs: Array, predict: Callable[[Ints], Array]) -> Array:
     if not off.any() or len(whole) < 3:
         return costs
     if torn.any():
-        logs = np.log(costs) - split_levels(costs).level[:, None]
+        logs = np.log(costs) - parts.level[:, None]
         away = np.abs(logs - np.log(predict(whole)))
         near = np.nanmin(away, axis=0)
         nearest = np.nanargmin(np.where(present, away, np.inf), axis=0)

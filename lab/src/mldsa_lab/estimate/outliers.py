@@ -44,7 +44,7 @@ def outliers(data: Evidence, *, few: bool = False) -> tuple[list[Remark], Eviden
     while len(found) < most:
         current = (rest or data).fit
         taken = _off(data, left, current, 1)
-        if taken is None and len(found) + 2 <= most and _residual(current) > _SUSPICIOUS:
+        if taken is None and len(found) + 2 <= most and current.residual > _SUSPICIOUS:
             taken = _off(data, left, current, 2)
         if taken is None:
             break
@@ -99,7 +99,7 @@ def _off(
         members = [left[at] for at in places]
         judged = [_surprise(data.fit, i, rest.fit) for i in members]
         chance = max(chance for chance, _ in judged)
-        left_over = _residual(rest.fit)
+        left_over = rest.fit.residual
         gross = all(abs(math.log(r)) > math.log(_GROSS) for _, r in judged) and left_over < _AGREE
         enough = all(abs(r - 1) > SMALL for _, r in judged)
         enough &= gross or chance * len(data.ids) < _OUTLIER
@@ -109,11 +109,6 @@ def _off(
             ratios = [ratio for _, ratio in judged]
             best = order, list(zip(members, ratios, strict=True)), rest
     return None if best is None else best[1:]
-
-
-def _residual(fit: Fit) -> float:
-    """Root mean square of the relative residuals."""
-    return float(np.sqrt(np.mean((fit.cost / np.maximum(fit.fitted, 0.1 * fit.cost) - 1) ** 2)))
 
 
 def _suspects(fit: Fit) -> list[int]:
