@@ -219,6 +219,7 @@ def test_schemes_have_their_usual_names(tmp_path: Path) -> None:
     assert "Dilithium3 is taken as ML-DSA-65" in " ".join(report(figures(path)).notes)
 
 
+@pytest.mark.e2e
 def test_one_library_is_taken_for_all_sets(tmp_path: Path) -> None:
     sets = ["ML-DSA-44", "ML-DSA-65", "ML-DSA-87"]
     times = RecordTimes([RECORDS[0]], ["Ed25519", *sets])
@@ -240,6 +241,7 @@ def test_one_library_is_taken_for_all_sets(tmp_path: Path) -> None:
     assert len(libraries()) == 1
 
 
+@pytest.mark.e2e
 def test_the_table_names_libraries_and_marks_another_machine(tmp_path: Path) -> None:
     schemes = ('"ML-DSA-44", "Sch', '"ML-DSA-44", "FN-DSA-512", "Sch')
     path = write(tmp_path, schemes, ("cores = [1, 2]", "cores = [1]"))

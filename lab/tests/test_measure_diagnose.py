@@ -8,6 +8,7 @@ import measure_cases as cases
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tiers import first_of
 
 from mldsa_lab.estimate.diagnose import FEW_INPUTS
 from mldsa_lab.estimate.measured import Estimation, estimate
@@ -286,7 +287,7 @@ def test_offsets_between_keys_are_learned_where_keys_have_several_inputs() -> No
     assert key_offsets(range(30), offset[keys]).error == 0
 
 
-@pytest.mark.parametrize("rounds", [2, 3, 20])
+@pytest.mark.parametrize("rounds", first_of([3, 2, 20]))
 @pytest.mark.parametrize("size", [1.2, 40.0])
 def test_a_disturbed_measurement_is_a_note(rounds: int, size: float) -> None:
     """The mean does not feel it, and no word says otherwise."""
@@ -341,13 +342,13 @@ def test_a_counter_that_wrapped_is_named(bits: int) -> None:
     assert f"a counter of {bits} bits that wrapped" in found.warnings[0].text
 
 
-def test_more_rounds_do_not_widen_the_interval() -> None:
-    for size in (0.002, 0.05):
-        widths = []
-        for rounds in (1, 2, 3, 10):
-            means = [measured(usual(), rounds=rounds, size=size, seed=s).mean for s in range(5)]
-            widths.append(np.median([(m.high or 0) - (m.low or 0) for m in means]))
-        assert widths == sorted(widths, reverse=True), size
+@pytest.mark.parametrize("size", first_of([0.05, 0.002]))
+def test_more_rounds_do_not_widen_the_interval(size: float) -> None:
+    widths = []
+    for rounds in (1, 2, 3, 10):
+        means = [measured(usual(), rounds=rounds, size=size, seed=s).mean for s in range(5)]
+        widths.append(np.median([(m.high or 0) - (m.low or 0) for m in means]))
+    assert widths == sorted(widths, reverse=True)
 
 
 def test_levels_of_rounds_are_named() -> None:
