@@ -12,6 +12,7 @@ import typer
 from audit_tables import sign, text
 from typer.testing import CliRunner
 
+from mldsa_lab.audit import audit, read_claims
 from mldsa_lab.audit.claims import ABOUT
 from mldsa_lab.audit.judgement import RULES
 from mldsa_lab.audit.reading import Defaults, example_path, examples
@@ -36,10 +37,10 @@ def test_the_command_prints_and_writes(tmp_path: Path) -> None:
     names = "vendor-page,chain-project"
     result = run.invoke(app, ["--example", names, "--json", str(path)], env={"COLUMNS": "100"})
     assert result.exit_code == 0
-    for expected in ("H33", "Dilithion", "sign.one-input", "8 contradiction", "found.json"):
+    for expected in ("H33", "Dilithion", "sign.one-input", "13 contradiction", "found.json"):
         assert expected in result.output
     found = json.loads(path.read_text(encoding="utf-8"), parse_constant=pytest.fail)
-    assert Counter(row["verdict"] for row in found)["contradiction"] == 8
+    assert Counter(row["verdict"] for row in found)["contradiction"] == 13
     for row in found:
         assert set(row) - {"predicted_low", "predicted_high"} == {
             "source", "number", "claim", "about", "rule", "verdict", "claimed_text",
@@ -87,6 +88,23 @@ def test_titles_are_no_markup(tmp_path: Path) -> None:
     output = run.invoke(app, [str(path)], env={"COLUMNS": "120"}).output
     assert "[bold]a[/] [/b]" in output
     assert "[red]x[/]" in output
+
+
+@pytest.mark.parametrize(
+    ("name", "claim", "rule", "verdict"),
+    [
+        ("vendor-page", "security", "strength.bits", "contradiction"),
+        ("vendor-page", "simd", "machine.gain", "undecidable"),
+        ("chain-project", "transactions per block, today", "statements.agree", "contradiction"),
+        ("chain-project", "paranoid Verification, times", "statements.agree", "contradiction"),
+        ("chain-project", "outliers", "trimmed.agree", "contradiction"),
+        ("chain-project", "outliers", "trimmed.chauvenet", "undecidable"),
+        ("chain-project", "confidence interval", "interval.width", "contradiction"),
+    ],
+)
+def test_statements_of_the_pages_are_judged(name: str, claim: str, rule: str, verdict: str) -> None:
+    found = audit(read_claims(example_path(name)))
+    assert verdict in {f.verdict.value for f in found if (f.claim, f.rule) == (claim, rule)}
 
 
 # The document -----------------------------------------------------------------------------------

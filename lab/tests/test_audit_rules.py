@@ -39,6 +39,8 @@ THREE = {"about": "parts", "unit": "us", "parts": {"a": 1, "b": 1, "c": 1}}
 STATED = {"about": "statements", "quantity": "a thing"}
 LIMIT = {"about": "limit", "amount": "2^32", "unit": "bits"}
 TIMED = {"about": "cost", "operation": "sign", "set": "44", "unit": "us", "mean": 100.0}
+NEOVERSE = {"about": "vectors", "core": "Neoverse V2", "extension": "SVE2"}
+STRENGTH = {"about": "strength", "set": "ML-DSA-65"}
 RATE = {"about": "rate", "bytes_read": "47 MB", "bytes_written": "24 MB", "operations": 10000}
 BATCH = {"about": "batch", "operation": "sign", "set": "44", "unit": "us"}
 DIFFERENCE = {"about": "difference", "operation": "sign", "set": "65", "samples_per_group": 10}
@@ -53,6 +55,10 @@ def statements(*values: Any, unit: str = "") -> dict[str, Any]:
 
 def counts(*values: tuple[int, str], **more: int) -> dict[str, Any]:
     return {"values": [{"count": count, "of": kind} for count, kind in values], **more}
+
+
+def removed(*values: tuple[float, str], **more: str) -> dict[str, Any]:
+    return {"values": [{"percent": percent, "of": part, **more} for percent, part in values]}
 
 
 def share(percent: float, *names: str) -> dict[str, Any]:
@@ -149,6 +155,47 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[dict[str, Any], str]]]] = [
         ({"called": "4 GB", "unit": "bytes"}, YES),
         ({"called": "4 GB", "amount": "2^64"}, NO),
         ({"called": "1 bytes", "amount": 8}, YES),
+    ]),
+    ("machine.vectors", NEOVERSE, [({"bits": 128}, YES), ({"bits": 256}, NO)]),
+    # SVE2 of this core is no wider than NEON; AVX-512 is twice as wide as AVX2.
+    ("machine.gain", {**NEOVERSE, "bits": 128, "over": "NEON"}, [({"slower": 35}, OPEN)]),
+    ("machine.gain", {**NEOVERSE, "core": "Zen 4", "extension": "AVX-512", "bits": 512}, [
+        ({"over": "AVX2", "slower": 35}, YES),
+        ({"over": "AVX2", "slower": 150}, OPEN),
+    ]),
+    ("strength.category", STRENGTH, [
+        ({"category": 3}, YES),
+        ({"category": 2}, NO),
+        ({"set": "SLH-DSA-SHA2-256f", "category": 5}, YES),
+        ({"set": "RSA-2048", "category": 1}, NO),
+    ]),
+    ("strength.bits", STRENGTH, [
+        ({"classical_bits": 192}, YES),
+        ({"classical_bits": 128}, NO),
+        ({"quantum_bits": 128}, OPEN),
+        ({"set": "RSA-2048", "classical_bits": 112}, YES),
+        ({"set": "Ed25519", "classical_bits": 256}, NO),
+        ({"set": "Ed25519", "quantum_bits": 0}, YES),
+        ({"set": "Ed25519", "quantum_bits": 128}, NO),
+    ]),
+    ("trimmed.agree", {"about": "trimmed"}, [
+        (removed((1, "each end"), (1, "all")), NO),
+        (removed((1, "each end"), (2, "all")), YES),
+        (removed((0.5, "each end"), (1.0, "all")), YES),
+    ]),
+    # Of 10,000 samples: 0.005 % of a normal law, and at most 6.1 % of any.
+    ("trimmed.chauvenet", {"about": "trimmed", "samples": 10000}, [
+        (removed((0.005, "all"), criterion="chauvenet"), YES),
+        (removed((1, "all"), criterion="chauvenet"), OPEN),
+        (removed((10, "all"), criterion="chauvenet"), NO),
+    ]),
+    ("interval.width", {"about": "interval", "confidence": 95}, [
+        ({"width": 1.96, "of": "se"}, YES),
+        ({"width": 2, "of": "se", "samples": 10000}, YES),
+        ({"width": 2, "of": "se", "samples": 4}, NO),
+        ({"width": 2, "of": "sd", "samples": 10000}, NO),
+        ({"width": 0.0196, "of": "sd", "samples": 10000}, YES),
+        ({"width": 2, "of": "sd"}, OPEN),
     ]),
     # 10,000 operations of 100 us take a second, 71 MB a second.
     ("rate.bytes-over-time", {**RATE, "seconds": 1.0}, [

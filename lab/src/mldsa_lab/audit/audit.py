@@ -17,6 +17,8 @@ from mldsa_lab.audit import (
     scaling,
     signing,
     sizes,
+    spread,
+    strength,
     sums,
     work,
 )
@@ -40,6 +42,9 @@ JUDGES: dict[type[claims.Claim], tuple[Judge, ...]] = {
     claims.Quotient: (derived.judge_quotient,),
     claims.Product: (derived.judge_product,),
     claims.Vectors: (work.judge_vectors,),
+    claims.Strength: (strength.judge_strength,),
+    claims.Trimmed: (spread.judge_trimmed,),
+    claims.ConfidenceInterval: (spread.judge_interval,),
     claims.Statements: (sums.judge_statements,),
     claims.Limit: (sums.judge_limit,),
     claims.Rejection: (attempts.judge_rejection,),

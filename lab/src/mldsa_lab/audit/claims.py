@@ -327,11 +327,59 @@ class Product(Claim, frozen=True, tag="product"):
 
 
 class Vectors(Claim, frozen=True, tag="vectors"):
-    """The width of a core's vector registers, as a source has it."""
+    """The width of a core's vector registers, as a source has it; ``slower``: by how many percent
+    the same code is slower with the extension ``over`` alone."""
 
     core: Text
     extension: Text
     bits: Count
+    over: Text | None = None
+    slower: Positive | None = None
+
+    def __post_init__(self) -> None:
+        if (self.over is None) != (self.slower is None):
+            raise ValueError("over and slower: give both, or neither")
+
+
+class Strength(Claim, frozen=True, tag="strength"):
+    """The security of a parameter set: NIST's ``category``, or bits against computers without and
+    with quantum gates."""
+
+    set: ClaimedScheme
+    category: Annotated[int, Meta(ge=1, le=5)] | None = None
+    classical_bits: Count | None = None
+    quantum_bits: Annotated[int, Meta(ge=0, le=10**12)] | None = None
+
+
+class TrimmedShare(_Part, frozen=True):
+    """A share of samples that were removed, in ``percent``: of all, or at each end; the
+    ``criterion`` that chose them, and where it stands."""
+
+    percent: StatedFigure
+    of: Literal["all", "each end"] = "all"
+    criterion: Literal["chauvenet", "unstated"] = "unstated"
+    where: str = ""
+
+
+class Trimmed(Claim, frozen=True, tag="trimmed"):
+    """What a source says, in one place or several, of samples that it removed from ``samples``."""
+
+    values: Annotated[tuple[TrimmedShare, ...], Meta(min_length=1)]
+    samples: Count | None = None
+
+
+class ConfidenceInterval(Claim, frozen=True, tag="interval"):
+    """How a source makes the interval of a mean: ``confidence`` in percent, and the ``width`` of
+    each side as a multiple ``of`` a standard deviation (sd) or a standard error (se)."""
+
+    confidence: StatedFigure
+    width: Positive
+    of: Literal["sd", "se"]
+    samples: Count | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.confidence.value < 100:
+            raise ValueError("confidence: must be between 0 and 100 percent")
 
 
 class Limit(Claim, frozen=True, tag="limit"):

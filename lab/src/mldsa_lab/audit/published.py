@@ -15,7 +15,9 @@ _CONTAINERS = ("figures", "points", "parts", "shares", "attempts", "values", "ce
 _UNITS = {
     "bytes": "B", "bytes_read": "B", "bytes_written": "B", "bytes_per_second": "B/s",
     "seconds": "s", "per_second": "1/s", "percent": "%", "efficiency": "%", "called": "B",
-    "speedup": "", "samples": "", "count": "", "samples_per_group": "", "operations": "",
+    "confidence": "%", "slower": "%", "classical_bits": "bits", "quantum_bits": "bits",
+    "category": "", "width": "", "speedup": "", "samples": "", "count": "",
+    "samples_per_group": "", "operations": "",
 }  # fmt: skip
 """Units of fields that have one of their own; others have that of their claim."""
 _OTHER = (*_UNITS, "value", "cost", "total", "error", "relative", "bits", "amount")
