@@ -12,12 +12,12 @@ import pytest
 from lab_runs import build_rust, here, lab
 from msgspec import structs
 from report_records import SIGNERS, Shape, build, rows
-from scipy.stats import mannwhitneyu
+from scipy.stats import kruskal, mannwhitneyu
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Key
 from mldsa_lab.estimate.replicates import compare_groups, delta, shift
-from mldsa_lab.records import RecordWriter, Samples
+from mldsa_lab.records import RecordWriter, Samples, busy_notes
 from mldsa_lab.sets import sets_of
 from mldsa_lab.show import svg
 from mldsa_lab.show.figure_page import render
@@ -444,6 +444,51 @@ def test_what_cannot_be_compared_or_tabled_is_refused() -> None:
         with pytest.raises(LabError) as caught:
             report(measured, text)
         assert said in str(caught.value)
+
+
+def test_what_a_profile_omits_is_no_error_in_where() -> None:
+    text = SMALL.replace('workers = ["rust"]', 'workers = ["rust", "c"]').replace(
+        'between = ["implementation"]',
+        'between = ["implementation"]\nwhere = { worker = ["rust", "c"] }',
+    )
+    measured = Gathered([cell(name, [1.0], worker="rust") for name in "ab"])
+    assert len(report(measured, text).sections) == 2
+    omitted = report(measured, text.replace('worker = ["rust", "c"]', 'worker = ["c"]'))
+    assert omitted.notes == ["Portable against C: one group alone was measured."]
+    with pytest.raises(LabError, match="worker 'go': measured are rust"):
+        report(measured, text.replace('worker = ["rust", "c"]', 'worker = ["rust", "go"]'))
+
+
+def test_three_jdks_are_compared_without_the_other_virtual_machines() -> None:
+    text = find_study("jvm").read_text(encoding="utf-8")
+    names = ("java-17", "java-21", "java-25", "java-25-avx2")
+    fields = {"set": "ML-DSA-65", "operation": "sign", "message_bytes": "1024"}
+    values = {name: [1.0 + n + k / 10 for k in range(4)] for n, name in enumerate(names)}
+    measured = Gathered([cell("a", of, worker=name, **fields) for name, of in values.items()])
+    found = [
+        f for f in report(measured, text).figures if f.keys.get("contrast", "").startswith("JDK 17")
+    ]
+    pairs = {(f.keys["first"], f.keys["second"]): f.flags[0] for f in found if f.name == "ratio"}
+    # Neighbours of three groups of four cannot reach 0.05 after Bonferroni.
+    few = "too few processes to tell"
+    assert pairs == {
+        ("java-17", "java-21"): few, ("java-17", "java-25"): "java-25 is slower",
+        ("java-21", "java-25"): few,
+    }  # fmt: skip
+    (p,) = {f.value for f in found if f.name == "kruskal-wallis"}
+    assert p == pytest.approx(kruskal(*list(values.values())[:3]).pvalue)
+
+
+def test_a_load_over_one_process_a_core_is_told_by_a_study() -> None:
+    few = gathered({"a": [1.0], "b": [2.0]})
+    assert report(few, SMALL).warnings == []
+    busy = "load average up to 14.24 on 2 cores"
+    (warning,) = report(replace(few, loads=("", busy)), SMALL).warnings
+    assert (
+        warning.startswith("The machine was busy")
+        and f"1 of 2 runs, in the first of them: {busy}" in warning
+    )
+    assert busy_notes([busy]) == [f"The machine was busy with other work: {busy}."]
 
 
 def slh_dsa() -> list[StudyCell]:

@@ -13,7 +13,7 @@ from mldsa_lab.bench.workloads.pipeline import PipelinePlan
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.pipeline import PERCENTILES, WHOLE, pipeline_figures, pipelines_of
 from mldsa_lab.kinds.kind import Kind
-from mldsa_lab.records import Record
+from mldsa_lab.records import Record, busy_notes
 from mldsa_lab.show import report
 from mldsa_lab.show.figure_tables import Lines, SpreadColumns, TableLayout, display_unit
 from mldsa_lab.show.format import plain
@@ -107,7 +107,10 @@ def pipeline_report(records: Sequence[Record], title: str, confidence: float) ->
     about = f"{title}; processes: {len(records)}. {where}"
     headline = _headline(records[0], figures)
     notes = _notes(records[0])
-    return Report(KIND.name, headline, figures, sections, about, KIND.method, notes)
+    warnings = busy_notes([record.busy for record in records])
+    return Report(
+        KIND.name, headline, figures, sections, about, KIND.method, notes, warnings=warnings
+    )  # fmt: skip
 
 
 def _shares(figures: Sequence[Figure], stages: Sequence[str]) -> Drawing:

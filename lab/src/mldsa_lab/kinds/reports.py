@@ -10,7 +10,7 @@ from mldsa_lab.errors import located
 from mldsa_lab.estimate.compare import compare
 from mldsa_lab.kinds import kind_of
 from mldsa_lab.kinds.kind import Kind
-from mldsa_lab.records import Record, read_record
+from mldsa_lab.records import Record, busy_notes, read_record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE, known_reference
 from mldsa_lab.show.compare import sections_over_runs
 from mldsa_lab.show.operations.elsewhere import Elsewhere, elsewhere_report
@@ -59,8 +59,8 @@ def read_reports(
 def _of_kind(kind: Kind, record: Record, path: Path, look: Look, name: str) -> Report:
     """Return the report of a record of another kind than operations."""
     report = kind.report(record, path.name, look)
-    busy = [f"The machine was busy with other work: {record.busy}."] if record.busy else []
-    return replace(report, name=name, warnings=[*busy, *record.warnings, *report.warnings])
+    warnings = [*busy_notes([record.busy]), *record.warnings, *report.warnings]
+    return replace(report, name=name, warnings=warnings)
 
 
 def read_views(runs: Sequence[tuple[Path, Record]], look: Look) -> list[View]:

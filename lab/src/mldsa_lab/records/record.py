@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mldsa_lab.errors import LabError
@@ -112,3 +113,13 @@ _LISTS = {
     rows.Gate: "gates", rows.Definition: "definitions", rows.Samples: "samples",
     rows.Fault: "faults", rows.Load: "loads",
 }  # fmt: skip
+
+
+def busy_notes(loads: Sequence[str]) -> list[str]:
+    """Return a sentence about the loads of one run or several, as of `Record.busy`; none where all
+    are ""."""
+    busy = [load for load in loads if load]
+    several = (
+        f" in {len(busy)} of {len(loads)} runs, in the first of them" if len(loads) > 1 else ""
+    )
+    return [f"The machine was busy with other work{several}: {busy[0]}."] if busy else []

@@ -81,22 +81,25 @@ class StudyCell:
 @dataclass(frozen=True)
 class Gathered:
     """The cells of a study; ``excluded``: with the number of runs, what was not measured and why;
-    ``runs``: the number of all runs."""
+    ``runs``: the number of all runs; ``named``: texts that the study may have asked for, which
+    need not have been measured; ``loads``: of each run, as of `Record.busy`."""
 
     cells: list[StudyCell]
     excluded: Counter[str] = field(default_factory=Counter)
     runs: int = 1
+    named: frozenset[str] = frozenset()
+    loads: Sequence[str] = ()
 
     def matching(self, where: Where) -> list[StudyCell]:
         """Return the cells whose fields have one of the texts asked for. LabError for a text that
-        no cell has, and where none fits."""
+        no cell has and the study does not name, and where none fits for another reason."""
         for name, texts in where.items():
             known = list(dict.fromkeys(c.fields[name] for c in self.cells))
             for text in texts:
-                if text not in known:
+                if text not in known and text not in self.named:
                     raise LabError(f"{name} {text!r}: measured are {', '.join(known)}")
         found = [c for c in self.cells if all(c.fields[n] in ts for n, ts in where.items())]
-        if not found:
+        if not found and not {t for texts in where.values() for t in texts} <= self.named:
             raise LabError("no cell was measured that fits all of `where`")
         return found
 
@@ -125,8 +128,10 @@ def gather_cells(paths: Sequence[Path], clock: str, confidence: float) -> Gather
     """Return the cells of a study's records, one for each process."""
     found: dict[tuple[str, ...], list[tuple[SummaryRow, Array]]] = {}
     excluded = Counter[str]()
+    loads = []
     for path in paths:
         record = read_record(path)
+        loads.append(record.busy)
         summary = summarise(record, clock=clock, confidence=confidence)
         excluded.update(set(_excluded(record)))
         samples = gather(record, clock)
@@ -141,7 +146,7 @@ def gather_cells(paths: Sequence[Path], clock: str, confidence: float) -> Gather
             rounds = _round_means(row.estimate, samples[row.cell])
             found.setdefault(texts, []).append((row, rounds))
     cells = [_join(dict(zip(FIELDS, texts, strict=True)), of) for texts, of in found.items()]
-    return Gathered(cells, excluded, len(paths))
+    return Gathered(cells, excluded, len(paths), loads=loads)
 
 
 def _excluded(record: Record) -> Iterator[str]:

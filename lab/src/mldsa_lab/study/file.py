@@ -246,6 +246,11 @@ class StudyFile(_Table, frozen=True):
                 seen.add(part.name)
 
     @property
+    def named(self) -> frozenset[str]:
+        """The workers and implementations that it may measure; a profile may omit some."""
+        return frozenset(t for m in self.measure for t in (*m.workers, *m.implementations))
+
+    @property
     def measures(self) -> tuple[Measure, ...]:
         """What each process measures; of pipelines one run of all."""
         if self.measure:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from mldsa_lab.errors import LabError, located
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.replicates import compare_groups
-from mldsa_lab.records import METRICS
+from mldsa_lab.records import METRICS, busy_notes
 from mldsa_lab.sets import ALL_SETS, parse_set_names
 from mldsa_lab.show.figure_tables import FLAGS, SpreadColumns, TableLayout
 from mldsa_lab.show.report import PlotSpec, Report, Section, sections_of
@@ -52,6 +53,7 @@ def study_report(
     table or figure has no cells."""
     from mldsa_lab.study.plots import plot_specs
 
+    measured = replace(measured, named=study.named)
     contrasts = {contrast.name: list(_contrast(contrast, measured)) for contrast in study.contrasts}
     parts = [
         *(part for made in contrasts.values() for part in made),
@@ -80,6 +82,7 @@ def study_report(
         method=_METHOD,
         notes=notes,
         source=", ".join(sources),
+        warnings=busy_notes(measured.loads),
     )
 
 
@@ -179,6 +182,8 @@ def _costs(asked: CostsAsked, measured: Gathered) -> Part | None:
     alike stand together, as they first come."""
     with located(f"table {asked.name!r}"):
         found = measured.arranged(asked.where, asked.rows, asked.columns)
+    if not found:
+        return None
     texts = [list(dict.fromkeys(of)) for of in zip(*found, strict=True)]
     figures: list[Figure] = []
     units: dict[str, str] = {}
