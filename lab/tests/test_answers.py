@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import lzma
 import math
 import re
 from collections.abc import Iterator
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 import typer
 import yaml
 from msgspec.structs import replace
+from scipy.stats import chisquare, kruskal, norm, rankdata
 from test_documents import wrong_options
 from typer.testing import CliRunner
 
@@ -23,13 +25,16 @@ from mldsa_lab import checkout, plugins
 from mldsa_lab.answers import join, page, states
 from mldsa_lab.answers.join import answer_figures, answer_report
 from mldsa_lab.answers.page import AnswerPage, command_words, pages, read_page
-from mldsa_lab.answers.sources import theory_figures
+from mldsa_lab.answers.sources import choices, record_paths, study_figures, theory_figures
 from mldsa_lab.answers.states import computed_states, page_rows
 from mldsa_lab.audit.published import published_values
 from mldsa_lab.audit.reading import example_path
 from mldsa_lab.cli.answer import answer
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.estimate.replicates import compare_groups
+from mldsa_lab.study.cells import Gathered, StudyCell, gather_cells
+from mldsa_lab.study.file import FIELDS, Contrast
 from mldsa_lab_rtl.study_show import published
 
 NAMES = list(pages())
@@ -75,6 +80,101 @@ def test_every_number_of_a_claim_is_a_published_value(name: str) -> None:
         ends = [v.value for v in published_values(claim)]
         ends_of = {e for s in ends for e in (s.low.value, s.high.value)}
         assert set(numbers(raw[claim.id])) <= ends_of, claim.id
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"jdk": (1.0, 1.1, 1.2, 1.3)}, "jdk only"),
+        ({"jdk": (1.0, 1.1, 1.2, 1.3), "other": (2.0, 2.1, 2.2, 2.3)}, "jdk"),
+        ({"jdk": (1.0,), "other": (2.0,)}, "too few processes to tell"),
+        ({"jdk": (1.0, 2.0, 3.0, 4.0), "other": (1.5, 2.5, 3.5, 4.5)}, "no difference seen"),
+    ],
+)
+def test_a_provider_is_advised_only_where_the_test_can_tell(
+    values: dict[str, tuple[float, ...]], said: str
+) -> None:
+    fields = dict.fromkeys(FIELDS, "") | {"worker": "java-25", "set": "ML-DSA-65"}
+    measured = Gathered([
+        StudyCell(fields | {"implementation": name, "operation": operation}, "ns", np.array(means))
+        for operation in ("sign", "verify")
+        for name, means in values.items()
+    ])  # fmt: skip
+    contrast = Contrast("Providers", ("implementation",), ("worker", "set", "operation"))
+    found = [
+        figure
+        for cells in measured.arranged({}, contrast.within, contrast.between).values()
+        for figure in compare_groups(
+            {name: cell.means for name, cell in cells.items()},
+            {"contrast": contrast.name, **next(iter(cells.values())).keys(contrast.within)},
+            contrast.tests, contrast.alpha,
+        )
+    ]  # fmt: skip
+    (choice,) = choices(contrast, measured, found)
+    assert choice.flags == (said,) and choice.keys == {"set": "ML-DSA-65", "worker": "java-25"}
+
+
+@pytest.mark.e2e
+def test_three_jdks_by_scipy_and_by_ranks() -> None:
+    """Kruskal-Wallis of SciPy, and Dunn's test by its formula, on the published forks."""
+    argument = "records/2026-11-22-epyc-zen4-jmh/*.jsonl.xz"
+    cells = gather_cells(record_paths(argument), "cpu", 0.95).cells
+    found = study_figures(f"jvm {argument}")
+    jdks = ("java-17", "java-21", "java-25")
+    for operation in ("sign", "verify"):
+        means = {
+            c.fields["worker"]: c.means for c in cells
+            if (c.fields["operation"], c.fields["implementation"]) == (operation, "bouncycastle")
+        }  # fmt: skip
+        ranks = rankdata(np.concatenate([means[jdk] for jdk in jdks])).reshape(3, -1).mean(axis=1)
+        spread = math.sqrt(12 * 13 / 12 * 2 / 4)
+        for (i, one), (j, other) in combinations(enumerate(jdks), 2):
+            p = {
+                f.name: f.value for f in found
+                if {"first": one, "second": other, "operation": operation}.items() <= f.keys.items()
+                and str(f.keys["contrast"]).startswith("JDK 17")
+            }  # fmt: skip
+            expected = min(1.0, 3 * 2 * norm.sf(abs(ranks[i] - ranks[j]) / spread))
+            assert p["dunn"] == pytest.approx(expected)
+            assert p["kruskal-wallis"] == pytest.approx(kruskal(*(means[k] for k in jdks)).pvalue)
+
+
+def test_a_study_keeps_its_name_where_it_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def figures(source: str, argument: str) -> list[Figure]:
+        asked.append((source, argument))
+        return []
+
+    monkeypatch.setattr(join, "figures_of", figures)
+    monkeypatch.setattr(join, "about_record", str)
+    command = "mldsa-lab study jvm --profile published"
+    answer_report(read_page("jvm-study"), {command: "/out/1/**/*.jsonl*"})
+    assert ("record", "/out/1/**/*.jsonl*") in asked and (
+        "study",
+        "jvm /out/1/**/*.jsonl*",
+    ) in asked
+
+
+def randomness(data: bytes) -> tuple[float, float]:
+    """P-values of the chi-squared test of bytes and of the runs test of bits."""
+    octets = np.frombuffer(data, dtype=np.uint8)
+    bits = np.unpackbits(octets)
+    ones = bits.mean()
+    runs = 1 + np.count_nonzero(np.diff(bits))
+    expected = 2 * len(bits) * ones * (1 - ones)
+    spread = 2 * math.sqrt(2 * len(bits)) * ones * (1 - ones)
+    uniform = chisquare(np.bincount(octets, minlength=256)).pvalue
+    return float(uniform), math.erfc(abs(runs - expected) / spread)
+
+
+def test_a_counter_behind_a_hash_passes_tests_of_randomness() -> None:
+    """Anybody can predict seeds 0, 1, 2, ...: what SHAKE256 makes of them passes, as FIPS 204's
+    key generation hashes its seed. The tests do find the bare counter."""
+    seeds = [n.to_bytes(32, "big") for n in range(1000)]
+    assert max(randomness(b"".join(seeds))) < 1e-9
+    hashed = b"".join(hashlib.shake_256(seed + bytes((4, 4))).digest(128) for seed in seeds)
+    assert min(randomness(hashed)) > 0.01
 
 
 @pytest.fixture(scope="module")

@@ -114,7 +114,7 @@ def _verdict(found: Sequence[Judgement]) -> str:
 def _ours(table: AnswerTable, value: PublishedValue, arguments: Arguments) -> Figure | None:
     """The figure that the first fitting selection names; None if there is none."""
     for ours in table.ours:
-        argument = arguments.get(ours.command, ours.of) if ours.measured else ours.of
+        argument = _argument(ours, arguments if ours.measured else {})
         asked = ours.selected(value.label)
         if asked is not None and argument:
             return _selected(figures_of(ours.source, argument), *asked)
@@ -150,8 +150,23 @@ def about_records(page: AnswerPage, arguments: Arguments | None = None) -> list[
     parts: list[OurFigures | OwnTable] = []
     for table in page.tables:
         parts += [*table.ours, *table.beside]
-    found = dict.fromkeys(given.get(p.command, p.of) for p in parts if p.source == "record")
-    return [about_record(argument) for argument in found if argument]
+    found: list[str] = []
+    for part in parts:
+        argument = _argument(part, given)
+        if part.source == "study":
+            found += argument.split()[1:]
+        elif part.source == "record":
+            found.append(argument)
+    return [about_record(argument) for argument in dict.fromkeys(found) if argument]
+
+
+def _argument(part: OurFigures | OwnTable, arguments: Arguments) -> str:
+    """The argument of a part's source: where its command measured, the records of this; of a study
+    its name stands before them."""
+    if part.command not in arguments:
+        return part.of
+    name = part.of.partition(" ")[0] + " " if part.source == "study" else ""
+    return name + arguments[part.command]
 
 
 def answer_report(
@@ -165,8 +180,8 @@ def answer_report(
         note = "; ".join(filter(None, (*(f"`{c}`" for c in table.commands), table.note)))
         sections += sections_of(of_table, [_LAYOUT], confidence, note.removesuffix("."))
         for own in table.beside:
-            argument = (arguments or {}).get(own.command, own.of)
-            found = [f for f in figures_of(own.source, argument) if own.takes(f)]
+            figures_here = figures_of(own.source, _argument(own, arguments or {}))
+            found = [f for f in figures_here if own.takes(f)]
             sections += sections_of(found, [own.layout], confidence)
     source = page.claims().source
     notes = about_records(page, arguments)

@@ -19,7 +19,7 @@ from mldsa_lab.checkout import in_tree
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.files import Text, read_text
-from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
+from mldsa_lab.show.figure_tables import FLAGS, SpreadColumns, TableLayout
 from mldsa_lab.toml import decode_toml
 
 FIGURE = "figure"
@@ -77,13 +77,17 @@ class OurFigures(AnswerPart, frozen=True):
 
 class OwnTable(AnswerPart, frozen=True):
     """A table of ours alone: figures ``columns`` of a source by the keys ``rows``; of those with
-    the ``keys`` alone, a list being alternatives."""
+    the ``keys`` alone, a list being alternatives. ``findings``: figures whose words are shown in
+    place of their values; ``across``: a key whose values have a column each, in place of a figure's
+    title."""
 
     title: Text
     source: Text
     of: Text
     rows: tuple[Text, ...]
-    columns: dict[str, Text]
+    columns: dict[str, Text] = {}
+    findings: dict[str, Text] = {}
+    across: str = ""
     command: str = ""
     keys: dict[str, Key | tuple[Key, ...]] = {}
 
@@ -95,8 +99,12 @@ class OwnTable(AnswerPart, frozen=True):
     @property
     def layout(self) -> TableLayout:
         """Return how it is shown."""
-        columns = tuple(SpreadColumns(*pair) for pair in self.columns.items())
-        return TableLayout(self.title, (), self.rows, columns)
+        title = "{value}" if self.across else ""
+        columns = [SpreadColumns(n, title or t, self.across) for n, t in self.columns.items()]
+        columns += [
+            SpreadColumns(n, title or t, self.across, show=FLAGS) for n, t in self.findings.items()
+        ]
+        return TableLayout(self.title, (), self.rows, tuple(columns))
 
 
 class AnswerTable(AnswerPart, frozen=True):

@@ -16,14 +16,15 @@ from mldsa_lab.checkout import files_of
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.interval import over
 from mldsa_lab.estimate.pipeline import pipeline_figures
+from mldsa_lab.estimate.replicates import SLOWER
 from mldsa_lab.estimate.summary import summary_figures
 from mldsa_lab.kinds import kind_of
 from mldsa_lab.records import Record, read_record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.sets import ALL_SETS, PARAMETER_SETS
 from mldsa_lab.sizes import sizes
-from mldsa_lab.study.cells import gather_cells
-from mldsa_lab.study.file import find_study, read_study
+from mldsa_lab.study.cells import Gathered, gather_cells
+from mldsa_lab.study.file import Contrast, find_study, read_study
 from mldsa_lab.study.report import study_report
 from mldsa_lab.theory.rejection import RejectionModel
 
@@ -78,13 +79,40 @@ def _of_processes(paths: list[Path]) -> Iterator[Figure]:
 
 
 def study_figures(argument: str) -> list[Figure]:
-    """Return what the contrasts of a study say; ``argument``: its name, then its records."""
+    """Return what the contrasts of a study say; ``argument``: its name, then its records. For each
+    worker and set, ``choice`` has in its flags the implementation that the first contrast of
+    implementations shows to be the fastest."""
     name, _, paths = argument.partition(" ")
     study = read_study(find_study(name))
     contrasts = tuple(structs.replace(c, random_messages=()) for c in study.contrasts)
     plain = structs.replace(study, contrasts=contrasts, figures=(), tables=(), sizes=())
     measured = gather_cells(record_paths(paths), "cpu", CONFIDENCE)
-    return [f for f in study_report(plain, "", measured).figures if "contrast" in f.keys]
+    found = [f for f in study_report(plain, "", measured).figures if "contrast" in f.keys]
+    between = [c for c in contrasts if c.between == ("implementation",)]
+    return found + [f for c in between[:1] for f in choices(c, measured, found)]
+
+
+def choices(contrast: Contrast, measured: Gathered, found: list[Figure]) -> Iterator[Figure]:
+    """Yield for each worker and set what to take in its operations: the only implementation, or
+    the one that is faster than all others; else the verdict that leaves this open."""
+    texts: dict[tuple[Key, Key], dict[str, dict[str, None]]] = {}
+    for groups in measured.arranged(contrast.where, contrast.within, contrast.between).values():
+        keys = next(iter(groups.values())).keys(contrast.within)
+        own = {"contrast": contrast.name, **keys}
+        pairs = [f for f in found if f.name == "ratio" and own.items() <= f.keys.items()]
+        verdicts = dict.fromkeys(f.flags[0] for f in pairs)
+        undecided = [v for v in verdicts if not v.endswith(SLOWER)]
+        fastest = next((name for name in groups if name + SLOWER not in verdicts), "")
+        text = undecided[0] if undecided else fastest if pairs else f"{fastest} only"
+        place = texts.setdefault((keys["worker"], keys["set"]), {})
+        place.setdefault(text, {})[str(keys["operation"])] = None
+    for (worker, name), operations in texts.items():
+        flags = [
+            text if len(operations) == 1 else f"{text} ({', '.join(of)})"
+            for text, of in operations.items()
+        ]
+        figure_keys: dict[str, Key] = {"set": name, "worker": worker}
+        yield Figure(figure_keys, "choice", None, flags=tuple(flags))
 
 
 def theory_figures(argument: str) -> list[Figure]:

@@ -19,7 +19,7 @@ from mldsa_lab.extras import need
 from mldsa_lab.theory.arrays import Array
 
 MANN_WHITNEY, KRUSKAL_WALLIS, DUNN = "mann-whitney", "kruskal-wallis", "dunn"
-NO_TEST, NO_DIFFERENCE = "no test of pairs", "no difference seen"
+NO_TEST, NO_DIFFERENCE, SLOWER = "no test of pairs", "no difference seen", " is slower"
 
 
 def compare_groups(
@@ -65,7 +65,7 @@ def compare_groups(
         elif max(p.values()) > alpha:
             verdict = NO_DIFFERENCE
         else:
-            verdict = f"{one if ratio.value > 1 else other} is slower"
+            verdict = (one if ratio.value > 1 else other) + SLOWER
         own = {**keys, "first": one, "second": other}
         figures.append(Figure.of(own, "ratio", ratio, flags=(verdict,)))
         figures.append(Figure(own, "delta", distance))
