@@ -326,7 +326,8 @@ class ScenarioTable(Struct, frozen=True, forbid_unknown_fields=True):
 
         schemes = self.schemes.split("|") if self.schemes else ()
         impact = scenario_figures(self.scenario)
-        return markdown(document_table(impact, self.template, self.figures.split("|"), schemes))
+        grid = document_table(impact, self.template, self.figures.split("|"), schemes)
+        return markdown(grid) + (f"\n{grid.note}.\n" if grid.note else "")
 
 
 @cache

@@ -144,6 +144,20 @@ def value(found: Impact, scheme: str, name: str, form: str = "Transfer") -> floa
     return number
 
 
+def test_a_snapshot_of_the_state_is_downloaded_at_the_rate_of_the_line(tmp_path: Path) -> None:
+    found, line = figures(write(tmp_path)), 8e6 / 8
+    for scheme, title, each in (
+        ("ML-DSA-44", "keys stored", 8 + 1312),
+        ("ML-DSA-44", "the hash of a key stored", 40),
+    ):
+        spent = find(found, scheme, f"download of accounts, {title}")
+        expected = [n * 1e6 * each / line for n in (2, 1, 3)]
+        assert spent.unit == "s"
+        # The ends are 95 % of an even distribution between 1 and 3 million.
+        assert [spent.value, spent.low, spent.high] == pytest.approx(expected, rel=0.06)
+        assert spent.low > expected[1] and spent.high < expected[2]
+
+
 @pytest.mark.e2e
 def test_an_archive_shrinks_by_its_parts(tmp_path: Path) -> None:
     found, kept = figures(write(tmp_path)), "archive of a year at today's throughput"
@@ -256,6 +270,22 @@ def test_the_table_names_libraries_and_marks_another_machine(tmp_path: Path) -> 
     assert "mldsa-lanes" in markdown(grid) and "FN-DSA-512 †" in markdown(grid)
     sizes = next(s.grid for s in made.sections if s.grid.title == "Size and throughput")
     assert "FN-DSA-512" in sizes.columns[0].cells and not sizes.note
+
+
+def test_a_table_of_a_document_names_libraries_other_machines_and_load(tmp_path: Path) -> None:
+    schemes = ('"ML-DSA-44", "Sch', '"ML-DSA-44", "FN-DSA-512", "Sch')
+    path = write(tmp_path, schemes, ("cores = [1, 2]", "cores = [1]"))
+    names = ["Ed25519", "ML-DSA-44", "FN-DSA-512"]
+    times = RecordTimes([*RECORDS, BUSY], names, widest=100.0)
+    found = impact("small", read_scenario(path), times, HALF)
+    timed = document_table(found, "Transfer", ["verification of a block on 1 core", "bytes"])
+    text = markdown(timed)
+    assert "| ML-DSA-44 (mldsa-lanes) |" in text and "| FN-DSA-512 † (fn-dsa) |" in text
+    mark, busy = timed.note.split(". ", 1)
+    assert mark.startswith("†: measured on another machine, records/2026-11-23-epyc-zen4")
+    assert busy.startswith("The machine was busy with other work: records/") and "load" in busy
+    sizes = document_table(found, "Transfer", ["bytes"])
+    assert "| FN-DSA-512 |" in markdown(sizes) and not sizes.note
 
 
 @pytest.mark.parametrize(

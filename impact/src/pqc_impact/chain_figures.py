@@ -231,12 +231,17 @@ class ChainFigures(FormFigures[Chain, Template]):
         yield self.figure(f"share of the line{when}", share, "", text, "assumed")
 
     def states(self) -> Iterator[Figure]:
-        """Yield what every node keeps, with hashes of keys and with keys."""
+        """Yield what every node keeps, with hashes of keys and with keys, and the time to download
+        it as a snapshot."""
+        node = self.scenario.node
         for state in self.scenario.state:
             for title, text in (("the hash of a key", state.hash), ("keys", state.key)):
                 held = state.count.times(evaluate(text, self.names))
                 name = f"{state.name}, {title} stored"
                 yield self.figure(name, held, "B", state.source, "assumed")
+                spent = assumed(name, held) / assumed("download", node.rate)
+                text = f"at {node.download}; {state.source}"
+                yield self.figure(f"download of {name}", spent, "s", text, "assumed")
 
     def compressed(self, measured: Mapping[str, Compressed]) -> Iterator[Figure]:
         """Yield the archive with signatures and keys compressed as they were measured to be, and

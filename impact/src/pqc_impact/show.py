@@ -20,7 +20,7 @@ from pqc_impact.figures import BY, ELSEWHERE, FORBIDDEN, Impact, full_name
 from pqc_impact.network import Network
 from pqc_impact.spreading import reach
 from pqc_impact.sweep import SHARES
-from pqc_impact.times import CONFIDENCE, DRAWS
+from pqc_impact.times import BUSY, CONFIDENCE, DRAWS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -193,13 +193,8 @@ def grid(found: Impact, made: FigureTable) -> Grid:
     # The page is too narrow for columns of the other keys: they stand below the schemes.
     others = [key for key in made.layout.rows if key != "scheme"]
     changed: dict[str, dict[str, Any]] = {key: {"where": TERMINAL, "head": False} for key in others}
-    libraries, records = (_flagged(made, start) for start in (BY, ELSEWHERE))
-    below = [
-        [*(k[key] for key in others), *names] for k, names in zip(keys, libraries, strict=True)
-    ]
-    names = [
-        k["scheme"] + f" {_OTHER_MACHINE}" * bool(r) for k, r in zip(keys, records, strict=True)
-    ]
+    names, libraries, note = _sources(made)
+    below = [[*(k[key] for key in others), *each] for k, each in zip(keys, libraries, strict=True)]
     changed["scheme"] = {"head": True, "cells": names}
     if any(below):
         changed["scheme"]["below"] = [", ".join(texts) for texts in below]
@@ -210,8 +205,6 @@ def grid(found: Impact, made: FigureTable) -> Grid:
         cells = [", ".join(texts) for texts in libraries]
         column = Column("implementation", cells, where=TERMINAL)
         columns.insert(len(made.layout.rows), column)
-    elsewhere = ", ".join(dict.fromkeys(name for of in records for name in of))
-    note = f"{_OTHER_MACHINE}: measured on another machine, {elsewhere}" if elsewhere else ""
     marks = [
         "".join(
             mark
@@ -222,6 +215,17 @@ def grid(found: Impact, made: FigureTable) -> Grid:
     ]
     dots = [Dot(schemes.index(k["scheme"])) for k in keys]
     return replace(plain, note=note, columns=tuple(columns), dots=dots, marks=marks, legend=legend)
+
+
+def _sources(made: FigureTable) -> tuple[list[str], list[list[str]], str]:
+    """Return for each row its scheme, with a mark if its times are from another machine, and the
+    implementations of its times; and the note on the mark."""
+    libraries, records = (_flagged(made, start) for start in (BY, ELSEWHERE))
+    schemes = (str(of[0].keys["scheme"]) for of in made.rows.values())
+    names = [s + f" {_OTHER_MACHINE}" * bool(r) for s, r in zip(schemes, records, strict=True)]
+    elsewhere = ", ".join(dict.fromkeys(name for of in records for name in of))
+    note = f"{_OTHER_MACHINE}: measured on another machine, {elsewhere}" if elsewhere else ""
+    return names, libraries, note
 
 
 def _flagged(made: FigureTable, start: str) -> list[list[str]]:
@@ -235,7 +239,9 @@ def document_table(
 ) -> Grid:
     """Return the figures of these names of one form, for a document, or with the template "" those
     of schemes; of these schemes alone, if any are given. The first row is the form of today where
-    that is another one."""
+    that is another one. Schemes have the implementations of their times, and a mark if these are
+    from another machine than the first record's. The table's note explains the mark and names
+    records of busy machines."""
     forms = found.scenario.all_templates
     rows = {("", name): name for name in found.scenario.schemes}
     if template:
@@ -258,7 +264,16 @@ def document_table(
             raise LabError(f"template {template!r}: there is no figure {name!r}")
     made = table(figures, "", [(f"({re.escape(name)})", r"\1", 0) for name in names])
     assert made is not None
-    return figure_tables.grid(made, CONFIDENCE)
+    plain = figure_tables.grid(made, CONFIDENCE)
+    cells, libraries, note = _sources(made)
+    below = [", ".join(each) for each in libraries] if any(libraries) else ()
+    busy = [text for text in found.remarks if text.startswith(BUSY)] if below else []
+    note = ". ".join(filter(None, (note, *busy)))
+    columns = [
+        replace(c, head=True, cells=cells, below=below) if c.title == "scheme" else c
+        for c in plain.columns
+    ]
+    return replace(plain, columns=tuple(columns), note=note)
 
 
 def _kinds(made: FigureTable) -> str:

@@ -98,6 +98,10 @@ class RecordRate:
     elsewhere: tuple[str, ...] = ()
 
 
+BUSY = "The machine was busy with other work"
+"""How the remark on records of a busy machine begins."""
+
+
 @dataclass(frozen=True)
 class _RecordTimes:
     """The times of one record, the machine that they are of, and its load if it was busy. Every row
@@ -333,7 +337,7 @@ class RecordTimes:
         """What a reader must know of the times that were taken."""
         made = []
         if self._busy:
-            made.append(f"The machine was busy with other work: {'; '.join(self._busy)}")
+            made.append(f"{BUSY}: {'; '.join(self._busy)}")
         if self._wide:
             made.append(
                 f"Not tight, with 95 % confidence intervals wider than {self.widest:.0%} of the "
