@@ -14,6 +14,7 @@ from msgspec import structs
 from report_records import SIGNERS, Shape, build, rows
 from scipy.stats import kruskal, mannwhitneyu
 
+from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Key
 from mldsa_lab.estimate.replicates import compare_groups, delta, shift
@@ -489,6 +490,15 @@ def test_a_load_over_one_process_a_core_is_told_by_a_study() -> None:
         and f"1 of 2 runs, in the first of them: {busy}" in warning
     )
     assert busy_notes([busy]) == [f"The machine was busy with other work: {busy}."]
+
+
+@pytest.mark.e2e
+def test_a_load_over_one_process_a_core_is_told_by_a_study_of_pipelines(tmp_path: Path) -> None:
+    records = find_root() / "records" / "2026-11-23-epyc-zen4-pipeline"
+    done = here("study", "pipeline", "--record", str(records), "--out", str(tmp_path))
+    assert done.status == 0, done.err
+    for text in (done.out, (tmp_path / "study.html").read_text(encoding="utf-8")):
+        assert "The machine was busy with other work in" in " ".join(text.split())
 
 
 def slh_dsa() -> list[StudyCell]:
