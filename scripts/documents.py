@@ -313,7 +313,8 @@ def fastest(ranked: Sequence[SummaryRow]) -> str:
 
 class ScenarioTable(Struct, frozen=True, forbid_unknown_fields=True):
     """A marker of the kind `impact`: figures of a scenario's template, for all or some schemes;
-    lists are separated by `|`."""
+    lists are separated by `|`. A figure is its name and its keys, after the title of its column and
+    ` = ` where that is another one."""
 
     scenario: str
     template: str
@@ -326,7 +327,9 @@ class ScenarioTable(Struct, frozen=True, forbid_unknown_fields=True):
 
         schemes = self.schemes.split("|") if self.schemes else ()
         impact = scenario_figures(self.scenario)
-        grid = document_table(impact, self.template, self.figures.split("|"), schemes)
+        pairs = (one.partition(" = ") for one in self.figures.split("|"))
+        asked = {title: identity or title for title, _, identity in pairs}
+        grid = document_table(impact, self.template, asked, schemes)
         return markdown(grid) + (f"\n{grid.note}.\n" if grid.note else "")
 
 

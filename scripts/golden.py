@@ -4,9 +4,9 @@
 
 NAME is a file of tests/golden without `.json`, or the beginning of one: `records`, `impact/tls`.
 The script prints each difference and exits with 1 if there is one. A figure has keys, a name, a
-value and, where known, limits and a unit. In a file figures of the same keys stand together, each
-as `name: [value, low, high, unit]`. Wording and layout are not in these files, nor anything that
-depends on the machine.
+value and, where known, limits, a unit, a kind and a verdict. In a file figures of the same keys
+stand together, by their names. Wording and layout are not in these files, nor anything that depends
+on the machine.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from golden_map import in_contract
+
 ROOT = Path(__file__).resolve().parent.parent
 SCENARIOS = ROOT / "impact" / "src" / "pqc_impact" / "scenarios"
 GOLDEN = ROOT / "tests" / "golden"
@@ -46,7 +48,7 @@ ABSOLUTE = 1e-12
 Figure = dict[str, Any]
 Figures = Iterator[Figure]
 
-PARTS = ("value", "low", "high", "unit")
+PARTS = ("value", "low", "high", "unit", "kind", "verdict")
 """What a figure has beside keys and name."""
 
 
@@ -148,9 +150,7 @@ def as_text(figures: Mapping[str, Figure]) -> str:
     dumps = partial(json.dumps, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     groups: dict[str, list[str]] = {}
     for one in figures.values():
-        parts = [one.get(part) for part in PARTS]
-        while parts[1:] and parts[-1] is None:
-            parts.pop()
+        parts = {"value": one["value"]} | {k: one[k] for k in PARTS if one.get(k) is not None}
         lines = groups.setdefault(dumps(one["keys"], sort_keys=True), [])
         lines.append(f"{dumps(one['name'])}:{dumps(parts)}")
     made = (f'{{"keys":{k},"figures":{{\n' + ",\n".join(v) + "}}" for k, v in groups.items())
@@ -160,7 +160,9 @@ def as_text(figures: Mapping[str, Figure]) -> str:
 def from_text(text: str) -> dict[str, Figure]:
     """The figures of a file."""
     groups = json.loads(text)
-    return by_identity(figure(g["keys"], n, *p) for g in groups for n, p in g["figures"].items())
+    return by_identity(
+        {"keys": g["keys"], "name": n, **p} for g in groups for n, p in g["figures"].items()
+    )
 
 
 def is_same(part: str, old: Figure, new: Figure) -> bool:
@@ -213,6 +215,17 @@ def lab_json(*arguments: object) -> Any:
 def of_command(*arguments: object) -> Figures:
     """Everything that a command writes with `--json`."""
     yield from flatten(lab_json(*arguments), {})
+
+
+def of_figures(*arguments: object) -> Figures:
+    """What a command writes with `--json` whose rows are figures of the contract."""
+    for row in lab_json(*arguments):
+        parts = {"value": row.pop("value"), "unit": row.pop("unit"), "kind": row.pop("kind")}
+        parts |= {k: row.pop(f"value_{k}", None) for k in ("low", "high", "verdict")}
+        name, _ = row.pop("figure"), row.pop("source")
+        keys = {k: v for k, v in row.items() if v not in ("", None)}
+        told = {k: v for k, v in parts.items() if k == "value" or v not in ("", None)}
+        yield {"keys": keys, "name": name, **told}
 
 
 def of_comparison(*arguments: object) -> Figures:
@@ -361,11 +374,9 @@ def of_scenario(path: Path, *record: object) -> Figures:
     with tempfile.TemporaryDirectory() as folder:
         smaller = Path(folder) / path.name
         smaller.write_text(text, encoding="utf-8")
-        for found in of_command("impact", smaller, *record, "--processes", 1):
+        for found in of_figures("impact", smaller, *record, "--processes", 1):
             # Signatures are drawn anew by the workers that this machine has built.
-            if not any(
-                "compressed" in str(part) for part in (found["name"], *found["keys"].values())
-            ):
+            if found["keys"].get("object") != "compressed archive":
                 yield found
 
 
@@ -479,7 +490,7 @@ def sources() -> dict[str, Callable[[], Figures]]:
         found[f"impact/{path.stem}"] = partial(of_scenario, path)
     found["impact/signing-server"] = partial(of_scenario, SCENARIOS / "signing-server.toml")
     for path in sorted((SCENARIOS / "networks").glob("*.toml")):
-        found[f"propagate/{path.stem}"] = command("propagate", path, *network)
+        found[f"propagate/{path.stem}"] = partial(of_figures, "propagate", path, *network)
     for name, profile, folder in (
         ("jvm", "worker", "2026-11-22-epyc-zen4-jvm"),
         ("jvm", "default", "2026-11-22-epyc-zen4-jmh"),
@@ -506,7 +517,7 @@ def sources() -> dict[str, Callable[[], Figures]]:
 
 def make(name: str) -> dict[str, Figure]:
     """The figures of a golden file, made anew."""
-    return by_identity(sources()[name]())
+    return by_identity(in_contract(name, sources()[name]()))
 
 
 def made(names: Sequence[str], processes: int) -> Iterator[tuple[str, dict[str, Figure]]]:

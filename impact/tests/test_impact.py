@@ -16,7 +16,7 @@ from mldsa_lab.bench.material import SampleSignature, draw_signatures
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.blocks import block_figures
-from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.estimate.figure import Figure, parse_identity
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import ML_DSA_44, N, Q
@@ -24,7 +24,7 @@ from mldsa_lab.show.grid import markdown
 from pqc_impact.chain_figures import impact
 from pqc_impact.compress import Compressed, compressibility, expand_public_key, measure, ntt
 from pqc_impact.expression import evaluate
-from pqc_impact.figures import Impact
+from pqc_impact.figures import Impact, own_keys
 from pqc_impact.file import find_scenario, read_scenario
 from pqc_impact.schemes import scheme_of
 from pqc_impact.show import SERVER, document_table, report
@@ -133,7 +133,8 @@ def figures(path: Path) -> Impact:
 
 
 def find(found: Impact, scheme: str, name: str, form: str = "Transfer") -> Figure:
-    one = found.find(form, scheme, name)
+    name, keys = parse_identity(name)
+    one = found.find(form, scheme, name, **keys)
     assert one is not None, name
     return one
 
@@ -146,11 +147,9 @@ def value(found: Impact, scheme: str, name: str, form: str = "Transfer") -> floa
 
 def test_a_snapshot_of_the_state_is_downloaded_at_the_rate_of_the_line(tmp_path: Path) -> None:
     found, line = figures(write(tmp_path)), 8e6 / 8
-    for scheme, title, each in (
-        ("ML-DSA-44", "keys stored", 8 + 1312),
-        ("ML-DSA-44", "the hash of a key stored", 40),
-    ):
-        spent = find(found, scheme, f"download of accounts, {title}")
+    for stored, each in (("keys", 8 + 1312), ("hash of a key", 40)):
+        name = f"time of=download object=accounts 'stored={stored}'"
+        spent = find(found, "ML-DSA-44", name)
         expected = [n * 1e6 * each / line for n in (2, 1, 3)]
         assert spent.unit == "s"
         # The ends are 95 % of an even distribution between 1 and 3 million.
@@ -160,16 +159,19 @@ def test_a_snapshot_of_the_state_is_downloaded_at_the_rate_of_the_line(tmp_path:
 
 @pytest.mark.e2e
 def test_an_archive_shrinks_by_its_parts(tmp_path: Path) -> None:
-    found, kept = figures(write(tmp_path)), "archive of a year at today's throughput"
+    found = figures(write(tmp_path))
+    kept, smaller = (
+        f"bytes 'object={o}' load=today years=1" for o in ("archive", "compressed archive")
+    )
     shrunk = (100 + 2420 * 0.5 + 1312 * 0.25) / 3832
-    whole, compressed = (value(found, "ML-DSA-44", f"{form}{kept}") for form in ("", "compressed "))
+    whole, compressed = (value(found, "ML-DSA-44", name) for name in (kept, smaller))
     assert compressed == pytest.approx(whole * shrunk)
-    assert find(found, "Ed25519", f"compressed {kept}").source == "not here"
+    assert find(found, "Ed25519", smaller).source == "not here"
 
 
 def test_a_scheme_that_the_record_lacks_is_named_never_guessed(tmp_path: Path) -> None:
     found = figures(write(tmp_path))
-    none = find(found, "Schnorr-secp256k1", "verification of a block on 1 core")
+    none = find(found, "Schnorr-secp256k1", "time of=block operation=verify threads=1")
     assert none.value is None and none.source.startswith("no verification of Schnorr-secp256k1 in")
     assert any(n.startswith("Not known of Schnorr-secp256k1: no") for n in report(found).notes)
 
@@ -278,14 +280,19 @@ def test_a_table_of_a_document_names_libraries_other_machines_and_load(tmp_path:
     names = ["Ed25519", "ML-DSA-44", "FN-DSA-512"]
     times = RecordTimes([*RECORDS, BUSY], names, widest=100.0)
     found = impact("small", read_scenario(path), times, HALF)
-    timed = document_table(found, "Transfer", ["verification of a block on 1 core", "bytes"])
+    timed = document_table(found, "Transfer", {
+        "verified": "time of=block operation=verify threads=1", "bytes": "bytes",
+    })  # fmt: skip
     text = markdown(timed)
     assert "| ML-DSA-44 (mldsa-lanes) |" in text and "| FN-DSA-512 † (fn-dsa) |" in text
     mark, busy = timed.note.split(". ", 1)
     assert mark.startswith("†: measured on another machine, records/2026-11-23-epyc-zen4")
     assert busy.startswith("The machine was busy with other work: records/") and "load" in busy
-    sizes = document_table(found, "Transfer", ["bytes"])
+    sizes = document_table(found, "Transfer", {"bytes": "bytes"})
     assert "| FN-DSA-512 |" in markdown(sizes) and not sizes.note
+
+
+FITS = "count of=transactions object=block"
 
 
 @pytest.mark.parametrize(
@@ -293,25 +300,37 @@ def test_a_table_of_a_document_names_libraries_other_machines_and_load(tmp_path:
     [
         ("", "", ""),
         ('bytes = "100"', 'bytes = "100", assumes = "so many"',
-         "bytes|bytes over today's|data used|transactions per block|transactions per second"),
-        ('bytes = "100"', 'bytes = "100", source = "assumed"', "bytes|data used"),
+         f"bytes|over_today of=bytes|used resource=data|{FITS}|per_second of=transactions"),
+        ('bytes = "100"', 'bytes = "100", source = "assumed"', "bytes|used resource=data"),
         ('price = "3 coins/kB"\nsource = "made up"', 'source = "assumed"',
-         "transactions per block|transactions per second|bytes of a block"),
-        ('block = "1 MB"', 'block = "1 to 2 MB"', "transactions per block|bytes of a block"),
-        ('interval_source = "made up"', 'interval_source = "assumed"', "transactions per second"),
-        ('use = { data', 'fees = { coins = "3" }\nassumes = "so"\nuse = { data', "data used|fee"),
+         f"{FITS}|per_second of=transactions|bytes object=block"),
+        ('block = "1 MB"', 'block = "1 to 2 MB"', f"{FITS}|bytes object=block"),
+        ('interval_source = "made up"', 'interval_source = "assumed"',
+         "per_second of=transactions"),
+        ('use = { data', 'fees = { coins = "3" }\nassumes = "so"\nuse = { data',
+         "used resource=data|fee"),
         ('most = 1000\nsource = "made up"', 'most = 1000\nsource = "assumed"',
-         "forbidden today by: packets of 1,000 bytes"),
+         "excess 'rule=packets of 1,000 bytes'"),
     ],
 )  # fmt: skip
 def test_exact_is_not_said_of_what_rests_on_an_assumption(
     tmp_path: Path, old: str, new: str, assumed: str
 ) -> None:
     found = figures(write(tmp_path, (old, new)))
-    exact = {f.name for f in found.figures if f.keys["template"] and f.flags[0] == "exact"}
+    exact = {
+        (f.name, *own_keys(f).items())
+        for f in found.figures
+        if "template" in f.keys and f.kind == "exact"
+    }
+
+    def identities(text: str) -> set[tuple[object, ...]]:
+        pairs = map(parse_identity, filter(None, text.split("|")))
+        return {(name, *keys.items()) for name, keys in pairs}
+
     if not assumed:
-        assert {"bytes", "data used", "transactions per block", "bytes of a block"} <= exact
-    assert not exact & set(assumed.split("|"))
+        usual = "bytes|used resource=data|count of=transactions object=block|bytes object=block"
+        assert identities(usual) <= exact
+    assert not exact & identities(assumed)
 
 
 @pytest.mark.parametrize(
@@ -338,7 +357,7 @@ def test_large_and_small_quantities(tmp_path: Path) -> None:
         ("10 MB", "2 Pgas"), ("3 coins/kB", "0.000045 coins/kgas"),
     )  # fmt: skip
     found = figures(path)
-    assert value(found, "ML-DSA-44", "transactions per block") == 10**15 // 3832
+    assert value(found, "ML-DSA-44", "count of=transactions object=block") == 10**15 // 3832
     shown = next(s.grid for s in report(found).sections if s.grid.title == "Size and throughput")
     fee = next(c for c in shown.columns if c.title.startswith("fee"))
     assert [cell.value for cell in fee.values][:2] == ["8.82e-06", "0.000172"]
@@ -512,7 +531,7 @@ def test_the_report_of_a_scenario() -> None:
     found = report(reference("bitcoin"))
     overview, *others = (section.grid for section in found.sections)
     row = value(
-        reference("bitcoin"), "ML-DSA-44", "transactions over today's", "P2PKH, 1 in, 2 out"
+        reference("bitcoin"), "ML-DSA-44", "over_today of=transactions", "P2PKH, 1 in, 2 out"
     )
     shown = next(c for c in overview.columns if c.title == "ML-DSA-44").values[0]
     assert shown.number == pytest.approx(100 * row)
@@ -525,7 +544,7 @@ def test_the_report_of_a_scenario() -> None:
     assert units == {", ms"}
     assert SERVER in {s.grid.title for s in report(reference("signing-server")).sections if s.brief}
     with pytest.raises(LabError, match="there is no figure 'kilos'"):
-        document_table(reference("bitcoin"), "P2MR, 1 in, 2 out", ["kilos"])
+        document_table(reference("bitcoin"), "P2MR, 1 in, 2 out", {"kilos": "kilos"})
 
 
 @pytest.mark.e2e

@@ -64,8 +64,8 @@ def cost(operation: str, backend: str, number: int = 0, batch: int = 1) -> float
 
 def test_a_node_signs_and_verifies_many_times_the_throughput(found: Impact) -> None:
     today = (10**6 - 1000) // 196 / 2  # transactions in a second
-    for noun, operation in (("signing", "sign"), ("verification", "verify")):
-        name = f"{noun} capacity over today's throughput on 1 core"
+    for operation in ("sign", "verify"):
+        name = f"over_today of=capacity operation={operation} threads=1"
         least = min(cost(operation, b) for b in ("avx2", "avx512", "avx512-vbmi"))
         assert value(found, "ML-DSA-44", name) == pytest.approx(1e9 / least / today)
 
@@ -73,36 +73,38 @@ def test_a_node_signs_and_verifies_many_times_the_throughput(found: Impact) -> N
 def test_bandwidth_and_disks(found: Impact) -> None:
     count, scheme = (10**6 - 1000) // 3832, "ML-DSA-44"
     rate = count * (2 * 3832 + 10) / 2
-    assert value(found, scheme, "bandwidth of a node") == pytest.approx(rate)
-    assert value(found, scheme, "share of the line") == pytest.approx(rate / 1e6)
+    assert value(found, scheme, "bytes_per_second of=node") == pytest.approx(rate)
+    assert value(found, scheme, "share of=line") == pytest.approx(rate / 1e6)
     steady = (10**6 - 1000) // 196 * (2 * 3832 + 10) / 2
-    name = "bandwidth of a node at today's throughput"
+    name = "bytes_per_second of=node load=today"
     assert value(found, scheme, name) == pytest.approx(steady)
     whole = 1e12 + 10 * YEAR / 2 * count * 3832
-    assert value(found, scheme, "chain in ten years") == pytest.approx(whole)
-    disk = find(found, scheme, "disk for the chain in ten years")
+    assert value(found, scheme, "bytes object=chain years=10") == pytest.approx(whole)
+    disk = find(found, scheme, "price object=chain years=10")
     assert disk.value == pytest.approx(whole * 20 / 1e12) and disk.unit == "USD"
-    price = find(found, scheme, "price of a disk, small one")
+    price = find(found, scheme, "price 'disk=small one'")
     assert (price.value, price.low, price.high, price.unit) == (80, 60, 100, "USD")
-    assert value(found, scheme, "download of the chain today") == pytest.approx(1e12 / 1e6)
+    assert value(found, scheme, "time of=download object=chain years=0") == pytest.approx(
+        1e12 / 1e6
+    )
     for size in (3832, 196):
         scheme = "ML-DSA-44" if size == 3832 else "Ed25519"
-        name = "share of the mempool that 10,000 transactions take"
+        name = "share of=mempool operations=10000"
         assert value(found, scheme, name) == pytest.approx(10_000 * size / 10e6)
 
 
 def test_any_number_of_transactions_is_verified_one_by_one(found: Impact) -> None:
     least = min(cost("verify", b) for b in ("avx2", "avx512", "avx512-vbmi"))
     for count in (7, 1000):
-        name = f"verification of {count:,} transactions on 1 core"
+        name = f"time of=transactions operation=verify operations={count} threads=1"
         assert value(found, "ML-DSA-44", name) == pytest.approx(count * least / 1e9)
 
 
 def test_keys_over_todays(found: Impact) -> None:
     """FIPS 204, section 4: a private key of 32 (k + l) 3 + 416 k + 128 bytes for eta = 2."""
-    name = "bytes of a private key over today's"
+    name = "over_today of=bytes 'object=private key'"
     assert value(found, "ML-DSA-44", name, "") == (32 * 8 * 3 + 416 * 4 + 128) / 32
-    assert value(found, "ML-DSA-44", "bytes of a public key over today's", "") == 1312 / 32
+    assert value(found, "ML-DSA-44", "over_today of=bytes 'object=public key'", "") == 1312 / 32
 
 
 def test_traffic_is_counted_and_its_rate_is_over_measured_time(tmp_path: Path) -> None:
@@ -118,8 +120,8 @@ def test_traffic_is_counted_and_its_rate_is_over_measured_time(tmp_path: Path) -
         if line.get("shape") == {"memory": "traffic"}
     }
     sign, verify = counted["sign"], counted["verify"]
-    for metric, title in (("read", "bytes read"), ("written", "bytes written")):
-        name = f"{title} by 10,000 signatures and verifications"
+    for metric in ("read", "written"):
+        name = f"{metric} operations=10000"
         assert value(made, "ML-DSA-44", name, "") == 10_000 * (sign[metric] + verify[metric])
     native = {
         r.operation: r.cost for r in rows(0)
@@ -127,8 +129,8 @@ def test_traffic_is_counted_and_its_rate_is_over_measured_time(tmp_path: Path) -
     }  # fmt: skip
     moved = sum(one[metric] for one in (sign, verify) for metric in ("read", "written"))
     rate = moved / (native["sign"] + native["verify"]) * 1e9
-    assert value(made, "ML-DSA-44", "bytes read and written in a second", "") == pytest.approx(rate)
-    name = "share of accesses that a cache of 32 KiB serves"
+    assert value(made, "ML-DSA-44", "bytes_per_second of=memory", "") == pytest.approx(rate)
+    name = "share of=accesses 'cache=32 KiB'"
     missed = (sign["first_misses"] + verify["first_misses"]) / (
         sign["accesses"] + verify["accesses"]
     )
@@ -139,75 +141,75 @@ def test_threads_are_measured_or_marked_as_modelled(found: Impact) -> None:
     def at(name: str) -> tuple[float, str]:
         one = find(found, "ML-DSA-44", name, "")
         assert one.value is not None
-        return one.value, str(one.flags[0])
+        return one.value, str(one.kind)
 
     one, two, four, sixteen = (
-        at(f"verification per second on {n} thread{'s' if n > 1 else ''}") for n in (1, 2, 4, 16)
+        at(f"per_second operation=verify threads={n}") for n in (1, 2, 4, 16)
     )
     least = min(cost("verify", b) for b in ("avx2", "avx512", "avx512-vbmi"))
     assert one == (pytest.approx(1e9 / least), "measured")
     assert two[1] == "measured" and four == (pytest.approx(2 * two[0]), "assumed")
     assert sixteen == (pytest.approx(8 * two[0]), "assumed")
-    text = find(found, "ML-DSA-44", "verification per second on 16 threads", "").source
+    text = find(found, "ML-DSA-44", "per_second operation=verify threads=16", "").source
     assert text.startswith("modelled: mldsa-lanes") and "from 2 to 16 cores" in text
-    assert at("scaling of verification on 16 threads")[0] == pytest.approx(sixteen[0] / one[0])
-    assert at("scaling of verification on 1 thread") == (1, "measured")
-    assert at("efficiency of verification on 1 thread") == (1, "measured")
-    efficiency = at("efficiency of verification on 16 threads")[0]
+    assert at("scaling operation=verify threads=16")[0] == pytest.approx(sixteen[0] / one[0])
+    assert at("scaling operation=verify threads=1") == (1, "measured")
+    assert at("efficiency operation=verify threads=1") == (1, "measured")
+    efficiency = at("efficiency operation=verify threads=16")[0]
     assert efficiency == pytest.approx(sixteen[0] / one[0] / 16)
 
 
 def test_the_life_cycle_adds_up(found: Impact) -> None:
-    nouns = ("key generation", "signing", "verification")
-    parts = [value(found, "ML-DSA-44", f"life cycle, {noun}", "") for noun in nouns]
-    assert sum(parts) == pytest.approx(value(found, "ML-DSA-44", "life cycle", ""))
-    shares = [value(found, "ML-DSA-44", f"share of the life cycle, {noun}", "") for noun in nouns]
+    every = [f"'of=life cycle' operation={name}" for name in ("keygen", "sign", "verify")]
+    parts = [value(found, "ML-DSA-44", f"time {keys}", "") for keys in every]
+    assert sum(parts) == pytest.approx(value(found, "ML-DSA-44", "time 'of=life cycle'", ""))
+    shares = [value(found, "ML-DSA-44", f"share {keys}", "") for keys in every]
     assert shares == pytest.approx([part / sum(parts) for part in parts])
 
 
 def test_each_optimisation_has_a_factor_or_a_reason(found: Impact) -> None:
     for backend in ("avx2", "avx512", "avx512-vbmi"):
-        name = f"speed-up of signing by {backend}"
+        name = f"speed_up operation=sign by={backend}"
         ratio = cost("sign", "portable") / cost("sign", backend)
         assert value(found, "ML-DSA-44", name, "") == pytest.approx(ratio)
     best = min(("avx512", "avx512-vbmi"), key=lambda b: cost("verify", b, 1))
     ratio = cost("verify", best, 1) / cost("verify", best, 1, batch=32)
-    name = "speed-up of verification by batches of 32"
+    name = "speed_up operation=verify 'by=batches of 32'"
     assert value(found, "ML-DSA-44", name, "") == pytest.approx(ratio)
-    neon = find(found, "ML-DSA-44", "speed-up by NEON", "")
+    neon = find(found, "ML-DSA-44", "speed_up by=NEON", "")
     assert neon.value is None and "not measured" in neon.source
-    aggregated = find(found, "ML-DSA-44", "aggregation of signatures", "")
-    assert (aggregated.value, aggregated.flags) == (1, ("exact",)) and "none" in aggregated.source
+    aggregated = find(found, "ML-DSA-44", "speed_up by=aggregation", "")
+    assert (aggregated.value, aggregated.kind) == (1, "exact") and "none" in aggregated.source
     # Cycles of a verification over its time on a core; docs/rtl.md has the cycles.
-    name = "clock at which a hardware core equals one core, verification"
+    name = "clock operation=verify 'against=hardware core'"
     least = min(cost("verify", b) for b in ("avx2", "avx512", "avx512-vbmi"))
     assert value(found, "ML-DSA-44", name, "") == pytest.approx(3757 / least * 1e9, rel=1e-3)
-    gain = find(found, "ML-DSA-44", "speed-up of verification by a hardware core", "")
+    gain = find(found, "ML-DSA-44", "speed_up operation=verify 'by=a hardware core'", "")
     assert gain.value == pytest.approx(least / (3757 / 0.2), rel=1e-3)  # 200 MHz: .2 cycles a ns
-    assert gain.low and gain.high and gain.flags == ("assumed",)
+    assert gain.low and gain.high and (gain.kind, gain.notes) == ("assumed", ())
     assert gain.low / gain.value == pytest.approx(0.5, abs=0.05)
     assert gain.high / gain.value == pytest.approx(1.5, abs=0.05)
 
 
 def test_a_server_has_response_times_and_a_safe_load(found: Impact) -> None:
     """By the variance of a geometric number of iterations, which is nearly all of the law's."""
-    waiting = "response time, p99, at 50% load"
+    waiting = "quantile of=response percentile=99 utilisation=50"
     constant, ours = (find(found, s, waiting, "") for s in ("Ed25519", "ML-DSA-44"))
     assert "service times: constant" in constant.source
-    mean = 1 / value(found, "ML-DSA-44", "signing per second on 1 thread", "")
+    mean = 1 / value(found, "ML-DSA-44", "per_second operation=sign threads=1", "")
     # The 99th percentile of M/G/1 goes with the mean wait, and that with 1 + cv².
     model = RejectionModel.of("ML-DSA-44")
     assert ours.value is not None and "exact law" in ours.source
     p99 = model.attempts_quantile(0.99) / model.expected_attempts * mean
     assert 0.8 * p99 < ours.value < 3 * p99
-    safe = value(found, "ML-DSA-44", "utilisation with p99 within 200 µs", "")
+    safe = value(found, "ML-DSA-44", "share of=core percentile=99 'within=200 µs'", "")
     assert 0.5 < safe < 0.7  # At half the load p99 is below the limit, at 70 % it is not.
-    rate = value(found, "ML-DSA-44", "signatures per second with p99 within 200 µs", "")
+    rate = value(found, "ML-DSA-44", "per_second operation=sign percentile=99 'within=200 µs'", "")
     assert rate == pytest.approx(safe / mean)
-    batches = find(found, "ML-DSA-44", f"{waiting}, batches of 8", "")
+    batches = find(found, "ML-DSA-44", f"{waiting} batch=8", "")
     # Seven of eight wait for others: the first of a batch for seven arrivals.
     assert batches.value is not None and batches.value > 7 * mean / 0.5
-    assert find(found, "Ed25519", f"{waiting}, batches of 8", "").value is None
+    assert find(found, "Ed25519", f"{waiting} batch=8", "").value is None
 
 
 def test_the_server_is_shown() -> None:

@@ -12,11 +12,12 @@ from test_impact import CHAIN, figures, find, times, value, write
 from test_propagation import AT_ONCE
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.figure import parse_identity
 from pqc_impact.figures import Impact
 from pqc_impact.network import Network, find_network
 from pqc_impact.propagation import BlockLoad
 from pqc_impact.show import report
-from pqc_impact.spreading import FULL, add_network, as_today, reach
+from pqc_impact.spreading import FULL, add_network, as_today
 from pqc_impact.sweep import propagate
 
 NETWORK = """
@@ -29,7 +30,13 @@ nodes = 100
 blocks = 4
 """
 ON = CHAIN + NETWORK
-LATE = f"{reach(0.9)} {FULL} (compact)"
+LATE = f"time of=spread nodes=90 'block={FULL}' relay=compact"
+"""Compact blocks at nine of ten nodes."""
+
+
+def has(found: Impact, scheme: str, text: str) -> bool:
+    name, keys = parse_identity(text)
+    return found.find("Transfer", scheme, name, **keys) is not None
 
 
 def spread(path: Path) -> Impact:
@@ -42,8 +49,9 @@ def spread(path: Path) -> Impact:
 
 def test_blocks_of_a_scenario_spread(tmp_path: Path) -> None:
     found = spread(write(tmp_path, text=ON))
-    late = find(found, "ML-DSA-44", f"{reach(0.9)} {as_today(1)} (request)")
-    assert late.flags == ("assumed",) and "100 nodes" in late.source and "SimBlock" in late.source
+    late = find(found, "ML-DSA-44", f'time of=spread nodes=90 "block={as_today(1)}" relay=request')
+    assert (late.kind, late.notes) == ("assumed", ())
+    assert "100 nodes" in late.source and "SimBlock" in late.source
     # A scheme without times is named.
     lacking = find(found, "Schnorr-secp256k1", LATE)
     assert lacking.value is None and "Schnorr-secp256k1" in lacking.source
@@ -54,19 +62,19 @@ def test_blocks_of_a_scenario_spread(tmp_path: Path) -> None:
 def test_where_no_transaction_fits_there_is_no_full_block(tmp_path: Path) -> None:
     small = (('block = "1 MB"', 'block = "3 kB"'), ('given = ["10 MB"]', 'given = ["1 MB"]'))
     found = spread(write(tmp_path, *small, text=ON))
-    assert value(found, "ML-DSA-44", "transactions per block") == 0
-    assert found.find("Transfer", "ML-DSA-44", LATE) is None
-    count = value(found, "Ed25519", "transactions per block")
-    size = value(found, "ML-DSA-44", f"bytes of {as_today(1)}")
+    assert value(found, "ML-DSA-44", "count of=transactions object=block") == 0
+    assert not has(found, "ML-DSA-44", LATE)
+    count = value(found, "Ed25519", "count of=transactions object=block")
+    size = value(found, "ML-DSA-44", f'bytes object=block "block={as_today(1)}"')
     assert size == count * value(found, "ML-DSA-44", "bytes")
 
 
 def test_only_schemes_and_figures_that_are_asked_for(tmp_path: Path) -> None:
     slots = NETWORK.replace('intervals = ["1 min"]', 'stale = false\nschemes = ["ML-DSA-44"]')
     found = spread(write(tmp_path, text=CHAIN + slots))
-    assert found.find("Transfer", "Ed25519", LATE) is None
+    assert not has(found, "Ed25519", LATE)
     assert value(found, "ML-DSA-44", LATE) > 0
-    assert not [f for f in found.figures if "stale" in f.name]
+    assert not [f for f in found.figures if f.keys.get("of") == "stale blocks"]
     plain = figures(write(tmp_path))
     assert add_network(plain, times(), tmp_path, lambda network, loads: []) is plain
 
@@ -76,8 +84,8 @@ def test_a_network_file_beside_the_scenario(tmp_path: Path) -> None:
     text = text.replace('["compact", "request"]', '["push"]')
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
     found = spread(write(tmp_path, ('like = "bitcoin-2019"', 'like = "mine.toml"'), text=ON))
-    assert value(found, "Ed25519", f"{reach(0.9)} {FULL} (push)") > 0
-    assert found.find("Transfer", "Ed25519", LATE) is None
+    assert value(found, "Ed25519", LATE.replace("compact", "push")) > 0
+    assert not has(found, "Ed25519", LATE)
 
 
 @pytest.mark.parametrize(
@@ -105,6 +113,9 @@ def test_the_command_simulates_unless_told_not_to(
     monkeypatch.chdir(tmp_path)
     done = here("impact", "chain.toml", "--json", "-", "--processes", "1")
     assert done.status == 0, done.err
-    assert any(row["figure"] == LATE for row in json.loads(done.out))
+    assert any(
+        (row["figure"], row.get("nodes"), row.get("relay")) == ("time", 90, "compact")
+        for row in json.loads(done.out)
+    )
     done = here("impact", "chain.toml", "--json", "-", "--no-network")
     assert done.status == 0 and "nodes have" not in done.out

@@ -262,8 +262,10 @@ def test_the_command_shows_each_relay_and_size() -> None:
     done = here("propagate", *small, *sizes, "--json", "-")
     figures = json.loads(done.out)
     assert len(figures) == 2 * 2 * 4
-    assert figures[0]["figure"] == "50% of nodes have a block of 500,000 B (compact)"
-    stale = "share of stale blocks, every 12 s, a block of 2,000,000 B (request)"
+    assert (
+        figures[0]["figure"] == "time of=spread nodes=50 'block=a block of 500,000 B' relay=compact"
+    )
+    stale = "share 'of=stale blocks' 'interval=12 s' 'block=a block of 2,000,000 B' relay=request"
     assert figures[-1]["figure"] == stale
     assert all(0 < row["value_low"] <= row["value"] <= row["value_high"] for row in figures)
 

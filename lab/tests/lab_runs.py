@@ -121,6 +121,8 @@ def load_script(path: Path) -> Any:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module  # dataclasses look their module up
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))  # as Python has it for a program that it runs
     spec.loader.exec_module(module)
     return module
 

@@ -111,7 +111,7 @@ def test_a_provider_is_advised_only_where_the_test_can_tell(
         )
     ]  # fmt: skip
     (choice,) = choices(contrast, measured, found)
-    assert choice.flags == (said,) and choice.keys == {"set": "ML-DSA-65", "worker": "java-25"}
+    assert choice.notes == (said,) and choice.keys == {"set": "ML-DSA-65", "worker": "java-25"}
 
 
 @pytest.mark.e2e

@@ -14,15 +14,8 @@ from msgspec import structs
 from report_records import CLASSICAL, SIGNERS, Shape, rows
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.compare import (
-    APART,
-    FASTER,
-    OVERLAP,
-    SLOWER,
-    UNCHANGED,
-    agreement_figures,
-    compare,
-)
+from mldsa_lab.estimate.compare import agreement_figures, compare
+from mldsa_lab.estimate.contract import APART, FASTER, OVERLAPPING, SLOWER, UNCHANGED
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.records import InputRow, RecordWriter, Run, WorkerRow, read_record
@@ -74,7 +67,7 @@ def named(figures: list[Figure], name: str) -> dict[tuple[object, object], Figur
 
 
 def verdicts(figures: list[Figure]) -> list[str]:
-    return [f.flags[0] for f in effects(figures)]
+    return [f.verdict for f in effects(figures)]
 
 
 def on_another_cpu(row: Row) -> Row:
@@ -99,7 +92,7 @@ def compare_with(
 
 def test_the_same_programs_again(before: Path, tmp_path: Path) -> None:
     found = compare_with(before, tmp_path)
-    assert len(effects(found)) == 33 and {len(f.flags) for f in effects(found)} == {1}
+    assert len(effects(found)) == 33 and not any(f.notes for f in effects(found))
     assert found[-1].keys == {"reference": "mldsa-native"} and found[-1].value is not None
     # 5 % of 33 cells each way; seven or more come once in a thousand.
     assert sum(v != UNCHANGED for v in verdicts(found)) < 7
@@ -115,14 +108,14 @@ def test_a_change_is_found_where_it_is(
 ) -> None:
     found = compare_with(before, tmp_path, slower(AGAIN, factor))
     mine = [f for f in effects(found) if f.keys["variant"] == OURS]
-    assert [f.flags for f in mine] == [(said,)] * 3
+    assert [(f.verdict, f.notes) for f in mine] == [(said, ())] * 3
     for f in mine:
         key = f.keys["variant"], f.keys["operation"]
         assert f.value == named(found, "ratio_change")[key].value
         assert f.value == pytest.approx(factor, rel=0.05)
-        assert named(found, "ratio_change")[key].flags == (APART,)
+        assert named(found, "ratio_change")[key].verdict == APART
     others = [f for f in effects(found) if f.keys["implementation"] != "mldsa-lanes"]
-    assert sum(f.flags[0] != UNCHANGED for f in others) < 6
+    assert sum(f.verdict != UNCHANGED for f in others) < 6
 
 
 def test_a_slower_machine_hides_no_change(tmp_path: Path) -> None:
@@ -136,8 +129,8 @@ def test_a_slower_machine_hides_no_change(tmp_path: Path) -> None:
     ratios = named(found, "ratio_change")
     for f in effects(found):
         if (f.keys["variant"], f.keys["operation"]) not in ratios:
-            assert f.flags[0] == UNCHANGED
-    ours = [f.flags[0] for f in effects(found) if f.keys["variant"] == OURS]
+            assert f.verdict == UNCHANGED
+    ours = [f.verdict for f in effects(found) if f.keys["variant"] == OURS]
     assert ours == [SLOWER] * 3 and found[-1].value is not None and found[-1].value < 0.08
 
 
@@ -153,17 +146,17 @@ def test_what_else_differs_is_said(before: Path, tmp_path: Path) -> None:
     def reasons(found: list[Figure]) -> dict[object, list[str]]:
         """By operation of our signer, without details."""
         mine = [f for f in effects(found) if OURS in (f.keys["variant"], f.keys["before"])]
-        return {f.keys["operation"]: [x.partition(":")[0] for x in f.flags[1:]] for f in mine}
+        return {f.keys["operation"]: [x.partition(":")[0] for x in f.notes] for f in mine}
 
     every = ("keygen", "sign", "verify")
     found = compare_with(before, tmp_path, AGAIN, on_another_cpu)
     assert reasons(found) == {operation: ["other machine"] for operation in every}
-    assert all(len(f.flags) == 2 for f in effects(found))
+    assert all(len(f.notes) == 1 for f in effects(found))
     found = compare_with(before, tmp_path, AGAIN, newer)
     assert reasons(found) == {operation: ["other compiler or flags"] for operation in every}
     # The reference was compiled anew too, so nothing is judged by it.
     assert found[-1].keys == {"reference": None}
-    assert {f.keys["language"] for f in effects(found) if len(f.flags) == 1} == {"Go"}
+    assert {f.keys["language"] for f in effects(found) if not f.notes} == {"Go"}
     found = compare_with(before, tmp_path, AGAIN, longer)
     inputs = ["other inputs"]
     assert reasons(found) == {"keygen": [], "sign": inputs, "verify": inputs}
@@ -174,7 +167,7 @@ def test_what_else_differs_is_said(before: Path, tmp_path: Path) -> None:
     gone = replace(AGAIN, signers=tuple(s for s in AGAIN.signers if s.id != OURS))
     found = compare_with(before, tmp_path, gone)
     lone = [f for f in found if f.name == "effect" and f.value is None]
-    assert {(f.keys["variant"], f.flags) for f in lone} == {(OURS, ("only in run 1",))}
+    assert {(f.keys["variant"], f.notes) for f in lone} == {(OURS, ("only in run 1",))}
 
 
 def test_few_other_implementations_show_nothing(before: Path, tmp_path: Path) -> None:
@@ -191,7 +184,7 @@ def test_two_variants_of_one_run_share_its_rounds(before: Path) -> None:
     with pytest.raises(LabError, match="one run: name what to compare with --pair"):
         compared(run, run)
     found = compared(run, run, pairs=(("mldsa-native", OURS),))
-    assert found[-1].value is None and "the same rounds" in found[-1].flags[0]
+    assert found[-1].value is None and "the same rounds" in found[-1].notes[0]
     assert [f.keys["operation"] for f in effects(found)] == ["keygen", "sign", "verify"]
     rows = run.by_cell
     for f in effects(found):
@@ -211,8 +204,9 @@ def test_three_runs_have_a_column_each(before: Path, tmp_path: Path) -> None:
     runs = [f.keys["run"] for f in found if f.name == "mean" and f.keys["variant"] == OURS]
     assert runs == [1, 2, 3] * 3
     change = named(found, "ratio_change")[OURS, "sign"]
-    assert change.value == pytest.approx(1, abs=0.05) and change.flags == (APART,)
-    assert OVERLAP in named(found, "ratio_change")["aws-lc:native:compact", "sign"].flags
+    assert change.value == pytest.approx(1, abs=0.05) and change.verdict == APART
+    ours = named(found, "ratio_change")["aws-lc:native:compact", "sign"]
+    assert ours.verdict == OVERLAPPING
 
 
 @pytest.mark.e2e
@@ -224,7 +218,7 @@ def test_the_command(before: Path, tmp_path: Path) -> None:
     assert passed.status == 0, passed.err
     assert "0 of 33 cells are slower by more than 40 %" in " ".join(passed.out.split())
     found = [row for row in json.loads(table.read_text()) if "effect" in row]
-    cells = {(row["variant"], row["operation"]): row["effect_flags"] for row in found}
+    cells = {(row["variant"], row["operation"]): row["effect_verdict"] for row in found}
     assert cells[OURS, "sign"] == "slower" and len(cells) == 33
     failed = here(*arguments, "--fail-above", "5")
     assert failed.status == 1

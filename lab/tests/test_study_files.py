@@ -250,7 +250,7 @@ def test_the_command_measures_compares_and_redraws(tmp_path: Path) -> None:
     found = json.loads((out / "study.json").read_text())
     assert {row.get("process") for row in found if "mean" in row} == {1, 2}
     (pair,) = [row for row in found if row.get("contrast") == "Portable against C"]
-    assert pair["ratio_flags"] == "too few processes to tell" and abs(pair["delta"]) == 1
+    assert pair["ratio_notes"] == "too few processes to tell" and abs(pair["delta"]) == 1
     assert "<svg" in (page := (out / "study.html").read_text()) and "A small study" in page
     # Again: nothing is measured.
     again = lab("study", str(path), "--out", str(out))
@@ -292,7 +292,7 @@ def test_groups_are_told_apart_where_they_differ() -> None:
 
     def verdicts(groups: Mapping[str, Array], tests: Sequence[str]) -> dict[tuple[Key, Key], str]:
         found = compare_groups(groups, {}, tests, 0.05)
-        return {(f.keys["first"], f.keys["second"]): f.flags[0] for f in found if f.name == "ratio"}
+        return {(f.keys["first"], f.keys["second"]): f.notes[0] for f in found if f.name == "ratio"}
 
     three = {"a": slow, "b": fast, "c": fast + 0.5}
     said = verdicts(three, tests)
@@ -336,11 +336,11 @@ def test_too_few_processes_are_said_for_every_test(
     said = {(f.keys["first"], f.keys["second"], f.name): f for f in found}
     assert said["g0", "g1", "least"].value == pytest.approx(least, rel=0.01)
     assert said["g0", "g1", "delta"].value == -1
-    assert said["g0", "g1", "ratio"].flags == ("too few processes to tell",)
+    assert said["g0", "g1", "ratio"].notes == ("too few processes to tell",)
     # With more of them the same ratio is found.
     more = {name: np.concatenate([v + 0.1 * i for i in range(10)]) for name, v in costs.items()}
     found = compare_groups(more, {}, tests, 0.05)
-    assert next(f for f in found if f.name == "ratio").flags == ("g1 is slower",)
+    assert next(f for f in found if f.name == "ratio").notes == ("g1 is slower",)
 
 
 def test_rounds_may_be_the_replicates(tmp_path: Path) -> None:
@@ -469,7 +469,7 @@ def test_three_jdks_are_compared_without_the_other_virtual_machines() -> None:
     found = [
         f for f in report(measured, text).figures if f.keys.get("contrast", "").startswith("JDK 17")
     ]
-    pairs = {(f.keys["first"], f.keys["second"]): f.flags[0] for f in found if f.name == "ratio"}
+    pairs = {(f.keys["first"], f.keys["second"]): f.notes[0] for f in found if f.name == "ratio"}
     # Neighbours of three groups of four cannot reach 0.05 after Bonferroni.
     few = "too few processes to tell"
     assert pairs == {

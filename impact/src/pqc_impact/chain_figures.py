@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -22,17 +24,7 @@ from pqc_impact.quantity import YEAR
 from pqc_impact.scheme_figures import SchemeFigures
 from pqc_impact.schemes import ImpactScheme, scheme_of
 from pqc_impact.server_figures import server_figures
-from pqc_impact.times import NOUNS, RecordRate, RecordTimes, assumed
-
-STEADY = "archive of a year at today's throughput"
-_SYNC = "first synchronisation"
-_VERIFIED = {
-    "verification of a block": "s",
-    "verification of a block at today's throughput": "s",
-    "share of the interval at today's throughput": "",
-    f"{_SYNC}, verification": "s",
-}
-"""Times of verification, and their units."""
+from pqc_impact.times import RecordRate, RecordTimes, assumed
 
 
 def impact(
@@ -56,9 +48,13 @@ def impact(
     return Impact(name, scenario, found, times.records, times.remarks)
 
 
-def on_cores(cores: int, batches: bool = False) -> str:
-    """Return the words for a number of cores, and for verification by a batch interface."""
-    return f"{'in batches ' if batches else ''}on {cores} core{'s' if cores > 1 else ''}"
+STEADY: Mapping[str, Any] = {"years": 1, "load": "today"}
+"""The keys of a year's archive at today's throughput."""
+
+
+def on_cores(cores: int, batches: bool = False) -> dict[str, Any]:
+    """Return the keys of a number of cores, and of verification by a batch interface."""
+    return {"threads": cores, **({"mode": "batch"} if batches else {})}
 
 
 class ChainFigures(FormFigures[Chain, Template]):
@@ -97,11 +93,12 @@ class ChainFigures(FormFigures[Chain, Template]):
     def uses(self) -> Iterator[Figure]:
         """Yield the use of each limit, and fees."""
         for name, limit in self.used.items():
-            yield self.exact(f"{name} used", name, limit.unit, self.form.assumption)
+            assumes = self.form.assumption
+            yield self.exact("used", name, limit.unit, assumes, resource=name)
             if limit.cost is not None:
                 currency, price = limit.cost
                 fee, text = price.times(self.names[name]), f"at {limit.price}"
-                yield self.figure(f"fee for {name}", fee, currency, text, "assumed")
+                yield self.figure("fee", fee, currency, text, "assumed", resource=name)
         for currency, text in self.form.fees.items():
             value = evaluate(text, self.names)
             kind = kind_of(self.form.assumption)
@@ -114,93 +111,101 @@ class ChainFigures(FormFigures[Chain, Template]):
         by = "the load given" if self.is_load else f"limited by {self.limit}"
         seconds = scenario.seconds.value
         source = f"{by}; an interval of {scenario.interval} ({scenario.interval_source})"
-        yield self.figure(f"{noun} per block", self.count, "", by, kind)
+        yield self.figure("count", self.count, "", by, kind, of=noun, object="block")
         by_time = kind_of(
             kind == "assumed", is_assumed(scenario.interval, scenario.interval_source)
         )
-        yield self.figure(f"{noun} per second", self.count / seconds, "1/s", source, by_time)
+        yield self.figure("per_second", self.count / seconds, "1/s", source, by_time, of=noun)
         if self.is_load:
             rate = self.count * self.bytes / seconds
-            yield self.figure("bytes per second", rate, "B/s", source, kind)
+            yield self.figure("bytes_per_second", rate, "B/s", source, kind, of="blocks")
             for name, limit in self.used.items():
-                share, figure = self.count * self.names[name] / limit.room, f"share of the {name}"
-                yield self.figure(f"{figure} of a block", share, "", limit.source, kind)
+                share, text = self.count * self.names[name] / limit.room, limit.source
+                yield self.figure("share", share, "", text, kind, of="limit", resource=name)
             return
         ratio = self.count / self.today
         today = self.today_kind
-        yield self.figure("transactions per block today", self.today, "", self.compared, today)
+        fits = partial(self.figure, "count", of="transactions", object="block")
+        yield fits(value=self.today, unit="", source=self.compared, kind=today, load="today")
         either = kind_of("assumed" in (kind, today))
-        yield self.figure("transactions over today's", ratio, "×", self.compared, either)
+        yield self.figure("over_today", ratio, "×", self.compared, either, of="transactions")
         for name, limit in self.used.items():
             needed = self.today * self.names[name] + limit.set_aside
             text = f"{self.today:,.0f} a block, as {self.compared} today"
-            figure = f"{name} of a block for today's throughput"
             needs = kind_of(today == "assumed", self.form.assumption, is_assumed(limit.reserved))
-            yield self.figure(figure, needed, limit.unit, text, needs)
+            yield self.figure(
+                "needed", needed, limit.unit, text, needs, resource=name, load="today"
+            )
             for given, room in limit.others.items():
                 count, _ = scenario.fitting(self.form, self.names, **{name: room})
-                figure, text = f"transactions per second at {given}", "the limit is given"
-                yield self.figure(figure, count / seconds, "1/s", text, "assumed")
                 yield from self.at_limit(count, given)
 
     def at_limit(self, count: float, given: str) -> Iterator[Figure]:
         """Yield what follows of blocks with so many transactions, which another limit lets in."""
-        at, text = f" at {given}", "the limit is given"
         block = count * self.bytes + self.scenario.overhead
-        ratio = count / self.today
-        yield self.figure(f"transactions per block{at}", count, "", text, "assumed")
-        yield self.figure(f"transactions over today's{at}", ratio, "×", text, "assumed")
-        yield self.figure(f"bytes of a block{at}", block, "B", text, "assumed")
+        ratio, rate = count / self.today, count / self.scenario.seconds.value
+        text, at = "the limit is given", {"limit": given}
+        figure = partial(self.figure, source=text, kind="assumed", **at)
+        yield figure("per_second", rate, "1/s", of="transactions")
+        yield figure("count", count, "", of="transactions", object="block")
+        yield figure("over_today", ratio, "×", of="transactions")
+        yield figure("bytes", block, "B", object="block")
         yield from self.line(count, at)
         year = block * self.per_year
-        for years, when in ((1, "a year"), (10, "ten years")):
-            yield self.figure(f"archive of {when}{at}", years * year, "B", text, "assumed")
-        yield from self.kept(10 * year, f"ten years{at}", text)
+        for years in (1, 10):
+            yield figure("bytes", years * year, "B", object="archive", years=years)
+        yield from self.kept(10 * year, 10, at, text)
 
     def storage(self) -> Iterator[Figure]:
         """Yield the archive and the mempool."""
         block = self.count * self.bytes + self.scenario.overhead
         full = "the load given" if self.is_load else "full blocks"
-        yield self.figure("bytes of a block", block, "B", full, self.kind)
-        for years, when in ((1, "a year"), (10, "ten years")):
+        yield self.figure("bytes", block, "B", full, self.kind, object="block")
+        stored = partial(self.figure, "bytes", unit="B", kind="assumed")
+        for years in (1, 10):
             size = block * self.per_year * years
-            yield self.figure(f"archive of {when}", size, "B", full, "assumed")
-            yield from self.kept(size, when, full)
+            yield stored(value=size, source=full, object="archive", years=years)
+            yield from self.kept(size, years, {}, full)
         archive = self.steady * self.per_year * self.bytes
         if not self.is_load:
             text = f"as many transactions as {self.compared} has in full blocks"
-            yield self.figure(STEADY, archive, "B", text, "assumed")
-            yield from self.kept(10 * archive, "ten years at today's throughput", text)
+            yield stored(value=archive, source=text, object="archive", **STEADY)
+            yield from self.kept(10 * archive, 10, {"load": "today"}, text)
         yield from self.disks()
         kept = sum(self.names[part.identifier] for part in self.form.parts if not part.holds)
         pruned, text = archive * (kept / self.bytes), "no signatures and keys"
-        yield self.figure(f"pruned {STEADY}", pruned, "B", text, "assumed")
+        yield stored(value=pruned, source=text, object="pruned archive", **STEADY)
         node = self.scenario.node
         if node.mempool and not self.is_load:
             text = f"{node.mempool}, of which a transaction takes: {node.mempool_each}"
             each = evaluate(node.mempool_each, self.names)
-            figure = "10,000 transactions in the mempool"
-            yield self.figure(figure, 10_000 * each, "B", node.mempool_each, "assumed")
-            figure = "share of the mempool that 10,000 transactions take"
-            yield self.figure(figure, 10_000 * each / node.pool.value, "", text, "assumed")
+            taken = 10_000 * each
+            share = taken / node.pool.value
             holds = math.floor(node.pool.value / each)
-            yield self.figure("transactions that the mempool holds", holds, "", text, "assumed")
             blocks = holds / max(self.count, 1)
-            yield self.figure("blocks that the mempool holds", blocks, "", text, "assumed")
+            yield stored(value=taken, source=node.mempool_each, object="mempool", operations=10_000)
+            figure = partial(self.figure, unit="", source=text, kind="assumed")
+            yield figure("share", share, of="mempool", operations=10_000)
+            yield figure("capacity", holds, of="transactions", object="mempool")
+            yield figure("capacity", blocks, of="blocks", object="mempool")
 
-    def kept(self, more: float | Array, when: str, text: str) -> Iterator[Figure]:
-        """Yield today's archive with so many bytes ``more``, and the price of a disk for it."""
+    def kept(
+        self, more: float | Array, years: int, at: Mapping[str, Any], text: str
+    ) -> Iterator[Figure]:
+        """Yield today's archive with so many bytes ``more``, the time to download it, and the price
+        of a disk for it; ``at``: the keys of the load."""
         storage = self.scenario.storage
         if storage is None:
             return
         whole, (currency, price) = more + assumed("chain today", storage.size), storage.cost
         source = f"{storage.today} today and {text}; {storage.source}"
-        yield self.figure(f"chain in {when}", whole, "B", source, "assumed")
+        figure = partial(self.figure, kind="assumed", object="chain", years=years, **at)
+        yield figure("bytes", whole, "B", source)
         spent = whole / assumed("download", self.scenario.node.rate)
         text = f"at {self.scenario.node.download}; {source}"
-        yield self.figure(f"download of the chain in {when}", spent, "s", text, "assumed")
+        yield figure("time", spent, "s", text, of="download")
         spent, source = whole * assumed("disk", price), f"at {storage.price}; {source}"
-        yield self.figure(f"disk for the chain in {when}", spent, currency, source, "assumed")
+        yield figure("price", spent, currency, source)
 
     def disks(self) -> Iterator[Figure]:
         """Yield the time to download the chain as it is, and the prices of disks."""
@@ -209,47 +214,52 @@ class ChainFigures(FormFigures[Chain, Template]):
             return
         spent = assumed("chain today", storage.size) / assumed("download", node.rate)
         source = f"{storage.today} at {node.download}; {storage.source}"
-        yield self.figure("download of the chain today", spent, "s", source, "assumed")
+        figure = partial(self.figure, kind="assumed")
+        yield figure("time", spent, "s", source, of="download", object="chain", years=0)
         for name, (currency, cost) in storage.disk_prices.items():
             text = f"{storage.disks[name]}; {storage.source}"
-            yield self.figure(f"price of a disk, {name}", cost, currency, text, "assumed")
+            yield figure("price", cost, currency, text, disk=name)
 
     def traffic(self) -> Iterator[Figure]:
         """Yield what a node's line carries on average, of full blocks and at today's
         throughput."""
-        yield from self.line(self.count, "")
+        yield from self.line(self.count, {})
         if not self.is_load:
-            yield from self.line(self.steady, " at today's throughput")
+            yield from self.line(self.steady, {"load": "today"})
 
-    def line(self, count: float, when: str) -> Iterator[Figure]:
-        """Yield what a node's line carries of blocks with so many transactions."""
+    def line(self, count: float, at: Mapping[str, Any]) -> Iterator[Figure]:
+        """Yield what a node's line carries of blocks with so many transactions; ``at``: the keys of
+        the load."""
         node, each = self.scenario.node, evaluate(self.scenario.node.traffic_each, self.names)
         text = f"of a transaction: {node.traffic_each}; {node.source}"
         rate = (count * each + self.scenario.overhead) / self.interval
-        yield self.figure(f"bandwidth of a node{when}", rate, "B/s", text, "assumed")
+        yield self.figure("bytes_per_second", rate, "B/s", text, "assumed", of="node", **at)
         share, text = rate / assumed("download", node.rate), f"of {node.download}; {text}"
-        yield self.figure(f"share of the line{when}", share, "", text, "assumed")
+        yield self.figure("share", share, "", text, "assumed", of="line", **at)
 
     def states(self) -> Iterator[Figure]:
         """Yield what every node keeps, with hashes of keys and with keys, and the time to download
         it as a snapshot."""
         node = self.scenario.node
         for state in self.scenario.state:
-            for title, text in (("the hash of a key", state.hash), ("keys", state.key)):
+            for stored, text in (("hash of a key", state.hash), ("keys", state.key)):
                 held = state.count.times(evaluate(text, self.names))
-                name = f"{state.name}, {title} stored"
-                yield self.figure(name, held, "B", state.source, "assumed")
-                spent = assumed(name, held) / assumed("download", node.rate)
-                text = f"at {node.download}; {state.source}"
-                yield self.figure(f"download of {name}", spent, "s", text, "assumed")
+                state_of = partial(self.figure, kind="assumed", object=state.name, stored=stored)
+                yield state_of("bytes", held, "B", state.source)
+                drawn = assumed(f"{state.name}, {stored} stored", held)
+                spent, text = (
+                    drawn / assumed("download", node.rate),
+                    f"at {node.download}; {state.source}",
+                )
+                yield state_of("time", spent, "s", text, of="download")
 
     def compressed(self, measured: Mapping[str, Compressed]) -> Iterator[Figure]:
         """Yield the archive with signatures and keys compressed as they were measured to be, and
         what that saves."""
-        figure = f"compressed {STEADY}"
+        figure = partial(self.figure, "bytes", unit="B", object="compressed archive", **STEADY)
         if own := next((p.name for p in self.form.parts if p.holds == "other"), None):
             why = f"the compressibility of the part {own!r} was not measured"
-            yield self.figure(figure, None, "B", why)
+            yield figure(value=None, source=why)
             return
         before, after = defaultdict[str, float](float), defaultdict[str, float](float)
         sources: dict[str, None] = {}
@@ -257,7 +267,7 @@ class ChainFigures(FormFigures[Chain, Template]):
             lacking = Compressed({}, f"the compressibility of {encoded} was not measured")
             one = measured.get(encoded, lacking)
             if not one.ratios:
-                yield self.figure(figure, None, "B", one.source)
+                yield figure(value=None, source=one.source)
                 return
             alone = scheme_of(encoded)
             sizes = {"signatures": alone.signature_bytes[0], "keys": alone.public_key_bytes}
@@ -271,9 +281,9 @@ class ChainFigures(FormFigures[Chain, Template]):
             for part in self.form.parts
         )
         source = "; ".join(sources)
-        yield self.figure(figure, self.steady * self.per_year * size, "B", source)
+        yield figure(value=self.steady * self.per_year * size, source=source)
         saved = 1 - size / self.bytes
-        yield self.figure("share saved in the compressed archive", saved, "", source)
+        yield self.figure("share", saved, "", source, of="saved", object="compressed archive")
 
     def verification(self) -> Iterator[Figure]:
         """Yield the time to verify a block's signatures, and the first synchronisation."""
@@ -282,28 +292,41 @@ class ChainFigures(FormFigures[Chain, Template]):
         load = "the load given" if self.is_load else "as many transactions as today"
         text = f"{node.years:g} years of {load}; {node.source}"
         download = history * self.bytes / assumed("download", node.rate)
-        yield self.figure(f"{_SYNC}, download", download, "s", text, "assumed")
+        sync = partial(self.figure, "time", unit="s", of="first sync")
+        yield sync(value=download, source=text, kind="assumed", part="download")
         for cores, batches in product(node.cores, (False, True)):
             rate, on = self.rate("verify", cores, batches), on_cores(cores, batches)
             if isinstance(rate, str):
-                for name, unit in {**_VERIFIED, _SYNC: "s"}.items() if not batches else ():
-                    yield self.figure(f"{name} {on}", None, unit, rate)
+                if not batches:
+                    yield from self.verified(None, partial(self.figure, source=rate, **on))
+                    yield sync(value=None, source=rate, part="verification", **on)
+                    yield sync(value=None, source=rate, **on)
                 continue
             each = signatures / rate.draws
-            spent, verify = self.steady * each, history * each
-            values = (self.count * each, spent, spent / self.interval, verify)
-            for (name, unit), value in zip(_VERIFIED.items(), values, strict=True):
-                yield self.figure(f"{name} {on}", value, unit, rate.source, rates=[rate])
+            verify = history * each
+            figure = partial(self.figure, source=rate.source, rates=[rate], **on)
+            yield from self.verified(each, figure)
+            yield sync(value=verify, source=rate.source, rates=[rate], part="verification", **on)
             for count in node.verified:
-                name = f"verification of {count:,} transactions {on}"
-                yield self.figure(name, count * each, "s", rate.source, rates=[rate])
+                timed = partial(figure, of="transactions", operations=count, operation="verify")
+                yield timed("time", count * each, "s")
             yield from self.capacity(cores, batches)
             is_longer = bool(verify[0] > download[0])
             slower = "verification" if is_longer else "the download"
             kind: Kind = "measured" if is_longer else "assumed"
             said = f"{slower} is the longer of the two; {rate.source}"
             longer = np.maximum(verify, download)
-            yield self.figure(f"{_SYNC} {on}", longer, "s", said, kind, rates=[rate])
+            yield sync(value=longer, source=said, kind=kind, rates=[rate], **on)
+
+    def verified(self, each: Array | None, figure: Callable[..., Figure]) -> Iterator[Figure]:
+        """Yield the time to verify a block, and as many transactions as today; ``each``: the time
+        of one, None where it is not known."""
+        full, steady = (None if each is None else n * each for n in (self.count, self.steady))
+        share = None if steady is None else steady / self.interval
+        figure = partial(figure, operation="verify")
+        yield figure("time", full, "s", of="block")
+        yield figure("time", steady, "s", of="block", load="today")
+        yield figure("share", share, "", of="interval", load="today")
 
     def capacity(self, cores: int, batches: bool) -> Iterator[Figure]:
         """Yield how many times today's throughput a node can sign and verify."""
@@ -311,11 +334,12 @@ class ChainFigures(FormFigures[Chain, Template]):
         for operation in ("sign", "verify"):
             rate = self.rate(operation, cores, batches)
             if not isinstance(rate, str):
-                on = on_cores(cores, batches)
-                name = f"{NOUNS[operation]} capacity over today's throughput {on}"
+                on = {"operation": operation, **on_cores(cores, batches)}
                 kind: Kind = "assumed" if rate.modelled else "measured"
                 ratio, source = rate.draws / load, rate.source
-                yield self.figure(name, ratio, "×", source, kind, rates=[rate])
+                yield self.figure(
+                    "over_today", ratio, "×", source, kind, rates=[rate], of="capacity", **on
+                )
 
     def rate(self, operation: str, cores: int, batches: bool) -> RecordRate | str:
         """Return operations per second on so many cores of a node."""

@@ -20,19 +20,19 @@ from pqc_impact.schemes import ImpactScheme
 from pqc_impact.times import RecordRate, RecordTimes, assumed, interval_of
 
 Kind = Literal["exact", "measured", "assumed"]
-"""The first flag of a figure: it follows from encodings and rules; it is measured; or it rests on a
+"""The kinds of figures here: it follows from encodings and rules; it is measured; or it rests on a
 quantity of the scenario that is no rule."""
 BY, ELSEWHERE = "by ", "on another machine, "
-"""How the further flags of a time begin: the implementation, and the record of another machine than
+"""How the notes of a time begin: the implementation, and the record of another machine than
 the first record's."""
-FORBIDDEN = "forbidden today by: "
-"""How the names of figures begin that say which rule of today a form breaks. Their value is the
-amount that is too much, None where the rule has no number."""
+FORBIDDEN = "forbidden"
+"""The verdict of figures that say which rule of today a form breaks."""
 
 
 def figure_keys(scenario: str, scheme: ImpactScheme, template: str = "") -> dict[str, Key]:
     """Return the keys of a scheme's figures, or of a form's in a scheme."""
-    return {"scenario": scenario, "template": template, "scheme": scheme.name}
+    form: dict[str, Key] = {"template": template} if template else {}
+    return {"scenario": scenario, **form, "scheme": scheme.name}
 
 
 def make_figure(
@@ -43,15 +43,19 @@ def make_figure(
     source: str,
     kind: Kind = "measured",
     rates: Sequence[RecordRate] = (),
+    verdict: str = "",
+    **more: Key,
 ) -> Figure:
     """Return a figure; draws become a value with its limits. ``source`` says why where there is no
-    value; ``rates``: the times that it is made of."""
+    value; ``rates``: the times that it is made of; ``more``: further keys, None being left out."""
     if isinstance(value, np.ndarray):
         value = interval_of(value)
     found, low, high = value if isinstance(value, Interval) else (value, None, None)
     libraries = {f"{BY}{' + '.join(rate.libraries)}": None for rate in rates}
     records = {f"{ELSEWHERE}{name}": None for rate in rates for name in rate.elsewhere}
-    return Figure(keys, name, found, low, high, unit, source, (kind, *libraries, *records))
+    notes = (*libraries, *records)
+    every = {**keys, **{key: of for key, of in more.items() if of is not None}}
+    return Figure(every, name, found, low, high, unit, kind, source, verdict, notes)
 
 
 def kind_of(*assumes: object) -> Kind:
@@ -59,10 +63,9 @@ def kind_of(*assumes: object) -> Kind:
     return "assumed" if any(assumes) else "exact"
 
 
-def full_name(figure: Figure) -> str:
-    """Return a figure's name with its block and relay, where it has these keys."""
-    block, relay = figure.keys.get("block"), figure.keys.get("relay")
-    return f"{figure.name}{f' {block}' if block else ''}{f' ({relay})' if relay else ''}"
+def own_keys(figure: Figure) -> dict[str, Key]:
+    """Return the keys that tell a figure from others of its scenario, form and scheme."""
+    return {k: v for k, v in figure.keys.items() if k not in ("scenario", "template", "scheme")}
 
 
 @dataclass(frozen=True)
@@ -76,12 +79,15 @@ class Impact:
     remarks: tuple[str, ...] = ()
 
     @cached_property
-    def _named(self) -> dict[tuple[Any, ...], Figure]:
-        return {(f.keys["template"], f.keys["scheme"], full_name(f)): f for f in self.figures}
+    def _named(self) -> dict[tuple[str, frozenset[tuple[str, Key]]], Figure]:
+        return {(f.name, frozenset(f.keys.items())): f for f in self.figures}
 
-    def find(self, template: str, scheme: str, name: str) -> Figure | None:
-        """Return the one figure of this name."""
-        return self._named.get((template, scheme, name))
+    def find(self, template: str, scheme: str, name: str, **keys: Key) -> Figure | None:
+        """Return the one figure of this name with exactly these further keys; ``template``: "" for
+        a figure of the scheme alone."""
+        form: dict[str, Key] = {"template": template} if template else {}
+        every = {"scenario": self.name, **form, "scheme": scheme, **keys}
+        return self._named.get((name, frozenset(every.items())))
 
 
 S = TypeVar("S", bound=ScenarioFile[Any])
@@ -103,13 +109,14 @@ class FormFigures(Generic[S, F]):
         self.compared = today.name if beside is form else f"{today.name}, {beside.name}"
 
     def exact(
-        self, figure: str, name: str, unit: str, assumes: str = "", source: str = ""
+        self, figure: str, name: str, unit: str, assumes: str = "", source: str = "", **keys: Any
     ) -> Figure:
         """Return the value of a name, with its usual least and most where these differ."""
         low, high = sorted(names[name] for names in self._extremes)
         value = Interval(self.names[name], *((low, high) if low != high else ()))
         text = assumes or source or f"the template; {self.scheme.source}"
-        return self.figure(figure, value, unit, text, "assumed" if assumes else "exact")
+        kind: Kind = "assumed" if assumes else "exact"
+        return self.figure(figure, value, unit, text, kind, **keys)
 
     @cached_property
     def _extremes(self) -> list[dict[str, float]]:
@@ -123,11 +130,11 @@ class FormFigures(Generic[S, F]):
         texts = dict.fromkeys(part.source or "the template" for part in parts)
         yield self.exact("bytes", "bytes", "B", assumes, "; ".join([*texts, self.scheme.source]))
         for part in parts:
-            name = f"bytes, {part.name}"
-            yield self.exact(name, part.identifier, "B", part.assumption, part.source)
+            assumes, text = part.assumption, part.source
+            yield self.exact("bytes", part.identifier, "B", assumes, text, part=part.name)
         ratio = self.names["bytes"] / self.today_names["bytes"]
         kind = kind_of(assumes, self.today_form.size_assumption)
-        yield self.figure("bytes over today's", ratio, "×", self.compared, kind)
+        yield self.figure("over_today", ratio, "×", self.compared, kind, of="bytes")
 
     def rules(self) -> Iterator[Figure]:
         """Yield the rules of today that it breaks."""
@@ -137,7 +144,9 @@ class FormFigures(Generic[S, F]):
                 if value is None or (rule.most is not None and value > rule.most):
                     unit = rule.unit if rule.of else ""
                     kind = kind_of(rule.of and self.form.assumption, is_assumed(rule.source))
-                    yield self.figure(FORBIDDEN + rule.name, value, unit, rule.source, kind)
+                    yield self.figure(
+                        "excess", value, unit, rule.source, kind, verdict=FORBIDDEN, rule=rule.name
+                    )
 
     def all(self) -> Iterator[Figure]:
         """Yield every figure."""
@@ -154,7 +163,7 @@ class MessageFigures(FormFigures[Protocol, ProtocolMessage]):
         for link in self.scenario.links:
             spent = self.names["bytes"] / assumed(f"link {link.name}", link.speed)
             text = f"{link.rate}; {link.source}"
-            yield self.figure(f"transfer over {link.name}", spent, "s", text, "assumed")
+            yield self.figure("time", spent, "s", text, "assumed", of="transfer", link=link.name)
         yield from self.signatures()
         count = evaluate(self.form.verified, self.names)
         if self.scenario.device is not None and count:
@@ -169,43 +178,49 @@ class MessageFigures(FormFigures[Protocol, ProtocolMessage]):
                 waits += 1
                 sent += window.size.value * 2**waits
             text = f"{window.bytes}, twice as much in each round trip that follows; {window.source}"
-            yield self.figure(f"extra round trips, {window.name}", waits, "", text, "assumed")
+            yield self.figure("round_trips", waits, "", text, "assumed", window=window.name)
 
     def signatures(self) -> Iterator[Figure]:
         """Yield times of one message's signatures on one core, and messages per second."""
-        for operation, title, text in (
-            ("sign", "signing", self.form.signed),
-            ("verify", "verification", self.form.verified),
-        ):
+        for operation, text in (("sign", self.form.signed), ("verify", self.form.verified)):
             count = evaluate(text, self.names)
             if not count:
                 continue
             implementations = self.scenario.host.implementations
             rate = self.times.rate(self.scheme, 1, implementations, operation=operation)
-            spent, per_second = f"{title} on 1 core", f"{title} per second and core"
+            spent = partial(
+                self.figure, "time", unit="s", of="message", operation=operation, threads=1
+            )
+            per_second = partial(
+                self.figure, "per_second", unit="1/s", of="messages", operation=operation, threads=1
+            )
             if isinstance(rate, str):
-                yield self.figure(spent, None, "s", rate)
-                yield self.figure(per_second, None, "1/s", rate)
+                yield spent(value=None, source=rate)
+                yield per_second(value=None, source=rate)
                 continue
             source = f"{count:g} signature{'s' if count > 1 else ''}; {rate.source}"
-            yield self.figure(spent, count / rate.draws, "s", source, rates=[rate])
-            yield self.figure(per_second, rate.draws / count, "1/s", source, rates=[rate])
+            yield spent(value=count / rate.draws, source=source, rates=[rate])
+            yield per_second(value=rate.draws / count, source=source, rates=[rate])
 
     def on_device(self, device: Device, count: float) -> Figure:
         """Return the time of one message's verifications, and of what is hashed before, on the
         device."""
-        name, cycles = f"verification on {device.name}", device.cycles.get(self.scheme.name)
+        figure = partial(
+            self.figure, "time", unit="s", of="message", operation="verify", device=device.name
+        )
+        cycles = device.cycles.get(self.scheme.name)
         if cycles is None:
             rate = self.times.rate(self.scheme, 1, {}, unit="cycles")
         else:
             draws = assumed(f"cycles {device.name} {self.scheme.name}", cycles)
             rate = RecordRate(1 / draws, f"{device.verify[self.scheme.name]} of the scenario")
         if isinstance(rate, str):
-            return self.figure(name, None, "s", rate)
+            return figure(value=None, source=rate)
         hashed = evaluate(device.hashed, self.names) * device.hash_cycles if device.hashed else 0.0
         spent = (count / rate.draws + hashed) / assumed(f"clock {device.name}", device.hertz)
         text = f"{count:g} of {rate.source}; at {device.clock}"
         if hashed:
             text += f"; hashing at {device.hash_cycles:g} cycles a byte"
         kind: Kind = "measured" if cycles is None else "assumed"
-        return self.figure(name, np.asarray(spent), "s", f"{text}; {device.source}", kind)
+        source = f"{text}; {device.source}"
+        return figure(value=np.asarray(spent), source=source, kind=kind)

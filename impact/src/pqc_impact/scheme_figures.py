@@ -72,9 +72,11 @@ class SchemeFigures:
             ("private key", self.scheme.private_key_bytes, self.today.private_key_bytes),
             ("signature", self.scheme.signature_bytes[0], self.today.signature_bytes[0]),
         ):
-            name, ratio = f"bytes of a {noun}", bytes_ / before
-            yield self.figure(name, bytes_, "B", self.scheme.source, "exact")
-            yield self.figure(f"{name} over today's", ratio, "×", self.today.name, "exact")
+            source, ratio = self.scheme.source, bytes_ / before
+            yield self.figure("bytes", bytes_, "B", source, "exact", object=noun)
+            yield self.figure(
+                "over_today", ratio, "×", self.today.name, "exact", of="bytes", object=noun
+            )
         yield from self.rates()
         yield from self.life_cycle()
         if self.scheme.name in PARAMETER_SETS:
@@ -83,72 +85,73 @@ class SchemeFigures:
 
     def rates(self) -> Iterator[Figure]:
         """Yield operations per second by threads, and the efficiency of the threads."""
-        for operation, noun in NOUNS.items():
+        for operation in NOUNS:
             one: Array | None = None
             for threads in self.node.threads:
                 rate = self.rate(operation, threads)
-                on = f"on {threads} thread{'s' if threads > 1 else ''}"
+                figure = partial(self.figure, operation=operation, threads=threads)
                 if isinstance(rate, str):
-                    yield self.figure(f"{noun} per second {on}", None, "1/s", rate)
+                    yield figure("per_second", None, "1/s", rate)
                     continue
                 kind: Kind = "assumed" if rate.modelled else "measured"
                 source = f"{'modelled' if rate.modelled else 'measured'}: {rate.source}"
-                figure = partial(self.figure, source=source, kind=kind, rates=[rate])
-                yield figure(f"{noun} per second {on}", rate.draws, "1/s")
+                figure = partial(figure, source=source, kind=kind, rates=[rate])
+                yield figure("per_second", rate.draws, "1/s")
                 if threads == 1:
                     one = rate.draws
                     yield from self.over_today(operation, rate)
                 if one is not None:
                     scaling, spread = rate.draws / one, rate.draws / one / threads
-                    yield figure(f"scaling of {noun} {on}", scaling, "×")
-                    yield figure(f"efficiency of {noun} {on}", spread, "")
+                    yield figure("scaling", scaling, "×")
+                    yield figure("efficiency", spread, "")
 
     def over_today(self, operation: str, rate: RecordRate) -> Iterator[Figure]:
         """Yield the time of an operation over that in the scheme of today."""
         before = self.times.rate(self.today, 1, self.node.implementations, operation=operation)
         if not isinstance(before, str) and self.today != self.scheme:
-            name, source = f"time of {NOUNS[operation]}", f"{rate.source}; {before.source}"
-            ratio = before.draws / rate.draws
-            yield self.figure(f"{name} over today's", ratio, "×", source, rates=[rate])
+            ratio, source = before.draws / rate.draws, f"{rate.source}; {before.source}"
+            yield self.figure(
+                "over_today", ratio, "×", source, rates=[rate], of="time", operation=operation
+            )
 
     def life_cycle(self) -> Iterator[Figure]:
         """Yield the time of key generation, signing and verification together, and the share of
         each."""
         if len(self.single) < len(NOUNS):
             return
-        spent = {NOUNS[name]: 1 / rate.draws for name, rate in self.single.items()}
+        spent = {name: 1 / rate.draws for name, rate in self.single.items()}
         source = "; ".join(dict.fromkeys(rate.source for rate in self.single.values()))
         whole = np.sum(list(spent.values()), axis=0)
-        figure = partial(self.figure, source=source, rates=list(self.single.values()))
-        yield figure("life cycle", whole, "s")
-        for noun, part in spent.items():
-            yield figure(f"life cycle, {noun}", part, "s")
-            yield figure(f"share of the life cycle, {noun}", part / whole, "")
+        rates = list(self.single.values())
+        figure = partial(self.figure, source=source, rates=rates, of="life cycle")
+        yield figure("time", whole, "s")
+        for operation, part in spent.items():
+            yield figure("time", part, "s", operation=operation)
+            yield figure("share", part / whole, "", operation=operation)
 
     def optimisations(self) -> Iterator[Figure]:
         """Yield by how much each backend speeds up the portable one, and batches single calls."""
-        for operation, noun in NOUNS.items():
-            for title, ratio, source in self.times.speed_ups(
+        for operation in NOUNS:
+            figure = partial(self.figure, operation=operation)
+            for by, ratio, source in self.times.speed_ups(
                 self.scheme.name, operation, LIBRARY, PORTABLE
             ):
-                yield self.figure(f"speed-up of {noun} by {title}", ratio, "×", source)
-                if title.startswith("batches"):
-                    name = f"share of {noun} saved by {title}"
-                    yield self.figure(name, 1 - 1 / ratio, "", source)
+                yield figure("speed_up", ratio, "×", source, by=by)
+                if by.startswith("batches"):
+                    yield figure("share", 1 - 1 / ratio, "", source, of="saved", by=by)
             cycles = hardware().rate(self.scheme, 1, {}, operation=operation, unit="cycles")
             if operation in self.single and not isinstance(cycles, str):
                 rate = self.single[operation]
-                name = f"clock at which a hardware core equals one core, {noun}"
                 source = f"simulated cycles of {cycles.source}; {rate.source}"
                 equal = rate.draws / cycles.draws
-                yield self.figure(name, equal, "Hz", source)
+                yield figure("clock", equal, "Hz", source, against="hardware core")
                 if self.node.hardware:
                     gain = assumed("hardware", self.node.clock) / equal
                     source = f"at {self.node.hardware}; {self.node.source}; {source}"
-                    name = f"speed-up of {noun} by a hardware core"
-                    yield self.figure(name, gain, "×", source, "assumed")
-        yield self.figure("speed-up by NEON", None, "×", _NEON)
-        yield self.figure("aggregation of signatures", 1.0, "×", _AGGREGATION, "exact")
+                    by = "a hardware core"
+                    yield figure("speed_up", gain, "×", source, "assumed", by=by)
+        yield self.figure("speed_up", None, "×", _NEON, by="NEON")
+        yield self.figure("speed_up", 1.0, "×", _AGGREGATION, "exact", by="aggregation")
 
     def moved(self) -> Iterator[Figure]:
         """Yield what 10,000 signatures and as many verifications read and write, as counted, and
@@ -164,14 +167,13 @@ class SchemeFigures:
         if not found or len(rates) < 2:
             return
         source = f"{wanted}, {TRAFFIC}"
-        for name, title in (("read", "bytes read"), ("written", "bytes written")):
-            figure = f"{title} by 10,000 signatures and verifications"
-            yield self.figure(figure, 10_000 * found[name], "B", source)
+        for name in ("read", "written"):
+            yield self.figure(name, 10_000 * found[name], "B", source, operations=10_000)
         spent = np.sum([1 / rate.draws for rate in rates], axis=0)
         speed = (found["read"] + found["written"]) / spent
         timed = "; ".join([source, *(rate.source for rate in rates)])
-        yield self.figure("bytes read and written in a second", speed, "B/s", timed)
+        yield self.figure("bytes_per_second", speed, "B/s", timed, of="memory")
         for level, size in (("first", "32 KiB"), ("last", "1 MiB")):
             share = 1 - found.get(f"{level}_misses", 0.0) / found["accesses"]
-            figure = f"share of accesses that a cache of {size} serves"
-            yield self.figure(figure, share, "", f"simulated; {source}")
+            text = f"simulated; {source}"
+            yield self.figure("share", share, "", text, of="accesses", cache=size)

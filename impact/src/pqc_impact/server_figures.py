@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.theory.arrays import Array
 from pqc_impact.base import SigningServer
@@ -38,16 +38,17 @@ def server_figures(
 ) -> Iterator[Figure]:
     """Yield the figures of a server that signs with a scheme, by single calls and in batches."""
     make = partial(make_figure, figure_keys(name, scheme))
-    p = f"p{server.percentile:g}"
+    percent = server.percentile
+    asked: dict[str, Key] = {"percentile": int(percent) if percent == int(percent) else percent}
     single = times.signer(scheme, server.implementations)
     for size in (1, *server.batches):
         found = times.signer(scheme, server.implementations, size)
-        way = f", batches of {size}" if size > 1 else ""
-        named = {f"response time, {p}, at {load:.0%} load{way}": load for load in server.loads}
-        safe = f"{p} within {server.limit}{way}"
+        keys = {**asked, "batch": size if size > 1 else None}
+        response = partial(make, "quantile", unit="s", of="response", **keys)
+        loads = {round(100 * load): load for load in server.loads}
         if isinstance(found, str) or isinstance(single, str):
-            for figure in named:
-                yield make(figure, None, "s", str(found))
+            for percent in loads:
+                yield response(value=None, source=str(found), utilisation=percent)
             continue
         law = signing_law(single.fit)
         # In units of the mean time of an operation, by single calls or in a batch.
@@ -56,20 +57,21 @@ def server_figures(
         kind = "constant" if single.fit is None else "exact law of rejections at fitted costs"
         source = f"{found.source}; {how}; service times: {kind}; one core, {server.source}"
 
-        figure_of = partial(make, source=source, rates=[found])
+        timed = {"source": source, "rates": [found]}
 
         def percentile(load: float, whole: ServiceLaw = whole, size: int = size) -> float:
             return responses(whole, load, size).percentile(server.percentile)
 
         gain = float(found.draws[0] / single.draws[0])
-        for figure, load in named.items():
+        for percent, load in loads.items():
             # The load is a share of what single calls can do.
             value = percentile(load / gain) / found.draws if load < gain else None
-            yield figure_of(figure, value, "s")
+            yield response(value=value, utilisation=percent, **timed)
         curve = np.array([percentile(load) for load in _LOADS])
         share = _largest_load(server.seconds.value * found.draws, curve)
-        yield figure_of(f"utilisation with {safe}", share, "")
-        yield figure_of(f"signatures per second with {safe}", share * found.draws, "1/s")
+        safe = partial(make, within=server.limit, **timed, **keys)
+        yield safe("share", share, "", of="core")
+        yield safe("per_second", share * found.draws, "1/s", operation="sign")
 
 
 def _largest_load(limit: Array, curve: Array) -> Array:

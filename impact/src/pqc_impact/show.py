@@ -2,103 +2,223 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.estimate.figure import Figure, Key, parse_identity
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.show import figure_tables
 from mldsa_lab.show.figure_tables import FigureTable, SpreadColumns, TableLayout
 from mldsa_lab.show.format import Unit, choose_unit
 from mldsa_lab.show.grid import TERMINAL, Column, Dot, Grid
 from mldsa_lab.show.report import PlotSpec, Report, Section, sections_of
-from pqc_impact.figures import BY, ELSEWHERE, FORBIDDEN, Impact, full_name
+from pqc_impact.figures import BY, ELSEWHERE, FORBIDDEN, Impact, own_keys
 from pqc_impact.network import Network
-from pqc_impact.spreading import reach
 from pqc_impact.sweep import SHARES
-from pqc_impact.times import BUSY, CONFIDENCE, DRAWS
+from pqc_impact.times import BUSY, CONFIDENCE, DRAWS, NOUNS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-ImpactColumn = tuple[str, str, int]
-"""A pattern of figures' names, the title of the column of each, and `Column.spare`."""
 NETWORK, PARTS = "Blocks on the network", "Bytes by part"
 SERVER = "Response times of one core that signs"
 _HELD = {"": "other parts", "other": "other parts", "expanded keys": "keys"}
 """Columns of parts, by `Part.holds` where they are called otherwise."""
+_AT = ("load", "limit")
+
+
+@dataclass(frozen=True)
+class ImpactColumn:
+    """Columns of the figures of one name with exactly these ``keys`` (a tuple being alternatives),
+    one for each combination of the keys ``over``, and of those that may be there (``maybe``).
+
+    ``title``: may name keys, whose values have their words, and ``at``, the load or limit.
+    ``spare``: as of `Column`; ``least``: of a key that is a number, its least value.
+    """
+
+    name: str
+    title: str
+    spare: int = 0
+    keys: Mapping[str, Key | tuple[Key, ...]] = field(default_factory=dict)
+    over: tuple[str, ...] = ()
+    maybe: tuple[str, ...] = ()
+    least: Mapping[str, int] = field(default_factory=dict)
+
+    def heading(self, figure: Figure, keys: Mapping[str, Key]) -> str | None:
+        """Return the title of the column that a figure belongs to; None if it has none. ``keys``:
+        what tells it from others of its row."""
+        wanted = {*self.keys, *self.over}
+        if figure.name != self.name or not wanted <= keys.keys() <= wanted.union(self.maybe):
+            return None
+        for key, value in self.keys.items():
+            if keys[key] not in (value if isinstance(value, tuple) else (value,)):
+                return None
+        if any(int(keys[key] or 0) < number for key, number in self.least.items()):
+            return None
+        return self.title.format(**_words(keys))
+
+
+def _words(keys: Mapping[str, Key]) -> dict[str, str]:
+    """Return the values of keys in the words of titles."""
+    said = {key: str(value) for key, value in keys.items()}
+    said["at"] = f" at {keys['limit']}" if keys.get("limit") else ""
+    said["at"] += " at today's throughput" if keys.get("load") == "today" else ""
+    said["operation"] = NOUNS.get(said.get("operation", ""), "")
+    said["years"] = {"1": "a year", "10": "ten years"}.get(said.get("years", ""), "")
+    cores = f"{keys.get('threads')} core{'s' if keys.get('threads') != 1 else ''}"
+    said |= {"cores": cores, "on": f"{'in batches ' * (keys.get('mode') == 'batch')}on {cores}"}
+    said["kept"] = said.get("object", "").removesuffix(" archive")
+    said["stored"] = said.get("stored", "").removesuffix(" of a key")
+    return said
+
+
+_VERIFIED: Mapping[str, Key] = {"operation": "verify"}
+_TODAY = {**_VERIFIED, "of": "block", "load": "today"}
+_BATCH: Mapping[str, Key] = {"mode": "batch"}
+_RESPONSE, _SAFE = ("percentile", "utilisation"), ("percentile", "within")
 TABLES: dict[str, tuple[ImpactColumn, ...]] = {
     "Size and throughput": (
-        ("bytes", "bytes", 0),
-        ("bytes over today's", "bytes, of today's", 3),
-        ("(extra round trips, .*)", r"\1", 0),
-        ("transfer over (.*)", r"\1", 2),
-        ("(.*) used", r"\1", 2),
-        ("fee.*", "fee", 2),
-        ("(?:transactions|messages) per block", "in a block", 0),
-        ("(?:transactions|messages) per second", "per second", 0),
-        ("transactions over today's", "throughput, of today's", 0),
-        ("bytes per second", "bandwidth", 0),
-        ("(share of the .*) of a block", r"\1", 0),
-        ("transactions per second at (.*)", r"per second at \1", 1),
-        ("(.*) of a block for today's throughput", r"\1 for today's throughput", 4),
+        ImpactColumn("bytes", "bytes"),
+        ImpactColumn("over_today", "bytes, of today's", 3, {"of": "bytes"}),
+        ImpactColumn("round_trips", "extra round trips, {window}", over=("window",)),
+        ImpactColumn("time", "{link}", 2, {"of": "transfer"}, ("link",)),
+        ImpactColumn("used", "{resource}", 2, over=("resource",)),
+        ImpactColumn("fee", "fee", 2, maybe=("resource",)),
+        ImpactColumn("count", "in a block", 0, {"object": "block"}, ("of",)),
+        ImpactColumn("per_second", "per second", 0, {"of": ("transactions", "messages")}),
+        ImpactColumn("over_today", "throughput, of today's", 0, {"of": "transactions"}),
+        ImpactColumn("bytes_per_second", "bandwidth", 0, {"of": "blocks"}),
+        ImpactColumn("share", "share of the {resource}", 0, {"of": "limit"}, ("resource",)),
+        ImpactColumn("per_second", "per second at {limit}", 1, {"of": "transactions"}, ("limit",)),
+        ImpactColumn(
+            "needed", "{resource} for today's throughput", 4, {"load": "today"}, ("resource",)
+        ),
     ),
     "Signing and verification": (
-        ("signing on 1 core", "signing", 0),
-        ("signing per second and core", "signed per second and core", 1),
-        ("verification on (.*)", r"verification, \1", 0),
-        ("verification per second and core", "verified per second and core", 1),
-        ("verification of a block at today's throughput (on .*)", r"as many as today, \1", 1),
-        ("verification of a block at today's throughput (in .*)", r"as many as today, \1", 2),
-        ("share of the interval at today's throughput (on .*)", r"of the interval, \1", 4),
-        ("first synchronisation (on .*)", r"first sync, \1", 2),
+        ImpactColumn("time", "signing", 0, {"of": "message", "operation": "sign", "threads": 1}),
+        ImpactColumn(
+            "per_second",
+            "signed per second and core",
+            1,
+            {"of": "messages", "operation": "sign"},
+            ("threads",),
+        ),
+        ImpactColumn(
+            "time", "verification, {cores}", 0, {"of": "message", **_VERIFIED}, ("threads",)
+        ),
+        ImpactColumn(
+            "time", "verification, {device}", 0, {"of": "message", **_VERIFIED}, ("device",)
+        ),
+        ImpactColumn(
+            "per_second",
+            "verified per second and core",
+            1,
+            {"of": "messages", **_VERIFIED},
+            ("threads",),
+        ),
+        ImpactColumn("time", "as many as today, {on}", 1, _TODAY, ("threads",)),
+        ImpactColumn("time", "as many as today, {on}", 2, {**_TODAY, **_BATCH}, ("threads",)),
+        ImpactColumn(
+            "share", "of the interval, {on}", 4, {**_TODAY, "of": "interval"}, ("threads",)
+        ),
+        ImpactColumn("time", "first sync, {on}", 2, {"of": "first sync"}, ("threads",)),
     ),
-    "Operations per second": (("(.*) per second on ([0-9]+) threads?", r"\1, \2", 1),),
-    "Threads": (
-        ("scaling of (.*) on ([0-9]+) threads", r"\1, \2", 1),
-        ("efficiency of (.*) on ([0-9]+) threads", r"\1, \2", 2),
+    "Operations per second": (
+        ImpactColumn("per_second", "{operation}, {threads}", 1, over=("operation", "threads")),
+    ),
+    "Threads": tuple(
+        ImpactColumn(
+            name,
+            "{operation}, {threads}",
+            spare,
+            over=("operation", "threads"),
+            least={"threads": 2},
+        )
+        for spare, name in ((1, "scaling"), (2, "efficiency"))
     ),
     "Life cycle of a key": (
-        ("life cycle, (.*)", r"\1", 0),
-        ("life cycle", "together", 0),
-        ("share of the life cycle, (.*)", r"\1", 1),
+        ImpactColumn("time", "{operation}", 0, {"of": "life cycle"}, ("operation",)),
+        ImpactColumn("time", "together", 0, {"of": "life cycle"}),
+        ImpactColumn("share", "{operation}", 1, {"of": "life cycle"}, ("operation",)),
     ),
     "Optimisations": (
-        ("speed-up of (.*) by (.*)", r"\1, \2", 1),
-        ("clock at which .*, (.*)", r"as fast in hardware, \1", 2),
+        ImpactColumn("speed_up", "{operation}, {by}", 1, over=("operation", "by")),
+        ImpactColumn(
+            "clock",
+            "as fast in hardware, {operation}",
+            2,
+            {"against": "hardware core"},
+            ("operation",),
+        ),
     ),
     SERVER: (
-        ("response time, ([^,]*), at ([0-9]*)% load", r"\1, \2 %", 0),
-        ("utilisation with ([^,]*)", r"load with \1", 1),
-        ("signatures per second with ([^,]*)", "per second", 0),
-        ("signatures per second with [^,]*, (.*)", r"per second, \1", 2),
-        ("response time, ([^,]*), at ([0-9]*)% load, (.*)", r"\1, \2 %, \3", 3),
-        ("utilisation with (.*, batches .*)", r"load with \1", 4),
+        ImpactColumn(
+            "quantile", "p{percentile}, {utilisation} %", 0, {"of": "response"}, _RESPONSE
+        ),
+        ImpactColumn("share", "load with p{percentile} within {within}", 1, {"of": "core"}, _SAFE),
+        ImpactColumn("per_second", "per second", 0, {"operation": "sign"}, _SAFE),
+        ImpactColumn(
+            "per_second",
+            "per second, batches of {batch}",
+            2,
+            {"operation": "sign"},
+            (*_SAFE, "batch"),
+        ),
+        ImpactColumn(
+            "quantile",
+            "p{percentile}, {utilisation} %, batches of {batch}",
+            3,
+            {"of": "response"},
+            (*_RESPONSE, "batch"),
+        ),
+        ImpactColumn(
+            "share",
+            "load with p{percentile} within {within}, batches of {batch}",
+            4,
+            {"of": "core"},
+            (*_SAFE, "batch"),
+        ),
     ),
     "A node": (
-        ("bandwidth of a node(.*)", r"bandwidth\1", 0),
-        ("(share of the line.*)", r"\1", 1),
-        ("(.*) capacity over today's throughput (.*)", r"\1 capacity, \2", 2),
+        ImpactColumn("bytes_per_second", "bandwidth{at}", 0, {"of": "node"}, maybe=_AT),
+        ImpactColumn("share", "share of the line{at}", 1, {"of": "line"}, maybe=_AT),
+        ImpactColumn(
+            "over_today",
+            "{operation} capacity, {on}",
+            2,
+            {"of": "capacity"},
+            ("operation", "threads"),
+            ("mode",),
+        ),
     ),
     NETWORK: (
-        ("(.*)% of nodes have", r"to \1 %", 0),
-        ("share of stale blocks, (.*),", r"stale, \1", 2),
+        ImpactColumn("time", "to {nodes} %", 0, {"of": "spread"}, ("nodes",)),
+        ImpactColumn("share", "stale, every {interval}", 2, {"of": "stale blocks"}, ("interval",)),
     ),
     "Storage": (
-        ("archive of a year", "archive a year", 0),
-        ("archive of ten years", "ten years", 1),
-        ("archive of a year at today's throughput", "at today's throughput", 0),
-        ("(pruned|compressed) archive .*", r"\1 at today's throughput", 3),
-        ("chain in (.*)", r"chain in \1", 1),
-        ("disk for the chain in (.*)", r"disk, \1", 2),
-        ("blocks that the mempool holds", "blocks in the mempool", 1),
-        ("(.*), (?:the )?(hash|keys).* stored", r"\1, \2", 2),
+        ImpactColumn("bytes", "archive a year", 0, {"object": "archive", "years": 1}),
+        ImpactColumn("bytes", "ten years", 1, {"object": "archive", "years": 10}),
+        ImpactColumn(
+            "bytes", "at today's throughput", 0, {"object": "archive", "years": 1, "load": "today"}
+        ),
+        ImpactColumn(
+            "bytes",
+            "{kept}{at}",
+            3,
+            {"object": ("pruned archive", "compressed archive"), "years": 1, "load": "today"},
+        ),
+        ImpactColumn("bytes", "chain in {years}{at}", 1, {"object": "chain"}, ("years",), _AT),
+        ImpactColumn("price", "disk, {years}{at}", 2, {"object": "chain"}, ("years",), _AT),
+        ImpactColumn("capacity", "blocks in the mempool", 1, {"of": "blocks", "object": "mempool"}),
+        ImpactColumn("bytes", "{object}, {stored}", 2, over=("object", "stored")),
     ),
-    PARTS: (("other parts|signatures|keys", r"\g<0>", 0), ("bytes", "together", 0)),
+    PARTS: (
+        ImpactColumn("bytes", "{held}", over=("held",)),
+        ImpactColumn("bytes", "together"),
+    ),
 }
 """The columns of each table. A table without figures is left out."""
 _METHOD = (
@@ -149,10 +269,9 @@ def network_report(network: Network, figures: Sequence[Figure]) -> Report:
 
 def as_row(figure: Figure) -> Figure:
     """Return a figure whose keys hold everything that a row of JSON has beside its value."""
-    keys = {name: figure.keys[name] for name in ("scenario", "template", "scheme")}
-    more = {"figure": full_name(figure), "unit": figure.unit, "kind": figure.flags[0]}
-    keys |= more | {"source": figure.source}
-    return Figure(keys, "value", figure.value, figure.low, figure.high)
+    keys: dict[str, Key] = {"scenario": None, "template": "", "scheme": "", "figure": figure.name}
+    keys |= {**figure.keys, "unit": figure.unit, "kind": figure.kind, "source": figure.source}
+    return Figure(keys, "value", figure.value, figure.low, figure.high, verdict=figure.verdict)
 
 
 def table(
@@ -162,19 +281,22 @@ def table(
     keys; None if there is none."""
     shown: list[Figure] = []
     spread = []
-    for pattern, heading, spare in columns:
+    rows_of = {"block", "relay"} if title == NETWORK else set[str]()
+    for number, column in enumerate(columns):
         matching: dict[str, list[Figure]] = {}
         for f in figures:
-            if re.fullmatch(pattern, f.name) and ("relay" in f.keys) == (title == NETWORK):
-                matching.setdefault(f.name, []).append(f)
-        for name, of_name in matching.items():
-            # The columns of one pattern and stored unit share their unit.
-            alike = [f for many in matching.values() for f in many if f.unit == of_name[0].unit]
+            keys = {k: v for k, v in own_keys(f).items() if k not in rows_of}
+            if (rows_of <= f.keys.keys()) and (text := column.heading(f, keys)) is not None:
+                matching.setdefault(text, []).append(f)
+        for text, of_text in matching.items():
+            # What one column declares shares its unit, where it is stored in one.
+            alike = [f for many in matching.values() for f in many if f.unit == of_text[0].unit]
             unit = unit_of(alike)
-            text = re.sub(f"^{pattern}$", heading, name) + (f", {unit.name}" if unit.name else "")
-            escaped = text.replace("{", "{{").replace("}", "}}")
-            spread.append(SpreadColumns(name, escaped, spare=spare))
-            shown += [_in_unit(f, unit) for f in of_name]
+            heading = text + (f", {unit.name}" if unit.name else "")
+            escaped = heading.replace("{", "{{").replace("}", "}}")
+            name = f"{number} {text}"
+            spread.append(SpreadColumns(name, escaped, spare=column.spare))
+            shown += [replace(_in_unit(f, unit), name=name) for f in of_text]
     fewest = {"template": 2}  # A column that says the same everywhere is left out.
     rows = tuple(
         key for key in _ROWS
@@ -209,7 +331,7 @@ def grid(found: Impact, made: FigureTable) -> Grid:
         "".join(
             mark
             for mark, rule in legend.items()
-            if found.find(k["template"], k["scheme"], FORBIDDEN + rule)
+            if found.find(k.get("template", ""), k["scheme"], "excess", rule=rule)
         )
         for k in keys
     ]
@@ -220,7 +342,7 @@ def grid(found: Impact, made: FigureTable) -> Grid:
 def _sources(made: FigureTable) -> tuple[list[str], list[list[str]], str]:
     """Return for each row its scheme, with a mark if its times are from another machine, and the
     implementations of its times; and the note on the mark."""
-    libraries, records = (_flagged(made, start) for start in (BY, ELSEWHERE))
+    libraries, records = (_noted(made, start) for start in (BY, ELSEWHERE))
     schemes = (str(of[0].keys["scheme"]) for of in made.rows.values())
     names = [s + f" {_OTHER_MACHINE}" * bool(r) for s, r in zip(schemes, records, strict=True)]
     elsewhere = ", ".join(dict.fromkeys(name for of in records for name in of))
@@ -228,20 +350,20 @@ def _sources(made: FigureTable) -> tuple[list[str], list[list[str]], str]:
     return names, libraries, note
 
 
-def _flagged(made: FigureTable, start: str) -> list[list[str]]:
-    """Return, for each row, what its figures' flags that begin with ``start`` name."""
-    flags = (dict.fromkeys(flag for f in of for flag in f.flags) for of in made.rows.values())
-    return [[x.removeprefix(start) for x in of if x.startswith(start)] for of in flags]
+def _noted(made: FigureTable, start: str) -> list[list[str]]:
+    """Return, for each row, what its figures' notes that begin with ``start`` name."""
+    notes = (dict.fromkeys(note for f in of for note in f.notes) for of in made.rows.values())
+    return [[x.removeprefix(start) for x in of if x.startswith(start)] for of in notes]
 
 
 def document_table(
-    found: Impact, template: str, names: Sequence[str], schemes: Sequence[str] = ()
+    found: Impact, template: str, asked: Mapping[str, str], schemes: Sequence[str] = ()
 ) -> Grid:
-    """Return the figures of these names of one form, for a document, or with the template "" those
-    of schemes; of these schemes alone, if any are given. The first row is the form of today where
-    that is another one. Schemes have the implementations of their times, and a mark if these are
-    from another machine than the first record's. The table's note explains the mark and names
-    records of busy machines."""
+    """Return figures of one form, for a document, or with the template "" those of schemes; of
+    these schemes alone, if any are given. The first row is the form of today where that is another
+    one. Schemes have the implementations of their times, and a mark if these are from another
+    machine than the first record's. The table's note explains the mark and names records of busy
+    machines. ``asked``: by the title of their column, the name and the keys of figures."""
     forms = found.scenario.all_templates
     rows = {("", name): name for name in found.scenario.schemes}
     if template:
@@ -253,34 +375,37 @@ def document_table(
         if beside is not form:
             rows = {(beside.name, today.name): f"{today.name}, today", **rows}
     figures = [
-        replace(f, keys={"scheme": label})
+        replace(f, keys={**own_keys(f), "scheme": label})
         for key, label in rows.items()
         if not schemes or key[1] in schemes
         for f in found.figures
-        if (f.keys["template"], f.keys["scheme"]) == key
+        if (f.keys.get("template", ""), f.keys["scheme"]) == key
     ]
-    for name in names:
-        if not any(f.name == name for f in figures):
-            raise LabError(f"template {template!r}: there is no figure {name!r}")
-    made = table(figures, "", [(f"({re.escape(name)})", r"\1", 0) for name in names])
+    columns = []
+    for title, text in asked.items():
+        name, keys = parse_identity(text)
+        if not any(f.name == name and own_keys(f) == keys for f in figures):
+            raise LabError(f"template {template!r}: there is no figure {text!r}")
+        columns.append(ImpactColumn(name, title.replace("{", "{{").replace("}", "}}"), keys=keys))
+    made = table(figures, "", columns)
     assert made is not None
     plain = figure_tables.grid(made, CONFIDENCE)
     cells, libraries, note = _sources(made)
     below = [", ".join(each) for each in libraries] if any(libraries) else ()
     busy = [text for text in found.remarks if text.startswith(BUSY)] if below else []
     note = ". ".join(filter(None, (note, *busy)))
-    columns = [
+    shown = (
         replace(c, head=True, cells=cells, below=below) if c.title == "scheme" else c
         for c in plain.columns
-    ]
-    return replace(plain, columns=tuple(columns), note=note)
+    )
+    return replace(plain, columns=tuple(shown), note=note)
 
 
 def _kinds(made: FigureTable) -> str:
     """Return the columns of each kind; of several kinds in one column the least certain counts."""
     titles: dict[str, dict[str, None]] = {}
     for column in made.layout.columns:
-        found = {f.flags[0] for f in made.at(column.name) if f is not None}
+        found = {f.kind for f in made.at(column.name) if f is not None}
         kind = next(kind for kind in ("assumed", "measured", "exact") if kind in found)
         titles.setdefault(kind, {})[column.title.partition(", ")[0]] = None
     return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in titles.items())
@@ -305,32 +430,32 @@ def unit_of(figures: Sequence[Figure]) -> Unit:
         shorter = choose_unit([known[len(known) // 2] * 1e9], "ns")
         longer = (unit for unit in _LONG if known[0] >= 2 * unit.divisor)
         return next(longer, Unit(shorter.divisor / 1e9, shorter.name))
-    if name.startswith(("share", "efficiency", "utilisation")):
+    if name in ("share", "efficiency"):
         return Unit(0.01, "%")
-    if stored in ("", "×", "1/s") or name.startswith("fee"):
+    if stored in ("", "×", "1/s") or name == "fee":
         return Unit(1.0, "" if stored == "1/s" else stored)
     return choose_unit(values, stored)
 
 
 def rules(found: Impact) -> dict[str, str]:
     """Return the rules of today that a form breaks, by their mark in tables."""
-    broken = dict.fromkeys(f.name for f in found.figures if f.name.startswith(FORBIDDEN))
-    marks = "abcdefghijklmnopqrstuvwxyz"
-    return {m: name.removeprefix(FORBIDDEN) for m, name in zip(marks, broken, strict=False)}
+    broken = dict.fromkeys(str(f.keys["rule"]) for f in found.figures if f.verdict == FORBIDDEN)
+    return dict(zip("abcdefghijklmnopqrstuvwxyz", broken, strict=False))
 
 
 def overview(found: Impact) -> tuple[str, list[Section]]:
     """Return the headline, and one table over forms and schemes: throughput in percent of today's,
     or bytes over today's in a scenario without blocks. Neither has today's scheme."""
     title = found.scenario.title
-    by_throughput = any(f.name == "transactions over today's" for f in found.figures)
-    wanted = "transactions over today's" if by_throughput else "bytes over today's"
+    compared = [f for f in found.figures if f.name == "over_today" and "template" in f.keys]
+    by_throughput = any(own_keys(f) == {"of": "transactions"} for f in compared)
+    wanted = {"of": "transactions" if by_throughput else "bytes"}
     figures = [
         Figure(
             {"form": f.keys["template"]}, str(f.keys["scheme"]), f.value * (1, 100)[by_throughput]
         )
-        for f in found.figures
-        if f.name == wanted and f.value is not None and f.value != 1
+        for f in compared
+        if own_keys(f) == wanted and f.value is not None and f.value != 1
     ]
     schemes = dict.fromkeys(f.name for f in figures)
     if not schemes:
@@ -360,17 +485,24 @@ def notes(found: Impact) -> list[str]:
     unknown = dict.fromkeys(
         f"Not known of {f.keys['scheme']}: {f.source}"
         for f in found.figures
-        if f.value is None and not f.name.startswith(FORBIDDEN)
+        if f.value is None and f.verdict != FORBIDDEN
     )
     forms = found.scenario.all_templates.values()
     lines += [*unknown, *dict.fromkeys(f"{form.name}: {form.note}" for form in forms if form.note)]
-    sourced = ("verification", "compressed archive")
     lines += dict.fromkeys(
         f"{f.keys['scheme']}: {f.source}"
         for f in found.figures
-        if f.value is not None and f.name.startswith(sourced)
+        if f.value is not None and _is_sourced(f)
     )
     return lines
+
+
+def _is_sourced(figure: Figure) -> bool:
+    """Return whether the notes have a figure's source: verification, and what was compressed."""
+    keys, of = figure.keys, figure.keys.get("of")
+    is_timed = figure.name in ("time", "per_second") and of not in ("life cycle", "first sync")
+    is_archive = figure.name == "bytes" and keys.get("object") == "compressed archive"
+    return is_archive or (is_timed and keys.get("operation") == "verify")
 
 
 # --- plots ----------------------------------------------------------------------------------------
@@ -379,14 +511,15 @@ def notes(found: Impact) -> list[str]:
 def _held(found: Impact) -> Iterator[Figure]:
     """Yield bytes by what they are, of every form and scheme."""
     for f in found.figures:
-        if f.name == "bytes":
+        if f.name == "bytes" and "template" in f.keys and not own_keys(f):
             form, scheme = str(f.keys["template"]), str(f.keys["scheme"])
             sizes = dict.fromkeys(("other parts", "signatures", "keys"), 0.0)
             for part in found.scenario.all_templates[form].parts:
-                size = found.find(form, scheme, f"bytes, {part.name}")
+                size = found.find(form, scheme, "bytes", part=part.name)
                 sizes[_HELD.get(part.holds, part.holds)] += (size and size.value) or 0.0
             yield from (
-                Figure(f.keys, n, v, None, None, "B", "", f.flags) for n, v in sizes.items()
+                replace(f, keys={**f.keys, "held": n}, value=v, low=None, high=None, source="")
+                for n, v in sizes.items()
             )
 
 
@@ -409,7 +542,7 @@ def _draw_parts(figures: Sequence[Figure], form: str) -> Drawing:
 
     sizes: dict[str, list[float]] = {}
     for f in figures:
-        if f.keys["template"] == form and f.name in ("other parts", "signatures", "keys"):
+        if f.keys.get("template") == form and "held" in f.keys:
             sizes.setdefault(str(f.keys["scheme"]), []).append(f.value or 0.0)
     bars = [
         plots.PartedBar(
@@ -429,14 +562,15 @@ def _draw_spread(found: Impact, form: Key, relay: Key) -> Drawing:
     for place, scheme in enumerate(found.scenario.schemes):
         here = [
             f for f in found.figures
-            if (f.keys["template"], f.keys["scheme"]) == (form, scheme) and "block" in f.keys
+            if "block" in f.keys and (f.keys["template"], f.keys["scheme"]) == (form, scheme)
         ]  # fmt: skip
         sizes = {f.keys["block"]: (f.value or 0.0) / 1e6 for f in here if "relay" not in f.keys}
         for share, style in zip(SHARES, (":", "-", "--"), strict=True):
             points = sorted(
                 (sizes[f.keys["block"]], Interval(f.value))
                 for f in here
-                if (f.name, f.keys.get("relay")) == (reach(share), relay) and f.value
+                if (f.keys.get("nodes"), f.keys.get("relay")) == (round(100 * share), relay)
+                and f.value
             )
             if points:
                 drawn.append(plots.Path(scheme, place, style, tuple(points)))

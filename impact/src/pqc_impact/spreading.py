@@ -10,7 +10,7 @@ import numpy as np
 
 from mldsa_lab.estimate.figure import Figure, Key
 from pqc_impact.chain import Chain
-from pqc_impact.chain_figures import ChainFigures, on_cores
+from pqc_impact.chain_figures import ChainFigures
 from pqc_impact.figures import Impact, make_figure
 from pqc_impact.network import Network, find_network, read_network
 from pqc_impact.propagation import BlockLoad
@@ -18,24 +18,12 @@ from pqc_impact.sweep import SHARES, Propagation, validation_time
 from pqc_impact.times import RecordTimes
 
 FULL = "a full block"
-SIZE = "bytes of"
-"""The name of a block's size, before the block."""
 Simulate = Callable[[Network, Sequence[Sequence[BlockLoad]]], list[Propagation]]
 
 
 def as_today(times: float) -> str:
     """Return the words for a block with so many times the transactions of today's."""
     return f"a block with {'' if times == 1 else f'{times:g} × '}today's transactions"
-
-
-def reach(share: float) -> str:
-    """Return the name of the time until so many nodes have validated a block."""
-    return f"{share:.0%} of nodes have"
-
-
-def stale(interval: str) -> str:
-    """Return the name of the share of blocks that go stale."""
-    return f"share of stale blocks, every {interval},"
 
 
 def simulated(network: Network) -> str:
@@ -50,10 +38,13 @@ def spread_figures(
     ``found`` is None, and ``source`` says why."""
     for share in SHARES:
         value = found.time(share) if found else None
-        yield make_figure(keys, reach(share), value, "s", source, "assumed")
+        nodes = round(100 * share)
+        yield make_figure(keys, "time", value, "s", source, "assumed", of="spread", nodes=nodes)
     for text, seconds in intervals.items():
         value = found.stale(seconds) if found else None
-        yield make_figure(keys, stale(text), value, "", source, "assumed")
+        yield make_figure(
+            keys, "share", value, "", source, "assumed", of="stale blocks", interval=text
+        )
 
 
 def load_figures(
@@ -63,7 +54,7 @@ def load_figures(
     """Yield the figures of blocks without a scheme, on the network called ``name``."""
     for load, one in zip(loads, found, strict=True):
         keys = {
-            "scenario": name, "template": "", "scheme": "",
+            "scenario": name,
             "block": f"a block of {load.block_bytes:,.0f} B", "relay": load.relay,
         }  # fmt: skip
         source = (
@@ -107,14 +98,15 @@ def add_network(found: Impact, times: RecordTimes, folder: Path, simulate: Simul
         draws, source = np.empty(0), str(rate)
         if not isinstance(rate, str):
             draws = rate.draws[1 : 1 + network.blocks]
-            source = f"{simulated(network)}; verified {on_cores(cores)}: {rate.source}"
+            on = f"on {cores} core{'s' if cores > 1 else ''}"
+            source = f"{simulated(network)}; verified {on}: {rate.source}"
         blocks = {as_today(many): many * at.steady for many in sorted(wanted.of_today)}
         for block, count in (blocks | ({FULL: at.count} if at.count else {})).items():
             keys: dict[str, Key] = {**at.keys, "block": block}
             size = count * at.bytes + chain.overhead
             text = f"{count:,.0f} transactions"
             kind = at.today_kind if block != FULL else at.kind
-            figures.append(make_figure(keys, SIZE, size, "B", text, kind))
+            figures.append(make_figure(keys, "bytes", size, "B", text, kind, object="block"))
             signatures = count * form.signatures
             spent = [validation_time(network, signatures, draw) for draw in draws.tolist()]
             for relay in network.relays:

@@ -57,11 +57,11 @@ def figures_of(
 
 def scenario_figures(argument: str) -> list[Figure]:
     """Return the figures of a scenario for an answer to a published page; ``argument``: its name,
-    or its path below the checkout. A factor has no unit; the only flag is the kind."""
+    or its path below the checkout. A factor has no unit; there are no notes."""
     name = str(find_root() / argument) if argument.endswith(".toml") else argument
     found = figures_of(name, None).figures
     units = {"×": ""}
-    return [replace(f, unit=units.get(f.unit, f.unit), flags=f.flags[:1]) for f in found]
+    return [replace(f, unit=units.get(f.unit, f.unit), notes=()) for f in found]
 
 
 def impact(

@@ -13,8 +13,9 @@ from mldsa_lab.audit.judgement import NONE, Judgement, Verdict
 from mldsa_lab.audit.published import PublishedValue
 from mldsa_lab.audit.report import counts
 from mldsa_lab.errors import LabError, located
+from mldsa_lab.estimate.contract import PLACES
 from mldsa_lab.estimate.figure import Figure, Key
-from mldsa_lab.show.figure_tables import FLAGS, SpreadColumns, TableLayout
+from mldsa_lab.show.figure_tables import NOTES, SpreadColumns, TableLayout
 from mldsa_lab.show.report import Report, Section, sections_of
 
 Arguments = Mapping[str, str]
@@ -32,7 +33,7 @@ _SCALES = {
 _COLUMNS = (
     SpreadColumns("ours", "ours"),
     SpreadColumns("ratio", "ours / published"),
-    SpreadColumns("published", "audit", show=FLAGS),
+    SpreadColumns("published", "audit", show=NOTES),
 )
 _LAYOUT = TableLayout("{table}", ("table",), ("value", "published", "unit"), _COLUMNS)
 
@@ -44,9 +45,9 @@ def figures_of(source: str, argument: str) -> Sequence[Figure]:
 
 
 def answer_figures(page: AnswerPage, arguments: Arguments | None = None) -> list[Figure]:
-    """Return for each published value a row: ``published`` with the audit's verdict among its
-    flags, ``ours`` in the same unit, and the ``ratio`` of ours to it. ``arguments`` stand in for
-    the published records. LabError for a selection that fits several figures."""
+    """Return for each published value a row: ``published`` with the audit's verdict,
+    ``ours`` in the same unit, and the ``ratio`` of ours to it. ``arguments`` stand in for the
+    published records. LabError for a selection that fits several figures."""
     verdicts: dict[str, list[Judgement]] = {}
     for found in audit(page.claims()):
         verdicts.setdefault(found.claim, []).append(found)
@@ -75,13 +76,14 @@ def _row(
     span = value.value
     low, high = (None, None) if span.one else (span.low.value, span.high.value)
     published = span.low.value if span.one else None
-    yield Figure(keys, "published", published, low, high, flags=(_verdict(found),))
+    verdict, note = _verdict(found)
+    yield Figure(keys, "published", published, low, high, verdict=verdict, notes=(note,))
     if ours is None or ours.interval is None:
         yield Figure(keys, "ours", None)
         return
     factor = _factor(ours.unit, value.unit)
     if ours.low is None and factor == 1:
-        yield Figure(keys, "ours", ours.value, flags=ours.flags)
+        yield Figure(keys, "ours", ours.value, notes=ours.notes)
     else:
         yield Figure.of(keys, "ours", ours.interval.times(factor))
     if published:
@@ -102,13 +104,14 @@ def _in(text: str, finding: Judgement) -> bool:
     return finding.value is None and text in finding.claimed
 
 
-def _verdict(found: Sequence[Judgement]) -> str:
-    """The gravest verdict with its rules."""
+def _verdict(found: Sequence[Judgement]) -> tuple[str, str]:
+    """The gravest verdict, and its words with its rules."""
     worst = max((f.verdict for f in found), key=list(Verdict).index, default=Verdict.UNDECIDABLE)
     rules = dict.fromkeys(f.rule for f in found if f.verdict is worst and f.rule != NONE)
     if not rules or worst is Verdict.UNDECIDABLE:
-        return "–"
-    return f"{worst} ({', '.join(rules)})" if worst is not Verdict.CONSISTENT else str(worst)
+        return str(worst), "–"
+    named = f" ({', '.join(rules)})" if worst is not Verdict.CONSISTENT else ""
+    return str(worst), f"{worst}{named}"
 
 
 def _ours(table: AnswerTable, value: PublishedValue, arguments: Arguments) -> Figure | None:
@@ -124,11 +127,14 @@ def _ours(table: AnswerTable, value: PublishedValue, arguments: Arguments) -> Fi
 def _selected(
     figures: Sequence[Figure], name: str, keys: Mapping[str, Sequence[str]]
 ) -> Figure | None:
-    """The figure of that name with the first of the texts that there are of each key."""
+    """The figure of that name with the first of the texts that there are of each key, and with as
+    few further keys as there are."""
     found = [f for f in figures if f.name == name]
     for key, texts in sorted(keys.items(), key=lambda item: len(item[1])):
-        of = [[f for f in found if str(f.keys.get(key)) == text] for text in texts]
+        of = [[f for f in found if str(f.keys.get(key, "")) == text] for text in texts]
         found = next(filter(None, of), [])
+    further = [len(f.keys.keys() - keys.keys() - PLACES) for f in found]
+    found = [f for f, number in zip(found, further, strict=True) if number == min(further)]
     if len(found) > 1:
         differ = [k for k in found[0].keys if len({str(f.keys.get(k)) for f in found}) > 1]
         raise LabError(f"{name} is {len(found)} figures that differ in {', '.join(differ)}")

@@ -17,9 +17,9 @@ from mldsa_lab.audit.published import PublishedValue, published_values
 from mldsa_lab.audit.reading import example_path
 from mldsa_lab.checkout import in_tree
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.estimate.figure import Figure, Key, parse_identity
 from mldsa_lab.files import Text, read_text
-from mldsa_lab.show.figure_tables import FLAGS, SpreadColumns, TableLayout
+from mldsa_lab.show.figure_tables import NOTES, SpreadColumns, TableLayout
 from mldsa_lab.toml import decode_toml
 
 FIGURE = "figure"
@@ -35,9 +35,9 @@ class OurFigures(AnswerPart, frozen=True):
 
     ``source``: an entry point of `mldsa_lab.figures`; ``of``: its argument, "" where no record is
     published; ``command`` makes what it names. ``cells``: a pattern of the values' labels, whose
-    groups are keys of the figure and its name (`FIGURE`), with ``words`` for what is called
-    otherwise here; ``keys``: further ones, a list being in the order of preference;
-    ``rows``: as of a table, where only some of its values are meant.
+    groups are keys of the figure and its name (`FIGURE`, or ``figure`` for all, keys with it), with
+    ``words`` for what is called otherwise here; ``keys``: further ones, a list being in the order
+    of preference; ``rows``: as of a table, where only some of its values are meant.
     """
 
     source: Text
@@ -70,16 +70,17 @@ class OurFigures(AnswerPart, frozen=True):
             return None
         groups = {k: v for k, v in match.groupdict().items() if v is not None}
         found = {k: str(self.words.get(v, v)) for k, v in groups.items()}
-        name = found.pop(FIGURE, self.figure)
+        name, own = parse_identity(found.pop(FIGURE, self.figure))
+        found |= {key: str(value) for key, value in own.items()}
         listed = {k: v if isinstance(v, tuple) else (v,) for k, v in (self.keys | found).items()}
         return name, {k: tuple(map(str, texts)) for k, texts in listed.items()}
 
 
 class OwnTable(AnswerPart, frozen=True):
-    """A table of ours alone: figures ``columns`` of a source by the keys ``rows``; of those with
-    the ``keys`` alone, a list being alternatives. ``findings``: figures whose words are shown in
-    place of their values; ``across``: a key whose values have a column each, in place of a figure's
-    title."""
+    """A table of ours alone: figures ``columns`` of a source, each by its name and keys, by the
+    keys ``rows``; of those with the ``keys`` alone, a list being alternatives. ``findings``:
+    figures whose notes are shown in place of their values; ``across``: a key whose values have a
+    column each, in place of a figure's title."""
 
     title: Text
     source: Text
@@ -99,11 +100,12 @@ class OwnTable(AnswerPart, frozen=True):
     @property
     def layout(self) -> TableLayout:
         """Return how it is shown."""
-        title = "{value}" if self.across else ""
-        columns = [SpreadColumns(n, title or t, self.across) for n, t in self.columns.items()]
-        columns += [
-            SpreadColumns(n, title or t, self.across, show=FLAGS) for n, t in self.findings.items()
-        ]
+        columns = []
+        for asked, show in ((self.columns, ""), (self.findings, NOTES)):
+            for text, title in asked.items():
+                name, keys = parse_identity(text)
+                heading = "{value}" if self.across else title
+                columns.append(SpreadColumns(name, heading, self.across, show=show, keys=keys))
         return TableLayout(self.title, (), self.rows, tuple(columns))
 
 

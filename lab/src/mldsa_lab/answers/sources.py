@@ -13,10 +13,10 @@ from pathlib import Path
 from msgspec import structs
 
 from mldsa_lab.checkout import files_of
+from mldsa_lab.estimate.contract import FASTER, SLOWER
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.interval import over
 from mldsa_lab.estimate.pipeline import pipeline_figures
-from mldsa_lab.estimate.replicates import SLOWER
 from mldsa_lab.estimate.summary import summary_figures
 from mldsa_lab.kinds import kind_of
 from mldsa_lab.records import Record, read_record
@@ -100,19 +100,20 @@ def choices(contrast: Contrast, measured: Gathered, found: list[Figure]) -> Iter
         keys = next(iter(groups.values())).keys(contrast.within)
         own = {"contrast": contrast.name, **keys}
         pairs = [f for f in found if f.name == "ratio" and own.items() <= f.keys.items()]
-        verdicts = dict.fromkeys(f.flags[0] for f in pairs)
-        undecided = [v for v in verdicts if not v.endswith(SLOWER)]
-        fastest = next((name for name in groups if name + SLOWER not in verdicts), "")
+        ends = {SLOWER: "first", FASTER: "second"}
+        undecided = [f.notes[0] for f in pairs if f.verdict not in ends]
+        slower = {f.keys[ends[f.verdict]] for f in pairs if f.verdict in ends}
+        fastest = next((name for name in groups if name not in slower), "")
         text = undecided[0] if undecided else fastest if pairs else f"{fastest} only"
         place = texts.setdefault((keys["worker"], keys["set"]), {})
         place.setdefault(text, {})[str(keys["operation"])] = None
     for (worker, name), operations in texts.items():
-        flags = [
+        notes = [
             text if len(operations) == 1 else f"{text} ({', '.join(of)})"
             for text, of in operations.items()
         ]
         figure_keys: dict[str, Key] = {"set": name, "worker": worker}
-        yield Figure(figure_keys, "choice", None, flags=tuple(flags))
+        yield Figure(figure_keys, "choice", None, notes=tuple(notes))
 
 
 def theory_figures(argument: str) -> list[Figure]:

@@ -56,7 +56,7 @@ def _figures(
     batch = verifier.content["batch"]
     keys = {"set": verifier.set, "operation": "verify", **names, "batch": batch}
     if verifier.lacking:
-        yield Figure(keys, "block", None, unit="ns", flags=(verifier.lacking,))
+        yield Figure(keys, "block", None, unit="ns", notes=(verifier.lacking,))
         return
     levels: dict[tuple[int, str], Rounds] = {}
     for s in record.samples:
@@ -70,7 +70,7 @@ def _figures(
     readings = Readings.by_wall(worker, every)
     if readings.flaw:
         reason = f"no clock resolves a pass: {readings.flaw}"
-        yield Figure(keys, "block", None, unit="ns", flags=(reason,))
+        yield Figure(keys, "block", None, unit="ns", notes=(reason,))
         return
     tick = readings.tick or 0.0
     for (threads, caches), rounds in sorted(levels.items(), key=_warm_first):

@@ -16,6 +16,7 @@ from scipy.special import stdtrit
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cells import CellEstimate, of_inputs, ratio, with_ticks
+from mldsa_lab.estimate.contract import APART, FASTER, OVERLAPPING, SLOWER, UNCHANGED
 from mldsa_lab.estimate.figure import Figure, Key, variant_keys
 from mldsa_lab.estimate.fit import COSTS
 from mldsa_lab.estimate.interval import Interval, combine, median_over_rounds, quotient
@@ -24,8 +25,6 @@ from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.records import InputRow
 from mldsa_lab.sets import ALL_SETS, OPERATIONS
 
-SLOWER, FASTER, UNCHANGED = "slower", "faster", "no change seen"
-OVERLAP, APART = "intervals overlap", "intervals apart"
 SIGNING = "signing_"
 """What the names of figures of signing by classes of traces begin with."""
 
@@ -44,12 +43,12 @@ def compare(summaries: Sequence[Summary], pairs: Sequence[tuple[str, str]] = ())
     """Return the figures of each cell over several runs, in the order of sets and operations.
 
     ``mean`` and ``ratio`` of each ``run`` (a key, from 1 on). Cost in the last run over that in the
-    first: ``change`` of the mean and ``ratio_change`` (over that of the reference), with flags that
-    say whether the intervals of all runs overlap; ``effect``, the one of both to judge by, its
-    interval widened by the changes of other implementations; its flags are the verdict and what
+    first: ``change`` of the mean and ``ratio_change`` (over that of the reference), whose verdict
+    says whether the intervals of all runs overlap; ``effect``, the one of both to judge by, its
+    interval widened by the changes of other implementations, with its verdict, and notes of what
     else differs. ``signing_first``, ``signing_z`` …: the same by classes of traces. ``spread``:
-    root mean square of the logarithms of other implementations' changes; its flag says why it is
-    unknown. A cell that is not in both has no ``effect``, and a flag that says so.
+    root mean square of the logarithms of other implementations' changes; its note says why it is
+    unknown. A cell that is not in both has no ``effect``, and a note that says so.
 
     ``summaries``: of each run, with the same reference, clock and confidence. ``pairs``: variants
     or implementations, one of the first run and one of the last, where they are not compared with
@@ -295,15 +294,15 @@ def _figures(cell: _Cell | None, rows: Sequence[SummaryRow | None]) -> Iterator[
                 yield Figure.of({**keys, "run": n}, name, found, unit)
     if cell is None:
         text = "only in run " + ", ".join(str(n) for n, _ in present)
-        yield Figure(keys, "effect", None, flags=(text,))
+        yield Figure(keys, "effect", None, notes=(text,))
         return
     for name, changed in (("mean", cell.change), ("ratio", cell.ratio_change)):
         if changed is not None:
             both = have_common_point(of.figures.get(name) for _, of in present)
-            flags = () if both is None else (OVERLAP if both else APART,)
+            verdict = "" if both is None else OVERLAPPING if both else APART
             title = "change" if name == "mean" else "ratio_change"
-            yield Figure.of(keys, title, changed, flags=flags)
-    yield Figure.of(keys, "effect", cell.effect, flags=(cell.verdict, *cell.reasons))
+            yield Figure.of(keys, title, changed, verdict=verdict)
+    yield Figure.of(keys, "effect", cell.effect, verdict=cell.verdict, notes=cell.reasons)
     for name, interval in cell.classes.items():
         yield Figure.of(keys, f"{SIGNING}{name}", interval)
 
@@ -320,7 +319,7 @@ def agreement_figures(figures: Sequence[Figure]) -> list[Figure]:
     for key in sorted(found, key=lambda key: (OPERATIONS.index(key[0]), key[1])):
         keys = {"operation": key[0], "quantity": key[1]}
         sizes = [100 * abs(f.value - 1) for f in found[key] if f.value is not None]
-        overlaps = [OVERLAP in f.flags for f in found[key] if f.flags]
+        overlaps = [f.verdict == OVERLAPPING for f in found[key] if f.verdict]
         made += [
             Figure(keys, "overlapping", sum(overlaps)),
             Figure(keys, "cells", len(overlaps)),
@@ -352,4 +351,4 @@ def _spread_figure(found: Sequence[_Cell], anchor: str | None, same: bool) -> Fi
         else "too few other implementations are in both runs to show how runs differ by "
         "themselves: the intervals show the rounds alone"
     )
-    return Figure({"reference": anchor}, "spread", None, flags=(reason,))
+    return Figure({"reference": anchor}, "spread", None, notes=(reason,))

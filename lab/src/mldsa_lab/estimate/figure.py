@@ -1,23 +1,34 @@
-"""A figure: the only type between estimation and display."""
+"""A figure: the only type between estimation and display, and the words that figures use.
+
+A name says what is measured or computed and nothing else: no number, no unit, no qualifier. What
+tells two figures apart is a key, and name and keys together are unique. Decision 24 has the
+reasons.
+"""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Literal
 
+from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.records import Record, Variant, WorkerRow
 
-Key = str | int | None
+Key = str | int | float | None
 Keys = Mapping[str, Key]
+FigureKind = Literal["measured", "modelled", "simulated", "assumed", "exact", "published"]
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
     """One number with its confidence limits, and the keys that say what it is of.
 
-    ``unit``: "ns", "bytes", "%" or "" for counts and ratios. ``value`` is None where the figure is
-    not known; ``flags`` then hold the reason. ``source``: where it is from, beside the record.
+    ``unit``: the unit of value and limits, "" for counts, ratios and shares. ``value`` is None
+    where the figure is not known; ``notes`` then say why. ``kind``: how certain it is by its
+    origin; ``source``: where an assumed, exact or published value is from, or the record of another
+    one. ``verdict``: one of `VERDICTS`; ``notes``: what a reader must know.
     """
 
     keys: Keys
@@ -26,20 +37,40 @@ class Figure:
     low: float | None = None
     high: float | None = None
     unit: str = ""
+    kind: FigureKind = "measured"
     source: str = ""
-    flags: tuple[str, ...] = field(default=())
+    verdict: str = ""
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(
-        cls, keys: Keys, name: str, interval: Interval, unit: str = "", flags: tuple[str, ...] = ()
+        cls,
+        keys: Keys,
+        name: str,
+        interval: Interval,
+        unit: str = "",
+        verdict: str = "",
+        notes: tuple[str, ...] = (),
     ) -> Figure:
         """Return the figure of an estimate."""
-        return cls(keys, name, interval.value, interval.low, interval.high, unit, flags=flags)
+        value, low, high = interval.value, interval.low, interval.high
+        return cls(keys, name, value, low, high, unit, verdict=verdict, notes=notes)
 
     @property
     def interval(self) -> Interval | None:
         """The value with its limits; None where it is not known."""
         return None if self.value is None else Interval(self.value, self.low, self.high)
+
+
+def parse_identity(text: str) -> tuple[str, dict[str, Key]]:
+    """Return the name and the keys that a text gives, as `time of=block threads=8`: values in
+    quotes where they hold a space. LabError for another text."""
+    try:
+        name, *pairs = shlex.split(text)
+        keys = dict(pair.split("=", 1) for pair in pairs)
+    except ValueError:
+        raise LabError(f"{text!r}: must be a name and keys, as 'time of=block threads=8'") from None
+    return name, {key: int(of) if of.isdecimal() else of for key, of in keys.items()}
 
 
 def variant_keys(worker: WorkerRow, variant: Variant) -> dict[str, Key]:

@@ -46,10 +46,10 @@ def memory_figures(record: Record) -> list[Figure]:
             if part not in rows[cell]:
                 continue
             row = rows[cell][part]
-            flags = (row.lacking,) if isinstance(row, Definition) and row.lacking else ()
+            notes = (row.lacking,) if isinstance(row, Definition) and row.lacking else ()
             values = _values(row) if isinstance(row, Samples) else {}
             for name, unit in units.items():
-                made.append(Figure(keys, name, values.get(name), unit=unit, flags=flags))
+                made.append(Figure(keys, name, values.get(name), unit=unit, notes=notes))
             if v.mode != "single" and "heap" in values:
                 made.append(Figure(keys, "heap_each", values["heap"] / v.per_call, unit="bytes"))
         for name in OBJECTS:

@@ -13,13 +13,14 @@ from itertools import combinations
 import numpy as np
 from scipy.stats import chi2, kruskal, mannwhitneyu, norm
 
+from mldsa_lab.estimate.contract import FASTER, SLOWER, UNCHANGED, UNDECIDABLE
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.extras import need
 from mldsa_lab.theory.arrays import Array
 
 MANN_WHITNEY, KRUSKAL_WALLIS, DUNN = "mann-whitney", "kruskal-wallis", "dunn"
-NO_TEST, NO_DIFFERENCE, SLOWER = "no test of pairs", "no difference seen", " is slower"
+NO_TEST, NO_DIFFERENCE = "no test of pairs", "no difference seen"
 
 
 def compare_groups(
@@ -59,15 +60,17 @@ def compare_groups(
             p[DUNN] = dunn[one, other]
         ratio = shift(x, y, alpha)
         if not {MANN_WHITNEY, DUNN} & p.keys() and len(groups) > 2:
-            verdict = NO_TEST
+            verdict, note = UNDECIDABLE, NO_TEST
         elif least > alpha or (abs(distance) == 1 and max(p.values()) > alpha):
-            verdict = f"too few {replicates} to tell"
+            verdict, note = UNDECIDABLE, f"too few {replicates} to tell"
         elif max(p.values()) > alpha:
-            verdict = NO_DIFFERENCE
+            verdict, note = UNCHANGED, NO_DIFFERENCE
+        elif ratio.value > 1:
+            verdict, note = SLOWER, f"{one} is slower"
         else:
-            verdict = (one if ratio.value > 1 else other) + SLOWER
+            verdict, note = FASTER, f"{other} is slower"
         own = {**keys, "first": one, "second": other}
-        figures.append(Figure.of(own, "ratio", ratio, flags=(verdict,)))
+        figures.append(Figure.of(own, "ratio", ratio, verdict=verdict, notes=(note,)))
         figures.append(Figure(own, "delta", distance))
         figures += [Figure(own, name, p[name]) for name in tests]
         figures.append(Figure(own, "least", least))

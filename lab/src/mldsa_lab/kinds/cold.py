@@ -117,7 +117,7 @@ def cold_figures(record: Record, confidence: float) -> list[Figure]:
         if readings.flaw:
             keys = {"set": set_name, "operation": operation, **names[variant], "call": 1}
             reason = f"no clock resolves a call: {readings.flaw}"
-            made.append(Figure(keys, "cost", None, unit=units[variant], flags=(reason,)))
+            made.append(Figure(keys, "cost", None, unit=units[variant], notes=(reason,)))
             continue
         calls = [n for n in CALLS if n <= min(len(row.wall) for row in rows)]
         costs = np.array([[_cost(row, n) for n in calls] for row in rows])

@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from mldsa_lab.estimate.compare import (
-    FASTER,
-    SIGNING,
-    SLOWER,
-    UNCHANGED,
-    agreement_figures,
-)
+from mldsa_lab.estimate.compare import SIGNING, agreement_figures
+from mldsa_lab.estimate.contract import FASTER, SLOWER, UNCHANGED
 from mldsa_lab.estimate.figure import Figure, Key
-from mldsa_lab.show.figure_tables import FLAGS, SpreadColumns, TableLayout
+from mldsa_lab.show.figure_tables import VERDICT, SpreadColumns, TableLayout
 from mldsa_lab.show.format import estimate
 from mldsa_lab.show.report import Report, Section, sections_of
 
@@ -30,7 +25,7 @@ AGREEMENT = TableLayout(
 )  # fmt: skip
 _COSTS = SpreadColumns("mean", "run {value}", "run", spare=1)
 _EFFECT = SpreadColumns("effect", "change", spare_interval=3)
-_CHANGES = (_COSTS, _EFFECT, SpreadColumns("effect", "verdict", show=FLAGS))
+_CHANGES = (_COSTS, _EFFECT, SpreadColumns("effect", "verdict", show=VERDICT))
 _CLASSES = (
     SpreadColumns(f"{SIGNING}first", "accepted at once", spare_interval=3),
     SpreadColumns(f"{SIGNING}z", "z iteration", spare_interval=3),
@@ -42,7 +37,7 @@ _OVER_RUNS = (
     SpreadColumns("ratio", "ratio, run {value}", "run"),
     SpreadColumns("change", "mean, last ÷ first"),
     SpreadColumns("ratio_change", "ratio, last ÷ first"),
-    SpreadColumns("change", "means", show=FLAGS),
+    SpreadColumns("change", "means", show=VERDICT),
 )
 
 
@@ -66,7 +61,7 @@ def sections_over_runs(figures: Sequence[Figure], confidence: float) -> list[Sec
 def comparison(figures: Sequence[Figure], confidence: float) -> Report:
     """Return the report of two runs."""
     found = effects(figures)
-    changed = {_cell(f) for f in found if f.flags[0] != UNCHANGED}
+    changed = {_cell(f) for f in found if f.verdict != UNCHANGED}
     shown = {True: figures}
     if len(found) > _MOST:
         shown = {True: [f for f in figures if _cell(f) in changed], False: figures}
@@ -86,7 +81,7 @@ def comparison(figures: Sequence[Figure], confidence: float) -> Report:
     agreement = agreement_figures(figures)
     note = "cells with intervals in both runs"
     sections += sections_of(agreement, [AGREEMENT], confidence, note)
-    verdicts = Counter(f.flags[0] for f in found)
+    verdicts = Counter(f.verdict for f in found)
     return Report(
         kind="comparison",
         headline=f"{verdicts[SLOWER]} of {len(found)} cells are slower, {verdicts[FASTER]} faster",
@@ -107,17 +102,17 @@ def _cell(figure: Figure) -> tuple[Key, ...]:
 
 def _notes(figures: Sequence[Figure]) -> Iterator[str]:
     found = effects(figures)
-    for text, times in Counter(flag for f in found for flag in f.flags[1:]).items():
+    for text, times in Counter(note for f in found for note in f.notes).items():
         yield f"{text} ({times} of {len(found)} cells)."
     lone: dict[str, list[str]] = {}
     for f in figures:
         if f.name == "effect" and f.value is None:
-            lone.setdefault(f.flags[0], []).append(str(f.keys["variant"]))
+            lone.setdefault(f.notes[0], []).append(str(f.keys["variant"]))
     for text, variants in lone.items():
         yield f"{text}: {len(variants)} cells of {', '.join(dict.fromkeys(variants))}."
     spread = figures[-1]
     if spread.value is None:
-        yield f"{'; '.join(spread.flags)}."
+        yield f"{'; '.join(spread.notes)}."
     else:
         yield (
             f"Costs of other implementations differ by {100 * spread.value:.1f} % from run to run "
@@ -128,7 +123,7 @@ def _notes(figures: Sequence[Figure]) -> Iterator[str]:
 def slower_cells(figures: Sequence[Figure], percent: float) -> tuple[int, list[str]]:
     """Return the number of cells in which nothing but the code differs, and a line for each of
     them that is slower by more than so many percent."""
-    judged = [f for f in effects(figures) if len(f.flags) == 1]
+    judged = [f for f in effects(figures) if not f.notes]
     slower = [f for f in judged if f.low is not None and f.low > 1 + percent / 100]
     lines = [" ".join(str(k) for k in _cell(f) if k) for f in slower]
     return len(judged), [

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from mldsa_lab.estimate.contract import PLACES, VERDICTS
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.show.format import (
     UNKNOWN,
@@ -26,7 +27,7 @@ from mldsa_lab.wording import join_words
 
 KIB = Unit(1024.0, "KiB")
 ALL, FIRST, LAST = "all", "first", "last"
-FLAGS = "flags"
+VERDICT, NOTES = "verdict", "notes"
 COLUMN, CELL, NOTE = "column", "cell", "note"
 FigureRow = dict[str, Key | float]
 _HEADS = ("implementation", "variant", "scheme", "label")
@@ -40,10 +41,12 @@ class SpreadColumns:
     """Columns of a table: one figure, for each value of the key ``across`` (`ALL`), for the
     first or last of them, or for the value ``which``. ``title`` may name ``{value}``.
 
-    ``show``: instead of its value its flags in words, without what follows a colon (`FLAGS`).
+    ``show``: instead of its value its notes, without what follows a colon (`NOTES`), or its verdict
+    and its notes (`VERDICT`).
     ``below``: the figure whose value stands below, as a factor.
     ``own_unit``: each column or each cell has a unit of its own; else all columns of a name have
-    one, which their titles name, or the table's note (`NOTE`). ``spare``, ``spare_interval``,
+    one, which their titles name, or the table's note (`NOTE`). ``keys``: of figures that other keys
+    than those of rows tell apart, exactly these. ``spare``, ``spare_interval``,
     ``where``: as of `Column`.
     """
 
@@ -57,6 +60,7 @@ class SpreadColumns:
     below: str = ""
     own_unit: str = ""
     where: str = ""
+    keys: Mapping[str, Key] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,7 @@ class TableLayout:
 
     ``leading``: columns before those of the keys; ``below``: keys that the page writes below the
     row's name, and a terminal in columns; ``page_keys``: keys that only the page has. ``colours``
-    of implementations give rows dots; ``legend``: flags of one letter that mark rows, and what
+    of implementations give rows dots; ``legend``: notes of one letter that mark rows, and what
     they say; ``tag``: the key of the page's filter.
 
     ``bars``: plots of bars for each value of the key ``of_bars``; in these and in rankings the key
@@ -167,6 +171,20 @@ class FigureTable:
             )
             for of in self.rows.values()
         ]
+
+    def of_spread(self, spread: SpreadColumns, value: Key = None) -> list[Figure | None]:
+        """Return the figure of each row that a column shows."""
+        if not spread.keys:
+            return self.at(spread.name, spread.across, value)
+        told = {*spread.keys, *self.layout.rows, *self.layout.split, *PLACES}
+        return [
+            next(
+                (f for f in of if f.name == spread.name and spread.keys.items() <= f.keys.items()
+                 and f.keys.keys() <= told),
+                None,
+            )
+            for of in self.rows.values()
+        ]  # fmt: skip
 
     def dots(self) -> list[Dot]:
         """Return the dot of each row; none where implementations have no colours."""
@@ -242,8 +260,8 @@ def grid(table: FigureTable, confidence: float, note: str = "") -> Grid:
     noted = {units[c.name].name for c in layout.columns if c.own_unit == NOTE and c.name in units}
     note = ", ".join(filter(None, (*sorted(noted), note)))
     tags = [str(keys[layout.tag]) for keys in first] if layout.tag else []
-    flags = [{flag for f in of for flag in f.flags} for of in rows]
-    marks = ["".join(mark for mark in layout.legend if mark in of) for of in flags]
+    notes = [{note for f in of for note in f.notes} for of in rows]
+    marks = ["".join(mark for mark in layout.legend if mark in of) for of in notes]
     ratios = [f is not None and f.low == f.high == 1 for f in table.at("ratio")]
     return Grid(
         table.title, note, tuple(columns), confidence, table.dots(), marks if any(marks) else (),
@@ -263,19 +281,21 @@ def _spread(
     """The columns of a figure; ``units``: those of the table so far."""
     across, values = spread.across, table.chosen(spread)
     column = partial(Column, spare=spread.spare, where=spread.where)
-    every = [f for v in values for f in table.at(spread.name, across, v) if f is not None]
+    every = [f for v in values for f in table.of_spread(spread, v) if f is not None]
     known = [f for f in every if f.value is not None]
     if not known and not (spread.show and every):
         return
     for value in values:
-        found = table.at(spread.name, across, value)
+        found = table.of_spread(spread, value)
         title = spread.title.format(value=f"{value:,}" if isinstance(value, int) else value)
         title = re.sub(r"\b1 threads\b", "1 thread", title)
         if spread.show:
-            yield column(title, [flag_words(f) for f in found])
+            yield column(title, [words_of(f, spread.show) for f in found])
             continue
         same = (spread.name, value) if spread.own_unit == COLUMN else spread.name
+        same = spread.title if spread.keys else same
         alike = [f for of in table.rows.values() for f in of if f.name == spread.name]
+        alike = every if spread.keys else alike
         is_shared = spread.own_unit in ("", NOTE)
         alike = [f for f in alike if f.value is not None] if is_shared else known
         unit = units.setdefault(same, display_unit(alike))
@@ -322,9 +342,12 @@ def display_unit(figures: Sequence[Figure]) -> Unit:
     return Unit(1.0, unit)
 
 
-def flag_words(figure: Figure | None) -> str:
-    """Return the flags of a figure without their details."""
-    return "; ".join(flag.partition(":")[0] for flag in figure.flags) if figure else ""
+def words_of(figure: Figure | None, show: str) -> str:
+    """Return the notes of a figure without their details, after its verdict if that is shown."""
+    if figure is None:
+        return ""
+    verdict = [VERDICTS[figure.verdict]] if show == VERDICT and figure.verdict else []
+    return "; ".join([*verdict, *(note.partition(":")[0] for note in figure.notes)])
 
 
 def _cell(figure: Figure | None, unit: Unit) -> Shown:
@@ -341,24 +364,27 @@ def remarks(figures: Iterable[Figure]) -> list[str]:
     """Return the reasons of lacking figures, each once with its variants."""
     found: dict[str, dict[str, None]] = {}
     for f in figures:
-        for flag in f.flags if f.value is None else ():
-            found.setdefault(flag, {})[f"{f.keys['implementation']}:{f.keys['backend']}"] = None
+        for note in f.notes if f.value is None else ():
+            found.setdefault(note, {})[f"{f.keys['implementation']}:{f.keys['backend']}"] = None
     return [f"{', '.join(variants)}: {reason}" for reason, variants in found.items()]
 
 
 def as_rows(figures: Iterable[Figure], names: Sequence[str] = ()) -> list[FigureRow]:
     """Return a row for each set of keys: the keys, and each figure by its name with ``_low`` and
-    ``_high`` where it has limits, ``_flags`` where it has some, and ``_lacking`` where the reason
-    of its absence is known. ``names``: the fields that every row has, and no others."""
+    ``_high`` where it has limits, ``_verdict`` and ``_notes`` where it has some, and ``_lacking``
+    where the reason of its absence is known. ``names``: the fields that every row has, and no
+    others."""
     rows: dict[tuple[tuple[str, Key], ...], FigureRow] = {}
     for f in figures:
         row = rows.setdefault(tuple(f.keys.items()), dict(f.keys))
         row[f.name] = f.value
         if f.low is not None or f.high is not None:
             row |= {f"{f.name}_low": f.low, f"{f.name}_high": f.high}
-        if f.flags:
-            what = "lacking" if f.value is None else "flags"
-            row[f"{f.name}_{what}"] = "; ".join(f.flags)
+        if f.verdict:
+            row[f"{f.name}_verdict"] = f.verdict
+        if f.notes:
+            what = "lacking" if f.value is None else "notes"
+            row[f"{f.name}_{what}"] = "; ".join(f.notes)
     if names:
         return [{name: row.get(name) for name in names} for row in rows.values()]
     return list(rows.values())

@@ -10,7 +10,7 @@ from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.replicates import compare_groups
 from mldsa_lab.records import METRICS, busy_notes
 from mldsa_lab.sets import ALL_SETS, parse_set_names
-from mldsa_lab.show.figure_tables import FLAGS, SpreadColumns, TableLayout
+from mldsa_lab.show.figure_tables import NOTES, SpreadColumns, TableLayout
 from mldsa_lab.show.report import PlotSpec, Report, Section, sections_of
 from mldsa_lab.sizes import sizes
 from mldsa_lab.study.cells import Gathered
@@ -162,7 +162,7 @@ def _contrast(contrast: Contrast, measured: Gathered) -> Iterator[Part]:
         SpreadColumns("ratio", "ratio", spare_interval=3),
         SpreadColumns("delta", "delta", spare=2),
         *(SpreadColumns(name, name.title(), spare=1) for name in contrast.tests),
-        SpreadColumns("ratio", "finding", show=FLAGS),
+        SpreadColumns("ratio", "finding", show=NOTES),
     )
     note = f"{_REPLICATES[contrast.replicates]}; p-values, of pairs after Bonferroni; "
     layout = TableLayout("{contrast}", ("contrast",), rows, columns)

@@ -112,12 +112,12 @@ def _row_figures(view: View, row: SummaryRow, about: dict[str, Key]) -> Iterator
     }  # fmt: skip
     marks = view.marks(row)
     if row.mean is None:
-        yield Figure(keys, "mean", None, unit=row.unit, flags=marks)
+        yield Figure(keys, "mean", None, unit=row.unit, notes=marks)
     for name, found in row.figures.items():
         # Tables have no room for the limits of percentiles.
         shown = Interval(found.value) if name in _QUANTILES else found
-        flags = marks if name == "mean" else ()
-        yield Figure.of(keys, name, shown, _UNITS.get(name, row.unit), flags)
+        told = marks if name == "mean" else ()
+        yield Figure.of(keys, name, shown, _UNITS.get(name, row.unit), notes=told)
     for name, part in row.phases.items():
         yield Figure.of(keys, name, part, row.unit)
     if (rank := view.ranks.get(row.cell)) is not None:
@@ -219,10 +219,10 @@ def overview_tables(
                 if view.is_expanded_only(row):
                     for f in cells[row.cell]:
                         keys = {**f.keys, "calls": COMPACT}
-                        figures.append(replace(f, keys=keys, flags=("e",)))
+                        figures.append(replace(f, keys=keys, notes=("e",)))
                 if view.is_excluded_compact(row):
                     keys = {**cells[row.cell][0].keys, "calls": COMPACT}
-                    figures.append(Figure(keys, "mean", None, unit=row.unit, flags=("x",)))
+                    figures.append(Figure(keys, "mean", None, unit=row.unit, notes=("x",)))
         columns = [
             spread
             for o in measured

@@ -1,0 +1,229 @@
+"""The words of figures: names, keys, units, kinds and verdicts, and the rules that they keep.
+
+A name that is not listed is added here, with its meaning. Before that: can a listed name and a key
+say it?
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import get_args
+
+from mldsa_lab.estimate.figure import Figure, FigureKind
+
+SLOWER, FASTER, UNCHANGED = "slower", "faster", "unchanged"
+OVERLAPPING, APART = "overlapping", "apart"
+UNDECIDABLE = "undecidable"
+VERDICTS = {
+    SLOWER: "slower",
+    FASTER: "faster",
+    UNCHANGED: "no change seen",
+    OVERLAPPING: "intervals overlap",
+    APART: "intervals apart",
+    "consistent": "consistent",
+    "implausible": "implausible",
+    "contradiction": "contradiction",
+    UNDECIDABLE: "undecidable",
+    "rejected": "rejected",
+    "excluded": "excluded",
+    "cut short": "cut short",
+    "no estimate": "no estimate",
+    "forbidden": "forbidden",
+}
+"""Verdicts, and the words in which tables show them."""
+
+KINDS = get_args(FigureKind)
+UNITS = frozenset(
+    (
+        "",
+        "1/s",
+        "B",
+        "B/s",
+        "CU",
+        "Hz",
+        "USD",
+        "WU",
+        "cycles",
+        "gas",
+        "gwei",
+        "instructions",
+        "lamport",
+        "ns",
+        "s",
+        "sat",
+        "×",
+    )
+)
+"""Units in which figures are stored."""
+
+NAMES = {
+    # Every kind of measurement.
+    "mean": "mean cost of an operation",
+    "min": "least cost of a single call",
+    "max": "largest cost of a single call",
+    "sd": "standard deviation of single calls",
+    "quantile": "cost that the share `percentile` of calls does not exceed",
+    "rounds": "rounds that an estimate rests on",
+    "ratio": "cost over that of `against`, paired by round",
+    "rank": "place among all variants; variants that nothing tells apart share it",
+    "per_second": "how many in a second",
+    "scaling": "per second on `threads`, over that on one",
+    "efficiency": "scaling over the number of threads",
+    # Operations.
+    "attempt_cost": "cost of a signature's attempt, by its end `attempt`, or of a term of the fit",
+    "allocated": "bytes that an operation allocates",
+    "collections": "garbage collections in a million operations",
+    # Cold starts.
+    "cost": "cost of the call `call` of a process",
+    "resolution": "step of the clock in the measured calls",
+    # Comparison of runs.
+    "change": "quantity `of` in the last run over that in the first",
+    "effect": "the change to judge by, widened by the changes of others",
+    "attempt_change": "change of the cost of an attempt",
+    "agreement": "how far runs agree in `quantity`, by `statistic`",
+    "spread": "scatter of other implementations from run to run, as a logarithm",
+    # Memory.
+    "stack": "stack of a call",
+    "heap": "heap of a call; with `per`, of one operation of it",
+    "allocations": "number of allocations",
+    "kept": "bytes kept by a key that is ready",
+    "read": "bytes read",
+    "written": "bytes written",
+    "instructions": "instructions executed",
+    "accesses": "accesses to memory",
+    "misses": "accesses that miss the cache `level`",
+    "hits": "share of accesses that the cache `level` serves",
+    "input": "id of the input that was counted",
+    # Sizes, times and counts of blocks, pipelines and scenarios.
+    "bytes": "size of `object`, of a transaction or message without it; of its `part`",
+    "bytes_per_second": "traffic of `of`",
+    "time": "time of `of`",
+    "count": "number of `of`",
+    "share": "share of `of`",
+    "over_today": "quantity `of` over that of today's scheme and form",
+    "used": "use of the limit `resource`",
+    "needed": "the limit `resource` that a block of today's load needs",
+    "capacity": "how many of `of` the store `object` holds",
+    "fee": "fee for `resource`",
+    "price": "price of a disk",
+    "excess": "amount of what the rule `rule` forbids today; None where it has no number",
+    "speed_up": "gain by `by`",
+    "clock": "clock at which `against` is as fast",
+    "round_trips": "round trips that a sender waits for an acknowledgement",
+    # Studies.
+    "delta": "Cliff's delta of two groups",
+    "p_value": "p-value of the test `test`",
+    "least_p": "least p-value that so many replicates can reach",
+    "bias": "bias of an estimator, as a share of the truth",
+    "rmse": "root mean square error of an estimator, as a share of the truth",
+    "truth": "mean or percentile of all measured signatures",
+    "standard_error": "standard error of `of`",
+    "draws": "draws of the inputs of an estimator",
+    "difference": "difference of percentiles by luck, in percent, by `statistic`",
+}
+"""Names of figures, and what they say."""
+
+KEYS = {
+    "set": "parameter set",
+    "operation": "operation",
+    "variant": "variant of an implementation",
+    "clock": "cpu or wall",
+    "against": "what it is compared with",
+    "scheme": "signature scheme, or that of `against`",
+    "attempt": "how an attempt ends: first, z, r, h, final, setup; or a further term",
+    "phase": "phase of an operation",
+    "percentile": "percentile",
+    "call": "number of the call in a process",
+    "of": "what a general name is about",
+    "object": "what has a size or holds something",
+    "part": "part of a message or transaction",
+    "operations": "number of operations",
+    "per": "what it is divided by",
+    "level": "first or last cache",
+    "cache": "size of a cache",
+    "caches": "warm or cold",
+    "threads": "threads, or cores, at the same time",
+    "mode": "batch: by a batch interface",
+    "batch": "operations of a call of a batch interface",
+    "slot": "slot of a chain",
+    "stage": "stage of a pipeline",
+    "pipeline": "name of a pipeline",
+    "basis": "seen or expected",
+    "before": "variant and version that it replaced",
+    "quantity": "quantity of which runs agree",
+    "statistic": "statistic",
+    "scenario": "scenario",
+    "template": "form of a transaction or message",
+    "limit": "another limit of a block than today's",
+    "load": "today: as many transactions as today",
+    "utilisation": "load of a server in percent of what single calls can do",
+    "within": "limit of a response time",
+    "years": "years",
+    "disk": "kind of disk",
+    "resource": "limit of a block that a form uses",
+    "rule": "rule of today",
+    "link": "link",
+    "window": "window of a sender",
+    "device": "device that verifies",
+    "nodes": "percentage of nodes",
+    "block": "block on a network",
+    "relay": "how a block is relayed",
+    "interval": "time between blocks",
+    "stored": "what of a key is stored",
+    "by": "optimisation",
+    "encoding": "encoding of an object",
+    "core": "hardware core",
+    "configuration": "configuration of a core",
+    "key": "form of the key",
+    "inputs": "drawn: inputs that nobody chose",
+    "process": "number of a process",
+    "worker": "worker",
+    "implementation": "implementation, of all its variants",
+    "backend": "backend",
+    "message_bytes": "bytes of the message",
+    "messages": "messages that a mean is over",
+    "contrast": "what two groups differ in",
+    "first": "first group",
+    "second": "second group",
+    "test": "test of significance",
+    "table": "table of a study",
+    "method": "method of choosing inputs",
+    "target": "quantity that is estimated",
+    "measured": "how often an input is measured",
+    "n": "number of inputs",
+    "profile": "profile of a study",
+    "reference": "implementation whose change is divided out",
+}
+"""Keys of figures, and what their values name."""
+
+PLACES = frozenset(("scenario", "template", "scheme"))
+"""Keys that say where a figure stands: a selection by other keys need not name them."""
+
+
+def breaches(figures: Iterable[Figure]) -> Iterator[str]:
+    """Yield a line for each rule that a figure breaks."""
+    seen: set[tuple[str, frozenset[tuple[str, object]]]] = set()
+    for f in figures:
+        named = f"{f.name} of {', '.join(f'{k} {v}' for k, v in f.keys.items())}"
+        for word, known, what in (
+            (f.name, NAMES, "name"),
+            (f.unit, UNITS, "unit"),
+            (f.kind, KINDS, "kind"),
+            *((f.verdict, VERDICTS, "verdict") for _ in f.verdict[:1]),
+            *((key, KEYS, "key") for key in f.keys),
+        ):
+            if word not in known:
+                yield f"{named}: unknown {what} {word!r}"
+        numbers = [x for x in (f.value, f.low, f.high) if x is not None]
+        if not all(map(math.isfinite, numbers)):
+            yield f"{named}: value or limit is not finite"
+        if f.value is None and (f.low is not None or f.high is not None):
+            yield f"{named}: limits without a value"
+        below, above = (f.value if x is None else x for x in (f.low, f.high))
+        if f.value is not None and not below <= f.value <= above:  # type: ignore[operator]
+            yield f"{named}: the value lies outside its limits"
+        identity = (f.name, frozenset(f.keys.items()))
+        if identity in seen:
+            yield f"{named}: stands there twice"
+        seen.add(identity)

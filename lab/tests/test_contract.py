@@ -1,0 +1,63 @@
+"""Figures keep the contract: listed names, keys and units, and no two of the same name and keys."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from lab_runs import load_script
+
+from mldsa_lab.estimate.contract import KEYS, NAMES, UNITS, breaches
+from mldsa_lab.estimate.figure import Figure
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests" / "golden"
+OTHERS = {"estimate", "select", "theory", *(f"audit/{p.stem}" for p in GOLDEN.glob("audit/*.json"))}
+"""Files of what is no figure: residuals, chosen inputs, findings, probabilities."""
+FILES = {p.relative_to(GOLDEN).with_suffix("").as_posix() for p in GOLDEN.rglob("*.json")} - OTHERS
+
+
+def figures_of(name: str) -> list[Figure]:
+    golden = load_script(ROOT / "scripts" / "golden.py")
+    text = (GOLDEN / f"{name}.json").read_text(encoding="utf-8")
+    return [Figure(**one) for one in golden.from_text(text).values()]
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_golden_figures_keep_the_contract(name: str) -> None:
+    figures = figures_of(name)
+    assert figures and list(breaches(figures)) == []
+
+
+def test_the_words_of_the_contract_are_used_and_hold_no_qualifier() -> None:
+    every = [f for name in FILES for f in figures_of(name)]
+    for listed, used in (
+        (NAMES, {f.name for f in every}),
+        (KEYS, {key for f in every for key in f.keys}),
+        (UNITS, {f.unit for f in every}),
+    ):
+        assert set(listed) - used == set()
+    assert [name for name in NAMES if not re.fullmatch("[a-z_]+", name)] == []
+
+
+def test_each_breach_is_told() -> None:
+    good = Figure({"set": "ML-DSA-65"}, "mean", 2.0, 1.0, 3.0, "ns")
+    bad = {
+        "unknown name 'p99'": replace(good, name="p99"),
+        "unknown key 'size'": replace(good, keys={"size": 1}),
+        "unknown unit 'fortnights'": replace(good, unit="fortnights"),
+        "unknown kind 'guessed'": replace(good, kind="guessed"),  # type: ignore[arg-type]
+        "unknown verdict 'perhaps'": replace(good, verdict="perhaps"),
+        "value or limit is not finite": replace(good, high=float("inf")),
+        "limits without a value": replace(good, value=None),
+        "the value lies outside its limits": replace(good, low=2.5),
+    }
+    assert list(breaches([good])) == []
+    for text, figure in bad.items():
+        (line,) = breaches([figure])
+        assert line.startswith(f"{figure.name} of ") and line.endswith(f": {text}")
+    assert list(breaches([good, replace(good, value=2.5)])) == [
+        "mean of set ML-DSA-65: stands there twice"
+    ]

@@ -1,0 +1,188 @@
+"""From the names that figures still have to those of the contract (`estimate/contract.py`): the map
+by which `tests/golden` was converted once.
+
+`golden.py` applies it to what commands write. Where an emitter speaks the contract itself, its part
+of the map goes; the last part takes this file with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+Figure = dict[str, Any]
+Keys = dict[str, Any]
+
+
+def _variant(keys: Keys) -> str:
+    """The id of a variant by its parts."""
+    parts = [keys["implementation"], keys["backend"], keys["key"]]
+    parts += ["tuned"] if keys.get("build") == "tuned" else []
+    size, mode = keys.get("batch_size", 1), keys.get("mode", "single")
+    parts += [f"batch-{size}"] if mode == "batch" else [f"loop-{size}"] if size > 1 else []
+    parts += [f"threads-{keys['threads']}"] if keys.get("threads", 1) > 1 else []
+    return ":".join(parts)
+
+
+_ATTRIBUTES = ("implementation", "backend", "key", "build", "batch_size", "mode")
+_PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "p999": 99.9}
+_MEASURED: dict[str, tuple[str, Keys]] = {
+    **{name: ("quantile", {"percentile": share}) for name, share in _PERCENTILES.items()},
+    "over_last": ("ratio", {"against": "last"}),
+    "heap_each": ("heap", {"per": "operation"}),
+    "first_misses": ("misses", {"level": "first"}),
+    "last_misses": ("misses", {"level": "last"}),
+    "first_hits": ("hits", {"level": "first"}),
+    "last_hits": ("hits", {"level": "last"}),
+    "attempts": ("count", {"of": "attempts"}),
+    "private_key": ("bytes", {"object": "private key"}),
+    "public_key": ("bytes", {"object": "public key"}),
+    "block": ("time", {"of": "block"}),
+    "cold_ratio": ("ratio", {"against": "warm"}),
+    "ratio_change": ("change", {"of": "ratio"}),
+    "change": ("change", {"of": "mean"}),
+    "cells": ("agreement", {"statistic": "cells"}),
+    "overlapping": ("agreement", {"statistic": "overlapping"}),
+    "median_change": ("agreement", {"statistic": "median"}),
+    "largest_change": ("agreement", {"statistic": "largest"}),
+    "least": ("least_p", {}),
+    **{test: ("p_value", {"test": test}) for test in ("mann-whitney", "kruskal-wallis", "dunn")},
+    **{
+        name: ("difference", {"statistic": name})
+        for name in ("designed", "faster", "slower", "width")
+    },
+    "bias_error": ("standard_error", {"of": "bias"}),
+    "truth_error": ("standard_error", {"of": "truth"}),
+}
+
+
+def _measured(name: str, keys: Keys) -> tuple[str, Keys]:
+    """The name and the further keys of a measured figure."""
+    if name in _MEASURED:
+        return _MEASURED[name]
+    if name == "signature":
+        return ("time", {"of": name}) if "caches" in keys else ("bytes", {"object": name})
+    if match := re.fullmatch(r"over (\S+) (\S+)", name):
+        return "ratio", {"scheme": match[1], "against": match[2]}
+    if match := re.fullmatch(r"cost of (.*)", name):
+        return "attempt_cost", {"attempt": match[1]}
+    if match := re.fullmatch(r"signing_(.*)", name):
+        return "attempt_change", {"attempt": match[1]}
+    if match := re.fullmatch(r"share of (.*)", name):
+        return "share", {"of": "block", "slot": match[1]}
+    if match := re.fullmatch(r"(ML-DSA-\d+) (\S+) (\d+)", name):
+        more = {"set": match[1], "operation": match[2], "message_bytes": int(match[3])}
+        return ("mean" if keys["table"] == "Costs" else "spread"), more
+    return name, {}
+
+
+def _record(figures: Iterable[Figure]) -> Iterable[Figure]:
+    """Figures of a record, a comparison or a study: the attributes of a variant are no keys, and a
+    call of a cold start is one."""
+    call = None
+    for one in figures:
+        keys, name = dict(one["keys"]), one["name"]
+        if name == "call":  # it stands before the other figures of its row
+            call = one["value"]
+            continue
+        if name in ("cost", "over_last"):
+            keys["call"] = call
+        if name == "value":
+            name = "spread" if "spread_lacking" in keys else "block"
+        verdicts = {
+            k.removesuffix("_verdict"): keys.pop(k) for k in list(keys) if k.endswith("_verdict")
+        }
+        keys = {k: v for k, v in keys.items() if not k.endswith(("_lacking", "_notes"))}
+        found, more = _measured(name, keys)
+        if keys.get("clock") == "wall, asked for":
+            more = {**more, "clock": "wall"}
+        keys.pop("clock", None)
+        if "worker" not in keys and "backend" in keys:
+            keys.setdefault("variant", _variant(keys))
+        if "variant" in keys:
+            keys = {k: v for k, v in keys.items() if k not in _ATTRIBUTES}
+            if not {"caches", "batch"}.intersection(keys):
+                keys.pop("threads", None)
+        if "caches" in keys:
+            keys.setdefault("threads", 1)
+        keys = {k: v for k, v in keys.items() if v not in ("", 0) or k == "message_bytes"}
+        made = {**one, "keys": {**keys, **more}, "name": found}
+        yield made | ({"verdict": verdicts[name]} if name in verdicts else {})
+
+
+_OF_PIPELINES: tuple[tuple[str, str, Keys], ...] = (
+    (r"gains\.ratio", "ratio", {}),
+    (r"pipelines\.whole", "time", {"of": "pipeline"}),
+    (r"pipelines\.parts\.(?P<stage>.*)", "time", {"of": "stage"}),
+    (r"pipelines\.latency\.(?P<percentile>.*)", "quantile", {"of": "latency"}),
+    (r"pipelines\.per_second\.(?P<threads>.*)", "per_second", {}),
+    (r"pipelines\.attempts\.(?P<stage>.*)", "count", {"of": "attempts"}),
+    (r"pipelines\.checks\.cases", "count", {"of": "cases"}),
+    (r"pipelines\.together", "count", {"of": "signatures"}),
+)
+
+
+def _pipelines(figures: Iterable[Figure]) -> Iterable[Figure]:
+    for one in figures:
+        for pattern, name, more in _OF_PIPELINES:
+            match = re.fullmatch(pattern, one["name"])
+            if match is None:
+                continue
+            keys = {"pipeline": one["keys"].get("name", one["keys"].get("pipeline"))}
+            keys |= {k: v for k, v in one["keys"].items() if k in ("against", "profile")}
+            keys |= {"test": one["keys"]["check"]} if "check" in one["keys"] else {}
+            keys |= more | match.groupdict()
+            if "index" in one["keys"]:
+                number = int(one["keys"]["index"])
+                seen = keys["of"] == "attempts" if "of" in keys else False
+                keys |= {"basis": ("seen", "expected")[number]} if seen else {"process": number + 1}
+            if "percentile" in keys:
+                keys["percentile"] = _PERCENTILES[keys["percentile"]]
+            if "threads" in keys:
+                keys["threads"] = int(keys["threads"])
+            yield {**one, "keys": keys, "name": name}
+
+
+_OF_CORES = {"best": "min", "mean": "mean", "random": "mean"}
+_ENDS = {"z": "z", "r0": "r", "hint": "h"}
+
+
+def _cores(figures: Iterable[Figure]) -> Iterable[Figure]:
+    for one in figures:
+        keys, name = dict(one["keys"]), one["name"].removesuffix(".cycles")
+        operation, _, rest = name.partition("_")
+        keys["operation"] = operation
+        if rest.startswith("loaded_"):
+            rest, keys["key"] = rest.removeprefix("loaded_"), "expanded"
+        if rest in _PERCENTILES:
+            rest, keys["percentile"] = "quantile", _PERCENTILES[rest]
+        elif rest.startswith("per_"):
+            rest, keys["attempt"] = "attempt_cost", _ENDS[rest.removeprefix("per_")]
+        elif rest == "random":
+            keys["inputs"] = "drawn"
+        yield {**one, "keys": keys, "name": _OF_CORES.get(rest, rest or "mean"), "unit": "cycles"}
+
+
+def _locations(figures: Iterable[Figure]) -> Iterable[Figure]:
+    for one in figures:
+        keys = {"statistic": one["keys"]["location"], "n": one["keys"]["index"]}
+        yield {**one, "keys": keys, "name": "difference"}
+
+
+Converter = Callable[[Iterable[Figure]], Iterable[Figure]]
+_CONVERTERS: tuple[tuple[str, Converter], ...] = (
+    (r"studies/.*-(?:pipeline|life-cycle)", _pipelines),
+    (r"studies/cores", _cores),
+    (r"studies/locations", _locations),
+    (r"records/.*|compare/.*|studies/.*|memory", _record),
+)
+
+
+def in_contract(file: str, figures: Iterable[Figure]) -> Iterable[Figure]:
+    """The figures of a golden file in the words of the contract. What estimates, selections, audits
+    and the theory have beside figures stays as it is."""
+    for pattern, converter in _CONVERTERS:
+        if re.fullmatch(pattern, file):
+            return converter(figures)
+    return figures
