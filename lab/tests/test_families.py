@@ -292,10 +292,13 @@ def test_bits_are_flipped_where_they_should_be(p: ParameterSet) -> None:
     assert p.hint_offset + p.omega + p.k == p.signature_bytes
 
 
-def test_a_signature_without_two_hints_in_a_polynomial_is_altered_as_any() -> None:
+def test_a_signature_without_two_hints_or_with_malformed_ones_is_altered_as_any() -> None:
     p = SETS[0]
     base = signed(p)
     sparse = (base.output or b"")[: p.hint_offset] + hint_bytes(p, [[5]] + [[]] * (p.k - 1))
-    assert suits(p, base.output or b"") and not suits(p, sparse)
-    checks = {a.check for a in alter(replace(base, output=sparse), None, context=False)}
-    assert "refuses-signature" in checks and not {"refuses-hint", "refuses-context"} & checks
+    falling = sparse[: p.hint_offset + p.omega] + bytes([255] + [1] * (p.k - 1))
+    assert suits(p, base.output or b"")
+    for output in (sparse, falling):
+        assert not suits(p, output)
+        checks = {a.check for a in alter(replace(base, output=output), None, context=False)}
+        assert "refuses-signature" in checks and not {"refuses-hint", "refuses-context"} & checks

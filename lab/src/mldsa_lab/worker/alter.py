@@ -28,12 +28,13 @@ class Altered(NamedTuple):
 def suits(p: ParameterSet, signature: bytes) -> bool:
     """Whether every hint alteration can be made of this signature.
 
-    It needs a polynomial with two hints that are not neighbours at the index limit, and an unused
-    index byte.
+    It needs counters that do not fall, a polynomial with two hints that are not neighbours at the
+    index limit, and an unused index byte.
     """
     hint = signature[p.hint_offset :]
-    whole = len(signature) == p.signature_bytes and hint[p.omega + p.k - 1] < p.omega
-    return whole and _pair(p, hint) is not None
+    counters = list(hint[p.omega :])
+    whole = len(signature) == p.signature_bytes and counters[-1] < p.omega
+    return whole and counters == sorted(counters) and _pair(p, hint) is not None
 
 
 def _pair(p: ParameterSet, hint: bytes) -> int | None:
