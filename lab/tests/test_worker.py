@@ -323,6 +323,28 @@ def test_faults_of_a_process_are_named(
         assert gone(worker.channel.pid)
 
 
+def test_notes_on_stderr_are_heard_while_the_request_goes_on(tmp_path: Path) -> None:
+    body = """
+    request()
+    for text in ("noise\\nno", "te half\\tdone\\nnote not whole"):
+        sys.stderr.write(text); sys.stderr.flush(); time.sleep(0.05)
+    while not os.path.exists("heard"): time.sleep(0.01)
+    say("ready 1\\n"); request()
+    """
+    heard: list[str] = []
+
+    def hear(text: str) -> None:
+        heard.append(text)
+        (tmp_path / "heard").touch()
+
+    program = fake_worker(tmp_path, body)
+    limits = Limits(prepare=20)
+    with Worker.start("fake", program, cwd=tmp_path, limits=limits) as worker:
+        worker.channel.on_note = hear
+        worker.prepare(1, "v", "ML-DSA-44", "sign", [])
+    assert heard == ["half done"]
+
+
 def test_megabytes_both_ways_and_on_stderr_do_not_deadlock(tmp_path: Path) -> None:
     # The worker writes to stderr and stdout before it has read its request's end, and the request,
     # the reply and the standard error are each far larger than a pipe.

@@ -1,8 +1,14 @@
 // A core: its model, driven cycle by cycle through one operation at a time.
 #pragma once
+#include <chrono>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <random>
+
+#ifdef CORE_IS_SAVED
+#include <verilated_save.h>
+#endif
 
 #include "binding.hpp"
 #include "hash.hpp"
@@ -29,8 +35,28 @@ struct Outcome {
     Bytes pk, sk, signature;
     std::uint64_t verdict = 0;
     Cycles cycles;
-    std::vector<std::uint64_t> counted;  // by the core itself, in the order of binding::COUNTERS
+    std::vector<std::uint64_t> counted;    // by the core itself, in the order of binding::COUNTERS
+    std::vector<std::string> miscounted;  // of each counter what is wrong with it, or nothing
+    bool endless = false;                 // it reached the limit
 };
+
+// A line that the lab shows while it waits for the reply.
+inline void note(const std::string& text) { std::cerr << "note " + text + "\n" << std::flush; }
+
+#ifdef CORE_IS_SAVED
+// Every register and memory of a model.
+class Saved : public VerilatedSerialize {
+public:
+    Saved() { m_isOpen = true; }
+    ~Saved() override { m_isOpen = false; }
+    void close() override {}
+    void flush() override {
+        bytes.insert(bytes.end(), m_bufp, m_cp);
+        m_cp = m_bufp;
+    }
+    Bytes bytes;
+};
+#endif
 
 // Whether an interface goes on in a cycle: always, or at random, with a chance that changes from time
 // to time, so that there are stretches without a stall and long ones with hardly anything else.
@@ -52,6 +78,31 @@ private:
     std::uint64_t left_ = 0, chance_ = 4;
 };
 
+const char* const NAMES[] = {"key generation", "loading the key", "signing", "verification", "zeroization"};
+
+// Tells how long an operation without an end is waited for: after 20 seconds or half of the limit, then
+// every thirty seconds.
+class Patience {
+public:
+    Patience(const char* name, std::uint64_t limit) : name_(name), limit_(limit) {}
+    void look(std::uint64_t cycle) {
+        if (cycle == limit_ / 2) due_ = std::min(due_, 0.0);
+        else if (cycle % 4096 != 0) return;
+        const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+        if (seconds < due_) return;
+        due_ = seconds + 30;
+        const double left = seconds / double(cycle) * double(limit_ - cycle);
+        note(std::string(name_) + ": no end yet after " + std::to_string(cycle) + " cycles; waits for " +
+             std::to_string(limit_) + " (the manifest's limit), about " + std::to_string(long(left) + 1) + " s more");
+    }
+
+private:
+    const char* name_;
+    std::uint64_t limit_;
+    double due_ = 20;
+    std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
 class Core {
 public:
     explicit Core(std::uint64_t seed) : seed_(seed) { fresh(); }
@@ -62,7 +113,7 @@ public:
     // Performs an operation. `stop`: where it is not 0, the core is reset in the cycle of this number.
     Outcome perform(Operation operation, int set, const Fields& fields, bool stalled, std::uint64_t seed,
                     std::uint64_t stop = 0) {
-        if (dirty_) binding::COMPLETE_RESET ? reset() : fresh();
+        if (dirty_) restart();
         const Bytes key = operation == LOAD_KEY ? mark(set, fields) : operation == SIGN ? loaded_ : Bytes{};
         loaded_.clear();
         Outcome found = run(operation, set, fields, stalled, seed, stop);
@@ -70,6 +121,46 @@ public:
         if (found.whole && found.status == binding::OK) loaded_ = key;
         return found;
     }
+
+    // Resets the core; begins a new model where its reset is not complete.
+    void restart() { binding::COMPLETE_RESET ? reset() : fresh(); }
+
+    // Performs the zeroization of the manifest; what is wrong with its end, if anything.
+    std::string zeroize(int set) {
+        loaded_.clear();
+        std::string fault;
+        if (binding::ZEROIZE_COMMAND) {
+            if (dirty_) restart();
+            const Outcome found = run(ZEROIZE, set, Fields{}, false, 0, 0);
+            fault = found.fault.empty() && found.status != binding::OK ? binding::status(found.status) : found.fault;
+        } else {
+            binding::idle(*model_);
+            binding::select(*model_, ZEROIZE, set);
+            pass(binding::ZEROIZE_CYCLES);
+        }
+        binding::idle(*model_);
+        pass(binding::ZEROIZE_WAIT);
+        dirty_ = !fault.empty();
+        return fault;
+    }
+
+#ifdef CORE_IS_SAVED
+    // The whole state after zeroization, of a model that began with the same values in each call and performed
+    // these operations before.
+    Bytes state_after_zeroizing(const std::vector<Operation>& operations, int set, const Fields& fields) {
+        fresh(1);
+        for (Operation operation : operations) perform(operation, set, fields, false, 0);
+        zeroize(set);
+        binding::select(*model_, ZEROIZE, set);
+        binding::idle(*model_);
+        settle();
+        Saved saved;
+        saved << *model_;
+        saved.flush();
+        fresh();
+        return saved.bytes;
+    }
+#endif
 
     // Whether this key is loaded: signing keeps it, every other operation may drop it.
     bool holds(int set, const Fields& fields) const { return !dirty_ && loaded_ == mark(set, fields); }
@@ -84,12 +175,13 @@ private:
 
     // A new model, whose registers begin with random values: what the reset forgets shows. `power_up`
     // may say that they begin with 0, as in an FPGA.
-    void fresh() {
+    void fresh() { fresh(seed_++); }
+    void fresh(std::uint64_t seed) {
         if (model_) model_->final();
         model_.reset();
         context_ = std::make_unique<VerilatedContext>();
         context_->randReset(binding::RANDOM_POWER_UP ? 2 : 0);
-        context_->randSeed(int(seed_++ % 0x7fffffff) + 1);
+        context_->randSeed(int(seed % 0x7fffffff) + 1);
         model_ = std::make_unique<binding::Model>(context_.get(), "core");
         reset();
     }
@@ -97,10 +189,7 @@ private:
     void reset() {
         binding::idle(*model_);
         binding::reset(*model_, true);
-        for (int i = 0; i < binding::RESET_CYCLES; i++) {
-            settle();
-            tick();
-        }
+        pass(binding::RESET_CYCLES);
         binding::reset(*model_, false);
         dirty_ = false;
         loaded_.clear();
@@ -109,6 +198,12 @@ private:
     void settle() {
         binding::clock(*model_, false);
         model_->eval();
+    }
+    void pass(std::uint64_t cycles) {
+        for (std::uint64_t i = 0; i < cycles; i++) {
+            settle();
+            tick();
+        }
     }
     void tick() {
         context_->timeInc(1);
@@ -236,11 +331,19 @@ private:
         bool commanded = !binding::HAS_COMMAND, asking = false, offering = false;
         std::uint64_t loaded = 0, first = 0, stored = 0, cycle = 0;
         const bool by_response = binding::HAS_RESPONSE;
+        // What is high before the operation begins is left from the one before. Without `ready` it may be a level:
+        // then it counts again once it was low.
+        bool begun = commanded && words.empty(), old_response = false, old_result = false;
+        Patience patience(NAMES[operation], limit);
         for (bool ended = false; !ended;) {
             if (++cycle > limit) {
-                found.fault = "no end after " + std::to_string(limit) + " cycles";
+                found.endless = true;
+                found.fault = "no end after " + std::to_string(limit) + " cycles, the manifest's limit";
+                if (old_response) found.fault += ": the response's valid is high since the operation before";
+                if (old_result) found.fault += ": the results' valid is high since the operation before";
                 return found;
             }
+            patience.look(cycle);
             if (cycle == stop) {
                 reset();
                 return found;
@@ -255,18 +358,26 @@ private:
             binding::accept(m, taking);
             binding::hear(m, hearing);
             settle();
+            const bool was_begun = begun;
             if (offering && binding::taken(m)) {
+                begun = true;
                 next++;
                 offering = false;
                 if (next == words.size()) loaded = cycle;
             }
             if (asking && binding::commanded(m)) {
-                commanded = true;
+                begun = commanded = true;
                 asking = false;
                 if (words.empty()) loaded = cycle;
             }
             Word word{};
-            const bool offered = binding::offered(m, word);
+            bool offered = binding::offered(m, word);
+            if (offered && !was_begun) {
+                if (binding::OUTPUT_WAITS) found.fault = "a result word is there before the operation begins";
+                old_result = true;
+            }
+            old_result = old_result && offered;
+            offered = offered && !old_result;
             if (binding::OUTPUT.steady && waiting && !(offered && word == *waiting))
                 found.fault = "a result word was withdrawn or changed before it was taken";
             waiting.reset();
@@ -281,7 +392,14 @@ private:
                 }
             }
             if (by_response) {
-                ended = binding::answered(m, found.status) && hearing;
+                bool answered = binding::answered(m, found.status);
+                if (answered && !was_begun) {
+                    if (binding::RESPONSE_WAITS) found.fault = "a response is there before the operation begins";
+                    old_response = true;
+                }
+                old_response = old_response && answered;
+                answered = answered && !old_response;
+                ended = answered && hearing;
                 if (ended && found.status == binding::OK && place < plan.store.size())
                     found.fault = "it ended without result " + std::to_string(place + 1);
             } else {
@@ -298,18 +416,19 @@ private:
         const std::uint64_t before = std::max(first - 1, found.cycles.load);
         if (stored > before) found.cycles.store = stored - before;
         found.cycles.compute = cycle - found.cycles.load - found.cycles.store;
-        if (!stalled) found.fault = miscounted(found);
+        found.miscounted.resize(binding::COUNTERS.size());
+        if (!stalled) compare_counters(found);
         return found;
     }
 
-    // Whether the core's own counters tell other phases; they may leave out the cycles of a handshake.
-    static std::string miscounted(const Outcome& found) {
+    // The core's own counters of phases against the harness's; they may leave out the cycles of a handshake.
+    static void compare_counters(Outcome& found) {
         const std::uint64_t slack = 4, ours[] = {found.cycles.load, found.cycles.compute, found.cycles.store};
         for (std::size_t i = 0; i < 3; i++)
             if (binding::COUNTS[i] && (found.counted[i] > ours[i] + slack || ours[i] > found.counted[i] + slack))
-                return "its counter of " + binding::COUNTERS[i] + " says " + std::to_string(found.counted[i]) +
-                       ", and it took " + std::to_string(ours[i]) + " cycles";
-        return "";
+                found.miscounted[i] = "its counter of " + binding::COUNTERS[i] + " says " +
+                                      std::to_string(found.counted[i]) + ", and it took " + std::to_string(ours[i]) +
+                                      " cycles";
     }
 
     std::unique_ptr<VerilatedContext> context_;

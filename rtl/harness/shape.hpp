@@ -22,7 +22,7 @@ struct Part {
     std::uint64_t value;
 };
 
-enum Operation { KEYGEN, LOAD_KEY, SIGN, VERIFY, OPERATIONS };
+enum Operation { KEYGEN, LOAD_KEY, SIGN, VERIFY, ZEROIZE, OPERATIONS };
 
 // One operation in one parameter set.
 struct Plan {

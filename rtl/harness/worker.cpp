@@ -5,16 +5,22 @@
 //   mldsa-worker-core [--stalls none|random] [--resets] [--threads N]
 //
 // Answers are given under random stalls of every interface unless they are switched off, measurements
-// without any; the lab compares the bytes of both. With --resets each operation to answer is first begun,
-// and reset in a random cycle. Inputs of a request are shared among threads, each with a model of its own.
+// without any; the lab compares the bytes of both. An input of each operation and outcome is answered again
+// after a reset, a load, refusals and zeroization: all must be the same. With --resets each operation to answer
+// is first begun, and reset in a random cycle. Inputs of a request are shared among threads, each with a model
+// of its own. A counter of cycles that is wrong is noted once on standard error and left out.
+#include <array>
 #include <atomic>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <map>
+#include <mutex>
 #include <set>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
+#include <tuple>
 
 #include "core.hpp"
 
@@ -24,6 +30,9 @@ using std::string;
 
 const char* const DIGITS = "0123456789abcdef";
 const std::size_t CONTEXT_MAX = 255;
+const int ENDLESS_MAX = 3;
+// Bytes in a row, or in all, by which two states after zeroization differ if more than counters is left.
+const std::size_t STATE_ROW = 16, STATE_BYTES = 256;
 
 struct Refusal : std::runtime_error {
     using std::runtime_error::runtime_error;
@@ -40,6 +49,16 @@ struct Result {
     Bytes value, private_key;
     Cycles cycles;
     std::vector<std::uint64_t> counted;
+    std::vector<string> miscounted;
+    // What must not depend on the operations before.
+    bool same(const Result& other) const {
+        return failure == other.failure && value == other.value && private_key == other.private_key;
+    }
+};
+// What happens before an operation, in words, and on a core.
+struct Order {
+    string name;
+    std::function<string(Core&)> arrange;  // returns what went wrong
 };
 struct Job {
     bool loaded = false;  // signing with the key loaded before
@@ -139,6 +158,15 @@ private:
     std::map<std::uint64_t, Job> jobs_;
     std::vector<std::unique_ptr<Core>> cores_;
     bool stalls_, resets_;
+    using Kind = std::tuple<int, string, bool, string>;  // set, operation, key form, verdict
+    std::set<Kind> ordered_;                             // of which an input was answered in every order
+    struct Endless {
+        int times = 0;
+        string fault;
+    };
+    std::array<std::array<Endless, 3>, OPERATIONS> endless_;  // by operation and set
+    std::set<string> noted_;
+    std::mutex noting_;  // of these two
 
     Job& job_of(const string& text) {
         auto found = jobs_.find(number(text));
@@ -239,11 +267,46 @@ private:
         return result;
     }
 
+    static Operation operation_of(const Job& job) {
+        return job.operation == "keygen" ? KEYGEN : job.operation == "sign" ? SIGN : VERIFY;
+    }
+
+    // An operation on a core. After three that reached the limit no more is waited for.
+    Outcome attempt(Core& core, Operation operation, const Job& job, const Fields& fields, bool stalled,
+                    std::uint64_t seed) {
+        Endless& endless = endless_[operation][job.set];
+        Outcome found;
+        {
+            const std::lock_guard<std::mutex> lock(noting_);
+            if (endless.times >= ENDLESS_MAX) {
+                found.fault = string("not performed, as ") + NAMES[operation] + " failed " +
+                              std::to_string(ENDLESS_MAX) + " times with: " + endless.fault;
+                return found;
+            }
+        }
+        found = core.perform(operation, job.set, fields, stalled, seed);
+        if (found.endless) {
+            const std::lock_guard<std::mutex> lock(noting_);
+            endless.times++;
+            endless.fault = found.fault;
+        }
+        for (std::size_t i = 0; i < found.miscounted.size(); i++) {
+            const string about = job.operation + binding::COUNTERS[i] + std::to_string(job.set);
+            const std::lock_guard<std::mutex> lock(noting_);
+            if (!found.miscounted[i].empty() && noted_.insert(about).second)
+                note(string(NAMES[operation]) + ", " + binding::SETS[job.set] + ": " + found.miscounted[i] +
+                     "; the cycles are the harness's, and the counter has a dash");
+        }
+        return found;
+    }
+
     Result perform(Core& core, const Job& job, const Input& input, bool answering) {
+        return perform(core, job, input, answering && stalls_, answering && resets_);
+    }
+    Result perform(Core& core, const Job& job, const Input& input, bool stalled, bool reset) {
         static const Bytes accepted{1}, refused{0};
-        const Operation operation = job.operation == "keygen" ? KEYGEN : job.operation == "sign" ? SIGN : VERIFY;
+        const Operation operation = operation_of(job);
         const std::uint64_t seed = input.id * 0x9e3779b97f4a7c15ULL + std::uint64_t(operation);
-        const bool stalled = answering && stalls_;
         Result result;
         const string reason = unfit(job, input);
         if (!reason.empty() && operation == VERIFY) {
@@ -252,7 +315,7 @@ private:
         }
         if (!reason.empty()) return failed(reason);
         const bool loads = operation == SIGN && binding::PLANS[LOAD_KEY][job.set].known;
-        if (answering && resets_) {
+        if (reset) {
             std::mt19937_64 random(seed);
             const bool in_load = loads && random() % 4 == 0;
             const std::uint64_t stop = 1 + random() % (16ULL << random() % 13);
@@ -260,15 +323,16 @@ private:
             core.perform(in_load ? LOAD_KEY : operation, job.set, input.fields, stalled, seed, stop);
         }
         if (loads && !(job.loaded && core.holds(job.set, input.fields))) {
-            const Outcome load = core.perform(LOAD_KEY, job.set, input.fields, stalled, seed + 1);
+            const Outcome load = attempt(core, LOAD_KEY, job, input.fields, stalled, seed + 1);
             if (!load.fault.empty()) return failed("loading the key: " + load.fault);
             if (load.status != binding::OK) return failed("loading the key: " + binding::status(load.status));
             if (!job.loaded) result.cycles += load.cycles;
         }
-        const Outcome found = core.perform(operation, job.set, input.fields, stalled, seed);
+        const Outcome found = attempt(core, operation, job, input.fields, stalled, seed);
         if (!found.fault.empty()) return failed(found.fault);
         result.cycles += found.cycles;
         result.counted = found.counted;
+        result.miscounted = found.miscounted;
         if (operation == VERIFY) {
             const bool known = found.status == binding::OK || binding::refuses(found.status);
             if (!known) return failed(binding::status(found.status));
@@ -281,32 +345,152 @@ private:
         return result;
     }
 
+    // What an operation may come after, as far as the core has it. Operands that a core may refuse: an all-zero
+    // signature, and where it is told lengths a key or seed that lacks a byte.
+    std::vector<Order> orders_of(int set) const {
+        const Sizes& sizes = binding::SIZES[set];
+        const auto has = [set](Operation operation) { return binding::PLANS[operation][set].known; };
+        const bool told = binding::INPUT.packet == Packet::part && binding::INPUT.counts;
+        std::vector<Order> orders{{"after a reset", [](Core& core) { return core.restart(), string(); }}};
+        const auto add = [&](const string& name, Operation operation, const Fields& fields) {
+            orders.push_back({name, [=](Core& core) { return core.perform(operation, set, fields, false, 0).fault; }});
+        };
+        Fields zeros;
+        zeros.seed = zeros.rnd = Bytes(32);
+        zeros.sk = Bytes(sizes.sk);
+        zeros.pk = Bytes(sizes.pk);
+        zeros.signature = Bytes(sizes.signature);
+        Fields lacking = zeros;
+        lacking.seed.pop_back();
+        lacking.sk.pop_back();
+        if (has(LOAD_KEY)) add("after another key was loaded", LOAD_KEY, zeros);
+        if (has(VERIFY)) add("after a refused signature", VERIFY, zeros);
+        if (has(LOAD_KEY) && told) add("after a refused key", LOAD_KEY, lacking);
+        if (has(KEYGEN) && told) add("after a refused seed", KEYGEN, lacking);
+        if (binding::ZEROIZES) orders.push_back({"after zeroization", [set](Core& core) { return core.zeroize(set); }});
+        return orders;
+    }
+
+    // The result of an input in every order, where it is one of its kind. A fault where they differ.
+    Result in_every_order(Core& core, const Job& job, const Input& input, const Result& asked) {
+        std::vector<std::pair<string, Result>> results{{"in the order of the requests", asked}};
+        for (const Order& order : orders_of(job.set)) {
+            const string fault = order.arrange(core);
+            if (!fault.empty()) return failed("what came before failed (" + order.name + "): " + fault);
+            results.emplace_back(order.name, perform(core, job, input, false, false));
+        }
+        // Most of them are taken to be right.
+        const auto alike = [&](const Result& one) {
+            return std::count_if(results.begin(), results.end(), [&](auto& r) { return r.second.same(one); });
+        };
+        const Result usual = std::max_element(results.begin(), results.end(), [&](auto& a, auto& b) {
+            return alike(a.second) < alike(b.second);
+        })->second;
+        string different;
+        for (const auto& [name, result] : results)
+            if (!result.same(usual))
+                different += (different.empty() ? "" : ", ") +
+                             (result.failure.empty() ? "another output" : "`" + result.failure + "`") + " " + name;
+        return different.empty() ? asked : failed("its result depends on the operation before: " + different);
+    }
+
+    // What is wrong with the zeroization that the manifest declares, after this operation on this input.
+    static string zeroization_fault(Core& core, const Job& job, const Input& input) {
+        const Operation operation = operation_of(job);
+        const bool loads = operation == SIGN && binding::PLANS[LOAD_KEY][job.set].known;
+        if (loads) {
+            core.perform(LOAD_KEY, job.set, input.fields, false, 0);
+            const string fault = core.zeroize(job.set);
+            if (!fault.empty()) return fault;
+            const Outcome signing = core.perform(SIGN, job.set, input.fields, false, 0);
+            if (signing.whole && signing.status == binding::OK) return "it signs with a key that was zeroized";
+        }
+#ifdef CORE_IS_SAVED
+        // The same but for secrets: the seed; of a key K alone, so that signing ends; and all of a key, loaded.
+        Fields other = input.fields, none = input.fields;
+        for (auto& byte : other.seed) byte ^= 0xa5;
+        for (std::size_t i = 32; i < 64 && i < other.sk.size(); i++) other.sk[i] ^= 0xa5;
+        std::fill(none.sk.begin(), none.sk.end(), 0);
+        std::fill(none.seed.begin(), none.seed.end(), 0);
+        const std::vector<Operation> load{LOAD_KEY}, all = loads ? std::vector<Operation>{LOAD_KEY, SIGN}
+                                                                : std::vector<Operation>{operation};
+        const auto left = [&](const std::vector<Operation>& operations, const Fields& changed) {
+            return depends(core.state_after_zeroizing(operations, job.set, input.fields),
+                           core.state_after_zeroizing(operations, job.set, changed));
+        };
+        const std::size_t bytes = std::max(left(all, other), loads ? left(load, none) : 0);
+        if (bytes) return std::to_string(bytes) + " bytes of its registers and memories still depend on the key";
+#endif
+        return "";
+    }
+
+    // How many bytes of two states differ: 0 where it is but counters, a few bytes here and there.
+    static std::size_t depends(const Bytes& one, const Bytes& other) {
+        std::size_t all = 0, in_row = 0, longest = 0;
+        for (std::size_t i = 0; i < one.size() && i < other.size(); i++) {
+            in_row = one[i] != other[i] ? in_row + 1 : 0;
+            all += one[i] != other[i];
+            longest = std::max(longest, in_row);
+        }
+        return longest >= STATE_ROW || all >= STATE_BYTES ? all : 0;
+    }
+
+    // Answers the first input of each kind in every order, and tests zeroization after it.
+    void vary_orders(Job& job) {
+        std::vector<std::pair<std::size_t, Kind>> chosen;
+        for (std::size_t i = 0; i < job.results.size(); i++) {
+            const Result& r = job.results[i];
+            const string verdict = job.operation == "verify" ? hex(r.value) : "";
+            const Kind kind{job.set, job.operation, job.loaded, verdict};
+            if (r.failure.empty() && unfit(job, job.inputs[i]).empty() && ordered_.insert(kind).second)
+                chosen.emplace_back(i, kind);
+        }
+        share(chosen.size(), [&](Core& core, std::size_t at) {
+            const std::size_t i = chosen[at].first;
+            Result& result = job.results[i];
+            result = in_every_order(core, job, job.inputs[i], result);
+            if (!binding::ZEROIZES || job.operation == "verify" || !result.failure.empty()) return;
+            const string fault = zeroization_fault(core, job, job.inputs[i]);
+            if (!fault.empty()) result = failed("zeroization: " + fault);
+        });
+        // A failure is told again for the next input: a check may have no use for the first answer.
+        for (const auto& [i, kind] : chosen)
+            if (!job.results[i].failure.empty()) ordered_.erase(kind);
+    }
+
+    // Work on so many inputs, each on one of the cores.
+    template <class Work>
+    void share(std::size_t count, const Work& work) {
+        std::atomic<std::size_t> next{0};
+        const auto take = [&](Core& core) {
+            for (std::size_t i; (i = next++) < count;) work(core, i);
+        };
+        std::vector<std::thread> others;
+        for (std::size_t i = 1; i < std::min(cores_.size(), count); i++)
+            others.emplace_back(take, std::ref(*cores_[i]));
+        take(*cores_[0]);
+        for (std::thread& other : others) other.join();
+    }
+
     // All inputs, shared among the cores.
     const std::vector<Result>& perform_all(Job& job, bool answering, std::uint64_t calls) {
         std::vector<Result>& results = job.results;
         results.assign(job.inputs.size(), Result{});
-        std::atomic<std::size_t> next{0};
-        auto work = [&](Core& core) {
-            for (std::size_t i; (i = next++) < job.inputs.size();) {
-                Cycles cycles;
-                for (std::uint64_t call = 0; call < calls; call++) {
-                    results[i] = perform(core, job, job.inputs[i], answering);
-                    cycles += results[i].cycles;
-                }
-                results[i].cycles = cycles;
+        share(job.inputs.size(), [&](Core& core, std::size_t i) {
+            Cycles cycles;
+            for (std::uint64_t call = 0; call < calls; call++) {
+                results[i] = perform(core, job, job.inputs[i], answering);
+                cycles += results[i].cycles;
             }
-        };
-        std::vector<std::thread> others;
-        for (std::size_t i = 1; i < std::min(cores_.size(), job.inputs.size()); i++)
-            others.emplace_back(work, std::ref(*cores_[i]));
-        work(*cores_[0]);
-        for (std::thread& other : others) other.join();
+            results[i].cycles = cycles;
+        });
         return results;
     }
 
     string answer(const std::vector<string>& words) {
         Job& job = job_of(words[1]);
         const std::vector<Result>& results = perform_all(job, true, 1);
+        vary_orders(job);
         std::ostringstream reply;
         for (std::size_t i = 0; i < results.size(); i++) {
             const Result& r = results[i];
@@ -354,7 +538,8 @@ private:
         string reply = "counters";
         for (const Result& r : job_of(words[1]).results)
             for (std::size_t i = 0; i < binding::COUNTERS.size(); i++) {
-                const bool known = binding::COUNTS[i] && r.failure.empty() && !r.counted.empty();
+                const bool known =
+                    binding::COUNTS[i] && r.failure.empty() && !r.counted.empty() && r.miscounted[i].empty();
                 reply += (i ? ',' : ' ') + (known ? std::to_string(r.counted[i]) : "-");
             }
         return reply + "\n";

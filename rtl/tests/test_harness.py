@@ -9,14 +9,13 @@ import pytest
 from conftest import LIMITS, TARGET, started
 
 from mldsa_lab.checkout import find_root
-from mldsa_lab.errors import LabError
 from mldsa_lab.theory.trace import parse_trace
 from mldsa_lab.worker.conformance import conform_entry
 from mldsa_lab.worker.protocol import JobInput
 from mldsa_lab.worker.registry import Place
 from mldsa_lab.worker.worker import Worker
 from mldsa_lab_rtl.build import make
-from mldsa_lab_rtl.core_worker import check_attempts, own_counters
+from mldsa_lab_rtl.core_worker import own_counters, wrong_counters
 from mldsa_lab_rtl.entry import core_entry
 from mldsa_lab_rtl.manifest import Manifest
 
@@ -77,7 +76,7 @@ def test_what_has_no_ready_is_taken_under_stalls(tmp_path: Path) -> None:
         (tmp_path / source.name).write_bytes(source.read_bytes())
     path = tmp_path / "toy.toml"
     path.write_text(
-        text.replace("\nclock", "\nports = { rsp_ready = 1, out_ready = 1 }\nclock"),
+        text.replace("{ fault = 0 }", "{ fault = 0, rsp_ready = 1, out_ready = 1 }"),
         encoding="utf-8",
     )
     with started(path, name="toy-pulse") as worker:
@@ -133,7 +132,7 @@ def test_broken_rules_are_told_and_harm_nothing_after_them(broken: Path) -> None
             said[name] = worker.answer(2)[0].failure
             assert keys(worker, variant) == right
         assert said["ML-DSA-65"] == "a result word was withdrawn or changed before it was taken"
-        assert said["ML-DSA-87"] == "no end after 20256 cycles"
+        assert said["ML-DSA-87"] == "no end after 20256 cycles, the manifest's limit"
     with started(broken, "--stalls", "none", name="toy-broken") as worker:
         worker.prepare(2, variant, "ML-DSA-65", "keygen", [JobInput(0, seed=SEED)])
         assert worker.answer(2)[0].failure == "result 1, byte 1304: last is too early"
@@ -144,8 +143,8 @@ def test_broken_rules_are_told_and_harm_nothing_after_them(broken: Path) -> None
 
 
 def test_the_core_s_own_counters_are_held_against_what_is_known(tmp_path: Path) -> None:
-    """One of cycles that is wrong fails the operation, unless it was stalled; one of attempts is
-    handed on, and held against the trace."""
+    """One of cycles that is wrong is noted and has a dash; one of attempts is held against the
+    trace."""
     for source in TOYS.glob("toy.*"):
         (tmp_path / source.name).write_bytes(source.read_bytes())
     path = tmp_path / "core.toml"
@@ -161,14 +160,11 @@ def test_the_core_s_own_counters_are_held_against_what_is_known(tmp_path: Path) 
             assert told.pop("attempts") == 3 and told.pop("store", None) == store
             assert list(told) == ["load"]
             (sample,) = worker.measure(1, 1, 1, 0)
-            if store is None:
-                assert sample.failure is None
-                assert own_counters(worker, 1, 1) == [{"load": 4, "attempts": 3}]
-            else:
-                why = "its counter of store says 3, and it took 484 cycles"
-                assert sample.failure == why and own_counters(worker, 1, 1) == [{}]
+            assert sample.failure is None and sample.phases[2] == 484
+            assert own_counters(worker, 1, 1) == [{"load": 4, "attempts": 3}]
+            why = "its counter of store says 3, and it took 484 cycles"
+            assert (why in worker.channel.stderr_tail) == (store is not None)
     trace = parse_trace(["z0r1", "r3", "ok"])
-    check_attempts({"attempts": 3, "z": 1, "r0": 1, "hint": 0, "store": 9}, trace)
+    assert wrong_counters({"attempts": 3, "z": 1, "r0": 1, "hint": 0, "store": 9}, trace) == {}
     for told in ({"attempts": 4}, {"z": 0}, {"r0": 2}, {"ct0": 1}):
-        with pytest.raises(LabError, match=rf"its counter of {next(iter(told))} says"):
-            check_attempts(told, trace)
+        assert list(wrong_counters(told, trace)) == list(told)

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 from mldsa_lab.checkout import install_command
 from mldsa_lab.errors import LabError
 
+MakeWorkers = Callable[[Sequence[Path], Sequence[Any], bool], list[Any]]
+
 
 class Package(NamedTuple):
     """A package of this project: the target of the Makefile that installs it, and what it adds."""
@@ -56,10 +58,10 @@ def commands(parent: str = "") -> dict[str, Callable[..., None] | LabError]:
     return {name: command for (above, _, name), command in split if above == parent}
 
 
-def workers(kind: str) -> Callable[[Sequence[Path], Sequence[Any]], list[Any]]:
-    """The function from the paths of option `--KIND`, and the workers that there are, to registry
-    entries. LabError if its package is not installed."""
-    made: Callable[[Sequence[Path], Sequence[Any]], list[Any]] | None = _loaded("workers").get(kind)
+def workers(kind: str) -> MakeWorkers:
+    """The function from the paths of option `--KIND`, the workers that there are, and whether they
+    are reset in operations, to registry entries. LabError if its package is not installed."""
+    made: MakeWorkers | None = _loaded("workers").get(kind)
     if made is None:
         raise _missing(f"--{kind}", next(p for p in PACKAGES if kind in p.workers))
     return made

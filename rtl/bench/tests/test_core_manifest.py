@@ -7,10 +7,14 @@ from pathlib import Path
 import pytest
 from lab_runs import here
 
+from mldsa_lab.bench.launch import _named
+from mldsa_lab.bench.material import Sizes
+from mldsa_lab.bench.options import Options, Profile
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.worker.protocol import parse_hello
+from mldsa_lab.worker.registry import CORES
 from mldsa_lab_rtl.binding import header, hello
 from mldsa_lab_rtl.entry import core_entries, core_entry
 from mldsa_lab_rtl.manifest import Manifest
@@ -33,20 +37,21 @@ def altered(tmp_path: Path, old: str, new: str, of: Path = TOY) -> Path:
 @pytest.mark.parametrize(
     ("old", "new", "rule"),
     [
-        ('load = ["seed"]', 'load = ["xi"]', "line 20: operations: keygen loads 'xi'; known are"),
+        ('load = ["seed"]', 'load = ["xi"]', "line 22: operations: keygen loads 'xi'; known are"),
         ('port = "clk"', 'port = "c__lk"', "line 10, clock.port: must be a port's name: letters"),
         ('port = "clk"', 'port = "clk\\n"', "line 10, clock.port: must be a port's name"),
-        ('"pk", "sk"]', '"pk.t1"]', "line 21, operations: keygen: store lacks pk, or one of its"),
-        ('["pk", "sk"]', '["verdict"]', "line 21, operations: keygen: store has 'verdict'"),
+        ('"pk", "sk"]', '"pk.t1"]', "line 23, operations: keygen: store lacks pk, or one of its"),
+        ('["pk", "sk"]', '["verdict"]', "line 23, operations: keygen: store has 'verdict'"),
         ("FIPS 204", "FIPS 203", "line 6, standard: 'FIPS 203' must be one of FIPS 204, round 3"),
         ('last = "in_last", ', "", "line 13, input: bytes: needs a port last"),
         ('bytes = "in_bytes"', "width = 60", "line 13, input.width: must be a whole number that's"),
         (
             "[sets.ML-DSA-44]",
             "[sets.ML-DSA-45]",
-            "line 18, sets: 'ML-DSA-45' must be one of ML-DSA",
+            "line 20, sets: 'ML-DSA-45' must be one of ML-DSA",
         ),
         ('status = "rsp_status", ', "", "line 15: response: verify has neither a status nor a"),
+        ("= 4 } }", "= 4 }, command = false }", "line 18: ports: lacks 'cmd_op', its value when"),
         ("limit = 20000", "limits = 1", "line 16: the key 'limits' is unknown"),
         ('name = "toy"', 'name = "Toy"', "line 3, name: must be a name: lower-case letters"),
         ("{ cmd_op = 0 }", '{ "a b" = 0 }', "operations.keygen.ports: must be a port's name"),
@@ -123,6 +128,18 @@ def test_a_core_is_a_worker(tmp_path: Path) -> None:
         core_entries([TOY, altered(tmp_path, "limit", "limit")], [])
 
 
+def test_resets_reach_the_core_s_program() -> None:
+    """By `bench`; `conform` takes the same entries."""
+    for resets in (False, True):
+        options = Options(
+            sets=("ML-DSA-44",), operations=("sign",), implementations=(), workers=(CORES,),
+            cores=(TOY,), resets=resets, profile=Profile("quick", 35.0, 5, 50), sizes=Sizes(),
+            seed=bytes(32), timeout=1.0, out=Path("out"),
+        )  # fmt: skip
+        (entry,) = _named(options, [])
+        assert ("--resets" in entry.run) == resets
+
+
 def test_the_page_shows_the_shipped_manifest() -> None:
     page = (find_root() / "docs" / "measure-your-core.md").read_text(encoding="utf-8")
     whole = (find_root() / "rtl" / "core" / "fast.toml").read_text(encoding="utf-8")
@@ -145,6 +162,8 @@ def test_the_page_shows_the_shipped_manifest() -> None:
             "unknown implementation 'nobody': it fits no implementation or variant id; known are "
             "toy\n",
         ),
+        (["conform", "rust", "--resets"], "--resets: resets hardware cores, so it needs --core"),
+        (["bench", "--resets"], "--resets: resets hardware cores, so it needs --core PATH"),
         (["study", "rtl", "--core", "none.toml"], "none.toml: cannot read it"),
         (["study", "rtl", "--sets", "Ed25519"], "unknown parameter set 'Ed25519'"),
     ],

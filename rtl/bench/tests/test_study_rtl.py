@@ -144,7 +144,8 @@ def test_the_command_shows_files(tmp_path: Path) -> None:
     )  # fmt: skip
     area.write_text(taken.to_json())
     assert read_study(area) == taken
-    signatures = RandomSignatures(*CORE, "00", SET, Hex(b"\1"), (11_000, 12_000, 16_000))
+    counters = {"attempts": "", "z": "input 4: says 7, and there were 2"}
+    signatures = RandomSignatures(*CORE, "00", SET, Hex(b"\1"), (11_000, 12_000, 16_000), counters)
     drawn.write_text(study_text(RandomFile(1, (signatures,))))
     files = [str(file) for file in (path, area, drawn)]
     done = here("study", "rtl", *files, "--json", str(rows), "--page", str(page))
@@ -157,6 +158,7 @@ def test_the_command_shows_files(tmp_path: Path) -> None:
     assert row["cycles"] == 13_000 and row["cycles_low"] < 11_000 < 15_000 < row["cycles_high"]
     assert next(r["lut"] for r in figures if "lut" in r) == 1000
     for text in (done.out, page.read_text()):
+        assert "toy fast, ML-DSA-65, counter of z: input 4: says 7, and there were 2" in text
         assert "toy fast by module" in text and "HighPerf, round 3" in text
     assert "ML-DSA-87" not in done.out and "adams-bridge" not in done.out  # not measured
     assert f"{FIRST * 1000 / 1e6:.1f}" in done.out  # best x LUTs

@@ -84,7 +84,8 @@ def run_bench(
     plan = kind(options, place)
     plan.check_tools()
     with Fleet() as fleet:
-        fleet.on_trouble = partial(_tell_end, screen)
+        fleet.on_trouble = partial(_tell, screen, "quit")
+        fleet.on_note = partial(_tell, screen, "note")
         started = launch(options, place, fleet, screen)
         excused = started.excuses(options.implementations)
         variants = select(started.variants, options.implementations, options.sets, excused)
@@ -123,8 +124,8 @@ def telling_record(screen: Screen, record: Path) -> Iterator[None]:
         raise
 
 
-def _tell_end(screen: Screen, text: str) -> None:
-    screen.line("quit", f"[yellow]{escape(text)}[/]")
+def _tell(screen: Screen, title: str, text: str) -> None:
+    screen.line(title, f"[yellow]{escape(text)}[/]")
 
 
 def _with_groups(options: Options, variants: Sequence[Variant]) -> Options:

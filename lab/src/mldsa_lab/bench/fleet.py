@@ -42,6 +42,7 @@ class Station:
         self._worker: Worker | None = None
         self._is_killed = False
         self.on_trouble: Callable[[str], None] = lambda text: None
+        self.on_note: Callable[[str], None] = lambda text: None
         self._job = 0
         self._announced: Announcement | None = None
         self.shaped: dict[str, Variant] = {}
@@ -68,6 +69,7 @@ class Station:
         worker = Worker.start(
             self.name, argv, cwd=self.place.root, env=self.env, limits=self.limits
         )
+        worker.channel.on_note = lambda text: self.on_note(f"worker {self.name}: {text}")
         try:
             self._announced = self._checked(worker.hello())
         except BaseException:
@@ -187,6 +189,8 @@ class Fleet:
     def __init__(self) -> None:
         self.on_trouble: Callable[[str], None] = lambda text: None
         """Gets what should be known of workers that are not excluded."""
+        self.on_note: Callable[[str], None] = lambda text: None
+        """Gets what workers say in a request."""
         self.stations: list[Station] = []
         self.variants: dict[str, Variant] = {}
         self.announced: dict[str, Announced] = {}
@@ -206,7 +210,7 @@ class Fleet:
                 raise LabError(
                     f"worker {station.name}: variant {variant.id} is worker {other}'s already"
                 )
-        station.on_trouble = self.on_trouble
+        station.on_trouble, station.on_note = self.on_trouble, self.on_note
         self.stations.append(station)
         for variant, announced in found:
             self.variants[variant.id] = variant

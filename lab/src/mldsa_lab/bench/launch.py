@@ -81,7 +81,7 @@ def _named(options: Options, own: list[WorkerEntry]) -> list[WorkerEntry]:
     """The workers that the options name, or those of a run that names none."""
     jdks = jdk_entries(options.jdks, own)
     entries = [*(own if options.registry is None else read_registry(options.registry)), *jdks]
-    cores = plugins.workers("core")(options.cores, entries) if options.cores else []
+    cores = plugins.workers("core")(options.cores, entries, options.resets) if options.cores else []
     entries += cores
     if ALL in options.workers:
         return entries

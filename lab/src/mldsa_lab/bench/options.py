@@ -99,6 +99,8 @@ class Options:
     """Virtual machines of Java, as `--jdk` names them, each of which is a worker."""
     cores: tuple[Path, ...] = ()
     """Manifests of hardware cores, each of which is a worker."""
+    resets: bool = False
+    """Whether the gate resets these cores in operations."""
     batch_sizes: tuple[int, ...] = ()
     thread_counts: tuple[int, ...] = ()
     build: str = DEFAULT_BUILD

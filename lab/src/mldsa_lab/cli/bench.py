@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _MESSAGE_BYTES_MAX = 1 << 16  # every worker holds the inputs of all its cells
 _OF_TIMES = "batch threads until reference clock"
 _OF_OPERATIONS = (
-    f"sets operations implementations workers jdk core selection message_bytes {_OF_TIMES} "
+    f"sets operations implementations workers jdk core resets selection message_bytes {_OF_TIMES} "
     + " ".join(kinds.FLAGS)
 )
 """Parameters that a scenario sets."""
@@ -60,6 +60,7 @@ def bench(
     workers: shared.WorkersOption = None,
     jdk: shared.JdkOption = None,
     core: shared.CoreOption = None,
+    resets: shared.ResetsOption = False,
     build: shared.BuildOption = "default",
     batch: shared.BatchOption = None,
     threads: shared.ThreadsOption = None,
@@ -127,6 +128,7 @@ def bench(
             raise LabError("--build both: a scenario is measured in one build")
     for name in named_kinds:
         refuse_given(ctx, f"--{name}", "measures single operations", _OF_TIMES)
+    shared.check_resets(resets, core)
     console = shared.console()
     named = "quick" if quick else "default"
     need("bench", "bench")

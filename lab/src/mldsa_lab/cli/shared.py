@@ -150,6 +150,14 @@ CoreOption = Annotated[
         metavar="PATH",
     ),
 ]
+ResetsOption = Annotated[
+    bool,
+    typer.Option(
+        "--resets",
+        help="Check hardware cores (--core) with resets: each operation that is answered is "
+        "begun before, and reset in a random cycle.",
+    ),
+]
 
 
 def with_flags(flags: Mapping[str, str]) -> Callable[[Command], Command]:
@@ -257,6 +265,12 @@ def refuse_given(ctx: typer.Context, option: str, reason: str, names: str) -> No
     """LabError if one of these parameters, words of ``names``, is on the command line."""
     for other in given_options(ctx, names):
         raise LabError(f"{other}: cannot be used with {option}, which {reason}")
+
+
+def check_resets(resets: bool, cores: Sequence[Path] | None) -> None:
+    """LabError for --resets where there is no core."""
+    if resets and not cores:
+        raise LabError("--resets: resets hardware cores, so it needs --core PATH")
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -136,6 +136,7 @@ def conform(
             metavar="PATH",
         ),
     ] = None,
+    resets: shared.ResetsOption = False,
 ) -> None:
     """Build a worker and check that it keeps to the protocol and gives right answers."""
     from mldsa_lab.bench.reference_items import ReferenceItems
@@ -143,10 +144,11 @@ def conform(
 
     console = shared.console()
     place = Place.of(find_root())
+    shared.check_resets(resets, core)
     own = _entries(place, registry)
     given = {
         JDKS: ("--jdk", jdk_entries(jdk or (), own)),
-        CORES: ("--core", plugins.workers("core")(core, own) if core else []),
+        CORES: ("--core", plugins.workers("core")(core, own, resets) if core else []),
     }
     if worker in given:
         option, several = given[worker]
@@ -162,8 +164,9 @@ def conform(
     checks = shared.words(only) or None
     with screen.phase("conform") as phase, ReferenceItems(place, phase.show) as reference:
         result = conform_entry(
-            entry, place, only=checks, reference_items=reference.items, progress=phase.show
-        )
+            entry, place, only=checks, reference_items=reference.items, progress=phase.show,
+            on_note=lambda text: screen.line("note", f"[yellow]{escape(text)}[/]"),
+        )  # fmt: skip
     for line in result.lines():
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     if not result.passed:

@@ -13,7 +13,7 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -23,6 +23,7 @@ _CHUNK_BYTES = 1 << 18
 _STDERR_KEPT_BYTES = 16 * 1024
 _STDERR_SHOWN_LINES = 5
 _STDERR_SHOWN_CHARACTERS = 400
+_NOTE = b"note "
 _POLL_S = 1.0  # notices a dead process whose children still hold its pipes open
 _EXIT_WAIT_S = 5.0
 
@@ -64,6 +65,9 @@ class Channel:
             os.set_blocking(stream.fileno(), False)
         self._received = bytearray()  # standard output not yet taken as lines
         self._said = bytearray()  # the end of standard error
+        self._unheard = bytearray()  # what follows its last line end
+        self.on_note: Callable[[str], None] = lambda text: None
+        """Gets each line of standard error that begins with `note `, as soon as it is read."""
         self._open = {stdout: self._received, stderr: self._said}
 
     @property
@@ -76,7 +80,7 @@ class Channel:
         if not self._stderr.closed:
             self._read(self._stderr)
         text = self._said.decode("utf-8", "replace")
-        lines = [re.sub(r"[\x00-\x1f\x7f]+", " ", line).strip() for line in text.splitlines()]
+        lines = [_shown(line) for line in text.splitlines()]
         shown = " | ".join([line for line in lines if line][-_STDERR_SHOWN_LINES:])
         return (
             shown
@@ -169,9 +173,19 @@ class Channel:
         with contextlib.suppress(BlockingIOError):
             data = os.read(stream.fileno(), _CHUNK_BYTES)
             self._open[stream] += data
+            if stream is self._stderr:
+                self._hear(data)
             if not data:
                 del self._open[stream]
         del self._said[:-_STDERR_KEPT_BYTES]
+
+    def _hear(self, data: bytes) -> None:
+        *lines, rest = bytes(self._unheard + data).split(b"\n")
+        self._unheard = bytearray(rest[:_STDERR_KEPT_BYTES])
+        for line in lines:
+            if line.startswith(_NOTE):
+                text = line[len(_NOTE) :].decode("utf-8", "replace")[:_STDERR_SHOWN_CHARACTERS]
+                self.on_note(_shown(text))
 
     def _lines(self) -> Iterator[str]:
         """Takes the whole lines out of what was received."""
@@ -237,6 +251,10 @@ class Channel:
                 for key, _ in selector.select(min(left, 0.05)):
                     self._serve(selector, key.fileobj, memoryview(b""))
         self._read(self._stdout)
+
+
+def _shown(line: str) -> str:
+    return re.sub(r"[\x00-\x1f\x7f]+", " ", line).strip()
 
 
 def _status(status: int) -> str:

@@ -82,9 +82,10 @@ def conform_entry(
     known: bool = True,
     reference_items: Callable[[str], Items] | None = None,
     progress: Callable[[str], None] = lambda name: None,
+    on_note: Callable[[str], None] = lambda text: None,
 ) -> Conformance:
     """Make the checks on a worker of the registry that has been built; `progress` gets each check's
-    name first.
+    name first, `on_note` what the worker says meanwhile.
 
     All are made, or those of `only` and the first one, `hello`. A worker that cannot announce
     itself is judged by that one alone. `known`: whether it is asked for NIST's known answers.
@@ -98,9 +99,15 @@ def conform_entry(
         if wanted not in names:
             raise LabError(f"unknown conformance check `{wanted}`; known are {', '.join(names)}")
     findings: list[Finding] = []
+
+    def start() -> Worker:
+        worker = Worker.start(entry.name, argv, cwd=place.root, limits=limits)
+        worker.channel.on_note = on_note
+        return worker
+
     trials = Trials(
         entry.name,
-        lambda: Worker.start(entry.name, argv, cwd=place.root, limits=limits),
+        start,
         entry.implementations,
         known,
         reference_items,

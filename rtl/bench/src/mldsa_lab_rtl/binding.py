@@ -99,9 +99,14 @@ def header(manifest: Manifest, compiler: str) -> str:
         "ROUND_3": round_3,
         "HAS_COMMAND": f.command is not None,
         "HAS_RESPONSE": f.response is not None,
+        "OUTPUT_WAITS": f.output.ready is not None,
         "RESPONSE_WAITS": f.response is not None and f.response.ready is not None,
         "CONTEXT": _context(f),
         "RND": "rnd" in _signing(f),
+        "ZEROIZES": f.zeroize is not None,
+        "ZEROIZE_COMMAND": f.zeroize is None or f.zeroize.command,
+        "ZEROIZE_CYCLES": f.zeroize.cycles if f.zeroize else 0,
+        "ZEROIZE_WAIT": f.zeroize.wait if f.zeroize else 0,
         "RESET_CYCLES": f.reset.cycles,
         "LIMIT": f.limit,
         "OK": f.response.ok if f.response else 0,
@@ -112,7 +117,9 @@ def header(manifest: Manifest, compiler: str) -> str:
     # A word without `ready` is there for one cycle, so it is taken in that.
     waits = f.output.stalls and f.output.ready is not None
     parts = [
-        f'#pragma once\n#include "{PREFIX}.h"\n#include "shape.hpp"\n\nnamespace binding {{',
+        "#pragma once",
+        *(["#define CORE_IS_SAVED"] if f.zeroize else []),
+        f'#include "{PREFIX}.h"\n#include "shape.hpp"\n\nnamespace binding {{',
         f"using Model = {PREFIX};",
         *(f"{_TYPES[type(v)]} {name} = {_cpp(v)};" for name, v in constants.items()),
         f"inline const Stream INPUT = {_stream(f.input, f.input.stalls)};",
@@ -180,6 +187,7 @@ def _plans(f: CoreFile, layouts: dict[str, Layout]) -> str:
             )
             row.append("{true, " + ", ".join(f"{{{text}}}" for text in lists) + "}")
         rows.append(f"    {{{', '.join(row)}}},")
+    rows.append("    {{" + "}, {".join([f"{_cpp(f.zeroize is not None)}, {{}}, {{}}"] * 3) + "}},")
     return "inline const Plan PLANS[OPERATIONS][3] = {\n" + "\n".join(rows) + "\n};"
 
 
@@ -257,6 +265,8 @@ def _count(f: CoreFile) -> str:
 
 def _select(f: CoreFile) -> str:
     when = {f"operation == {n.upper()}": o.ports for n, o in f.operations.listed().items()}
+    if f.zeroize is not None:
+        when["operation == ZEROIZE"] = f.zeroize.ports
     places = {name: place for place, name in enumerate(PARAMETER_SETS)}
     when |= {f"set == {places[name]}": of.ports for name, of in f.sets.items()}
     return " ".join(f"if ({test}) {{ {_assign(ports)} }}" for test, ports in when.items() if ports)

@@ -62,6 +62,7 @@ def _command(manifest: Manifest, tool: Verilator, folder: Path, harness: Path) -
         tool.program, "--cc", "--exe", "--build", "-j", str(cores_to_use()), "-O3",
         # Whatever a reset leaves out begins with a random value.
         "--x-initial", "unique", "--x-assign", "unique",
+        *(["--savable"] if f.zeroize else []),
         # How the text is written is judged by a linter, not here.
         "--no-timing", "-Wno-lint", "-Wno-style", "-Wno-fatal",
         "--prefix", PREFIX, "--top-module", f.top,

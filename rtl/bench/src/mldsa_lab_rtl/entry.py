@@ -27,11 +27,14 @@ def core_entry(manifest: Manifest, options: Sequence[str] = ()) -> WorkerEntry:
     )
 
 
-def core_entries(paths: Sequence[Path], others: Sequence[WorkerEntry]) -> list[WorkerEntry]:
-    """A worker for each `--core`. LabError also where two have one name."""
+def core_entries(
+    paths: Sequence[Path], others: Sequence[WorkerEntry], resets: bool = False
+) -> list[WorkerEntry]:
+    """A worker for each `--core`, with `--resets` or without. LabError also where two have one
+    name."""
     found: list[WorkerEntry] = []
     for path in paths:
-        entry = core_entry(Manifest.read(path))
+        entry = core_entry(Manifest.read(path), ("--resets",) if resets else ())
         if entry.name in {e.name for e in (*others, *found)}:
             raise LabError(f"--core {path}: a worker is called {entry.name} already")
         found.append(entry)

@@ -168,6 +168,16 @@ class CoreOperations(_CoreTable, frozen=True):
         return {name: operation for name, operation in found.items() if operation is not None}
 
 
+class CoreZeroize(_CoreTable, frozen=True):
+    """Zeroization: a command with these values of ``ports``, or without ``command`` the ports
+    themselves, for so many ``cycles``. Then nothing happens for ``wait`` cycles."""
+
+    ports: Ports
+    command: bool = True
+    cycles: Positive = 1
+    wait: Count = 0
+
+
 class CoreFile(_CoreTable, frozen=True):
     """A whole manifest. Paths are relative to its folder."""
 
@@ -195,6 +205,7 @@ class CoreFile(_CoreTable, frozen=True):
     response: Response | None = None
     verdict: CoreVerdict | None = None
     counters: CoreCounters = CoreCounters()
+    zeroize: CoreZeroize | None = None
     limit: Positive = 5_000_000
     note: str = ""
 
@@ -212,6 +223,10 @@ class CoreFile(_CoreTable, frozen=True):
                 if lacking:
                     rule = f"lacks the word {part!r}, which {name} loads"
                     raise ValueError(f"sets: {lacking[0]} {rule}")
+        if (z := self.zeroize) is not None and z.command and self.command is None:
+            raise ValueError("zeroize: command = true needs the table command")
+        if z is not None and not z.command and (idle := z.ports.keys() - self.ports.keys()):
+            raise ValueError(f"ports: lacks {min(idle)!r}, its value when zeroize does not set it")
         stored = self.operations.verify.store if self.operations.verify else ("verdict",)
         if "verdict" not in stored and (self.response is None or self.response.status is None):
             raise ValueError("response: verify has neither a status nor a verdict")

@@ -23,7 +23,8 @@ ROUND_3 = "round 3"
 
 class RandomSignatures(Struct, frozen=True, forbid_unknown_fields=True):
     """The ``cycles`` of a core's random signatures in a set. Each has a key and a message of its
-    own, from the ``seed``. ``digest``: of the core's manifest and sources."""
+    own, from the ``seed``. ``digest``: of the core's manifest and sources. ``counters``: of each of
+    its own counters what is wrong in the first signature where it is, or nothing."""
 
     core: Text
     configuration: Text
@@ -31,6 +32,14 @@ class RandomSignatures(Struct, frozen=True, forbid_unknown_fields=True):
     set: SetName
     seed: Hex
     cycles: Annotated[tuple[Positive, ...], Meta(min_length=2)]
+    counters: dict[Text, str] = {}
+
+    def counter_rows(self) -> Iterator[Figure]:
+        """Yield of each counter the signatures in which it is right; a wrong one is not known."""
+        keys = {"set": self.set, "core": f"{self.core} {self.configuration}"}
+        for name, fault in self.counters.items():
+            value = None if fault else len(self.cycles)
+            yield Figure(keys, f"counter_{name}", value, flags=(fault,) if fault else ())
 
     def row(self) -> Figure:
         """Return the plain mean, which stands beside the mean from designed inputs."""

@@ -21,7 +21,13 @@ from mldsa_lab.show.format import number
 from mldsa_lab.show.grid import Grid
 from mldsa_lab.show.report import Report, Section
 from mldsa_lab_rtl.study import CONFIDENCE, LOADED, PHASES, TOTAL, core_rows
-from mldsa_lab_rtl.study_files import ROUND_3, RandomFile, Round3File, read_study
+from mldsa_lab_rtl.study_files import (
+    ROUND_3,
+    RandomFile,
+    RandomSignatures,
+    Round3File,
+    read_study,
+)
 from mldsa_lab_rtl.synth import NOTE, Resources, Taken
 
 BESIDE = "beside what was published"
@@ -67,7 +73,8 @@ def published() -> dict[str, Any]:
 def read_findings(paths: Sequence[Path]) -> CoreFindings:
     """Read records of cores, random signatures and resources, in any order."""
     rows: list[Figure] = []
-    drawn, resources = [], []
+    drawn: list[RandomSignatures] = []
+    resources = []
     for path in paths:
         if ".jsonl" in path.suffixes:
             rows += core_rows(read_record(path))
@@ -78,8 +85,9 @@ def read_findings(paths: Sequence[Path]) -> CoreFindings:
             case Round3File(cores=cores):
                 rows += (row for core in cores for row in core.rows())
             case RandomFile(signatures=signatures):
-                drawn += [one.row() for one in signatures]
-    return CoreFindings([*rows, *drawn], resources)
+                drawn += signatures
+    counters = [f for one in drawn for f in one.counter_rows()]
+    return CoreFindings([*rows, *(one.row() for one in drawn)], resources, counters)
 
 
 def core_figures(argument: str) -> list[Figure]:
@@ -96,6 +104,8 @@ class CoreFindings:
 
     rows: Sequence[Figure]
     resources: Sequence[Resources]
+    counters: Sequence[Figure] = ()
+    """Of the cores' own counters, by set and core."""
 
     def report(self) -> Report:
         """Return everything for the terminal, the page and files."""
@@ -107,9 +117,9 @@ class CoreFindings:
         return Report(
             kind="hardware cores",
             headline="; ".join(parts) or "Cycles of hardware cores",
-            figures=[*self.rows, *self.taken],
+            figures=[*self.rows, *self.taken, *self.counters],
             sections=[Section(grid) for grid in self.grids()],
-            notes=[*self.sources(), *([NOTE] if self.resources else ())],
+            notes=[*self._counter_faults(), *self.sources(), *([NOTE] if self.resources else ())],
         )
 
     def grids(self) -> list[Grid]:
@@ -119,6 +129,9 @@ class CoreFindings:
             of_cores = [of for of in self.totals.values() if columns.keys() <= of.keys()]
             rows = [f for of in of_cores for f in of.values()]
             made.append(_grid(title, note, ("set", "core"), columns, rows))
+        names = {f.name: f.name.removeprefix("counter_") for f in self.counters}
+        note = "random signatures in which each is right; a dash: it is wrong"
+        made.append(_grid("counters of the core", note, ("set", "core"), names, self.counters))
         made += self._resource_grids()
         columns = _COMPARED | {k: v for k, v in _RESOURCES.items() if k not in ("memory", "cells")}
         columns["fmax"] = "fmax, MHz"
@@ -126,6 +139,14 @@ class CoreFindings:
         made.append(_grid(BESIDE, note, ("set", "core", "source"), columns, self.compared))
         made.append(self._product())
         return [grid for grid in made if grid is not None]
+
+    def _counter_faults(self) -> list[str]:
+        """Return what is wrong with counters, with their place."""
+        return [
+            f"{f.keys['core']}, {f.keys['set']}, {f.name.replace('_', ' of ')}: {flag}"
+            for f in self.counters
+            for flag in f.flags
+        ]
 
     def sources(self) -> list[str]:
         """Return the sources of the published figures of these sets, by their letters."""

@@ -1,0 +1,180 @@
+"""Planted bugs in the toy core, each of which `conform` finds, and right cores, which it accepts.
+
+The toy reads its way from the environment's TOY_WAY, so two builds serve all. Each test makes the
+whole conformance test without known answers, which the toy does not have.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import LIMITS, TARGET, started
+
+from mldsa_lab.checkout import find_root
+from mldsa_lab.worker.conformance import Conformance, conform_entry
+from mldsa_lab.worker.protocol import JobInput
+from mldsa_lab.worker.registry import Place
+from mldsa_lab_rtl.build import make
+from mldsa_lab_rtl.core_worker import own_counters
+from mldsa_lab_rtl.entry import core_entry
+from mldsa_lab_rtl.manifest import Manifest
+
+TOYS = find_root() / "rtl" / "tests" / "toy"
+ORDER = "its result depends on the operation before: another output"
+RIGHT = (
+    "",
+    "takes a word every other cycle",
+    "results with gaps",
+    "garbage where nothing is valid",
+    "refuses before the last operand",
+    "late response",
+)
+RIGHT_LEVELS = (
+    "",
+    "level until the command",
+    "level until the operands",
+    "level until the work",
+    "late response",
+    "results with gaps",
+)
+"""Of a response without `ready`: a pulse, then levels that end at different times."""
+PLANTED = {
+    # What the harness says, or the check that fails.
+    "first key generation": f"{ORDER} after a reset",
+    "first load": f"{ORDER} after a reset",
+    "first signing": ORDER,
+    "first verification": f"{ORDER} after a reset",
+    "key generation after load": f"{ORDER} after another key was loaded",
+    "key generation after refusal": f"{ORDER} after a refused signature",
+    "load after load": f"{ORDER} after another key was loaded",
+    "load after refusal": f"{ORDER} after a refused signature",
+    "load after zeroization": f"{ORDER} after zeroization",
+    "verification after load": f"{ORDER} after another key was loaded",
+    "verification after refusal": "accepted, must be refused",
+    "no verification after reset": f"{ORDER} after a reset",
+    "no verification after load": f"{ORDER} after another key was loaded",
+    "no signing after load": "refused",
+    "keeps the first key": "refused, must be accepted",
+    "another key each time": "keygen-again",
+    "ignores rnd": "signs-rnd",
+    "ignores the message": "refuses-message",
+    "ignores the context": "refuses-context",
+    "ignores the end of the signature": "accepted, must be refused",
+    "takes a key of any length": "refuses-key",
+    "takes a signature of any length": "refuses-length",
+    "takes a seed of any length": "refuses-seed",
+    "withdraws a word": "a result word was withdrawn or changed before it was taken",
+    "changes a waiting word": "a result word was withdrawn or changed before it was taken",
+    "no last": "last is missing",
+    "last on every word": "last is too early",
+    "a wrong count of bytes": "a word of 8 bytes, not 4",
+    "a word too many": "last is missing",
+    "leaves a word": "a result word is there before the operation begins",
+    "leaves the response": "a response is there before the operation begins",
+    "no end of signing": "the manifest's limit",
+    "no response": "the manifest's limit",
+    "response before the results": "it ended without result 1",
+    "takes words that are not offered": "failed",
+    "zeroization keeps the key": "zeroization: it signs with a key that was zeroized",
+    "zeroization leaves a register": "registers and memories still depend on the key",
+}
+
+
+@pytest.fixture(scope="module")
+def level(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The manifest of the toy with a response without `ready`."""
+    folder = tmp_path_factory.mktemp("level")
+    for source in TOYS.glob("toy.*"):
+        (folder / source.name).write_bytes(source.read_bytes())
+    text = (TOYS / "toy.toml").read_text(encoding="utf-8")
+    for old, new in (
+        (', ready = "rsp_ready"', ""),
+        ("{ fault = 0 }", "{ fault = 0, rsp_ready = 1 }"),
+        ('"packets"', '"level"'),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    path = folder / "level.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def conform(path: Path, *options: str) -> Conformance:
+    manifest = Manifest.read(path)
+    make(manifest, TARGET / manifest.worker, lambda line: None)
+    return conform_entry(
+        core_entry(manifest, options), Place(find_root(), TARGET), limits=LIMITS, known=False
+    )
+
+
+def failures(found: Conformance) -> str:
+    return "\n".join(
+        line for f in found.findings if f.status == "failed" for line in (f.check, *f.said)
+    )
+
+
+@pytest.mark.parametrize("way", RIGHT)
+def test_right_cores_pass(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOY_WAY", way)
+    found = conform(TOYS / "toy.toml")
+    assert found.passed, failures(found)
+
+
+@pytest.mark.parametrize("way", RIGHT_LEVELS)
+def test_right_cores_without_ready_pass(
+    way: str, level: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOY_WAY", way)
+    found = conform(level)
+    assert found.passed, failures(found)
+
+
+@pytest.mark.parametrize("way", PLANTED)
+def test_planted_bugs_fail(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOY_WAY", way)
+    found = conform(TOYS / "toy.toml")
+    assert not found.passed and PLANTED[way] in failures(found), "\n".join(found.lines())
+
+
+def test_a_hang_says_how_long_it_waits_and_is_waited_for_three_times(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TOY_WAY", "no end of key generation")
+    heard: list[str] = []
+    with started(TOYS / "toy.toml", "--threads", "1") as worker:
+        worker.channel.on_note = heard.append
+        jobs = [JobInput(n, seed=bytes([n] * 32)) for n in range(5)]
+        worker.prepare(1, "toy:packets:compact", "ML-DSA-44", "keygen", jobs)
+        said = [str(output.failure) for output in worker.answer(1).values()]
+    end = "no end after 20256 cycles, the manifest's limit"
+    assert said[:3] == [end] * 3
+    assert said[3:] == [f"not performed, as key generation failed 3 times with: {end}"] * 2
+    waits = "key generation: no end yet after 10128 cycles; waits for 20256 (the manifest's limit)"
+    assert len(heard) == 3 and all(text.startswith(waits) for text in heard)
+
+
+def test_a_wrong_counter_is_noted_once_and_has_a_dash(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOY_WAY", "a wrong counter of cycles")
+    heard: list[str] = []
+    with started(TOYS / "toy.toml", "--threads", "1") as worker:
+        worker.channel.on_note = heard.append
+        jobs = [JobInput(n, seed=bytes([n] * 32)) for n in range(3)]
+        worker.prepare(1, "toy:packets:compact", "ML-DSA-44", "keygen", jobs)
+        assert not any(output.failure for output in worker.answer(1).values())
+        samples = worker.measure(1, 1, 1, 0)
+        assert [s.phases and s.phases[0] for s in samples] == [5, 5, 5]
+        assert own_counters(worker, 1, 3) == [{}] * 3
+    wrong = "key generation, ML-DSA-44: its counter of load says 104, and it took 5 cycles"
+    assert len(heard) == 1 and heard[0].startswith(wrong)
+
+
+def test_a_level_that_never_ends_is_named(level: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOY_WAY", "level for ever")
+    assert "the response's valid is high since the operation before" in failures(conform(level))
+
+
+def test_resets_within_operations_find_what_they_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOY_WAY", "a reset leaves operands")
+    assert conform(TOYS / "toy.toml").passed
+    assert not conform(TOYS / "toy.toml", "--resets").passed
