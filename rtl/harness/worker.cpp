@@ -437,6 +437,7 @@ private:
 
     // Answers the first input of each kind in every order, and tests zeroization after it.
     void vary_orders(Job& job) {
+        if (!binding::COMPLETE_RESET) return;  // each operation has a model of its own
         std::vector<std::pair<std::size_t, Kind>> chosen;
         for (std::size_t i = 0; i < job.results.size(); i++) {
             const Result& r = job.results[i];

