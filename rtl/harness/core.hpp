@@ -80,7 +80,7 @@ private:
 
 const char* const NAMES[] = {"key generation", "loading the key", "signing", "verification", "zeroization"};
 
-// Tells how long an operation without an end is waited for: after 20 seconds or half of the limit, then
+// Notes how long an operation without an end is waited for: after 20 seconds or half of the limit, then
 // every thirty seconds.
 class Patience {
 public:
@@ -125,7 +125,7 @@ public:
     // Resets the core; begins a new model where its reset is not complete.
     void restart() { binding::COMPLETE_RESET ? reset() : fresh(); }
 
-    // Performs the zeroization of the manifest; what is wrong with its end, if anything.
+    // Performs the zeroization of the manifest and returns its fault, if any.
     std::string zeroize(int set) {
         loaded_.clear();
         std::string fault;
@@ -331,8 +331,8 @@ private:
         bool commanded = !binding::HAS_COMMAND, asking = false, offering = false;
         std::uint64_t loaded = 0, first = 0, stored = 0, cycle = 0;
         const bool by_response = binding::HAS_RESPONSE;
-        // What is high before the operation begins is left from the one before. Without `ready` it may be a level:
-        // then it counts again once it was low.
+        // A valid that is high before the operation begins is left from the one before. Without `ready` it may be a
+        // level: then it counts again once it was low.
         bool begun = commanded && words.empty(), old_response = false, old_result = false;
         Patience patience(NAMES[operation], limit);
         for (bool ended = false; !ended;) {

@@ -50,12 +50,12 @@ struct Result {
     Cycles cycles;
     std::vector<std::uint64_t> counted;
     std::vector<string> miscounted;
-    // What must not depend on the operations before.
+    // The parts that must not depend on the operations before.
     bool same(const Result& other) const {
         return failure == other.failure && value == other.value && private_key == other.private_key;
     }
 };
-// What happens before an operation, in words, and on a core.
+// Operations before another one: their name, and how to perform them.
 struct Order {
     string name;
     std::function<string(Core&)> arrange;  // returns what went wrong
@@ -345,12 +345,12 @@ private:
         return result;
     }
 
-    // What an operation may come after, as far as the core has it. Operands that a core may refuse: an all-zero
-    // signature, and where it is told lengths a key or seed that lacks a byte.
+    // The orders that the core has. Operands to refuse: an all-zero signature and, where the core sees lengths, a
+    // key or seed that lacks a byte.
     std::vector<Order> orders_of(int set) const {
         const Sizes& sizes = binding::SIZES[set];
         const auto has = [set](Operation operation) { return binding::PLANS[operation][set].known; };
-        const bool told = binding::INPUT.packet == Packet::part && binding::INPUT.counts;
+        const bool sees_lengths = binding::INPUT.packet == Packet::part && binding::INPUT.counts;
         std::vector<Order> orders{{"after a reset", [](Core& core) { return core.restart(), string(); }}};
         const auto add = [&](const string& name, Operation operation, const Fields& fields) {
             orders.push_back({name, [=](Core& core) { return core.perform(operation, set, fields, false, 0).fault; }});
@@ -365,8 +365,8 @@ private:
         lacking.sk.pop_back();
         if (has(LOAD_KEY)) add("after another key was loaded", LOAD_KEY, zeros);
         if (has(VERIFY)) add("after a refused signature", VERIFY, zeros);
-        if (has(LOAD_KEY) && told) add("after a refused key", LOAD_KEY, lacking);
-        if (has(KEYGEN) && told) add("after a refused seed", KEYGEN, lacking);
+        if (has(LOAD_KEY) && sees_lengths) add("after a refused key", LOAD_KEY, lacking);
+        if (has(KEYGEN) && sees_lengths) add("after a refused seed", KEYGEN, lacking);
         if (binding::ZEROIZES) orders.push_back({"after zeroization", [set](Core& core) { return core.zeroize(set); }});
         return orders;
     }
@@ -376,7 +376,7 @@ private:
         std::vector<std::pair<string, Result>> results{{"in the order of the requests", asked}};
         for (const Order& order : orders_of(job.set)) {
             const string fault = order.arrange(core);
-            if (!fault.empty()) return failed("what came before failed (" + order.name + "): " + fault);
+            if (!fault.empty()) return failed("the operation before failed (" + order.name + "): " + fault);
             results.emplace_back(order.name, perform(core, job, input, false, false));
         }
         // Most of them are taken to be right.
@@ -394,7 +394,7 @@ private:
         return different.empty() ? asked : failed("its result depends on the operation before: " + different);
     }
 
-    // What is wrong with the zeroization that the manifest declares, after this operation on this input.
+    // The fault of the declared zeroization after this operation on this input, if any.
     static string zeroization_fault(Core& core, const Job& job, const Input& input) {
         const Operation operation = operation_of(job);
         const bool loads = operation == SIGN && binding::PLANS[LOAD_KEY][job.set].known;

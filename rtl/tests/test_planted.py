@@ -40,7 +40,7 @@ RIGHT_LEVELS = (
 )
 """Of a response without `ready`: a pulse, then levels that end at different times."""
 PLANTED = {
-    # What the harness says, or the check that fails.
+    # A part of the failures: the harness's words, or the check's name.
     "first key generation": f"{ORDER} after a reset",
     "first load": f"{ORDER} after a reset",
     "first signing": ORDER,
@@ -112,9 +112,9 @@ def conform(path: Path, *options: str, notes: list[str] | None = None) -> Confor
     )
 
 
-def failures(found: Conformance) -> str:
+def failures(result: Conformance) -> str:
     return "\n".join(
-        line for f in found.findings if f.status == "failed" for line in (f.check, *f.said)
+        line for f in result.findings if f.status == "failed" for line in (f.check, *f.said)
     )
 
 
@@ -122,8 +122,8 @@ def failures(found: Conformance) -> str:
 def test_right_cores_pass(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOY_WAY", way)
     notes: list[str] = []
-    found = conform(TOYS / "toy.toml", notes=notes)
-    assert found.passed and notes == [], failures(found)
+    result = conform(TOYS / "toy.toml", notes=notes)
+    assert result.passed and notes == [], failures(result)
 
 
 @pytest.mark.parametrize("way", RIGHT_LEVELS)
@@ -132,15 +132,15 @@ def test_right_cores_without_ready_pass(
 ) -> None:
     monkeypatch.setenv("TOY_WAY", way)
     notes: list[str] = []
-    found = conform(level, notes=notes)
-    assert found.passed and notes == [], failures(found)
+    result = conform(level, notes=notes)
+    assert result.passed and notes == [], failures(result)
 
 
 @pytest.mark.parametrize("way", PLANTED)
 def test_planted_bugs_fail(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOY_WAY", way)
-    found = conform(TOYS / "toy.toml")
-    assert not found.passed and PLANTED[way] in failures(found), "\n".join(found.lines())
+    result = conform(TOYS / "toy.toml")
+    assert not result.passed and PLANTED[way] in failures(result), "\n".join(result.lines())
 
 
 def test_a_hang_says_how_long_it_waits_and_is_waited_for_three_times(

@@ -190,7 +190,7 @@ class Fleet:
         self.on_trouble: Callable[[str], None] = lambda text: None
         """Gets what should be known of workers that are not excluded."""
         self.on_note: Callable[[str], None] = lambda text: None
-        """Gets what workers say in a request."""
+        """Gets the notes of workers."""
         self.stations: list[Station] = []
         self.variants: dict[str, Variant] = {}
         self.announced: dict[str, Announced] = {}

@@ -85,7 +85,7 @@ def conform_entry(
     on_note: Callable[[str], None] = lambda text: None,
 ) -> Conformance:
     """Make the checks on a worker of the registry that has been built; `progress` gets each check's
-    name first, `on_note` what the worker says meanwhile.
+    name first, `on_note` each note of the worker.
 
     All are made, or those of `only` and the first one, `hello`. A worker that cannot announce
     itself is judged by that one alone. `known`: whether it is asked for NIST's known answers.

@@ -23,8 +23,8 @@ ROUND_3 = "round 3"
 
 class RandomSignatures(Struct, frozen=True, forbid_unknown_fields=True):
     """The ``cycles`` of a core's random signatures in a set. Each has a key and a message of its
-    own, from the ``seed``. ``digest``: of the core's manifest and sources. ``counters``: of each of
-    its own counters what is wrong in the first signature where it is, or nothing."""
+    own, from the ``seed``. ``digest``: of the core's manifest and sources. ``counters``: the
+    first fault of each of its own counters, or nothing."""
 
     core: Text
     configuration: Text

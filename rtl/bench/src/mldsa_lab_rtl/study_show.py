@@ -141,7 +141,7 @@ class CoreFindings:
         return [grid for grid in made if grid is not None]
 
     def _counter_faults(self) -> list[str]:
-        """Return what is wrong with counters, with their place."""
+        """Return the faults of counters, each with its core and set."""
         return [
             f"{f.keys['core']}, {f.keys['set']}, {f.name.replace('_', ' of ')}: {flag}"
             for f in self.counters
