@@ -13,7 +13,7 @@
 
 namespace {
 
-enum { KEYGEN, LOAD_KEY, SIGN, VERIFY };
+enum { KEYGEN, LOAD_KEY, SIGN, VERIFY, ZEROIZE };
 const int UNKNOWN = 6;
 
 struct Known {
@@ -66,6 +66,10 @@ int toy_work(void* handle, int operation) {
     if (!toy.now) {
         if (operation == LOAD_KEY) {
             toy.key = toy.operands;
+            return 0;
+        }
+        if (operation == ZEROIZE) {
+            toy.key.clear();
             return 0;
         }
         const std::string key = operation == SIGN ? toy.key + "," : "";
