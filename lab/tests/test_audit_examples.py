@@ -44,7 +44,7 @@ def test_the_command_prints_and_writes(tmp_path: Path) -> None:
     for row in found:
         assert set(row) - {"predicted_low", "predicted_high"} == {
             "source", "number", "claim", "about", "rule", "verdict", "claimed_text",
-            "predicted_text", "reading", "claimed", "predicted",
+            "predicted_text", "reading", "values", "claimed", "predicted",
         }  # fmt: skip
         for name in re.findall(r"\w+", "source number claim claimed predicted_low"):
             assert f"`{name}`" in DOCUMENT

@@ -13,6 +13,7 @@ from audit_tables import HEAD, sign, text
 
 from mldsa_lab.audit import parse_claims, read_claims
 from mldsa_lab.audit.claims import Cost, Limit, Rate
+from mldsa_lab.audit.published import repeated
 from mldsa_lab.audit.reading import claims_schema, examples
 from mldsa_lab.audit.values import ClaimedSet, StatedFigure
 from mldsa_lab.errors import LabError
@@ -139,6 +140,32 @@ def test_bad_claims_are_named(claim: Any, rule: str) -> None:
     assert "\n" not in message
     if isinstance(claim, dict):
         assert "'the one'" in message
+
+
+@pytest.mark.parametrize(
+    ("same", "rule"),
+    [
+        ({"a": "one, mean"}, ""),
+        ({"c": "one, mean"}, "there is no value 'parts, c'"),
+        ({"a": "one, p99"}, "there is no value 'one, p99'"),
+        ({"b": "one, mean"}, "117 (parts, b) and 72 (one, mean) are different values"),
+        ({"a": "parts, total", "total": "one, max"}, "'parts, total' repeats another value"),
+    ],
+)
+def test_values_that_repeat_others(same: dict[str, str], rule: str) -> None:
+    parts = {"a": 72, "b": 117}
+    table = [
+        sign(id="one", mean=72, max=189),
+        {"id": "parts", "about": "parts", "unit": "us", "parts": parts, "total": 189, "same": same},
+    ]
+    if not rule:
+        group = ("one, mean", "parts, a")
+        assert repeated(read(*table).claims) == dict.fromkeys(group, group)
+        return
+    with pytest.raises(LabError) as caught:
+        read(*table)
+    assert str(caught.value).startswith("t.yaml: claim 'parts', same: ")
+    assert rule in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 from lab_runs import broken_registry, here, lab, place
+from msgspec import structs
 
 from mldsa_lab.bench.workloads.memory import (
     build_meter,
@@ -21,7 +23,9 @@ from mldsa_lab.bench.workloads.memory import (
     read_regions,
 )
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.memory import memory_figures
 from mldsa_lab.records import read_record
+from mldsa_lab.theory.rejection import RejectionModel
 
 ROOT = Path(__file__).parents[2]
 MINIMAL = ROOT / "examples" / "minimal-worker" / "registry.toml"
@@ -195,6 +199,29 @@ def test_a_worker_that_dies_spoils_nothing_else(tmp_path: Path) -> None:
     by = {r["implementation"]: r for r in json.loads(rows.read_text())}
     assert by["mldsa-lanes"]["stack"] and "stack_lacking" not in by["mldsa-lanes"]
     assert by["broken-crash"]["stack"] is None and "ended" in by["broken-crash"]["stack_lacking"]
+
+
+def test_traffic_of_signatures_is_their_mean_by_the_law() -> None:
+    """Costs that are planted: 1,000 bytes, 300 for a rejection by z, 400 for another one."""
+    record = read_record(ROOT / "records" / "2026-11-28-xeon-amx" / "traffic.jsonl.xz")
+    (line,) = (s for s in record.samples if s.operation == "sign" and "read" in s.metrics)
+    assert len(line.inputs) == len(set(line.inputs)) >= 4
+    bytes_read = []
+    for number in line.inputs:
+        rejected = list(record.input("ML-DSA-44", number).trace or ())[:-1]
+        of_z = sum(attempt.startswith("z") for attempt in rejected)
+        bytes_read.append(1000 + 300 * of_z + 400 * (len(rejected) - of_z))
+    planted = structs.replace(line, metrics={**line.metrics, "read": tuple(bytes_read)})
+    samples = [planted if s is line else s for s in record.samples]
+    model = RejectionModel.of("ML-DSA-44")
+    z, r, h = model.expected_counts
+    found = {
+        f.name: f.value for f in memory_figures(dataclasses.replace(record, samples=samples))
+        if f.keys["operation"] == "sign"
+    }  # fmt: skip
+    assert found["read"] == pytest.approx(1000 + 300 * z + 400 * (r + h))
+    assert found["attempts"] == pytest.approx(model.expected_attempts)
+    assert found["input"] is None
 
 
 @pytest.mark.toolchain

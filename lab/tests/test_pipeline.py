@@ -375,6 +375,7 @@ def test_stages_are_those_of_the_median_pass() -> None:
     assert [figures[name, "b"] for name in ("min", "p50", "max")] == [2, 9.5, 17]
     assert figures["sd", "b"] == pytest.approx(112.5**0.5)  # (7.5² + 7.5²) / 1
     assert (figures["min", "whole"], figures["max", "whole"]) == (12, 25)
+    assert figures["samples", "b"] == figures["samples", "whole"] == 2
     assert figures["set_share", None] == pytest.approx(100 * (6.5 + 9.5) / 18.5)
     record.add(Fault(variant.id, None, None, 1, "pipeline p: it ended"))
     with pytest.raises(LabError, match="pipeline p: it ended"):

@@ -63,6 +63,7 @@ def test_rows_say_which_run_they_are_of(path: Path, tmp_path: Path) -> None:
     assert {(row["started"], row["cpu"]) for row in rows} == {
         ("2026-11-21T21:40:00Z", "AMD EPYC 9B14")
     }
+    assert all(row["per_second"] == pytest.approx(1e9 / row["mean"]) for row in rows)
     assert shown(run(path, "--markdown", "-")).startswith("## mldsa-lanes")
     lines = list(csv.DictReader(table.open(newline="")))
     assert len(lines) == len(rows)

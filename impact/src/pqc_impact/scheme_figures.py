@@ -23,7 +23,7 @@ PORTABLE = "portable"
 HARDWARE = "records/2026-11-23-rtl/cores.jsonl.xz"
 LIBRARY = "mldsa-lanes"
 """The implementation whose backends and batches show what an optimisation brings."""
-TRAFFIC = "records/2026-11-25-epyc-zen5/traffic.jsonl.xz"
+TRAFFIC = "records/2026-11-28-xeon-amx/traffic.jsonl.xz"
 _AGGREGATION = (
     "FIPS 204 defines none: each signature answers a challenge of its own, so z and the hint of "
     "several cannot be added, and n signatures take n times the bytes; aggregate signatures over "
@@ -101,9 +101,10 @@ class SchemeFigures:
                     one = rate.draws
                     yield from self.over_today(operation, rate)
                 if one is not None:
-                    scaling, spread = rate.draws / one, rate.draws / one / threads
+                    # Records differ in their times: a ratio is of one of them.
+                    scaling = rate.draws / one if rate.scaling is None else rate.scaling
                     yield figure("scaling", scaling, "×")
-                    yield figure("efficiency", spread, "")
+                    yield figure("efficiency", scaling / threads, "")
 
     def over_today(self, operation: str, rate: RecordRate) -> Iterator[Figure]:
         """Yield the time of an operation over that in the scheme of today."""
@@ -154,9 +155,10 @@ class SchemeFigures:
         yield self.figure("speed_up", 1.0, "×", _AGGREGATION, "exact", by="aggregation")
 
     def moved(self) -> Iterator[Figure]:
-        """Yield what 10,000 signatures and as many verifications read and write, as counted, and
-        in a second of the time that they take; the share of accesses that simulated caches serve.
-        Of the implementation that the node names, if its traffic was counted."""
+        """Yield what 10,000 signatures and as many verifications read and write, signatures by the
+        exact law of their iterations, and in a second of the time that they take; the share of
+        accesses that simulated caches serve. Of the implementation that the node names, if its
+        traffic was counted."""
         wanted = self.node.implementations.get(self.scheme.name)
         keys = {"set": self.scheme.name, "implementation": wanted, "key": "compact"}
         found: dict[str, float] = {}

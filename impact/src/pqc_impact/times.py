@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -88,7 +88,8 @@ class RecordRate:
     """Operations per second, or per cycle, of so many cores, as draws, and where from.
     ``modelled``: more cores than were measured; ``fit``: of signing to its traces; ``libraries``:
     the implementations, one for each scheme of a hybrid; ``elsewhere``: the records of other
-    machines than the first record's."""
+    machines than the first record's. ``scaling``: draws of the rate over that of one core, both of
+    the record of several cores; None where that is not known."""
 
     draws: Array
     source: str
@@ -96,6 +97,7 @@ class RecordRate:
     fit: Fit | None = None
     libraries: tuple[str, ...] = ()
     elsewhere: tuple[str, ...] = ()
+    scaling: Array | None = None
 
 
 BUSY = "The machine was busy with other work"
@@ -105,12 +107,14 @@ BUSY = "The machine was busy with other work"
 @dataclass(frozen=True)
 class _RecordTimes:
     """The times of one record, the machine that they are of, and its load if it was busy. Every row
-    has a mean, and those of several threads also operations ``per_second``."""
+    has a mean, and those of several threads also operations ``per_second``. ``of_one_thread``: by a
+    row of several threads the same calls on one."""
 
     name: str
     machine: object
     rows: list[SummaryRow]
     busy: str = ""
+    of_one_thread: Mapping[SummaryRow, SummaryRow] = field(default_factory=dict)
 
 
 class RecordTimes:
@@ -169,6 +173,7 @@ class RecordTimes:
             np.asarray(draws), source, any(r.modelled for r in found),
             libraries=tuple(library for r in found for library in r.libraries),
             elsewhere=tuple(dict.fromkeys(name for r in found for name in r.elsewhere)),
+            scaling=found[0].scaling if len(found) == 1 else None,
         )  # fmt: skip
 
     def signer(
@@ -307,9 +312,11 @@ class RecordTimes:
             source += f"; extrapolated from {threads} to {cores} cores, as if they shared evenly"
         library = v.implementation + (" (batches)" if v.mode == "batch" else "")
         elsewhere = () if record.machine == self._times[0].machine else (record.name,)
-        return RecordRate(
-            draws * (cores / threads), source, cores > most, row.fit, (library,), elsewhere
-        )
+        rate, scaling = draws * (cores / threads), None
+        if (one := record.of_one_thread.get(row)) is not None:
+            drawn = f"{row.operation} {row.set} {one.variant.id} {v.mode} 1 {record.name}"
+            scaling = rate / measured(drawn, one.figures["per_second"])
+        return RecordRate(rate, source, cores > most, row.fit, (library,), elsewhere, scaling)
 
     def _check(self, record: _RecordTimes, row: SummaryRow) -> None:
         """Raise LabError for an interval that is too wide, or remark on it; remark on another
@@ -391,7 +398,15 @@ def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> _RecordT
         and (v.threads > 1 or v.batch_size <= (BATCH_MOST if v.mode == "batch" else 1))
         and (v.threads == 1 or "per_second" in r.figures)
     ]  # fmt: skip
-    return _RecordTimes(name, machine, rows, record.busy)
+    one = {_calls(r): r for r in found.rows if r.variant.threads == 1 and "per_second" in r.figures}
+    ones = {r: one[_calls(r)] for r in rows if r.variant.threads > 1 and _calls(r) in one}
+    return _RecordTimes(name, machine, rows, record.busy, ones)
+
+
+def _calls(row: SummaryRow) -> tuple[str | int, ...]:
+    """What tells the calls of a row apart, but for their threads."""
+    v = row.variant
+    return v.base, v.mode, v.batch_size, row.set, row.operation
 
 
 def _of_block(record: Record) -> list[SummaryRow]:

@@ -129,6 +129,9 @@ def test_the_mean_of_a_thousand_random_signatures_is_the_exact_one() -> None:
     for one in drawn.signatures:
         _, low, high = at([one.row()], "sign_random", set_name=one.set)
         assert low < at(exact, "sign_mean", set_name=one.set)[0] < high
+        means = [sum(one.cycles[10 * n : 10 * n + 10]) / 10 for n in range(10)]
+        ends = {f.name: f.value for f in one.averages()}
+        assert ends == {"average_min": min(means), "average_max": max(means)}
 
 
 def test_the_command_shows_files(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from scipy.stats import chi2
@@ -25,7 +25,27 @@ def spread_figures(argument: str) -> list[Figure]:
     ``argument``: patterns of files of costs below the checkout, or absolute ones.
     """
     files = files_of(argument, "file of costs")
-    return [f for file in files for costs in read_costs(file).take(()) for f in _spread(costs)]
+    found = [f for file in files for costs in read_costs(file).take(()) for f in _spread(costs)]
+    return [*found, *_of_all_sets(found)]
+
+
+def _of_all_sets(found: Sequence[Figure]) -> Iterator[Figure]:
+    """Yield the deviations of all sets together, the root of their mean square."""
+    kinds: dict[tuple[tuple[str, Key], ...], list[Figure]] = {}
+    for figure in found:
+        if figure.name == "sd":
+            same = {k: v for k, v in figure.keys.items() if k != "set"}
+            kinds.setdefault(tuple(same.items()), []).append(figure)
+    for kind, of_sets in kinds.items():
+        if len(of_sets) > 1:
+            value = float(np.sqrt(np.mean([(f.value or 0.0) ** 2 for f in of_sets])))
+            low, high = _limits(value, len(of_sets) * (_DRAWS - 1))
+            yield Figure({"set": "all", **dict(kind)}, "sd", value, low, high, "%")
+
+
+def _limits(value: float, df: int) -> list[float]:
+    """Limits of a standard deviation at 95 % confidence."""
+    return [value * float(np.sqrt(df / chi2.ppf(q, df))) for q in _ENDS]
 
 
 def _spread(costs: Costs) -> Iterator[Figure]:
@@ -40,5 +60,6 @@ def _spread(costs: Costs) -> Iterator[Figure]:
             "implementation": series.implementation, "variant": series.variant,
         }  # fmt: skip
         value = 100 * float(averages.std(ddof=1) / averages.mean())
-        low, high = (value * float(np.sqrt((_DRAWS - 1) / chi2.ppf(q, _DRAWS - 1))) for q in _ENDS)
+        low, high = _limits(value, _DRAWS - 1)
         yield Figure(keys, "sd", value, low, high, "%")
+        yield Figure(keys, "samples", _DRAWS)

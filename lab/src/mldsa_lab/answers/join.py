@@ -6,15 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from mldsa_lab import plugins
-from mldsa_lab.answers.page import AnswerPage, AnswerTable, OurFigures, OwnTable
+from mldsa_lab.answers.own import own_findings
+from mldsa_lab.answers.page import AnswerCell, AnswerPage, AnswerTable, OurFigures, OwnTable
 from mldsa_lab.answers.sources import about_record
 from mldsa_lab.audit import audit
-from mldsa_lab.audit.judgement import NONE, Judgement, Verdict
+from mldsa_lab.audit.claims import Quotient
+from mldsa_lab.audit.judgement import Verdict, verdict_on
 from mldsa_lab.audit.published import PublishedValue
 from mldsa_lab.audit.report import counts
 from mldsa_lab.errors import LabError, located
-from mldsa_lab.estimate.contract import PLACES
+from mldsa_lab.estimate.contract import PLACES, VERDICTS
 from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.estimate.interval import Interval, quotient
 from mldsa_lab.show.figure_tables import NOTES, SpreadColumns, TableLayout
 from mldsa_lab.show.report import Report, Section, sections_of
 
@@ -45,24 +48,21 @@ def figures_of(source: str, argument: str) -> Sequence[Figure]:
 
 
 def answer_figures(page: AnswerPage, arguments: Arguments | None = None) -> list[Figure]:
-    """Return for each published value a row: ``published`` with the audit's verdict,
-    ``ours`` in the same unit, and the ``ratio`` of ours to it. ``arguments`` stand in for the
-    published records. LabError for a selection that fits several figures."""
-    verdicts: dict[str, list[Judgement]] = {}
-    for found in audit(page.claims()):
-        verdicts.setdefault(found.claim, []).append(found)
+    """Return for each published value a row: ``published`` with the audit's verdict, ``ours`` in
+    the same unit, and the ``ratio`` of ours to it. ``arguments`` stand in for the published
+    records. LabError for a selection that fits several figures."""
+    findings = audit(page.claims())
     made: list[Figure] = []
     for table in page.tables:
-        rows = list(page.values(table))
-        for value in rows:
+        for value in page.values(table):
             with located(f"table {table.title!r}, {value.label!r}"):
-                ours = _ours(table, value, arguments or {})
+                ours = _ours(page, table, value, arguments or {})
             label = value.label if len(table.claims) > 1 else value.name or value.claim
             keys: dict[str, Key] = {
                 "page": page.name, "table": table.title, "value": label,
                 "published": value.value.text, "unit": _shown_unit(value.unit),
             }  # fmt: skip
-            made += _row(keys, value, ours, _about(value, rows, verdicts[value.claim]))
+            made += _row(keys, value, ours, verdict_on(value.label, findings))
     return made
 
 
@@ -71,13 +71,14 @@ def _shown_unit(unit: str) -> str:
 
 
 def _row(
-    keys: dict[str, Key], value: PublishedValue, ours: Figure | None, found: Sequence[Judgement]
+    keys: dict[str, Key], value: PublishedValue, ours: Figure | None, said: str
 ) -> Iterator[Figure]:
     span = value.value
     low, high = (None, None) if span.one else (span.low.value, span.high.value)
     published = span.low.value if span.one else None
-    verdict, note = _verdict(found)
-    yield Figure(keys, "published", published, low, high, verdict=verdict, notes=(note,))
+    word = said.partition(" (")[0]
+    verdict = word if word in VERDICTS else ""
+    yield Figure(keys, "published", published, low, high, verdict=verdict, notes=(said,))
     if ours is None or ours.interval is None:
         yield Figure(keys, "ours", None)
         return
@@ -90,38 +91,61 @@ def _row(
         yield Figure.of(keys, "ratio", ours.interval.times(factor / published))
 
 
-def _about(
-    value: PublishedValue, rows: Sequence[PublishedValue], found: Sequence[Judgement]
-) -> Sequence[Judgement]:
-    """The findings about this value; else those about no single value of the claim."""
-    span = value.value
-    own = [f for f in found if f.value == span.low.value or (not span.one and _in(span.text, f))]
-    stated = {r.value.low.value for r in rows if r.claim == value.claim}
-    return own or [f for f in found if f.value not in stated]
-
-
-def _in(text: str, finding: Judgement) -> bool:
-    return finding.value is None and text in finding.claimed
-
-
-def _verdict(found: Sequence[Judgement]) -> tuple[str, str]:
-    """The gravest verdict, and its words with its rules."""
-    worst = max((f.verdict for f in found), key=list(Verdict).index, default=Verdict.UNDECIDABLE)
-    rules = dict.fromkeys(f.rule for f in found if f.verdict is worst and f.rule != NONE)
-    if not rules or worst is Verdict.UNDECIDABLE:
-        return str(worst), "–"
-    named = f" ({', '.join(rules)})" if worst is not Verdict.CONSISTENT else ""
-    return str(worst), f"{worst}{named}"
-
-
-def _ours(table: AnswerTable, value: PublishedValue, arguments: Arguments) -> Figure | None:
+def _ours(
+    page: AnswerPage, table: AnswerTable, value: PublishedValue, arguments: Arguments
+) -> Figure | None:
     """The figure that the first fitting selection names; None if there is none."""
     for ours in table.ours:
         argument = _argument(ours, arguments if ours.measured else {})
         asked = ours.selected(value.label)
         if asked is not None and argument:
-            return _selected(figures_of(ours.source, argument), *asked)
+            figure = _selected(figures_of(ours.source, argument), *asked)
+            return _related(page, ours, value, figure, arguments)
     return None
+
+
+def _related(
+    page: AnswerPage,
+    ours: OurFigures,
+    value: PublishedValue,
+    figure: Figure | None,
+    arguments: Arguments,
+) -> Figure | None:
+    """The figure less another one of ours, over it, or as a change from a published value."""
+    interval = figure.interval if figure else None
+    if figure is None or interval is None:
+        return figure
+    if label := ours.other(ours.change_from, value.label):
+        base = _cell(page, label).value.value.low.value
+        claim = page.claims().claim(value.claim)
+        change = interval.times(100 / base).plus(Interval(-100.0, -100.0, -100.0))
+        is_less = isinstance(claim, Quotient) and claim.form == "percent less"
+        return Figure.of(figure.keys, figure.name, _negative(change) if is_less else change, "%")
+    for template, is_quotient in ((ours.less, False), (ours.over, True)):
+        if label := ours.other(template, value.label):
+            cell = _cell(page, label)
+            found = _ours(page, cell.table, cell.value, arguments)
+            other = found.interval if found else None
+            if found is None or other is None:
+                return None
+            other = other.times(_factor(found.unit, figure.unit))
+            unit = "" if is_quotient else figure.unit
+            made = quotient(interval, other) if is_quotient else interval.plus(_negative(other))
+            return Figure.of(figure.keys, figure.name, made, unit)
+    return figure
+
+
+def _negative(interval: Interval) -> Interval:
+    low, high = interval.low, interval.high
+    return Interval(-interval.value, None if high is None else -high, None if low is None else -low)
+
+
+def _cell(page: AnswerPage, label: str) -> AnswerCell:
+    """The cell of that label. LabError if no table has it."""
+    for cell in page.cells():
+        if cell.value.label == label:
+            return cell
+    raise LabError(f"no table has the value {label!r}")
 
 
 def _selected(
@@ -183,7 +207,7 @@ def answer_report(
     sections = []
     for table in page.tables:
         of_table = [f for f in figures if f.keys["table"] == table.title]
-        note = "; ".join(filter(None, (*(f"`{c}`" for c in table.commands), table.note)))
+        note = "; ".join(filter(None, (*(f"`{c}`" for c in table.commands), table.remark)))
         sections += sections_of(of_table, [_LAYOUT], confidence, note.removesuffix("."))
         for own in table.beside:
             figures_here = figures_of(own.source, _argument(own, arguments or {}))
@@ -191,6 +215,11 @@ def answer_report(
             sections += sections_of(found, [own.layout], confidence)
     source = page.claims().source
     notes = about_records(page, arguments)
+    notes += [
+        f"our own figures contradict each other: {f.claim}, {f.claimed}; it follows {f.predicted}"
+        for f in own_findings(page, figures)
+        if f.verdict is not Verdict.CONSISTENT
+    ]
     notes += [f"{name}: left out: {reason}" for name, reason in page.left_out.items()]
     return Report(
         kind=f"answer to {page.name}", headline=f"{page.title}: {counts(audit(page.claims()))}",

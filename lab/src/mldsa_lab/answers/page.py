@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct, structs
 
@@ -38,6 +38,10 @@ class OurFigures(AnswerPart, frozen=True):
     groups are keys of the figure and its name (`FIGURE`, or ``figure`` for all, keys with it), with
     ``words`` for what is called otherwise here; ``keys``: further ones, a list being in the order
     of preference; ``rows``: as of a table, where only some of its values are meant.
+
+    ``less``, ``over``: the label of another value, whose figure of ours is subtracted or divides;
+    ``change_from``: the label of a published value, from which our figure is a change in percent.
+    They may refer to groups of ``cells`` (``\\1``).
     """
 
     source: Text
@@ -48,6 +52,9 @@ class OurFigures(AnswerPart, frozen=True):
     keys: dict[str, Key | tuple[Key, ...]] = {}
     words: dict[str, Key] = {}
     rows: tuple[int, ...] = ()
+    less: str = ""
+    over: str = ""
+    change_from: str = ""
 
     def __post_init__(self) -> None:
         try:
@@ -62,6 +69,11 @@ class OurFigures(AnswerPart, frozen=True):
         """Whether the command measures; other sources compute."""
         return not self.of or self.of.startswith("records/")
 
+    def other(self, template: str, label: str) -> str:
+        """Return the label of the other value, of ``less``, ``over`` or ``change_from``."""
+        match = re.fullmatch(self.cells, label)
+        return match.expand(template) if match and template else ""
+
     def selected(self, label: str) -> tuple[str, dict[str, tuple[str, ...]]] | None:
         """Return the name of the figure for a value, and by key the texts that it may have; None
         for another value."""
@@ -74,6 +86,21 @@ class OurFigures(AnswerPart, frozen=True):
         found |= {key: str(value) for key, value in own.items()}
         listed = {k: v if isinstance(v, tuple) else (v,) for k, v in (self.keys | found).items()}
         return name, {k: tuple(map(str, texts)) for k, texts in listed.items()}
+
+
+class MissingFigures(AnswerPart, frozen=True):
+    """Values that have no figure of ours on purpose. ``cells``, ``rows``: as of `OurFigures`;
+    ``why``: the reason, which counts against these rows and those of the table."""
+
+    cells: Text
+    why: Text
+    rows: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        try:
+            re.compile(self.cells)
+        except re.error as error:
+            raise ValueError(f"cells: no pattern: {error}") from None
 
 
 class OwnTable(AnswerPart, frozen=True):
@@ -111,16 +138,42 @@ class OwnTable(AnswerPart, frozen=True):
 
 class AnswerTable(AnswerPart, frozen=True):
     """One table of the page. ``values``: a pattern of the labels that are its rows; ``rows``: the
-    numbers of docs/answers/rows.toml that it answers; ``beside``: tables of ours alone; ``note``:
-    what a reader must know, such as why some rows have no figure of ours."""
+    numbers of docs/answers/rows.toml that it answers; ``missing``: values without a figure of ours;
+    ``beside``: tables of ours alone; ``note``: what a reader must know."""
 
     title: Text
     claims: Annotated[tuple[Text, ...], Meta(min_length=1)]
     values: str = ".*"
     ours: tuple[OurFigures, ...] = ()
+    missing: tuple[MissingFigures, ...] = ()
     beside: tuple[OwnTable, ...] = ()
     rows: tuple[int, ...] = ()
     note: str = ""
+
+    def ours_of(self, label: str) -> OurFigures | None:
+        """Return where our figure of a value is from; None if it has none."""
+        return next((o for o in self.ours if o.of and o.selected(label)), None)
+
+    def missing_of(self, label: str) -> MissingFigures | None:
+        """Return what says why a value has no figure of ours; None where nothing does."""
+        if self.ours_of(label):
+            return None
+        return next((m for m in self.missing if re.fullmatch(m.cells, label)), None)
+
+    def rows_of(self, label: str) -> set[int]:
+        """Return the numbers of the rows that a value belongs to: all that the table names, where
+        nothing is said of the value."""
+        part = self.ours_of(label) or self.missing_of(label)
+        if part is not None:
+            return {*self.rows, *part.rows}
+        return {*self.rows, *(n for o in self.ours for n in o.rows),
+                *(n for m in self.missing for n in m.rows)}  # fmt: skip
+
+    @property
+    def remark(self) -> str:
+        """The note, and why some values have no figure of ours."""
+        reasons = "; ".join(missing.why for missing in self.missing)
+        return " ".join(filter(None, (self.note, f"A dash: {reasons}." if reasons else "")))
 
     @property
     def commands(self) -> list[str]:
@@ -129,9 +182,22 @@ class AnswerTable(AnswerPart, frozen=True):
         return list(dict.fromkeys(filter(None, commands)))
 
 
+class AnswerCell(NamedTuple):
+    """A published value in a table of an answer."""
+
+    table: AnswerTable
+    value: PublishedValue
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether it has a figure of ours."""
+        return self.table.ours_of(self.value.label) is not None
+
+
 class AnswerPage(AnswerPart, frozen=True):
-    """The answer to a page: its tables in the page's order, and the claims left out with the
-    reason. ``name``: also that of the audit's example, which holds the published values."""
+    """The answer to a page: its tables in the page's order, and by a pattern of labels the values
+    that are in no table, with the reason. ``name``: also that of the audit's example, which holds
+    the published values."""
 
     title: Text
     tables: Annotated[tuple[AnswerTable, ...], Meta(min_length=1)]
@@ -141,6 +207,10 @@ class AnswerPage(AnswerPart, frozen=True):
     def claims(self) -> ClaimTable:
         """Return the published claims."""
         return _claims(self.name)
+
+    def cells(self) -> list[AnswerCell]:
+        """Return the values of all tables in their order."""
+        return [AnswerCell(table, value) for table in self.tables for value in self.values(table)]
 
     def values(self, table: AnswerTable) -> Iterator[PublishedValue]:
         """Yield the rows of a table. LabError for a claim that does not exist."""

@@ -10,6 +10,7 @@ from functools import cache
 from itertools import chain, product
 from pathlib import Path
 
+import numpy as np
 from msgspec import structs
 
 from mldsa_lab.checkout import files_of
@@ -23,12 +24,13 @@ from mldsa_lab.records import Record, read_record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.sets import ALL_SETS, PARAMETER_SETS
 from mldsa_lab.sizes import sizes
-from mldsa_lab.study.cells import Gathered, gather_cells
+from mldsa_lab.study.cells import Gathered, StudyCell, gather_cells
 from mldsa_lab.study.file import Contrast, find_study, read_study
 from mldsa_lab.study.report import study_report
 from mldsa_lab.theory.rejection import RejectionModel
 
 CONFIDENCE = 0.95
+ALL_SIZES = "all"
 _SIGNATURES, _MOST, _NEAREST = (1, 2, 3), 9, 3
 """Signatures of a profile; rejections of each that are looked at; profiles that are kept."""
 
@@ -72,10 +74,19 @@ def about_record(argument: str) -> str:
 
 
 def _of_processes(paths: list[Path]) -> Iterator[Figure]:
-    """The cells of a study's records, each process being a replicate."""
+    """The cells of a study's records, each process being a replicate. Of key generation, which no
+    message enters, also the median over the records of all sizes of messages (`ALL_SIZES`)."""
+    sizes: dict[tuple[Key, ...], list[StudyCell]] = {}
     for cell in gather_cells(paths, "cpu", CONFIDENCE).cells:
         for name, values, unit in cell.all_figures():
             yield Figure.of(cell.keys(), name, over(values, CONFIDENCE), unit)
+        if cell.fields["operation"] == "keygen":
+            same = cell.keys() | {"message_bytes": ALL_SIZES}
+            sizes.setdefault(tuple(same.values()), []).append(cell)
+    for cells in (c for c in sizes.values() if len(c) > 1):
+        value = float(np.median(np.concatenate([cell.means for cell in cells])))
+        keys = cells[0].keys() | {"message_bytes": ALL_SIZES}
+        yield Figure(keys, "mean", value, unit=cells[0].unit)
 
 
 def study_figures(argument: str) -> list[Figure]:

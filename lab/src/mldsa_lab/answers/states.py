@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple, get_args
 
 from msgspec import Meta
 
 from mldsa_lab.answers.join import answer_figures
-from mldsa_lab.answers.page import AnswerPart, pages, read_page
+from mldsa_lab.answers.page import AnswerPage, AnswerPart, pages, read_page
 from mldsa_lab.checkout import in_tree
 from mldsa_lab.files import Text, read_text
 from mldsa_lab.toml import decode_toml
@@ -18,7 +18,7 @@ State = Literal["works", "partly", "not"]
 
 class PageRow(AnswerPart, frozen=True):
     """Something that a page shows. ``state``, ``why``: how far it is answered, and what is missing;
-    the state holds where no table of an answer names the row."""
+    the cells of the tables that name the row can only make the state worse."""
 
     number: Annotated[int, Meta(ge=1)]
     page: Text
@@ -40,17 +40,59 @@ def page_rows() -> Sequence[PageRow]:
     return decode_toml(read_text(path), PageRows, path.name).rows
 
 
-def computed_states() -> dict[int, State]:
-    """Return by number the state of the rows that tables of answers name: all, some or none of
-    their values have a figure of ours."""
+class RowState(NamedTuple):
+    """How far a row is answered: ``known`` of the ``cells`` of its tables have a figure of ours,
+    both 0 where no table names it; ``missing``: the reasons of the others, and its own."""
+
+    state: State
+    known: int = 0
+    cells: int = 0
+    missing: tuple[str, ...] = ()
+
+
+def computed_states() -> dict[int, RowState]:
+    """Return by number the states of the rows that tables of answers name: whether all, some or
+    none of the values of their tables have a figure of ours."""
     known: dict[int, list[bool]] = {}
+    reasons: dict[int, dict[str, None]] = {}
+    unsaid: dict[int, list[str]] = {}
     for name in pages():
         page = read_page(name)
-        has = iter([f.value is not None for f in answer_figures(page) if f.name == "ours"])
-        for table in page.tables:
-            for value in page.values(table):
-                is_known = next(has)
-                fitting = [o for o in table.ours if o.selected(value.label)][:1]
-                for number in (*table.rows, *(n for o in fitting for n in o.rows)):
-                    known.setdefault(number, []).append(is_known)
-    return {n: "works" if all(h) else "partly" if any(h) else "not" for n, h in known.items()}
+        ours = (f for f in answer_figures(page) if f.name == "ours")
+        for (table, value), figure in zip(page.cells(), ours, strict=True):
+            missing = table.missing_of(value.label)
+            for number in table.rows_of(value.label):
+                known.setdefault(number, []).append(figure.value is not None)
+                if figure.value is None and missing:
+                    reasons.setdefault(number, {})[missing.why] = None
+                elif figure.value is None:
+                    unsaid.setdefault(number, []).append(value.label)
+    for number, labels in unsaid.items():
+        more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
+        reasons.setdefault(number, {})[f"no figure of {labels[0]}{more}"] = None
+    return {
+        n: RowState(_state(has), sum(has), len(has), tuple(reasons.get(n, ())))
+        for n, has in known.items()
+    }
+
+
+def _state(has: Sequence[bool]) -> State:
+    return "works" if all(has) else "partly" if any(has) else "not"
+
+
+def row_states() -> list[tuple[PageRow, RowState]]:
+    """Return all rows, each with the worse of its computed state and the one that the file has."""
+    computed = computed_states()
+    found = []
+    for row in page_rows():
+        own = (row.why,) if row.why else ()
+        state = computed.get(row.number, RowState(row.state))
+        worse = max(row.state, state.state, key=get_args(State).index)
+        found.append((row, state._replace(state=worse, missing=(*state.missing, *own))))
+    return found
+
+
+def page_counts(page: AnswerPage) -> tuple[int, int]:
+    """Return how many values of a page's tables have a figure of ours, and how many there are."""
+    cells = page.cells()
+    return sum(cell.is_mapped for cell in cells), len(cells)

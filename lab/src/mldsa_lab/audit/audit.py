@@ -23,6 +23,7 @@ from mldsa_lab.audit import (
     work,
 )
 from mldsa_lab.audit.judgement import NONE, Judgement, Verdict, judgement
+from mldsa_lab.audit.published import judged_labels, repeated
 
 Judge = Callable[[Any, claims.ClaimTable], Iterator[Judgement]]
 
@@ -64,8 +65,15 @@ def audit(table: claims.ClaimTable) -> tuple[Judgement, ...]:
         found = list(figures.judge_zeros(claim, table)) if isinstance(claim, claims.Cost) else []
         if (whole := usable[claim.id]) is not None:
             found += [f for judge in JUDGES[type(claim)] for f in judge(whole, rest)]
-        findings += [replace(f, claim=claim.id) for f in found or [_NOTHING]]
-    return tuple(findings)
+        findings += [
+            replace(f, claim=claim.id, values=tuple(judged_labels(claim, f)))
+            for f in found or [_NOTHING]
+        ]
+    groups = repeated(table.claims)
+    return tuple(
+        replace(f, values=tuple(dict.fromkeys(n for v in f.values for n in groups.get(v, (v,)))))
+        for f in findings
+    )
 
 
 _NOTHING = judgement(NONE, Verdict.UNDECIDABLE, "", "Too few figures for any rule.", predicted="")

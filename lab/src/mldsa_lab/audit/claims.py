@@ -48,10 +48,12 @@ class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Claim(_Part, frozen=True, kw_only=True, tag_field="about"):
-    """What all claims have: an id, unique in its file, and a note where it stands."""
+    """What all claims have: an id, unique in its file, and a note where it stands. ``same``: by the
+    name of a value the label of the value that it repeats, so that both have the same verdict."""
 
     id: Text
     note: str = ""
+    same: dict[str, Text] = {}
 
 
 class Cost(Claim, frozen=True, tag="cost"):

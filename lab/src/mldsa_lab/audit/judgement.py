@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import resources
@@ -62,7 +63,8 @@ class Judgement:
 
     ``claimed``: the claimed value as text, ``value`` its number where it is one; ``predicted``:
     what the rule predicts, ``low`` and ``high`` its limits, None where there is none; ``reading``:
-    what follows. ``claim``: the claim's id, which `mldsa_lab.audit.audit` fills in.
+    what follows. ``claim``: the claim's id, which `mldsa_lab.audit.audit` fills in. ``values``: the
+    labels of the published values that it judges; a rule gives their names within the claim.
     """
 
     rule: str
@@ -74,6 +76,7 @@ class Judgement:
     low: float | None = None
     high: float | None = None
     claim: str = ""
+    values: tuple[str, ...] = ()
 
 
 def judgement(
@@ -89,10 +92,12 @@ def judgement(
     unit: str = "",
     predicted: str | None = None,
     allowed: float = 0.0,
+    values: tuple[str, ...] = (),
 ) -> Judgement:
     """Return a finding. ``verdict``: of a rule of arithmetic, whether it holds; ``stated``: the
     claimed figure, in place of its ``value``; ``predicted``: the limits with their unit, if not
-    given; ``allowed``: the relative error that the rule allows beyond them."""
+    given; ``allowed``: the relative error that the rule allows beyond them; ``values``: names of
+    the values that it judges, if they are not those equal to ``value``, or all of the claim."""
     if isinstance(verdict, bool):
         verdict = Verdict.CONSISTENT if verdict else Verdict.CONTRADICTION
     value = stated.value if stated is not None else value
@@ -103,7 +108,17 @@ def judgement(
     value, low, high = (
         v if v is not None and math.isfinite(v) else None for v in (value, low, high)
     )
-    return Judgement(rule, verdict, claimed, text, reading, value, low, high)
+    return Judgement(rule, verdict, claimed, text, reading, value, low, high, values=values)
+
+
+def verdict_on(label: str, findings: Sequence[Judgement]) -> str:
+    """Return the gravest verdict on a published value with its rules; "–" if no rule judges it."""
+    about = [f for f in findings if label in f.values and f.rule != NONE]
+    if not about:
+        return "–"
+    worst = max((f.verdict for f in about), key=list(Verdict).index)
+    rules = dict.fromkeys(f.rule for f in about if f.verdict is worst)
+    return str(worst) if worst is Verdict.CONSISTENT else f"{worst} ({', '.join(rules)})"
 
 
 def agreement(stated: StatedFigure, low: float, high: float) -> tuple[Verdict, str]:

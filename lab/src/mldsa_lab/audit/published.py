@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from mldsa_lab.audit.claims import Claim, ValueTable
+from mldsa_lab.audit.judgement import Judgement
 from mldsa_lab.audit.values import Span, StatedFigure
 
 _CONTAINERS = ("figures", "points", "parts", "shares", "attempts", "values", "cells", "stated")
@@ -55,6 +56,31 @@ def published_values(claim: Claim) -> list[PublishedValue]:
         unit = _UNITS[field] if field else own
         found.append(PublishedValue(claim.id, " ".join(names), span, unit))
     return found
+
+
+def judged_labels(claim: Claim, finding: Judgement) -> list[str]:
+    """Return the labels of a claim's values that a finding judges: those that its rule names, else
+    those that it quotes, else all but the number of samples."""
+    values = published_values(claim)
+    if finding.values:
+        return [v.label for v in values if v.name in finding.values]
+    quoted = [v.label for v in values if _is_quoted(v.value, finding)]
+    return quoted or [v.label for v in values if v.name != "samples"]
+
+
+def repeated(claims: Sequence[Claim]) -> dict[str, tuple[str, ...]]:
+    """Return by the label of a value the labels of all values that are the same by the file."""
+    groups: dict[str, list[str]] = {}
+    for claim in claims:
+        for name, first in claim.same.items():
+            groups.setdefault(first, [first]).append(f"{claim.id}, {name}" if name else claim.id)
+    return {label: tuple(group) for group in groups.values() for label in group}
+
+
+def _is_quoted(value: Span, finding: Judgement) -> bool:
+    if finding.value == value.low.value:
+        return True
+    return not value.one and finding.value is None and value.text in finding.claimed
 
 
 def _fields(part: Struct) -> dict[str, Any]:

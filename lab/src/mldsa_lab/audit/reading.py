@@ -12,6 +12,7 @@ import yaml
 from msgspec import Struct
 
 from mldsa_lab.audit import claims
+from mldsa_lab.audit.published import published_values
 from mldsa_lab.audit.values import (
     PERCENTILE,
     POWER,
@@ -92,6 +93,7 @@ def parse_claims(text: str, name: str) -> claims.ClaimTable:
             _check_reference(claim, target, found.get(target), name)
         for target in listed(claim.table) if isinstance(claim, claims.Quotient) else ():
             _check_pairs(claim, target, found.get(target), name)
+    _check_same(tuple(found.values()), name)
     return claims.ClaimTable(name, head.source, tuple(found.values()))
 
 
@@ -269,3 +271,21 @@ def _check_pairs(claim: Any, name: str, table: claims.Claim | None, path: str) -
     if not found or not all(over.low > 0 for _, over in found.values()):
         known = next(iter(table.cells))
         raise LabError(f"{where}, of: no pair of cells of {name!r}, as {known!r} is one")
+
+
+def _check_same(table: tuple[claims.Claim, ...], path: str) -> None:
+    """LabError for a value that is said to repeat another and does not."""
+    values = {v.label: v for claim in table for v in published_values(claim)}
+    repeats = {f"{c.id}, {name}" if name else c.id for c in table for name in c.same}
+    for claim in table:
+        for name, first in claim.same.items():
+            where = f"{path}: claim {claim.id!r}, same"
+            label = f"{claim.id}, {name}" if name else claim.id
+            for wanted in (label, first):
+                if wanted not in values:
+                    raise LabError(f"{where}: there is no value {wanted!r}")
+            if first in repeats:
+                raise LabError(f"{where}: {first!r} repeats another value; name that one")
+            if values[label].value.text != values[first].value.text:
+                texts = [f"{values[v].value.text} ({v})" for v in (label, first)]
+                raise LabError(f"{where}: {' and '.join(texts)} are different values")

@@ -52,6 +52,7 @@ def figures(table: ClaimTable, findings: Sequence[Judgement]) -> list[Figure]:
             "verdict": f.verdict.value,
             "claimed_text": f.claimed,
             "predicted_text": f.predicted,
+            "values": "; ".join(f.values),
             "reading": f.reading,
         }
         found.append(Figure(keys, "claimed", f.value))

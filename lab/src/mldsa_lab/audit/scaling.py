@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 from mldsa_lab.audit.claims import Batch, BatchPoint, ClaimTable, Cost, Scaling, ScalingPoint
@@ -39,7 +40,8 @@ def judge_scaling(claim: Scaling, table: ClaimTable) -> Iterator[Judgement]:
     fewest = claim.points[0]
     if fewest.per_second is not None:
         for cost in table.named(claim.cost_of):
-            yield judge_throughput(cost, fewest.per_second, fewest.threads)
+            found = judge_throughput(cost, fewest.per_second, fewest.threads)
+            yield replace(found, values=(f"{fewest.threads} per_second",))
     for point in claim.points:
         yield from _arithmetic(point, fewest)
         rate = point.per_second
@@ -49,7 +51,8 @@ def judge_scaling(claim: Scaling, table: ClaimTable) -> Iterator[Judgement]:
         if rate is not None and fewest.per_second is not None and fewest.threads == 1:
             speedup = rate.over(fewest.per_second)
         if speedup is not None:
-            yield _speedup(claim, point.threads, speedup)
+            names = (f"{point.threads} {name}" for name in ("per_second", "speedup"))
+            yield replace(_speedup(claim, point.threads, speedup), values=tuple(names))
 
 
 def _arithmetic(point: ScalingPoint, fewest: ScalingPoint) -> Iterator[Judgement]:
@@ -57,15 +60,17 @@ def _arithmetic(point: ScalingPoint, fewest: ScalingPoint) -> Iterator[Judgement
     the speedup over the threads."""
     rates = point.per_second, fewest.per_second
     if point.speedup is not None and fewest.threads == 1 and rates[0] and rates[1]:
-        yield follows(
+        found = follows(
             "scaling.arithmetic", point.speedup, f"× with {point.threads}",
             [rates[0].rounded()], [rates[1].rounded()],
         )  # fmt: skip
+        yield replace(found, values=(f"{point.threads} speedup",))
     if point.efficiency is not None and point.speedup is not None:
-        yield follows(
+        found = follows(
             "scaling.arithmetic", point.efficiency, f"% of {point.threads} threads",
             [point.speedup, StatedFigure(100.0)], [StatedFigure(float(point.threads))],
         )  # fmt: skip
+        yield replace(found, values=(f"{point.threads} efficiency",))
 
 
 def judge_throughput(cost: Cost | Batch, per_second: StatedFigure, workers: int) -> Judgement:
@@ -163,11 +168,13 @@ def _of_batch(point: BatchPoint, unit: str) -> Iterator[Judgement]:
     if point.total is not None:
         size = StatedFigure(float(point.size))
         words = f"{unit_text(unit)} {where}"
-        yield follows("batch.total", point.total.rounded(), words, [size, point.cost], [])
+        found = follows("batch.total", point.total.rounded(), words, [size, point.cost], [])
+        yield replace(found, values=(f"{point.size} total",))
     if point.per_second is not None and (scale := seconds(unit)):
         second = StatedFigure(1 / scale)
         rate = point.per_second.rounded()
-        yield follows("batch.total", rate, f"/s {where}", [second], [point.cost])
+        found = follows("batch.total", rate, f"/s {where}", [second], [point.cost])
+        yield replace(found, values=(f"{point.size} per_second",))
 
 
 def _shape(claim: Batch) -> Judgement:
@@ -186,7 +193,8 @@ def _shape(claim: Batch) -> Judgement:
     if rising:
         verdict = Verdict.IMPLAUSIBLE
         reading = f"A batch of {rising[0].size:,} costs more for each than a smaller one."
-    return judgement("batch.shape", verdict, text, reading, predicted="c + a/size")
+    names = tuple(f"{point.size} cost" for point in points)
+    return judgement("batch.shape", verdict, text, reading, predicted="c + a/size", values=names)
 
 
 def _gain(claim: Batch, cost: Cost) -> Iterator[Judgement]:
@@ -209,4 +217,7 @@ def _gain(claim: Batch, cost: Cost) -> Iterator[Judgement]:
     if value < floor:
         verdict = Verdict.IMPLAUSIBLE
         reading += " More than expanding A costs: lanes across messages, or another input."
-    yield judgement("batch.cost", verdict, text, reading, value=value, low=floor, unit=unit)
+    yield judgement(
+        "batch.cost", verdict, text, reading, value=value, low=floor, unit=unit,
+        values=(f"{last.size} cost",),
+    )  # fmt: skip

@@ -68,7 +68,10 @@ def judge_statements(claim: claims.Statements, _: claims.ClaimTable) -> Iterator
     pairs = combinations((entry.value for entry in claim.values), 2)
     text = _places([(entry.value.text + unit, entry.where) for entry in claim.values])
     inside = all(_one(a, b, claim.unit) for a, b in pairs)
-    yield judgement("statements.agree", inside, text, claim.quantity, predicted="one value")
+    names = tuple(entry.where or str(place) for place, entry in enumerate(claim.values, 1))
+    yield judgement(
+        "statements.agree", inside, text, claim.quantity, predicted="one value", values=names
+    )
 
 
 def _one(a: Span, b: Span, unit: str) -> bool:

@@ -20,7 +20,6 @@ from mldsa_lab.checkout import find_root
 from mldsa_lab.choice.build import build, complete
 from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.errors import LabError, located
-from mldsa_lab.extras import need
 from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.inputs.input import ZERO_RND, Input, SigningInput
 from mldsa_lab.inputs.library import Library, load
@@ -232,7 +231,6 @@ def draw_signatures(set_name: str, seed: bytes, count: int) -> list[SampleSignat
     if set_name in PARAMETER_SETS:
         signed = load().sign(set_name, Spec(set_name, seed).inputs(0, count))
         return [SampleSignature(one.pk, one.signature) for one in signed]
-    need("bench", f"signing with {set_name}")
     root = find_root()
     entries = read_registry(root / "workers" / "registry.toml")
     entry = next(e for e in entries if SCHEMES[set_name].family in e.families)

@@ -41,11 +41,14 @@ def answer(
     """Show a published page's tables beside our figures: measured here, or from our records."""
     from mldsa_lab.answers.join import answer_report
     from mldsa_lab.answers.page import pages, read_page
+    from mldsa_lab.answers.states import page_counts
 
     screen = shared.console()
     if page == "list":
         for name in pages():
-            shared.show_named(screen, f"{name:<16} ", read_page(name).title)
+            known, values = page_counts(read_page(name))
+            about = f"{read_page(name).title}; {known} of {values} values have a figure of ours"
+            shared.show_named(screen, f"{name:<16} ", about)
         return
     found = read_page(page)
     outputs = shared.OutputOptions(page_path is None, json_path, csv, markdown, page_path).check()

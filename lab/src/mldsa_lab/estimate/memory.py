@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure, Key, keys_by_variant
 from mldsa_lab.records import Definition, Record, Samples
 from mldsa_lab.sets import ALL_SETS, OPERATIONS
 from mldsa_lab.sizes import OBJECTS, raw_bytes
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.theory.trace import parse_trace
 
 _UNITS = {
     "stack and heap": {"stack": "bytes", "heap": "bytes", "allocations": "", "allocated": "bytes",
@@ -47,7 +52,7 @@ def memory_figures(record: Record) -> list[Figure]:
                 continue
             row = rows[cell][part]
             notes = (row.lacking,) if isinstance(row, Definition) and row.lacking else ()
-            values = _values(row) if isinstance(row, Samples) else {}
+            values = _values(record, row) if isinstance(row, Samples) else {}
             for name, unit in units.items():
                 made.append(Figure(keys, name, values.get(name), unit=unit, notes=notes))
             if v.mode != "single" and "heap" in values:
@@ -58,11 +63,31 @@ def memory_figures(record: Record) -> list[Figure]:
     return made
 
 
-def _values(line: Samples) -> dict[str, float]:
-    """Return the largest value of each metric, the input where there is one, and the shares of
-    accesses, in percent, that miss no first or no last cache."""
+def _values(record: Record, line: Samples) -> dict[str, float]:
+    """Return the largest value of each metric, of the traffic of several signatures the mean over
+    all; the input where there is one, and the shares of accesses, in percent, that miss no first or
+    no last cache."""
     values: dict[str, float] = {name: max(of) for name, of in line.metrics.items()}
+    if "accesses" in values and line.operation == "sign" and len(line.inputs) > 1:
+        values = _by_law(record, line)
     if accesses := values.get("accesses"):
         for level in ("first", "last"):
             values[f"{level}_hits"] = 100 * (1 - values[f"{level}_misses"] / accesses)
     return values | ({"input": line.inputs[0]} if len(line.inputs) == 1 else {})
+
+
+def _by_law(record: Record, line: Samples) -> dict[str, float]:
+    """Return the mean over all signatures of what some move: the first iteration, one that z
+    rejects and another rejected one cost what least squares find, and of each there are as many as
+    the exact law has on average."""
+    model = RejectionModel.of(line.set)
+    texts = [record.input(line.set, number).trace or () for number in line.inputs]
+    traces = [parse_trace(text, line.set) for text in texts]
+    rejected = TraceTable.of(line.set, traces).counts()
+    matrix = np.column_stack([np.ones(len(traces)), rejected[:, 0], rejected[:, 1:].sum(axis=1)])
+    expected = np.array([1, model.expected_counts[0], model.expected_counts[1:].sum()])
+    values = {}
+    for name, counted in line.metrics.items():
+        costs = np.linalg.lstsq(matrix, np.array(counted, dtype=np.float64), rcond=None)[0]
+        values[name] = max(0.0, float(expected @ costs))
+    return values

@@ -138,9 +138,9 @@ def pipeline_figures(records: Sequence[Record], confidence: float) -> list[Figur
     """Return the figures of pipelines over these processes.
 
     ``cost`` of a record in each stage, between them and as a whole, and its ``share``; that of all
-    stages of a set together (``set_share``); ``min``,
-    ``p50`` …, ``max`` and ``sd`` of the latency, and of the stages' calls where records go through
-    one by one; ``per_second`` and ``scaling`` by threads; ``gain``: the cost over another
+    stages of a set together (``set_share``); ``min``, ``p50`` …, ``max`` and ``sd`` of the latency,
+    and of the stages' calls where records go through one by one, each with the number of
+    ``samples``; ``per_second`` and ``scaling`` by threads; ``gain``: the cost over another
     pipeline's; of stages that sign ``attempts`` on average, of their records and of all signatures.
     """
     found = pipelines_of(records)
@@ -165,6 +165,7 @@ def _figures(
         if name == WHOLE or (stage and p.together == 1):
             for figure, times in p.spread(name):
                 yield Figure.of(at, figure, over(times, confidence), p.unit)
+            yield Figure(at, "samples", sum(len(one.whole) for one in p.processes))
     for set_name in dict.fromkeys(s.set for s in p.content.stages):
         together = np.sum([costs[n] for n, s in stages.items() if s.set == set_name], axis=0)
         share = over(100 * together / costs[WHOLE], confidence)

@@ -178,9 +178,10 @@ def summary_figures(record: Record, reference: str, confidence: float) -> list[F
     """Return the summary of a record as figures.
 
     Beside what rows have: ``single_per_second``, the inverse of the mean; ``total`` of a whole
-    batch; ``efficiency`` of threads in percent; signing and verification one after the other as an
-    operation of its own (`TOGETHER`); ``overhead`` of a hardened mode over the ordinary one in
-    percent; the cheapest ML-DSA over classical schemes (``over``), and these over it (``under``).
+    batch; ``samples``; ``efficiency`` of threads in percent; signing and verification one after the
+    other as an operation of its own (`TOGETHER`); ``overhead`` of a hardened mode over the ordinary
+    one in percent; the cheapest ML-DSA over classical schemes (``over``), and these over it
+    (``under``).
     """
     summary = summarise(record, reference=reference, confidence=confidence)
     found: list[Figure] = []
@@ -204,8 +205,9 @@ def _figures(row: SummaryRow) -> Iterator[Figure]:
         yield Figure.of(keys, name, interval, _UNITS.get(name, row.unit))
     for name, part in row.phases.items():
         yield Figure.of(keys, name, part, row.unit)
-    if mean is not None and row.unit == "ns":
-        yield Figure.of(keys, "single_per_second", mean.inverse(1e9), "1/s")
+    if row.rate is not None:
+        yield Figure.of(keys, "single_per_second", row.rate, "1/s")
+    yield Figure(keys, "samples", row.samples)
     if mean is not None and row.variant.mode == "batch":
         yield Figure.of(keys, "total", mean.times(row.variant.batch_size), row.unit)
     if scaling is not None:
@@ -222,6 +224,7 @@ def _together(summary: Summary, row: SummaryRow) -> Iterator[Figure]:
     for name in ("mean", "min", *_PERCENTILES.values()):
         if verifying.mean is not None and name in row.figures:
             yield Figure.of(keys, name, row.figures[name].plus(verifying.mean), row.unit)
+    yield Figure(keys, "samples", min(row.samples, verifying.samples))
     if verifying.mean is not None and "sd" in row.figures:
         yield Figure.of(keys, "sd", row.figures["sd"], row.unit)
 

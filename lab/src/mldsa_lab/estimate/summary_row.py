@@ -74,6 +74,11 @@ class SummaryRow:
         return math.inf if self.mean is None else self.mean.value
 
     @property
+    def rate(self) -> Interval | None:
+        """Operations in a second, the inverse of the mean; None where its unit is no time."""
+        return self.mean.inverse(1e9) if self.mean is not None and self.unit == "ns" else None
+
+    @property
     def fit(self) -> Fit | None:
         """The regression of single signatures on their traces; None for other rows."""
         found = None if self.estimate is None else self.estimate.fit

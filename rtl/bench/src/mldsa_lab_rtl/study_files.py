@@ -19,6 +19,8 @@ from mldsa_lab_rtl.synth import Resources
 
 ROUND_3 = "round 3"
 """What the names of cores of that round end in."""
+AVERAGES = 10
+"""Averages, and signatures of each."""
 
 
 class RandomSignatures(Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,12 +41,23 @@ class RandomSignatures(Struct, frozen=True, forbid_unknown_fields=True):
         keys = {"set": self.set, "core": f"{self.core} {self.configuration}"}
         for name, fault in self.counters.items():
             value = None if fault else len(self.cycles)
-            yield Figure(keys, f"counter_{name}", value, flags=(fault,) if fault else ())
+            yield Figure(keys, f"counter_{name}", value, notes=(fault,) if fault else ())
 
     def row(self) -> Figure:
         """Return the plain mean, which stands beside the mean from designed inputs."""
         keys = core_keys(self.core, self.configuration, self.set)
         return cycles(keys, "sign_random", TOTAL, mean_cycles(np.array(self.cycles)))
+
+    def averages(self) -> Iterator[Figure]:
+        """Yield the least and the highest of ten averages of ten signatures each, the first ones;
+        nothing of fewer signatures."""
+        counts = np.array(self.cycles[: AVERAGES * AVERAGES], dtype=float)
+        if len(counts) < AVERAGES * AVERAGES:
+            return
+        means = counts.reshape(AVERAGES, AVERAGES).mean(axis=1)
+        keys = {"set": self.set, "core": f"{self.core} {self.configuration}"}
+        for name, value in (("average_min", means.min()), ("average_max", means.max())):
+            yield Figure(keys, name, float(value), unit="cycles")
 
 
 class Round3Cycles(Struct, frozen=True, forbid_unknown_fields=True):

@@ -87,7 +87,7 @@ def read_findings(paths: Sequence[Path]) -> CoreFindings:
             case RandomFile(signatures=signatures):
                 drawn += signatures
     counters = [f for one in drawn for f in one.counter_rows()]
-    return CoreFindings([*rows, *(one.row() for one in drawn)], resources, counters)
+    return CoreFindings([*rows, *(one.row() for one in drawn)], resources, counters, drawn)
 
 
 def core_figures(argument: str) -> list[Figure]:
@@ -95,17 +95,19 @@ def core_figures(argument: str) -> list[Figure]:
     by spaces. Cycles of whole operations by set and core, those of phases, and resources."""
     found = read_findings(files_of(argument, "file of cores"))
     whole = (f for of in found.totals.values() for f in of.values())
-    return [*(replace(f, unit="cycles") for f in whole), *found.rows, *found.taken]
+    averages = (f for one in found.random for f in one.averages())
+    return [*(replace(f, unit="cycles") for f in whole), *found.rows, *found.taken, *averages]
 
 
 @dataclass(frozen=True)
 class CoreFindings:
-    """Figures of cores, and the resources of some of them."""
+    """Figures of cores, the resources of some of them, and random signatures."""
 
     rows: Sequence[Figure]
     resources: Sequence[Resources]
     counters: Sequence[Figure] = ()
     """Of the cores' own counters, by set and core."""
+    random: Sequence[RandomSignatures] = ()
 
     def report(self) -> Report:
         """Return everything for the terminal, the page and files."""
@@ -143,9 +145,9 @@ class CoreFindings:
     def _counter_faults(self) -> list[str]:
         """Return the faults of counters, each with its core and set."""
         return [
-            f"{f.keys['core']}, {f.keys['set']}, {f.name.replace('_', ' of ')}: {flag}"
+            f"{f.keys['core']}, {f.keys['set']}, {f.name.replace('_', ' of ')}: {note}"
             for f in self.counters
-            for flag in f.flags
+            for note in f.notes
         ]
 
     def sources(self) -> list[str]:

@@ -41,6 +41,8 @@ COLLECTED = ("Go",)
 what they read and write can be counted, with what their collector does meanwhile."""
 PASSES = 4
 """Operations that traffic is the mean of."""
+SIGNATURES = 5
+"""Signatures at most whose traffic is counted, from the fewest iterations to the most."""
 VALGRIND = "valgrind"
 CACHES = ("--I1=32768,8,64", "--D1=32768,8,64", "--LL=1048576,16,64")
 """The simulated caches (bytes, ways, bytes of a line), the same on every machine: a first level,
@@ -269,9 +271,21 @@ class Memory(Workload[Cell]):
         return self._line(cell, TRAFFIC, why, lambda: self._moved(cell))
 
     def _moved(self, cell: Cell) -> Samples:
-        entry = self.fleet.station(cell.variant.id).entry
-        one = replace(cell, inputs=[typical_input(cell, self.attempts)])
-        number = one.inputs[0].id
+        """The traffic of the typical input, and of signatures of few and of many iterations."""
+        inputs = [typical_input(cell, self.attempts)]
+        if cell.operation == "sign" and (cell.set_name, inputs[0].id) in self.attempts:
+            ordered = sorted(cell.inputs, key=lambda i: self.attempts[cell.set_name, i.id])
+            steps = range(SIGNATURES - 1)
+            inputs += [ordered[n * (len(ordered) - 1) // (SIGNATURES - 2)] for n in steps]
+        inputs = list(dict.fromkeys(inputs))
+        counted = [self._moved_by(replace(cell, inputs=[one])) for one in inputs]
+        values = {name: tuple(c[name] for c in counted) for name in counted[0]}
+        numbers = tuple(one.id for one in inputs)
+        return cell.samples(0, 0, numbers, values, shape={"memory": TRAFFIC})
+
+    def _moved_by(self, one: Cell) -> dict[str, int]:
+        """The traffic of the cell's only input."""
+        entry = self.fleet.station(one.variant.id).entry
         log = self._folder / "valgrind"
         told = Path(f"{log}.log")
         counts = Path(f"{log}.counts")
@@ -285,10 +299,8 @@ class Memory(Workload[Cell]):
             own = Station(entry, self.place, self.limits, prefix=prefix)
             with Fleet() as fleet:
                 fleet.add(own)
-                if cell.variant.id not in fleet.variants:
-                    raise LabError(
-                        f"Valgrind's CPU does not have what {cell.variant.backend} needs"
-                    )
+                if one.variant.id not in fleet.variants:
+                    raise LabError(f"Valgrind's CPU does not have what {one.variant.backend} needs")
                 operations = Operations(fleet)
                 there = replace(one)
                 operations.hand_over(there)
@@ -305,7 +317,7 @@ class Memory(Workload[Cell]):
         instructions, accesses, first, last = counted(
             cachegrind, lambda: read_cachegrind(counts.read_text())
         )
-        iterations = self.attempts.get((cell.set_name, number))
+        iterations = self.attempts.get((one.set_name, one.inputs[0].id))
         metrics = {
             "instructions": instructions,
             "read": read,
@@ -314,10 +326,9 @@ class Memory(Workload[Cell]):
             "first_misses": first,
             "last_misses": last,
         }
-        if cell.operation == "sign" and iterations is not None:
+        if one.operation == "sign" and iterations is not None:
             metrics["attempts"] = iterations
-        values = {name: (value,) for name, value in metrics.items()}
-        return cell.samples(0, 0, (number,), values, shape={"memory": TRAFFIC})
+        return metrics
 
 
 class MemoryPlan(WorkloadPlan):

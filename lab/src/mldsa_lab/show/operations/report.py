@@ -118,6 +118,8 @@ def _row_figures(view: View, row: SummaryRow, about: dict[str, Key]) -> Iterator
         shown = Interval(found.value) if name in _QUANTILES else found
         told = marks if name == "mean" else ()
         yield Figure.of(keys, name, shown, _UNITS.get(name, row.unit), notes=told)
+    if row.rate is not None and "per_second" not in row.figures:
+        yield Figure.of(keys, "per_second", row.rate, _UNITS["per_second"])
     for name, part in row.phases.items():
         yield Figure.of(keys, name, part, row.unit)
     if (rank := view.ranks.get(row.cell)) is not None:
