@@ -118,11 +118,12 @@ def test_key_generation_is_of_all_records_of_the_jvm() -> None:
 # The audit and the answers ---------------------------------------------------------------------
 
 COINCIDENCES = {
-    # A batch of one, and one signature; one rate of hints for three sets; group sizes and a factor.
-    "vendor-page": {("72", "us")},
+    # A batch of one, and one signature; one rate of hints for three sets; group sizes and a factor;
+    # bits against classical and quantum computers; a confidence and a load; a block and a backlog.
+    "vendor-page": {("72", "us"), ("35", "%"), ("128", "bits")},
     "method-post": {("0.985", "")},
     "jvm-study": {("10", ""), ("1", "")},
-    "chain-project": {("32", "B"), ("5", "%"), ("30", "%")},
+    "chain-project": {("32", "B"), ("5", "%"), ("30", "%"), ("95", "%"), ("4000", "")},
     "rtl-comparison": {("0.02", "%")},
 }
 """Different quantities of a page that have one value, which the audit judges differently."""
