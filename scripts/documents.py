@@ -349,12 +349,13 @@ class CoreTable(Struct, frozen=True, forbid_unknown_fields=True):
     record: Names = ()
     drawn: Names = ()
     resources: Names = ()
+    clock: Names = ()
 
     def text(self, folder: Path) -> str:
         """Return the table; paths are relative to ``folder``."""
         from mldsa_lab_rtl.study_show import BESIDE, read_findings
 
-        names = (*self.record, *self.drawn, *self.resources)
+        names = (*self.record, *self.drawn, *self.resources, *self.clock)
         found = read_findings([folder / name for name in names])
         grids = {grid.title: grid for grid in found.grids()}
         if self.table not in grids:

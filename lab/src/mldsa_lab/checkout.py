@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from threading import Event, Timer
 
 from mldsa_lab.errors import LabError
 
@@ -108,11 +109,13 @@ def run_tool(
     environment: Mapping[str, str],
     on_line: Callable[[str], None],
     what: str = "build",
+    seconds: float | None = None,
 ) -> None:
     """Run a build tool in `root`; `on_line` gets each line it prints, none of them empty.
 
     `environment` adds to the process's own. Interrupted, what was started ends too. BuildError
     with the last lines if the tool cannot be run or fails; `what` says in it what failed.
+    TimeoutError where it runs longer than `seconds`.
     """
     try:
         process = subprocess.Popen(
@@ -130,7 +133,17 @@ def run_tool(
         raise BuildError(f"{command[0]} cannot be run: {error.strerror}", []) from None
     kept: deque[str] = deque(maxlen=LINES_SHOWN)
     assert process.stdout is not None
+    is_over = Event()
+
+    def stop() -> None:
+        is_over.set()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+    timer = Timer(seconds or 0, stop)
     try:
+        if seconds is not None:
+            timer.start()
         for line in process.stdout:
             text = line.rstrip()
             if text:
@@ -142,5 +155,9 @@ def run_tool(
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         raise
+    finally:
+        timer.cancel()
+    if status != 0 and is_over.is_set():
+        raise TimeoutError(f"{what} did not end in {seconds:g} s")
     if status != 0:
         raise BuildError(f"{what} failed with status {status}: {' '.join(command)}", list(kept))

@@ -34,7 +34,7 @@ class Package(NamedTuple):
 
 PACKAGES = (
     Package("pqc-impact", "setup-impact", ("impact", "propagate"), figures=("impact",)),
-    Package("mldsa-lab-rtl", "setup-rtl", ("synth", "study.rtl"), ("core",), ("rtl",)),
+    Package("mldsa-lab-rtl", "setup-rtl", ("synth", "fmax", "study.rtl"), ("core",), ("rtl",)),
     Package(
         "mldsa-studies",
         "setup-study",

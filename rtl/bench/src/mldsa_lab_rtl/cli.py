@@ -1,11 +1,11 @@
-"""`mldsa-lab synth` and `mldsa-lab study rtl`: hardware cores."""
+"""`mldsa-lab synth`, `mldsa-lab fmax` and `mldsa-lab study rtl`: hardware cores."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -19,7 +19,7 @@ from mldsa_lab.cli.shared import (
     refuse_given,
     show_path,
 )
-from mldsa_lab.files import write_text
+from mldsa_lab.files import check_folder, write_text
 from mldsa_lab.sets import parse_set_names
 
 if TYPE_CHECKING:
@@ -28,11 +28,14 @@ if TYPE_CHECKING:
 _SHIPPED = ("fast", "small")
 
 
+CoresArgument = Annotated[
+    list[Path] | None,
+    typer.Argument(help="Manifests; by default those of the tree's core.", metavar="CORES"),
+]
+
+
 def synth(
-    cores: Annotated[
-        list[Path] | None,
-        typer.Argument(help="Manifests; by default those of the tree's core.", metavar="CORES"),
-    ] = None,
+    cores: CoresArgument = None,
     out: Annotated[Path, typer.Option(help="Folder for a file of resources of each core.")] = Path(
         "out/synth"
     ),
@@ -55,13 +58,61 @@ def synth(
     OutputOptions().show(CoreFindings([], found).report(), screen.console)
 
 
+def fmax(
+    cores: CoresArgument = None,
+    seeds: Annotated[
+        int, typer.Option(help="Seeds of the placement: 1 to this number.", min=1, max=100)
+    ] = 3,
+    speed: Annotated[
+        Literal["6", "7", "8"], typer.Option(help="Speed grade; 6 is the slowest.")
+    ] = "6",
+    minutes: Annotated[
+        float, typer.Option(help="Limit of each seed's placement and routing.", min=0.01)
+    ] = 120.0,
+    out: Annotated[Path, typer.Option(help="Folder for a file of each core's clock rate.")] = Path(
+        "out/fmax"
+    ),
+) -> None:
+    """Place and route hardware cores for a Lattice ECP5 with yosys and nextpnr: the clock rate of
+    each seed. A seed takes minutes to hours. The file is written after each, and seeds that it has
+    of the same text and tools are not run again."""
+    from mldsa_lab.screen import Screen
+    from mldsa_lab_rtl.clock_rate import Speed, check_tools, measure_clock_rate, read_clock_rate
+    from mldsa_lab_rtl.study_show import CoreFindings, clock_words
+
+    check_tools()
+    check_folder(out)
+    screen = Screen(console())
+    found = []
+    grade: Speed = {"6": 6, "7": 7, "8": 8}[speed]  # type: ignore[assignment]
+    manifests = _manifests(cores)
+    paths = [out / f"{manifest.worker}.json" for manifest in manifests]
+    earlier = [read_clock_rate(path) for path in paths]
+    for manifest, path, known in zip(manifests, paths, earlier, strict=True):
+        folder = find_target(find_root()) / "fmax" / manifest.worker
+        with screen.phase("fmax", total=seeds) as phase:
+            phase.show(manifest.worker)
+            numbers = range(1, seeds + 1)
+            for record in measure_clock_rate(
+                manifest, folder, numbers, grade, minutes, phase.show, known
+            ):
+                write_text(path, record.to_json())
+                phase.reach(len(record.seeds), clock_words(record))
+            found.append(record)
+            phase.summary = clock_words(record)
+        show_path(screen.console, "clock rate", path)
+    OutputOptions().show(CoreFindings([], [], found).report(), screen.console)
+    if not all(record.rates for record in found):
+        raise typer.Exit(1)
+
+
 def study_rtl(
     ctx: typer.Context,
     files: Annotated[
         list[Path] | None,
         typer.Argument(
             help="Show these files and measure nothing: records, random.json, round-3.json, "
-            "files of `synth`.",
+            "files of `synth` and `fmax`.",
             metavar="FILES",
         ),
     ] = None,

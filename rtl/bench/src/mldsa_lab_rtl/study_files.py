@@ -1,4 +1,5 @@
-"""Files of measured cores: random signatures, cores of the competition's third round, resources."""
+"""Files of measured cores: random signatures, cores of the competition's third round, resources,
+clock rates."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.files import Count, Hex, Positive, Text, decode_json, plain, read_text
 from mldsa_lab.sets import SetName
 from mldsa_lab.theory.trace import parse_trace
+from mldsa_lab_rtl.clock_rate import ClockRate
 from mldsa_lab_rtl.study import TOTAL, core_keys, cycles, mean_cycles, operation_figures
 from mldsa_lab_rtl.synth import Resources
 
@@ -101,7 +103,7 @@ class Round3File(_MeasuredFile, frozen=True, tag="mldsa-lab round 3 cycles"):
     cores: tuple[Round3Cycles, ...]
 
 
-StudyFile = RandomFile | Round3File | Resources
+StudyFile = RandomFile | Round3File | Resources | ClockRate
 
 
 def read_study(path: Path) -> StudyFile:

