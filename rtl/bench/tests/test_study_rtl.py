@@ -28,6 +28,7 @@ from mldsa_lab.records import (
 )
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.table import TraceTable
+from mldsa_lab_rtl.clock_rate import ClockRate, CriticalPath, SeedResult
 from mldsa_lab_rtl.study import core_rows
 from mldsa_lab_rtl.study_files import RandomFile, RandomSignatures, read_study, study_text
 from mldsa_lab_rtl.synth import Resources, Taken, _modules
@@ -132,6 +133,29 @@ def test_the_mean_of_a_thousand_random_signatures_is_the_exact_one() -> None:
         means = [sum(one.cycles[10 * n : 10 * n + 10]) / 10 for n in range(10)]
         ends = {f.name: f.value for f in one.averages()}
         assert ends == {"average_min": min(means), "average_max": max(means)}
+
+
+def test_times_are_cycles_at_the_median_clock_rate(tmp_path: Path) -> None:
+    """Of the core that has a clock rate; a core of another name has none."""
+    path, rows = tmp_path / "record.jsonl", tmp_path / "rows.json"
+    whole = record()
+    with RecordWriter(path) as writer:
+        for row in (whole.run, *whole.workers, *whole.inputs, *whole.samples):
+            writer.write(row)
+    seeds = tuple(SeedResult(n, 1.0, rate, CriticalPath("a Q", "b D", 5.0, 15.0))
+                  for n, rate in ((1, 40.0), (2, 50.0), (3, 55.0)))  # fmt: skip
+    for name, measured in (("fast", 1), ("small", 0)):
+        clock = ClockRate(
+            1, "toy", name, "1", "00", {}, "LFE5U-85F", "CABGA756", 6, 100.0, {}, seeds
+        )
+        (tmp_path / "clock.json").write_text(clock.to_json())
+        done = here("study", "rtl", str(path), str(tmp_path / "clock.json"), "--json", str(rows))
+        assert done.status == 0, done.err
+        times = [r for r in json.loads(rows.read_text()) if "set" in r and "technology" in r]
+        assert [r["set"] for r in times if "verify" in r] == [SET] * measured
+        for of in times:
+            if "verify" in of:  # 110 cycles of 20 ns
+                assert (of["verify"], of["verify_low"], of["verify_high"]) == (2200, 2000, 2400)
 
 
 def test_the_command_shows_files(tmp_path: Path) -> None:
