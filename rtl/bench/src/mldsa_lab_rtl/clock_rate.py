@@ -132,7 +132,11 @@ class ClockRate(
         }  # fmt: skip
         rates = self.rates
         yield Figure(keys, "seeds", len(rates))
-        for name, of in (("fmax_least", min), ("fmax", median), ("fmax_largest", max)):
+        for name, of in (
+            ("clock_rate_least", min),
+            ("clock_rate", median),
+            ("clock_rate_largest", max),
+        ):
             yield Figure(keys, name, of(rates) if rates else None, unit="MHz")
         if self.used is not None:
             yield from (Figure(keys, name, getattr(self.used, name)) for name in _USED)
@@ -141,7 +145,7 @@ class ClockRate(
             at: dict[str, Key] = {**keys, "seed": of_seed.seed, "start": None, "end": None}
             if path is not None:
                 at |= {"start": path.start, "end": path.end}
-            yield Figure(at, "fmax_of_seed", of_seed.fmax, unit="MHz")
+            yield Figure(at, "clock_rate_of_seed", of_seed.fmax, unit="MHz")
             if path is not None:
                 yield Figure(at, "logic", path.logic, unit="ns")
                 yield Figure(at, "routing", path.routing, unit="ns")

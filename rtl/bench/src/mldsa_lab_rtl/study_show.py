@@ -62,10 +62,11 @@ _TOTALS = (
 )  # fmt: skip
 """Tables of whole operations, by set and core: title, note, columns."""
 _CLOCK = {
-    "seeds": "seeds", "fmax": "fmax", "fmax_least": "least", "fmax_largest": "largest",
+    "seeds": "seeds", "clock_rate": "fmax", "clock_rate_least": "least",
+    "clock_rate_largest": "largest",
     "lut": "LUT4", "ff": "FF", "dsp": "DSP", "bram": "BRAM",
 }  # fmt: skip
-_PATH = {"fmax_of_seed": "fmax", "logic": "logic", "routing": "routing"}
+_PATH = {"clock_rate_of_seed": "fmax", "logic": "logic", "routing": "routing"}
 _SPARE = ("ff", "dsp", "bram", "fmax")
 
 Place = tuple[Key, Key]
@@ -323,7 +324,7 @@ def _published_rates() -> list[Figure]:
             name = core if len(rates) == 1 else f"{core}, {row['set']}"
             if technology := published()["technologies"].get(row["source"]):
                 keys: dict[str, Key] = {"core": name, "technology": technology}
-                found[name, technology] = Figure(keys, "fmax", row["fmax"], unit="MHz")
+                found[name, technology] = Figure(keys, "clock_rate", row["fmax"], unit="MHz")
     return list(found.values())
 
 
