@@ -101,7 +101,7 @@ def fmax(
             found.append(record)
             phase.summary = clock_words(record)
         show_path(screen.console, "clock rate", path)
-    OutputOptions().show(CoreFindings([], [], found).report(), screen.console)
+    OutputOptions().show(CoreFindings([], [], clocks=found).report(), screen.console)
     if not all(record.rates for record in found):
         raise typer.Exit(1)
 
