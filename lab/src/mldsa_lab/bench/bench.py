@@ -219,7 +219,8 @@ class _Session:
         cpu = described["cpu"] or described["architecture"]
         load = "" if described["load1"] is None else f", load {described['load1']:.2f}"
         shown = f" ({' '.join(features)})" if features else ""
-        self.screen.line("machine", f"{cpu}{shown}, {described['cores']} cores{load}")
+        text = escape(f"{cpu}{shown}, {described['cores']} cores{load}")
+        self.screen.line("machine", text)
 
     def prepare(self, variants: Sequence[Variant], reference: Variant | None) -> Workload[Any]:
         """Inputs and gate; the workload over what passed."""
