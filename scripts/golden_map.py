@@ -144,26 +144,6 @@ def _pipelines(figures: Iterable[Figure]) -> Iterable[Figure]:
             yield {**one, "keys": keys, "name": name}
 
 
-_OF_CORES = {"best": "min", "mean": "mean", "random": "mean"}
-_ENDS = {"z": "z", "r0": "r", "hint": "h"}
-
-
-def _cores(figures: Iterable[Figure]) -> Iterable[Figure]:
-    for one in figures:
-        keys, name = dict(one["keys"]), one["name"].removesuffix(".cycles")
-        operation, _, rest = name.partition("_")
-        keys["operation"] = operation
-        if rest.startswith("loaded_"):
-            rest, keys["key"] = rest.removeprefix("loaded_"), "expanded"
-        if rest in _PERCENTILES:
-            rest, keys["percentile"] = "quantile", _PERCENTILES[rest]
-        elif rest.startswith("per_"):
-            rest, keys["attempt"] = "attempt_cost", _ENDS[rest.removeprefix("per_")]
-        elif rest == "random":
-            keys["inputs"] = "drawn"
-        yield {**one, "keys": keys, "name": _OF_CORES.get(rest, rest or "mean"), "unit": "cycles"}
-
-
 def _locations(figures: Iterable[Figure]) -> Iterable[Figure]:
     for one in figures:
         keys = {"statistic": one["keys"]["location"], "n": one["keys"]["index"]}
@@ -173,7 +153,7 @@ def _locations(figures: Iterable[Figure]) -> Iterable[Figure]:
 Converter = Callable[[Iterable[Figure]], Iterable[Figure]]
 _CONVERTERS: tuple[tuple[str, Converter], ...] = (
     (r"studies/.*-(?:pipeline|life-cycle)", _pipelines),
-    (r"studies/cores", _cores),
+    (r"studies/cores", lambda figures: figures),
     (r"studies/locations", _locations),
     (r"records/.*|compare/.*|studies/.*|memory", _record),
 )

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from mldsa_lab.checkout import find_root
 from mldsa_lab.choice.ready import read_ready
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.estimate.figure import Figure, parse_identity
 from mldsa_lab.files import Hex
 from mldsa_lab.records import (
     SCHEMA,
@@ -74,20 +74,25 @@ def record() -> Record:
 
 
 def at(
-    rows: list[Figure], figure: str, phase: str = "total", set_name: str = SET
+    rows: list[Figure], identity: str, phase: str = "total", set_name: str = SET
 ) -> tuple[float, float, float]:
     """Value and limits of a figure."""
-    wanted = (set_name, figure, phase)
-    (found,) = (f for f in rows if (f.keys["set"], f.keys["figure"], f.keys["phase"]) == wanted)
+    name, keys = parse_identity(identity)
+    wanted = {"set": set_name, "phase": phase, **keys}
+    places = ("core", "configuration")
+    (found,) = (
+        f for f in rows
+        if f.name == name and {k: v for k, v in f.keys.items() if k not in places} == wanted
+    )  # fmt: skip
     assert found.value is not None and found.low is not None and found.high is not None
     return found.value, found.low, found.high
 
 
 def test_exact_counts_have_their_range_as_interval() -> None:
     rows = core_rows(record())
-    assert at(rows, "verify") == (110, 100, 120)
-    assert at(rows, "verify", "compute") == (100, 90, 110)
-    assert at(rows, "verify", "load") == (10, 10, 10)
+    assert at(rows, "mean operation=verify") == (110, 100, 120)
+    assert at(rows, "mean operation=verify", "compute") == (100, 90, 110)
+    assert at(rows, "mean operation=verify", "load") == (10, 10, 10)
 
 
 def test_software_is_no_core() -> None:
@@ -128,11 +133,11 @@ def test_the_mean_of_a_thousand_random_signatures_is_the_exact_one() -> None:
         ("fast", name, 1000) for name in PARAMETER_SETS
     ]
     for one in drawn.signatures:
-        _, low, high = at([one.row()], "sign_random", set_name=one.set)
-        assert low < at(exact, "sign_mean", set_name=one.set)[0] < high
+        _, low, high = at([one.row()], "mean operation=sign inputs=drawn", set_name=one.set)
+        assert low < at(exact, "mean operation=sign", set_name=one.set)[0] < high
         means = [sum(one.cycles[10 * n : 10 * n + 10]) / 10 for n in range(10)]
         ends = {f.name: f.value for f in one.averages()}
-        assert ends == {"average_min": min(means), "average_max": max(means)}
+        assert ends == {"min": min(means), "max": max(means)}
 
 
 def test_times_are_cycles_at_the_median_clock_rate(tmp_path: Path) -> None:
@@ -152,10 +157,10 @@ def test_times_are_cycles_at_the_median_clock_rate(tmp_path: Path) -> None:
         done = here("study", "rtl", str(path), str(tmp_path / "clock.json"), "--json", str(rows))
         assert done.status == 0, done.err
         times = [r for r in json.loads(rows.read_text()) if "set" in r and "technology" in r]
-        assert [r["set"] for r in times if "verify" in r] == [SET] * measured
-        for of in times:
-            if "verify" in of:  # 110 cycles of 20 ns
-                assert (of["verify"], of["verify_low"], of["verify_high"]) == (2200, 2000, 2400)
+        verified = [r for r in times if r["operation"] == "verify"]
+        assert [r["set"] for r in verified] == [SET] * measured
+        for of in verified:  # 110 cycles of 20 ns
+            assert (of["mean"], of["mean_low"], of["mean_high"]) == (2200, 2000, 2400)
 
 
 def test_the_command_shows_files(tmp_path: Path) -> None:
@@ -178,11 +183,10 @@ def test_the_command_shows_files(tmp_path: Path) -> None:
     done = here("study", "rtl", *files, "--json", str(rows), "--page", str(page))
     assert done.status == 0, done.err
     figures = json.loads(rows.read_text())
-    keys = ["core", "configuration", "set", "figure", "phase", "cycles", "cycles_low",
-            "cycles_high"]  # fmt: skip
-    assert all(list(row) == keys for row in figures if "cycles" in row)
-    (row,) = (row for row in figures if row.get("figure") == "sign_random")
-    assert row["cycles"] == 13_000 and row["cycles_low"] < 11_000 < 15_000 < row["cycles_high"]
+    keys = ["core", "configuration", "set", "operation"]
+    assert all(list(row)[:4] == keys for row in figures if "phase" in row)
+    (row,) = (row for row in figures if row.get("inputs") == "drawn")
+    assert row["mean"] == 13_000 and row["mean_low"] < 11_000 < 15_000 < row["mean_high"]
     assert next(r["lut"] for r in figures if "lut" in r) == 1000
     for text in (done.out, page.read_text()):
         assert "toy fast, ML-DSA-65, counter of z: input 4: says 7, and there were 2" in text

@@ -133,7 +133,9 @@ class OwnTable(AnswerPart, frozen=True):
                 name, keys = parse_identity(text)
                 heading = "{value}" if self.across else title
                 columns.append(SpreadColumns(name, heading, self.across, show=show, keys=keys))
-        return TableLayout(self.title, (), self.rows, tuple(columns))
+        same = [key for key, of in self.keys.items() if not isinstance(of, tuple)]
+        split = tuple(same) if any(column.keys for column in columns) else ()
+        return TableLayout(self.title, split, self.rows, tuple(columns))
 
 
 class AnswerTable(AnswerPart, frozen=True):

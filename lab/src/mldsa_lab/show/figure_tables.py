@@ -132,9 +132,20 @@ class TableLayout:
     legend: Mapping[str, str] = field(default_factory=dict)
     tag: str = ""
 
-    def names(self) -> set[str]:
-        """Return the names of all figures that it shows."""
-        columns = (*self.leading, *self.columns)
+    def shows(self, figure: Figure) -> bool:
+        """Return whether a column or a plot may show a figure."""
+        exact = any(self.is_of(figure, c) for c in (*self.leading, *self.columns) if c.keys)
+        return exact or figure.name in self._names()
+
+    def is_of(self, figure: Figure, spread: SpreadColumns) -> bool:
+        """Return whether a figure has the name and exactly the keys of a column."""
+        told = {*spread.keys, *self.rows, *self.split, *PLACES}
+        is_named = figure.name == spread.name and spread.keys.items() <= figure.keys.items()
+        return is_named and figure.keys.keys() <= told
+
+    def _names(self) -> set[str]:
+        """The names of all figures of plots, and of columns that their names tell apart."""
+        columns = [c for c in (*self.leading, *self.columns) if not c.keys]
         found = {name for c in columns for name in (c.name, c.below)}
         found |= {lines.name for lines in self.lines}
         return found.union(*(b.names for b in self.bars), (r.name for r in self.rankings))
@@ -176,15 +187,9 @@ class FigureTable:
         """Return the figure of each row that a column shows."""
         if not spread.keys:
             return self.at(spread.name, spread.across, value)
-        told = {*spread.keys, *self.layout.rows, *self.layout.split, *PLACES}
         return [
-            next(
-                (f for f in of if f.name == spread.name and spread.keys.items() <= f.keys.items()
-                 and f.keys.keys() <= told),
-                None,
-            )
-            for of in self.rows.values()
-        ]  # fmt: skip
+            next((f for f in of if self.layout.is_of(f, spread)), None) for of in self.rows.values()
+        ]
 
     def dots(self) -> list[Dot]:
         """Return the dot of each row; none where implementations have no colours."""
@@ -212,9 +217,8 @@ _USUAL = ("default", "compact")
 def tables(figures: Sequence[Figure], layout: TableLayout) -> list[FigureTable]:
     """Arrange figures: one table for each combination of the split keys, in order of appearance."""
     found: dict[tuple[Key, ...], dict[tuple[Key, ...], list[Figure]]] = {}
-    names = layout.names()
     for f in figures:
-        if f.name in names and all(k in f.keys for k in layout.split):
+        if layout.shows(f) and all(k in f.keys for k in layout.split):
             split = tuple(f.keys[k] for k in layout.split)
             row = tuple(f.keys.get(k) for k in layout.rows)
             found.setdefault(split, {}).setdefault(row, []).append(f)

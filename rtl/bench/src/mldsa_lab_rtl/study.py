@@ -25,9 +25,9 @@ CONFIDENCE = 0.95
 PHASES = ("load", "compute", "store")
 TOTAL = "total"
 LOADED = "_loaded"
-"""Part of a figure's name: the key was loaded before the signature."""
-_SHARES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
-_SLOPES = {"per_z": "z", "per_r0": "r", "per_hint": "h"}
+"""Behind an operation: the key was loaded before the signature."""
+_SHARES = {50: 0.50, 95: 0.95, 99: 0.99}
+_ENDS = ("z", "r", "h")
 
 
 def core_rows(record: Record) -> list[Figure]:
@@ -67,9 +67,13 @@ def core_keys(core: str, configuration: str, set_name: str) -> dict[str, Key]:
     return {"core": core, "configuration": configuration, "set": set_name}
 
 
-def cycles(keys: Mapping[str, Key], figure: str, phase: str, found: Interval) -> Figure:
-    """Return a figure of these keys."""
-    return Figure.of({**keys, "figure": figure, "phase": phase}, "cycles", found, "cycles")
+def cycles(
+    keys: Mapping[str, Key], operation: str, name: str, phase: str, found: Interval, **more: Key
+) -> Figure:
+    """Return a figure of an operation; one that ends in `LOADED` has the key form expanded."""
+    own: dict[str, Key] = {"operation": operation.removesuffix(LOADED)}
+    own |= {"key": "expanded"} if operation.endswith(LOADED) else {}
+    return Figure.of({**keys, **own, **more, "phase": phase}, name, found, "cycles")
 
 
 def mean_cycles(counts: Array) -> Interval:
@@ -97,18 +101,22 @@ def operation_figures(
     means = {name: range_of_cycles(counts) for name, counts in phases.items()}
     if not operation.startswith("sign"):
         for phase, found in {TOTAL: range_of_cycles(whole), **means}.items():
-            yield cycles(keys, operation, phase, found)
+            yield cycles(keys, operation, "mean", phase, found)
         return
     fit = fit_costs(traces, whole[None, :], RejectionModel.of(str(keys["set"])), noise=0.0)
     costs = fit.costs(CONFIDENCE)
     shares = fit.quantiles(tuple(_SHARES.values()), CONFIDENCE)
-    estimates = {"best": costs["first"], "mean": fit.mean(CONFIDENCE)}
-    estimates |= dict(zip(_SHARES, shares, strict=True))
+    estimates: list[tuple[str, dict[str, Key], Interval]] = [
+        ("min", {}, costs["first"]),
+        ("mean", {}, fit.mean(CONFIDENCE)),
+    ]
+    for percentile, quantile in zip(_SHARES, shares, strict=True):
+        estimates.append(("quantile", {"percentile": percentile}, quantile))
     fixed = means["load"].value + means["store"].value
-    for name, total in estimates.items():
+    for name, more, total in estimates:
         computed = Interval(*(None if x is None else x - fixed for x in total))  # type: ignore[arg-type]
         for phase, found in {TOTAL: total, **means, "compute": computed}.items():
-            yield cycles(keys, f"{operation}_{name}", phase, found)
-    for name, of in _SLOPES.items():
+            yield cycles(keys, operation, name, phase, found, **more)
+    for end in _ENDS:
         for phase in (TOTAL, "compute"):
-            yield cycles(keys, f"{operation}_{name}", phase, costs[of])
+            yield cycles(keys, operation, "attempt_cost", phase, costs[end], attempt=end)

@@ -43,12 +43,14 @@ class RandomSignatures(Struct, frozen=True, forbid_unknown_fields=True):
         keys = {"set": self.set, "core": f"{self.core} {self.configuration}"}
         for name, fault in self.counters.items():
             value = None if fault else len(self.cycles)
-            yield Figure(keys, f"counter_{name}", value, notes=(fault,) if fault else ())
+            notes = (fault,) if fault else ()
+            yield Figure({**keys, "of": name}, "count", value, notes=notes)
 
     def row(self) -> Figure:
         """Return the plain mean, which stands beside the mean from designed inputs."""
         keys = core_keys(self.core, self.configuration, self.set)
-        return cycles(keys, "sign_random", TOTAL, mean_cycles(np.array(self.cycles)))
+        mean = mean_cycles(np.array(self.cycles))
+        return cycles(keys, "sign", "mean", TOTAL, mean, inputs="drawn")
 
     def averages(self) -> Iterator[Figure]:
         """Yield the least and the highest of ten averages of ten signatures each, the first ones;
@@ -57,8 +59,8 @@ class RandomSignatures(Struct, frozen=True, forbid_unknown_fields=True):
         if len(counts) < AVERAGES * AVERAGES:
             return
         means = counts.reshape(AVERAGES, AVERAGES).mean(axis=1)
-        keys = {"set": self.set, "core": f"{self.core} {self.configuration}"}
-        for name, value in (("average_min", means.min()), ("average_max", means.max())):
+        keys = {"set": self.set, "core": f"{self.core} {self.configuration}", "of": "averages"}
+        for name, value in (("min", means.min()), ("max", means.max())):
             yield Figure(keys, name, float(value), unit="cycles")
 
 

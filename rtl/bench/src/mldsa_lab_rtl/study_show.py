@@ -22,7 +22,7 @@ from mldsa_lab.show.format import number
 from mldsa_lab.show.grid import Grid
 from mldsa_lab.show.report import Report, Section
 from mldsa_lab_rtl.clock_rate import CLOCK_NOTE, ClockRate
-from mldsa_lab_rtl.study import CONFIDENCE, LOADED, PHASES, TOTAL, core_rows
+from mldsa_lab_rtl.study import CONFIDENCE, PHASES, TOTAL, core_rows
 from mldsa_lab_rtl.study_files import (
     ROUND_3,
     RandomFile,
@@ -35,29 +35,54 @@ from mldsa_lab_rtl.synth import NOTE, Resources, Taken
 BESIDE = "beside what was published"
 """The title of the table whose rows have sources."""
 CLOCK_RATE = "clock rate"
-_OPERATIONS = {
-    "keygen": "key generation", "sign_best": "signing, best", "sign_mean": "signing, mean",
-    "sign_p50": "signing, p50", "sign_p95": "signing, p95", "sign_p99": "signing, p99",
-    "verify": "verification",
-}  # fmt: skip
-_COMPARED = {name: _OPERATIONS[name] for name in ("keygen", "sign_best", "sign_mean", "verify")}
+_SIGN: Mapping[str, Key] = {"operation": "sign"}
+_KEPT: Mapping[str, Key] = {**_SIGN, "key": "expanded"}
+_COMPARED = (
+    SpreadColumns("mean", "key generation", keys={"operation": "keygen"}),
+    SpreadColumns("min", "signing, best", keys=_SIGN),
+    SpreadColumns("mean", "signing, mean", keys=_SIGN),
+    SpreadColumns("mean", "verification", keys={"operation": "verify"}),
+)
+_OPERATIONS = (
+    *_COMPARED[:3],
+    *(
+        SpreadColumns("quantile", f"signing, p{n}", keys={**_SIGN, "percentile": n})
+        for n in (50, 95, 99)
+    ),
+    _COMPARED[3],
+)
+_PUBLISHED = dict(zip(("keygen", "sign_best", "sign_mean", "verify"), _COMPARED, strict=True))
+"""By the names of published.toml."""
 _RESOURCES = {
     "lut": "LUT", "memory": "memory", "cells": "cells", "ff": "FF", "dsp": "DSP", "bram": "BRAM",
 }  # fmt: skip
-_KEPT = f"sign{LOADED}_mean"
+_AFTER = (10, 100)
+"""Signatures after one load of the key."""
 _TOTALS = (
     (
         "a rejected attempt", "cycles, by the first check that fails",
-        {"sign_per_z": "z", "sign_per_r0": "r0", "sign_per_hint": "hint"},
+        tuple(
+            SpreadColumns("attempt_cost", title, keys={**_SIGN, "attempt": end})
+            for end, title in (("z", "z"), ("r", "r0"), ("h", "hint"))
+        ),
     ),
     (
         "signatures under one key", "mean cycles of each",
-        {"sign_mean": "loaded each time", "10": "10 after one load", "100": "100 after one load",
-         _KEPT: "key stays"},
+        (
+            SpreadColumns("mean", "loaded each time", keys=_SIGN),
+            *(
+                SpreadColumns("mean", f"{n} after one load", keys={**_SIGN, "operations": n})
+                for n in _AFTER
+            ),
+            SpreadColumns("mean", "key stays", keys=_KEPT),
+        ),
     ),
     (
         "random signatures", "mean cycles; the exact mean has to lie within their interval",
-        {"sign_mean": "exact mean", "sign_random": "random ones"},
+        (
+            SpreadColumns("mean", "exact mean", keys=_SIGN),
+            SpreadColumns("mean", "random ones", keys={**_SIGN, "inputs": "drawn"}),
+        ),
     ),
 )  # fmt: skip
 """Tables of whole operations, by set and core: title, note, columns."""
@@ -107,7 +132,7 @@ def core_figures(argument: str) -> list[Figure]:
     by spaces. Cycles of whole operations by set and core, those of phases, resources, and clock
     rates with the times that follow."""
     found = read_findings(files_of(argument, "file of cores"))
-    whole = (f for of in found.totals.values() for f in of.values())
+    whole = (f for of in found.totals.values() for f in of)
     averages = (f for one in found.random for f in one.averages())
     cycles = (replace(f, unit="cycles") for f in whole)
     return [*cycles, *found.rows, *found.taken, *found.timed, *averages]
@@ -129,8 +154,9 @@ class CoreFindings:
         parts = [f"{_name(r)}: {r.total.lut:,} LUT" for r in self.resources]
         parts += map(clock_words, self.clocks)
         for (set_name, core), of in self.totals.items():
-            if set_name == next(iter(self.totals))[0] and "sign_mean" in of:
-                mean = number(of["sign_mean"].value, 0)
+            signing = _find(of, "mean", _SIGN)
+            if set_name == next(iter(self.totals))[0] and signing is not None:
+                mean = number(signing.value, 0)
                 parts.append(f"{core}, {set_name}: {mean} cycles for a mean signature")
         return Report(
             kind="hardware cores",
@@ -150,16 +176,19 @@ class CoreFindings:
         """Return all tables that have rows."""
         made = [self._latency(core) for core in dict.fromkeys(map(_core, self.rows))]
         for title, note, columns in _TOTALS:
-            of_cores = [of for of in self.totals.values() if columns.keys() <= of.keys()]
-            rows = [f for of in of_cores for f in of.values()]
+            of_cores = [
+                of for of in self.totals.values() if all(_find(of, c.name, c.keys) for c in columns)
+            ]
+            rows = [f for of in of_cores for f in of]
             made.append(_grid(title, note, ("set", "core"), columns, rows))
-        names = {f.name: f.name.removeprefix("counter_") for f in self.counters}
+        names = dict.fromkeys(str(f.keys["of"]) for f in self.counters)
+        counted = [SpreadColumns("count", name, keys={"of": name}) for name in names]
         note = "random signatures in which each is right; a dash: it is wrong"
-        made.append(_grid("counters of the core", note, ("set", "core"), names, self.counters))
+        made.append(_grid("counters of the core", note, ("set", "core"), counted, self.counters))
         made += self._resource_grids()
         made += self._clock_grids()
-        columns = _COMPARED | {k: v for k, v in _RESOURCES.items() if k not in ("memory", "cells")}
-        columns["fmax"] = "fmax, MHz"
+        taken = {k: v for k, v in _RESOURCES.items() if k not in ("memory", "cells")}
+        columns = (*_COMPARED, *_plain(taken | {"fmax": "fmax, MHz"}))
         note = "cycles; constants, each with its source"
         made.append(_grid(BESIDE, note, ("set", "core", "source"), columns, self.compared))
         made.append(self._product())
@@ -168,7 +197,7 @@ class CoreFindings:
     def _counter_faults(self) -> list[str]:
         """Return the faults of counters, each with its core and set."""
         return [
-            f"{f.keys['core']}, {f.keys['set']}, {f.name.replace('_', ' of ')}: {note}"
+            f"{f.keys['core']}, {f.keys['set']}, counter of {f.keys['of']}: {note}"
             for f in self.counters
             for note in f.notes
         ]
@@ -181,28 +210,31 @@ class CoreFindings:
     def _latency(self, core: str) -> Grid | None:
         """Every operation in every set, split by phase."""
         figures = [
-            _cell(f, {"set": f.keys["set"], "operation": _OPERATIONS[name]}, str(f.keys["phase"]))
+            _cell(f, {"set": f.keys["set"], "operation": column.title}, str(f.keys["phase"]))
             for f in self.rows
-            if _core(f) == core and (name := str(f.keys["figure"])) in _OPERATIONS
+            for column in _OPERATIONS
+            if _core(f) == core and (f.name, _own(f)) == (column.name, column.keys)
         ]
         note = "cycles; signing with the private key handed over"
-        columns = {phase: phase for phase in (TOTAL, *PHASES)}
+        columns = _plain({phase: phase for phase in (TOTAL, *PHASES)})
         return _grid(core, note, ("set", "operation"), columns, figures)
 
     @cached_property
-    def totals(self) -> dict[Place, dict[str, Figure]]:
-        """The cycles of whole operations by set and core, then by name."""
-        found: dict[Place, dict[str, Figure]] = {}
+    def totals(self) -> dict[Place, list[Figure]]:
+        """The cycles of whole operations by set and core."""
+        found: dict[Place, list[Figure]] = {}
         for f in sorted(self.rows, key=lambda f: str(f.keys["set"])):
             if f.keys["phase"] == TOTAL:
-                keys, name = {"set": f.keys["set"], "core": _core(f)}, str(f.keys["figure"])
-                found.setdefault((f.keys["set"], _core(f)), {})[name] = _cell(f, keys, name)
-        for of in found.values():
-            if "sign_mean" in of and _KEPT in of:
-                each, kept = (of[name].value or 0.0 for name in ("sign_mean", _KEPT))
-                for count in (10, 100):
-                    mean = round(kept + (each - kept) / count)
-                    of[str(count)] = Figure(of[_KEPT].keys, str(count), mean)
+                place = {"set": f.keys["set"], "core": _core(f)}
+                cell = _cell(f, {**place, **_own(f)}, f.name)
+                found.setdefault((f.keys["set"], _core(f)), []).append(cell)
+        for (set_name, core), of in found.items():
+            whole, loaded = _find(of, "mean", _SIGN), _find(of, "mean", _KEPT)
+            if whole is not None and loaded is not None:
+                each, kept = whole.value or 0.0, loaded.value or 0.0
+                for count in _AFTER:
+                    keys = {"set": set_name, "core": core, **_SIGN, "operations": count}
+                    of.append(Figure(keys, "mean", round(kept + (each - kept) / count)))
         return found
 
     @cached_property
@@ -230,7 +262,9 @@ class CoreFindings:
                 if core == _name(clock) and clock.rates:
                     keys = {"set": set_name, "core": core, "technology": clock.technology}
                     figures += [
-                        _time(of[n], keys, median(clock.rates)) for n in _COMPARED if n in of
+                        _time(cycles, {**keys, **column.keys}, median(clock.rates))
+                        for column in _COMPARED
+                        if (cycles := _find(of, column.name, column.keys)) is not None
                     ]
         return figures
 
@@ -243,8 +277,8 @@ class CoreFindings:
         place = ("set", "core", "technology")
         note = "fmax is the median of the seeds; rates of two technologies do not compare"
         return [
-            _grid(CLOCK_RATE, note, ("core", "technology"), _CLOCK, self.timed),
-            _grid("clock rate by seed", "with the critical path", by_seed, _PATH, seeds),
+            _grid(CLOCK_RATE, note, ("core", "technology"), _plain(_CLOCK), self.timed),
+            _grid("clock rate by seed", "with the critical path", by_seed, _plain(_PATH), seeds),
             _grid("time", "cycles / median fmax", place, _COMPARED, times),
         ]
 
@@ -252,12 +286,12 @@ class CoreFindings:
         """Return what cores take, as wholes and by module."""
         whole = [f for f in self.taken if "module" not in f.keys]
         by = {f"{of.target}, by {', '.join(of.tools.values())}": None for of in self.resources}
-        made = [_grid("resources", "; ".join(by), ("core",), _RESOURCES, whole)]
+        made = [_grid("resources", "; ".join(by), ("core",), _plain(_RESOURCES), whole)]
         note = "without the modules within each"
         for name in map(_name, self.resources):
             parts = [f for f in self.taken if f.keys["core"] == name and "module" in f.keys]
             rows = ("module", "instances")
-            made.append(_grid(f"{name} by module", note, rows, _RESOURCES, parts))
+            made.append(_grid(f"{name} by module", note, rows, _plain(_RESOURCES), parts))
         return made
 
     @cached_property
@@ -266,27 +300,37 @@ class CoreFindings:
         taken = {_name(of): asdict(of.total) for of in self.resources}
         found = []
         for (set_name, core), of in self.totals.items():
-            own = {name: round(of[name].value or 0) for name in _COMPARED if name in of}
             keys = {"set": set_name, "core": core, "source": "this run"}
+            found += [
+                Figure({**keys, **c.keys}, c.name, round(cycles.value or 0))
+                for c in _COMPARED
+                if (cycles := _find(of, c.name, c.keys)) is not None
+            ]
             parts = taken.get(str(core).removesuffix(f", {ROUND_3}"), {})
-            found += [Figure(keys, k, v) for k, v in (own | parts).items()]
+            found += [Figure(keys, k, v) for k, v in parts.items()]
         for core, rows in published()["cores"].items():
             for row in rows:
                 keys = {"set": row["set"], "core": core, "source": row["source"]}
                 if any(row["set"] == set_name for set_name, _ in self.totals):
-                    found += [Figure(keys, k, v) for k, v in row.items() if k not in keys]
+                    for k, v in row.items():
+                        column = _PUBLISHED.get(k, SpreadColumns(k, k))
+                        if k not in keys:
+                            found.append(Figure({**keys, **column.keys}, column.name, v))
         return sorted(found, key=lambda f: str(f.keys["set"]))
 
     def _product(self) -> Grid | None:
         """Cycles times LUTs. Published cores: the first figures of the set that a source has."""
-        found: dict[Place, dict[str, float]] = {}
+        found: dict[Place, list[Figure]] = {}
         for f in self.compared if self.resources else ():
-            found.setdefault((f.keys["set"], f.keys["core"]), {}).setdefault(f.name, f.value or 0.0)
+            found.setdefault((f.keys["set"], f.keys["core"]), []).append(f)
         figures = [
-            Figure({"set": set_name, "core": core}, name, of[name] * of["lut"] / 1e6)
+            Figure(
+                {"set": set_name, "core": core, **c.keys}, c.name, cycles.value * lut.value / 1e6
+            )
             for (set_name, core), of in found.items()
-            for name in _COMPARED
-            if "lut" in of and name in of
+            for c in _COMPARED
+            if (cycles := _find(of, c.name, c.keys)) and (lut := _find(of, "lut", {}))
+            if cycles.value and lut.value
         ]
         note = "millions of cycles x LUTs, less is better"
         return _grid("latency x area", note, ("set", "core"), _COMPARED, figures)
@@ -296,14 +340,29 @@ def _grid(
     title: str,
     note: str,
     rows: tuple[str, ...],
-    columns: Mapping[str, str],
+    columns: Sequence[SpreadColumns],
     figures: Iterable[Figure],
 ) -> Grid | None:
-    """Return a table whose columns are figures by their names; None without figures."""
-    spread = tuple(SpreadColumns(n, head, spare=int(n in _SPARE)) for n, head in columns.items())
-    for table in figure_tables.tables(list(figures), TableLayout(title, (), rows, spread)):
+    """Return a table; None without figures."""
+    for table in figure_tables.tables(list(figures), TableLayout(title, (), rows, tuple(columns))):
         return figure_tables.grid(table, CONFIDENCE, note)
     return None
+
+
+def _plain(columns: Mapping[str, str]) -> tuple[SpreadColumns, ...]:
+    """Return columns of figures that their names tell apart, by their titles."""
+    return tuple(SpreadColumns(n, head, spare=int(n in _SPARE)) for n, head in columns.items())
+
+
+def _own(f: Figure) -> dict[str, Key]:
+    """Return the keys that tell a figure from others of its core, set and phase."""
+    places = ("core", "configuration", "set", "phase", "source")
+    return {key: of for key, of in f.keys.items() if key not in places}
+
+
+def _find(figures: Iterable[Figure], name: str, keys: Mapping[str, Key]) -> Figure | None:
+    """Return the first figure of this name with exactly these keys beside its place."""
+    return next((f for f in figures if f.name == name and _own(f) == keys), None)
 
 
 def clock_words(clock: ClockRate) -> str:
