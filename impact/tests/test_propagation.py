@@ -262,11 +262,11 @@ def test_the_command_shows_each_relay_and_size() -> None:
     done = here("propagate", *small, *sizes, "--json", "-")
     figures = json.loads(done.out)
     assert len(figures) == 2 * 2 * 4
-    assert (
-        figures[0]["figure"] == "time of=spread nodes=50 'block=a block of 500,000 B' relay=compact"
-    )
-    stale = "share 'of=stale blocks' 'interval=12 s' 'block=a block of 2,000,000 B' relay=request"
-    assert figures[-1]["figure"] == stale
+    first, last = figures[0], figures[-1]
+    keys = ("figure", "of", "block", "relay")
+    assert [first[k] for k in keys] == ["time", "spread", "a block of 500,000 B", "compact"]
+    assert [last[k] for k in keys] == ["share", "stale blocks", "a block of 2,000,000 B", "request"]
+    assert (first["nodes"], last["interval"]) == (50, "12 s")
     assert all(0 < row["value_low"] <= row["value"] <= row["value_high"] for row in figures)
 
 

@@ -199,7 +199,7 @@ FAULTS = r"""
 @ private key of any length | refuses-private-key batch-sign | a sk of 2559 bytes: gave an output
 -if len(f["sk"]) != SIZES[set_name][1]:
 +if not f['sk']:
-@ accepts everything | refuses-signature refuses-c-tilde refuses-z refuses-hint refuses-message
+@ accepts everything | refuses-signature refuses-c-tilde refuses-z refuses-message
   refuses-key | a bit of the first byte of the signature: accepted, must be refused
 -(b"\1" if verify(set_name, f) else b"\0")
 +b"\1"

@@ -222,6 +222,18 @@ def test_traffic_of_signatures_is_their_mean_by_the_law() -> None:
     assert found["read"] == pytest.approx(1000 + 300 * z + 400 * (r + h))
     assert found["attempts"] == pytest.approx(model.expected_attempts)
     assert found["input"] is None
+    # The same signature four times does not tell the three costs apart.
+    alike = structs.replace(
+        planted,
+        inputs=line.inputs[:1] * 4,
+        metrics={n: of[:1] * 4 for n, of in line.metrics.items()},
+    )
+    samples = [alike if s is line else s for s in record.samples]
+    (read,) = (
+        f for f in memory_figures(dataclasses.replace(record, samples=samples))
+        if (f.keys["operation"], f.name) == ("sign", "read")
+    )  # fmt: skip
+    assert read.value is None and read.notes[0].startswith("4 signatures are too few, or too much")
 
 
 @pytest.mark.toolchain

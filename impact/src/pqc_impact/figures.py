@@ -10,6 +10,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
+from mldsa_lab.estimate.contract import FORBIDDEN
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.theory.arrays import Array
@@ -25,8 +26,6 @@ quantity of the scenario that is no rule."""
 BY, ELSEWHERE = "by ", "on another machine, "
 """How the notes of a time begin: the implementation, and the record of another machine than
 the first record's."""
-FORBIDDEN = "forbidden"
-"""The verdict of figures that say which rule of today a form breaks."""
 
 
 def figure_keys(scenario: str, scheme: ImpactScheme, template: str = "") -> dict[str, Key]:
@@ -61,6 +60,11 @@ def make_figure(
 def kind_of(*assumes: object) -> Kind:
     """Return the kind of a figure that is exact unless one of these is an assumption."""
     return "assumed" if any(assumes) else "exact"
+
+
+def count_cores(cores: int) -> str:
+    """Return the words for a number of cores."""
+    return f"{cores} core{'s' if cores != 1 else ''}"
 
 
 def own_keys(figure: Figure) -> dict[str, Key]:

@@ -13,7 +13,6 @@ from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.memory import memory_figures
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.theory.arrays import Array
 from pqc_impact.chain import Node
 from pqc_impact.figures import Kind, figure_keys, make_figure
 from pqc_impact.schemes import ImpactScheme
@@ -86,7 +85,6 @@ class SchemeFigures:
     def rates(self) -> Iterator[Figure]:
         """Yield operations per second by threads, and the efficiency of the threads."""
         for operation in NOUNS:
-            one: Array | None = None
             for threads in self.node.threads:
                 rate = self.rate(operation, threads)
                 figure = partial(self.figure, operation=operation, threads=threads)
@@ -98,11 +96,12 @@ class SchemeFigures:
                 figure = partial(figure, source=source, kind=kind, rates=[rate])
                 yield figure("per_second", rate.draws, "1/s")
                 if threads == 1:
-                    one = rate.draws
                     yield from self.over_today(operation, rate)
-                if one is not None:
-                    # Records differ in their times: a ratio is of one of them.
-                    scaling = rate.draws / one if rate.scaling is None else rate.scaling
+                # A scaling compares rates of one record.
+                scaling = rate.scaling
+                if scaling is None and threads == 1:
+                    scaling = rate.draws / rate.draws
+                if scaling is not None:
                     yield figure("scaling", scaling, "×")
                     yield figure("efficiency", scaling / threads, "")
 

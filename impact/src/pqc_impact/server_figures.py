@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.estimate.figure import Figure, Key, as_key
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.theory.arrays import Array
 from pqc_impact.base import SigningServer
@@ -38,17 +38,16 @@ def server_figures(
 ) -> Iterator[Figure]:
     """Yield the figures of a server that signs with a scheme, by single calls and in batches."""
     make = partial(make_figure, figure_keys(name, scheme))
-    percent = server.percentile
-    asked: dict[str, Key] = {"percentile": int(percent) if percent == int(percent) else percent}
+    asked: dict[str, Key] = {"percentile": as_key(server.percentile)}
     single = times.signer(scheme, server.implementations)
     for size in (1, *server.batches):
         found = times.signer(scheme, server.implementations, size)
         keys = {**asked, "batch": size if size > 1 else None}
         response = partial(make, "quantile", unit="s", of="response", **keys)
-        loads = {round(100 * load): load for load in server.loads}
+        loads = {as_key(100 * load): load for load in server.loads}
         if isinstance(found, str) or isinstance(single, str):
-            for percent in loads:
-                yield response(value=None, source=str(found), utilisation=percent)
+            for utilisation in loads:
+                yield response(value=None, source=str(found), utilisation=utilisation)
             continue
         law = signing_law(single.fit)
         # In units of the mean time of an operation, by single calls or in a batch.
@@ -63,10 +62,10 @@ def server_figures(
             return responses(whole, load, size).percentile(server.percentile)
 
         gain = float(found.draws[0] / single.draws[0])
-        for percent, load in loads.items():
+        for utilisation, load in loads.items():
             # The load is a share of what single calls can do.
             value = percentile(load / gain) / found.draws if load < gain else None
-            yield response(value=value, utilisation=percent, **timed)
+            yield response(value=value, utilisation=utilisation, **timed)
         curve = np.array([percentile(load) for load in _LOADS])
         share = _largest_load(server.seconds.value * found.draws, curve)
         safe = partial(make, within=server.limit, **timed, **keys)

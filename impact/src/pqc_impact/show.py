@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.contract import FORBIDDEN
 from mldsa_lab.estimate.figure import Figure, Key, parse_identity
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.show import figure_tables
@@ -15,7 +16,7 @@ from mldsa_lab.show.figure_tables import FigureTable, SpreadColumns, TableLayout
 from mldsa_lab.show.format import Unit, choose_unit
 from mldsa_lab.show.grid import TERMINAL, Column, Dot, Grid
 from mldsa_lab.show.report import PlotSpec, Report, Section, sections_of
-from pqc_impact.figures import BY, ELSEWHERE, FORBIDDEN, Impact, own_keys
+from pqc_impact.figures import BY, ELSEWHERE, Impact, count_cores, own_keys
 from pqc_impact.network import Network
 from pqc_impact.sweep import SHARES
 from pqc_impact.times import BUSY, CONFIDENCE, DRAWS, NOUNS
@@ -68,7 +69,7 @@ def _words(keys: Mapping[str, Key]) -> dict[str, str]:
     said["at"] += " at today's throughput" if keys.get("load") == "today" else ""
     said["operation"] = NOUNS.get(said.get("operation", ""), "")
     said["years"] = {"1": "a year", "10": "ten years"}.get(said.get("years", ""), "")
-    cores = f"{keys.get('threads')} core{'s' if keys.get('threads') != 1 else ''}"
+    cores = count_cores(int(keys.get("threads") or 0))
     said |= {"cores": cores, "on": f"{'in batches ' * (keys.get('mode') == 'batch')}on {cores}"}
     said["kept"] = said.get("object", "").removesuffix(" archive")
     said["stored"] = said.get("stored", "").removesuffix(" of a key")

@@ -11,7 +11,7 @@ import numpy as np
 from mldsa_lab.estimate.figure import Figure, Key
 from pqc_impact.chain import Chain
 from pqc_impact.chain_figures import ChainFigures
-from pqc_impact.figures import Impact, make_figure
+from pqc_impact.figures import Impact, count_cores, make_figure
 from pqc_impact.network import Network, find_network, read_network
 from pqc_impact.propagation import BlockLoad
 from pqc_impact.sweep import SHARES, Propagation, validation_time
@@ -98,8 +98,7 @@ def add_network(found: Impact, times: RecordTimes, folder: Path, simulate: Simul
         draws, source = np.empty(0), str(rate)
         if not isinstance(rate, str):
             draws = rate.draws[1 : 1 + network.blocks]
-            on = f"on {cores} core{'s' if cores > 1 else ''}"
-            source = f"{simulated(network)}; verified {on}: {rate.source}"
+            source = f"{simulated(network)}; verified on {count_cores(cores)}: {rate.source}"
         blocks = {as_today(many): many * at.steady for many in sorted(wanted.of_today)}
         for block, count in (blocks | ({FULL: at.count} if at.count else {})).items():
             keys: dict[str, Key] = {**at.keys, "block": block}

@@ -14,7 +14,7 @@ from mldsa_lab.estimate.figure import Figure, FigureKind
 
 SLOWER, FASTER, UNCHANGED = "slower", "faster", "unchanged"
 OVERLAPPING, APART = "overlapping", "apart"
-UNDECIDABLE = "undecidable"
+UNDECIDABLE, FORBIDDEN = "undecidable", "forbidden"
 VERDICTS = {
     SLOWER: "slower",
     FASTER: "faster",
@@ -29,7 +29,7 @@ VERDICTS = {
     "excluded": "excluded",
     "cut short": "cut short",
     "no estimate": "no estimate",
-    "forbidden": "forbidden",
+    FORBIDDEN: "forbidden",
 }
 """Verdicts, and the words in which tables show them."""
 
@@ -107,7 +107,7 @@ NAMES = {
     "capacity": "how many of `of` the store `object` holds",
     "fee": "fee for `resource`",
     "price": "price of a disk",
-    "excess": "amount of what the rule `rule` forbids today; None where it has no number",
+    "excess": "amount that the rule `rule` forbids today; None where it has no number",
     "speed_up": "gain by `by`",
     "clock": "clock at which `against` is as fast",
     "round_trips": "round trips that a sender waits for an acknowledgement",
@@ -210,7 +210,7 @@ def breaches(figures: Iterable[Figure]) -> Iterator[str]:
             (f.name, NAMES, "name"),
             (f.unit, UNITS, "unit"),
             (f.kind, KINDS, "kind"),
-            *((f.verdict, VERDICTS, "verdict") for _ in f.verdict[:1]),
+            *([(f.verdict, VERDICTS, "verdict")] if f.verdict else []),
             *((key, KEYS, "key") for key in f.keys),
         ):
             if word not in known:

@@ -1,4 +1,4 @@
-"""A figure: the only type between estimation and display, and the words that figures use.
+"""A figure: the only type between estimation and display. `contract.py` lists its words.
 
 A name says what is measured or computed and nothing else: no number, no unit, no qualifier. What
 tells two figures apart is a key, and name and keys together are unique. Decision 24 has the
@@ -27,8 +27,8 @@ class Figure:
 
     ``unit``: the unit of value and limits, "" for counts, ratios and shares. ``value`` is None
     where the figure is not known; ``notes`` then say why. ``kind``: how certain it is by its
-    origin; ``source``: where an assumed, exact or published value is from, or the record of another
-    one. ``verdict``: one of `VERDICTS`; ``notes``: what a reader must know.
+    origin; ``source``: the origin of an assumed, exact or published value. ``verdict``: one of
+    `VERDICTS`; ``notes``: what a reader must know.
     """
 
     keys: Keys
@@ -70,7 +70,20 @@ def parse_identity(text: str) -> tuple[str, dict[str, Key]]:
         keys = dict(pair.split("=", 1) for pair in pairs)
     except ValueError:
         raise LabError(f"{text!r}: must be a name and keys, as 'time of=block threads=8'") from None
-    return name, {key: int(of) if of.isdecimal() else of for key, of in keys.items()}
+    return name, {key: _number_or_text(of) for key, of in keys.items()}
+
+
+def _number_or_text(text: str) -> Key:
+    whole, point, rest = text.partition(".")
+    if whole.isdecimal() and (rest.isdecimal() or not point):
+        return as_key(float(text))
+    return text
+
+
+def as_key(number: float) -> int | float:
+    """Return a number as the value of a key: a whole one has no point."""
+    rounded = round(number, 9)
+    return int(rounded) if rounded == int(rounded) else rounded
 
 
 def variant_keys(worker: WorkerRow, variant: Variant) -> dict[str, Key]:

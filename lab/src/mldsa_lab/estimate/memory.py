@@ -52,7 +52,12 @@ def memory_figures(record: Record) -> list[Figure]:
                 continue
             row = rows[cell][part]
             notes = (row.lacking,) if isinstance(row, Definition) and row.lacking else ()
-            values = _values(record, row) if isinstance(row, Samples) else {}
+            values: dict[str, float] = {}
+            if isinstance(row, Samples):
+                try:
+                    values = _values(record, row)
+                except LabError as error:
+                    notes = (str(error),)
             for name, unit in units.items():
                 made.append(Figure(keys, name, values.get(name), unit=unit, notes=notes))
             if v.mode != "single" and "heap" in values:
@@ -79,12 +84,14 @@ def _values(record: Record, line: Samples) -> dict[str, float]:
 def _by_law(record: Record, line: Samples) -> dict[str, float]:
     """Return the mean over all signatures of what some move: the first iteration, one that z
     rejects and another rejected one cost what least squares find, and of each there are as many as
-    the exact law has on average."""
+    the exact law has on average. LabError for too few different signatures."""
     model = RejectionModel.of(line.set)
     texts = [record.input(line.set, number).trace or () for number in line.inputs]
     traces = [parse_trace(text, line.set) for text in texts]
     rejected = TraceTable.of(line.set, traces).counts()
     matrix = np.column_stack([np.ones(len(traces)), rejected[:, 0], rejected[:, 1:].sum(axis=1)])
+    if np.linalg.matrix_rank(matrix) < matrix.shape[1]:
+        raise LabError(f"{len(traces)} signatures are too few, or too much alike, for their mean")
     expected = np.array([1, model.expected_counts[0], model.expected_counts[1:].sum()])
     values = {}
     for name, counted in line.metrics.items():

@@ -33,7 +33,7 @@ def compare_groups(
     """Return the figures of each pair of groups, whose keys are ``first`` and ``second``.
 
     ``ratio`` of the first's costs to the second's (Hodges and Lehmann's, with the interval that
-    inverts the Mann-Whitney test); its flag is the verdict. ``delta``: Cliff's, how much more
+    inverts the Mann-Whitney test); with its verdict. ``delta``: Cliff's, how much more
     often a replicate of the first is the slower one, from -1 to 1. P-values of the tests, those of
     pairs after Bonferroni. ``least``: the largest of the smallest p-values that each test of a
     pair of so few replicates can have. Above ``alpha``, or where even groups without an overlap

@@ -45,8 +45,8 @@ class SpreadColumns:
     and its notes (`VERDICT`).
     ``below``: the figure whose value stands below, as a factor.
     ``own_unit``: each column or each cell has a unit of its own; else all columns of a name have
-    one, which their titles name, or the table's note (`NOTE`). ``keys``: of figures that other keys
-    than those of rows tell apart, exactly these. ``spare``, ``spare_interval``,
+    one, which their titles name, or the table's note (`NOTE`). ``keys``: further keys that the
+    figure must have; no others besides those of rows are allowed. ``spare``, ``spare_interval``,
     ``where``: as of `Column`.
     """
 

@@ -53,10 +53,11 @@ def alter(base: Item, other_pk: bytes | None, *, context: bool) -> Iterator[Alte
     s, m, c, pk = base.output or b"", base.message, base.context, base.pk
     p = PARAMETER_SETS.get(base.set)
     spoiled: dict[str, tuple[str, dict[str, bytes]]] = {}
-    if p is not None and suits(p, s):
+    if p is not None and len(s) == p.signature_bytes:
         spoiled["refuses-c-tilde"] = "signature", _flips(s, "c_tilde", 0, p.c_tilde_bytes)
         spoiled["refuses-z"] = "signature", _z(p, s)
-        spoiled["refuses-hint"] = "signature", _hints(p, s)
+        if suits(p, s):
+            spoiled["refuses-hint"] = "signature", _hints(p, s)
         spoiled["refuses-length"] = "signature", {"the hint cut off": s[: p.hint_offset]}
     else:
         quarter = {"a bit of the second quarter's first byte": flip(s, len(s) // 4)}
