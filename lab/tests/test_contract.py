@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from lab_runs import load_script
 
+from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.contract import KEYS, NAMES, UNITS, breaches
-from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.estimate.figure import Figure, parse_identity
+from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout, grid, tables
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"
@@ -61,3 +63,29 @@ def test_each_breach_is_told() -> None:
     assert list(breaches([good, replace(good, value=2.5)])) == [
         "mean of set ML-DSA-65: stands there twice"
     ]
+
+
+def test_a_column_shows_the_figure_that_has_exactly_its_keys() -> None:
+    verify = {"scheme": "A", "of": "block", "operation": "verify"}
+    figures = [
+        Figure({**verify, "load": "today", "threads": 8}, "time", 5.0, unit="s"),
+        *(Figure({**verify, "threads": n}, "time", 1.0 * n, unit="s") for n in (1, 8)),
+        Figure({"scheme": "A", "of": "message"}, "time", 9.0, unit="s"),
+        Figure({"scheme": "B", "of": "message"}, "time", 9.0, unit="s"),
+    ]
+    column = SpreadColumns(
+        "time", "{value} cores", "threads", keys={"of": "block", "operation": "verify"}
+    )
+    (table,) = tables(figures, TableLayout("t", (), ("scheme",), (column,)))
+    made = grid(table, 0.95)
+    assert [c.title for c in made.columns] == ["scheme", "1 cores, s", "8 cores, s"]
+    assert [[str(x) for x in c.cells] for c in made.columns[1:]] == [["1.00"], ["8.00"]]
+
+
+def test_an_identity_in_words_is_that_of_the_figure() -> None:
+    text = "time of=block 'block=a full block' percentile=99.9 threads=8"
+    keys = {"of": "block", "block": "a full block", "percentile": 99.9, "threads": 8}
+    assert parse_identity(text) == ("time", keys)
+    for wrong in ("", "time of", "time 'of=block"):
+        with pytest.raises(LabError, match="must be a name and keys"):
+            parse_identity(wrong)

@@ -139,7 +139,7 @@ class TableLayout:
 
     def is_of(self, figure: Figure, spread: SpreadColumns) -> bool:
         """Return whether a figure has the name and exactly the keys of a column."""
-        told = {*spread.keys, *self.rows, *self.split, *PLACES}
+        told = {*spread.keys, *self.rows, *self.split, *PLACES, spread.across}
         is_named = figure.name == spread.name and spread.keys.items() <= figure.keys.items()
         return is_named and figure.keys.keys() <= told
 
@@ -187,8 +187,10 @@ class FigureTable:
         """Return the figure of each row that a column shows."""
         if not spread.keys:
             return self.at(spread.name, spread.across, value)
+        key = spread.across
         return [
-            next((f for f in of if self.layout.is_of(f, spread)), None) for of in self.rows.values()
+            next((f for f in of if self.layout.is_of(f, spread) and f.keys.get(key) == value), None)
+            for of in self.rows.values()
         ]
 
     def dots(self) -> list[Dot]:
@@ -296,10 +298,11 @@ def _spread(
         if spread.show:
             yield column(title, [words_of(f, spread.show) for f in found])
             continue
-        same = (spread.name, value) if spread.own_unit == COLUMN else spread.name
-        same = spread.title if spread.keys else same
-        alike = [f for of in table.rows.values() for f in of if f.name == spread.name]
-        alike = every if spread.keys else alike
+        same: object = spread.title
+        alike = every
+        if not spread.keys:
+            same = (spread.name, value) if spread.own_unit == COLUMN else spread.name
+            alike = [f for of in table.rows.values() for f in of if f.name == spread.name]
         is_shared = spread.own_unit in ("", NOTE)
         alike = [f for f in alike if f.value is not None] if is_shared else known
         unit = units.setdefault(same, display_unit(alike))
