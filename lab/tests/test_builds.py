@@ -60,6 +60,18 @@ def worker(  # type: ignore[no-untyped-def]
     return Station(entry.with_build(asked), Place(folder, folder), Limits(hello=20))
 
 
+def test_a_note_during_hello_reaches_the_fleet(tmp_path: Path) -> None:
+    station, notes = worker(tmp_path, "default"), []
+    program = tmp_path / "default.py"
+    note = "import sys\nprint('note starts slowly', file=sys.stderr, flush=True)\n"
+    program.write_text(note + program.read_text(encoding="utf-8"), encoding="utf-8")
+    with Fleet() as fleet:
+        fleet.on_note = notes.append
+        fleet.add(station)
+        fleet.stop()
+    assert notes == ["worker fake: starts slowly"]
+
+
 def test_two_builds_of_a_worker_take_part_side_by_side(tmp_path: Path) -> None:
     with Fleet() as fleet:
         fleet.add(worker(tmp_path, "default"))

@@ -202,6 +202,7 @@ class Fleet:
         WorkerFault if it cannot be started; LabError if it announces another worker's variant.
         In a run it goes by its registry's name, so that one program can be entered twice.
         """
+        station.on_trouble, station.on_note = self.on_trouble, self.on_note
         found = station.variants()
         for variant, _ in found:
             if variant.id in self.variants:
@@ -210,7 +211,6 @@ class Fleet:
                 raise LabError(
                     f"worker {station.name}: variant {variant.id} is worker {other}'s already"
                 )
-        station.on_trouble, station.on_note = self.on_trouble, self.on_note
         self.stations.append(station)
         for variant, announced in found:
             self.variants[variant.id] = variant
