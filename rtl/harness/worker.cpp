@@ -291,7 +291,7 @@ private:
             endless.fault = found.fault;
         }
         for (std::size_t i = 0; i < found.miscounted.size(); i++) {
-            const string about = job.operation + binding::COUNTERS[i] + std::to_string(job.set);
+            const string about = NAMES[operation] + binding::COUNTERS[i] + std::to_string(job.set);
             const std::lock_guard<std::mutex> lock(noting_);
             if (!found.miscounted[i].empty() && noted_.insert(about).second)
                 note(string(NAMES[operation]) + ", " + binding::SETS[job.set] + ": " + found.miscounted[i] +
@@ -404,6 +404,8 @@ private:
             if (!fault.empty()) return fault;
             const Outcome signing = core.perform(SIGN, job.set, input.fields, false, 0);
             if (signing.whole && signing.status == binding::OK) return "it signs with a key that was zeroized";
+            // Without a response a core can refuse only by making no signature.
+            if (binding::HAS_RESPONSE && !signing.fault.empty()) return "signing after it: " + signing.fault;
         }
 #ifdef CORE_IS_SAVED
         // The same but for secrets: the seed; of a key K alone, so that signing ends; and all of a key, loaded.

@@ -21,6 +21,7 @@ from mldsa_lab_rtl.entry import core_entry
 from mldsa_lab_rtl.manifest import Manifest
 
 TOYS = find_root() / "rtl" / "tests" / "toy"
+SEED = bytes(range(32))
 ORDER = "its result depends on the operation before: another output"
 RIGHT = (
     "",
@@ -75,8 +76,9 @@ PLANTED = {
     "no end of signing": "the manifest's limit",
     "no response": "the manifest's limit",
     "response before the results": "it ended without result 1",
-    "takes words that are not offered": "failed",
+    "takes words that are not offered": "bad operand",
     "zeroization keeps the key": "zeroization: it signs with a key that was zeroized",
+    "no end of signing after zeroization": "zeroization: signing after it: no end after",
     "zeroization leaves a register": "registers and memories still depend on the key",
 }
 
@@ -173,6 +175,24 @@ def test_a_wrong_counter_is_noted_once_and_has_a_dash(monkeypatch: pytest.Monkey
         assert own_counters(worker, 1, 3) == [{}] * 3
     wrong = "key generation, ML-DSA-44: its counter of load says 104, and it took 5 cycles"
     assert len(heard) == 1 and heard[0].startswith(wrong)
+
+
+def test_wrong_counters_of_loading_and_signing_are_both_noted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with started(TOYS / "toy.toml", "--threads", "1") as worker:
+        worker.prepare(1, "toy:packets:compact", "ML-DSA-44", "keygen", [JobInput(0, seed=SEED)])
+        sk = worker.answer(1)[0].private_key
+    monkeypatch.setenv("TOY_WAY", "a wrong counter of cycles")
+    heard: list[str] = []
+    with started(TOYS / "toy.toml", "--threads", "1") as worker:
+        worker.channel.on_note = heard.append
+        job = JobInput(0, sk=sk, message=b"", context=b"", rnd=bytes(32))
+        worker.prepare(1, "toy:packets:compact", "ML-DSA-44", "sign", [job])
+        worker.measure(1, 2, 1, 0)
+    assert [text.partition(":")[0] for text in heard] == [
+        "loading the key, ML-DSA-44", "signing, ML-DSA-44",
+    ]  # fmt: skip
 
 
 def test_a_level_that_never_ends_is_named(level: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,9 @@ from mldsa_lab_rtl.round3 import Round3
 SCHEMES = {"ML-DSA-44": Dilithium2, "ML-DSA-87": Dilithium5}
 KEYS = {"ML-DSA-44": 1312 + 2528, "ML-DSA-87": 2592 + 4864}
 RUN_SEED = bytes(range(32))
+KEY_NAMES = {
+    "core", "configuration", "set", "operation", "key", "percentile", "attempt", "phase",
+}  # fmt: skip
 BEST, EACH = 5000, 1000  # cycles of a signature, and of each rejected attempt
 
 
@@ -115,18 +118,23 @@ def test_a_core_of_round_3_is_compared_and_measured(
     for name, of in known.items():
         assert len(set(of.attempts)) > 3
 
-        def cycles(figure: str, phase: str = "total", name: str = name) -> float:
-            wanted = ("toy", "replay, round 3", name, figure, phase)
-            (row,) = (row for row in found if tuple(row.values())[:5] == wanted)
-            return float(row["cycles"])
+        def cycles(figure: str, phase: str = "total", name: str = name, **keys: str) -> float:
+            place = {"core": "toy", "configuration": "replay, round 3", "set": name}
+            wanted = {**place, "phase": phase, **keys}
+            rows_with = (row for row in found if figure in row)
+            (row,) = (r for r in rows_with if {k: r[k] for k in KEY_NAMES & r.keys()} == wanted)
+            return float(row[figure])
 
-        assert cycles("keygen", "store") == KEYS[name] / 8  # bytes of a word
-        assert 700 < cycles("verify", "compute") < 720
+        # Bytes of a word.
+        assert cycles("mean", "store", operation="keygen") == KEYS[name] / 8
+        assert 700 < cycles("mean", "compute", operation="verify") < 720
         # Each attempt takes the same, whatever it fails, so the mean follows from the attempts.
         mean = BEST + EACH * (RejectionModel.of(name).expected_attempts - 1)
-        assert cycles("sign_loaded_mean", "compute") == pytest.approx(mean + 11, rel=0.01)
-        for kind in ("z", "r0"):
-            assert cycles(f"sign_per_{kind}") == pytest.approx(EACH, rel=0.05)
+        signed = cycles("mean", "compute", operation="sign", key="expanded")
+        assert signed == pytest.approx(mean + 11, rel=0.01)
+        for check in ("z", "r"):
+            cost = cycles("attempt_cost", operation="sign", attempt=check)
+            assert cost == pytest.approx(EACH, rel=0.05)
 
     def wrong(number: str) -> Callable[[str], str]:
         flipped = {"0": "1", "1": "0"}

@@ -35,7 +35,7 @@ module toy #(parameter int DELAY = 99) (
   initial core = toy_new();
 
   bit slow, gaps, garbage, early, late, level, level_in, level_work, level_on, withdraws, changes, no_last, always_last,
-      eights, extra, leaves_word, leaves_response, no_end, no_key, no_response, answers_first, no_valid, keeps_state, miscounts;
+      eights, extra, leaves_word, leaves_response, no_end, no_key, no_response, answers_first, no_valid, keeps_state, miscounts, hangs;
   initial begin
     slow = toy_is("takes a word every other cycle") != 0;
     gaps = toy_is("results with gaps") != 0;
@@ -61,9 +61,10 @@ module toy #(parameter int DELAY = 99) (
     no_valid = toy_is("takes words that are not offered") != 0;
     keeps_state = toy_is("zeroization leaves a register") != 0;
     miscounts = toy_is("a wrong counter of cycles") != 0;
+    hangs = toy_is("no end of signing after zeroization") != 0;
   end
 
-  logic blink, old_word, old_response;
+  logic blink, old_word, old_response, zeroized;
   int size;
   wire ends = size - place <= 8;
   assign cmd_ready = state == IDLE;
@@ -88,6 +89,7 @@ module toy #(parameter int DELAY = 99) (
     if (out_valid && out_ready) old_word <= 0;
     if (rst) begin
       toy_reset(core, 32'(state != IDLE));
+      zeroized <= 0;
       state <= IDLE;
       {old_word, old_response} <= '0;
       pause <= 0;
@@ -103,6 +105,7 @@ module toy #(parameter int DELAY = 99) (
           wait_for <= 0;
           cnt_load <= miscounts ? 100 : 0;
           if (cmd_op == 4 && !keeps_state) kept <= '{default: '0};
+          if (cmd_op == 1 || cmd_op == 4) zeroized <= cmd_op == 4;
           if (level || leaves_response || cmd_op == 4) old_response <= 0;
         end
       end
@@ -117,7 +120,7 @@ module toy #(parameter int DELAY = 99) (
             toy_take(core, 32'(in_data[8*i +: 8]));
           fresh <= in_last;
           if (in_last && left == 1) begin
-            state <= fault == 2 || (no_end && cmd_op == 2) || (no_key && cmd_op == 0) ? HANG : WORK;
+            state <= fault == 2 || ((no_end || zeroized && hangs) && cmd_op == 2) || (no_key && cmd_op == 0) ? HANG : WORK;
             wait_for <= DELAY;
           end
           if (in_last) left <= left - 1;

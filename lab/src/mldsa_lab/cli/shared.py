@@ -154,8 +154,7 @@ ResetsOption = Annotated[
     bool,
     typer.Option(
         "--resets",
-        help="Check hardware cores (--core) with resets: each operation that is answered is "
-        "begun before, and reset in a random cycle.",
+        help="Reset hardware cores (--core) in a random cycle before each answered operation.",
     ),
 ]
 
@@ -270,7 +269,7 @@ def refuse_given(ctx: typer.Context, option: str, reason: str, names: str) -> No
 def check_resets(resets: bool, cores: Sequence[Path] | None) -> None:
     """LabError for --resets where there is no core."""
     if resets and not cores:
-        raise LabError("--resets: resets hardware cores, so it needs --core PATH")
+        raise LabError("--resets: has no hardware core; pass --core PATH")
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -226,7 +226,9 @@ class CoreFile(_CoreTable, frozen=True):
         if (z := self.zeroize) is not None and z.command and self.command is None:
             raise ValueError("zeroize: command = true needs the table command")
         if z is not None and not z.command and (idle := z.ports.keys() - self.ports.keys()):
-            raise ValueError(f"ports: lacks {min(idle)!r}, its value when zeroize does not set it")
+            raise ValueError(f"ports: needs the idle value of {min(idle)!r}, which zeroize sets")
+        if z is not None and not self.reset.complete:
+            raise ValueError("zeroize: needs reset.complete = true")
         stored = self.operations.verify.store if self.operations.verify else ("verdict",)
         if "verdict" not in stored and (self.response is None or self.response.status is None):
             raise ValueError("response: verify has neither a status nor a verdict")

@@ -39,7 +39,8 @@ class RandomSignatures(Struct, frozen=True, forbid_unknown_fields=True):
     counters: dict[Text, str] = {}
 
     def counter_rows(self) -> Iterator[Figure]:
-        """Yield of each counter the signatures in which it is right; a wrong one is not known."""
+        """Yield, for each counter, the number of signatures in which it was right; None if it was
+        wrong."""
         keys = {"set": self.set, "core": f"{self.core} {self.configuration}"}
         for name, fault in self.counters.items():
             value = None if fault else len(self.cycles)
