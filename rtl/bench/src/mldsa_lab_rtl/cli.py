@@ -86,7 +86,7 @@ def fmax(
     found = []
     grade: Speed = {"6": 6, "7": 7, "8": 8}[speed]  # type: ignore[assignment]
     manifests = _manifests(cores)
-    paths = [out / f"{manifest.worker}.json" for manifest in manifests]
+    paths = [out / f"{manifest.worker}-speed-{grade}.json" for manifest in manifests]
     earlier = [read_clock_rate(path) for path in paths]
     for manifest, path, known in zip(manifests, paths, earlier, strict=True):
         folder = find_target(find_root()) / "fmax" / manifest.worker
@@ -97,7 +97,8 @@ def fmax(
                 manifest, folder, numbers, grade, minutes, phase.show, known
             ):
                 write_text(path, record.to_json())
-                phase.reach(len(record.seeds), clock_words(record))
+                done = sum(seed.seed in numbers for seed in record.seeds)
+                phase.reach(done, clock_words(record))
             found.append(record)
             phase.summary = clock_words(record)
         show_path(screen.console, "clock rate", path)

@@ -261,9 +261,15 @@ class _Route:
             if not self._error:
                 raise
             reason = self._error
+        except NoClockRate as error:
+            reason = str(error)
         else:
             return SeedResult(self._seed, round(time.monotonic() - began, 1), fmax, path)
         return SeedResult(self._seed, round(time.monotonic() - began, 1), reason=reason)
+
+
+class NoClockRate(LabError):
+    """The design has no path between registers that gives a clock rate."""
 
 
 class _Rate(Struct, frozen=True):
@@ -297,12 +303,12 @@ class _Report(Struct, frozen=True):
 
 def read_report(path: Path, clock: str) -> tuple[CriticalPath, float]:
     """Return the critical path and fmax in MHz of the port ``clock`` from a report of nextpnr.
-    LabError names what the report lacks."""
+    LabError names what the report lacks; NoClockRate if it has no such path."""
     report = decode_json(read_text(path), _Report, str(path))
     rates = {re.sub(r"^\$glbnet\$|\$TRELLIS_IO_IN$", "", net): net for net in report.fmax}
     if clock not in rates:
         known = f"it has {', '.join(rates)}" if rates else "no path between registers has a clock"
-        raise LabError(f"{path}: fmax: no clock {clock!r}: {known}")
+        raise NoClockRate(f"no clock {clock!r}: {known}")
     edge = f"posedge {rates[clock]}"
     for way in report.critical_paths:
         if way.start == way.end == edge:
@@ -311,7 +317,7 @@ def read_report(path: Path, clock: str) -> tuple[CriticalPath, float]:
             ends = (_signal(way.path[0].start), _signal(way.path[-1].end))
             rate = round(report.fmax[rates[clock]].achieved, 2)
             return CriticalPath(*ends, round(logic, 2), round(routing, 2)), rate
-    raise LabError(f"{path}: critical_paths: none from {edge!r} to itself")
+    raise NoClockRate(f"no critical path from {edge!r} to itself")
 
 
 def _signal(pin: _Pin) -> str:
