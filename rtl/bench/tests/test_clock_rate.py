@@ -23,6 +23,7 @@ from mldsa_lab_rtl.clock_rate import (
     read_report,
 )
 from mldsa_lab_rtl.study_files import read_study
+from mldsa_lab_rtl.study_show import read_findings
 
 # A run of verify-small; of the three critical paths the asynchronous one and that of the clock.
 REPORT = Path(__file__).with_name("nextpnr-report.json")
@@ -79,9 +80,14 @@ def test_a_record_is_shown_with_its_technology(tmp_path: Path) -> None:
     figures = json.loads(rows.read_text())
     toy = [row for row in figures if row["core"] == "toy fast"]
     assert {row["technology"] for row in toy} == {"ECP5 LFE5U-85F-6"}
-    whole = {k: v for row in toy if "seed" not in row for k, v in row.items()}
-    rates = [whole[f"clock_rate{which}"] for which in ("_least", "", "_largest")]
-    assert whole["seeds"] == 2 and rates == [50.0, 51.0, 52.0]
+    assert [row["seeds"] for row in toy if "seeds" in row] == [2]
+    for key, rates in (
+        ("statistic", {"least": 50.0, "median": 51.0, "largest": 52.0}),
+        ("seed", {1: 50.0, 2: 52.0, 3: None}),
+    ):
+        assert {row[key]: row["clock_rate"] for row in toy if key in row} == rates
+    published = [f for f in read_findings([record]).timed if f.keys["core"] != "toy fast"]
+    assert published and all(f.kind == "published" and f.source for f in published)
     others = {row["technology"] for row in figures if row["core"] != "toy fast"}
     assert others == {"Artix-7 XC7A100T, Vivado 2024.2", "5 nm"}
     assert "toy fast, seed 3: not routed in 10 minutes" in done.out

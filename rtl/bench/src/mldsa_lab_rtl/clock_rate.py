@@ -132,12 +132,9 @@ class ClockRate(
         }  # fmt: skip
         rates = self.rates
         yield Figure(keys, "seeds", len(rates))
-        for name, of in (
-            ("clock_rate_least", min),
-            ("clock_rate", median),
-            ("clock_rate_largest", max),
-        ):
-            yield Figure(keys, name, of(rates) if rates else None, unit="MHz")
+        for statistic, of in (("least", min), ("median", median), ("largest", max)):
+            rate = of(rates) if rates else None
+            yield Figure({**keys, "statistic": statistic}, "clock_rate", rate, unit="MHz")
         if self.used is not None:
             yield from (Figure(keys, name, getattr(self.used, name)) for name in _USED)
         for of_seed in self.seeds:
@@ -145,7 +142,7 @@ class ClockRate(
             at: dict[str, Key] = {**keys, "seed": of_seed.seed, "start": None, "end": None}
             if path is not None:
                 at |= {"start": path.start, "end": path.end}
-            yield Figure(at, "clock_rate_of_seed", of_seed.fmax, unit="MHz")
+            yield Figure(at, "clock_rate", of_seed.fmax, unit="MHz")
             if path is not None:
                 yield Figure(at, "logic", path.logic, unit="ns")
                 yield Figure(at, "routing", path.routing, unit="ns")

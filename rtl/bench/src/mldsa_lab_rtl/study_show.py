@@ -86,12 +86,14 @@ _TOTALS = (
     ),
 )  # fmt: skip
 """Tables of whole operations, by set and core: title, note, columns."""
-_CLOCK = {
-    "seeds": "seeds", "clock_rate": "fmax", "clock_rate_least": "least",
-    "clock_rate_largest": "largest",
-    "lut": "LUT4", "ff": "FF", "dsp": "DSP", "bram": "BRAM",
-}  # fmt: skip
-_PATH = {"clock_rate_of_seed": "fmax", "logic": "logic", "routing": "routing"}
+_RATES = (
+    SpreadColumns("seeds", "seeds"),
+    SpreadColumns("clock_rate", "fmax", keys={"statistic": "median"}),
+    SpreadColumns("clock_rate", "least", keys={"statistic": "least"}),
+    SpreadColumns("clock_rate", "largest", keys={"statistic": "largest"}),
+)
+_CELLS = {"lut": "LUT4", "ff": "FF", "dsp": "DSP", "bram": "BRAM"}
+_PATH = {"clock_rate": "fmax", "logic": "logic", "routing": "routing"}
 _SPARE = ("ff", "dsp", "bram", "fmax")
 
 Place = tuple[Key, Key]
@@ -271,13 +273,14 @@ class CoreFindings:
     def _clock_grids(self) -> list[Grid | None]:
         """Return clock rates by core and by seed, and times of operations."""
         has_rate = any(clock.rates for clock in self.clocks)
-        seeds = [f for f in self.timed if f.name in _PATH and has_rate]
+        seeds = [f for f in self.timed if "seed" in f.keys and has_rate]
         times = [f for f in self.timed if "set" in f.keys]
         by_seed = ("core", "technology", "seed", "start", "end")
         place = ("set", "core", "technology")
         note = "fmax is the median of the seeds; rates of two technologies do not compare"
+        columns = (*_RATES, *_plain(_CELLS))
         return [
-            _grid(CLOCK_RATE, note, ("core", "technology"), _plain(_CLOCK), self.timed),
+            _grid(CLOCK_RATE, note, ("core", "technology"), columns, self.timed),
             _grid("clock rate by seed", "with the critical path", by_seed, _plain(_PATH), seeds),
             _grid("time", "cycles / median fmax", place, _COMPARED, times),
         ]
@@ -374,7 +377,8 @@ def clock_words(clock: ClockRate) -> str:
 
 
 def _published_rates() -> list[Figure]:
-    """Return the clock rates of published cores whose technology is known, each once."""
+    """Return the clock rates of published cores whose technology is known, each once, as the
+    median of one rate."""
     found: dict[tuple[str, str], Figure] = {}
     for core, rows in published()["cores"].items():
         rated = [row for row in rows if "fmax" in row]
@@ -382,8 +386,13 @@ def _published_rates() -> list[Figure]:
             rates = {r["fmax"] for r in rated if r["source"] == row["source"]}
             name = core if len(rates) == 1 else f"{core}, {row['set']}"
             if technology := published()["technologies"].get(row["source"]):
-                keys: dict[str, Key] = {"core": name, "technology": technology}
-                found[name, technology] = Figure(keys, "clock_rate", row["fmax"], unit="MHz")
+                keys: dict[str, Key] = {
+                    "core": name, "technology": technology, "statistic": "median"
+                }  # fmt: skip
+                found[name, technology] = Figure(
+                    keys, "clock_rate", row["fmax"], unit="MHz", kind="published",
+                    source=published()["sources"][row["source"]],
+                )  # fmt: skip
     return list(found.values())
 
 
