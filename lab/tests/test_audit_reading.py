@@ -148,7 +148,9 @@ def test_bad_claims_are_named(claim: Any, rule: str) -> None:
         ({"a": "one, mean"}, ""),
         ({"c": "one, mean"}, "there is no value 'parts, c'"),
         ({"a": "one, p99"}, "there is no value 'one, p99'"),
-        ({"b": "one, mean"}, "117 (parts, b) and 72 (one, mean) are different values"),
+        ({"b": "one, mean"}, "117 us (parts, b) and 72 us (one, mean) are different values"),
+        ({"a": "two, mean"}, "72 us (parts, a) and 72 ms (two, mean) are different values"),
+        ({"a": "key"}, "72 us (parts, a) and 72 B (key) are different values"),
         ({"a": "parts, total", "total": "one, max"}, "'parts, total' repeats another value"),
     ],
 )
@@ -156,11 +158,22 @@ def test_values_that_repeat_others(same: dict[str, str], rule: str) -> None:
     parts = {"a": 72, "b": 117}
     table = [
         sign(id="one", mean=72, max=189),
+        sign(id="two", mean=72, unit="ms"),
+        {"id": "key", "about": "size", "set": 44, "object": "public-key", "bytes": 72},
+        {
+            "id": "number",
+            "about": "parts",
+            "unit": "count",
+            "parts": {"key": 72},
+            "total": 72,
+            "same": {"key": "key"},
+        },
         {"id": "parts", "about": "parts", "unit": "us", "parts": parts, "total": 189, "same": same},
     ]
     if not rule:
         group = ("one, mean", "parts, a")
-        assert repeated(read(*table).claims) == dict.fromkeys(group, group)
+        found = repeated(read(*table).claims)
+        assert {label: found[label] for label in group} == dict.fromkeys(group, group)
         return
     with pytest.raises(LabError) as caught:
         read(*table)

@@ -278,6 +278,9 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[dict[str, Any], str]]]] = [
         ({"bits": 256}, NO),
         ({"bits": 128}, YES),
         ({"bits": 128, "core": "Neoverse Z9"}, OPEN),
+        ({"bits": 512, "extension": "AVX-512"}, OPEN),
+        ({"bits": 512, "extension": "AVX-512", "core": "Zen 3"}, OPEN),
+        ({"bits": 256, "extension": "AVX2", "core": "A64FX"}, OPEN),
     ]),
     ("size.encoding", {"about": "size"}, [
         ({"set": "FALCON-512", "object": "signature", "bytes": 666}, YES),

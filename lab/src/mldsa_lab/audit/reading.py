@@ -12,7 +12,7 @@ import yaml
 from msgspec import Struct
 
 from mldsa_lab.audit import claims
-from mldsa_lab.audit.published import published_values
+from mldsa_lab.audit.published import PublishedValue, published_values
 from mldsa_lab.audit.values import (
     PERCENTILE,
     POWER,
@@ -286,6 +286,12 @@ def _check_same(table: tuple[claims.Claim, ...], path: str) -> None:
                     raise LabError(f"{where}: there is no value {wanted!r}")
             if first in repeats:
                 raise LabError(f"{where}: {first!r} repeats another value; name that one")
-            if values[label].value.text != values[first].value.text:
-                texts = [f"{values[v].value.text} ({v})" for v in (label, first)]
+            both = values[label], values[first]
+            if both[0].value.text != both[1].value.text or len({_unit(v) for v in both}) > 1:
+                texts = [f"{f'{v.value.text} {v.unit}'.strip()} ({v.label})" for v in both]
                 raise LabError(f"{where}: {' and '.join(texts)} are different values")
+
+
+def _unit(value: PublishedValue) -> str:
+    """The unit; bytes and numbers of things are alike, as `same` compares them."""
+    return "" if value.unit in ("count", "B") else value.unit

@@ -34,14 +34,15 @@ each other, or farther apart, than their permutations."""
 _UNIT_STEPS = {1e3: "10^3", 1e6: "10^6", 1e9: "10^9"}
 
 VECTOR_BITS = {
-    ("neoverse n2", "SVE2"): 128, ("neoverse n3", "SVE2"): 128,
+    ("cortex-a72", "NEON"): 128, ("cortex-a76", "NEON"): 128,
+    ("neoverse n1", "NEON"): 128, ("neoverse n2", "SVE2"): 128, ("neoverse n3", "SVE2"): 128,
     ("neoverse v1", "SVE"): 256, ("neoverse v2", "SVE2"): 128, ("neoverse v3", "SVE2"): 128,
-    ("a64fx", "SVE"): 512,
+    ("a64fx", "SVE"): 512, ("zen 3", "AVX2"): 256, ("zen 4", "AVX-512"): 512,
+    ("zen 5", "AVX-512"): 512,
 }  # fmt: skip
-"""Bits of a vector register by core, of extensions whose width the core's maker chooses: from the
-makers' reference manuals."""
+"""Bits of a vector register by core and extension, from the makers' reference manuals."""
 _FIXED_BITS = {"NEON": 128, "SSE2": 128, "AVX2": 256, "AVX-512": 512}
-"""The same of extensions that have one width."""
+"""Bits of a vector register of the extensions with one width, for an extension to compare with."""
 
 
 class _Tree(NamedTuple):
@@ -236,7 +237,7 @@ def _counted(claim: Cost, statistic: str, *, kept: bool) -> tuple[float, float]:
 
 def judge_vectors(claim: Vectors, _: ClaimTable) -> Iterator[Judgement]:
     """`machine.vectors`, and `machine.gain` where the source tells how slow another is."""
-    bits = _register_bits(claim.core, claim.extension)
+    bits = VECTOR_BITS.get((claim.core.lower(), claim.extension.upper()))
     text = f"{claim.extension} of {claim.bits} bits on {claim.core}"
     if bits is None:
         yield judgement(
@@ -247,7 +248,8 @@ def judge_vectors(claim: Vectors, _: ClaimTable) -> Iterator[Judgement]:
         "machine.vectors", claim.bits == bits, text, value=float(claim.bits), low=float(bits),
         high=float(bits), unit="bits",
     )  # fmt: skip
-    base = _register_bits(claim.core, claim.over) if claim.over else None
+    over = (claim.over or "").upper()
+    base = VECTOR_BITS.get((claim.core.lower(), over)) or _FIXED_BITS.get(over)
     if base is not None and claim.slower is not None:
         gain, most = (
             StatedFigure(1 + claim.slower.value / 100, claim.slower.half / 100),
@@ -257,15 +259,10 @@ def judge_vectors(claim: Vectors, _: ClaimTable) -> Iterator[Judgement]:
         if gain.low > most:
             verdict = Verdict.UNDECIDABLE
             reading = (
-                f"{claim.over} has {base} bits too: " if base == bits else f"Of {base} bits: "
-            ) + "the width does not explain it, other instructions may."
+                f"{claim.over} has {base} bits{' too' * (base == bits)}. "
+                "Width cannot explain it; other instructions may."
+            )
         yield judgement(
             "machine.gain", verdict, f"{claim.slower.text} % slower with {claim.over} alone",
             reading, stated=gain, high=most, predicted=f"at most {number(most)} times by width",
         )  # fmt: skip
-
-
-def _register_bits(core: str, extension: str) -> int | None:
-    """The bits of an extension's registers on a core; None if they are unknown."""
-    name = extension.upper()
-    return VECTOR_BITS.get((core.lower(), name)) or _FIXED_BITS.get(name)
