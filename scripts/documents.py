@@ -383,8 +383,9 @@ class AnswerTables(Struct, frozen=True, forbid_unknown_fields=True):
                 parts.append(f"{own.title}:\n\n{markdown(next(sections).grid)}")
         if records := about_records(page):
             parts.append("## Records\n\n" + "".join(f"- {text}\n" for text in records))
-        if reasons := dict.fromkeys(page.left_out.values()):
-            parts.append("## Left out\n\n" + "".join(f"- {reason}\n" for reason in reasons))
+        if page.left_out:
+            listed = "".join(f"- {values.text}\n" for values in page.left_out)
+            parts.append(f"## Left out\n\n{listed}")
         return "\n".join(parts)
 
 

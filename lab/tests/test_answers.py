@@ -25,7 +25,14 @@ from mldsa_lab import checkout, plugins
 from mldsa_lab.answers import join, page, states
 from mldsa_lab.answers.join import answer_figures, answer_report
 from mldsa_lab.answers.own import own_findings
-from mldsa_lab.answers.page import AnswerPage, command_words, pages, read_page
+from mldsa_lab.answers.page import (
+    AnswerPage,
+    AnswerTable,
+    OurFigures,
+    command_words,
+    pages,
+    read_page,
+)
 from mldsa_lab.answers.sources import (
     choices,
     record_figures,
@@ -71,7 +78,8 @@ def test_every_value_is_in_a_table_or_left_out_with_its_reason(name: str) -> Non
         for v in published_values(claim)
         if shown.isdisjoint(groups.get(v.label, (v.label,)))
     ]
-    reasons = {p: [v for v in hidden if re.fullmatch(p, v)] for p in found.left_out}
+    reasons = {o.title: [v for v in hidden if re.fullmatch(o.cells, v)] for o in found.left_out}
+    assert len(reasons) == len(found.left_out)
     assert all(reasons.values()), reasons
     assert sorted(hidden) == sorted(v for of in reasons.values() for v in of)
 
@@ -182,8 +190,8 @@ def test_our_own_scalings_are_judged_too(monkeypatch: pytest.MonkeyPatch) -> Non
     wrong = [f for f in own_findings(only, answer_figures(only)) if f.verdict != "consistent"]
     assert len(wrong) == 4 and {f.verdict for f in wrong} == {"contradiction"}
     whole = replace(only, tables=tuple(replace(t, beside=()) for t in only.tables))
-    notes = [n for n in answer_report(whole).notes if n.startswith("our own figures contradict")]
-    assert len(notes) == 4 and "16" in notes[0]
+    notes = [n for n in answer_report(whole).notes if n.startswith("our figures contradict")]
+    assert len(notes) == 4 and "16" in notes[0] and ", but the others give " in notes[0]
 
 
 @pytest.mark.e2e
@@ -245,6 +253,9 @@ def test_every_number_of_a_claim_is_a_published_value(name: str) -> None:
         assert set(numbers(raw[claim.id])) <= ends_of, claim.id
 
 
+FIRST, SECOND = (tuple(start + n / 100 for n in range(6)) for start in (1.0, 2.0))
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [
@@ -252,6 +263,9 @@ def test_every_number_of_a_claim_is_a_published_value(name: str) -> None:
         ({"jdk": (1.0, 1.1, 1.2, 1.3), "other": (2.0, 2.1, 2.2, 2.3)}, "jdk"),
         ({"jdk": (1.0,), "other": (2.0,)}, "too few processes to tell"),
         ({"jdk": (1.0, 2.0, 3.0, 4.0), "other": (1.5, 2.5, 3.5, 4.5)}, "no difference seen"),
+        ({"jdk": FIRST, "b": SECOND, "c": SECOND}, "jdk"),
+        ({"b": SECOND, "jdk": FIRST, "c": SECOND}, "jdk"),
+        ({"jdk": FIRST, "b": FIRST, "c": SECOND}, "no difference seen"),
     ],
 )
 def test_a_provider_is_advised_only_where_the_test_can_tell(
@@ -561,7 +575,7 @@ def test_values_without_a_figure_count_against_their_rows(
         return computed_states()
 
     why = "the harness counts the loading of a verification as a whole"
-    assert table.remark == f"A dash: {why}."
+    assert table.remark == f"No figure of ours: {why}."
     assert found() == {88: RowState("works", 6, 6), 89: RowState("partly", 3, 12, (why,))}
     unsaid = found(missing=())
     label = "table 3, VERIFY, level 2, LowRes load key"
@@ -600,6 +614,14 @@ cells = "sign, (?P<figure>median)"
         ('"theory"', '"nowhere"', "source 'nowhere': installed packages have"),
         ("(?P<figure>median)", "(?P<figure>(?:mean|median))", "our figure is in no unit"),
         ("(?P<figure>median)", "(?P<figure>p95|median)", ""),
+        ('median)"', 'median)"\nless = "sign, \\\\2"', "less: no reference to groups of cells"),
+        ('median)"', 'median)"\nover = "\\\\g<x>"', "over: no reference to groups of cells"),
+        ('median)"', 'median)"\nover = "a"\nchange_from = "b"', "over and change_from: give one"),
+        (
+            "[[tables]]",
+            '[[left_out]]\ncells = "("\ntitle = "a"\nwhy = "b"\n[[tables]]',
+            "cells: no",
+        ),
     ],
 )
 def test_errors_name_the_place(
@@ -616,6 +638,28 @@ def test_errors_name_the_place(
         return
     with pytest.raises(LabError, match=re.escape(rule)):
         answer_figures(read_page("vendor-page"))
+
+
+@pytest.mark.parametrize(
+    ("other", "chain"),
+    [
+        ({"median": "median"}, "'sign, median' → 'sign, median'"),
+        ({"median": "p99", "p99": "median"}, "'sign, median' → 'sign, p99' → 'sign, median'"),
+    ],
+)
+@pytest.mark.parametrize("field", ["less", "over"])
+def test_a_figure_may_not_refer_to_itself(
+    monkeypatch: pytest.MonkeyPatch, field: str, other: dict[str, str], chain: str
+) -> None:
+    ours = [
+        OurFigures("s", f"sign, {name}", of="x", figure="mean", **{field: f"sign, {label}"})
+        for name, label in other.items()
+    ]
+    table = AnswerTable("t", ("sign",), ours=tuple(ours))
+    monkeypatch.setattr(join, "figures_of", lambda *_: [Figure({}, "mean", 1.0, unit="us")])
+    with pytest.raises(LabError, match=f"refers to itself: {re.escape(chain)}") as caught:
+        answer_figures(AnswerPage("p", (table,), name="vendor-page"))
+    assert str(caught.value).startswith("table 't', 'sign, ")
 
 
 def test_a_selection_that_fits_several_figures_names_their_keys() -> None:
@@ -642,6 +686,7 @@ def test_the_command_lists_shows_and_writes(tmp_path: Path) -> None:
     options = [word for kind, path in paths.items() for word in (f"--{kind}", str(path))]
     result = run.invoke(app, ["method-post", "--record", *options], env={"COLUMNS": "160"})
     assert result.exit_code == 0 and "profile 2 of 87, r0" in result.output
+    assert "left out: Mean of random inputs: 100 % by definition" in result.output
     rows = json.loads(paths["json"].read_text(), parse_constant=pytest.fail)
     row = next(r for r in rows if r["value"] == "profile 2 of 87, r0")
     assert (row["published"], row["ours"]) == (30.0, pytest.approx(100 / 3))

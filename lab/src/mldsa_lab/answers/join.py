@@ -92,15 +92,26 @@ def _row(
 
 
 def _ours(
-    page: AnswerPage, table: AnswerTable, value: PublishedValue, arguments: Arguments
+    page: AnswerPage,
+    table: AnswerTable,
+    value: PublishedValue,
+    arguments: Arguments,
+    users: tuple[str, ...] = (),
 ) -> Figure | None:
-    """The figure that the first fitting selection names; None if there is none."""
+    """The figure that the first fitting selection names; None if there is none. ``users``: labels
+    of the values whose figures need this one. LabError if its own is one of them."""
+    users = (*users, value.label)
+    if value.label in users[:-1]:
+        raise LabError(
+            f"our figure refers to itself: {' → '.join(map(repr, users))}: "
+            "name another value in less or over"
+        )
     for ours in table.ours:
         argument = _argument(ours, arguments if ours.measured else {})
         asked = ours.selected(value.label)
         if asked is not None and argument:
             figure = _selected(figures_of(ours.source, argument), *asked)
-            return _related(page, ours, value, figure, arguments)
+            return _related(page, ours, value, figure, arguments, users)
     return None
 
 
@@ -110,6 +121,7 @@ def _related(
     value: PublishedValue,
     figure: Figure | None,
     arguments: Arguments,
+    users: tuple[str, ...],
 ) -> Figure | None:
     """The figure less another one of ours, over it, or as a change from a published value."""
     interval = figure.interval if figure else None
@@ -124,7 +136,7 @@ def _related(
     for template, is_quotient in ((ours.less, False), (ours.over, True)):
         if label := ours.other(template, value.label):
             cell = _cell(page, label)
-            found = _ours(page, cell.table, cell.value, arguments)
+            found = _ours(page, cell.table, cell.value, arguments, users)
             other = found.interval if found else None
             if found is None or other is None:
                 return None
@@ -216,11 +228,12 @@ def answer_report(
     source = page.claims().source
     notes = about_records(page, arguments)
     notes += [
-        f"our own figures contradict each other: {f.claim}, {f.claimed}; it follows {f.predicted}"
+        f"our figures contradict each other: {f.claim}: {f.claimed}, "
+        f"but the others give {f.predicted}"
         for f in own_findings(page, figures)
         if f.verdict is not Verdict.CONSISTENT
     ]
-    notes += [f"{name}: left out: {reason}" for name, reason in page.left_out.items()]
+    notes += [f"left out: {values.text}" for values in page.left_out]
     return Report(
         kind=f"answer to {page.name}", headline=f"{page.title}: {counts(audit(page.claims()))}",
         figures=figures, sections=[Section(s.grid, s.table) for s in sections],

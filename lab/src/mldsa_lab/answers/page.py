@@ -26,6 +26,14 @@ FIGURE = "figure"
 """The group of a pattern that names the figure; other groups are keys."""
 
 
+def _pattern(cells: str) -> re.Pattern[str]:
+    """The pattern of labels. ValueError for a wrong one."""
+    try:
+        return re.compile(cells)
+    except re.error as error:
+        raise ValueError(f"cells: no pattern: {error}") from None
+
+
 class AnswerPart(Struct, frozen=True, forbid_unknown_fields=True):
     """A part of the file of an answer."""
 
@@ -41,7 +49,7 @@ class OurFigures(AnswerPart, frozen=True):
 
     ``less``, ``over``: the label of another value, whose figure of ours is subtracted or divides;
     ``change_from``: the label of a published value, from which our figure is a change in percent.
-    They may refer to groups of ``cells`` (``\\1``).
+    At most one of the three; it may refer to groups of ``cells`` (``\\1``).
     """
 
     source: Text
@@ -57,12 +65,17 @@ class OurFigures(AnswerPart, frozen=True):
     change_from: str = ""
 
     def __post_init__(self) -> None:
-        try:
-            names = re.compile(self.cells).groupindex
-        except re.error as error:
-            raise ValueError(f"cells: no pattern: {error}") from None
-        if (FIGURE in names) == bool(self.figure):
+        pattern = _pattern(self.cells)
+        if (FIGURE in pattern.groupindex) == bool(self.figure):
             raise ValueError(f"figure: name it here or by a group {FIGURE!r} of cells, not both")
+        names = [name for name in ("less", "over", "change_from") if getattr(self, name)]
+        if len(names) > 1:
+            raise ValueError(f"{' and '.join(names)}: give one of them")
+        for name in names:
+            try:
+                pattern.sub(getattr(self, name), "")
+            except (re.error, IndexError) as error:
+                raise ValueError(f"{name}: no reference to groups of cells: {error}") from None
 
     @property
     def measured(self) -> bool:
@@ -97,10 +110,24 @@ class MissingFigures(AnswerPart, frozen=True):
     rows: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        try:
-            re.compile(self.cells)
-        except re.error as error:
-            raise ValueError(f"cells: no pattern: {error}") from None
+        _pattern(self.cells)
+
+
+class LeftOutValues(AnswerPart, frozen=True):
+    """Values that are in no table. ``cells``: a pattern of their labels; ``title``: their name for
+    a reader; ``why``: the reason."""
+
+    cells: Text
+    title: Text
+    why: Text
+
+    def __post_init__(self) -> None:
+        _pattern(self.cells)
+
+    @property
+    def text(self) -> str:
+        """The title and the reason."""
+        return f"{self.title}: {self.why}"
 
 
 class OwnTable(AnswerPart, frozen=True):
@@ -175,7 +202,8 @@ class AnswerTable(AnswerPart, frozen=True):
     def remark(self) -> str:
         """The note, and why some values have no figure of ours."""
         reasons = "; ".join(missing.why for missing in self.missing)
-        return " ".join(filter(None, (self.note, f"A dash: {reasons}." if reasons else "")))
+        missing = f"No figure of ours: {reasons}." if reasons else ""
+        return " ".join(filter(None, (self.note, missing)))
 
     @property
     def commands(self) -> list[str]:
@@ -197,13 +225,12 @@ class AnswerCell(NamedTuple):
 
 
 class AnswerPage(AnswerPart, frozen=True):
-    """The answer to a page: its tables in the page's order, and by a pattern of labels the values
-    that are in no table, with the reason. ``name``: also that of the audit's example, which holds
-    the published values."""
+    """The answer to a page: its tables in the page's order, and the values that are in no table.
+    ``name``: also the name of the audit's example with the published values."""
 
     title: Text
     tables: Annotated[tuple[AnswerTable, ...], Meta(min_length=1)]
-    left_out: dict[str, Text] = {}
+    left_out: tuple[LeftOutValues, ...] = ()
     name: str = ""
 
     def claims(self) -> ClaimTable:

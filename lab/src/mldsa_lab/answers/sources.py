@@ -76,14 +76,14 @@ def about_record(argument: str) -> str:
 def _of_processes(paths: list[Path]) -> Iterator[Figure]:
     """The cells of a study's records, each process being a replicate. Of key generation, which no
     message enters, also the median over the records of all sizes of messages (`ALL_SIZES`)."""
-    sizes: dict[tuple[Key, ...], list[StudyCell]] = {}
+    by_size: dict[tuple[Key, ...], list[StudyCell]] = {}
     for cell in gather_cells(paths, "cpu", CONFIDENCE).cells:
         for name, values, unit in cell.all_figures():
             yield Figure.of(cell.keys(), name, over(values, CONFIDENCE), unit)
         if cell.fields["operation"] == "keygen":
             same = cell.keys() | {"message_bytes": ALL_SIZES}
-            sizes.setdefault(tuple(same.values()), []).append(cell)
-    for cells in (c for c in sizes.values() if len(c) > 1):
+            by_size.setdefault(tuple(same.values()), []).append(cell)
+    for cells in (c for c in by_size.values() if len(c) > 1):
         value = float(np.median(np.concatenate([cell.means for cell in cells])))
         keys = cells[0].keys() | {"message_bytes": ALL_SIZES}
         yield Figure(keys, "mean", value, unit=cells[0].unit)
@@ -91,7 +91,7 @@ def _of_processes(paths: list[Path]) -> Iterator[Figure]:
 
 def study_figures(argument: str) -> list[Figure]:
     """Return what the contrasts of a study say; ``argument``: its name, then its records. For each
-    worker and set, ``choice`` has in its flags the implementation that the first contrast of
+    worker and set, ``choice`` has as its note the implementation that the first contrast of
     implementations shows to be the fastest."""
     name, _, paths = argument.partition(" ")
     study = read_study(find_study(name))
@@ -111,11 +111,11 @@ def choices(contrast: Contrast, measured: Gathered, found: list[Figure]) -> Iter
         keys = next(iter(groups.values())).keys(contrast.within)
         own = {"contrast": contrast.name, **keys}
         pairs = [f for f in found if f.name == "ratio" and own.items() <= f.keys.items()]
-        ends = {SLOWER: "first", FASTER: "second"}
+        ends = {SLOWER: "second", FASTER: "first"}
         undecided = [f.notes[0] for f in pairs if f.verdict not in ends]
-        slower = {f.keys[ends[f.verdict]] for f in pairs if f.verdict in ends}
-        fastest = next((name for name in groups if name not in slower), "")
-        text = undecided[0] if undecided else fastest if pairs else f"{fastest} only"
+        faster = [f.keys[ends[f.verdict]] for f in pairs if f.verdict in ends]
+        fastest = next((name for name in groups if faster.count(name) == len(groups) - 1), "")
+        text = (fastest or next(iter(undecided), "")) if pairs else f"{fastest} only"
         place = texts.setdefault((keys["worker"], keys["set"]), {})
         place.setdefault(text, {})[str(keys["operation"])] = None
     for (worker, name), operations in texts.items():
