@@ -52,17 +52,18 @@ def test_conforming_worker_passes_every_check(tmp_path: Path) -> None:
     assert found.passed, "\n".join(found.lines())
     untested = {finding.check for finding in found.findings if finding.status == "untested"}
     # Of toy and toyhedged, whose random signatures have no hint that can be altered.
-    assert untested == {"refuses-c-tilde", "refuses-z", "refuses-hint"}
+    assert untested == {"refuses-hint"}
     assert {finding.status for finding in found.findings} == {"passed", "untested"}
     names = [finding.check for finding in found.findings]
     assert len(set(names)) == len(names)
-    total = f"worker toy: {len(names) - 3} passed, 0 failed, 3 not tested, 0 skipped"
+    total = f"worker toy: {len(names) - 1} passed, 0 failed, 1 not tested, 0 skipped"
     assert found.lines()[-1] == total
     for finding in found.findings:
         parts = finding.description.split("; ")
         assert len(set(parts)) == len(parts), finding.description
     named = {check for checks, _, _ in DEVIATIONS.values() for check in checks}
-    assert set(names) == named, "every check has a deviation that fails it"
+    # With the reference's signatures, a worker fails that check, too: the gate's faults below.
+    assert set(names) == named | untested, "every check has a deviation that fails it"
 
 
 # Faults to plant in the conforming worker, as patches: each with its name, the checks that must
