@@ -13,6 +13,7 @@ from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.memory import memory_figures
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.theory.arrays import Array
 from pqc_impact.chain import Node
 from pqc_impact.figures import Kind, figure_keys, make_figure
 from pqc_impact.schemes import ImpactScheme
@@ -84,7 +85,9 @@ class SchemeFigures:
 
     def rates(self) -> Iterator[Figure]:
         """Yield operations per second by threads, and the efficiency of the threads."""
+        is_hybrid = len(self.scheme.parts) > 1
         for operation in NOUNS:
+            one: Array | None = None
             for threads in self.node.threads:
                 rate = self.rate(operation, threads)
                 figure = partial(self.figure, operation=operation, threads=threads)
@@ -97,10 +100,11 @@ class SchemeFigures:
                 yield figure("per_second", rate.draws, "1/s")
                 if threads == 1:
                     yield from self.over_today(operation, rate)
-                # A scaling compares rates of one record.
+                one = rate.draws if threads == 1 else one
+                # Of one record: those of a hybrid's parts may differ.
                 scaling = rate.scaling
-                if scaling is None and threads == 1:
-                    scaling = rate.draws / rate.draws
+                if scaling is None and one is not None and (threads == 1 or not is_hybrid):
+                    scaling = rate.draws / one
                 if scaling is not None:
                     yield figure("scaling", scaling, "×")
                     yield figure("efficiency", scaling / threads, "")
