@@ -218,7 +218,7 @@ def of_command(*arguments: object) -> Figures:
 
 
 def of_figures(*arguments: object) -> Figures:
-    """What a command writes with `--json` whose rows are figures of the contract."""
+    """Figures of a command whose rows of `--json` keep the contract."""
     for row in lab_json(*arguments):
         parts = {"value": row.pop("value"), "unit": row.pop("unit"), "kind": row.pop("kind")}
         parts |= {k: row.pop(f"value_{k}", None) for k in ("low", "high", "verdict")}

@@ -87,8 +87,7 @@ def compressibility(forms: Iterable[str]) -> dict[str, Compressed]:
 
 
 def _published(form: str, why: str) -> Compressed:
-    """What was measured before this package was published, of a scheme that nothing signs with
-    here."""
+    """Published compression of a scheme that no built worker signs with."""
     table = tomllib.loads(files("pqc_impact").joinpath("compressed.toml").read_text("utf-8"))
     known = dict(table.get(form, {}))
     if not known:

@@ -24,7 +24,7 @@ Kind = Literal["exact", "measured", "assumed"]
 """The kinds of figures here: it follows from encodings and rules; it is measured; or it rests on a
 quantity of the scenario that is no rule."""
 BY, ELSEWHERE = "by ", "on another machine, "
-"""How the notes of a time begin: the implementation, and the record of another machine than
+"""Beginnings of the notes of a time: the implementation, and the record of another machine than
 the first record's."""
 
 

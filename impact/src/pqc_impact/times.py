@@ -101,7 +101,7 @@ class RecordRate:
 
 
 BUSY = "The machine was busy with other work"
-"""How the remark on records of a busy machine begins."""
+"""Beginning of the remark on records of a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -404,7 +404,7 @@ def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> _RecordT
 
 
 def _calls(row: SummaryRow) -> tuple[str | int, ...]:
-    """What tells the calls of a row apart, but for their threads."""
+    """Identity of a row's calls without the number of threads."""
     v = row.variant
     return v.base, v.mode, v.batch_size, row.set, row.operation
 

@@ -220,7 +220,7 @@ class AnswerCell(NamedTuple):
 
     @property
     def is_mapped(self) -> bool:
-        """Whether it has a figure of ours."""
+        """True if it has a figure of ours."""
         return self.table.ours_of(self.value.label) is not None
 
 

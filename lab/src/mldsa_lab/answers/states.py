@@ -41,7 +41,7 @@ def page_rows() -> Sequence[PageRow]:
 
 
 class RowState(NamedTuple):
-    """How far a row is answered: ``known`` of the ``cells`` of its tables have a figure of ours,
+    """State of a row: ``known`` of the ``cells`` of its tables have a figure of ours,
     both 0 where no table names it; ``missing``: the reasons of the others, and its own."""
 
     state: State

@@ -48,7 +48,7 @@ class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Claim(_Part, frozen=True, kw_only=True, tag_field="about"):
-    """What all claims have: an id, unique in its file, and a note where it stands. ``same``: by the
+    """Fields of all claims: an id, unique in its file, and a note where it stands. ``same``: by the
     name of a value the label of the value that it repeats, so that both have the same verdict."""
 
     id: Text
@@ -364,15 +364,16 @@ class TrimmedShare(_Part, frozen=True):
 
 
 class Trimmed(Claim, frozen=True, tag="trimmed"):
-    """What a source says, in one place or several, of samples that it removed from ``samples``."""
+    """Statements of a source, in one place or several, on samples removed from ``samples``."""
 
     values: Annotated[tuple[TrimmedShare, ...], Meta(min_length=1)]
     samples: Count | None = None
 
 
 class ConfidenceInterval(Claim, frozen=True, tag="interval"):
-    """How a source makes the interval of a mean: ``confidence`` in percent, and the ``width`` of
-    each side as a multiple ``of`` a standard deviation (sd) or a standard error (se)."""
+    """Rule by which a source makes the interval of a mean: ``confidence`` in percent, and the
+    ``width`` of each side as a multiple ``of`` a standard deviation (sd) or a standard error
+    (se)."""
 
     confidence: StatedFigure
     width: Positive

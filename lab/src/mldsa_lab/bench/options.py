@@ -100,7 +100,7 @@ class Options:
     cores: tuple[Path, ...] = ()
     """Manifests of hardware cores, each of which is a worker."""
     resets: bool = False
-    """Whether the gate resets these cores in operations."""
+    """True if the gate resets these cores in operations."""
     batch_sizes: tuple[int, ...] = ()
     thread_counts: tuple[int, ...] = ()
     build: str = DEFAULT_BUILD

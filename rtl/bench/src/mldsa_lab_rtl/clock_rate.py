@@ -57,7 +57,7 @@ class CriticalPath(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SeedResult(Struct, frozen=True, forbid_unknown_fields=True):
-    """What nextpnr made from a seed in so many ``seconds``: ``fmax`` in MHz with its ``path``, or
+    """Result of one seed, after so many ``seconds``: ``fmax`` in MHz with its ``path``, or
     the ``reason`` why there is none."""
 
     seed: Count
