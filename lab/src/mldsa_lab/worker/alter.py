@@ -26,7 +26,7 @@ class Altered(NamedTuple):
 
 
 def suits(p: ParameterSet, signature: bytes) -> bool:
-    """Whether every hint alteration can be made of this signature.
+    """Return whether every alteration of the hint can be made of this signature.
 
     It needs counters that do not fall, a polynomial with two hints that are not neighbours at the
     index limit, and an unused index byte.
@@ -56,8 +56,8 @@ def alter(base: Item, other_pk: bytes | None, *, context: bool) -> Iterator[Alte
     if p is not None and len(s) == p.signature_bytes:
         spoiled["refuses-c-tilde"] = "signature", _flips(s, "c_tilde", 0, p.c_tilde_bytes)
         spoiled["refuses-z"] = "signature", _z(p, s)
-        if suits(p, s):
-            spoiled["refuses-hint"] = "signature", _hints(p, s)
+        hints = _hints(p, s) if suits(p, s) else _flips(s, "the hint", p.hint_offset, len(s))
+        spoiled["refuses-hint"] = "signature", hints
         spoiled["refuses-length"] = "signature", {"the hint cut off": s[: p.hint_offset]}
     else:
         quarter = {"a bit of the second quarter's first byte": flip(s, len(s) // 4)}
