@@ -153,9 +153,8 @@ def _locations(figures: Iterable[Figure]) -> Iterable[Figure]:
 Converter = Callable[[Iterable[Figure]], Iterable[Figure]]
 _CONVERTERS: tuple[tuple[str, Converter], ...] = (
     (r"studies/.*-(?:pipeline|life-cycle)", _pipelines),
-    (r"studies/cores", lambda figures: figures),
     (r"studies/locations", _locations),
-    (r"records/.*|compare/.*|studies/.*|memory", _record),
+    (r"records/.*|compare/.*|studies/(?!cores).*|memory", _record),
 )
 
 

@@ -221,8 +221,8 @@ README: Sequence[Phrase] = (
     ("{} to {} iterations on average",
      lambda: ends((RejectionModel.of(name).expected_attempts for name in PARAMETER_SETS), 1)),
     ("{} to {} at p99.9", lambda: iterations(0.999)),
-    ("`make bench` takes {} s of wall time and `make test` {} s of CPU time; `make test` with "
-     "nothing changed takes {} s of CPU time",
+    ("`make bench` takes {} s of wall time and `make test` {} s of CPU time. With nothing "
+     "changed, `make test` takes {} s of CPU time",
      lambda: make_times("bench_wall_s", "test_cpu_s", "test_again_cpu_s")),
     ("at {} GHz", lambda: make_times("gigahertz")),
     ("mldsa-lanes {} on an AMD EPYC", lambda: [ZEN5.version("mldsa-lanes")]),

@@ -6,13 +6,13 @@
 #include <optional>
 #include <random>
 
-#ifdef CORE_IS_SAVED
-#include <verilated_save.h>
-#endif
-
 #include "binding.hpp"
 #include "hash.hpp"
 #include "shape.hpp"
+
+#ifdef CORE_IS_SAVED  // by binding.hpp
+#include "saved.hpp"
+#endif
 
 // What an operation is handed, and what it gives.
 struct Fields {
@@ -42,21 +42,6 @@ struct Outcome {
 
 // A line that the lab shows while it waits for the reply.
 inline void note(const std::string& text) { std::cerr << "note " + text + "\n" << std::flush; }
-
-#ifdef CORE_IS_SAVED
-// Every register and memory of a model.
-class Saved : public VerilatedSerialize {
-public:
-    Saved() { m_isOpen = true; }
-    ~Saved() override { m_isOpen = false; }
-    void close() override {}
-    void flush() override {
-        bytes.insert(bytes.end(), m_bufp, m_cp);
-        m_cp = m_bufp;
-    }
-    Bytes bytes;
-};
-#endif
 
 // Whether an interface goes on in a cycle: always, or at random, with a chance that changes from time
 // to time, so that there are stretches without a stall and long ones with hardly anything else.

@@ -15,6 +15,7 @@ from mldsa_lab.checkout import find_root
 from mldsa_lab.worker.conformance import Conformance, conform_entry
 from mldsa_lab.worker.protocol import JobInput
 from mldsa_lab.worker.registry import Place
+from mldsa_lab.worker.worker import Worker
 from mldsa_lab_rtl.build import make
 from mldsa_lab_rtl.core_worker import own_counters
 from mldsa_lab_rtl.entry import core_entry
@@ -145,6 +146,12 @@ def test_planted_bugs_fail(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not result.passed and PLANTED[way] in failures(result), "\n".join(result.lines())
 
 
+def prepare_keys(worker: Worker, count: int) -> None:
+    """Give the toy job 1, so many key generations."""
+    jobs = [JobInput(n, seed=bytes([n] * 32)) for n in range(count)]
+    worker.prepare(1, "toy:packets:compact", "ML-DSA-44", "keygen", jobs)
+
+
 def test_a_hang_says_how_long_it_waits_and_is_waited_for_three_times(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -152,8 +159,7 @@ def test_a_hang_says_how_long_it_waits_and_is_waited_for_three_times(
     heard: list[str] = []
     with started(TOYS / "toy.toml", "--threads", "1") as worker:
         worker.channel.on_note = heard.append
-        jobs = [JobInput(n, seed=bytes([n] * 32)) for n in range(5)]
-        worker.prepare(1, "toy:packets:compact", "ML-DSA-44", "keygen", jobs)
+        prepare_keys(worker, 5)
         said = [str(output.failure) for output in worker.answer(1).values()]
     end = "no end after 20256 cycles, the manifest's limit"
     assert said[:3] == [end] * 3
@@ -167,8 +173,7 @@ def test_a_wrong_counter_is_noted_once_and_has_a_dash(monkeypatch: pytest.Monkey
     heard: list[str] = []
     with started(TOYS / "toy.toml", "--threads", "1") as worker:
         worker.channel.on_note = heard.append
-        jobs = [JobInput(n, seed=bytes([n] * 32)) for n in range(3)]
-        worker.prepare(1, "toy:packets:compact", "ML-DSA-44", "keygen", jobs)
+        prepare_keys(worker, 3)
         assert not any(output.failure for output in worker.answer(1).values())
         samples = worker.measure(1, 1, 1, 0)
         assert [s.phases and s.phases[0] for s in samples] == [5, 5, 5]

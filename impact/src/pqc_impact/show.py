@@ -296,6 +296,7 @@ def table(
             unit = unit_of(alike)
             heading = text + (f", {unit.name}" if unit.name else "")
             escaped = heading.replace("{", "{{").replace("}", "}}")
+            # Figures of several identities may share a heading, so the column is found by it.
             name = f"{number} {text}"
             spread.append(SpreadColumns(name, escaped, spare=column.spare))
             shown += [replace(_in_unit(f, unit), name=name) for f in of_text]

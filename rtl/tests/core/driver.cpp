@@ -22,9 +22,8 @@
 
 #include "Vmldsa_core.h"
 #include "verilated.h"
-#include "verilated_save.h"
+#include "../../harness/saved.hpp"
 
-using Bytes = std::vector<std::uint8_t>;
 static std::unique_ptr<Vmldsa_core> model;
 
 static void edge() {
@@ -57,18 +56,6 @@ static std::string hex(const Bytes& bytes) {
     return text;
 }
 
-// All that Verilator saves of a model, which is every register and memory.
-class Saved : public VerilatedSerialize {
-public:
-    Saved() { m_isOpen = true; }
-    ~Saved() override { m_isOpen = false; }
-    void close() override {}
-    void flush() override {
-        bytes.insert(bytes.end(), m_bufp, m_cp);
-        m_cp = m_bufp;
-    }
-    Bytes bytes;
-};
 static std::string state() {
     quiet();
     model->cmd_op = model->cmd_set = model->cmd_mu = 0;

@@ -15,7 +15,7 @@ from mldsa_lab.audit.judgement import Verdict, verdict_on
 from mldsa_lab.audit.published import PublishedValue
 from mldsa_lab.audit.report import counts
 from mldsa_lab.errors import LabError, located
-from mldsa_lab.estimate.contract import PLACES, VERDICTS
+from mldsa_lab.estimate.contract import PLACES
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.interval import Interval, quotient
 from mldsa_lab.show.figure_tables import NOTES, SpreadColumns, TableLayout
@@ -62,7 +62,7 @@ def answer_figures(page: AnswerPage, arguments: Arguments | None = None) -> list
                 "page": page.name, "table": table.title, "value": label,
                 "published": value.value.text, "unit": _shown_unit(value.unit),
             }  # fmt: skip
-            made += _row(keys, value, ours, verdict_on(value.label, findings))
+            made += _row(keys, value, ours, *verdict_on(value.label, findings))
     return made
 
 
@@ -71,14 +71,14 @@ def _shown_unit(unit: str) -> str:
 
 
 def _row(
-    keys: dict[str, Key], value: PublishedValue, ours: Figure | None, said: str
+    keys: dict[str, Key], value: PublishedValue, ours: Figure | None, verdict: str, said: str
 ) -> Iterator[Figure]:
     span = value.value
     low, high = (None, None) if span.one else (span.low.value, span.high.value)
     published = span.low.value if span.one else None
-    word = said.partition(" (")[0]
-    verdict = word if word in VERDICTS else ""
-    yield Figure(keys, "published", published, low, high, verdict=verdict, notes=(said,))
+    yield Figure(
+        keys, "published", published, low, high, kind="published", verdict=verdict, notes=(said,)
+    )
     if ours is None or ours.interval is None:
         yield Figure(keys, "ours", None)
         return

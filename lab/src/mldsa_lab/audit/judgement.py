@@ -111,14 +111,16 @@ def judgement(
     return Judgement(rule, verdict, claimed, text, reading, value, low, high, values=values)
 
 
-def verdict_on(label: str, findings: Sequence[Judgement]) -> str:
-    """Return the gravest verdict on a published value with its rules; "–" if no rule judges it."""
+def verdict_on(label: str, findings: Sequence[Judgement]) -> tuple[str, str]:
+    """Return the gravest verdict on a published value, and its words with the rules; "" and "–" if
+    no rule judges it."""
     about = [f for f in findings if label in f.values and f.rule != NONE]
     if not about:
-        return "–"
+        return "", "–"
     worst = max((f.verdict for f in about), key=list(Verdict).index)
     rules = dict.fromkeys(f.rule for f in about if f.verdict is worst)
-    return str(worst) if worst is Verdict.CONSISTENT else f"{worst} ({', '.join(rules)})"
+    named = "" if worst is Verdict.CONSISTENT else f" ({', '.join(rules)})"
+    return str(worst), f"{worst}{named}"
 
 
 def agreement(stated: StatedFigure, low: float, high: float) -> tuple[Verdict, str]:

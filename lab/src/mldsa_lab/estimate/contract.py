@@ -25,10 +25,6 @@ VERDICTS = {
     "implausible": "implausible",
     "contradiction": "contradiction",
     UNDECIDABLE: "undecidable",
-    "rejected": "rejected",
-    "excluded": "excluded",
-    "cut short": "cut short",
-    "no estimate": "no estimate",
     FORBIDDEN: "forbidden",
 }
 """Verdicts, and the words in which tables show them."""

@@ -18,7 +18,7 @@ from mldsa_lab.records import Record, Variant, WorkerRow
 
 Key = str | int | float | None
 Keys = Mapping[str, Key]
-FigureKind = Literal["measured", "modelled", "simulated", "assumed", "exact", "published"]
+FigureKind = Literal["measured", "assumed", "exact", "published"]
 
 
 @dataclass(frozen=True, slots=True)

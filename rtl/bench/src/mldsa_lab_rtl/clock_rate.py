@@ -21,7 +21,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.files import Count, Text, decode_json, plain, read_text
 from mldsa_lab_rtl.manifest import Manifest
-from mldsa_lab_rtl.synth import TABLES, copy_sources, run_yosys
+from mldsa_lab_rtl.synth import TABLES, CoreRecord, copy_sources, run_yosys
 
 DEVICE, PACKAGE = "LFE5U-85F", "CABGA756"
 GOAL_MHZ = 100.0
@@ -81,18 +81,10 @@ class Cells(Struct, frozen=True, forbid_unknown_fields=True):
     bram: Count
 
 
-class ClockRate(
-    Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="mldsa-lab clock rate"
-):
-    """A record of `mldsa-lab fmax`. ``digest``: of the core's manifest and sources. ``goal``: the
-    rate in MHz that was asked for. ``used`` and ``available`` are missing where packing failed."""
+class ClockRate(CoreRecord, frozen=True, tag="mldsa-lab clock rate"):
+    """A record of `mldsa-lab fmax`. ``goal``: the rate in MHz that was asked for. ``used`` and
+    ``available`` are missing where packing failed."""
 
-    version: Literal[1]
-    core: Text
-    configuration: Text
-    release: Text
-    digest: Text
-    parameters: dict[str, int | str]
     device: Text
     package: Text
     speed: Speed

@@ -67,10 +67,8 @@ class TakenBy(Struct, frozen=True, forbid_unknown_fields=True):
     taken: Taken
 
 
-class Resources(
-    Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="mldsa-lab resources"
-):
-    """A record of `mldsa-lab synth`. ``digest``: of the core's manifest and sources."""
+class CoreRecord(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format"):
+    """A record of a core as text. ``digest``: of the core's manifest and sources."""
 
     version: Literal[1]
     core: Text
@@ -78,6 +76,11 @@ class Resources(
     release: Text
     digest: Text
     parameters: dict[str, int | str]
+
+
+class Resources(CoreRecord, frozen=True, tag="mldsa-lab resources"):
+    """A record of `mldsa-lab synth`."""
+
     target: Text
     tools: dict[str, str]
     total: Taken
