@@ -403,7 +403,7 @@ def test_large_and_small_quantities(tmp_path: Path) -> None:
         ('block = "1 MB"', 'block = "1 Pgas"', "line 14, limits[0]: block: '1 Pgas' is in Pgas"),
         ('"ML-DSA-44", "Sch', '"ML-DSA-44", "Dilithium2", "Sch', "scheme ML-DSA-44 is given twice"),
         ('bytes = "100"', 'bytes = "100 - 200"', "'100 - 200' is -100: must be zero or more"),
-        ('bytes = "100"', 'bytes = "().x"', "parts[0].bytes: '().x' is no sum of sizes"),
+        ('bytes = "100"', 'bytes = "().x"', "parts[0].bytes: '().x' is no formula"),
         ('given = ["10 MB"]', 'given = ["1 kB"]', "line 16, limits[0]: given: must be above what"),
         ("most = 1000", 'most = 1000\nonly = ["Transfer"]\nschemes = ["X"]', "scheme 'X' is"),
         ('use = { data = "bytes" }', 'use = { gas = "1" }', "no limit is called 'gas'"),
@@ -439,7 +439,7 @@ def test_expressions() -> None:
     wrong = ("n +", "n if n else 1", "'a'", "True", "n.real", "2 ** 9", "push(content=1)", "[n]")
     wrong += ("push(1)(2)", "().__class__", "n; n", "1 / (n - 3)", "push(1, 2)", "ceil + n")
     for text in (*wrong, "words(1e400)", "-" * 9000 + "1"):
-        with pytest.raises(ValueError, match=r"is no sum of sizes"):
+        with pytest.raises(ValueError, match=r"is no formula"):
             evaluate(text, names)
     with pytest.raises(ValueError, match=r"'exec' is unknown: known are compact_size"):
         evaluate("exec(n)", names)

@@ -5,21 +5,10 @@ Names are sizes in bytes and counts; the functions are the length prefixes of en
 
 from __future__ import annotations
 
-import ast
 import math
-import operator
 from collections.abc import Callable, Mapping
-from functools import cache
 
-from simpleeval import FunctionNotDefined, InvalidExpression, NameNotDefined, SimpleEval
-
-from mldsa_lab import sizes
-
-_OPERATORS = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-}  # fmt: skip
-_NODES = (ast.BinOp, ast.Name, ast.Load, ast.Call, *_OPERATORS)
-"""What an expression may hold beside numbers."""
+from mldsa_lab import expression, sizes
 
 
 def compact_size(number: float) -> float:
@@ -101,35 +90,8 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
 def evaluate(text: str, names: Mapping[str, float], place: str = "") -> float:
     """Return the value of an expression. ValueError begins with its ``place`` in the file and says
     what is unknown or wrong."""
-    where = f"{place}: {text[:80]!r}" if place else repr(text[:80])
-    try:
-        value: float = SimpleEval(_OPERATORS, FUNCTIONS, names).eval(text, _parsed(text))
-        is_size = math.isfinite(value) and value >= 0
-    except (NameNotDefined, FunctionNotDefined) as error:
-        known = names if isinstance(error, NameNotDefined) else FUNCTIONS
-        name = getattr(error, "name", None) or getattr(error, "func_name", "")
-        raise ValueError(f"{where}: {name!r} is unknown: known are {', '.join(known)}") from None
-    except (
-        InvalidExpression, ValueError, TypeError, SyntaxError, ArithmeticError, MemoryError,
-        RecursionError,
-    ) as error:  # fmt: skip
-        raise ValueError(f"{where} is no sum of sizes: {error}") from None
-    if not is_size:
-        raise ValueError(f"{where} is {value:g}: must be zero or more")
+    value: float = expression.evaluate(text, names, FUNCTIONS, place)
+    if not (math.isfinite(value) and value >= 0):
+        where = f"{place}: " if place else ""
+        raise ValueError(f"{where}{text[:80]!r} is {value:g}: must be zero or more")
     return value
-
-
-def mentions(text: str, name: str) -> bool:
-    """Whether an expression has the name in it."""
-    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(_parsed(text)))
-
-
-@cache
-def _parsed(text: str) -> ast.expr:
-    """The tree of an expression, of numbers and `_NODES` alone."""
-    tree = ast.parse(text.strip(), mode="eval").body
-    for node in ast.walk(tree):
-        is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
-        if not (is_number or isinstance(node, _NODES)):
-            raise ValueError(f"{type(node).__name__} is not allowed")
-    return tree

@@ -11,11 +11,11 @@ from msgspec import Meta
 
 from mldsa_lab.checkout import file_or_shipped
 from mldsa_lab.errors import LabError
+from mldsa_lab.expression import mentions
 from mldsa_lab.files import Positive, Text, check_target, read_text, write_text
 from mldsa_lab.toml import decode_toml, line_of, parse_toml
 from pqc_impact.base import SCENARIOS, Holds, Part, ScenarioTable, unknown_schemes
 from pqc_impact.chain import Chain, Template
-from pqc_impact.expression import mentions
 from pqc_impact.protocol import Protocol
 from pqc_impact.schemes import KNOWN
 
