@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,13 @@ import pytest
 from audit_tables import judged, of_rule, sign, verdicts
 from scipy.stats import ttest_ind
 
-from mldsa_lab.audit.derived import follows
+from mldsa_lab.audit.arithmetic import check
 from mldsa_lab.audit.judgement import Judgement, judgement
 from mldsa_lab.audit.law import band, laws, order_shares
 from mldsa_lab.audit.power import detectable, significant_from
 from mldsa_lab.audit.values import StatedFigure
 from mldsa_lab.audit.work import least_steps
+from mldsa_lab.expression import evaluate
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.signers import most_first
@@ -479,6 +481,31 @@ def test_products(stated: float, factors: Any, over: Any, verdict: str) -> None:
     assert of_rule("product.follows", claim)[0][0] == verdict
 
 
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "a - b",
+        "a * b / c",
+        "100 / (1 + a / b)",
+        "100 * (1 - a / b)",
+        "sum(parts) / product(others)",
+    ],
+)
+def test_limits_of_a_formula_are_those_of_rounding(formula: str) -> None:
+    """Plain numbers at the ends of the rounding give the limits, and others a value between."""
+    stated = {"a": StatedFigure(12.0, 0.5), "b": StatedFigure(3.4, 0.05), "c": StatedFigure(7.0)}
+
+    def value(a: Any, b: Any, c: Any) -> Any:
+        names = {"a": a, "b": b, "c": c, "parts": [a, c], "others": [b, c]}
+        return evaluate(formula, names)
+
+    found = value(**stated)
+    ends = [value(*at) for at in product(*((f.low, f.high) for f in stated.values()))]
+    assert (found.low, found.high) == pytest.approx((min(ends), max(ends)))
+    assert found.value == pytest.approx(value(*(f.value for f in stated.values())))
+    assert found.low < found.value < found.high
+
+
 def agrees(found: Judgement, stated: StatedFigure, highest: float) -> bool:
     """Return whether the printed prediction agrees with the verdict on a claim; ``highest``: the
     largest value that the claim may mean."""
@@ -504,12 +531,11 @@ def test_printed_predictions_agree_with_their_verdicts() -> None:
         near = exact * rng.choice([1, 1, 1 + 10 ** rng.uniform(-4, -1)])
         stated = StatedFigure.read(round(near, digits) or 0.5)
         factor = StatedFigure(exact, exact * float(rng.choice([0, 1e-6, 1e-3])))
-        found = follows("product.follows", stated, "", [factor], [])
+        found = check("product.follows", stated, "exact", {"exact": factor}, "", may_be_cut=True)
         seen.add(found.verdict.value)
         assert agrees(found, stated, stated.high + stated.half), found
         for limits in ({"low": exact}, {"high": exact}):
-            inside = stated.high >= exact if "low" in limits else stated.low <= exact
-            found = judgement("parts.sum", inside, stated.text, stated=stated, **limits)
+            found = judgement("parts.sum", stated.text, stated=stated, **limits)
             assert agrees(found, stated, stated.high), found
     assert seen == {YES, ODD, NO}
 

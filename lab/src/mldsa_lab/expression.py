@@ -7,6 +7,7 @@ their rounding hides, estimates with their confidence limits.
 from __future__ import annotations
 
 import ast
+import math
 import operator
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -17,15 +18,15 @@ from simpleeval import FunctionNotDefined, InvalidExpression, NameNotDefined, Si
 _OPERATORS = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
 }  # fmt: skip
+Functions = Mapping[str, Callable[..., Any]]
+FUNCTIONS: Functions = {"sum": sum, "product": math.prod}
+"""Functions of a formula that has no others, both of several numbers under one name."""
 _NODES = (ast.BinOp, ast.Name, ast.Load, ast.Call, *_OPERATORS)
 """Parts that a formula may have besides numbers."""
 
 
 def evaluate(
-    text: str,
-    names: Mapping[str, Any],
-    functions: Mapping[str, Callable[..., Any]],
-    place: str = "",
+    text: str, names: Mapping[str, Any], functions: Functions = FUNCTIONS, place: str = ""
 ) -> Any:
     """Return the value of a formula. ValueError begins with its ``place`` in the file and says what
     is unknown or wrong."""

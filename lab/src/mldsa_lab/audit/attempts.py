@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from mldsa_lab.audit.claims import ClaimTable, Rejection
 from mldsa_lab.audit.figures import label
-from mldsa_lab.audit.judgement import Judgement, Verdict, judgement, stated_text
+from mldsa_lab.audit.judgement import Judgement, Verdict, judgement
 from mldsa_lab.audit.law import share_of
 from mldsa_lab.audit.values import Span
 from mldsa_lab.sets import PARAMETER_SETS, N
@@ -77,7 +77,7 @@ def _judge_rate(
             reading += f" {rough:.4f} is the usual approximation."
     text = f"{least:.4f}" if least == most else f"{least:.4f} to {most:.4f}"
     return judgement(
-        rule, verdict, f"{name} {stated.text}", reading, stated=low if stated.one else None,
+        rule, f"{name} {stated.text}", reading, verdict, stated=low if stated.one else None,
         low=least, high=most, predicted=None if stated.one else text, allowed=_SAME,
     )  # fmt: skip
 
@@ -93,13 +93,8 @@ def _judge_attempts(claim: Rejection, model: RejectionModel) -> Iterator[Judgeme
             least, most = 1.0, 1.0 if name == "min" else float(MAXIMUM)
         else:
             least = most = float(model.attempts_quantile(min(share, 1 - 1e-9)))
-        verdict = Verdict.CONTRADICTION
-        if figure.high >= least and figure.low <= most:
-            verdict = Verdict.CONSISTENT
-        elif figure.high >= least * (1 - near) and figure.low <= most * (1 + near):
-            verdict = Verdict.IMPLAUSIBLE
-        text = f"{label(name)} {stated_text(figure)} attempts"
+        text = f"{label(name)} {figure} attempts"
         yield judgement(
-            "rejection.attempts", verdict, text, stated=figure, low=least, high=most,
+            "rejection.attempts", text, stated=figure, low=least, high=most, near=near,
             unit="attempts",
         )  # fmt: skip

@@ -9,9 +9,9 @@ from typing import Any
 from msgspec import structs
 
 from mldsa_lab.audit import (
+    arithmetic,
     attempts,
     claims,
-    derived,
     figures,
     power,
     scaling,
@@ -19,7 +19,6 @@ from mldsa_lab.audit import (
     sizes,
     spread,
     strength,
-    sums,
     work,
 )
 from mldsa_lab.audit.judgement import NONE, Judgement, Verdict, judgement
@@ -35,19 +34,19 @@ JUDGES: dict[type[claims.Claim], tuple[Judge, ...]] = {
     claims.Size: (sizes.judge_size,),
     claims.Scaling: (scaling.judge_scaling,),
     claims.Batch: (scaling.judge_batch,),
-    claims.Parts: (sums.judge_parts,),
-    claims.Rate: (sums.judge_rate,),
+    claims.Parts: (arithmetic.judge_parts,),
+    claims.Rate: (arithmetic.judge_rate,),
     claims.Difference: (power.judge_difference,),
-    claims.Counted: (sums.judge_counted,),
+    claims.Counted: (arithmetic.judge_counted,),
     claims.ValueTable: (work.judge_table,),
-    claims.Quotient: (derived.judge_quotient,),
-    claims.Product: (derived.judge_product,),
+    claims.Quotient: (arithmetic.judge_quotient,),
+    claims.Product: (arithmetic.judge_product,),
     claims.Vectors: (work.judge_vectors,),
     claims.Strength: (strength.judge_strength,),
     claims.Trimmed: (spread.judge_trimmed,),
     claims.ConfidenceInterval: (spread.judge_interval,),
-    claims.Statements: (sums.judge_statements,),
-    claims.Limit: (sums.judge_limit,),
+    claims.Statements: (arithmetic.judge_statements,),
+    claims.Limit: (arithmetic.judge_limit,),
     claims.Rejection: (attempts.judge_rejection,),
 }  # fmt: skip
 """What judges each kind of claim, alone or beside the others of its table."""
@@ -76,4 +75,4 @@ def audit(table: claims.ClaimTable) -> tuple[Judgement, ...]:
     )
 
 
-_NOTHING = judgement(NONE, Verdict.UNDECIDABLE, "", "Too few figures for any rule.", predicted="")
+_NOTHING = judgement(NONE, "", "Too few figures for any rule.", Verdict.UNDECIDABLE, predicted="")

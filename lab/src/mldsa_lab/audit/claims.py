@@ -287,6 +287,14 @@ class ValueTable(Claim, frozen=True, tag="table"):
         }
 
 
+FORMS = {
+    "ratio": "of / over",
+    "percent more": "100 * (of / over - 1)",
+    "percent less": "100 * (1 - of / over)",
+}
+"""Formulas of a quotient by its form."""
+
+
 class Quotient(Claim, frozen=True, tag="quotient"):
     """What a text says of a table or several: the quotient of two cells, or its limits over pairs.
 

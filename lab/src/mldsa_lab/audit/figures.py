@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from scipy.special import ndtri
 
 from mldsa_lab.audit.claims import ClaimTable, Cost
-from mldsa_lab.audit.judgement import Judgement, Verdict, judgement, stated_text, unit_text
+from mldsa_lab.audit.judgement import Judgement, Verdict, judgement
 from mldsa_lab.audit.law import ASSUMED_SAMPLES, share_of
-from mldsa_lab.audit.values import StatedFigure, confidence
+from mldsa_lab.audit.values import StatedFigure, confidence, unit_text
 
 _SLACK = 0.01  # relative, where figures of one table may stem from several runs
 _NAMES = {"min": "minimum", "max": "maximum"}
@@ -35,9 +35,9 @@ def judge_zeros(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
     names = ", ".join(label(n) for n, f in claim.figures.items() if any(f is z for z in zeros))
     if zeros:
         yield judgement(
-            "figures.zero", Verdict.IMPLAUSIBLE, f"{names} 0 {unit_text(claim.unit)}",
+            "figures.zero", f"{names} 0 {unit_text(claim.unit)}",
             "The clock or the last digit is too coarse, or the value is missing.",
-            value=0.0, predicted="more than 0",
+            Verdict.IMPLAUSIBLE, value=0.0, predicted="more than 0",
         )  # fmt: skip
 
 
@@ -58,16 +58,16 @@ def judge_order(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
         pairs += [(("mean", mean), point) for point in points if point[0] == "max"]
     for (low_name, low), (high_name, high) in pairs:
         if low.value > high.value and low.low >= high.high:
-            text = f"{label(low_name)} {stated_text(low)}, {label(high_name)} {stated_text(high)}"
+            text = f"{label(low_name)} {low}, {label(high_name)} {high}"
             reading = f"The {label(high_name)} cannot be less than the {label(low_name)}."
             yield judgement(
-                "figures.order", False, text, reading,
+                "figures.order", text, reading, False,
                 stated=high, low=low.value, unit=unit_text(claim.unit),
             )  # fmt: skip
             return
     if pairs:
-        values = " ≤ ".join(f"{label(name)} {stated_text(figure)}" for name, figure in points)
-        yield judgement("figures.order", True, values, predicted="ascending")
+        values = " ≤ ".join(f"{label(name)} {figure}" for name, figure in points)
+        yield judgement("figures.order", values, verdict=True, predicted="ascending")
 
 
 def mean_limits(claim: Cost) -> tuple[float | None, float | None]:
@@ -99,12 +99,10 @@ def judge_mean(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
     low, high = mean_limits(claim)
     if mean is None or low is None:
         return
-    inside = mean.high >= low and (high is None or mean.low <= high)
     unit = unit_text(claim.unit)
     yield judgement(
-        "figures.mean-range", inside, f"mean {stated_text(mean)} {unit}",
-        "" if inside else "No samples with these percentiles have this mean.",
-        stated=mean, low=low, high=high, unit=unit,
+        "figures.mean-range", f"mean {mean} {unit}", stated=mean, low=low, high=high,
+        fault="No samples with these percentiles have this mean.", unit=unit,
     )  # fmt: skip
 
 
@@ -126,7 +124,7 @@ def deviation(claim: Cost) -> tuple[StatedFigure, str] | None:
         level = confidence(claim.error_kind)
         factor = math.sqrt(samples) / (1.0 if level is None else float(ndtri(0.5 + level / 2)))
         note = f"The {claim.error_kind} of {samples:,} samples, as a standard deviation."
-        return StatedFigure(error.value * factor, error.half * factor), note
+        return error * factor, note
     low, high = claim.figures.get("min"), claim.figures.get("max")
     if low is None or high is None or error.low <= 0:
         return None
@@ -155,12 +153,9 @@ def judge_deviation(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
     if found is None or (most is None and least is None):
         return
     sd, note = found
-    inside = (most is None or sd.low <= most * (1 + _SLACK)) and (
-        least is None or sd.high >= least * (1 - _SLACK)
-    )
-    reading = note if inside else f"No samples with these figures have this deviation. {note}"
     unit = unit_text(claim.unit)
+    fault = f"No samples with these figures have this deviation. {note}".strip()
     yield judgement(
-        "figures.sd-range", inside, f"sd {stated_text(sd)} {unit}", reading.strip(),
-        stated=sd, low=least, high=most, unit=unit, allowed=_SLACK,
+        "figures.sd-range", f"sd {sd} {unit}", note, fault=fault, stated=sd,
+        low=least, high=most, unit=unit, allowed=_SLACK,
     )  # fmt: skip

@@ -10,7 +10,7 @@ from enum import StrEnum
 from importlib import resources
 from typing import NamedTuple
 
-from mldsa_lab.audit.values import StatedFigure
+from mldsa_lab.audit.values import StatedFigure, number
 
 
 class Verdict(StrEnum):
@@ -81,34 +81,63 @@ class Judgement:
 
 def judgement(
     rule: str,
-    verdict: Verdict | bool,
     claimed: str,
     reading: str = "",
+    verdict: Verdict | bool | None = None,
     *,
     stated: StatedFigure | None = None,
     value: float | None = None,
     low: float | None = None,
     high: float | None = None,
+    allowed: float = 0.0,
+    near: float = 0.0,
+    otherwise: Verdict = Verdict.CONTRADICTION,
+    may_be_cut: bool = False,
+    fault: str | None = None,
     unit: str = "",
     predicted: str | None = None,
-    allowed: float = 0.0,
     values: tuple[str, ...] = (),
 ) -> Judgement:
-    """Return a finding. ``verdict``: of a rule of arithmetic, whether it holds; ``stated``: the
-    claimed figure, in place of its ``value``; ``predicted``: the limits with their unit, if not
-    given; ``allowed``: the relative error that the rule allows beyond them; ``values``: names of
-    the values that it judges, if they are not those equal to ``value``, or all of the claim."""
+    """Return a finding on the ``stated`` figure, or on the exact ``value``.
+
+    ``verdict``: of a rule of its own, or whether a statement holds. If not given, the figure is
+    consistent within its rounding and the relative error ``allowed``, implausible up to the error
+    ``near``, and ``otherwise`` a contradiction. One that ``may_be_cut`` is consistent if it was cut
+    off behind its last digit by up to `MEASURED` (888 whole transactions fit, of 888.9), and
+    implausible if by more. ``fault``: the reading of a figure that is not consistent, if it is
+    another. ``predicted``: the limits with their unit, if not given; ``values``: names of the
+    values that it judges, if they are not those equal to ``value``, or all of the claim.
+    """
+    figure = StatedFigure(math.nan if value is None else value) if stated is None else stated
+    cut = StatedFigure(figure.value, 2 * figure.half)
+    is_cut = may_be_cut and not meets(figure, low, None) and meets(cut, low, high)
     if isinstance(verdict, bool):
         verdict = Verdict.CONSISTENT if verdict else Verdict.CONTRADICTION
-    value = stated.value if stated is not None else value
+    elif verdict is None and is_cut:
+        is_near = meets(StatedFigure(figure.value), low, None, MEASURED)
+        verdict = Verdict.CONSISTENT if is_near else Verdict.IMPLAUSIBLE
+    elif verdict is None and meets(figure, low, high, allowed):
+        verdict = Verdict.CONSISTENT
+    elif verdict is None:
+        verdict = Verdict.IMPLAUSIBLE if meets(figure, low, high, near) else otherwise
+    if is_cut:
+        reading = f"{reading} Its last digits were cut off, not rounded.".lstrip()
+    if verdict is not Verdict.CONSISTENT and fault is not None:
+        reading = fault
     text = limits(low, high, unit, stated) if predicted is None else predicted
-    if verdict is Verdict.CONSISTENT and value is not None:
-        half = 0.0 if stated is None else stated.half
-        text += _allowance(value, half, low, high, allowed)
+    if verdict is Verdict.CONSISTENT and not math.isnan(figure.value):
+        text += _allowance(figure, low, high, allowed)
     value, low, high = (
-        v if v is not None and math.isfinite(v) else None for v in (value, low, high)
+        v if v is not None and math.isfinite(v) else None for v in (figure.value, low, high)
     )
     return Judgement(rule, verdict, claimed, text, reading, value, low, high, values=values)
+
+
+def meets(stated: StatedFigure, low: float | None, high: float | None, error: float = 0.0) -> bool:
+    """Return whether a figure can lie between limits that may be off by a relative error."""
+    error = max(error, CLOSE)
+    is_above = low is None or stated.high >= low - error * abs(low)
+    return is_above and (high is None or stated.low <= high + error * abs(high))
 
 
 def verdict_on(label: str, findings: Sequence[Judgement]) -> tuple[str, str]:
@@ -123,33 +152,10 @@ def verdict_on(label: str, findings: Sequence[Judgement]) -> tuple[str, str]:
     return str(worst), f"{worst}{named}"
 
 
-def agreement(stated: StatedFigure, low: float, high: float) -> tuple[Verdict, str]:
-    """The verdict of arithmetic on a figure that lies between limits, and what it rests on.
-
-    Figures within rounding are consistent, as are those cut off behind their last digit by up to
-    `MEASURED` (888 whole transactions fit, of 888.9). Others that were cut off are implausible.
-    """
-    if stated.low > high or stated.high + stated.half < low:
-        return Verdict.CONTRADICTION, ""
-    if stated.high >= low:
-        return Verdict.CONSISTENT, ""
-    is_near = stated.value >= low * (1 - MEASURED)
-    note = "Its last digits were cut off, not rounded."
-    return Verdict.CONSISTENT if is_near else Verdict.IMPLAUSIBLE, note
-
-
-def graded(excess: float) -> Verdict:
-    """The verdict on a measured value that is so many times what it may be at most."""
-    if excess <= 1 + MEASURED:
-        return Verdict.CONSISTENT
-    return Verdict.IMPLAUSIBLE if excess <= 1 + ANOTHER_RUN else Verdict.CONTRADICTION
-
-
-def _allowance(
-    value: float, half: float, low: float | None, high: float | None, allowed: float
-) -> str:
-    """Why a value outside its limits agrees with them: its last digit is rounded or cut off, or
+def _allowance(figure: StatedFigure, low: float | None, high: float | None, allowed: float) -> str:
+    """Why a figure outside its limits agrees with them: its last digit is rounded or cut off, or
     the rule allows an error."""
+    value, half = figure.value, figure.half
     outside = max((low or value) - value, value - (value if high is None else high), 0.0)
     if outside <= CLOSE * abs(value):
         return ""
@@ -193,30 +199,3 @@ def _is_clear(limit: float, text: str, stated: StatedFigure | None) -> bool:
 
 def _side(distance: float, size: float) -> int:
     return 0 if abs(distance) <= CLOSE * abs(size) else 1 if distance > 0 else -1
-
-
-def number(value: float, digits: int = 3) -> str:
-    """A number as people read it: whole numbers in full, others to so many digits, and to all
-    before the decimal point."""
-    if not math.isfinite(value):
-        return "∞" if value > 0 else "-∞"
-    if value == int(value) and abs(value) < 1e15:
-        return f"{int(value):,}"
-    if abs(value) < 1e-4:
-        return f"{value:.{digits - 1}e}"
-    return f"{value:,.{max(0, digits - 1 - math.floor(math.log10(abs(value))))}f}"
-
-
-def stated_text(figure: StatedFigure) -> str:
-    """A figure as its source wrote it, where it was written."""
-    return figure.text or number(figure.value)
-
-
-def unit_text(unit: str) -> str:
-    """A unit as people write it."""
-    return "µs" if unit == "us" else unit
-
-
-def percent(share: float) -> str:
-    """A share as a percentage to a tenth."""
-    return f"{100 * share:.1f} %"

@@ -9,16 +9,9 @@ from scipy.optimize import brentq
 from scipy.stats import nct, t
 
 from mldsa_lab.audit.claims import ClaimTable, Cost, Difference
-from mldsa_lab.audit.judgement import (
-    ANOTHER_RUN,
-    Judgement,
-    Verdict,
-    judgement,
-    percent,
-    stated_text,
-    unit_text,
-)
+from mldsa_lab.audit.judgement import ANOTHER_RUN, Judgement, Verdict, judgement
 from mldsa_lab.audit.law import laws
+from mldsa_lab.audit.values import percent, unit_text
 from mldsa_lab.theory.signers import LEAST_FIRST, most_first
 
 
@@ -63,11 +56,11 @@ def judge_samples(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
         return
     low, high = (v / math.sqrt(claim.samples) for v in variations(name, claim.per_sample))
     verdict = Verdict.CONSISTENT if high <= ANOTHER_RUN else Verdict.UNDECIDABLE
-    text = f"mean {stated_text(mean)} {unit_text(claim.unit)} of {claim.samples:,} samples"
+    text = f"mean {mean} {unit_text(claim.unit)} of {claim.samples:,} samples"
     yield judgement(
-        "sign.error", verdict, text,
+        "sign.error", text,
         f"Rejection alone gives it a standard error of {percent(low)} to {percent(high)}.",
-        low=100 * low, high=100 * high, unit="%",
+        verdict, low=100 * low, high=100 * high, unit="%",
     )  # fmt: skip
 
 
@@ -81,7 +74,7 @@ def judge_difference(claim: Difference, _: ClaimTable) -> Iterator[Judgement]:
     if claim.operation != "sign" or claim.paired:
         reading = "Rejection is the same in both groups, or has no part in this operation."
         yield judgement(
-            "difference.power", Verdict.UNDECIDABLE, text, reading, value=value,
+            "difference.power", text, reading, Verdict.UNDECIDABLE, value=value,
             predicted="noise alone decides",
         )  # fmt: skip
         return
@@ -109,6 +102,6 @@ def judge_difference(claim: Difference, _: ClaimTable) -> Iterator[Judgement]:
     elif relative is not None and relative.low > high:
         verdict, more = Verdict.CONSISTENT, " The difference is larger."
     yield judgement(
-        "difference.power", verdict, text, reading + more, value=value, low=low, high=high,
+        "difference.power", text, reading + more, verdict, value=value, low=low, high=high,
         predicted=f"{span} detectable",
     )  # fmt: skip

@@ -6,24 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
+from mldsa_lab.audit.arithmetic import check
 from mldsa_lab.audit.claims import Batch, BatchPoint, ClaimTable, Cost, Scaling, ScalingPoint
-from mldsa_lab.audit.derived import follows
 from mldsa_lab.audit.figures import label, mean_limits
-from mldsa_lab.audit.judgement import (
-    ANOTHER_RUN,
-    MEASURED,
-    Judgement,
-    Verdict,
-    graded,
-    judgement,
-    limits,
-    number,
-    percent,
-    stated_text,
-    unit_text,
-)
+from mldsa_lab.audit.judgement import ANOTHER_RUN, MEASURED, Judgement, Verdict, judgement, limits
 from mldsa_lab.audit.law import ASSUMED_SAMPLES, band, share_of_key
-from mldsa_lab.audit.values import StatedFigure, seconds
+from mldsa_lab.audit.values import StatedFigure, number, percent, seconds, unit_text
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.signers import most_first
 
@@ -49,7 +37,7 @@ def judge_scaling(claim: Scaling, table: ClaimTable) -> Iterator[Judgement]:
         if rate is not None and (len(claim.points) == 1 or point.threads == 1):
             continue
         if rate is not None and fewest.per_second is not None and fewest.threads == 1:
-            speedup = rate.over(fewest.per_second)
+            speedup = rate / fewest.per_second
         if speedup is not None:
             names = (f"{point.threads} {name}" for name in ("per_second", "speedup"))
             yield replace(_speedup(claim, point.threads, speedup), values=tuple(names))
@@ -58,19 +46,21 @@ def judge_scaling(claim: Scaling, table: ClaimTable) -> Iterator[Judgement]:
 def _arithmetic(point: ScalingPoint, fewest: ScalingPoint) -> Iterator[Judgement]:
     """`scaling.arithmetic`: a speedup is a throughput over that of one thread, and an efficiency is
     the speedup over the threads."""
-    rates = point.per_second, fewest.per_second
-    if point.speedup is not None and fewest.threads == 1 and rates[0] and rates[1]:
-        found = follows(
-            "scaling.arithmetic", point.speedup, f"× with {point.threads}",
-            [rates[0].rounded()], [rates[1].rounded()],
+    rate, first, speedup = point.per_second, fewest.per_second, point.speedup
+    if speedup is not None and fewest.threads == 1 and rate is not None and first is not None:
+        yield check(
+            "scaling.arithmetic", speedup, "rate / first",
+            {"rate": rate.rounded(), "first": first.rounded()},
+            f"{speedup} × with {point.threads}",
+            may_be_cut=True, values=(f"{point.threads} speedup",),
         )  # fmt: skip
-        yield replace(found, values=(f"{point.threads} speedup",))
-    if point.efficiency is not None and point.speedup is not None:
-        found = follows(
-            "scaling.arithmetic", point.efficiency, f"% of {point.threads} threads",
-            [point.speedup, StatedFigure(100.0)], [StatedFigure(float(point.threads))],
+    if point.efficiency is not None and speedup is not None:
+        yield check(
+            "scaling.arithmetic", point.efficiency, "100 * speedup / threads",
+            {"speedup": speedup, "threads": point.threads},
+            f"{point.efficiency} % of {point.threads} threads",
+            may_be_cut=True, values=(f"{point.threads} efficiency",),
         )  # fmt: skip
-        yield replace(found, values=(f"{point.threads} efficiency",))
 
 
 def judge_throughput(cost: Cost | Batch, per_second: StatedFigure, workers: int) -> Judgement:
@@ -82,22 +72,16 @@ def judge_throughput(cost: Cost | Batch, per_second: StatedFigure, workers: int)
     scale = cost.seconds
     assert scale is not None
     mean, how = _least_mean(cost)
-    unit = unit_text(cost.unit)
-    implied = workers / per_second.value / scale
-    verdict = graded(per_second.low * max(mean, 0) * scale / workers)
-    reading = ""
-    if verdict is not Verdict.CONSISTENT:
-        if how == _BY_LAW and isinstance(cost, Cost) and cost.inputs != "varied":
-            verdict = Verdict.IMPLAUSIBLE
-        reading = (
-            f"The throughput leaves {number(implied)} {unit} for each, and {how} is "
-            f"{number(mean)} {unit}: one of the two is of something else."
-        )
-    text = f"{number(per_second.value)}/s: {number(implied)} {unit} each"
-    each = StatedFigure(implied, implied * per_second.half / per_second.value)
+    unit, each = unit_text(cost.unit), workers / per_second / scale
+    is_doubtful = how == _BY_LAW and isinstance(cost, Cost) and cost.inputs != "varied"
+    near = 1.0 if is_doubtful else 1 - 1 / (1 + ANOTHER_RUN)
     return judgement(
-        "throughput.latency", verdict, text, reading, stated=each, low=mean,
-        predicted=f"{cost.id}: {limits(mean, None, unit)}", allowed=MEASURED,
+        "throughput.latency",
+        f"{number(per_second.value)}/s: {number(each.value)} {unit} each",
+        stated=each, low=mean, allowed=MEASURED, near=near,
+        fault=f"The throughput leaves {number(each.value)} {unit} for each, and {how} is "
+        f"{number(mean)} {unit}: one of the two is of something else.",
+        predicted=f"{cost.id}: {limits(mean, None, unit)}",
     )  # fmt: skip
 
 
@@ -128,26 +112,22 @@ def _mean_over_median(cost: Cost) -> tuple[float, float]:
 
 def _speedup(claim: Scaling, threads: int, speedup: StatedFigure) -> Judgement:
     """One point of a scaling."""
-    text, cores = f"{stated_text(speedup)}× with {threads}", claim.cores
+    text, cores = f"{speedup}× with {threads}", claim.cores
     if cores is None or threads <= cores:
-        verdict = graded(speedup.low / threads)
         reading = f"{percent(speedup.value / threads)} of each core"
         reading += "." if cores else ", if each thread has a core of its own; it is not stated."
-        if verdict is not Verdict.CONSISTENT:
-            reading = "More than proportional to the cores: the throughput of one is too low."
         return judgement(
-            "scaling.cores", verdict, text, reading, stated=speedup, high=float(threads),
-            allowed=MEASURED,
+            "scaling.cores", text, reading, stated=speedup, high=float(threads),
+            fault="More than proportional to the cores: the throughput of one is too low.",
+            allowed=MEASURED, near=ANOTHER_RUN,
         )  # fmt: skip
     limit = min(cores * SMT_GAIN, float(threads))
-    verdict = Verdict.CONSISTENT
-    if speedup.low > limit * (1 + MEASURED):
-        hard = min(threads, cores * claim.threads_per_core) * (1 + MEASURED)
-        verdict = Verdict.IMPLAUSIBLE if speedup.low <= hard else Verdict.CONTRADICTION
+    hard = min(threads, cores * claim.threads_per_core) * (1 + MEASURED)
     reading = f"{number(speedup.value / cores)} times one thread for each of {cores} cores."
     return judgement(
-        "scaling.smt", verdict, text, reading, stated=speedup, high=limit, allowed=MEASURED
-    )
+        "scaling.smt", text, reading, stated=speedup, high=limit, allowed=MEASURED,
+        near=hard / limit - 1,
+    )  # fmt: skip
 
 
 def judge_batch(claim: Batch, table: ClaimTable) -> Iterator[Judgement]:
@@ -166,15 +146,19 @@ def _of_batch(point: BatchPoint, unit: str) -> Iterator[Judgement]:
     this cost."""
     where = f"in a batch of {point.size:,}"
     if point.total is not None:
-        size = StatedFigure(float(point.size))
-        words = f"{unit_text(unit)} {where}"
-        found = follows("batch.total", point.total.rounded(), words, [size, point.cost], [])
-        yield replace(found, values=(f"{point.size} total",))
+        total = point.total.rounded()
+        yield check(
+            "batch.total", total, "size * cost", {"size": point.size, "cost": point.cost},
+            f"{total} {unit_text(unit)} {where}",
+            may_be_cut=True, values=(f"{point.size} total",),
+        )  # fmt: skip
     if point.per_second is not None and (scale := seconds(unit)):
-        second = StatedFigure(1 / scale)
         rate = point.per_second.rounded()
-        found = follows("batch.total", rate, f"/s {where}", [second], [point.cost])
-        yield replace(found, values=(f"{point.size} per_second",))
+        yield check(
+            "batch.total", rate, "1 / (cost * scale)", {"cost": point.cost, "scale": scale},
+            f"{rate} /s {where}",
+            may_be_cut=True, values=(f"{point.size} per_second",),
+        )  # fmt: skip
 
 
 def _shape(claim: Batch) -> Judgement:
@@ -194,7 +178,7 @@ def _shape(claim: Batch) -> Judgement:
         verdict = Verdict.IMPLAUSIBLE
         reading = f"A batch of {rising[0].size:,} costs more for each than a smaller one."
     names = tuple(f"{point.size} cost" for point in points)
-    return judgement("batch.shape", verdict, text, reading, predicted="c + a/size", values=names)
+    return judgement("batch.shape", text, reading, verdict, predicted="c + a/size", values=names)
 
 
 def _gain(claim: Batch, cost: Cost) -> Iterator[Judgement]:
@@ -213,11 +197,8 @@ def _gain(claim: Batch, cost: Cost) -> Iterator[Judgement]:
         least *= _mean_over_median(cost)[0]
         reading += f" Varied inputs with this median have a mean of {number(least)} {unit} or more."
     floor = least * (1 - share_of_key(cost.set, cost.operation)) * (1 - ANOTHER_RUN)
-    verdict = Verdict.CONSISTENT
-    if value < floor:
-        verdict = Verdict.IMPLAUSIBLE
-        reading += " More than expanding A costs: lanes across messages, or another input."
+    fault = f"{reading} More than expanding A costs: lanes across messages, or another input."
     yield judgement(
-        "batch.cost", verdict, text, reading, value=value, low=floor, unit=unit,
-        values=(f"{last.size} cost",),
+        "batch.cost", text, reading, value=value, low=floor, otherwise=Verdict.IMPLAUSIBLE,
+        fault=fault, unit=unit, values=(f"{last.size} cost",),
     )  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from mldsa_lab.audit.claims import ClaimTable, Cost
 from mldsa_lab.audit.figures import deviation, label, ordered
-from mldsa_lab.audit.judgement import Judgement, Verdict, judgement, limits, number, unit_text
+from mldsa_lab.audit.judgement import Judgement, Verdict, judgement, limits
 from mldsa_lab.audit.law import (
     ASSUMED_SAMPLES,
     Bound,
@@ -18,7 +18,7 @@ from mldsa_lab.audit.law import (
     laws,
     share_of,
 )
-from mldsa_lab.audit.values import StatedFigure
+from mldsa_lab.audit.values import StatedFigure, number, unit_text
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.signers import most_first
 
@@ -55,7 +55,7 @@ class Signing:
         self.outside = Verdict.CONTRADICTION if stated else Verdict.IMPLAUSIBLE
         self.noise = NOISE if centre == "median" else NOISE_OF_MEAN
         self.figures = {
-            name: f if name == "sd" else StatedFigure(f.value - claim.overhead.value, f.half)
+            name: f if name == "sd" else f - claim.overhead.value
             for name, f in claim.figures.items()
         }
         if (spread := deviation(claim)) is not None:
@@ -65,7 +65,7 @@ class Signing:
 
     def ratio(self, over: str) -> StatedFigure:
         """A figure over the centre, with what rounding may hide."""
-        return self.figures[over].over(self.figures[self.centre])
+        return self.figures[over] / self.figures[self.centre]
 
     def band(self, over: str) -> tuple[float, float]:
         """What the law says of that ratio."""
@@ -109,9 +109,9 @@ def judge_signing(claim: Cost, table: ClaimTable) -> Iterator[Judgement]:
         return
     if claim.inputs == "fixed":
         yield judgement(
-            "sign.one-input", Verdict.UNDECIDABLE, "one input, as the source says",
+            "sign.one-input", "one input, as the source says",
             "The mean over all inputs may be several times as high or less than half.",
-            predicted="no law of one input's cost",
+            Verdict.UNDECIDABLE, predicted="no law of one input's cost",
         )  # fmt: skip
         return
     single = claim.per_sample == 1
@@ -163,8 +163,8 @@ def _ratio(ready: Signing, over: str, rule: str, reading: str, *, below: bool = 
             verdict, reading = Verdict.UNDECIDABLE, "Beyond rejection: disturbances of the machine?"
     text = f"{label(over)}/{label(ready.centre)} {number(ratio.value)}"
     return judgement(
-        rule, verdict, text, reading, stated=ratio, low=low, high=high, allowed=ready.noise
-    )
+        rule, text, reading, verdict, stated=ratio, low=low, high=high, allowed=ready.noise,
+    )  # fmt: skip
 
 
 def _inversion(ready: Signing) -> Iterator[Judgement]:
@@ -195,7 +195,7 @@ def _inversion(ready: Signing) -> Iterator[Judgement]:
         reading = f"A first attempt would cost {first} {unit}, a further one {further}."
     verdict = Verdict.CONSISTENT if admissible else ready.outside
     yield judgement(
-        "sign.inversion", verdict, claimed, reading, value=value, low=1.0, high=ready.highest
+        "sign.inversion", claimed, reading, verdict, value=value, low=1.0, high=ready.highest
     )
 
 
@@ -223,8 +223,8 @@ def _one_input(ready: Signing, table: ClaimTable) -> Iterator[Judgement]:
         verdict = Verdict.UNDECIDABLE if low else Verdict.CONSISTENT
         text = f"{_MEASURES.get(measure, f'{label(measure)}/centre - 1:')} {number(own)}"
         yield judgement(
-            "sign.one-input", ready.outside if alike else verdict, text,
-            f"Operations whose work does not vary: {listed}.", value=own, low=least,
+            "sign.one-input", text, f"Operations whose work does not vary: {listed}.",
+            ready.outside if alike else verdict, value=own, low=least,
         )  # fmt: skip
 
 
@@ -245,8 +245,9 @@ def _trimmed(ready: Signing) -> Iterator[Judgement]:
     cut = not ready.implied([*lower, *ready.high], *ends)
     highest = ready.high[-1]
     yield judgement(
-        "sign.trimmed", ready.outside if cut else Verdict.CONSISTENT,
+        "sign.trimmed",
         f"{label(highest)} {number(ready.figures[highest].value)} {unit_text(ready.claim.unit)}",
         "Long signatures were left out, or the inputs did not vary." if cut else "",
+        ready.outside if cut else Verdict.CONSISTENT,
         predicted="a tail that goes with the lower figures",
     )  # fmt: skip

@@ -34,14 +34,13 @@ def judge_strength(claim: Strength, _: ClaimTable) -> Iterator[Judgement]:
     if stated is not None and (category or bits):
         reading = "" if category else "A quantum computer breaks it: it has no category."
         yield judgement(
-            "strength.category", stated == category, f"{name}: category {stated}", reading,
+            "strength.category", f"{name}: category {stated}", reading, stated == category,
             value=float(stated), predicted=f"category {category}" if category else "no category",
         )  # fmt: skip
     if claim.classical_bits is not None and bits:
         of = f"Category {category} is compared with {bits} bits." if category else ""
         yield judgement(
-            "strength.bits", claim.classical_bits == bits,
-            f"{name}: {claim.classical_bits} bits, classical", of,
+            "strength.bits", f"{name}: {claim.classical_bits} bits, classical", of,
             value=float(claim.classical_bits), low=float(bits), high=float(bits), unit="bits",
         )  # fmt: skip
     if claim.quantum_bits is not None and (category or bits):
@@ -51,5 +50,5 @@ def judge_strength(claim: Strength, _: ClaimTable) -> Iterator[Judgement]:
             reading = "Shor's algorithm breaks it in polynomial time."
         text = f"{name}: {claim.quantum_bits} bits, quantum"
         yield judgement(
-            "strength.bits", verdict, text, reading, value=float(claim.quantum_bits), predicted=""
+            "strength.bits", text, reading, verdict, value=float(claim.quantum_bits), predicted=""
         )

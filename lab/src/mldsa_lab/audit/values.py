@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import operator
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Self
 
@@ -36,37 +39,64 @@ def shown(value: object) -> str:
 
 
 class StatedFigure:
-    """A published number from 0 on; ``half`` is half a unit of its last digit, what rounding may
-    hide, and ``more`` what it may be beyond that, as a GB may be one of 1024^3 bytes. ``text``: as
-    a file has it."""
+    """A published number from 0 on, from the least value ``low`` that it may be to the largest
+    ``high``; ``half``: half a unit of its last digit, what rounding may hide. ``more``: what it may
+    be beyond that, as a GB may be one of 1024^3 bytes; ``text``: as a file has it.
 
-    __slots__ = ("half", "more", "text", "value")
+    Sums, products and quotients are again such figures, with the limits that those of their parts
+    allow. A divisor is positive.
+    """
+
+    __slots__ = ("half", "high", "low", "text", "value")
 
     def __init__(self, value: float, half: float = 0.0, more: float = 0.0, text: str = "") -> None:
-        self.value, self.half, self.more, self.text = value, half, more, text
+        self.value, self.half, self.text = value, half, text
+        self.low, self.high = value - half, value + half + more
 
-    @property
-    def low(self) -> float:
-        """The smallest value that rounds to this figure."""
-        return self.value - self.half
+    @staticmethod
+    def between(low: float, value: float, high: float) -> StatedFigure:
+        """Return a number that was not written but follows, with its limits."""
+        figure = StatedFigure(value, max(high - value, value - low))
+        figure.low, figure.high = low, high
+        return figure
 
-    @property
-    def high(self) -> float:
-        """The largest."""
-        return self.value + self.half + self.more
+    def __add__(self, other: Number) -> StatedFigure:
+        return _combined(operator.add, self, other)
 
-    def over(self, other: StatedFigure) -> StatedFigure:
-        """Return the quotient, with what rounding may hide."""
-        value = self.value / other.value
-        most, least = self.high / max(other.low, 1e-300), self.low / other.high
-        return StatedFigure(value, max(most - value, value - least))
+    __radd__ = __add__
+
+    def __sub__(self, other: Number) -> StatedFigure:
+        return _combined(operator.sub, self, other)
+
+    def __rsub__(self, other: float) -> StatedFigure:
+        return _combined(operator.sub, other, self)
+
+    def __mul__(self, other: Number) -> StatedFigure:
+        return _combined(operator.mul, self, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Number) -> StatedFigure:
+        return _combined(_over, self, other)
+
+    def __rtruediv__(self, other: float) -> StatedFigure:
+        return _combined(_over, other, self)
+
+    def __str__(self) -> str:
+        """As its source wrote it, where it was written."""
+        return self.text or number(self.value)
+
+    def exact(self, when: bool = True) -> StatedFigure:
+        """Return it without what rounding may hide."""
+        more = self.high - self.value - self.half
+        return StatedFigure(self.value, more=more) if when else self
 
     def rounded(self) -> StatedFigure:
         """Return it with what rounding may hide where the zeros at its end are no digits."""
         half = self.half
         while self.value and half >= 0.5 and self.value % (20 * half) == 0:
             half *= 10
-        return StatedFigure(self.value, half, self.more, self.text)
+        return StatedFigure(self.value, half, text=self.text)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, StatedFigure) and (self.low, self.high) == (other.low, other.high)
@@ -86,6 +116,19 @@ class StatedFigure:
         # The zeros at the end of a whole number may be digits; 2.5e3 has two.
         half = 0.5 * 10.0 ** (exponent if written else min(exponent, 0))
         return cls(float(number), half, text=str(number if written else value))
+
+
+Number = StatedFigure | float
+
+
+def _combined(operate: Callable[[float, float], float], a: Number, b: Number) -> StatedFigure:
+    one, other = (x if isinstance(x, StatedFigure) else StatedFigure(x) for x in (a, b))
+    ends = [operate(x, y) for x in (one.low, one.high) for y in (other.low, other.high)]
+    return StatedFigure.between(min(ends), operate(one.value, other.value), max(ends))
+
+
+def _over(one: float, other: float) -> float:
+    return one / (other if other > 0 else 1 / FIGURE_MAX)
 
 
 class Positive(StatedFigure):
@@ -236,3 +279,25 @@ def confidence(kind: str) -> float | None:
     match = _INTERVAL.fullmatch(kind)
     level = float(match[1]) / 100 if match else 0.0
     return level if 0 < level < 1 else None
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number as people read it: whole numbers in full, others to so many digits, and to all
+    before the decimal point."""
+    if not math.isfinite(value):
+        return "∞" if value > 0 else "-∞"
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}"
+    if abs(value) < 1e-4:
+        return f"{value:.{digits - 1}e}"
+    return f"{value:,.{max(0, digits - 1 - math.floor(math.log10(abs(value))))}f}"
+
+
+def unit_text(unit: str) -> str:
+    """A unit as people write it."""
+    return "µs" if unit == "us" else unit
+
+
+def percent(share: float) -> str:
+    """A share as a percentage to a tenth."""
+    return f"{100 * share:.1f} %"

@@ -8,17 +8,10 @@ from itertools import product
 from typing import NamedTuple
 
 from mldsa_lab.audit.claims import ClaimTable, Cost, ValueTable, Vectors
-from mldsa_lab.audit.judgement import (
-    Judgement,
-    Verdict,
-    judgement,
-    limits,
-    number,
-    unit_text,
-)
+from mldsa_lab.audit.judgement import Judgement, Verdict, judgement, limits
 from mldsa_lab.audit.law import ASSUMED_SAMPLES, laws
 from mldsa_lab.audit.signing import NOISE_OF_MEAN
-from mldsa_lab.audit.values import ClaimedScheme, StatedFigure, seconds
+from mldsa_lab.audit.values import ClaimedScheme, number, seconds, unit_text
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.signers import permutations
 
@@ -121,16 +114,13 @@ def _floor(scheme: str, operation: str, most: float, unit: str) -> Iterator[Judg
     if steps is None or (scale is None and unit != "cycles"):
         return
     low = steps[0] * (STEP_CYCLES if scale is None else STEP_SECONDS / scale)
-    verdict, reading = Verdict.CONSISTENT, f"{steps[0]:,} {steps[1]}."
-    if most < low:
-        verdict = Verdict.IMPLAUSIBLE
-        each = most / steps[0] if scale is None else most * scale * 1e9 / steps[0]
-        in_unit = "cycles" if scale is None else "ns"
-        reading = f"{steps[0]:,} {steps[1]} in {number(each)} {in_unit} each: no core is so fast."
-    name = unit_text(unit)
+    each = most / steps[0] if scale is None else most * scale * 1e9 / steps[0]
+    in_unit, name = "cycles" if scale is None else "ns", unit_text(unit)
     yield judgement(
-        "work.floor", verdict, f"{scheme} {operation}: {number(most)} {name}", reading,
-        value=most, low=low, predicted=f"{limits(low, None)} {name} on one core",
+        "work.floor", f"{scheme} {operation}: {number(most)} {name}", f"{steps[0]:,} {steps[1]}.",
+        value=most, low=low, otherwise=Verdict.IMPLAUSIBLE,
+        fault=f"{steps[0]:,} {steps[1]} in {number(each)} {in_unit} each: no core is so fast.",
+        predicted=f"{limits(low, None)} {name} on one core",
     )  # fmt: skip
 
 
@@ -184,21 +174,18 @@ def _relation(a: Cost, b: Cost) -> Judgement | None:
     if statistic is None:
         return None
     low, high = _proportion(a, b, statistic)
-    net = [StatedFigure(c.figures[statistic].value - c.overhead.value, c.figures[statistic].half)
-           for c in (a, b)]  # fmt: skip
-    ratio = net[0].over(net[1])
-    ratio = StatedFigure(ratio.value * scale, ratio.half * scale)
+    net = [c.figures[statistic] - c.overhead.value for c in (a, b)]
+    ratio = scale * net[0] / net[1]
     least, most = low * (1 - NOISE_OF_MEAN), high * (1 + NOISE_OF_MEAN)
-    verdict, reading = Verdict.CONSISTENT, ""
-    if ratio.high < least or ratio.low > most:
-        verdict = Verdict.IMPLAUSIBLE
-        reading = "The two are of different keys, machines or inputs, or one is wrong."
-        for step, sign in product(_UNIT_STEPS, (1, -1)):
-            if least <= ratio.value * step**sign <= most:
-                reading = f"A factor of {_UNIT_STEPS[step]} explains it: is one in another unit?"
-                break
-    text = f"{statistic} {_named(a)}/{_named(b)} {number(ratio.value)}"
-    return judgement("work.relations", verdict, text, reading, stated=ratio, low=least, high=most)
+    fault = "The two are of different keys, machines or inputs, or one is wrong."
+    for step, sign in product(_UNIT_STEPS, (1, -1)):
+        if least <= ratio.value * step**sign <= most:
+            fault = f"A factor of {_UNIT_STEPS[step]} explains it: is one in another unit?"
+            break
+    return judgement(
+        "work.relations", f"{statistic} {_named(a)}/{_named(b)} {number(ratio.value)}",
+        stated=ratio, low=least, high=most, otherwise=Verdict.IMPLAUSIBLE, fault=fault,
+    )  # fmt: skip
 
 
 def _named(claim: Cost) -> str:
@@ -241,28 +228,21 @@ def judge_vectors(claim: Vectors, _: ClaimTable) -> Iterator[Judgement]:
     text = f"{claim.extension} of {claim.bits} bits on {claim.core}"
     if bits is None:
         yield judgement(
-            "machine.vectors", Verdict.UNDECIDABLE, text, "No known core.", predicted=""
+            "machine.vectors", text, "No known core.", Verdict.UNDECIDABLE, predicted=""
         )
         return
     yield judgement(
-        "machine.vectors", claim.bits == bits, text, value=float(claim.bits), low=float(bits),
-        high=float(bits), unit="bits",
+        "machine.vectors", text, value=float(claim.bits), low=float(bits), high=float(bits),
+        unit="bits",
     )  # fmt: skip
     over = (claim.over or "").upper()
     base = VECTOR_BITS.get((claim.core.lower(), over)) or _FIXED_BITS.get(over)
     if base is not None and claim.slower is not None:
-        gain, most = (
-            StatedFigure(1 + claim.slower.value / 100, claim.slower.half / 100),
-            bits / base,
-        )
-        verdict, reading = Verdict.CONSISTENT, ""
-        if gain.low > most:
-            verdict = Verdict.UNDECIDABLE
-            reading = (
-                f"{claim.over} has {base} bits{' too' * (base == bits)}. "
-                "Width cannot explain it; other instructions may."
-            )
+        most = bits / base
         yield judgement(
-            "machine.gain", verdict, f"{claim.slower.text} % slower with {claim.over} alone",
-            reading, stated=gain, high=most, predicted=f"at most {number(most)} times by width",
+            "machine.gain", f"{claim.slower.text} % slower with {claim.over} alone",
+            stated=1 + claim.slower / 100, high=most, otherwise=Verdict.UNDECIDABLE,
+            fault=f"{claim.over} has {base} bits{' too' * (base == bits)}. "
+            "Width cannot explain it; other instructions may.",
+            predicted=f"at most {number(most)} times by width",
         )  # fmt: skip
