@@ -56,7 +56,9 @@ from mldsa_lab.cli.answer import answer
 from mldsa_lab.cli.audit import audit as audit_command
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.estimate.interval import Interval, quotient
 from mldsa_lab.estimate.replicates import compare_groups
+from mldsa_lab.expression import evaluate
 from mldsa_lab.study.cells import Gathered, StudyCell, gather_cells
 from mldsa_lab.study.file import FIELDS, Contrast
 from mldsa_lab_rtl.study_show import published
@@ -220,6 +222,15 @@ def test_figures_that_follow_from_others() -> None:
         assert ours["ratio"].value and change.low and change.value and change.high
         assert change.value == pytest.approx(sign * 100 * (ours["ratio"].value - 1))
         assert change.low < change.value < change.high
+
+
+def test_formulas_combine_independent_errors() -> None:
+    one, other = Interval(12.0, 9.0, 16.0), Interval(4.0, 3.0, 5.0)
+    assert evaluate("a - b", {"a": one, "b": other}) == Interval(8.0, 8 - 10**0.5, 8 + 17**0.5)
+    assert evaluate("a / b", {"a": one, "b": other}) == quotient(one, other)
+    assert evaluate("100 * (a / b - 1)", {"a": one, "b": 8.0}) == Interval(50.0, 12.5, 100.0)
+    assert evaluate("100 * (1 - a / b)", {"a": one, "b": 16.0}) == Interval(25.0, 0.0, 43.75)
+    assert evaluate("a - b", {"a": one, "b": Interval(4.0)}) == Interval(8.0)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,14 +10,15 @@ from mldsa_lab.answers.own import own_findings
 from mldsa_lab.answers.page import AnswerCell, AnswerPage, AnswerTable, OurFigures, OwnTable
 from mldsa_lab.answers.sources import about_record
 from mldsa_lab.audit import audit
-from mldsa_lab.audit.claims import Quotient
+from mldsa_lab.audit.claims import FORMS, Quotient
 from mldsa_lab.audit.judgement import Verdict, verdict_on
 from mldsa_lab.audit.published import PublishedValue
 from mldsa_lab.audit.report import counts
 from mldsa_lab.errors import LabError, located
 from mldsa_lab.estimate.contract import PLACES
 from mldsa_lab.estimate.figure import Figure, Key
-from mldsa_lab.estimate.interval import Interval, quotient
+from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.expression import evaluate
 from mldsa_lab.show.figure_tables import NOTES, SpreadColumns, TableLayout
 from mldsa_lab.show.report import Report, Section, sections_of
 
@@ -124,32 +125,23 @@ def _related(
     users: tuple[str, ...],
 ) -> Figure | None:
     """The figure less another one of ours, over it, or as a change from a published value."""
-    interval = figure.interval if figure else None
-    if figure is None or interval is None:
+    field, label = ours.relation(value.label)
+    if not field or figure is None or figure.interval is None:
         return figure
-    if label := ours.other(ours.change_from, value.label):
-        base = _cell(page, label).value.value.low.value
+    cell = _cell(page, label)
+    other: Interval | float = cell.value.value.low.value
+    if field == "change_from":
         claim = page.claims().claim(value.claim)
-        change = interval.times(100 / base).plus(Interval(-100.0, -100.0, -100.0))
         is_less = isinstance(claim, Quotient) and claim.form == "percent less"
-        return Figure.of(figure.keys, figure.name, _negative(change) if is_less else change, "%")
-    for template, is_quotient in ((ours.less, False), (ours.over, True)):
-        if label := ours.other(template, value.label):
-            cell = _cell(page, label)
-            found = _ours(page, cell.table, cell.value, arguments, users)
-            other = found.interval if found else None
-            if found is None or other is None:
-                return None
-            other = other.times(_factor(found.unit, figure.unit))
-            unit = "" if is_quotient else figure.unit
-            made = quotient(interval, other) if is_quotient else interval.plus(_negative(other))
-            return Figure.of(figure.keys, figure.name, made, unit)
-    return figure
-
-
-def _negative(interval: Interval) -> Interval:
-    low, high = interval.low, interval.high
-    return Interval(-interval.value, None if high is None else -high, None if low is None else -low)
+        formula, unit = FORMS["percent less" if is_less else "percent more"], "%"
+    else:
+        found = _ours(page, cell.table, cell.value, arguments, users)
+        if found is None or found.interval is None:
+            return None
+        other = found.interval.times(_factor(found.unit, figure.unit))
+        formula, unit = ("of - over", figure.unit) if field == "less" else (FORMS["ratio"], "")
+    result = evaluate(formula, {"of": figure.interval, "over": other})
+    return Figure.of(figure.keys, figure.name, result, unit)
 
 
 def _cell(page: AnswerPage, label: str) -> AnswerCell:

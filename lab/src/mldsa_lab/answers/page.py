@@ -24,6 +24,8 @@ from mldsa_lab.toml import decode_toml
 
 FIGURE = "figure"
 """The group of a pattern that names the figure; other groups are keys."""
+RELATIONS = ("less", "over", "change_from")
+"""Fields that name another value, to which our figure is put in relation."""
 
 
 def _pattern(cells: str) -> re.Pattern[str]:
@@ -68,7 +70,7 @@ class OurFigures(AnswerPart, frozen=True):
         pattern = _pattern(self.cells)
         if (FIGURE in pattern.groupindex) == bool(self.figure):
             raise ValueError(f"figure: name it here or by a group {FIGURE!r} of cells, not both")
-        names = [name for name in ("less", "over", "change_from") if getattr(self, name)]
+        names = [name for name in RELATIONS if getattr(self, name)]
         if len(names) > 1:
             raise ValueError(f"{' and '.join(names)}: give one of them")
         for name in names:
@@ -82,10 +84,12 @@ class OurFigures(AnswerPart, frozen=True):
         """Whether the command measures; other sources compute."""
         return not self.of or self.of.startswith("records/")
 
-    def other(self, template: str, label: str) -> str:
-        """Return the label of the other value, of ``less``, ``over`` or ``change_from``."""
+    def relation(self, label: str) -> tuple[str, str]:
+        """Return which of `RELATIONS` is given, and by it the label of the other value; texts
+        without a letter for none."""
         match = re.fullmatch(self.cells, label)
-        return match.expand(template) if match and template else ""
+        field = next((name for name in RELATIONS if getattr(self, name)), "")
+        return field, match.expand(getattr(self, field)) if match and field else ""
 
     def selected(self, label: str) -> tuple[str, dict[str, tuple[str, ...]]] | None:
         """Return the name of the figure for a value, and by key the texts that it may have; None

@@ -67,11 +67,31 @@ class Interval:
         above = math.hypot(self.high - self.value, other.high - other.value)
         return Interval(value, value - below, value + above)
 
+    def __neg__(self) -> Interval:
+        low, high = self.low, self.high
+        return Interval(-self.value, None if high is None else -high, None if low is None else -low)
+
+    def __sub__(self, other: Interval | float) -> Interval:
+        return self.plus(-_exact(other))
+
+    def __rsub__(self, other: float) -> Interval:
+        return _exact(other).plus(-self)
+
+    def __rmul__(self, factor: float) -> Interval:
+        return self.times(factor)
+
+    def __truediv__(self, other: Interval | float) -> Interval:
+        return quotient(self, other) if isinstance(other, Interval) else self.times(1 / other)
+
     def inverse(self, of: float = 1.0) -> Interval:
         """The interval of ``of`` over the value, which is positive. It has no upper limit where
         this one reaches zero."""
         limits = (None if x is None or x <= 0 else of / x for x in (self.high, self.low))
         return Interval(of / self.value, *limits)
+
+
+def _exact(value: Interval | float) -> Interval:
+    return value if isinstance(value, Interval) else Interval(value, value, value)
 
 
 def is_above(one: Interval | None, other: Interval | None) -> bool:
