@@ -14,6 +14,7 @@ from mldsa_lab.audit.claims import FORMS, Quotient
 from mldsa_lab.audit.judgement import Verdict, verdict_on
 from mldsa_lab.audit.published import PublishedValue
 from mldsa_lab.audit.report import counts
+from mldsa_lab.audit.values import unit_text
 from mldsa_lab.errors import LabError, located
 from mldsa_lab.estimate.contract import PLACES
 from mldsa_lab.estimate.figure import Figure, Key
@@ -59,16 +60,13 @@ def answer_figures(page: AnswerPage, arguments: Arguments | None = None) -> list
             with located(f"table {table.title!r}, {value.label!r}"):
                 ours = _ours(page, table, value, arguments or {})
             label = value.label if len(table.claims) > 1 else value.name or value.claim
+            unit = "" if value.unit == "count" else unit_text(value.unit)
             keys: dict[str, Key] = {
                 "page": page.name, "table": table.title, "value": label,
-                "published": value.value.text, "unit": _shown_unit(value.unit),
+                "published": value.value.text, "unit": unit,
             }  # fmt: skip
             made += _row(keys, value, ours, *verdict_on(value.label, findings))
     return made
-
-
-def _shown_unit(unit: str) -> str:
-    return {"us": "µs", "count": ""}.get(unit, unit)
 
 
 def _row(

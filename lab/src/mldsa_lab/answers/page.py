@@ -85,8 +85,8 @@ class OurFigures(AnswerPart, frozen=True):
         return not self.of or self.of.startswith("records/")
 
     def relation(self, label: str) -> tuple[str, str]:
-        """Return which of `RELATIONS` is given, and by it the label of the other value; texts
-        without a letter for none."""
+        """Return which of `RELATIONS` is given, and by it the label of the other value; two empty
+        texts for none."""
         match = re.fullmatch(self.cells, label)
         field = next((name for name in RELATIONS if getattr(self, name)), "")
         return field, match.expand(getattr(self, field)) if match and field else ""

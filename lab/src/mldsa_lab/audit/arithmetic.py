@@ -59,15 +59,14 @@ def judge_product(claim: claims.Product, _: claims.ClaimTable) -> Iterator[Judge
 def judge_quotient(claim: claims.Quotient, table: claims.ClaimTable) -> Iterator[Judgement]:
     """`table.quotient`: one value lies between the least and the largest quotient of the pairs;
     limits are those of all pairs."""
-    found = {
-        f"{name}: {cell}": evaluate(claims.FORMS[claim.form], {"of": of, "over": over})
-        for name in listed(claim.table)
-        for cell, (of, over) in cast("claims.ValueTable", table.claim(name))
-        .pairs(claim.of, claim.over)
-        .items()
+    tables = [cast("claims.ValueTable", table.claim(name)) for name in listed(claim.table)]
+    quotients = {
+        f"{part.id}: {cell}": evaluate(claims.FORMS[claim.form], {"of": of, "over": over})
+        for part in tables
+        for cell, (of, over) in part.pairs(claim.of, claim.over).items()
     }
-    least, most = (pick(found, key=lambda n: found[n].value) for pick in (min, max))
-    low, high = found[least], found[most]
+    least, most = (pick(quotients, key=lambda n: quotients[n].value) for pick in (min, max))
+    low, high = quotients[least], quotients[most]
     stated, texts, holds = claim.stated, [], True
     if stated is not None:
         texts.append(stated.text)
@@ -85,7 +84,7 @@ def judge_quotient(claim: claims.Quotient, table: claims.ClaimTable) -> Iterator
         holds &= meets(high, None, claim.at_most.value)
     unit = "" if claim.form == "ratio" else "%"
     cells = dict.fromkeys((least, most))
-    reading = f"{' to '.join(f'{number(found[n].value)} ({n})' for n in cells)}."
+    reading = f"{' to '.join(f'{number(quotients[n].value)} ({n})' for n in cells)}."
     yield judgement(
         "table.quotient", f"{claim.quantity}: {', '.join(texts)} {unit}".strip(), reading, holds,
         low=low.value, high=high.value, unit=unit,
@@ -107,7 +106,7 @@ def judge_parts(claim: claims.Parts, _: claims.ClaimTable) -> Iterator[Judgement
         yield check(
             "parts.share", share.percent, "100 / (1 + rest / sum(parts))",
             {"parts": chosen, "rest": total - part},
-            placed([(f"{share.percent} %", share.where)]),
+            statements_text([(f"{share.percent} %", share.where)]),
             f"{' + '.join(listed(share.of))} is {number(part)} of {number(total)} {unit}.",
             may_be_cut=True, unit="%",
         )  # fmt: skip
@@ -118,7 +117,7 @@ def judge_statements(claim: claims.Statements, _: claims.ClaimTable) -> Iterator
     number lies between limits."""
     unit = f" {unit_text(claim.unit)}" if claim.unit else ""
     pairs = combinations((entry.value for entry in claim.values), 2)
-    text = placed([(entry.value.text + unit, entry.where) for entry in claim.values])
+    text = statements_text([(entry.value.text + unit, entry.where) for entry in claim.values])
     inside = all(_one(a, b, claim.unit) for a, b in pairs)
     names = tuple(entry.where or str(place) for place, entry in enumerate(claim.values, 1))
     yield judgement(
@@ -163,7 +162,7 @@ def judge_counted(claim: claims.Counted, _: claims.ClaimTable) -> Iterator[Judge
         verdict, groups = Verdict.UNDECIDABLE, min(of_all) / one
         reading = f"They agree only if there are {number(groups)} groups, which is not stated."
     kinds = {"all": "all", "group": "each group", "unstated": ""}
-    stated = placed(
+    stated = statements_text(
         [(f"{entry.count:,}", entry.where or kinds[entry.of]) for entry in claim.values]
     )
     yield judgement("samples.agree", stated, reading, verdict, predicted=predicted)
@@ -219,6 +218,6 @@ def _size(size: float, base: int = 1000) -> str:
     return f"{number(size)} {units[step]}"
 
 
-def placed(entries: Sequence[tuple[str, str]]) -> str:
+def statements_text(entries: Sequence[tuple[str, str]]) -> str:
     """The statements, each with its place."""
     return " and ".join(f"{text} ({where})" if where else text for text, where in entries)

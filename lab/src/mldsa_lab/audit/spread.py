@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from scipy.stats import norm, t
 
-from mldsa_lab.audit.arithmetic import placed
+from mldsa_lab.audit.arithmetic import statements_text
 from mldsa_lab.audit.claims import ClaimTable, ConfidenceInterval, Trimmed, TrimmedShare
 from mldsa_lab.audit.judgement import Judgement, Verdict, judgement, limits, meets
 from mldsa_lab.audit.values import StatedFigure, number
@@ -22,7 +22,7 @@ def judge_trimmed(claim: Trimmed, _: ClaimTable) -> Iterator[Judgement]:
         low, high = max(s.low for s in shares), min(s.high for s in shares)
         reading = f"Of all samples it is {' and '.join(f'{number(s.value)} %' for s in shares)}."
         yield judgement(
-            "trimmed.agree", placed(stated), reading, low <= high, predicted="one share"
+            "trimmed.agree", statements_text(stated), reading, low <= high, predicted="one share"
         )
     for value, share in zip(claim.values, shares, strict=True):
         if value.criterion == "chauvenet" and claim.samples is not None:

@@ -39,7 +39,7 @@ _CERTAIN = 0.01  # and below which rounds differ for certain
 @dataclass(frozen=True)
 class Interval:
     """A value with its confidence limits, which are None where the data show no variation to
-    estimate them from."""
+    estimate them from. Differences and quotients are those of independent errors."""
 
     value: float
     low: float | None = None
