@@ -231,6 +231,8 @@ def test_formulas_combine_independent_errors() -> None:
     assert evaluate("100 * (a / b - 1)", {"a": one, "b": 8.0}) == Interval(50.0, 12.5, 100.0)
     assert evaluate("100 * (1 - a / b)", {"a": one, "b": 16.0}) == Interval(25.0, 0.0, 43.75)
     assert evaluate("a - b", {"a": one, "b": Interval(4.0)}) == Interval(8.0)
+    # No change is no change, whatever the number.
+    assert evaluate("100 * (1 - a / b)", {"a": Interval(49.0), "b": 49.0}) == Interval(0.0)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -81,7 +81,10 @@ class Interval:
         return self.times(factor)
 
     def __truediv__(self, other: Interval | float) -> Interval:
-        return quotient(self, other) if isinstance(other, Interval) else self.times(1 / other)
+        if isinstance(other, Interval):
+            return quotient(self, other)
+        limits = (None if x is None else x / other for x in (self.low, self.high))
+        return Interval(self.value / other, *limits)
 
     def inverse(self, of: float = 1.0) -> Interval:
         """The interval of ``of`` over the value, which is positive. It has no upper limit where
