@@ -390,8 +390,8 @@ class AnswerTables(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FigureTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """A marker of the kind `figures`: figures of a source of answers. ``columns`` and ``keys`` are
-    NAME=TEXT."""
+    """A marker of the kind `figures`: figures of a source of answers. ``columns`` are FIGURE=TITLE,
+    a figure being a name and its keys; ``keys`` are KEY=TEXT."""
 
     source: str
     of: str
@@ -401,7 +401,7 @@ class FigureTable(Struct, frozen=True, forbid_unknown_fields=True):
 
     def text(self, folder: Path) -> str:
         """Return the table."""
-        columns, keys = (dict(w.partition("=")[::2] for w in p) for p in (self.columns, self.keys))
+        columns, keys = (dict(w.rpartition("=")[::2] for w in p) for p in (self.columns, self.keys))
         own = OwnTable("", self.source, self.of, self.rows, columns, keys=keys)
         figures = [f for f in figures_of(self.source, self.of) if own.takes(f)]
         return markdown_of(figures, own.layout)

@@ -228,6 +228,13 @@ def of_figures(*arguments: object) -> Figures:
         yield {"keys": keys, "name": name, **told}
 
 
+def emitted(figures: Iterable[Any]) -> Figures:
+    """Figures as the lab makes them."""
+    for f in figures:
+        kind = None if f.kind == "measured" else f.kind
+        yield figure(f.keys, f.name, f.value, f.low, f.high, f.unit, kind, f.verdict)
+
+
 def of_comparison(*arguments: object) -> Figures:
     """What `compare` says of two records, less the costs that the records' own files have."""
     rows = lab_json("compare", *arguments)
@@ -389,37 +396,12 @@ def of_study(name: str, profile: str, folder: Path) -> Figures:
 
 
 def of_pipelines(folder: Path) -> Figures:
-    """Pipelines of a study's processes: parts of the mean record, latency, throughput, gains."""
-    from mldsa_lab.estimate.pipeline import PERCENTILES, WHOLE, attempts_of, pipelines_of
+    """Pipelines over a study's processes."""
+    from mldsa_lab.estimate.pipeline import pipeline_figures
     from mldsa_lab.records import read_record
 
     records = [read_record(path) for path in sorted(folder.glob("process-*.jsonl.xz"))]
-    found = pipelines_of(records)
-    pipelines = []
-    for p in found.values():
-        stages = p.content.stages
-        signing = [s for s in stages if s.operation == "sign"]
-        pipelines.append({
-            "name": p.name,
-            "unit": p.unit,
-            "together": p.together,
-            "keys": p.content.keys,
-            "stages": [{"name": s.name, "variant": s.variant, "batch": s.batch} for s in stages],
-            "whole": p.whole().tolist(),
-            "parts": {name: cost.tolist() for name, cost in p.parts().items()},
-            "latency": {n: cost.tolist() for n, cost in p.spread(WHOLE) if n in PERCENTILES},
-            "per_second": {str(n): p.rate(n).tolist() for n in p.content.threads},
-            "attempts": {s.name: attempts_of(records[0], p, s.name) for s in signing},
-            "checks": [{"check": c.check, "cases": c.cases} for c in p.definition.checks],
-        })  # fmt: skip
-    gains = [
-        {"pipeline": p.name, "against": p.against, "ratio": p.gain(found[p.against]).tolist()}
-        for p in found.values()
-        if p.against
-    ]
-    yield from flatten(
-        json.loads(json.dumps({"pipelines": pipelines, "gains": gains})), {"profile": "default"}
-    )
+    yield from emitted(pipeline_figures(records, 0.95))
 
 
 def of_cores(drawn: Path) -> Figures:

@@ -111,39 +111,6 @@ def _record(figures: Iterable[Figure]) -> Iterable[Figure]:
         yield made | ({"verdict": verdicts[name]} if name in verdicts else {})
 
 
-_OF_PIPELINES: tuple[tuple[str, str, Keys], ...] = (
-    (r"gains\.ratio", "ratio", {}),
-    (r"pipelines\.whole", "time", {"of": "pipeline"}),
-    (r"pipelines\.parts\.(?P<stage>.*)", "time", {"of": "stage"}),
-    (r"pipelines\.latency\.(?P<percentile>.*)", "quantile", {"of": "latency"}),
-    (r"pipelines\.per_second\.(?P<threads>.*)", "per_second", {}),
-    (r"pipelines\.attempts\.(?P<stage>.*)", "count", {"of": "attempts"}),
-    (r"pipelines\.checks\.cases", "count", {"of": "cases"}),
-    (r"pipelines\.together", "count", {"of": "signatures"}),
-)
-
-
-def _pipelines(figures: Iterable[Figure]) -> Iterable[Figure]:
-    for one in figures:
-        for pattern, name, more in _OF_PIPELINES:
-            match = re.fullmatch(pattern, one["name"])
-            if match is None:
-                continue
-            keys = {"pipeline": one["keys"].get("name", one["keys"].get("pipeline"))}
-            keys |= {k: v for k, v in one["keys"].items() if k in ("against", "profile")}
-            keys |= {"test": one["keys"]["check"]} if "check" in one["keys"] else {}
-            keys |= more | match.groupdict()
-            if "index" in one["keys"]:
-                number = int(one["keys"]["index"])
-                seen = keys["of"] == "attempts" if "of" in keys else False
-                keys |= {"basis": ("seen", "expected")[number]} if seen else {"process": number + 1}
-            if "percentile" in keys:
-                keys["percentile"] = _PERCENTILES[keys["percentile"]]
-            if "threads" in keys:
-                keys["threads"] = int(keys["threads"])
-            yield {**one, "keys": keys, "name": name}
-
-
 def _locations(figures: Iterable[Figure]) -> Iterable[Figure]:
     for one in figures:
         keys = {"statistic": one["keys"]["location"], "n": one["keys"]["index"]}
@@ -152,9 +119,8 @@ def _locations(figures: Iterable[Figure]) -> Iterable[Figure]:
 
 Converter = Callable[[Iterable[Figure]], Iterable[Figure]]
 _CONVERTERS: tuple[tuple[str, Converter], ...] = (
-    (r"studies/.*-(?:pipeline|life-cycle)", _pipelines),
     (r"studies/locations", _locations),
-    (r"records/.*|compare/.*|studies/(?!cores).*|memory", _record),
+    (r"records/.*|compare/.*|studies/(?!cores|.*-pipeline|.*-life-cycle).*|memory", _record),
 )
 
 

@@ -21,6 +21,8 @@ from mldsa_lab.bench.workloads.pipeline import PipelineCase, Pipelines, Prepared
 from mldsa_lab.bench.workloads.pipeline_file import Line, Pipeline, Stage, _suiting, resolve
 from mldsa_lab.bench.workloads.pipeline_inputs import spread
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.contract import breaches
+from mldsa_lab.estimate.figure import parse_identity
 from mldsa_lab.estimate.pipeline import BETWEEN, pipeline_figures, pipelines_of
 from mldsa_lab.files import plain
 from mldsa_lab.inputs.library import load
@@ -311,16 +313,18 @@ def test_the_command_measures_and_shows(tmp_path: Path) -> None:
         check_record(record)
     assert records[0].inputs != records[1].inputs  # each process has records of its own
     found = json.loads((out / "study.json").read_text())
-    costs = {(r["pipeline"], r["stage"]): r for r in found if "cost" in r}
     for name in ("one by one", "batches"):
-        parts = [r["cost"] for (of, s), r in costs.items() if of == name and s != "whole"]
+        rows = [r for r in found if r["pipeline"] == name]
+        *parts, whole = (r["time"] for r in rows if "time" in r)
         assert len(parts) == 4 and all(part > 0 for part in parts)
-        assert sum(parts) == pytest.approx(costs[name, "whole"]["cost"], rel=1e-12)
-        signing = costs[name, "sign ML-DSA-44"]
-        assert abs(signing["attempts"] - signing["expected_attempts"]) < 0.25
-    latency = {r["together"]: r for r in found if "p50" in r and r["stage"] == "whole"}
-    assert "p50" in latency[1] and "p99" not in latency[1]  # 16 records
-    assert [r["pipeline"] for r in found if "gain" in r] == ["batches"]
+        assert sum(parts) == pytest.approx(whole, rel=1e-12)
+        seen, expected = (r["count"] for r in rows if r.get("of") == "attempts")
+        assert abs(seen - expected) < 0.25
+    latency = [r for r in found if "quantile" in r and "stage" not in r]
+    assert {r["percentile"] for r in latency if r["pipeline"] == "one by one"} == {50}  # 16 records
+    assert [(r["pipeline"], r["against"]) for r in found if "ratio" in r] == [
+        ("batches", "one by one")
+    ]
     assert "<svg" in (out / "study.html").read_text()
     again = here("study", str(path), "--out", str(out))
     assert again.status == 0 and "gate" not in again.out
@@ -346,6 +350,8 @@ def check_record(record: Record) -> None:
 
 # --- statistics -----------------------------------------------------------------------------------
 
+_OF_STAGE = {"variant", "batch"}
+
 
 def test_stages_are_those_of_the_median_pass() -> None:
     stage = PipelineStage("a", "a:b:compact", "SHA3-256", "hash", 0, 0, 0, (0, 1))
@@ -370,13 +376,23 @@ def test_stages_are_those_of_the_median_pass() -> None:
     }  # fmt: skip
     assert costs.level.tolist() == [20, 16, 57.5]
     assert costs.rates[1] == pytest.approx(2 / 40 * 1e9)
-    figures = {(f.name, f.keys.get("stage")): f.value for f in pipeline_figures([record], 0.95)}
-    assert figures["share", "b"] == pytest.approx(100 * 9.5 / 18.5) and ("p95", "b") not in figures
-    assert [figures[name, "b"] for name in ("min", "p50", "max")] == [2, 9.5, 17]
-    assert figures["sd", "b"] == pytest.approx(112.5**0.5)  # (7.5² + 7.5²) / 1
-    assert (figures["min", "whole"], figures["max", "whole"]) == (12, 25)
-    assert figures["samples", "b"] == figures["samples", "whole"] == 2
-    assert figures["set_share", None] == pytest.approx(100 * (6.5 + 9.5) / 18.5)
+    figures = pipeline_figures([record], 0.95)
+    assert list(breaches(figures)) == []
+
+    def values(text: str) -> list[float | None]:
+        """The values of the figures of a name and keys, other keys being the stage's alone."""
+        name, keys = parse_identity(f"{text} pipeline=p")
+        own = ({k: v for k, v in f.keys.items() if k not in _OF_STAGE} for f in figures)
+        return [f.value for f, of in zip(figures, own, strict=True) if (f.name, of) == (name, keys)]
+
+    assert values("share of=pipeline stage=b") == [pytest.approx(9.5 / 18.5)]
+    assert values("share of=pipeline set=SHA3-256") == [pytest.approx((6.5 + 9.5) / 18.5)]
+    latency = [f"{name} of=latency stage=b" for name in ("min", "quantile percentile=50", "max")]
+    assert [values(text) for text in latency] == [[2], [9.5], [17]]
+    assert values("quantile of=latency percentile=95 stage=b") == []
+    assert values("sd of=latency stage=b") == [pytest.approx(112.5**0.5)]  # (7.5² + 7.5²) / 1
+    assert (values("min of=latency"), values("max of=latency")) == ([12], [25])
+    assert values("count of=samples stage=b") == values("count of=samples") == [2]
     record.add(Fault(variant.id, None, None, 1, "pipeline p: it ended"))
     with pytest.raises(LabError, match="pipeline p: it ended"):
         pipelines_of([record])

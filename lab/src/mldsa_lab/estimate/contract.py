@@ -188,7 +188,6 @@ KEYS = {
     "target": "quantity that is estimated",
     "measured": "how often an input is measured",
     "n": "number of inputs",
-    "profile": "profile of a study",
     "reference": "implementation whose change is divided out",
 }
 """Keys of figures, and what their values name."""

@@ -21,9 +21,8 @@ from mldsa_lab.records import Definition, PipelineContent, Record
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
 
-PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+PERCENTILES = (50, 95, 99)
 BETWEEN = "between stages"
-WHOLE = "whole"
 
 
 @dataclass(frozen=True)
@@ -63,16 +62,18 @@ class MeasuredPipeline:
             for name in self.processes[0].parts
         }
 
-    def spread(self, stage: str) -> Iterator[tuple[str, Array]]:
-        """Yield by name (processes,) how far the records' times in a stage, or from the first to
-        the last (`WHOLE`), lie apart; no percentile where there are too few."""
-        times = [p.whole if stage == WHOLE else p.parts[stage] for p in self.processes]
+    def spread(self, stage: str) -> Iterator[tuple[str, dict[str, Key], Array]]:
+        """Yield the name, the keys and (processes,) how far the records' times in a stage, or from
+        the first to the last (""), lie apart; no percentile where there are too few."""
+        times = [p.parts[stage] if stage else p.whole for p in self.processes]
         fewest = min(map(len, times))
         for name, of in SPREAD.items() if fewest > 1 else ():
-            yield name, np.array([*map(of, times)])
-        for name, share in PERCENTILES.items():
+            yield name, {}, np.array([*map(of, times)])
+        for percentile in PERCENTILES:
+            share = percentile / 100
             if fewest * (1 - share) >= 1:
-                yield name, np.array([np.quantile(t, share, method="hazen") for t in times])
+                quantiles = [np.quantile(t, share, method="hazen") for t in times]
+                yield "quantile", {"percentile": percentile}, np.array(quantiles)
 
     def rate(self, threads: int) -> Array:
         """Return (processes,) records in a second."""
@@ -135,13 +136,14 @@ def _costs(record: Record, name: str, together: int) -> PipelineCosts:
 
 
 def pipeline_figures(records: Sequence[Record], confidence: float) -> list[Figure]:
-    """Return the figures of pipelines over these processes.
+    """Return the figures of pipelines over these processes, all with the key ``pipeline``.
 
-    ``cost`` of a record in each stage, between them and as a whole, and its ``share``; that of all
-    stages of a set together (``set_share``); ``min``, ``p50`` …, ``max`` and ``sd`` of the latency,
-    and of the stages' calls where records go through one by one, each with the number of
-    ``samples``; ``per_second`` and ``scaling`` by threads; ``gain``: the cost over another
-    pipeline's; of stages that sign ``attempts`` on average, of their records and of all signatures.
+    ``time`` of a record in each ``stage``, between them and as a whole, and its ``share``, also of
+    all stages of a ``set`` together; ``min``, ``quantile``, ``max`` and ``sd`` of the ``latency``,
+    and of the stages' calls where records go through one by one; ``per_second`` and ``scaling`` by
+    ``threads``; the ``ratio`` of the cost to another pipeline's. A ``count`` is of the ``samples``
+    of a latency, of the ``records`` that go through together, of the ``cases`` of each check, and
+    of the mean ``attempts`` of a stage that signs, of its records and of all signatures.
     """
     found = pipelines_of(records)
     return [f for p in found.values() for f in _figures(p, found, records[0], confidence)]
@@ -150,33 +152,39 @@ def pipeline_figures(records: Sequence[Record], confidence: float) -> list[Figur
 def _figures(
     p: MeasuredPipeline, every: dict[str, MeasuredPipeline], record: Record, confidence: float
 ) -> Iterator[Figure]:
-    keys: dict[str, Key] = {"pipeline": p.name, "together": p.together, "keys": p.content.keys}
+    keys: dict[str, Key] = {"pipeline": p.name}
     stages = {s.name: s for s in p.content.stages}
-    costs = {**p.parts(), WHOLE: p.whole()}
-    for name, cost in costs.items():
-        at = {**keys, "stage": name}
+    parts, whole = p.parts(), p.whole()
+    for name, cost in {**parts, "": whole}.items():
+        at = {**keys, "stage": name} if name else keys
+        own = {**at, "of": "pipeline"}
         if stage := stages.get(name):
-            at |= {"variant": stage.variant, "batch": stage.batch}
-        yield Figure.of(at, "cost", over(cost, confidence), p.unit)
-        yield Figure.of(at, "share", over(100 * cost / costs[WHOLE], confidence), "%")
-        if stage and (attempts := attempts_of(record, p, name)):
-            yield Figure(at, "attempts", attempts[0])
-            yield Figure(at, "expected_attempts", attempts[1])
-        if name == WHOLE or (stage and p.together == 1):
-            for figure, times in p.spread(name):
-                yield Figure.of(at, figure, over(times, confidence), p.unit)
-            yield Figure(at, "samples", sum(len(one.whole) for one in p.processes))
+            own |= {"variant": stage.variant, "batch": stage.batch}
+        yield Figure.of(own, "time", over(cost, confidence), p.unit)
+        yield Figure.of(own, "share", over(cost / whole, confidence))
+        attempts = attempts_of(record, p, name) if stage else None
+        for basis, mean in zip(("seen", "expected"), attempts or (), strict=False):
+            yield Figure({**at, "of": "attempts", "basis": basis}, "count", mean)
+        if not name or (stage and p.together == 1):
+            for figure, more, times in p.spread(name):
+                latency = {**at, "of": "latency", **more}
+                yield Figure.of(latency, figure, over(times, confidence), p.unit)
+            samples = sum(len(one.whole) for one in p.processes)
+            yield Figure({**at, "of": "samples"}, "count", samples)
     for set_name in dict.fromkeys(s.set for s in p.content.stages):
-        together = np.sum([costs[n] for n, s in stages.items() if s.set == set_name], axis=0)
-        share = over(100 * together / costs[WHOLE], confidence)
-        yield Figure.of({**keys, "set": set_name}, "set_share", share, "%")
+        together = np.sum([parts[n] for n, s in stages.items() if s.set == set_name], axis=0)
+        share = over(together / whole, confidence)
+        yield Figure.of({**keys, "of": "pipeline", "set": set_name}, "share", share)
+    yield Figure({**keys, "of": "records"}, "count", p.together)
+    for check in p.definition.checks:
+        yield Figure({**keys, "of": "cases", "test": check.check}, "count", check.cases)
     for threads in p.content.threads:
         at = {**keys, "threads": threads}
-        yield Figure.of(at, "per_second", over(p.rate(threads), confidence), "records/s")
+        yield Figure.of(at, "per_second", over(p.rate(threads), confidence), "1/s")
         yield Figure.of(at, "scaling", over(p.rate(threads) / p.rate(1), confidence))
     if p.against in every:
         gain = over(p.gain(every[p.against]), confidence)
-        yield Figure.of({**keys, "against": p.against}, "gain", gain)
+        yield Figure.of({**keys, "against": p.against}, "ratio", gain)
 
 
 def attempts_of(record: Record, p: MeasuredPipeline, stage_name: str) -> tuple[float, float] | None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mldsa_lab.bench.workloads.pipeline import PipelinePlan
-from mldsa_lab.estimate.figure import Figure
-from mldsa_lab.estimate.pipeline import PERCENTILES, WHOLE, pipeline_figures, pipelines_of
+from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.estimate.pipeline import pipeline_figures, pipelines_of
 from mldsa_lab.kinds.kind import Kind
 from mldsa_lab.records import Record, busy_notes
 from mldsa_lab.show import report
@@ -24,30 +24,33 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 _WIDTH = 380.0
+_OF: Mapping[str, Key] = {"of": "pipeline"}
+_LATENCY: Mapping[str, Key] = {"of": "latency"}
 _FEW = 20
 """Links of a pipeline below which a plot shows no distribution of its latency."""
 
 
 def _layouts(record: Record) -> tuple[TableLayout, ...]:
     rate = SpreadColumns("per_second", "{value} threads", "threads")
+    percentiles = SpreadColumns("quantile", "p{value}", "percentile", keys=_LATENCY)
+    least, most, deviation = (SpreadColumns(n, n, keys=_LATENCY) for n in ("min", "max", "sd"))
     return (
         TableLayout(
             "{pipeline}", ("pipeline",), ("stage", "variant", "batch"),
-            (SpreadColumns("cost", "a record"), SpreadColumns("share", "share")),
+            (SpreadColumns("time", "a record", keys=_OF), SpreadColumns("share", "share", keys=_OF)),
         ),
         TableLayout(
             "Latency of single calls, and from the first stage to the last", (),
-            ("pipeline", "stage", "together"),
-            tuple(SpreadColumns(name, name) for name in ("min", *PERCENTILES, "max", "sd")),
+            ("pipeline", "stage"), (least, percentiles, most, deviation),
         ),
         TableLayout(
-            "Throughput, all threads together", (), ("pipeline",),
+            "Records per second, all threads together", (), ("pipeline",),
             (rate, SpreadColumns("scaling", "{value} threads over one", "threads", "last")),
             (Lines("per_second", "threads", ("pipeline",)),),
         ),
         TableLayout(
             "Cost of a record over that of another pipeline", (), ("pipeline", "against"),
-            (SpreadColumns("gain", "ratio"),),
+            (SpreadColumns("ratio", "ratio"),),
         ),
     )  # fmt: skip
 
@@ -57,16 +60,17 @@ def _notes(record: Record) -> list[str]:
     for p in pipelines_of([record]).values():
         checks = "; ".join(f"{c.check}: {c.cases} cases" for c in p.definition.checks)
         keys = "one key of each scheme" if p.content.keys == "shared" else "keys of each record"
-        made.append(f"{p.name}: {keys}; checked before: {checks}.")
+        go = f"; {p.together} records go through together" if p.together > 1 else ""
+        made.append(f"{p.name}: {keys}{go}; checked before: {checks}.")
     return made
 
 
 def _headline(record: Record, figures: Sequence[Figure]) -> str:
     """The largest share of the first pipeline."""
-    shares = [f for f in figures if f.name == "share" and f.keys["stage"] != WHOLE]
+    shares = [f for f in figures if f.name == "share" and "stage" in f.keys]
     shares = [f for f in shares if f.keys["pipeline"] == shares[0].keys["pipeline"]]
     most = max(shares, key=lambda f: f.value or 0.0)
-    return f"{most.keys['pipeline']}: {most.keys['stage']} takes {most.value:.0f} % of a record"
+    return f"{most.keys['pipeline']}: {most.keys['stage']} takes {100 * (most.value or 0):.0f} % of a record"
 
 
 _METHOD = (
@@ -94,8 +98,7 @@ def pipeline_report(records: Sequence[Record], title: str, confidence: float) ->
     """Return the report of a study of pipelines. LabError for a pipeline that was excluded."""
     figures = pipeline_figures(records, confidence)
     sections = report.sections_of(figures, _layouts(records[0]), confidence)
-    names = dict.fromkeys(str(f.keys["stage"]) for f in figures if f.name == "share")
-    stages = [name for name in names if name != WHOLE]
+    stages = list(dict.fromkeys(str(f.keys["stage"]) for f in figures if "stage" in f.keys))
     legend = tuple((name, Dot(i)) for i, name in enumerate(stages))
     latency = next(i for i, s in enumerate(sections) if "Latency" in s.grid.title)
     plots = (
@@ -116,14 +119,15 @@ def pipeline_report(records: Sequence[Record], title: str, confidence: float) ->
 def _shares(figures: Sequence[Figure], stages: Sequence[str]) -> Drawing:
     from mldsa_lab.show import plots, svg
 
-    costs = [f for f in figures if f.name == "cost"]
-    unit = display_unit([f for f in costs if f.keys["stage"] == WHOLE])
+    costs = [f for f in figures if f.name == "time"]
+    wholes = [f for f in costs if "stage" not in f.keys]
+    unit = display_unit(wholes)
     bars = []
-    for whole in (f for f in costs if f.keys["stage"] == WHOLE):
+    for whole in wholes:
         parts = tuple(
             (svg.series(stages.index(str(f.keys["stage"]))), svg.ON_DARK, unit.shown(f.value or 0))
             for f in costs
-            if f.keys["pipeline"] == whole.keys["pipeline"] and f.keys["stage"] != WHOLE
+            if f.keys["pipeline"] == whole.keys["pipeline"] and "stage" in f.keys
         )
         text = f"{plain(whole.value, unit)} {unit.name}"
         bars.append(plots.PartedBar(str(whole.keys["pipeline"]), text, parts))

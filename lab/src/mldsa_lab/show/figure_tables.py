@@ -34,6 +34,10 @@ _HEADS = ("implementation", "variant", "scheme", "label")
 _OPTIONAL = ("build", "language", "key", "batch", "call", "calls", "mode", "threads")
 """Keys whose column appears only if their values differ."""
 _TITLES = {"label": "implementation"}
+_ABSENT = {"stage": "whole"}
+"""Words for a key that a row does not have."""
+_IN_PERCENT = ("share", "difference", "spread", "bias", "rmse", "sd", "standard_error")
+"""Names whose figures are shown in percent where they have no unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +330,7 @@ def _spread(
 def _words(name: str, keys: Mapping[str, Key]) -> str:
     value = keys.get(name)
     if value is None:
-        return ""
+        return _ABSENT.get(name, "")
     if name == "language" and keys.get("called_from"):
         return f"{value} via {keys['called_from']}"
     if name in ("batch", "batch_size"):
@@ -337,6 +341,8 @@ def _words(name: str, keys: Mapping[str, Key]) -> str:
 def display_unit(figures: Sequence[Figure]) -> Unit:
     """Return the unit that these figures are shown in."""
     unit = figures[0].unit
+    if not unit and figures[0].name in _IN_PERCENT:
+        return Unit(0.01, "%")
     if unit == "bytes":
         return KIB
     if unit in ("ns", "cycles", "instructions", "B", "B/s", "Hz"):
