@@ -389,10 +389,13 @@ def of_scenario(path: Path, *record: object) -> Figures:
 
 def of_study(name: str, profile: str, folder: Path) -> Figures:
     """A study of published records."""
-    with tempfile.TemporaryDirectory() as out:
-        given = ("--profile", profile, "--record", folder, "--out", out, "--no-page")
-        lab("study", name, *given)
-        yield from flatten(read_json(Path(out) / "study.json"), {})
+    from mldsa_lab.study.cells import gather_cells
+    from mldsa_lab.study.file import find_study, read_study
+    from mldsa_lab.study.report import study_report
+    from mldsa_lab.study.run import find_records
+
+    measured = gather_cells(find_records(folder), "cpu", 0.95)
+    yield from emitted(study_report(read_study(find_study(name)), profile, measured).figures)
 
 
 def of_pipelines(folder: Path) -> Figures:
@@ -414,7 +417,6 @@ def of_cores(drawn: Path) -> Figures:
 
 def of_estimators() -> Figures:
     """The errors of all methods on the published costs of two implementations."""
-    from mldsa_lab.show.figure_tables import as_rows
     from mldsa_studies.choices import Plan
     from mldsa_studies.costs import read_costs
     from mldsa_studies.evaluate import evaluate
@@ -423,16 +425,15 @@ def of_estimators() -> Figures:
     names = ("mldsa-lanes", "libcrux")
     costs = [one for path in files for one in read_costs(path).take(names)]
     study = evaluate(costs, Plan(sizes=(10,), draws=2, pool=1000))
-    yield from flatten(as_rows([f for cell in study.cells for f in cell.figures()]), {})
+    yield from emitted(f for cell in study.cells for f in cell.figures())
 
 
 def of_locations() -> Figures:
     """What `study locations` prints of a record."""
     from mldsa_lab.records import read_record
-    from mldsa_studies.locations import compare
+    from mldsa_studies.locations import report
 
-    for name, values in compare(read_record(FIRST)).items():
-        yield from flatten(list(values), {"location": name}, "deviation")
+    yield from emitted(report(read_record(FIRST)).figures)
 
 
 def of_theory() -> Figures:

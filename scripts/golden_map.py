@@ -46,14 +46,6 @@ _MEASURED: dict[str, tuple[str, Keys]] = {
     "overlapping": ("agreement", {"statistic": "overlapping"}),
     "median_change": ("agreement", {"statistic": "median"}),
     "largest_change": ("agreement", {"statistic": "largest"}),
-    "least": ("least_p", {}),
-    **{test: ("p_value", {"test": test}) for test in ("mann-whitney", "kruskal-wallis", "dunn")},
-    **{
-        name: ("difference", {"statistic": name})
-        for name in ("designed", "faster", "slower", "width")
-    },
-    "bias_error": ("standard_error", {"of": "bias"}),
-    "truth_error": ("standard_error", {"of": "truth"}),
 }
 
 
@@ -71,14 +63,11 @@ def _measured(name: str, keys: Keys) -> tuple[str, Keys]:
         return "attempt_change", {"attempt": match[1]}
     if match := re.fullmatch(r"share of (.*)", name):
         return "share", {"of": "block", "slot": match[1]}
-    if match := re.fullmatch(r"(ML-DSA-\d+) (\S+) (\d+)", name):
-        more = {"set": match[1], "operation": match[2], "message_bytes": int(match[3])}
-        return ("mean" if keys["table"] == "Costs" else "spread"), more
     return name, {}
 
 
 def _record(figures: Iterable[Figure]) -> Iterable[Figure]:
-    """Figures of a record, a comparison or a study: the attributes of a variant are no keys, and a
+    """Figures of a record or a comparison: the attributes of a variant are no keys, and a
     call of a cold start is one."""
     call = None
     for one in figures:
@@ -98,7 +87,7 @@ def _record(figures: Iterable[Figure]) -> Iterable[Figure]:
         if keys.get("clock") == "wall, asked for":
             more = {**more, "clock": "wall"}
         keys.pop("clock", None)
-        if "worker" not in keys and "backend" in keys:
+        if "backend" in keys:
             keys.setdefault("variant", _variant(keys))
         if "variant" in keys:
             keys = {k: v for k, v in keys.items() if k not in _ATTRIBUTES}
@@ -111,17 +100,8 @@ def _record(figures: Iterable[Figure]) -> Iterable[Figure]:
         yield made | ({"verdict": verdicts[name]} if name in verdicts else {})
 
 
-def _locations(figures: Iterable[Figure]) -> Iterable[Figure]:
-    for one in figures:
-        keys = {"statistic": one["keys"]["location"], "n": one["keys"]["index"]}
-        yield {**one, "keys": keys, "name": "difference"}
-
-
 Converter = Callable[[Iterable[Figure]], Iterable[Figure]]
-_CONVERTERS: tuple[tuple[str, Converter], ...] = (
-    (r"studies/locations", _locations),
-    (r"records/.*|compare/.*|studies/(?!cores|.*-pipeline|.*-life-cycle).*|memory", _record),
-)
+_CONVERTERS: tuple[tuple[str, Converter], ...] = ((r"records/.*|compare/.*|memory", _record),)
 
 
 def in_contract(file: str, figures: Iterable[Figure]) -> Iterable[Figure]:

@@ -322,7 +322,7 @@ def test_three_jdks_by_scipy_and_by_ranks() -> None:
         spread = math.sqrt(12 * 13 / 12 * 2 / 4)
         for (i, one), (j, other) in combinations(enumerate(jdks), 2):
             p = {
-                f.name: f.value for f in found
+                f.keys.get("test"): f.value for f in found
                 if {"first": one, "second": other, "operation": operation}.items() <= f.keys.items()
                 and str(f.keys["contrast"]).startswith("JDK 17")
             }  # fmt: skip

@@ -11,6 +11,7 @@ import pytest
 from study_material import SIGNER, costs_of
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.contract import breaches
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies.choices import BALANCED, GREEDY, MEAN, RANDOM, Plan, Task, choose
 from mldsa_studies.costs import Costs
@@ -31,11 +32,14 @@ def judged(costs: Costs, plan: Plan, *wanted: Task) -> list[MethodErrors]:
 def pick(
     cells: Iterable[MethodErrors], kind: str, method: str, n: int, target: str = "mean"
 ) -> dict[str, float]:
-    """The figures of a cell by name."""
+    """The figures of a cell by name, a standard error by what it is of."""
     wanted = (kind, method, n, target)
     names = ("measured", "method", "n", "target")
     (found,) = (c for c in cells if tuple(c.keys[name] for name in names) == wanted)
-    return {f.name: f.value for f in found.figures() if f.value is not None}
+    figures = found.figures()
+    assert list(breaches(figures)) == []
+    names = (f"{f.keys['of']}_error" if "of" in f.keys else f.name for f in figures)
+    return {name: f.value for name, f in zip(names, figures, strict=True) if f.value is not None}
 
 
 def test_random_inputs_scatter_as_they_must() -> None:

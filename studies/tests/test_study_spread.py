@@ -14,16 +14,16 @@ def test_sets_together_have_the_root_of_their_mean_square() -> None:
     """Two kinds, one of a single set, which is no pool; three variances have thrice the degrees of
     freedom, and so nearer limits."""
     found = [
-        Figure({"set": f"ML-DSA-{name}", "method": "greedy", "n": 10}, "sd", value, unit="%")
-        for name, value in (("44", 3.0), ("65", 4.0), ("87", 5.0))
+        Figure({"set": f"ML-DSA-{name}", "method": "greedy", "n": 10}, "sd", value)
+        for name, value in (("44", 0.03), ("65", 0.04), ("87", 0.05))
     ]
     found += [
-        Figure({"set": "ML-DSA-44", "method": "random", "n": 10}, "sd", 20.0, unit="%"),
-        Figure({"set": "ML-DSA-65", "method": "greedy", "n": 10}, "samples", 20),
+        Figure({"set": "ML-DSA-44", "method": "random", "n": 10}, "sd", 0.2),
+        Figure({"set": "ML-DSA-65", "method": "greedy", "n": 10}, "draws", 20),
     ]
     (together,) = _of_all_sets(found)
     assert together.keys == {"set": "all", "method": "greedy", "n": 10}
-    assert together.value == pytest.approx(math.sqrt(50 / 3))
+    assert together.value == pytest.approx(math.sqrt(50 / 3) / 100)
     assert together.low and together.high
     # The chi-square law of 57 degrees of freedom: 38.03 and 79.75 at 2.5 and 97.5 %.
     assert together.low == pytest.approx(together.value * math.sqrt(57 / 79.75), rel=1e-3)

@@ -41,26 +41,28 @@ all rounds; or its number of instructions."""
 @dataclass(frozen=True)
 class MethodErrors:
     """One method with n inputs on one implementation. ``errors``: (draws,) of the estimates,
-    relative to the truth."""
+    relative to the ``truth``, which is in ``unit``."""
 
+    implementation: str
     keys: dict[str, Key]
     truth: Known
+    unit: str
     errors: Array
 
     def figures(self) -> list[Figure]:
         """Return its figures; errors are fractions of the truth."""
         relative = self.truth.error / self.truth.value
         deviation = float(self.errors.std(ddof=1))
-        values = {
-            "draws": len(self.errors),
-            "truth": self.truth.value,
-            "truth_error": relative,
-            "bias": float(self.errors.mean()),
-            "bias_error": math.hypot(deviation / math.sqrt(len(self.errors)), relative),
-            "sd": deviation,
-            "rmse": root_mean_square(self.errors),
-        }
-        return [Figure(self.keys, name, value) for name, value in values.items()]
+        of_bias = math.hypot(deviation / math.sqrt(len(self.errors)), relative)
+        return [
+            Figure(self.keys, "draws", len(self.errors)),
+            Figure(self.keys, "truth", self.truth.value, unit=self.unit),
+            Figure({**self.keys, "of": "truth"}, "standard_error", relative),
+            Figure(self.keys, "bias", float(self.errors.mean())),
+            Figure({**self.keys, "of": "bias"}, "standard_error", of_bias),
+            Figure(self.keys, "sd", deviation),
+            Figure(self.keys, "rmse", root_mean_square(self.errors)),
+        ]
 
 
 @dataclass
@@ -148,12 +150,11 @@ def judge(
             for target in estimates[0]:
                 right = known.mean if target == MEAN else known.quantiles[target]
                 keys: dict[str, Key] = {
-                    "set": head.set, "variant": about.variant,
-                    "implementation": about.implementation, "unit": head.unit, "measured": kind,
+                    "set": head.set, "variant": about.variant, "measured": kind,
                     "method": task.method, "n": task.n, "target": target_name(target),
                 }  # fmt: skip
                 errors = np.array([one[target] for one in estimates]) / right.value - 1
-                cells.append(MethodErrors(keys, right, errors))
+                cells.append(MethodErrors(about.implementation, keys, right, head.unit, errors))
     return truths, cells
 
 

@@ -68,10 +68,10 @@ def report(record: Record) -> Report:
     """Return the report of `study locations`."""
     found = compare(record)
     rows: list[Row] = [
-        ({"location": name}, dict(zip(_COLUMNS, values, strict=True)))
+        ({"statistic": name}, dict(zip(_COLUMNS, values, strict=True)))
         for name, values in found.items()
     ]
     best = min(found, key=lambda name: found[name][1])
     headline = f"Ratios of eight rounds repeat best by the {best}"
     title = "Standard deviation between runs of eight rounds"
-    return percent_report("study of locations", headline, {title: rows})
+    return percent_report("study of locations", headline, {title: rows}, name="difference")

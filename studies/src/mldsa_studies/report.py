@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.estimate.figure import Figure, Key, as_key
 from mldsa_lab.show.figure_tables import Lines, SpreadColumns, TableLayout
 from mldsa_lab.show.report import Report, sections_of
-from mldsa_studies.choices import METHODS, PERCENTILES, REGRESSION
+from mldsa_studies.choices import METHODS, REGRESSION
 from mldsa_studies.costs import Costs
-from mldsa_studies.evaluate import COUNT, MEDIAN, ONCE, MethodErrors, Study, target_name
+from mldsa_studies.evaluate import COUNT, MEDIAN, ONCE, MethodErrors, Study
 from mldsa_studies.judge import root_mean_square
 
 KINDS = {ONCE: "time, each input once", MEDIAN: "time, median of the rounds", COUNT: "instructions"}
@@ -44,13 +44,16 @@ _SINGLE = TableLayout(
     "Error of the mean from n = {n} by implementation, {measured}", ("n", "measured"),
     ("set", "implementation"), (SpreadColumns("rmse", "{value}", "method"),),
 )  # fmt: skip
-_TARGETS = {target_name(p): target_name(p) for p in PERCENTILES}
-_TRUTH = {
-    "mean": "mean", "error": "its error", "plain": "plain mean of the sample", "open": "left open",
-}  # fmt: skip
+_PLAIN: Mapping[str, Key] = {"of": "plain mean"}
 _TRUTHS = TableLayout(
     "What counts as the truth, {measured}", ("measured",), ("set", "variant"),
-    tuple(SpreadColumns(name, title) for name, title in (_TRUTH | _TARGETS).items()),
+    (
+        SpreadColumns("mean", "mean"),
+        SpreadColumns("standard_error", "its error"),
+        SpreadColumns("bias", "plain mean of the sample", keys=_PLAIN),
+        SpreadColumns("sd", "left open"),
+        SpreadColumns("quantile", "p{value}", "percentile"),
+    ),
 )  # fmt: skip
 
 
@@ -65,7 +68,7 @@ def report(study: Study) -> Report:
     single = [f for f in cells if f.keys["target"] == "mean" and f.keys["n"] == shown]
     rms = f"root mean square {_OVER}"
     best = {
-        f.keys["measured"]: f.value or 0.0
+        f.keys["measured"]: 100 * (f.value or 0.0)
         for f in _groups(study.cells, (), ("measured", "method", "n", "target"))
         if (f.name, f.keys["method"], f.keys["n"], f.keys["target"])
         == ("rmse", REGRESSION, shown, "mean")
@@ -95,19 +98,20 @@ def _groups(
     more: tuple[str, ...],
     names: tuple[str, ...] = ("measured", "set", "method", "n", "target"),
 ) -> list[Figure]:
-    """Return the errors over the cells that agree in these keys, in percent: root mean squares, and
-    the mean bias."""
+    """Return the errors over the cells that agree in these keys: root mean squares, and the mean
+    bias."""
     found: dict[tuple[Key, ...], list[dict[str, float]]] = {}
     for cell in cells:
-        values = {f.name: 100 * (f.value or 0.0) for f in cell.figures()}
-        found.setdefault(tuple(cell.keys[k] for k in (*names, *more)), []).append(values)
+        values = {f.name: f.value or 0.0 for f in cell.figures()}
+        keys = {**cell.keys, "implementation": cell.implementation}
+        found.setdefault(tuple(keys[k] for k in (*names, *more)), []).append(values)
     figures = []
     for place, of in found.items():
         keys = dict(zip((*names, *more), place, strict=True))
         keys["measured"] = KINDS[str(keys["measured"])]
         values = {name: root_mean_square(v[name] for v in of) for name in ("rmse", "sd")}
         values["bias"] = sum(v["bias"] for v in of) / len(of)
-        figures += [Figure(keys, name, value, unit="%") for name, value in values.items()]
+        figures += [Figure(keys, name, value) for name, value in values.items()]
     return figures
 
 
@@ -122,11 +126,13 @@ def _truths(study: Study) -> list[Figure]:
         head, mean = study.costs[number].head, found.mean
         variant = f"{head.series[0].variant} {head.series[0].version}"
         keys: dict[str, Key] = {"measured": KINDS[kind], "set": head.set, "variant": variant}
-        costs = {"mean": mean.value} | {target_name(p): q.value for p, q in found.quantiles.items()}
-        figures += [Figure(keys, name, value, unit=head.unit) for name, value in costs.items()]
-        shares = (mean.error / mean.value, found.plain / mean.value - 1, found.unexplained)
-        for name, share in zip(("error", "plain", "open"), shares, strict=True):
-            figures.append(Figure(keys, name, 100 * share, unit="%"))
+        figures.append(Figure(keys, "mean", mean.value, unit=head.unit))
+        for p, quantile in found.quantiles.items():
+            own = {**keys, "percentile": as_key(p)}
+            figures.append(Figure(own, "quantile", quantile.value, unit=head.unit))
+        figures.append(Figure(keys, "standard_error", mean.error / mean.value))
+        figures.append(Figure({**keys, **_PLAIN}, "bias", found.plain / mean.value - 1))
+        figures.append(Figure(keys, "sd", found.unexplained))
     return figures
 
 

@@ -11,6 +11,7 @@ from mldsa_lab.checkout import files_of
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_studies.choices import GREEDY, MEAN, RANDOM, Plan, Task, choose
 from mldsa_studies.costs import Costs, read_costs
+from mldsa_studies.evaluate import kinds
 
 _TASKS = ((RANDOM, 10), (RANDOM, 100), (GREEDY, 1), (GREEDY, 2), (GREEDY, 10))
 _DRAWS, _POOL = 20, 20_000
@@ -19,8 +20,8 @@ _ENDS = (0.975, 0.025)
 
 
 def spread_figures(argument: str) -> list[Figure]:
-    """Return the relative standard deviation, in percent, of the averages of n inputs, chosen in
-    one way again and again.
+    """Return the relative standard deviation of the averages of n inputs, chosen in one way again
+    and again.
 
     ``argument``: patterns of files of costs below the checkout, or absolute ones.
     """
@@ -40,7 +41,7 @@ def _of_all_sets(found: Sequence[Figure]) -> Iterator[Figure]:
         if len(of_sets) > 1:
             value = float(np.sqrt(np.mean([(f.value or 0.0) ** 2 for f in of_sets])))
             low, high = _limits(value, len(of_sets) * (_DRAWS - 1))
-            yield Figure({"set": "all", **dict(kind)}, "sd", value, low, high, "%")
+            yield Figure({"set": "all", **dict(kind)}, "sd", value, low, high)
 
 
 def _limits(value: float, df: int) -> list[float]:
@@ -50,16 +51,17 @@ def _limits(value: float, df: int) -> list[float]:
 
 def _spread(costs: Costs) -> Iterator[Figure]:
     (series,) = costs.head.series
+    measured = kinds(costs.head.unit, len(costs.cost[0]))[-1]
     of_input = np.median(costs.cost[0], axis=0)
     for method, n in _TASKS:
         plan = Plan(sizes=(n,), draws=_DRAWS, pool=_POOL)
         means = of_input[choose(costs.table, costs.head.sample, plan, Task(method, n, MEAN))]
         averages = means.mean(axis=1)
         keys: dict[str, Key] = {
-            "set": costs.head.set, "unit": costs.head.unit, "method": method, "n": n,
+            "set": costs.head.set, "measured": measured, "method": method, "n": n,
             "implementation": series.implementation, "variant": series.variant,
         }  # fmt: skip
-        value = 100 * float(averages.std(ddof=1) / averages.mean())
+        value = float(averages.std(ddof=1) / averages.mean())
         low, high = _limits(value, _DRAWS - 1)
-        yield Figure(keys, "sd", value, low, high, "%")
-        yield Figure(keys, "samples", _DRAWS)
+        yield Figure(keys, "sd", value, low, high)
+        yield Figure(keys, "draws", _DRAWS)

@@ -13,13 +13,19 @@ Row = tuple[Mapping[str, Key], Mapping[str, float]]
 
 
 def percent_report(
-    kind: str, headline: str, tables: Mapping[str, Sequence[Row]], about: str = ""
+    kind: str,
+    headline: str,
+    tables: Mapping[str, Sequence[Row]],
+    about: str = "",
+    name: str = "share",
 ) -> Report:
-    """Return a report of tables by their titles, fractions in percent."""
+    """Return a report of tables by their titles, fractions in percent; ``name``: of the figures,
+    whose key ``of`` is the title of their column."""
     figures, sections = [], []
     for title, rows in tables.items():
-        found = [Figure(k, name, 100 * v, unit="%") for k, of in rows for name, v in of.items()]
-        columns = tuple(SpreadColumns(n, n) for n in dict.fromkeys(f.name for f in found))
+        found = [Figure({**k, "of": of}, name, v) for k, row in rows for of, v in row.items()]
+        titles = dict.fromkeys(of for _, row in rows for of in row)
+        columns = tuple(SpreadColumns(name, t, keys={"of": t}) for t in titles)
         layout = TableLayout(title, (), tuple(rows[0][0]), columns)
         sections += sections_of(found, [layout], 0.95)
         figures += found

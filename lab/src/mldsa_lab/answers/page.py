@@ -153,7 +153,7 @@ class OwnTable(AnswerPart, frozen=True):
     def takes(self, figure: Figure) -> bool:
         """Return whether a figure has the keys."""
         texts = {k: v if isinstance(v, tuple) else (v,) for k, v in self.keys.items()}
-        return all(figure.keys.get(k) in v for k, v in texts.items())
+        return all(str(figure.keys.get(k)) in map(str, v) for k, v in texts.items())
 
     @property
     def layout(self) -> TableLayout:

@@ -78,8 +78,8 @@ def _of_processes(paths: list[Path]) -> Iterator[Figure]:
     message enters, also the median over the records of all sizes of messages (`ALL_SIZES`)."""
     by_size: dict[tuple[Key, ...], list[StudyCell]] = {}
     for cell in gather_cells(paths, "cpu", CONFIDENCE).cells:
-        for name, values, unit in cell.all_figures():
-            yield Figure.of(cell.keys(), name, over(values, CONFIDENCE), unit)
+        for name, keys, values, unit in cell.all_figures():
+            yield Figure.of(keys, name, over(values, CONFIDENCE), unit)
         if cell.fields["operation"] == "keygen":
             same = cell.keys() | {"message_bytes": ALL_SIZES}
             by_size.setdefault(tuple(same.values()), []).append(cell)

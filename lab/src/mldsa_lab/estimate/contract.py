@@ -78,7 +78,7 @@ NAMES = {
     "effect": "the change to judge by, widened by the changes of others",
     "attempt_change": "change of the cost of an attempt",
     "agreement": "how far runs agree in `quantity`, by `statistic`",
-    "spread": "scatter of other implementations from run to run, as a logarithm",
+    "spread": "scatter of others from run to run, as a logarithm; of processes, largest over least",
     # Memory.
     "stack": "stack of a call",
     "heap": "heap of a call; with `per`, of one operation of it",
@@ -116,7 +116,7 @@ NAMES = {
     "truth": "mean or percentile of all measured signatures",
     "standard_error": "standard error of `of`",
     "draws": "draws of the inputs of an estimator",
-    "difference": "difference of percentiles by luck, in percent, by `statistic`",
+    "difference": "how far results lie apart by luck, or `of` runs of a record, by `statistic`",
 }
 """Names of figures, and what they say."""
 

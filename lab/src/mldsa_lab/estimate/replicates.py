@@ -34,9 +34,9 @@ def compare_groups(
 
     ``ratio`` of the first's costs to the second's (Hodges and Lehmann's, with the interval that
     inverts the Mann-Whitney test); with its verdict. ``delta``: Cliff's, how much more
-    often a replicate of the first is the slower one, from -1 to 1. P-values of the tests, those of
-    pairs after Bonferroni. ``least``: the largest of the smallest p-values that each test of a
-    pair of so few replicates can have. Above ``alpha``, or where even groups without an overlap
+    often a replicate of the first is the slower one, from -1 to 1. ``p_value`` of each ``test``,
+    of pairs after Bonferroni. ``least_p``: the largest of the smallest p-values that each test of
+    a pair of so few replicates can have. Above ``alpha``, or where even groups without an overlap
     are not told apart, there are too few replicates.
     """
     pairs = list(combinations(groups, 2))
@@ -72,8 +72,8 @@ def compare_groups(
         own = {**keys, "first": one, "second": other}
         figures.append(Figure.of(own, "ratio", ratio, verdict=verdict, notes=(note,)))
         figures.append(Figure(own, "delta", distance))
-        figures += [Figure(own, name, p[name]) for name in tests]
-        figures.append(Figure(own, "least", least))
+        figures += [Figure({**own, "test": test}, "p_value", p[test]) for test in tests]
+        figures.append(Figure(own, "least_p", least))
     return figures
 
 

@@ -25,19 +25,20 @@ if TYPE_CHECKING:
 
 _WIDTH = 380.0
 _OF: Mapping[str, Key] = {"of": "pipeline"}
+_PARTS = (("time", "a record"), ("share", "share"))
 _LATENCY: Mapping[str, Key] = {"of": "latency"}
 _FEW = 20
 """Links of a pipeline below which a plot shows no distribution of its latency."""
 
 
 def _layouts(record: Record) -> tuple[TableLayout, ...]:
+    cost, share = (SpreadColumns(n, t, keys=_OF) for n, t in _PARTS)
     rate = SpreadColumns("per_second", "{value} threads", "threads")
     percentiles = SpreadColumns("quantile", "p{value}", "percentile", keys=_LATENCY)
     least, most, deviation = (SpreadColumns(n, n, keys=_LATENCY) for n in ("min", "max", "sd"))
     return (
         TableLayout(
-            "{pipeline}", ("pipeline",), ("stage", "variant", "batch"),
-            (SpreadColumns("time", "a record", keys=_OF), SpreadColumns("share", "share", keys=_OF)),
+            "{pipeline}", ("pipeline",), ("stage", "variant", "batch"), (cost, share),
         ),
         TableLayout(
             "Latency of single calls, and from the first stage to the last", (),
@@ -70,7 +71,8 @@ def _headline(record: Record, figures: Sequence[Figure]) -> str:
     shares = [f for f in figures if f.name == "share" and "stage" in f.keys]
     shares = [f for f in shares if f.keys["pipeline"] == shares[0].keys["pipeline"]]
     most = max(shares, key=lambda f: f.value or 0.0)
-    return f"{most.keys['pipeline']}: {most.keys['stage']} takes {100 * (most.value or 0):.0f} % of a record"
+    percent = 100 * (most.value or 0.0)
+    return f"{most.keys['pipeline']}: {most.keys['stage']} takes {percent:.0f} % of a record"
 
 
 _METHOD = (

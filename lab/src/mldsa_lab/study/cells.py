@@ -22,7 +22,22 @@ from mldsa_lab.theory.arrays import Array
 
 Where = Mapping[str, Sequence[str]]
 _NUMBERS = ("batch_size", "threads", "message_bytes")
+_USUAL = {"mode": "single", "batch_size": "1", "threads": "1"}
+_TOLD = tuple(name for name in FIELDS if name not in ("version", "language", "build"))
+"""Fields of a cell that do not follow from others."""
 _DEFAULT_MESSAGE = 32
+
+
+def key_of(field: str) -> str:
+    """Return the key that has the text of a field."""
+    return "batch" if field == "batch_size" else field
+
+
+def identity(asked: str) -> tuple[str, dict[str, Key]]:
+    """Return the name and the keys of a figure that a study file names."""
+    if asked in PERCENTILES:
+        return "quantile", {"percentile": PERCENTILES[asked]}
+    return asked, {}
 
 
 @dataclass(frozen=True)
@@ -46,11 +61,14 @@ class StudyCell:
         """Return the texts of these fields."""
         return tuple(self.fields[name] for name in names)
 
-    def keys(self, names: Iterable[str] = FIELDS) -> dict[str, Key]:
-        """Return these fields as keys of a figure."""
-        texts = {name: self.fields[name] for name in names}
+    def keys(self, names: Iterable[str] | None = None) -> dict[str, Key]:
+        """Return these fields as keys of a figure; None: those that tell the cell."""
+        if names is None:
+            names = [n for n in _TOLD if self.fields[n] != _USUAL.get(n)]
+        texts = {key_of(name): (name, self.fields[name]) for name in names}
         return {
-            name: int(t) if name in _NUMBERS and t.isdecimal() else t for name, t in texts.items()
+            key: int(t) if name in _NUMBERS and t.isdecimal() else t
+            for key, (name, t) in texts.items()
         }
 
     @property
@@ -58,22 +76,23 @@ class StudyCell:
         """The median over the processes."""
         return float(np.median(self.means))
 
-    def all_figures(self) -> Iterator[tuple[str, Array, str]]:
-        """Yield the name, the value in each process and the unit of every figure."""
-        for name, values in {"mean": self.means, **self.further}.items():
-            yield name, values, self.unit_of(name)
+    def all_figures(self) -> Iterator[tuple[str, dict[str, Key], Array, str]]:
+        """Yield the name, the keys, the value in each process and the unit of every figure."""
+        for asked, values in {"mean": self.means, **self.further}.items():
+            name, more = identity(asked)
+            yield name, self.keys() | more, values, self.unit_of(asked)
 
     def unit_of(self, name: str) -> str:
-        """Return the unit of a figure."""
+        """Return the unit of a figure that a study file names."""
         if name == SPREAD:
-            return "%"
+            return ""
         return METRICS[name][0] if name in METRICS else self.unit
 
     def figure(self, name: str) -> float | None:
-        """Return the median over the processes of a figure, or by how many percent the largest
-        mean is above the least (`SPREAD`); None where it is not known."""
+        """Return the median over the processes of a figure that a study file names, or the share
+        by which the largest mean is above the least (`SPREAD`); None where it is not known."""
         if name == SPREAD:
-            return 100 * float(self.means.max() / self.means.min() - 1)
+            return float(self.means.max() / self.means.min() - 1)
         values = {"mean": self.means, **self.further}.get(name)
         return None if values is None else float(np.median(values))
 

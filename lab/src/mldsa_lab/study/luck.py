@@ -33,10 +33,10 @@ def luck_figures(
 ) -> Iterator[Figure]:
     """Yield figures of each pair of signers that were measured on designed inputs in every process.
 
-    With so many ``messages`` for each process: ``slower`` and ``faster``, the percentage of studies
-    in which the test finds the first group so; ``width``: the median over studies of the ratio's
-    interval, its longer limit over its shorter less 1, in percent, and ``designed`` the same of
-    the measured inputs; unknown where so few processes allow none.
+    A ``difference`` with so many ``messages`` for each process, by ``statistic``: ``slower`` and
+    ``faster``, the share of studies in which the test finds the first group so; ``width``: the
+    median over studies of the ratio's interval, its longer limit over its shorter less 1, and
+    ``designed`` the same of the measured inputs; unknown where so few processes allow none.
     """
     rng = np.random.default_rng(0)
     laws = {
@@ -61,13 +61,13 @@ def luck_figures(
             width = float(np.median(ratios[:, -k] / ratios[:, k - 1])) - 1 if k else None
             designed = None if low is None or high is None else high / low - 1
             own = {**keys, "first": pair[0], "second": pair[1], "messages": messages}
-            for name, share in (
+            for statistic, value in (
                 ("width", width),
                 ("designed", designed),
                 ("slower", float((found & (2 * above > n * m)).mean())),
                 ("faster", float((found & (2 * above < n * m)).mean())),
             ):
-                yield Figure(own, name, None if share is None else 100 * share, unit="%")
+                yield Figure({**own, "statistic": statistic}, "difference", value)
 
 
 def _draw(means: Array, laws: list[Array], messages: int, rng: np.random.Generator) -> Array:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from mldsa_lab.errors import LabError, located
-from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.replicates import compare_groups
 from mldsa_lab.records import METRICS, busy_notes
 from mldsa_lab.sets import ALL_SETS, parse_set_names
 from mldsa_lab.show.figure_tables import NOTES, SpreadColumns, TableLayout
 from mldsa_lab.show.report import PlotSpec, Report, Section, sections_of
 from mldsa_lab.sizes import sizes
-from mldsa_lab.study.cells import Gathered
+from mldsa_lab.study.cells import Gathered, identity, key_of
 from mldsa_lab.study.file import SPREAD, Contrast, CostsAsked, SizesAsked, StudyFile
 from mldsa_lab.study.luck import STUDIES, luck_figures
 
@@ -37,12 +37,16 @@ _METHOD = (
     "both, large dots are processes and faint ones below them rounds. Ratios are Hodges and "
     "Lehmann's with the interval that inverts the Mann-Whitney test; delta is Cliff's."
 )
-_LUCK = (
-    SpreadColumns("width", "interval"),
-    SpreadColumns("designed", "designed", spare=1),
-    SpreadColumns("slower", "first slower"),
-    SpreadColumns("faster", "second slower"),
+_LUCK = tuple(
+    SpreadColumns("difference", title, spare=spare, keys={"statistic": statistic})
+    for statistic, title, spare in (
+        ("width", "interval", 0),
+        ("designed", "designed", 1),
+        ("slower", "first slower", 0),
+        ("faster", "second slower", 0),
+    )
 )
+_STATISTICS = ("median", "least", "largest")
 
 
 def study_report(
@@ -74,7 +78,10 @@ def study_report(
         headline=study.title,
         figures=[
             *_process_figures(measured),
-            *(Figure({"excluded": text}, "runs", n) for text, n in measured.excluded.items()),
+            *(
+                Figure({"of": f"runs that exclude {text}"}, "count", n)
+                for text, n in measured.excluded.items()
+            ),
             *(f for figures, _ in parts for f in figures),
         ],
         sections=[*cells, *(section for _, section in parts)],
@@ -100,10 +107,9 @@ def _part(
 def _process_figures(measured: Gathered) -> Iterator[Figure]:
     """The mean, and whatever else is known, of each process of each cell."""
     for cell in measured.cells:
-        for name, values, unit in cell.all_figures():
+        for name, keys, values, unit in cell.all_figures():
             for process, value in enumerate(values, 1):
-                keys = {**cell.keys(), "unit": cell.unit, "process": process}
-                yield Figure(keys, name, float(value), unit=unit)
+                yield Figure({**keys, "process": process}, name, float(value), unit=unit)
 
 
 def _cell_sections(
@@ -116,21 +122,23 @@ def _cell_sections(
         if len(texts[1]) > len(texts[0]):
             telling.append(name)
     telling = telling or ["implementation"]
-    figures = []
+    rows = [name for name in telling if name != "operation"] or ["implementation"]
+    by_unit: dict[str, list[Figure]] = {}
     for cell in sorted(measured.cells, key=lambda c: (*c.texts(telling[:-1]), c.middle)):
-        keys = {**cell.keys(), "unit": cell.unit}
-        costs = {"median": cell.middle, "least": cell.means.min(), "largest": cell.means.max()}
-        figures += [Figure(keys, name, float(v), unit=cell.unit) for name, v in costs.items()]
-        figures.append(Figure(keys, "processes", len(cell.means)))
+        keys, of_unit = cell.keys(("operation", *rows)), by_unit.setdefault(cell.unit, [])
+        costs = (cell.middle, float(cell.means.min()), float(cell.means.max()))
+        for statistic, cost in zip(_STATISTICS, costs, strict=True):
+            of_unit.append(Figure({**keys, "statistic": statistic}, "mean", cost, unit=cell.unit))
+        of_unit.append(Figure({**keys, "of": "processes"}, "count", len(cell.means)))
+    columns = [SpreadColumns("mean", name, keys={"statistic": name}) for name in _STATISTICS]
+    columns.append(SpreadColumns("count", "processes", keys={"of": "processes"}))
     layout = TableLayout(
-        "Costs of {operation}", ("operation", "unit"),
-        tuple(name for name in telling if name != "operation") or ("implementation",),
-        tuple(SpreadColumns(n, n) for n in ("median", "least", "largest", "processes")),
-    )  # fmt: skip
-    note = "means of processes"
-    for section in sections_of(figures, [layout], 0.95, note, brief=brief):
-        yield Section(section.grid, section.table, tuple(plots), brief)
-        plots = ()
+        "Costs of {operation}", ("operation",), tuple(map(key_of, rows)), tuple(columns)
+    )
+    for figures in by_unit.values():
+        for section in sections_of(figures, [layout], 0.95, "means of processes", brief=brief):
+            yield Section(section.grid, section.table, tuple(plots), brief)
+            plots = ()
 
 
 def _contrast(contrast: Contrast, measured: Gathered) -> Iterator[Part]:
@@ -156,20 +164,22 @@ def _contrast(contrast: Contrast, measured: Gathered) -> Iterator[Part]:
             luck += list(luck_figures(contrast, keys, groups))
     if not figures:
         return
-    varying = [n for n in contrast.within if len({f.keys[n] for f in figures}) > 1]
+    within = [key_of(field) for field in contrast.within]
+    varying = [n for n in within if len({f.keys[n] for f in figures}) > 1]
     rows = (*varying, "first", "second")
+    split = ("contrast", *(n for n in within if n not in varying))
     columns = (
         SpreadColumns("ratio", "ratio", spare_interval=3),
         SpreadColumns("delta", "delta", spare=2),
-        *(SpreadColumns(name, name.title(), spare=1) for name in contrast.tests),
+        *(SpreadColumns("p_value", t.title(), spare=1, keys={"test": t}) for t in contrast.tests),
         SpreadColumns("ratio", "finding", show=NOTES),
     )
     note = f"{_REPLICATES[contrast.replicates]}; p-values, of pairs after Bonferroni; "
-    layout = TableLayout("{contrast}", ("contrast",), rows, columns)
+    layout = TableLayout("{contrast}", split, rows, columns)
     yield _part(figures, layout, 1 - contrast.alpha, f"{note}α {contrast.alpha:g}")
     if luck:
         title = "{contrast}: had messages been random"
-        layout = TableLayout(title, ("contrast",), (*rows, "messages"), _LUCK)
+        layout = TableLayout(title, split, (*rows, "messages"), _LUCK)
         note = (
             f"{STUDIES:,} studies drawn from the measured costs and the law of rejections: median "
             "width of the ratio's interval, and share of studies that find a difference"
@@ -185,28 +195,30 @@ def _costs(asked: CostsAsked, measured: Gathered) -> Part | None:
     if not found:
         return None
     texts = [list(dict.fromkeys(of)) for of in zip(*found, strict=True)]
+    name, more = identity(asked.figure)
     figures: list[Figure] = []
     units: dict[str, str] = {}
+    columns: dict[str, SpreadColumns] = {}
     for row in sorted(found, key=lambda row: tuple(map(list.index, texts, row))):
         for label, cell in found[row].items():
             unit = cell.unit_of(asked.figure)
             if units.setdefault(label, unit) != unit:
                 both = " and ".join(sorted((unit, units[label])))
                 raise LabError(f"table {asked.name!r}: {label}: costs in {both}")
-            keys = {"table": asked.name, **cell.keys(asked.rows), "unit": unit}
-            value = cell.figure(asked.figure)
-            figures.append(Figure(keys, label or asked.figure, value, unit=unit))
-    columns = (
-        SpreadColumns(label or asked.figure, (label or asked.figure).translate(_ESCAPED))
-        for label in units
-    )
-    layout = TableLayout("{table}", ("table",), asked.rows, tuple(columns))
+            keys = {"table": asked.name, **cell.keys((*asked.rows, *asked.columns)), **more}
+            figures.append(Figure(keys, name, cell.figure(asked.figure), unit=unit))
+            title = (label or asked.figure).translate(_ESCAPED)
+            own = cell.keys(asked.columns) | more
+            columns.setdefault(label, SpreadColumns(name, title, keys=own))
+    rows = tuple(map(key_of, asked.rows))
+    layout = TableLayout("{table}", ("table",), rows, tuple(columns.values()))
     note = _NOTES.get(asked.figure, f"{asked.figure} of one operation, median over the processes")
     if asked.figure in METRICS and not any(f.value is not None for f in figures):
         return None  # not measured
     return _part(figures, layout, note=note)
 
 
+_MEAN: Mapping[str, Key] = {"statistic": "mean"}
 _ESCAPED = str.maketrans({"{": "{{", "}": "}}"})
 """For names in the title of a column."""
 
@@ -218,12 +230,14 @@ def _sizes(asked: SizesAsked, measured: Gathered) -> Part:
     figures = []
     for name in names:
         for size in sizes(name):
-            keys = {"table": asked.name, "set": name, "object": size.object}
-            keys |= {"encoding": size.encoding, "source": size.source}
-            figures.append(Figure(keys, "bytes", size.bytes))
+            keys: dict[str, Key] = {"table": asked.name, "set": name, "object": size.object}
+            keys["encoding"] = size.encoding
+            most = Figure(keys, "bytes", size.bytes, unit="B", kind="exact", source=size.source)
+            figures.append(most)
             if size.mean:
-                figures.append(Figure(keys, "mean", size.mean))
+                figures.append(replace(most, keys={**keys, **_MEAN}, value=size.mean))
     rows = ("set", "object", "encoding", "source")
-    columns = (SpreadColumns("bytes", "bytes"), SpreadColumns("mean", "mean"))
+    columns = (SpreadColumns("bytes", "bytes"), SpreadColumns("bytes", "mean", keys=_MEAN))
     layout = TableLayout("{table}", ("table",), rows, columns)
-    return _part(figures, layout, note="the most where they vary")
+    shown = [replace(f, keys={**f.keys, "source": f.source}, unit="") for f in figures]
+    return figures, _part(shown, layout, note="the most where they vary")[1]
