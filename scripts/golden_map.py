@@ -8,7 +8,7 @@ of the map goes; the last part takes this file with it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 Figure = dict[str, Any]
@@ -100,14 +100,8 @@ def _record(figures: Iterable[Figure]) -> Iterable[Figure]:
         yield made | ({"verdict": verdicts[name]} if name in verdicts else {})
 
 
-Converter = Callable[[Iterable[Figure]], Iterable[Figure]]
-_CONVERTERS: tuple[tuple[str, Converter], ...] = ((r"records/.*|compare/.*|memory", _record),)
-
-
 def in_contract(file: str, figures: Iterable[Figure]) -> Iterable[Figure]:
     """The figures of a golden file in the words of the contract. What estimates, selections, audits
     and the theory have beside figures stays as it is."""
-    for pattern, converter in _CONVERTERS:
-        if re.fullmatch(pattern, file):
-            return converter(figures)
-    return figures
+    is_measured = re.fullmatch(r"records/.*|compare/.*|memory", file)
+    return _record(figures) if is_measured else figures

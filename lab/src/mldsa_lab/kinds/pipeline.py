@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 _WIDTH = 380.0
 _OF: Mapping[str, Key] = {"of": "pipeline"}
-_PARTS = (("time", "a record"), ("share", "share"))
 _LATENCY: Mapping[str, Key] = {"of": "latency"}
 _FEW = 20
 """Links of a pipeline below which a plot shows no distribution of its latency."""
 
 
 def _layouts(record: Record) -> tuple[TableLayout, ...]:
-    cost, share = (SpreadColumns(n, t, keys=_OF) for n, t in _PARTS)
+    cost = SpreadColumns("time", "a record", keys=_OF)
+    share = SpreadColumns("share", "share", keys=_OF)
     rate = SpreadColumns("per_second", "{value} threads", "threads")
     percentiles = SpreadColumns("quantile", "p{value}", "percentile", keys=_LATENCY)
     least, most, deviation = (SpreadColumns(n, n, keys=_LATENCY) for n in ("min", "max", "sd"))

@@ -37,14 +37,11 @@ _METHOD = (
     "both, large dots are processes and faint ones below them rounds. Ratios are Hodges and "
     "Lehmann's with the interval that inverts the Mann-Whitney test; delta is Cliff's."
 )
-_LUCK = tuple(
-    SpreadColumns("difference", title, spare=spare, keys={"statistic": statistic})
-    for statistic, title, spare in (
-        ("width", "interval", 0),
-        ("designed", "designed", 1),
-        ("slower", "first slower", 0),
-        ("faster", "second slower", 0),
-    )
+_LUCK = (
+    SpreadColumns("difference", "interval", keys={"statistic": "width"}),
+    SpreadColumns("difference", "designed", spare=1, keys={"statistic": "designed"}),
+    SpreadColumns("difference", "first slower", keys={"statistic": "slower"}),
+    SpreadColumns("difference", "second slower", keys={"statistic": "faster"}),
 )
 _STATISTICS = ("median", "least", "largest")
 
@@ -79,8 +76,8 @@ def study_report(
         figures=[
             *_process_figures(measured),
             *(
-                Figure({"of": f"runs that exclude {text}"}, "count", n)
-                for text, n in measured.excluded.items()
+                Figure({"of": f"runs without {t}"}, "count", n)
+                for t, n in measured.excluded.items()
             ),
             *(f for figures, _ in parts for f in figures),
         ],
@@ -230,12 +227,11 @@ def _sizes(asked: SizesAsked, measured: Gathered) -> Part:
     figures = []
     for name in names:
         for size in sizes(name):
-            keys: dict[str, Key] = {"table": asked.name, "set": name, "object": size.object}
-            keys["encoding"] = size.encoding
+            own = {"set": name, "object": size.object, "encoding": size.encoding}
+            keys: dict[str, Key] = {"table": asked.name, **own}
             most = Figure(keys, "bytes", size.bytes, unit="B", kind="exact", source=size.source)
-            figures.append(most)
-            if size.mean:
-                figures.append(replace(most, keys={**keys, **_MEAN}, value=size.mean))
+            mean = replace(most, keys={**keys, **_MEAN}, value=size.mean)
+            figures += [most, mean] if size.mean else [most]
     rows = ("set", "object", "encoding", "source")
     columns = (SpreadColumns("bytes", "bytes"), SpreadColumns("bytes", "mean", keys=_MEAN))
     layout = TableLayout("{table}", ("table",), rows, columns)
