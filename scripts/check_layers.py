@@ -71,9 +71,7 @@ def faults(file: Path) -> list[str]:
                 continue
             there = layer(target)
             if there != here and there not in LAYERS[here].split():
-                found.append(
-                    f"{at}: {here} may not use {there or 'the root (' + target[0] + ')'}"
-                )
+                found.append(f"{at}: {here} may not use {there or 'the root (' + target[0] + ')'}")
     return found
 
 

@@ -66,7 +66,9 @@ PARTS = re.compile(
 )
 
 
-def cargo_build(profile: dict[str, str], name: str, example: str = "operations", target: str = "") -> Path:
+def cargo_build(
+    profile: dict[str, str], name: str, example: str = "operations", target: str = ""
+) -> Path:
     """The program's path; ``target``: for another architecture. Flags and profiles of this shell are
     kept out."""
     project = PLACE / "project"
@@ -162,7 +164,9 @@ def check() -> None:
         if shutil.which(f"{binutils(ARM)}gcc"):
             targets.append(ARM)
         else:
-            print(f"AArch64: skipped, {binutils(ARM)}gcc is missing: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross")
+            print(
+                f"AArch64: skipped, {binutils(ARM)}gcc is missing: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
+            )
     for target in targets:
         program = cargo_build({}, "default", target=target)
         found |= faults(program, target) | compiled_again(program, target)

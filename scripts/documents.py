@@ -31,12 +31,11 @@ from mldsa_lab.answers.join import about_records, answer_report, figures_of
 from mldsa_lab.answers.page import OwnTable, pages, read_page
 from mldsa_lab.answers.states import page_counts, row_states
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.blocks import block_figures
+from mldsa_lab.estimate.cell import MeasuredCell
 from mldsa_lab.estimate.compare import agreement_figures, compare
 from mldsa_lab.estimate.figure import Figure
-from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.files import write_text
-from mldsa_lab.kinds.block import brief_block
+from mldsa_lab.kinds import block
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS, Operation, parse_set_names
 from mldsa_lab.show import figure_tables
@@ -44,9 +43,10 @@ from mldsa_lab.show.compare import AGREEMENT
 from mldsa_lab.show.figure_tables import TableLayout
 from mldsa_lab.show.format import MISSING, Unit, choose_unit, estimate, number, plain
 from mldsa_lab.show.grid import markdown, pipe_table
-from mldsa_lab.show.operations.view import KEYS, calls, told_size
 from mldsa_lab.show.plots import Mark, ranking
+from mldsa_lab.show.report import Look
 from mldsa_lab.show.svg import drawing, to_svg
+from mldsa_lab.show.variants import KEYS, calls, headline_batch_size
 
 PATTERNS = ("*.md", "docs/*.md", "docs/answers/*.md", "crates/*/*.md")
 MARKER = re.compile(
@@ -94,16 +94,17 @@ class RunTable(Struct, frozen=True, forbid_unknown_fields=True):
         """Return the table; paths are relative to ``folder``."""
         paths = [(folder / name).resolve() for name in self.record]
         if self.rows == "block":
-            figures, layout = brief_block(block_figures(read_record(paths[0]), CONFIDENCE))
+            measured = block.KIND.read(read_record(paths[0]), Look(confidence=CONFIDENCE))
+            figures, layout = block.brief_block(measured.figures)
             return markdown_of(figures, layout)
         summaries = [loaded(path) for path in paths]
         if self.rows == "agreement":
             return markdown_of(agreement_figures(compare(summaries)), AGREEMENT)
-        rows = [r for s in summaries for r in s.rows if self.takes(r)]
-        size = told_size(rows)
+        rows = [r for s in summaries for r in s.cells if self.takes(r)]
+        size = headline_batch_size(r.variant for r in rows)
         rows = [r for r in rows if r.variant.mode != "batch" or r.variant.batch_size == size]
         if self.rows in ("operations", "fastest"):
-            place = {r: n for n, s in enumerate(summaries) for r in s.rows}
+            place = {r: n for n, s in enumerate(summaries) for r in s.cells}
             lines = self.by_operation(rows, place)
         else:
             lines = self.by_variant(sorted(rows, key=lambda r: r.cost))
@@ -111,7 +112,7 @@ class RunTable(Struct, frozen=True, forbid_unknown_fields=True):
             raise LabError("the records hold nothing of what the marker asks for")
         return pipe_table(lines[0], lines[1:])
 
-    def takes(self, row: SummaryRow) -> bool:
+    def takes(self, row: MeasuredCell) -> bool:
         """Return whether a row is among those asked for."""
         v = row.variant
         names = (v.implementation, v.base, v.id)
@@ -121,13 +122,17 @@ class RunTable(Struct, frozen=True, forbid_unknown_fields=True):
             and row.mean is not None
             and v.threads == 1
             and (v.mode == "batch" or v.batch_size == 1)
-            and (not row.again if self.build is None else row.worker.build in (None, self.build))
+            and (
+                not row.is_duplicate_build
+                if self.build is None
+                else row.worker.build in (None, self.build)
+            )
             and any(fnmatchcase(n, pattern) for pattern in self.implementations for n in names)
         )
 
-    def by_variant(self, rows: Sequence[SummaryRow]) -> list[list[str]]:
+    def by_variant(self, rows: Sequence[MeasuredCell]) -> list[list[str]]:
         """Return titles and a line for each implementation or variant."""
-        lines: dict[tuple[str, ...], dict[tuple[str, str], SummaryRow]] = {}
+        lines: dict[tuple[str, ...], dict[tuple[str, str], MeasuredCell]] = {}
         best = self.rows == "implementations"
         if best:  # an expanded key stands in where there is no other
             rows = sorted(rows, key=lambda row: row.variant.key != "compact")
@@ -141,7 +146,7 @@ class RunTable(Struct, frozen=True, forbid_unknown_fields=True):
         columns = [self.column(said) for said in self.columns]
         figures = [c for c in columns if isinstance(c, FigureColumn)]
 
-        def order(of: dict[tuple[str, str], SummaryRow]) -> tuple[int, float]:
+        def order(of: dict[tuple[str, str], MeasuredCell]) -> tuple[int, float]:
             """By the first figure that it has."""
             first = ((n, of.get((c.sets[0], c.operation))) for n, c in enumerate(figures))
             return next(((n, r.cost) for n, r in first if r), (len(figures), 0.0))
@@ -169,15 +174,13 @@ class RunTable(Struct, frozen=True, forbid_unknown_fields=True):
         sets = parse_set_names(found[2].split("/") if found[2] else self.sets)
         return FigureColumn(title, found[1], tuple(sets), found[3])
 
-    def by_operation(
-        self, rows: Sequence[SummaryRow], place: Mapping[SummaryRow, int]
-    ) -> list[list[str]]:
+    def by_operation(self, rows: Sequence[MeasuredCell], place: Mapping[MeasuredCell, int]) -> list[list[str]]:
         """Return operations, and how they are called, against sets: the best of the variants asked
         for, or the fastest implementation and the next; of several records (``place``: the record
         of a row) the first that has them."""
-        found: dict[tuple[str, str, str], list[SummaryRow]] = {}
+        found: dict[tuple[str, str, str], list[MeasuredCell]] = {}
         for row in sorted(rows, key=lambda r: (place[r], r.cost)):
-            ranked = found.setdefault((row.operation, calls(row), row.set), [])
+            ranked = found.setdefault((row.operation, calls(row.variant), row.set), [])
             if not ranked or place[ranked[0]] == place[row]:
                 ranked.append(row)
         ways = ("compact key", "expanded key", *KEYS.values())
@@ -215,8 +218,8 @@ class RunPicture(RunTable, frozen=True, kw_only=True):
     def drawn(self, folder: Path) -> str:
         """Return the SVG file's text."""
         summary = loaded((folder / self.record[0]).resolve())
-        best: dict[str, SummaryRow] = {}
-        for row in sorted(summary.rows, key=lambda row: row.cost):
+        best: dict[str, MeasuredCell] = {}
+        for row in sorted(summary.cells, key=lambda row: row.cost):
             v = row.variant
             if self.takes(row) and v.key == "compact" and v.mode != "batch":
                 best.setdefault(v.implementation, row)
@@ -241,16 +244,17 @@ class RunPicture(RunTable, frozen=True, kw_only=True):
         return text.replace("<svg", head, 1) + "\n"
 
 
+PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "p999": 99.9}
 TEXTS = ("variant", "implementation", "version", "backend", "language", "key")
 """What a column that is no figure may hold."""
 
 
-def text_of(row: SummaryRow, name: str) -> str:
+def text_of(row: MeasuredCell, name: str) -> str:
     """Return one of `TEXTS` of a row."""
     v = row.variant
     hedged = "" if v.deterministic else " (hedged)"
     whole = f"{v.implementation} {v.version}, {v.backend}{hedged}"
-    return whole if name == "variant" else str(row.keys[name])
+    return whole if name == "variant" else str(row.worker.about(v)[name])
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,9 +266,7 @@ class FigureColumn:
     sets: tuple[str, ...]
     figure: str
 
-    def cells(
-        self, lines: Sequence[dict[tuple[str, str], SummaryRow]], *, marked: bool
-    ) -> list[str]:
+    def cells(self, lines: Sequence[dict[tuple[str, str], MeasuredCell]], *, marked: bool) -> list[str]:
         """Return the title and a text for each line; ``marked``: with a star where the key is an
         expanded one."""
         rows = [[of.get((s, self.operation)) for s in self.sets] for of in lines]
@@ -286,19 +288,19 @@ class FigureColumn:
         ]
 
 
-def figure_text(row: SummaryRow | None, figure: str, unit: Unit, *, brief: bool) -> str:
+def figure_text(row: MeasuredCell | None, figure: str, unit: Unit, *, brief: bool) -> str:
     """Return a figure as text, with its interval unless it is ``brief``."""
     if row is None:
         return MISSING
-    if figure not in ("mean", "ratio"):
-        return plain(row.value(figure), unit)
+    if figure in PERCENTILES:
+        return plain(row.value("quantile", percentile=PERCENTILES[figure]), unit)
     if brief and figure == "ratio" and (ratio := row.value("ratio")) is not None:
         return ratio_text(ratio)
-    shown = estimate(row.figures.get(figure), unit if figure == "mean" else None)
+    shown = estimate(row.interval(figure), unit if figure == "mean" else None)
     return shown.value if brief else f"{shown.value} {shown.distance}".rstrip()
 
 
-def fastest(ranked: Sequence[SummaryRow]) -> str:
+def fastest(ranked: Sequence[MeasuredCell]) -> str:
     """Return the fastest implementation and how many times as much the next one costs."""
     if not ranked:
         return MISSING
@@ -390,8 +392,8 @@ class AnswerTables(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FigureTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """A marker of the kind `figures`: figures of a source of answers. ``columns`` are FIGURE=TITLE,
-    a figure being a name and its keys; ``keys`` are KEY=TEXT."""
+    """A marker of the kind `figures`: figures of a source of answers. ``columns`` are IDENTITY =
+    TITLE, ``keys`` KEY=TEXT."""
 
     source: str
     of: str
@@ -401,10 +403,10 @@ class FigureTable(Struct, frozen=True, forbid_unknown_fields=True):
 
     def text(self, folder: Path) -> str:
         """Return the table."""
-        columns, keys = (dict(w.rpartition("=")[::2] for w in p) for p in (self.columns, self.keys))
+        columns = dict(text.partition(" = ")[::2] for text in self.columns)
+        keys = dict(text.partition("=")[::2] for text in self.keys)
         own = OwnTable("", self.source, self.of, self.rows, columns, keys=keys)
-        figures = [f for f in figures_of(self.source, self.of) if own.takes(f)]
-        return markdown_of(figures, own.layout)
+        return markdown_of(own.of_source(figures_of(self.source, self.of)), own.layout)
 
 
 class AnswerStates(Struct, frozen=True, forbid_unknown_fields=True):

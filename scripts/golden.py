@@ -25,12 +25,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
-from unittest import mock
-
-from golden_map import in_contract
 
 ROOT = Path(__file__).resolve().parent.parent
 SCENARIOS = ROOT / "impact" / "src" / "pqc_impact" / "scenarios"
@@ -213,19 +209,17 @@ def lab_json(*arguments: object) -> Any:
 
 
 def of_command(*arguments: object) -> Figures:
-    """Everything that a command writes with `--json`."""
-    yield from flatten(lab_json(*arguments), {})
+    """The figures that a command writes with `--json`."""
+    for one in lab_json(*arguments)["lists"]:
+        yield from figures_of(one)
 
 
-def of_figures(*arguments: object) -> Figures:
-    """Figures of a command whose rows of `--json` keep the contract."""
-    for row in lab_json(*arguments):
-        parts = {"value": row.pop("value"), "unit": row.pop("unit"), "kind": row.pop("kind")}
-        parts |= {k: row.pop(f"value_{k}", None) for k in ("low", "high", "verdict")}
-        name, _ = row.pop("figure"), row.pop("source")
-        keys = {k: v for k, v in row.items() if v not in ("", None)}
-        told = {k: v for k, v in parts.items() if k == "value" or v not in ("", None)}
-        yield {"keys": keys, "name": name, **told}
+def figures_of(listed: Any) -> Figures:
+    """The figures of a list of the file."""
+    for group in listed["groups"]:
+        for name, parts in group["figures"].items():
+            known = {part: parts[part] for part in PARTS if parts.get(part) is not None}
+            yield {"keys": group["keys"], "name": name, "value": None, **known}
 
 
 def emitted(figures: Iterable[Any]) -> Figures:
@@ -237,50 +231,24 @@ def emitted(figures: Iterable[Any]) -> Figures:
 
 def of_comparison(*arguments: object) -> Figures:
     """What `compare` says of two records, less the costs that the records' own files have."""
-    rows = lab_json("compare", *arguments)
-    yield from flatten([row for row in rows if "run" not in row], {})
-
-
-def is_of_kind(path: Path) -> bool:
-    """Whether a record is of another kind than operations."""
-    read = import_module("mldsa_lab.records").read_record
-    return import_module("mldsa_lab.kinds").kind_of(read(path)) is not None
+    yield from (f for f in of_command("compare", *arguments) if "run" not in f["keys"])
 
 
 def of_record(path: Path) -> Figures:
-    """Rows of `report`, of operations under both clocks; of the wall clock means and ratios where
-    they differ."""
-    if is_of_kind(path):
-        yield from of_command("report", path, "--no-page")
-        return
-    reports = import_module("mldsa_lab.kinds.reports")
-    # What no command writes as JSON is taken from the view that `report` makes.
-    made, views = reports.read_view, []
-
-    def read_view(*parts: Any) -> Any:
-        views.append(made(*parts))
-        return views[-1]
-
-    with mock.patch.object(reports, "read_view", read_view):
-        cpu, wall = (lab_json("report", path, "--no-page", "--clock", c) for c in ("cpu", "wall"))
-    yield from flatten(cpu, {})
-    for one in flatten([row for row in wall if row not in cpu], {}):
-        if one["name"] in ("mean", "ratio"):
-            yield {**one, "keys": {**one["keys"], "clock": "wall, asked for"}}
-    yield from _of_view(views[0])
-
-
-def _of_view(view: Any) -> Figures:
-    """Costs of attempts, ranks, ratios to classical schemes."""
-    summary = view.summary
-    for (variant, set_name), fit in summary.fits.items():
-        for name, cost in (fit.costs(0.95) | fit.further(0.95)).items():
-            yield figure({"variant": variant, "set": set_name}, f"cost of {name}", *cost)
-    for (variant, set_name, operation), rank in view.ranks.items():
-        yield figure({"variant": variant, "set": set_name, "operation": operation}, "rank", rank)
-    for c in summary.classical:
-        keys = dict(zip(("variant", "set", "operation"), c.row.cell, strict=True))
-        yield figure(keys, f"over {c.against.set} {c.against.variant.id}", *c.ratio)
+    """Figures of `report`; of operations also the means and ratios by the wall clock, where the
+    mean differs."""
+    report = partial(of_command, "report", path, "--no-page")
+    figures = list(report())
+    yield from figures
+    cells = {json.dumps(f["keys"]): f for f in figures if f["name"] == "mean"}
+    differ = [
+        json.dumps(f["keys"])
+        for f in report("--clock", "wall")
+        if f["name"] == "mean" and f != cells[json.dumps(f["keys"])]
+    ]
+    for f in report("--clock", "wall") if differ else ():
+        if f["name"] in ("mean", "ratio") and json.dumps(f["keys"]) in differ:
+            yield {**f, "keys": {**f["keys"], "clock": "wall"}}
 
 
 def of_audit(path: Path) -> Figures:
@@ -288,12 +256,13 @@ def of_audit(path: Path) -> Figures:
     from mldsa_lab.audit import read_claims
 
     counted, kind = Counter[str](), read_claims(path).source.kind
-    for row in lab_json("audit", path):
+    for group in lab_json("audit", path)["lists"][0]["groups"]:
+        row, figures = group["keys"], group["figures"]
         keys = {k: row[k] for k in ("about", "claim", "verdict")}
         keys |= {"id": row["rule"], "kind": kind}
         counted[row["verdict"]] += 1
-        yield figure(keys, "sources.findings.claimed", row["claimed"])
-        limits = row.get("predicted_low"), row.get("predicted_high")
+        yield figure(keys, "sources.findings.claimed", figures["claimed"]["value"])
+        limits = figures["predicted"].get("low"), figures["predicted"].get("high")
         yield figure(keys, "sources.findings.predicted", None, *limits)
     for verdict in words("consistent undecidable implausible contradiction"):
         yield figure({}, f"counts.{verdict}", counted[verdict])
@@ -369,7 +338,8 @@ def of_estimates() -> Figures:
                 keys = {"measured": f"{name}, rounds {rounds}, spikes {len(spikes)}"}
                 yield from flatten(lab_json("estimate", chosen, costs, *words(options)), keys)
             yield from flatten(read_json(model), {"measured": "cost model"})
-        yield from flatten(lab_json("report", CORES, f"{costs}:{chosen}", "--no-page")[-1], {})
+        *_, last = lab_json("report", CORES, f"{costs}:{chosen}", "--no-page")["lists"]
+        yield from figures_of(last)
 
 
 def of_scenario(path: Path, *record: object) -> Figures:
@@ -381,7 +351,7 @@ def of_scenario(path: Path, *record: object) -> Figures:
     with tempfile.TemporaryDirectory() as folder:
         smaller = Path(folder) / path.name
         smaller.write_text(text, encoding="utf-8")
-        for found in of_figures("impact", smaller, *record, "--processes", 1):
+        for found in of_command("impact", smaller, *record, "--processes", 1):
             # Signatures are drawn anew by the workers that this machine has built.
             if found["keys"].get("object") != "compressed archive":
                 yield found
@@ -481,7 +451,7 @@ def sources() -> dict[str, Callable[[], Figures]]:
         found[f"impact/{path.stem}"] = partial(of_scenario, path)
     found["impact/signing-server"] = partial(of_scenario, SCENARIOS / "signing-server.toml")
     for path in sorted((SCENARIOS / "networks").glob("*.toml")):
-        found[f"propagate/{path.stem}"] = partial(of_figures, "propagate", path, *network)
+        found[f"propagate/{path.stem}"] = partial(of_command, "propagate", path, *network)
     for name, profile, folder in (
         ("jvm", "worker", "2026-11-22-epyc-zen4-jvm"),
         ("jvm", "default", "2026-11-22-epyc-zen4-jmh"),
@@ -508,7 +478,7 @@ def sources() -> dict[str, Callable[[], Figures]]:
 
 def make(name: str) -> dict[str, Figure]:
     """The figures of a golden file, made anew."""
-    return by_identity(in_contract(name, sources()[name]()))
+    return by_identity(sources()[name]())
 
 
 def made(names: Sequence[str], processes: int) -> Iterator[tuple[str, dict[str, Figure]]]:

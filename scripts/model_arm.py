@@ -115,7 +115,13 @@ def place_of(symbol: str) -> int:
 
 def ask(variant: str, operation: str, fields: dict[str, str], plugin: list[str]) -> list[str]:
     """Return the words of the worker's answer to one input (workers/PROTOCOL.md)."""
-    lines = ["hello 1", "prepare 1", f"variant {variant}", "set ML-DSA-65", f"operation {operation}"]
+    lines = [
+        "hello 1",
+        "prepare 1",
+        f"variant {variant}",
+        "set ML-DSA-65",
+        f"operation {operation}",
+    ]
     lines += ["input 0", *(f"{key} {value}" for key, value in fields.items()), "end"]
     lines += ["answer 1", "quit", ""]
     replies = told([*EMULATOR, *plugin, str(WORKER), "rust"], "\n".join(lines)).splitlines()
@@ -125,7 +131,9 @@ def ask(variant: str, operation: str, fields: dict[str, str], plugin: list[str])
     return answers[0][2:]
 
 
-def instructions(variant: str, operation: str, fields: dict[str, str], symbol: str, folder: Path) -> str:
+def instructions(
+    variant: str, operation: str, fields: dict[str, str], symbol: str, folder: Path
+) -> str:
     """Return the instructions that the first call of a function executes, as assembly."""
     out = folder / f"{abs(hash((variant, operation, symbol)))}.bin"
     plugin = f"{folder / 'trace.so'},out={out},start={place_of(symbol)}"
@@ -134,12 +142,16 @@ def instructions(variant: str, operation: str, fields: dict[str, str], symbol: s
     out.unlink()
     if not words:
         raise ModelError(f"{variant}, {operation}: {symbol} was not called")
-    text = "\n".join(" ".join(f"0x{b:02x}" for b in words[i : i + 4]) for i in range(0, len(words), 4))
+    text = "\n".join(
+        " ".join(f"0x{b:02x}" for b in words[i : i + 4]) for i in range(0, len(words), 4)
+    )
     mc = tool("llvm-mc-19", "llvm-mc", hint="on Debian `apt-get install llvm-19`")
     listing = told([mc, "--disassemble", "--triple=aarch64", "--mattr=+all"], text)
     lines = [line for line in listing.splitlines() if line.startswith("\t") and line[1] != "."]
     if 4 * len(lines) != len(words):
-        raise ModelError(f"llvm-mc knows {len(lines)} of {len(words) // 4} instructions of {symbol}")
+        raise ModelError(
+            f"llvm-mc knows {len(lines)} of {len(words) // 4} instructions of {symbol}"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -162,7 +174,13 @@ def split_stores(assembly: str) -> str:
 def cycles(cpu: str, assembly: str) -> int:
     """Return the modelled cycles of instructions, once."""
     mca = tool("llvm-mca-19", "llvm-mca", hint="on Debian `apt-get install llvm-19`")
-    options = ["--mtriple=aarch64", f"--mcpu={cpu}", "--mattr=+sha3", "--iterations=1", "--skip-unsupported-instructions=any"]
+    options = [
+        "--mtriple=aarch64",
+        f"--mcpu={cpu}",
+        "--mattr=+sha3",
+        "--iterations=1",
+        "--skip-unsupported-instructions=any",
+    ]
     said = told([mca, *options, "--all-views=false", "--summary-view"], split_stores(assembly))
     found = re.search(r"^Total Cycles: +(\d+)$", said, re.M)
     if found is None:
@@ -175,7 +193,10 @@ def row(cells: list[str]) -> str:
 
 
 def kernels(folder: Path, pool: ThreadPoolExecutor) -> list[str]:
-    lines = [row(["kernel", "", "instructions", *CPUS.values()]), row(["---"] * 2 + ["---:"] * (1 + len(CPUS)))]
+    lines = [
+        row(["kernel", "", "instructions", *CPUS.values()]),
+        row(["---"] * 2 + ["---:"] * (1 + len(CPUS))),
+    ]
     for name, whose, variant, symbol, states, sha3 in KERNELS:
         text = instructions(variant, "keygen", {"seed": "00" * 32}, symbol, folder)
         known = [cpu for cpu in CPUS if not sha3 or cpu in WITH_SHA3]
@@ -195,15 +216,26 @@ def inputs() -> dict[str, dict[str, str]]:
         if len(ask(SHA3, "trace", fields, [])) == ATTEMPTS:
             (signature,) = ask(SHA3, "sign", fields, [])
             given = {key: fields[key] for key in ("pk", "message", "context")}
-            return {"keygen": {"seed": "00" * 32}, "sign": fields, "verify": given | {"signature": signature}}
+            return {
+                "keygen": {"seed": "00" * 32},
+                "sign": fields,
+                "verify": given | {"signature": signature},
+            }
     raise ModelError(f"none of 256 messages takes {ATTEMPTS} attempts")
 
 
 def operations(folder: Path, pool: ThreadPoolExecutor) -> list[str]:
     given = inputs()
-    variants = {"mldsa-lanes, `neon-sha3`": SHA3, "mldsa-lanes, `neon`": PLAIN, "mldsa-native": PEER}
+    variants = {
+        "mldsa-lanes, `neon-sha3`": SHA3,
+        "mldsa-lanes, `neon`": PLAIN,
+        "mldsa-native": PEER,
+    }
     names = [CPUS[cpu] for cpu in WITH_SHA3]
-    lines = [row(["operation", "", "instructions", *names]), row(["---"] * 2 + ["---:"] * (1 + len(names)))]
+    lines = [
+        row(["operation", "", "instructions", *names]),
+        row(["---"] * 2 + ["---:"] * (1 + len(names))),
+    ]
     for operation, (ours, theirs) in OPERATIONS.items():
         found: dict[str, list[int]] = {}
         for name, variant in variants.items():
@@ -212,7 +244,9 @@ def operations(folder: Path, pool: ThreadPoolExecutor) -> list[str]:
             found[name] = [text.count("\n"), *pool.map(cycles, WITH_SHA3, [text] * len(WITH_SHA3))]
             print(name, operation, found[name], flush=True)
         for name, figures in found.items():
-            ratios = [figure / peer for figure, peer in zip(figures, found["mldsa-native"], strict=True)]
+            ratios = [
+                figure / peer for figure, peer in zip(figures, found["mldsa-native"], strict=True)
+            ]
             cells = [f"{f / 1000:,.1f} ({r:.2f})" for f, r in zip(figures, ratios, strict=True)]
             lines.append(row([operation, name, *cells]))
     return lines

@@ -15,13 +15,13 @@ from pathlib import Path
 from mldsa_lab.bench.shapes import BATCH_SIZES
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.compare import agreement_figures, compare
+from mldsa_lab.estimate.cell import MeasuredCell
 from mldsa_lab.estimate.summary import Summary, summarise
-from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.records import read_record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES, SEED_BYTES
 from mldsa_lab.show.format import number
-from mldsa_lab.show.operations.view import told_size
+from mldsa_lab.show.variants import headline_batch_size
 from mldsa_lab.theory.rejection import RejectionModel
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -47,14 +47,14 @@ class Run:
 
     @property
     def summary(self) -> Summary:
-        """The record's rows."""
+        """The record's cells."""
         return loaded(self.path)
 
-    def rows(self, operation: str, *, deterministic: bool = False) -> list[SummaryRow]:
+    def rows(self, operation: str, *, deterministic: bool = False) -> list[MeasuredCell]:
         """Return the rows of ML-DSA of single calls on one thread, every build."""
         return [
             row
-            for row in self.summary.rows
+            for row in self.summary.cells
             if row.operation == operation
             and row.set in PARAMETER_SETS
             and row.mean is not None
@@ -63,15 +63,15 @@ class Run:
             and (row.variant.deterministic or not deterministic)
         ]
 
-    def best(self, name: str, operation: str, set_name: str = "ML-DSA-65") -> SummaryRow:
+    def best(self, name: str, operation: str, set_name: str = "ML-DSA-65") -> MeasuredCell:
         """Return an implementation's cheapest row in the reference build, with compact keys if it
         has such a row."""
         rows = [
             row
-            for row in self.summary.rows
+            for row in self.summary.cells
             if (row.variant.implementation, row.operation, row.set) == (name, operation, set_name)
             and row.mean is not None
-            and not row.again
+            and not row.is_duplicate_build
             and row.variant.mode == "single"
             and row.variant.batch_size == row.variant.threads == 1
         ]
@@ -124,10 +124,11 @@ def ends(values: Iterable[float], decimals: int) -> list[str]:
     return [number(value, decimals) for value in (min(listed), max(listed))]
 
 
-def over_mean(figure: str, *runs: Run) -> list[float]:
+def over_mean(percentile: float, *runs: Run) -> list[float]:
     """Return a percentile over the mean for each deterministic way of signing."""
-    rows = [row for run in runs for row in run.rows("sign", deterministic=True)]
-    return [value / row.cost for row in rows if (value := row.value(figure)) is not None]
+    cells = [cell for run in runs for cell in run.rows("sign", deterministic=True)]
+    found = ((cell.value("quantile", percentile=percentile), cell.cost) for cell in cells)
+    return [value / cost for value, cost in found if value is not None]
 
 
 def aws_lc_over(operation: str, *classical: str) -> list[str]:
@@ -193,7 +194,7 @@ def overlapping_ratios() -> list[str]:
     runs = [Run(f"2026-11-21-epyc-zen3/{name}").summary for name in ("first", "second")]
     figures = [f for f in agreement_figures(compare(runs)) if f.keys["quantity"] == "ratio"]
     return [
-        str(sum(int(f.value or 0) for f in figures if f.name == name))
+        str(sum(int(f.value or 0) for f in figures if f.keys["statistic"] == name))
         for name in ("overlapping", "cells")
     ]
 
@@ -259,14 +260,15 @@ CHOOSE: Sequence[Phrase] = (
      lambda: [f"{BATCH_SIZES[0]:,}", f"{BATCH_SIZES[-1]:,}"]),
     ("takes {}, {} or {} KiB of memory",
      lambda: map(str, memory_without_heap("`Place<ExpandedSigningKey>`"))),
-    ("is {} to {} times the mean", lambda: ends(over_mean("p99", ZEN5, ZEN4), 1)),
+    ("is {} to {} times the mean", lambda: ends(over_mean(99, ZEN5, ZEN4), 1)),
     ("pqcrypto's p99 is {} to {} times its mean",
-     lambda: ends((row.value("p99") / row.cost for name in PARAMETER_SETS
-                   if (row := ZEN4.best("pqcrypto", "sign", name)).value("p99")), 2)),
+     lambda: ends((value / row.cost for name in PARAMETER_SETS
+                   if (row := ZEN4.best("pqcrypto", "sign", name))
+                   and (value := row.value("quantile", percentile=99))), 2)),
     ("mldsa-lanes {}, 2026-11-22", lambda: [ZEN5.version("mldsa-lanes")]),
     ("{} rounds, messages of {} bytes, thread CPU time; Cargo",
      lambda: [ZEN5.rounds, ZEN5.message_bytes]),
-    ("**Batches of {}**", lambda: [f"{told_size(BATCHES.summary.rows):,}"]),
+    ("**Batches of {}**", lambda: [f"{headline_batch_size(c.variant for c in BATCHES.summary.cells):,}"]),
     ("same machine, {} rounds", lambda: [BATCHES.rounds]),
     ("{} rounds, messages of {} bytes, thread CPU time, default builds",
      lambda: [ZEN4.rounds, ZEN4.message_bytes]),
@@ -291,9 +293,9 @@ MIGRATION: Sequence[Phrase] = (
      lambda: aws_lc_over("sign", "Ed25519", "ECDSA-P256")),
     ("{} to {} of RSA's", lambda: aws_lc_over("sign", "RSA-2048-PSS")),
     ("mldsa-lanes {} in the same rounds", lambda: [ZEN5.version("mldsa-lanes")]),
-    ("the median is {} to {} of the mean", lambda: ends(over_mean("p50", ZEN5), 2)),
-    ("p99 {} to {} times and", lambda: ends(over_mean("p99", ZEN5), 1)),
-    ("p99.9 {} to {} times the mean", lambda: ends(over_mean("p999", ZEN5), 1)),
+    ("the median is {} to {} of the mean", lambda: ends(over_mean(50, ZEN5), 2)),
+    ("p99 {} to {} times and", lambda: ends(over_mean(99, ZEN5), 1)),
+    ("p99.9 {} to {} times the mean", lambda: ends(over_mean(99.9, ZEN5), 1)),
     ("up to {} KiB of stack", lambda: [most_stack("(?!batch)")]),
     ("signing up to {} KiB with a workspace", lambda: [most_stack("sign_in a workspace")]),
     ("private key takes {}, {} or {} KiB",

@@ -114,8 +114,6 @@ verified = [7, 1000]
 hardware = "100 to 300 MHz"
 """
 FULL = CHAIN.replace("\n[node]\n", STORAGE)
-ROW = ["scenario", "template", "scheme", "figure", "unit", "kind", "source", "value"]
-"""The documented keys of a row of JSON, beside limits."""
 
 
 def write(folder: Path, *changes: tuple[str, str], text: str = CHAIN) -> Path:
@@ -592,9 +590,9 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     done = here("impact", "chain.toml", str(RECORDS[1]), "--json", "-")
     assert done.status == 0 and not (tmp_path / "out").exists(), done.err
-    rows = json.loads(done.out)
-    assert [key for key in rows[0] if not key.startswith("value_")] == ROW
-    measured = {r["source"] for r in rows if r["kind"] == "measured" and r["value"]}
+    (found,) = json.loads(done.out)["lists"]
+    figures = [f for group in found["groups"] for f in group["figures"].values()]
+    measured = {found["sources"][f["source"]] for f in figures if "kind" not in f and f["value"]}
     assert any("batches" in source for source in measured), measured
     assert not any("impact.jsonl" in source for source in measured)
     done = here("impact", "chain.toml")

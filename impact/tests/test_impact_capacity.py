@@ -13,8 +13,8 @@ import pytest
 from test_impact import HALF, RECORDS, STORAGE, find, times, value, write
 
 from mldsa_lab.checkout import find_root
+from mldsa_lab.estimate.cell import MeasuredCell
 from mldsa_lab.estimate.summary import summarise
-from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.records import read_record
 from mldsa_lab.theory.rejection import RejectionModel
 from pqc_impact.chain_figures import impact
@@ -43,10 +43,10 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Impact:
 
 
 @cache
-def rows(number: int) -> list[SummaryRow]:
+def rows(number: int) -> list[MeasuredCell]:
     """The rows of a record by default builds of ML-DSA-44 with compact keys."""
     return [
-        r for r in summarise(read_record(RECORDS[number])).rows
+        r for r in summarise(read_record(RECORDS[number])).cells
         if (r.set, r.variant.key, r.worker.build) == ("ML-DSA-44", "compact", "default")
     ]  # fmt: skip
 

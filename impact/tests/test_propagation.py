@@ -260,14 +260,17 @@ def test_the_command_shows_each_relay_and_size() -> None:
     rows = [line for line in done.out.splitlines() if line.startswith("a block of")]
     assert len(rows) == 4 and "200 nodes" in done.out
     done = here("propagate", *small, *sizes, "--json", "-")
-    figures = json.loads(done.out)
-    assert len(figures) == 2 * 2 * 4
-    first, last = figures[0], figures[-1]
-    keys = ("figure", "of", "block", "relay")
-    assert [first[k] for k in keys] == ["time", "spread", "a block of 500,000 B", "compact"]
-    assert [last[k] for k in keys] == ["share", "stale blocks", "a block of 2,000,000 B", "request"]
+    (found,) = json.loads(done.out)["lists"]
+    groups = [(group["keys"], *group["figures"].items()) for group in found["groups"]]
+    assert len(groups) == 2 * 2 * 4
+    (first, (name, _)), (last, (last_name, _)) = groups[0], groups[-1]
+    keys = ("of", "block", "relay")
+    assert [name, *map(first.get, keys)] == ["time", "spread", "a block of 500,000 B", "compact"]
+    assert [last_name, *map(last.get, keys)] == [
+        "share", "stale blocks", "a block of 2,000,000 B", "request",
+    ]  # fmt: skip
     assert (first["nodes"], last["interval"]) == (50, "12 s")
-    assert all(0 < row["value_low"] <= row["value"] <= row["value_high"] for row in figures)
+    assert all(0 < f["low"] <= f["value"] <= f["high"] for _, (_, f) in groups)
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import msgspec
 import pytest
 
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.checkout import find_root
 from mldsa_lab.cli.main import main
 from mldsa_lab.records import Record, Variant, read_record
+from mldsa_lab.show.figures_file import FiguresFile
 from mldsa_lab.worker.build import build
 from mldsa_lab.worker.protocol import Announced
 from mldsa_lab.worker.registry import Place, WorkerEntry, read_registry
@@ -51,8 +53,52 @@ class Ran:
     @property
     def rows(self) -> list[dict[str, Any]]:
         assert self.folder is not None, self.err
-        rows: list[dict[str, Any]] = json.loads((self.folder / "table.json").read_text())
-        return rows
+        return rows_in(self.folder / "figures.json")
+
+
+_QUALIFIERS = (
+    "percentile", "clock", "object", "of", "slot", "level", "per", "against", "phase", "attempt",
+)  # fmt: skip
+"""Keys that `rows_in` has in the names of figures."""
+
+
+def rows_in(file: Path | str) -> list[dict[str, Any]]:
+    """The figures of a file, or of its text: an object for each combination of keys that are no
+    `_QUALIFIERS`, with the attributes of what they name. A figure's name has its qualifiers behind
+    it, as `bytes public key`; `p99` is the quantile of this percentile."""
+    rows: dict[tuple[object, ...], dict[str, Any]] = {}
+    text = file if isinstance(file, str) else file.read_bytes()
+    for one in msgspec.json.decode(text, type=FiguresFile).lists:
+        for group in one.groups:
+            keys = {k: v for k, v in group.keys.items() if k not in _QUALIFIERS}
+            further = {k: group.keys[k] for k in _QUALIFIERS if k in group.keys}
+            named = (one.about.get(key, {}).get(str(value), {}) for key, value in keys.items())
+            place = (one.name, *sorted(keys.items(), key=str))
+            row = rows.setdefault(place, {**one.head, **keys})
+            row |= {name: value for of in named for name, value in of.items() if name not in keys}
+            percentile, clock = (further.pop(key, None) for key in ("percentile", "clock"))
+            row |= {"clock": clock} if clock else {}
+            for name, f in group.figures.items():
+                title = " ".join([name, *map(str, further.values())])
+                title = title if percentile is None else f"p{str(percentile).replace('.', '')}"
+                row |= {title: f.value, f"{title}_low": f.low, f"{title}_high": f.high}
+                row |= {f"{title}_verdict": f.verdict, f"{title}_notes": "; ".join(f.notes)}
+                row |= {f"{title}_kind": f.kind}
+                row |= {f"{title}_source": "" if f.source is None else one.sources[f.source]}
+    return list(rows.values())
+
+
+def groups_in(file: Path) -> list[dict[str, Any]]:
+    """The groups of a file of figures, each as an object of its keys and figures."""
+    return [
+        {**group.keys}
+        | {name: f.value for name, f in group.figures.items()}
+        | {f"{name}_low": f.low for name, f in group.figures.items()}
+        | {f"{name}_high": f.high for name, f in group.figures.items()}
+        | {f"{name}_notes": "; ".join(f.notes) for name, f in group.figures.items()}
+        for one in msgspec.json.decode(file.read_bytes(), type=FiguresFile).lists
+        for group in one.groups
+    ]
 
 
 def command(*arguments: str) -> list[str]:

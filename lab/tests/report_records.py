@@ -14,6 +14,7 @@ from rich.console import Console
 
 from mldsa_lab.bench.shapes import Shape as ShapeOfRuns
 from mldsa_lab.choice.choice import Wish, choose
+from mldsa_lab.kinds.operations import KIND, MeasuredOperations
 from mldsa_lab.records import (
     MANY_KEYS,
     ONE_KEY,
@@ -35,9 +36,7 @@ from mldsa_lab.records import (
 )
 from mldsa_lab.records.rows import Row
 from mldsa_lab.show.figure_page import render
-from mldsa_lab.show.operations.report import operations_report
-from mldsa_lab.show.operations.view import View, read_view
-from mldsa_lab.show.report import Look, publish
+from mldsa_lab.show.report import Look, Report, publish
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import parse_trace
@@ -421,19 +420,24 @@ def _weight(trace: tuple[str, ...]) -> float:
     return sum(weights[attempt[0]] for attempt in trace)
 
 
-def view_of(record: Record) -> View:
-    """The record arranged as by default."""
-    return read_view(record, Look())
+def measured(record: Record, look: Look | None = None) -> MeasuredOperations:
+    """The record with its figures, looked at as by default."""
+    return MeasuredOperations.of(record, look or Look())
+
+
+def report_of(record: Record, look: Look | None = None) -> Report:
+    """The report of a record."""
+    return KIND.report(measured(record, look), "run.jsonl")
 
 
 def page_of(record: Record, look: Look | None = None) -> str:
     """The page of a record."""
-    return render([operations_report(read_view(record, look or Look()), "run.jsonl")])
+    return render([report_of(record, look)])
 
 
 def printed(record: Record, width: int) -> str:
     """What the terminal shows of a record with all tables."""
     out = io.StringIO()
-    report = replace(operations_report(view_of(record), "run.jsonl"), lacking="")
+    report = replace(report_of(record), lacking="")
     publish(report, Console(file=out, width=width), {}, every=True)
     return out.getvalue()

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import typer
 import yaml
+from lab_runs import rows_in
 from msgspec.structs import replace
 from scipy.stats import chisquare, kruskal, norm, rankdata
 from test_documents import wrong_options
@@ -55,7 +56,7 @@ from mldsa_lab.audit.reading import example_path
 from mldsa_lab.cli.answer import answer
 from mldsa_lab.cli.audit import audit as audit_command
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.estimate.figure import Figure, Figures
 from mldsa_lab.estimate.interval import Interval, quotient
 from mldsa_lab.estimate.replicates import compare_groups
 from mldsa_lab.expression import evaluate
@@ -112,7 +113,7 @@ def test_key_generation_is_of_all_records_of_the_jvm() -> None:
     192s cost more than 256s, and so has every record but this one."""
     figures = record_figures("records/2026-11-25-xeon-emr-slh-dsa/*.jsonl.xz")
     found = {
-        (f.keys["set"], f.keys["worker"], f.keys["message_bytes"]): f.value or 0.0
+        (f.keys["set"], figures.attribute(f, "worker"), f.keys["message_bytes"]): f.value or 0.0
         for f in figures
         if f.name == "mean" and f.keys["operation"] == "keygen"
     }
@@ -148,7 +149,8 @@ def test_audit_and_answer_agree_on_every_value(
     shown = CliRunner().invoke(audits, ["--example", name, "--json", str(path)])
     assert shown.exit_code == 0
     judged: dict[str, list[str]] = {}
-    for row in json.loads(path.read_text()):
+    for group in json.loads(path.read_text())["lists"][0]["groups"]:
+        row = group["keys"]
         for label in row["values"].split("; ") if row["rule"] != "none" else ():
             judged.setdefault(label, []).append(row["verdict"])
     gravity = ["consistent", "undecidable", "implausible", "contradiction"]
@@ -334,9 +336,9 @@ def test_three_jdks_by_scipy_and_by_ranks() -> None:
 def test_a_study_keeps_its_name_where_it_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def figures(source: str, argument: str) -> list[Figure]:
+    def figures(source: str, argument: str) -> Figures:
         asked.append((source, argument))
-        return []
+        return Figures([])
 
     monkeypatch.setattr(join, "figures_of", figures)
     monkeypatch.setattr(join, "about_record", str)
@@ -515,7 +517,13 @@ def test_hardware_and_aggregation(chain: list[Figure]) -> None:
 def test_rejection_by_other_formulas() -> None:
     """Rates by counting residues, attempts by summing a geometric law, profiles by hand."""
     found = {
-        (f.keys["set"], f.keys.get("rank"), f.keys.get("signatures"), f.name): f.value
+        (
+            f.keys["set"],
+            f.keys.get("rank"),
+            f.keys.get("signatures"),
+            f.name,
+            *filter(None, [f.keys.get("percentile")]),
+        ): f.value
         for f in theory_figures("")
         if "object" not in f.keys
     }
@@ -537,7 +545,7 @@ def test_rejection_by_other_formulas() -> None:
         total, n = 0.0, 0
         while total < 0.95:
             total, n = total + accept * (1 - accept) ** n, n + 1
-        assert found[name, None, None, "p95"] == n
+        assert found[name, None, None, "quantile", 95] == n
         best = min(
             (abs((1 + b) / (1 + a + b) - z) + abs(1 / (1 + b) - r0), a, b)
             for a, b in product(range(30), repeat=2)
@@ -671,14 +679,16 @@ def test_a_figure_may_not_refer_to_itself(
         for name, label in other.items()
     ]
     table = AnswerTable("t", ("sign",), ours=tuple(ours))
-    monkeypatch.setattr(join, "figures_of", lambda *_: [Figure({}, "mean", 1.0, unit="us")])
+    monkeypatch.setattr(
+        join, "figures_of", lambda *_: Figures([Figure({}, "mean", 1.0, unit="us")])
+    )
     with pytest.raises(LabError, match=f"refers to itself: {re.escape(chain)}") as caught:
         answer_figures(AnswerPage("p", (table,), name="vendor-page"))
     assert str(caught.value).startswith("table 't', 'sign, ")
 
 
 def test_a_selection_that_fits_several_figures_names_their_keys() -> None:
-    figures = [Figure({"set": s, "a": 1}, "mean", 1.0) for s in ("x", "y")]
+    figures = Figures([Figure({"set": s, "a": 1}, "mean", 1.0) for s in ("x", "y")])
     with pytest.raises(LabError, match="mean is 2 figures that differ in set"):
         join._selected(figures, "mean", {"a": ["1"]})
     found = join._selected(figures, "mean", {"set": ["z", "y", "x"]})
@@ -702,8 +712,7 @@ def test_the_command_lists_shows_and_writes(tmp_path: Path) -> None:
     result = run.invoke(app, ["method-post", "--record", *options], env={"COLUMNS": "160"})
     assert result.exit_code == 0 and "profile 2 of 87, r0" in result.output
     assert "left out: Mean of random inputs: 100 % by definition" in result.output
-    rows = json.loads(paths["json"].read_text(), parse_constant=pytest.fail)
-    row = next(r for r in rows if r["value"] == "profile 2 of 87, r0")
+    row = next(r for r in rows_in(paths["json"]) if r["value"] == "profile 2 of 87, r0")
     assert (row["published"], row["ours"]) == (30.0, pytest.approx(100 / 3))
     assert math.isclose(row["ratio"], 10 / 9)
     assert (

@@ -39,14 +39,16 @@ def test_the_command_prints_and_writes(tmp_path: Path) -> None:
     assert result.exit_code == 0
     for expected in ("H33", "Dilithion", "sign.one-input", "13 contradiction", "found.json"):
         assert expected in result.output
-    found = json.loads(path.read_text(encoding="utf-8"), parse_constant=pytest.fail)
-    assert Counter(row["verdict"] for row in found)["contradiction"] == 13
-    for row in found:
-        assert set(row) - {"predicted_low", "predicted_high"} == {
+    lists = json.loads(path.read_text(encoding="utf-8"), parse_constant=pytest.fail)["lists"]
+    groups = [group for one in lists for group in one["groups"]]
+    assert Counter(group["keys"]["verdict"] for group in groups)["contradiction"] == 13
+    for group in groups:
+        assert set(group["keys"]) == {
             "source", "number", "claim", "about", "rule", "verdict", "claimed_text",
-            "predicted_text", "reading", "values", "claimed", "predicted",
+            "predicted_text", "reading", "values",
         }  # fmt: skip
-        for name in re.findall(r"\w+", "source number claim claimed predicted_low"):
+        assert set(group["figures"]) == {"claimed", "predicted"}
+        for name in re.findall(r"\w+", "source number claim claimed predicted"):
             assert f"`{name}`" in DOCUMENT
 
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from mldsa_lab.audit import audit
 from mldsa_lab.audit.claims import Claim, ClaimSource, ClaimTable, Cost
 from mldsa_lab.audit.values import ClaimedScheme, StatedFigure
+from mldsa_lab.estimate.cell import MeasuredCell
 from mldsa_lab.estimate.summary import summarise
-from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
@@ -159,17 +159,18 @@ def test_a_tail_cut_by_a_fifth_is_found() -> None:
     assert found >= 25
 
 
-def of_row(row: SummaryRow, number: int) -> Cost:
+def of_row(row: MeasuredCell, number: int) -> Cost:
     """The claim that a row of this project's own table makes."""
-    names = {"mean": "mean", "median": "p50", "p95": "p95", "p99": "p99", "p99.9": "p999"}
-    named = {said: row.value(name) for said, name in names.items()}
+    shares = {"median": 50, "p95": 95, "p99": 99, "p99.9": 99.9}
+    named = {said: row.value("quantile", percentile=share) for said, share in shares.items()}
+    named = {"mean": row.value("mean"), **named}
     return Cost(
         id=str(number),
         operation=row.operation,
         set=row.set,
         unit=row.unit,
         figures={s: StatedFigure(float(v), 0.5) for s, v in named.items() if v is not None},
-        samples=row.samples,
+        samples=len(row.samples.ticks),
         subject=row.variant.id,
     )
 
@@ -186,11 +187,11 @@ def of_row(row: SummaryRow, number: int) -> Cost:
 )
 def test_the_tables_of_this_project_pass(name: str, least: int) -> None:
     summary = summarise(read_record(RECORDS / f"{name}.jsonl.xz"))
-    rows = [row for row in summary.rows if row.set in PARAMETER_SETS]
+    rows = [row for row in summary.cells if row.set in PARAMETER_SETS]
     assert len(rows) >= least
     audited = audit(table(*(of_row(row, number) for number, row in enumerate(rows))))
     for finding in audited:
-        assert finding.verdict not in GRAVE, (rows[int(finding.claim)].cell, finding)
+        assert finding.verdict not in GRAVE, (rows[int(finding.claim)].id, finding)
     asked = Counter(f.rule for f in audited)
     assert asked["work.floor"] == len(rows)
     assert asked["work.relations"] > len(rows) / 2

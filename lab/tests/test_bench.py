@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -12,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from lab_runs import Ran, bench, command, here, lab, signers_of
+from lab_runs import Ran, bench, command, here, lab, rows_in, signers_of
 
 from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records import read_record
@@ -28,12 +27,9 @@ def ran(shared_run: Ran) -> Ran:
 def test_it_succeeds_and_names_its_files(ran: Ran) -> None:
     assert ran.status == 0, ran.err
     assert ran.folder is not None
-    assert sorted(p.name for p in ran.folder.iterdir()) == [
-        "record.jsonl",
-        "report.html",
-        "table.json",
-    ]
-    for name in ("record.jsonl", "report.html", "table.json"):
+    names = ["figures.json", "record.jsonl", "report.html"]
+    assert sorted(p.name for p in ran.folder.iterdir()) == names
+    for name in names:
         assert str(ran.folder / name) in ran.out
     assert "mldsa-native" in ran.out
     assert "Traceback" not in ran.err
@@ -151,10 +147,10 @@ def test_a_worker_alone_is_judged_by_the_reference_of_another(tmp_path: Path) ->
         "--operations", "sign", "--json", str(tmp_path / "rows.json"),
     )  # fmt: skip
     assert done.status == 0, done.err
-    rows = json.loads((tmp_path / "rows.json").read_text())
+    rows = rows_in(tmp_path / "rows.json")
     assert {r["language"] for r in rows} == {"Go"}
     assert {r["implementation"] for r in rows} == set(signers_of("go"))
-    assert {r["ratio"] for r in rows} == {None}  # the default reference was not measured
+    assert not any("ratio" in r for r in rows)  # the default reference was not measured
     gates = {g.variant: {c.check for c in g.checks if c.cases} for g in done.record.gates}
     assert all("reference-sign" in checks for v, checks in gates.items() if "expanded" in v)
 
@@ -169,7 +165,7 @@ def test_report_redraws_from_the_record_alone(
     monkeypatch.setenv("PATH", str(tmp_path))
     done = here("report", str(source), "--page", str(page), "--json", str(rows))
     assert done.status == 0, done.err
-    assert json.loads(rows.read_text()) == ran.rows
+    assert rows_in(rows) == ran.rows
     assert page.stat().st_size > 10_000
     other = here("report", str(source), "--no-page", "--reference", "aws-lc", "--clock", "wall")
     assert other.status == 0, other.err
@@ -203,7 +199,7 @@ def test_an_interrupt_keeps_what_was_measured(tmp_path: Path, number: int) -> No
     assert read.end.rounds >= 3
     assert len(read.samples) >= 3 * 6
     assert (record.parent / "report.html").exists()
-    assert json.loads((record.parent / "table.json").read_text())
+    assert rows_in(record.parent / "figures.json")
     assert "mldsa-native" in out and "stopped" in out
     assert "Traceback" not in err
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import json
 import re
 import shlex
 import subprocess
@@ -21,7 +20,8 @@ from tiers import first_of
 
 from mldsa_lab.cli.main import app
 from mldsa_lab.errors import LabError
-from mldsa_lab.show.operations.report import FIELDS
+from mldsa_lab.kinds.operations import FIELDS
+from mldsa_lab.show.figure_tables import FigureRow, as_csv
 from mldsa_lab.study.file import shipped
 
 ROOT = Path(__file__).parents[2]
@@ -212,13 +212,13 @@ def test_example_of_a_mix_runs(tmp_path: Path) -> None:
     )
     script = "\n".join(line.removeprefix("   ") for line in block.splitlines())
     costs = {("ECDSA-P256", "verify"): 40_000.0, ("ML-DSA-65", "verify"): 12_500.0}
-    rows = [
+    rows: list[FigureRow] = [
         dict.fromkeys(FIELDS)
         | {"set": name, "operation": operation, "mean": mean, "key": "compact"}
         | {"batch_size": 1, "threads": 1, "implementation": "some"}
         for (name, operation), mean in costs.items()
     ]
-    (tmp_path / "rows.json").write_text(json.dumps(rows), encoding="utf-8")
+    (tmp_path / "rows.csv").write_text(as_csv(rows), encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
     )

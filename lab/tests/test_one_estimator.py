@@ -39,7 +39,7 @@ def test_a_record_and_its_costs_give_the_same_figures(
     which: str, variant: str, set_name: str, confidence: float
 ) -> None:
     record = record_of(which)
-    row = summarise(record, confidence=confidence).by_cell[variant, set_name, "sign"]
+    row = summarise(record, confidence=confidence).by_id[variant, set_name, "sign"]
     in_summary = row.estimate
     assert in_summary is not None
     cell = gather(record, "cpu")[variant, set_name, "sign"]

@@ -89,7 +89,7 @@ def test_the_precision_is_that_of_the_table(tmp_path: Path) -> None:
     record = build(tmp_path / "r.jsonl", Shape(sets=("ML-DSA-65",), rounds=4))
     found = widest(record, clock="cpu", confidence=0.95)
     assert found is not None and found[2] == "every signing mean"
-    rows = [r for r in summarise(record).rows if r.operation == "sign"]
+    rows = [r for r in summarise(record).cells if r.operation == "sign"]
     halves = {
         f"{r.variant.id} {r.set} sign": max(mean.high - r.cost, r.cost - mean.low) / r.cost * 100
         for r in rows

@@ -4,7 +4,6 @@ stages of a whole add up."""
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from lab_runs import build_rust, here, lab, rust_station
+from lab_runs import build_rust, groups_in, here, lab, rust_station
 from msgspec import structs
 
 from mldsa_lab.bench.engine import Engine
@@ -311,7 +310,7 @@ def test_the_command_measures_and_shows(tmp_path: Path) -> None:
     for record in records:
         check_record(record)
     assert records[0].inputs != records[1].inputs  # each process has records of its own
-    found = json.loads((out / "study.json").read_text())
+    found = groups_in(out / "study.json")
     for name in ("one by one", "batches"):
         rows = [r for r in found if r["pipeline"] == name]
         *parts, whole = (r["time"] for r in rows if "time" in r)

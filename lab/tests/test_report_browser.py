@@ -11,11 +11,12 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from report_records import Shape, build, page_of, view_of
+from report_records import Shape, build, page_of
 
+from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.files import write_text
 from mldsa_lab.show.format import estimate
-from mldsa_lab.show.operations.view import View, unit_of
+from mldsa_lab.show.operations.best import unit_of
 
 pytestmark = pytest.mark.browser
 
@@ -45,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def view(folder: Path) -> View:
+def summary(folder: Path) -> Summary:
     """A page of two sets, with every kind of row, at `folder`/page.html."""
     shape = Shape(
         sets=("ML-DSA-44", "ML-DSA-87", "Ed25519"), refused=("fips204:portable:compact",),
@@ -53,7 +54,7 @@ def view(folder: Path) -> View:
     )  # fmt: skip
     record = build(folder / "run.jsonl", shape)
     write_text(folder / "page.html", page_of(record))
-    return view_of(record)
+    return summarise(record)
 
 
 def run(browser: str, page: Path, *flags: str) -> tuple[str, str]:
@@ -94,7 +95,9 @@ def test_the_console_check_sees_errors(browser: str, tmp_path: Path) -> None:
     assert "nonsense is not defined" in run(browser, page, "--dump-dom")[1]
 
 
-def test_the_page_loads_whole_and_without_complaint(browser: str, view: View, folder: Path) -> None:
+def test_the_page_loads_whole_and_without_complaint(
+    browser: str, summary: Summary, folder: Path
+) -> None:
     dom, console = run(browser, folder / "page.html", "--dump-dom")
     assert console == ""
     # Overviews, operations, batches, threads, classical schemes twice, gate, workers, variants.
@@ -103,13 +106,15 @@ def test_the_page_loads_whole_and_without_complaint(browser: str, view: View, fo
     # Rankings and ratios; parts, two laws and nine clouds in each set.
     assert dom.count("<svg ") == 12 + 2 * (3 + 9) + 6 + 2 * 9
     assert len(re.findall(r"<th [^>]*><button ", dom)) > 6 * 3, "the headings became buttons"
-    for rows in view.tables.values():
-        for row in rows:
-            assert estimate(row.mean, unit_of(rows)).value in dom
+    for cells in summary.tables.values():
+        for cell in cells:
+            assert estimate(cell.mean, unit_of(cells)).value in dom
 
 
 @pytest.mark.parametrize("width", [320, 768, 1280])
-def test_nothing_sticks_out_or_overlaps(browser: str, view: View, folder: Path, width: int) -> None:
+def test_nothing_sticks_out_or_overlaps(
+    browser: str, summary: Summary, folder: Path, width: int
+) -> None:
     problems = probe(
         browser, folder, f"overlap{width}", width,
         """
@@ -141,7 +146,7 @@ def test_nothing_sticks_out_or_overlaps(browser: str, view: View, folder: Path, 
     assert problems == "none"
 
 
-def test_a_click_sorts_by_number_and_back(browser: str, view: View, folder: Path) -> None:
+def test_a_click_sorts_by_number_and_back(browser: str, summary: Summary, folder: Path) -> None:
     result = probe(
         browser, folder, "sort", 1280,
         """
@@ -154,13 +159,13 @@ def test_a_click_sorts_by_number_and_back(browser: str, view: View, folder: Path
 """,
     )  # fmt: skip
     up, down, state = _json(result)
-    rows = view.table(view.sets[0], "sign")
-    expected = sorted(row.figures["p50"].value for row in rows if "p50" in row.figures)
+    medians = (cell.value("quantile", percentile=50) for cell in summary.table("ML-DSA-44", "sign"))
+    expected = sorted(value for value in medians if value is not None)
     assert up == pytest.approx(expected) and down == pytest.approx(expected[::-1])
     assert state == "descending"
 
 
-def test_languages_are_chosen_by_a_click(browser: str, view: View, folder: Path) -> None:
+def test_languages_are_chosen_by_a_click(browser: str, summary: Summary, folder: Path) -> None:
     script = """
   const buttons = [...doc.querySelectorAll(".filter button")];
   const rows = [...doc.querySelectorAll("tr[data-tag]")];

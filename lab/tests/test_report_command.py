@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 import shutil
 from dataclasses import replace
@@ -11,15 +10,16 @@ from pathlib import Path
 
 import measure_cases as cases
 import pytest
-from report_records import SIGNERS, Shape, build
+from lab_runs import rows_in
+from report_records import SIGNERS, Shape, build, report_of
 from typer.testing import CliRunner, Result
 
 from mldsa_lab.cli.main import app
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.contract import NO_ESTIMATE
+from mldsa_lab.estimate.summary import summarise
+from mldsa_lab.kinds.operations import FIELDS
 from mldsa_lab.show.operations.findings import find
-from mldsa_lab.show.operations.report import FIELDS, operations_report
-from mldsa_lab.show.operations.view import read_view
-from mldsa_lab.show.report import Look
 
 SET = "ML-DSA-65"
 
@@ -58,19 +58,22 @@ def test_rows_say_which_run_they_are_of(path: Path, tmp_path: Path) -> None:
     out, table = tmp_path / "rows.json", tmp_path / "rows.csv"
     text = shown(run(path, "--no-page", "--json", out, "--csv", table))
     assert str(out) in text and str(table) in text
-    rows = json.loads(out.read_text())
-    assert {tuple(row) for row in rows} == {FIELDS}
-    assert {(row["started"], row["cpu"]) for row in rows} == {
-        ("2026-11-21T21:40:00Z", "AMD EPYC 9B14")
-    }
-    assert all(row["per_second"] == pytest.approx(1e9 / row["mean"]) for row in rows)
+    rows = {(r["set"], r.get("operation"), r["variant"]): r for r in rows_in(out)}
     assert shown(run(path, "--markdown", "-")).startswith("## mldsa-lanes")
     lines = list(csv.DictReader(table.open(newline="")))
-    assert len(lines) == len(rows)
-    for line, row in zip(lines, rows, strict=True):
-        for key, value in row.items():
-            said = "" if value is None else str(value)
-            assert line[key] == said
+    assert {tuple(line) for line in lines} == {tuple(FIELDS)}
+    assert {(line["started"], line["cpu"]) for line in lines} == {
+        ("2026-11-21T21:40:00Z", "AMD EPYC 9B14")
+    }
+    cells = {(r["implementation"], r["backend"], r["key"], r["batch_size"], *keys[:2]): r
+             for keys, r in rows.items() if "mean" in r}  # fmt: skip
+    assert len(lines) == len(cells)
+    for line in lines:
+        told = (line[k] for k in ("implementation", "backend", "key"))
+        row = cells[*told, int(line["batch_size"]), line["set"], line["operation"]]
+        assert row["per_second"] == pytest.approx(1e9 / row["mean"])
+        for key, said in line.items():
+            assert said == ("" if row.get(key) is None else str(row[key])), key
 
 
 # --- measured elsewhere -------------------------------------------------------------------------
@@ -94,7 +97,7 @@ def test_measurements_that_contradict_the_traces_have_no_figure(path: Path, tmp_
     assert "fixed: constant-trace: " in refused(result)
     assert "Measured elsewhere: costs." in result.output
     assert not re.search(r"fixed +ML-DSA-65", result.output)
-    names = {row["implementation"] for row in json.loads(out.read_text())}
+    names = {row["implementation"] for row in rows_in(out)}
     assert "costs" in names and "fixed" not in names
 
 
@@ -124,9 +127,9 @@ def test_the_same_run_twice_is_shown_once(path: Path, tmp_path: Path) -> None:
     copy, out = tmp_path / "copy.jsonl", tmp_path / "rows.json"
     shutil.copy(path, copy)
     once = shown(run(path, "--no-page", "--json", out))
-    rows = json.loads(out.read_text())
+    rows = rows_in(out)
     text = shown(run(path, copy, path, "--no-page", "--json", out))
-    assert json.loads(out.read_text()) == rows
+    assert rows_in(out) == rows
     assert " ".join(text.split()).count("holds the same run as") == 2
     assert once.splitlines()[0] in text
 
@@ -143,13 +146,15 @@ def test_a_run_without_measurements_is_an_error_that_says_why(tmp_path: Path) ->
 def test_a_cell_whose_estimates_do_not_hold_has_no_figure_and_no_rank(tmp_path: Path) -> None:
     fixed = replace(SIGNERS[0], extra=1e5, cost={SET: (1.0, 1e6, 1.0)})
     shape = Shape(sets=(SET,), signers=(fixed, SIGNERS[3]), operations=("sign",))
-    view = read_view(build(tmp_path / "r.jsonl", shape), Look())
-    assert [row.variant.implementation for row in view.table(SET, "sign")] == ["mldsa-native"]
-    assert set(view.ranks) == {(SIGNERS[3].id, SET, "sign")}
-    report = operations_report(view, "r.jsonl")
+    record = build(tmp_path / "r.jsonl", shape)
+    (cell,) = summarise(record).table(SET, "sign")
+    assert cell.variant.implementation == "mldsa-native"
+    report = report_of(record)
+    assert [f.keys["variant"] for f in report.figures if f.name == "rank"] == [SIGNERS[3].id]
     assert "mldsa-lanes" not in " ".join((report.headline, *report.sentences))
-    means = {f.keys["variant"]: f.value for f in report.figures if f.name == "mean"}
-    assert means[fixed.id] is None and means[SIGNERS[3].id] is not None
+    means = {f.keys["variant"]: f for f in report.figures if f.name == "mean"}
+    assert means[fixed.id].value is None and means[SIGNERS[3].id].value is not None
+    assert means[fixed.id].verdict == NO_ESTIMATE
     (why,) = (str(reason) for reason in report.remarks["Notes on single figures"])
     assert fixed.id in why and "The estimates do not hold" in why
 
@@ -162,9 +167,9 @@ def test_a_short_run_ranks_nobody_and_a_long_one_warns_of_nothing(
 ) -> None:
     signers = tuple(replace(s, noise=noise) for s in SIGNERS[3:6])
     shape = Shape(sets=(SET,), signers=signers, rounds=rounds)
-    view = read_view(build(tmp_path / "r.jsonl", shape), Look())
-    found = find(view)
+    summary = summarise(build(tmp_path / "r.jsonl", shape))
+    found = find(summary)
     assert len(found.cautions) == (2 if rounds == 1 else 0)
     assert found.headline.startswith("Too few rounds to rank: ") == (rounds == 1)
     assert "tell" not in found.headline
-    assert [view.ranks.get(row.cell) for row in view.table(SET, "verify")] == ranks
+    assert summary.ranks(summary.table(SET, "verify")) == ranks

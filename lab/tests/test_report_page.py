@@ -11,6 +11,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec import structs
 from report_records import (
@@ -22,17 +23,19 @@ from report_records import (
     build,
     page_of,
     printed,
-    view_of,
+    report_of,
 )
 from rich.console import Console
 
 from mldsa_lab.answers.sources import about_record
 from mldsa_lab.cli.shared import console, show_path
 from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.kinds.reports import read_reports
 from mldsa_lab.records import read_record
 from mldsa_lab.screen import Screen
 from mldsa_lab.show.figure_page import render
+from mldsa_lab.show.figures_file import FiguresFile
 from mldsa_lab.show.format import (
     MISSING,
     Shown,
@@ -45,9 +48,8 @@ from mldsa_lab.show.format import (
 )
 from mldsa_lab.show.grid import Column, Grid, terminal
 from mldsa_lab.show.operations.appendix import command
+from mldsa_lab.show.operations.best import unit_of
 from mldsa_lab.show.operations.findings import find
-from mldsa_lab.show.operations.report import FIELDS
-from mldsa_lab.show.operations.view import View, unit_of
 from mldsa_lab.show.report import Look
 
 SET = "ML-DSA-65"
@@ -99,8 +101,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def view(path: Path) -> View:
-    return view_of(read_record(path))
+def summary(path: Path) -> Summary:
+    return summarise(read_record(path))
 
 
 @pytest.fixture(scope="module")
@@ -108,17 +110,18 @@ def page(path: Path) -> str:
     return render(read_reports([path], Look()))
 
 
-def test_every_row_is_shown_with_its_numbers(view: View, page: str) -> None:
+def test_every_row_is_shown_with_its_numbers(summary: Summary, page: str) -> None:
     parts = Parts(page)
     cells = {t.strip().rstrip("\u2007\u2008") for t in parts.texts}
     shown = 0
-    for (set_name, operation, _), rows in view.tables.items():
+    for (set_name, operation, _), rows in summary.tables.items():
         for row in rows if set_name in ML_DSA else ():
             unit = unit_of(rows)
-            mean, ratio = estimate(row.mean, unit), estimate(row.figures.get("ratio"))
+            mean, ratio = estimate(row.mean, unit), estimate(row.interval("ratio"))
             numbers = [mean.value, mean.interval, ratio.value, ratio.interval]
             if operation == "sign":
-                numbers += [plain(row.value(q), unit) for q in ("p50", "p95", "p99", "p999")]
+                costs = (row.value("quantile", percentile=p) for p in (50, 95, 99, 99.9))
+                numbers += [plain(cost, unit) for cost in costs]
             assert {n for n in numbers if n} <= cells
             assert row.variant.implementation in cells
             shown += 1
@@ -149,25 +152,28 @@ def test_links_and_ids_fit_together(page: str) -> None:
             assert target[1:] in ids
 
 
-def test_the_download_holds_the_documented_rows(view: View, page: str) -> None:
+def test_the_download_holds_all_figures(summary: Summary, page: str) -> None:
     [link] = [a for t, a in Parts(page).tags if t == "a" and "download" in a]
-    data = (link["href"] or "").partition("base64,")[2]
-    rows = json.loads(base64.b64decode(data))
-    assert all(tuple(row) == FIELDS for row in rows)
-    found = [(row["mean"], row["mean_low"], row["mean_high"]) for row in rows]
-    assert found == [tuple(row.mean or ()) for row in view.summary.rows]
-    assert {(row["started"], row["cpu"]) for row in rows} == {
-        ("2026-11-21T21:40:00Z", "AMD EPYC 9B14")
+    data = base64.b64decode((link["href"] or "").partition("base64,")[2])
+    (found,) = msgspec.json.decode(data, type=FiguresFile).lists
+    figures = {
+        (*group.keys.items(), name): (part.value, part.low, part.high)
+        for group in found.groups
+        for name, part in group.figures.items()
     }
+    expected = {(*f.keys.items(), f.name): (f.value, f.low, f.high) for f in summary.figures()}
+    assert figures == expected
+    run = found.head["started"], found.head["cpu"]
+    assert run == ("2026-11-21T21:40:00Z", "AMD EPYC 9B14")
 
 
-def test_rejection_machine_and_reproduction_are_told(view: View, page: str) -> None:
+def test_rejection_machine_and_reproduction_are_told(summary: Summary, page: str) -> None:
     text = Parts(page).text
     assert "acvp-sigver: 1 of 15 wrong (signature 3 differs at byte 17)" in text
     assert "✗ rejected" in text and text.count("✓ passed") == 10
     assert "AMD EPYC 9B14" in text and "profile release; RUSTFLAGS none" in text
-    told = command(view.record)
-    assert told in text and view.record.run.seed in told
+    told = command(summary.record)
+    assert told in text and summary.record.run.seed in told
     assert told.startswith("mldsa-lab bench --quick --sets ML-DSA-44,ML-DSA-65")
 
 
@@ -191,7 +197,7 @@ def test_the_headline_is_what_the_numbers_say(
     tmp_path: Path, signers: tuple[Signer, ...], said: str
 ) -> None:
     shape = Shape(sets=(SET,), operations=("sign",), signers=signers)
-    assert re.fullmatch(said, find(view_of(build(tmp_path / "run.jsonl", shape))).headline)
+    assert re.fullmatch(said, find(summarise(build(tmp_path / "run.jsonl", shape))).headline)
 
 
 def test_every_value_of_a_hostile_record_is_escaped(tmp_path: Path) -> None:
@@ -292,10 +298,10 @@ def test_cycles_and_nanoseconds_are_not_ranked_together(tmp_path: Path) -> None:
         else s
         for s in record.samples
     ]
-    view = view_of(record)
     # Cycles have no wall clock.
-    assert not any("w" in view.marks(row) for rows in view.tables.values() for row in rows)
-    units = {(key[1], unit_of(rows).name, len(rows)) for key, rows in view.tables.items()}
+    assert not any("w" in mark for s in report_of(record).sections for mark in s.grid.marks)
+    tables = summarise(record).tables
+    units = {(key[1], unit_of(rows).name, len(rows)) for key, rows in tables.items()}
     assert {u for u in units if u[0] == "sign"} == {("sign", "µs", 1), ("sign", "kcycles", 1)}
     assert "kcycles" in page_of(record)
 

@@ -6,20 +6,18 @@ import dataclasses
 import math
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from report_records import SIGNERS, Shape, build, page_of, printed, rows, view_of
+from report_records import SIGNERS, Shape, build, page_of, printed, report_of, rows
 
+from mldsa_lab.estimate.cell import MeasuredCell
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import Summary, summarise
-from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.records import Record, RecordWriter, read_record
-from mldsa_lab.show import plots, svg
+from mldsa_lab.show import plots, svg, variants
 from mldsa_lab.show.grid import Grid
-from mldsa_lab.show.operations import view as view_module
-from mldsa_lab.show.operations.report import operations_report
-from mldsa_lab.show.operations.view import View
 from mldsa_lab.show.report import SERIES_COUNT, Look
 
 SIZES = (1, 8, 100, 1000)
@@ -34,17 +32,16 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
 
 
 @pytest.fixture(scope="module")
-def view(record: Record) -> View:
-    return view_of(record)
+def summary(record: Record) -> Summary:
+    return summarise(record)
 
 
-@pytest.fixture(scope="module")
-def summary(view: View) -> Summary:
-    return view.summary
+def row(summary: Summary, variant: str, operation: str = "sign") -> MeasuredCell:
+    return summary.by_id[variant, SET, operation]
 
 
-def row(summary: Summary, variant: str, operation: str = "sign") -> SummaryRow:
-    return summary.by_cell[variant, SET, operation]
+def names_of(cell: MeasuredCell) -> set[str]:
+    return {f.name for f in cell.figures}
 
 
 # --- the rows -----------------------------------------------------------------------------------
@@ -58,8 +55,8 @@ def test_a_batch_row_is_the_cost_of_one_operation(summary: Summary) -> None:
         assert (v.mode, v.batch_size, v.threads) == ("batch", size, 1)
         factor = 0.55 + 0.5 / size**0.7
         assert of_size.cost / single.cost == pytest.approx(factor, rel=0.04)
-        assert "p50" not in of_size.figures and of_size.clock == "cpu"
-        assert all(of_size.figures[name].low is not None for name in ("mean", "ratio"))
+        assert "quantile" not in names_of(of_size) and of_size.samples.clock == "cpu"
+        assert all(of_size.interval(name).low is not None for name in ("mean", "ratio"))
     loop = row(summary, "mldsa-native:native:compact:loop-100")
     assert (loop.variant.mode, loop.variant.batch_size) == ("single", 100)
     assert loop.value("ratio") == pytest.approx(1.02, rel=0.04)
@@ -68,20 +65,21 @@ def test_a_batch_row_is_the_cost_of_one_operation(summary: Summary) -> None:
 def test_threads_have_throughput_and_scaling(summary: Summary) -> None:
     one = row(summary, f"{LANES}:batch-1000")
     four = row(summary, f"{LANES}:batch-1000:threads-4")
-    assert four.clock == "wall"
-    rate, scaling = four.figures["per_second"], four.figures["scaling"]
+    assert four.samples.clock == "wall"
+    rate, scaling = four.interval("per_second"), four.interval("scaling")
+    assert rate is not None and scaling is not None
     assert rate.value == pytest.approx(1e9 / four.cost)
-    assert one.figures["scaling"] == Interval(1.0, 1.0, 1.0)
+    assert one.interval("scaling") == Interval(1.0, 1.0, 1.0)
     assert scaling.value == pytest.approx(4 * (1 - 0.012 * 3), rel=0.03)
     assert scaling.low is not None and scaling.high is not None
     assert scaling.low < 4 * (1 - 0.012 * 3) < scaling.high
     assert rate.low is not None and rate.low < rate.value
-    assert not {"per_second", "scaling"} & set(row(summary, LANES).figures)
+    assert "scaling" not in names_of(row(summary, LANES))
 
 
 def test_ratios_of_threads_are_to_the_reference_on_as_many(summary: Summary) -> None:
     reference = row(summary, "mldsa-native:native:compact:loop-100:threads-4")
-    assert reference.figures["ratio"] == Interval(1.0, 1.0, 1.0)
+    assert reference.interval("ratio") == Interval(1.0, 1.0, 1.0)
     assert row(summary, "mldsa-native:native:compact").value("ratio") == 1.0
     four = row(summary, f"{LANES}:loop-100:threads-4")
     assert four.value("ratio") == pytest.approx(131 / 132, rel=0.04)
@@ -95,7 +93,7 @@ def test_a_variant_id_as_reference_stands_for_its_threads_too(record: Record) ->
 
 def test_classical_schemes_stand_beside_the_cheapest_of_each_kind(summary: Summary) -> None:
     found = {
-        (c.row.operation, c.row.variant.id): c.ratio
+        (c.cell.operation, c.cell.variant.id): c.ratio
         for c in summary.classical
         if c.against.variant.id.startswith("ed25519-dalek")
     }
@@ -115,19 +113,21 @@ def test_classical_schemes_stand_beside_the_cheapest_of_each_kind(summary: Summa
 def test_ranks_ascend_where_ratios_contradict_means(tmp_path: Path) -> None:
     signers = tuple(dataclasses.replace(s, noise=0.1 * (1 + i % 3)) for i, s in enumerate(SIGNERS))
     shape = Shape(sets=(SET,), signers=signers, rounds=6, random=8, seed=0)
-    view = view_of(build(tmp_path / "run.jsonl", shape))
-    ranks = [view.ranks[row.cell] for row in view.table(SET, "verify")]
+    summary = summarise(build(tmp_path / "run.jsonl", shape))
+    ranks = summary.ranks(summary.table(SET, "verify"))
     assert ranks == [1, 2, 2, 2, 2, 6, 7, 8, 9, 10, 10]
 
 
-def test_a_rank_is_the_place_of_the_first_row_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rank_is_the_place_of_the_first_row_that_has_it(
+    summary: Summary, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = np.random.default_rng(5)
     for _ in range(200):
         size = int(rng.integers(1, 14))
         table = rng.random((size, size)) < rng.random()
-        monkeypatch.setattr(view_module, "has_interval", lambda row: True)
-        monkeypatch.setattr(view_module, "slower", lambda _, one, other, t=table: t[one, other])
-        found = view_module.ranks(None, range(size))  # type: ignore[arg-type]
+        monkeypatch.setattr(Summary, "is_slower", lambda _, a, b, t=table: t[a.place, b.place])
+        cells = [SimpleNamespace(place=place, has_interval=True) for place in range(size)]
+        found = summary.ranks(cells)  # type: ignore[arg-type]
         first = {rank: place for place, rank in reversed(list(enumerate(found, 1)))}
         assert found == sorted(found) and all(rank == place for rank, place in first.items())
 
@@ -136,16 +136,16 @@ def test_a_rank_is_the_place_of_the_first_row_that_has_it(monkeypatch: pytest.Mo
 
 
 def test_no_two_implementations_of_a_report_look_alike(tmp_path: Path) -> None:
-    names = [*view_module._COLOURED[:-8], *(f"new-{n}" for n in range(14))]
+    names = [*variants._COLOURED[:-8], *(f"new-{n}" for n in range(14))]
     signers = tuple(dataclasses.replace(SIGNERS[0], implementation=name) for name in names)
     shape = Shape(sets=(SET,), signers=signers, operations=("verify",), rounds=1, random=1)
-    colours = view_module.assign_colours([build(tmp_path / "r.jsonl", shape)])
+    colours = variants.assign_colours([build(tmp_path / "r.jsonl", shape)])
     looks = [(svg.series(colours[n]), svg.marker(colours[n])) for n in names]
     assert len(set(looks)) == len({colour for colour, _ in looks}) == len(names) == 40
     assert colours["libcrux"] != colours["mldsa-lanes-hardened"]
     assert [colours[n] for n in ("mldsa-native", "mldsa-lanes")] == [0, 1]
     one = dataclasses.replace(shape, signers=(signers[8],))
-    alone = view_module.assign_colours([build(tmp_path / "one.jsonl", one)])
+    alone = variants.assign_colours([build(tmp_path / "one.jsonl", one)])
     assert alone[names[8]] == colours[names[8]]
     css = (Path(svg.__file__).parent / "page.css").read_text()
     themes = re.split(r"@media", css)
@@ -157,7 +157,7 @@ def test_no_two_implementations_of_a_report_look_alike(tmp_path: Path) -> None:
 def test_signers_with_expanded_keys_alone_are_named(tmp_path: Path) -> None:
     lone = dataclasses.replace(SIGNERS[1], implementation="lone")
     record = build(tmp_path / "run.jsonl", Shape(sets=(SET,), signers=(*SIGNERS[2:4], lone)))
-    shown = operations_report(view_of(record), "run.jsonl")
+    shown = report_of(record)
     grid = next(
         s.grid for s in shown.sections if s.grid.title == f"{SET}: single calls, compact key"
     )
@@ -177,7 +177,7 @@ def test_not_there_excluded_and_not_asked_for_are_three_things(tmp_path: Path) -
         for made in rows(shape):
             if getattr(made, "variant", None) != unasked:
                 writer.write(made)
-    shown = operations_report(view_of(read_record(path)), "run.jsonl")
+    shown = report_of(read_record(path))
     compact, expanded = (
         next(s.grid for s in shown.sections if s.grid.title == f"{SET}: {kind}")
         for kind in ("single calls, compact key", "expanded keys")
@@ -200,12 +200,12 @@ def test_a_row_that_was_cut_short_has_no_rank(tmp_path: Path) -> None:
     cost = {SET: (44e3 * 12, 131e3 * 12, 45e3 * 12)}
     slow = dataclasses.replace(SIGNERS[4], cost=cost)
     shape = Shape(sets=(SET,), signers=(*SIGNERS[2:4], slow), crashed=slow.id)
-    view = view_of(build(tmp_path / "run.jsonl", shape))
-    assert [row.variant.id for row in view.table(SET, "sign")][-1] == slow.id
-    for operation in ("sign", "verify", "keygen"):
-        assert (slow.id, SET, operation) not in view.ranks
-    assert len(view.ranks) == 6
-    shown = operations_report(view, "run.jsonl")
+    record = build(tmp_path / "run.jsonl", shape)
+    summary = summarise(record)
+    assert [cell.variant.id for cell in summary.table(SET, "sign")][-1] == slow.id
+    ranked = [f.keys["variant"] for f in summary.figures() if f.name == "rank"]
+    assert slow.id not in ranked and len(ranked) == 6
+    shown = report_of(record)
     assert slow.implementation not in shown.headline
     grid = next(s.grid for s in shown.sections if s.grid.title.endswith("compact key"))
     places = dict(zip(_cells(grid, "implementation"), _cells(grid, "#"), strict=True))

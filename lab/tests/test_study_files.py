@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from lab_runs import build_rust, here, lab
+from lab_runs import build_rust, groups_in, here, lab
 from msgspec import structs
 from report_records import SIGNERS, Shape, build, rows
 from scipy.stats import kruskal, mannwhitneyu
@@ -228,7 +227,7 @@ by = ["implementation", "backend", "key"]
         build(records / f"process-{process}.jsonl", shape)
     done = here("study", str(path), "--record", str(records), "--out", str(out))
     assert done.status == 0, done.err
-    found = json.loads((out / "study.json").read_text())
+    found = groups_in(out / "study.json")
     assert {row["table"] for row in found if "table" in row} == {"Slow ones", "Sizes"}
     luck = [row for row in found if "messages" in row]
     assert {row["messages"] for row in luck} == {1, 5}
@@ -249,7 +248,7 @@ def test_the_command_measures_compares_and_redraws(tmp_path: Path) -> None:
     assert done.status == 0, done.err
     records = sorted(out.glob("*/*/record.jsonl"))
     assert len(records) == 2
-    found = json.loads((out / "study.json").read_text())
+    found = groups_in(out / "study.json")
     assert {row.get("process") for row in found if "mean" in row} == {1, 2}
     (pair,) = [row for row in found if "ratio" in row]
     assert pair["ratio_notes"] == "too few processes to tell" and abs(pair["delta"]) == 1

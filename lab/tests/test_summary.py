@@ -10,13 +10,15 @@ import lab_runs
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from report_records import SIGNERS, Shape, build
+from report_records import SIGNERS, Shape, build, measured
 from typer.testing import CliRunner
 
+from mldsa_lab.answers.sources import TOGETHER, with_derived
 from mldsa_lab.choice.design import design
 from mldsa_lab.cli.main import app
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.summary import TOGETHER, Summary, summarise, summary_figures
+from mldsa_lab.estimate.figure import Figures
+from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.records import (
     SCHEMA,
     Check,
@@ -120,11 +122,15 @@ def summary() -> Summary:
 
 
 def row_of(summary: Summary, name: str, operation: str):  # type: ignore[no-untyped-def]
-    (row,) = [
-        r for r in summary.rows
-        if r.variant.implementation == name and r.operation == operation
+    (cell,) = [
+        c for c in summary.cells
+        if c.variant.implementation == name and c.operation == operation
     ]  # fmt: skip
-    return row
+    return cell
+
+
+def answer_figures(record: Record) -> Figures:
+    return with_derived(measured(record).figures)
 
 
 def test_values(summary: Summary) -> None:
@@ -135,17 +141,20 @@ def test_values(summary: Summary) -> None:
             row = row_of(summary, name, operation)
             assert row.cost == pytest.approx(cost * factor * clock, rel=0.1)
             assert row.mean.low < row.cost < row.mean.high
-            assert row.samples == 144 and row.unit == "ns"
+            assert row.value("samples", clock=row.samples.clock) == 144 and row.unit == "ns"
             assert row.variant.deterministic is (name != "hedged")
-            assert row.clock == ("wall" if name == "hedged" else "cpu")
+            assert row.samples.clock == ("wall" if name == "hedged" else "cpu")
             caller = {"hedged": "Go", "mldsa-native": "Rust"}.get(name)
-            assert row.keys["language"] == ("C" if caller else "Rust")
-            assert row.keys["called_from"] == caller
+            about = row.worker.about(row.variant)
+            assert about["language"] == ("C" if caller else "Rust")
+            assert about["called_from"] == caller
     sign = row_of(summary, "slow", "sign")
-    costs = [sign.value(name) for name in ("p50", "mean", "p95", "p99", "p999")]
+    costs = [sign.value("quantile", percentile=share) for share in (50, 95, 99, 99.9)]
+    costs.insert(1, sign.cost)
     assert costs == sorted(costs)
     verify = row_of(summary, "slow", "verify")
-    assert "p95" in verify.figures and not {"p99", "p999"} & set(verify.figures)
+    shares = [f.keys["percentile"] for f in verify.figures if f.name == "quantile"]
+    assert shares == [50, 95]
 
 
 def test_phases_are_estimated_as_the_whole() -> None:
@@ -160,12 +169,12 @@ def test_phases_are_estimated_as_the_whole() -> None:
     summary = summarise(record)
     for operation in ("sign", "verify"):
         row = row_of(summary, "slow", operation)
-        parts = {name: found.value for name, found in row.phases.items()}
+        parts = {phase: row.value("mean", phase=phase) for phase in phases}
         assert parts["constant"] == 1000 and parts["none"] == 0
         assert parts["fifth"] == pytest.approx(row.cost / 5, rel=1e-3)
         assert parts["rest"] == pytest.approx(0.8 * row.cost - 1000, rel=1e-2)
-    figures = summary_figures(record, "mldsa-native", 0.95)
-    assert sum(f.name == "fifth" for f in figures) == len(summary.rows)
+    figures = summary.figures()
+    assert sum(f.keys.get("phase") == "fifth" for f in figures) == len(summary.cells)
 
 
 def test_memory_is_of_one_operation_and_collections_of_a_million() -> None:
@@ -186,9 +195,8 @@ def test_memory_is_of_one_operation_and_collections_of_a_million() -> None:
         sum(s.metrics["allocated"][0] for s in of_keygen) / operations, rel=1e-12
     )
     assert row.value("collections") == pytest.approx(1e6 * len(of_keygen) / operations, rel=1e-12)
-    assert "allocated" not in row_of(summary, "slow", "verify").figures
-    figures = summary_figures(record, "mldsa-native", 0.95)
-    units = {f.name: f.unit for f in figures if f.name in ("allocated", "collections")}
+    assert row_of(summary, "slow", "verify").interval("allocated") is None
+    units = {f.name: f.unit for f in summary.figures() if f.name in ("allocated", "collections")}
     assert units == {"allocated": "B", "collections": "per million"}
 
 
@@ -209,10 +217,10 @@ def test_memory_of_each_signature_gives_the_mean_over_all() -> None:
 def test_least_largest_and_deviation(summary: Summary) -> None:
     """Of single calls from the samples; of signing by the law, here summed attempt by attempt."""
     verify, record = row_of(summary, "slow", "verify"), make_record()
-    samples = [s for s in record.samples if (s.variant, s.set, s.operation) == verify.cell]
+    samples = [s for s in record.samples if (s.variant, s.set, s.operation) == verify.id]
     ticks = [t for s in samples for t in s.cpu or ()]
     mean = sum(ticks) / len(ticks)
-    assert tuple(verify.figures["min"]) == (min(ticks), None, None)
+    assert tuple(verify.interval("min")) == (min(ticks), None, None)
     assert verify.value("max") == max(ticks)
     variance = sum((t - mean) ** 2 for t in ticks) / (len(ticks) - 1)
     assert verify.value("sd") == pytest.approx(variance**0.5, rel=1e-9)
@@ -226,20 +234,21 @@ def test_least_largest_and_deviation(summary: Summary) -> None:
     of_one = sum(p * c for p, c in zip(fails, further, strict=True)) / again
     squares = sum(p * c * c for p, c in zip(fails, further, strict=True)) / again
     spread = count * (squares - of_one**2) + count / (1 - again) * of_one**2
-    assert sign.value("sd") == pytest.approx(spread**0.5, rel=1e-3) and "max" not in sign.figures
-    least = sign.figures["min"]
+    assert sign.value("sd") == pytest.approx(spread**0.5, rel=1e-3) and sign.interval("max") is None
+    least = sign.interval("min")
     assert least.value == pytest.approx(first) and least.low < least.value < least.high
-    rows = summarise(make_record(calls=3)).rows
-    assert not any("max" in r.figures for r in rows)  # averages of three calls
+    cells = summarise(make_record(calls=3)).cells
+    assert not any(cell.interval("max") for cell in cells)  # averages of three calls
 
 
 def test_signing_and_verification_together() -> None:
-    figures = summary_figures(make_record(), "mldsa-native", 0.95)
     found = {
-        (f.keys["operation"], f.name): f for f in figures
-        if f.keys.get("implementation") == "mldsa-native" and f.name in ("mean", "p99", "min", "sd")
+        (f.keys["operation"], f.name): f for f in answer_figures(make_record())
+        if f.keys["variant"] == "mldsa-native:native:compact"
+        and f.name in ("mean", "quantile", "min", "sd")
+        and f.keys.get("percentile", 99) == 99
     }  # fmt: skip
-    for name in ("mean", "p99", "min"):
+    for name in ("mean", "quantile", "min"):
         sign, verify = found["sign", name], found["verify", "mean"]
         both = found[TOGETHER, name]
         assert both.value == pytest.approx((sign.value or 0) + (verify.value or 0))
@@ -259,38 +268,39 @@ def test_the_hardened_mode_over_the_ordinary_one() -> None:
     record.samples[:] = [
         replace(s, variant=hardened.id) if s.variant == slow.id else s for s in record.samples
     ]
-    found = [f for f in summary_figures(record, "mldsa-native", 0.95) if f.name == "overhead"]
+    found = [f for f in answer_figures(record) if f.name == "overhead"]
     assert [f.keys["operation"] for f in found] == ["keygen", "sign", "verify"]
     for f in found:
-        assert f.unit == "%" and f.low and f.value and f.high and f.low < f.value < f.high
+        assert f.unit == "" and f.low and f.value and f.high and f.low < f.value < f.high
         if f.keys["operation"] != "sign":
-            assert f.value == pytest.approx(100 * (FACTOR["slow"] - 1), abs=5)
+            assert f.value == pytest.approx(FACTOR["slow"] - 1, abs=0.05)
 
 
 def test_ratios(summary: Summary) -> None:
     for operation in ("keygen", "sign", "verify"):
         reference = row_of(summary, "mldsa-native", operation)
-        assert tuple(reference.figures["ratio"]) == (1, 1, 1)
+        assert tuple(reference.interval("ratio")) == (1, 1, 1)
         for name in ("slow", "cached"):
-            ratio = row_of(summary, name, operation).figures["ratio"]
+            ratio = row_of(summary, name, operation).interval("ratio")
             assert ratio.value == pytest.approx(FACTOR[name], rel=0.02)
             assert ratio.low < ratio.value < ratio.high < 1.1 * ratio.low
-        hedged = row_of(summary, "hedged", operation).figures["ratio"]
+        hedged = row_of(summary, "hedged", operation).interval("ratio")
         assert hedged.low < 2.5 < hedged.high
-    assert "ratio" not in row_of(summary, "ed25519", "sign").figures
+    assert row_of(summary, "ed25519", "sign").interval("ratio") is None
 
 
 def test_clock_and_calls() -> None:
     record = make_record(rounds=9, calls=4)
     cpu, wall = summarise(record), summarise(record, clock="wall")
-    for a, b in zip(cpu.rows, wall.rows, strict=True):
+    for a, b in zip(cpu.cells, wall.cells, strict=True):
         if a.variant.implementation == "slow":
             assert a.cost == pytest.approx(b.cost / 2, rel=0.01)
     verify = row_of(cpu, "slow", "verify")
     assert verify.cost == pytest.approx(12e4, rel=0.1)
-    assert "p50" in verify.figures and "p95" not in verify.figures  # averages have no tail
+    assert verify.interval("quantile", percentile=50)
+    assert not verify.interval("quantile", percentile=95)  # averages have no tail
     only = summarise(make_record(rounds=3, wall_only=True))
-    assert {r.clock for r in only.rows} == {"wall"}
+    assert {cell.samples.clock for cell in only.cells} == {"wall"}
 
 
 def test_references() -> None:
@@ -300,7 +310,7 @@ def test_references() -> None:
     by_name = summarise(record, reference="slow")
     assert row_of(by_name, "mldsa-native", "sign").value("ratio") == pytest.approx(1 / 3, rel=0.1)
     none = summarise(record, reference="nobody")
-    assert not any("ratio" in r.figures for r in none.rows)
+    assert not any(cell.interval("ratio") for cell in none.cells)
     assert "nobody" in none.notes[0]
     both = variant("mldsa-native", "expanded")
     worker = record.workers[0]
@@ -308,7 +318,7 @@ def test_references() -> None:
     record.samples += [
         replace(s, variant=both.id) for s in record.samples if s.variant.startswith("slow")
     ]
-    compact = summarise(record).by_cell["mldsa-native:native:compact", SET, "sign"]
+    compact = summarise(record).by_id["mldsa-native:native:compact", SET, "sign"]
     assert compact.value("ratio") == 1  # the compact key is the reference, though announced second
 
 
@@ -316,7 +326,7 @@ def test_units_are_not_mixed() -> None:
     record = make_record(rounds=3)
     record.workers[1] = replace(record.workers[1], unit="cycles")
     row = row_of(summarise(record), "hedged", "sign")
-    assert row.unit == "cycles" and row.mean is not None and "ratio" not in row.figures
+    assert row.unit == "cycles" and row.mean is not None and row.interval("ratio") is None
 
 
 @pytest.mark.e2e
@@ -331,23 +341,23 @@ def test_interrupted_records(tmp_path: Path) -> None:
     lines = path.read_bytes().splitlines(keepends=True)
     first = len(lines) - len(record.samples)
     full = summarise(read_record(path))
-    assert len(full.rows) == 15
+    assert len(full.cells) == 15
     for kept in range(first, len(lines), 6):
         cut = tmp_path / "cut.jsonl"
         cut.write_bytes(b"".join(lines[:kept]) + lines[kept][: len(lines[kept]) // 2])
         table = summarise(read_record(cut))
-        assert len(table.rows) == min(kept - first, 15)
-        for row in table.rows:
+        assert len(table.cells) == min(kept - first, 15)
+        for row in table.cells:
             assert row.mean is not None and row.cost > 0
             rounds = {
                 s.round
                 for s in read_record(cut).samples
-                if (s.variant, s.set, s.operation) == row.cell
+                if (s.variant, s.set, s.operation) == row.id
             }
             assert (row.mean.low is None) == (len(rounds) < 4)
     empty = tmp_path / "empty.jsonl"
     empty.write_bytes(b"".join(lines[:first]))
-    assert summarise(read_record(empty)).rows == []
+    assert summarise(read_record(empty)).cells == []
 
 
 def test_an_interruption_within_a_request_leaves_the_inputs_it_reached() -> None:
@@ -358,7 +368,7 @@ def test_an_interruption_within_a_request_leaves_the_inputs_it_reached() -> None
                 s, inputs=s.inputs[:5], metrics={n: v[:5] for n, v in s.metrics.items()}
             )
     row = row_of(summarise(record), "slow", "sign")
-    assert row.samples == 53
+    assert row.value("samples", clock="cpu") == 53
     assert row.cost == pytest.approx(3 * Signer().mean(MODEL), rel=0.1)
 
 
@@ -367,7 +377,7 @@ def test_refused_variants_are_left_out() -> None:
     bad = Check("acvp-sigver", 10, 1, "case 3")
     record.add(Gate("slow:native:compact", SET, False, (bad,)))
     record.add(Gate("cached:native:expanded", SET, True, ()))
-    names = {r.variant.implementation for r in summarise(record).rows}
+    names = {r.variant.implementation for r in summarise(record).cells}
     assert names == {"mldsa-native", "cached", "hedged", "ed25519"}
     assert ("slow:native:compact", SET) not in summarise(record).fits
 
@@ -376,7 +386,8 @@ def test_what_cannot_be_estimated_is_said() -> None:
     record = make_record(rounds=3)
     record.inputs = [replace(i, trace=None) for i in record.inputs]
     row = row_of(summarise(record), "slow", "sign")
-    assert row.figures == {} and "trace" in row.notes[0]
+    known = [f.name for f in row.figures if f.value is not None]
+    assert known == ["samples", "rounds"] and "trace" in row.notes[0]
     assert row_of(summarise(record), "slow", "verify").mean is not None
 
 
@@ -387,14 +398,14 @@ def test_samples_that_read_zero_stay() -> None:
     record.samples[0] = replace(s, metrics=s.metrics | {"cpu": (0, *(s.cpu or ())[1:])})
     row = row_of(summarise(record), "mldsa-native", "keygen")
     assert row.notes == ("the CPU clock (CLOCK_THREAD_CPUTIME_ID) reads 0 in 1 of 48 samples",)
-    assert row.samples == 48 and row.value("min") == 0
+    assert row.value("samples", clock="cpu") == 48 and row.value("min") == 0
     assert row.cost == pytest.approx(before.cost, rel=0.01)
     # Where many do, the wall clock has the cost: twice the CPU's in this record.
     record.samples[0] = replace(s, metrics=s.metrics | {"cpu": (0,) * 12})
     row = row_of(summarise(record), "mldsa-native", "keygen")
     (note,) = row.notes
     assert "reads 0 in 12 of 48 samples: the cost is by the wall clock" in note
-    assert row.clock == "wall" and row.cost == pytest.approx(2 * before.cost, rel=0.01)
+    assert row.samples.clock == "wall" and row.cost == pytest.approx(2 * before.cost, rel=0.01)
 
 
 def test_bad_arguments_and_records() -> None:
@@ -430,7 +441,7 @@ def test_hardened_signers_are_expected_to_check_their_signatures(
 ) -> None:
     signer = dataclasses.replace(SIGNERS[2], implementation=name, extra=extra)
     shape = Shape(sets=("ML-DSA-65",), operations=("sign",), signers=(signer,))
-    (row,) = summarise(build(tmp_path / "run.jsonl", shape)).rows
+    (row,) = summarise(build(tmp_path / "run.jsonl", shape)).cells
     if limit is None:
         assert row.notes == ()
     else:

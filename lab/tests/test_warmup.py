@@ -3,7 +3,6 @@ first operations of fresh processes."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -196,7 +195,7 @@ def test_the_command_measures_and_shows(tmp_path: Path) -> None:
     )  # fmt: skip
     assert ran.status == 0, ran.err
     assert ran.folder is not None and "first call of a process costs" in ran.out
-    rows = json.loads((ran.folder / "table.json").read_text())
+    rows = ran.rows
     assert len(rows) == 3 * len(CALLS) + 3
     assert all(r["min"] <= r["p50"] <= r["p99"] for r in rows if "min" in r)
     first = next(r for r in rows if r.get("call") == 1 and r["key"] == "expanded")

@@ -105,7 +105,9 @@ def own_frames(chain: list[tuple[str, str]]) -> list[tuple[str, str, str]]:
         file, _, number = place.rpartition(":")
         if file.startswith(str(SOURCE)) and number.isdecimal():
             text = text_of(Path(file))[int(number) - 1].strip()
-            function = re.sub(r"<.*", "", name.rsplit("::", 1)[-1] if "<" not in name else name.split("<")[0])
+            function = re.sub(
+                r"<.*", "", name.rsplit("::", 1)[-1] if "<" not in name else name.split("<")[0]
+            )
             frames.append((function, str(Path(file).relative_to(SOURCE)), text))
     return frames
 
@@ -202,7 +204,9 @@ def judge(path: Path, why: bool) -> Judged:
     for backend, made in sorted(planted.items()):
         leaks = {n for n in made if n.startswith("leaks_")}
         leaking[backend] &= made
-        print(f"  {backend}: {len(leaks & leaking[backend])} of {len(leaks)} leaks made on purpose are found")
+        print(
+            f"  {backend}: {len(leaks & leaking[backend])} of {len(leaks)} leaks made on purpose are found"
+        )
         wrong += [f"{backend}: {n} is not found" for n in sorted(leaks - leaking[backend])]
         wrong += [f"{backend}: {n} is found" for n in sorted((made - leaks) & leaking[backend])]
     if not planted:
@@ -220,7 +224,9 @@ def short(name: str) -> str:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="ct_code", description="Reads compiled kernels for leaks.")
+    parser = argparse.ArgumentParser(
+        prog="ct_code", description="Reads compiled kernels for leaks."
+    )
     parser.add_argument("--machine", action="append", choices=TARGETS)
     parser.add_argument("--build", action="append", choices=["default", "tuned"])
     parser.add_argument("--toolchain", action="append")
@@ -243,7 +249,13 @@ def main() -> int:
         print(f"ct-code: {name}", flush=True)
         try:
             judged.append(judge(options.read or build(*program), options.why))
-        except (subprocess.CalledProcessError, ValueError, IndexError, OSError, struct.error) as error:
+        except (
+            subprocess.CalledProcessError,
+            ValueError,
+            IndexError,
+            OSError,
+            struct.error,
+        ) as error:
             print(f"ct-code: {error}", file=sys.stderr)
             return 2
         for fault in judged[-1].wrong:
@@ -259,7 +271,9 @@ def main() -> int:
 
 def buildable(machine: str) -> bool:
     """Whether there is what links for the machine; says so if not."""
-    if machine == platform.machine() or (shutil.which("aarch64-linux-gnu-gcc") and machine == "aarch64"):
+    if machine == platform.machine() or (
+        shutil.which("aarch64-linux-gnu-gcc") and machine == "aarch64"
+    ):
         return True
     print(f"ct-code: {machine} is left out: apt-get install gcc-aarch64-linux-gnu")
     return False

@@ -36,7 +36,9 @@ READS_FLAGS = re.compile(
     r"b\.\w+|csel|csinc|csinv|csneg|cset|csetm|cinc|cinv|cneg|ccmp|ccmn|adcs?|sbcs?|ngcs?|fcsel"
 )
 FLAGS = re.compile(r"adds|subs|ands|bics|cmp|cmn|tst|ccmp|ccmn|negs|adcs|sbcs|ngcs|fcmpe?|fccmp")
-COMPARES = re.compile(r"cmp|cmn|tst|ccmp|ccmn|fcmpe?|nop|hint|bti|pac\w+|aut\w+|dmb|dsb|isb|prfm|clrex")
+COMPARES = re.compile(
+    r"cmp|cmn|tst|ccmp|ccmn|fcmpe?|nop|hint|bti|pac\w+|aut\w+|dmb|dsb|isb|prfm|clrex"
+)
 READS_FIRST = re.compile(
     r"movk|bfi|bfxil|bfm|ins|ml[as]|[us]ml[as]l2?|sqdml[as]l2?|[us]aba(l2?)?|[us]adalp|sli|sri|bsl|bit|bif|tbx"
     r"|fml[as]|sqrdml[as]h|[us]r?sra|u?sqxtu?n2|xtn2|sq?r?shru?n2|uq?r?shrn2|r?shrn2|r?addhn2|r?subhn2|[us]dot"
@@ -75,7 +77,10 @@ def decode(i: cs.CsInsn) -> Op:
     def memory(o: object, size: int) -> Access:
         m = o.mem
         return Access(
-            family(i.reg_name(m.base)), family(i.reg_name(m.index)) if m.index else None, m.disp, size
+            family(i.reg_name(m.base)),
+            family(i.reg_name(m.index)) if m.index else None,
+            m.disp,
+            size,
         )
 
     if any(o.type == a.ARM64_OP_REG and SCALABLE.fullmatch(i.reg_name(o.reg)) for o in operands):
@@ -142,9 +147,9 @@ def decode(i: cs.CsInsn) -> Op:
             (op.merges if lane else op.writes).update(moved)
             op.pair = moved
             op.into = moved[0] if len(moved) == 1 else None
-            if re.match(r"ld(add|clr|set|eor|smax|umax)|ldx|ldax|swp|cas", name) and not name.startswith(
-                "ldxr"
-            ):
+            if re.match(
+                r"ld(add|clr|set|eor|smax|umax)|ldx|ldax|swp|cas", name
+            ) and not name.startswith("ldxr"):
                 op.stores = True
         elif re.match(r"cas|swp", name):
             op.loads = op.stores = True

@@ -94,7 +94,9 @@ def read(path: Path) -> Program:
 
 def demangled(names: list[str]) -> list[str]:
     command = ["c++filt", "--no-params"]
-    said = subprocess.run(command, input="\n".join(names), capture_output=True, text=True, check=True)
+    said = subprocess.run(
+        command, input="\n".join(names), capture_output=True, text=True, check=True
+    )
     # Without the hashes of crates.
     return re.sub(r"\[[0-9a-f]{8,16}\]", "", said.stdout).splitlines()
 

@@ -72,15 +72,25 @@ class State:
         return what in self.secret if isinstance(what, str) else self.slots.get(what, False)
 
     def size(self) -> tuple[int, ...]:
-        return len(self.secret), len(self.places), sum(self.slots.values()), len(self.slots), len(self.whole)
+        return (
+            len(self.secret),
+            len(self.places),
+            sum(self.slots.values()),
+            len(self.slots),
+            len(self.whole),
+        )
 
 
 @dataclass
 class Summary:
     """What callers and callees know of a function."""
 
-    given: set[str] = field(default_factory=set)  # arguments in which some caller hands over a secret
-    computed: set[str] = field(default_factory=set)  # of those, which are not 64 bits as they were in memory
+    given: set[str] = field(
+        default_factory=set
+    )  # arguments in which some caller hands over a secret
+    computed: set[str] = field(
+        default_factory=set
+    )  # of those, which are not 64 bits as they were in memory
     back: set[str] = field(default_factory=set)  # results that may be secret
 
 
@@ -125,7 +135,9 @@ class Reader:
                     if s.back != back:
                         again |= self.callers[a]
             waiting = sorted(again)
-        return sorted((f for found in self.findings.values() for f in found), key=lambda f: f.address)
+        return sorted(
+            (f for found in self.findings.values() for f in found), key=lambda f: f.address
+        )
 
     def decoded(self, function: Function) -> dict[int, Op]:
         ops = {}
@@ -138,12 +150,13 @@ class Reader:
                     ops[op.address] = op
                     at += 4
                     continue
-                raise ValueError(f"{function.name}: bytes at {function.address + at:#x} are no instruction")
+                raise ValueError(
+                    f"{function.name}: bytes at {function.address + at:#x} are no instruction"
+                )
             op = ops[one.address] = self.machine.decode(one)
             op.unknown |= not op.kind and not op.idiom and bool(self.more_read(one, op))
             at += one.size
         return ops
-
 
     def more_read(self, one: cs.CsInsn, op: Op) -> set[str]:
         """The registers that the instruction reads in Capstone's table, and not by the rules."""
@@ -152,7 +165,12 @@ class Reader:
         names = {one.reg_name(number) for number in one.regs_access()[0]}
         flags = {"rflags", "eflags", "nzcv"}
         there = {"flags" if name in flags else self.machine.family(name) for name in names}
-        here = op.reads | op.addresses | op.merges | {self.machine.STACK, "rip", "zero", "mxcsr", "fpcr"}
+        here = (
+            op.reads
+            | op.addresses
+            | op.merges
+            | {self.machine.STACK, "rip", "zero", "mxcsr", "fpcr"}
+        )
         return there - here - ({op.access.base, op.access.index} if op.access else set())
 
 
@@ -209,7 +227,14 @@ class _Pass:
         # What a vector register or a mask holds on entry is nobody's argument.
         whole = given - self.reader.summaries[self.address].computed
         start = State(
-            {*given, *(x + str(i) for x, count in (("v", 32), ("k", 8), ("p", 16)) for i in range(count))},
+            {
+                *given,
+                *(
+                    x + str(i)
+                    for x, count in (("v", 32), ("k", 8), ("p", 16))
+                    for i in range(count)
+                ),
+            },
             {self.stack: ("S", 0)},
             {},
             set(whole),
@@ -377,7 +402,11 @@ class _Pass:
                 if op.lea.index:
                     self.taken.add((place, "index"))
                     return None
-            elif op.lea.index and op.lea.index in state.places and state.places[op.lea.index][0] != "C":
+            elif (
+                op.lea.index
+                and op.lea.index in state.places
+                and state.places[op.lea.index][0] != "C"
+            ):
                 self.taken.add((state.places[op.lea.index], "index"))
                 return None
         elif op.added is not None and op.into in state.places:
@@ -436,7 +465,9 @@ class _Pass:
                 whole = size >= self.private.get(part, size)
                 if part in self.private:
                     kept = op.pair[number] if op.pair else op.kept
-                    (state.whole.add if size == 8 and kept in state.whole else state.whole.discard)(part)
+                    (state.whole.add if size == 8 and kept in state.whole else state.whole.discard)(
+                        part
+                    )
                     state.places.pop(part, None)
                     if kept in state.places and size == 8:
                         state.places[part] = state.places[kept]
@@ -448,7 +479,10 @@ class _Pass:
         at = state.places.get(op.access.base) if op.access and op.access.base else None
         if not at or not op.access:
             return None
-        return (at[0], at[1] + (op.access.displacement if op.moves_base is None or op.moves_before else 0))
+        return (
+            at[0],
+            at[1] + (op.access.displacement if op.moves_base is None or op.moves_before else 0),
+        )
 
     def callee(self, op: Op) -> str | int | None:
         """A function of ours by its address, another by its name; None where it is not known."""
@@ -469,7 +503,9 @@ class _Pass:
             if op.constant is not None:
                 constant = op.constant
             elif op.access is not None:
-                slot = self.program.slots.get(op.access.displacement + (constant if op.access.base else 0))
+                slot = self.program.slots.get(
+                    op.access.displacement + (constant if op.access.base else 0)
+                )
                 return self.program.name(slot) if isinstance(slot, int) else slot
         return None
 

@@ -190,7 +190,9 @@ def decode(i: cs.CsInsn) -> Op:
         masked = bool(re.fullmatch(r"k\d", mask)) and not re.match(r"vpmovm2|vpbroadcastm", name)
     zeroing = "{z}" in i.op_str
     reads_first = (
-        bool(modifies and not overwrites) or bool(READS_TOO.fullmatch(name)) or (masked and not zeroing)
+        bool(modifies and not overwrites)
+        or bool(READS_TOO.fullmatch(name))
+        or (masked and not zeroing)
     )
     if name in ("movsd", "movss") and any(k == x.X86_OP_MEM for k in kinds):
         reads_first = False

@@ -9,7 +9,7 @@ from functools import cache, cached_property, partial
 import numpy as np
 
 from mldsa_lab.checkout import find_root
-from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.estimate.figure import Figure, Figures
 from mldsa_lab.estimate.memory import memory_figures
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS
@@ -39,9 +39,11 @@ def hardware() -> RecordTimes:
 
 
 @cache
-def traffic() -> list[Figure]:
+def traffic() -> Figures:
     """Return what single operations read and write."""
-    return memory_figures(read_record(find_root() / TRAFFIC))
+    record = read_record(find_root() / TRAFFIC)
+    about = {v.id: worker.about(v) for v, worker in record.variants.values()}
+    return Figures(memory_figures(record), {"variant": about})
 
 
 class SchemeFigures:
@@ -164,12 +166,14 @@ class SchemeFigures:
         traffic was counted."""
         wanted = self.node.implementations.get(self.scheme.name)
         keys = {"set": self.scheme.name, "implementation": wanted, "key": "compact"}
-        found: dict[str, float] = {}
-        for f in traffic() if wanted else ():
-            if keys.items() <= f.keys.items() and f.keys["operation"] != "keygen" and f.value:
-                found[f.name] = found.get(f.name, 0.0) + f.value
+
+        def moved(name: str, **further: str) -> float:
+            figures = traffic().select(name, **keys, **further) if wanted else ()
+            return sum(f.value or 0.0 for f in figures if f.keys["operation"] != "keygen")
+
+        found = {name: moved(name) for name in ("read", "written", "accesses")}
         rates = [self.single[name] for name in ("sign", "verify") if name in self.single]
-        if not found or len(rates) < 2:
+        if not found["accesses"] or len(rates) < 2:
             return
         source = f"{wanted}, {TRAFFIC}"
         for name in ("read", "written"):
@@ -179,6 +183,6 @@ class SchemeFigures:
         timed = "; ".join([source, *(rate.source for rate in rates)])
         yield self.figure("bytes_per_second", speed, "B/s", timed, of="memory")
         for level, size in (("first", "32 KiB"), ("last", "1 MiB")):
-            share = 1 - found.get(f"{level}_misses", 0.0) / found["accesses"]
+            share = 1 - moved("misses", level=level) / found["accesses"]
             text = f"simulated; {source}"
             yield self.figure("share", share, "", text, of="accesses", cache=size)

@@ -13,7 +13,7 @@ from mldsa_lab.estimate.figure import Figure, Key, parse_identity
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.show import figure_tables
 from mldsa_lab.show.figure_tables import FigureTable, SpreadColumns, TableLayout
-from mldsa_lab.show.format import Unit, choose_unit
+from mldsa_lab.show.format import Unit
 from mldsa_lab.show.grid import TERMINAL, Column, Dot, Grid
 from mldsa_lab.show.report import PlotSpec, Report, Section, sections_of
 from pqc_impact.figures import BY, ELSEWHERE, Impact, count_cores, own_keys
@@ -232,7 +232,6 @@ _ROWS = ("template", "scheme", "block", "relay")
 """The keys of rows; one that is empty everywhere has no column."""
 _OTHER_MACHINE = "†"
 """Marks a scheme whose times are from another machine than those of the first record."""
-_LONG = (Unit(86400.0, "d"), Unit(3600.0, "h"))
 
 
 def report(found: Impact) -> Report:
@@ -248,7 +247,7 @@ def report(found: Impact) -> Report:
     return Report(
         kind=f"what a migration costs · scenario {found.name}",
         headline=headline,
-        figures=[as_row(f) for f in found.figures],
+        figures=found.figures,
         sections=sections,
         about=found.scenario.text.removesuffix("."),
         method=_METHOD,
@@ -266,14 +265,7 @@ def network_report(network: Network, figures: Sequence[Figure]) -> Report:
         f"{network.nodes:,} nodes"
     )
     section = Section(figure_tables.grid(made, CONFIDENCE))
-    return Report("how blocks spread", about, [as_row(f) for f in figures], [section])
-
-
-def as_row(figure: Figure) -> Figure:
-    """Return a figure whose keys hold everything that a row of JSON has beside its value."""
-    keys: dict[str, Key] = {"scenario": None, "template": "", "scheme": "", "figure": figure.name}
-    keys |= {**figure.keys, "unit": figure.unit, "kind": figure.kind, "source": figure.source}
-    return Figure(keys, "value", figure.value, figure.low, figure.high, verdict=figure.verdict)
+    return Report("how blocks spread", about, figures, [section])
 
 
 def table(
@@ -293,13 +285,18 @@ def table(
         for text, of_text in matching.items():
             # What one column declares shares its unit, where it is stored in one.
             alike = [f for many in matching.values() for f in many if f.unit == of_text[0].unit]
-            unit = unit_of(alike)
+            # What a second holds and what resources cost have no prefix: titles say the former.
+            is_plain = of_text[0].unit == "1/s" or of_text[0].name == "fee"
+            unit = Unit(1.0, of_text[0].unit * (of_text[0].name == "fee"))
+            unit = unit if is_plain else figure_tables.display_unit(alike)
             heading = text + (f", {unit.name}" if unit.name else "")
             escaped = heading.replace("{", "{{").replace("}", "}}")
             # Figures of several identities may share a heading, so the column is found by it.
             name = f"{number} {text}"
             spread.append(SpreadColumns(name, escaped, spare=column.spare))
-            shown += [replace(_in_unit(f, unit), name=name) for f in of_text]
+            for f in of_text:
+                keys = {key: value for key, value in f.keys.items() if key in _ROWS}
+                shown.append(replace(_in_unit(f, unit), name=name, keys=keys))
     fewest = {"template": 2}  # A column that says the same everywhere is left out.
     rows = tuple(
         key for key in _ROWS
@@ -421,23 +418,6 @@ def _in_unit(figure: Figure, unit: Unit) -> Figure:
     if value is not None and values[1] is None and value == int(value):
         values[0] = int(value)
     return replace(figure, value=values[0], low=values[1], high=values[2], unit="")
-
-
-def unit_of(figures: Sequence[Figure]) -> Unit:
-    """Return the unit of display of figures in one unit."""
-    stored, name = figures[0].unit, figures[0].name
-    values = [f.value for f in figures]
-    known = sorted(v for v in values if v)
-    if stored == "s" and known:
-        # The median decides: a column of seconds may hold microseconds.
-        shorter = choose_unit([known[len(known) // 2] * 1e9], "ns")
-        longer = (unit for unit in _LONG if known[0] >= 2 * unit.divisor)
-        return next(longer, Unit(shorter.divisor / 1e9, shorter.name))
-    if name in ("share", "efficiency"):
-        return Unit(0.01, "%")
-    if stored in ("", "×", "1/s") or name == "fee":
-        return Unit(1.0, "" if stored == "1/s" else stored)
-    return choose_unit(values, stored)
 
 
 def rules(found: Impact) -> dict[str, str]:

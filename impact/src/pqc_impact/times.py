@@ -14,11 +14,11 @@ from msgspec import structs
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError, located
 from mldsa_lab.estimate.blocks import block_figures, block_of
+from mldsa_lab.estimate.cell import MeasuredCell
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import summarise
-from mldsa_lab.estimate.summary_row import SummaryRow
-from mldsa_lab.records import Record, read_record
+from mldsa_lab.records import Record, Variant, read_record
 from mldsa_lab.sets import CLASSICAL_SETS, SCHEMES, sets_of
 from mldsa_lab.theory.arrays import Array
 from pqc_impact.schemes import ImpactScheme
@@ -104,17 +104,44 @@ BUSY = "The machine was busy with other work"
 """Beginning of the remark on records of a busy machine."""
 
 
+@dataclass(frozen=True, eq=False)
+class TimedCalls:
+    """How long an operation of a variant takes: its ``mean`` cost, and ``per_second``, which all
+    that have several threads have. Equal only to themselves."""
+
+    variant: Variant
+    set: str
+    operation: str
+    unit: str
+    mean: Interval
+    per_second: Interval | None
+    fit: Fit | None = None
+
+    @classmethod
+    def of(cls, cell: MeasuredCell) -> TimedCalls:
+        """Return the times of a cell whose mean is known."""
+        assert cell.mean is not None
+        return cls(
+            cell.variant, cell.set, cell.operation, cell.unit, cell.mean,
+            cell.interval("per_second"), cell.fit,
+        )  # fmt: skip
+
+    @property
+    def cost(self) -> float:
+        """The value of the mean."""
+        return self.mean.value
+
+
 @dataclass(frozen=True)
 class _RecordTimes:
-    """The times of one record, the machine that they are of, and its load if it was busy. Every row
-    has a mean, and those of several threads also operations ``per_second``. ``of_one_thread``: by a
-    row of several threads the same calls on one."""
+    """The times of one record, the machine that they are of, and its load if it was busy.
+    ``of_one_thread``: by a row of several threads the same calls on one."""
 
     name: str
     machine: object
-    rows: list[SummaryRow]
+    rows: list[TimedCalls]
     busy: str = ""
-    of_one_thread: Mapping[SummaryRow, SummaryRow] = field(default_factory=dict)
+    of_one_thread: Mapping[TimedCalls, TimedCalls] = field(default_factory=dict)
 
 
 class RecordTimes:
@@ -204,11 +231,11 @@ class RecordTimes:
         default builds with intervals that are not too wide."""
         found: set[str] = set()
         for record in self._times:
-            rows: dict[tuple[str, int], SummaryRow] = {}
+            rows: dict[tuple[str, int], TimedCalls] = {}
             for row in record.rows:
                 v = row.variant
                 asked = (row.set, row.operation, v.implementation, v.threads, v.tuned)
-                is_tight = relative_width(row.figures["mean"]) <= self.widest
+                is_tight = relative_width(row.mean) <= self.widest
                 if asked == (name, operation, implementation, 1, False) and is_tight:
                     rows[v.backend, v.batch_size if v.mode == "batch" else 0] = row
             single = [row for (_, batch), row in rows.items() if not batch]
@@ -222,14 +249,14 @@ class RecordTimes:
                     continue
                 found.add(title)
                 slower, faster = (
-                    measured(f"{operation} {name} {r.variant.id} {record.name}", r.figures["mean"])
+                    measured(f"{operation} {name} {r.variant.id} {record.name}", r.mean)
                     for r in (before, row)
                 )
                 yield title, slower / faster, f"{implementation} ({backend}), {record.name}"
 
     def _timed(
         self, name: str, implementations: dict[str, str], operation: str, unit: str, mode: str
-    ) -> list[tuple[_RecordTimes, SummaryRow]]:
+    ) -> list[tuple[_RecordTimes, TimedCalls]]:
         """Return the rows of a scheme by the implementation that the file names, else by the one
         that is chosen for all sets of the family; by any where this one lacks the operation."""
         if wanted := _named(name, implementations):
@@ -265,7 +292,7 @@ class RecordTimes:
 
     def _rows(
         self, name: str, wanted: str | None, operation: str, unit: str, mode: str
-    ) -> list[tuple[_RecordTimes, SummaryRow]]:
+    ) -> list[tuple[_RecordTimes, TimedCalls]]:
         """Return the rows of a scheme with their records."""
         return [
             (record, row)
@@ -277,7 +304,7 @@ class RecordTimes:
         ]
 
     def _fastest(
-        self, name: str, rows: Sequence[tuple[_RecordTimes, SummaryRow]], cores: int, stretch: bool
+        self, name: str, rows: Sequence[tuple[_RecordTimes, TimedCalls]], cores: int, stretch: bool
     ) -> RecordRate:
         """Return the rate, on so many cores, of what is fastest on one core in the first record
         that has the scheme; other records of the same machine add numbers of cores."""
@@ -315,10 +342,10 @@ class RecordTimes:
         rate, scaling = draws * (cores / threads), None
         if (one := record.of_one_thread.get(row)) is not None:
             drawn = f"{row.operation} {row.set} {one.variant.id} {v.mode} 1 {record.name}"
-            scaling = rate / measured(drawn, one.figures["per_second"])
+            scaling = rate / measured(drawn, _rate(one))
         return RecordRate(rate, source, cores > most, row.fit, (library,), elsewhere, scaling)
 
-    def _check(self, record: _RecordTimes, row: SummaryRow) -> None:
+    def _check(self, record: _RecordTimes, row: TimedCalls) -> None:
         """Raise LabError for an interval that is too wide, or remark on it; remark on another
         machine than that of the first record."""
         v = row.variant
@@ -372,9 +399,14 @@ def _named(name: str, implementations: dict[str, str]) -> str | None:
     return named.pop() if len(named) == 1 else None
 
 
-def _interval(row: SummaryRow) -> Interval:
+def _interval(row: TimedCalls) -> Interval:
     """Return what is measured: the cost on one thread, operations per second on several."""
-    return row.figures["mean" if row.variant.threads == 1 else "per_second"]
+    return row.mean if row.variant.threads == 1 else _rate(row)
+
+
+def _rate(row: TimedCalls) -> Interval:
+    assert row.per_second is not None
+    return row.per_second
 
 
 def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> _RecordTimes:
@@ -392,42 +424,40 @@ def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> _RecordT
             if s.operation in operations and s.set in schemes and s.variant in compact
         ]  # fmt: skip
         found = summarise(record, confidence=CONFIDENCE)
+    timed = [TimedCalls.of(c) for c in found.cells if c.mean and c.unit in ("ns", "cycles")]
     rows = [
-        r for r, v in ((row, row.variant) for row in found.rows)
-        if r.mean is not None and r.unit in ("ns", "cycles")
-        and (v.threads > 1 or v.batch_size <= (BATCH_MOST if v.mode == "batch" else 1))
-        and (v.threads == 1 or "per_second" in r.figures)
+        r for r, v in ((row, row.variant) for row in timed)
+        if (v.threads > 1 or v.batch_size <= (BATCH_MOST if v.mode == "batch" else 1))
+        and (v.threads == 1 or r.per_second)
     ]  # fmt: skip
-    one = {_calls(r): r for r in found.rows if r.variant.threads == 1 and "per_second" in r.figures}
+    one = {_calls(r): r for r in timed if r.variant.threads == 1 and r.per_second}
     ones = {r: one[_calls(r)] for r in rows if r.variant.threads > 1 and _calls(r) in one}
     return _RecordTimes(name, machine, rows, record.busy, ones)
 
 
-def _calls(row: SummaryRow) -> tuple[str | int, ...]:
+def _calls(row: TimedCalls) -> tuple[str | int, ...]:
     """Identity of a row's calls without the number of threads."""
     v = row.variant
     return v.base, v.mode, v.batch_size, row.set, row.operation
 
 
-def _of_block(record: Record) -> list[SummaryRow]:
-    """Return the verifications of a block as rows of a summary."""
+def _of_block(record: Record) -> list[TimedCalls]:
+    """Return the verifications of a block by keys as bytes and with warm caches."""
     count = block_of(record).verifications
     made = []
     for f in block_figures(record, CONFIDENCE):
         block = f.interval
         v, worker = record.variants[str(f.keys["variant"])]
-        if f.name != "block" or block is None or v.key != "compact" or f.keys["caches"] != "warm":
+        if (f.name, f.keys.get("of"), f.keys.get("caches")) != ("time", "block", "warm"):
             continue
-        batch, threads = int(f.keys["batch"] or 0), int(f.keys["threads"] or 1)
+        if block is None or v.key != "compact":
+            continue
+        batch, threads = int(f.keys.get("batch") or 0), int(f.keys["threads"] or 1)
         mode = "batch" if batch else "single"
         called = structs.replace(v, mode=mode, batch_size=batch or 1, threads=threads)
-        figures = {"mean": block.times(1 / count), "per_second": block.inverse(count * 1e9)}
-        made.append(
-            SummaryRow(
-                called, worker, str(f.keys["set"]), "verify", samples=0, clock="wall", again=False,
-                estimate=None, notes=(), figures=figures, phases={},
-            )
-        )  # fmt: skip
+        mean, rate = block.times(1 / count), block.inverse(count * 1e9)
+        name = str(f.keys["set"])
+        made.append(TimedCalls(called, name, "verify", worker.unit, mean, rate))
     return made
 
 

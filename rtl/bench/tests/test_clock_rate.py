@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import pytest
-from lab_runs import here
+from lab_runs import here, rows_in
 
 from mldsa_lab.checkout import run_tool
 from mldsa_lab.errors import LabError
@@ -77,7 +76,7 @@ def test_a_record_is_shown_with_its_technology(tmp_path: Path) -> None:
     assert read_study(record) == RATE
     done = here("study", "rtl", str(record), "--json", str(rows))
     assert done.status == 0, done.err
-    figures = json.loads(rows.read_text())
+    figures = rows_in(rows)
     toy = [row for row in figures if row["core"] == "toy fast"]
     assert {row["technology"] for row in toy} == {"ECP5 LFE5U-85F-6"}
     assert [row["seeds"] for row in toy if "seeds" in row] == [2]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from lab_runs import here
+from lab_runs import groups_in, here, rows_in
 from msgspec.structs import replace
 
 from mldsa_lab.checkout import find_root
@@ -156,7 +155,7 @@ def test_times_are_cycles_at_the_median_clock_rate(tmp_path: Path) -> None:
         (tmp_path / "clock.json").write_text(clock.to_json())
         done = here("study", "rtl", str(path), str(tmp_path / "clock.json"), "--json", str(rows))
         assert done.status == 0, done.err
-        times = [r for r in json.loads(rows.read_text()) if "set" in r and "technology" in r]
+        times = [r for r in rows_in(rows) if "set" in r and "technology" in r]
         verified = [r for r in times if r["operation"] == "verify"]
         assert [r["set"] for r in verified] == [SET] * measured
         for of in verified:  # 110 cycles of 20 ns
@@ -182,9 +181,7 @@ def test_the_command_shows_files(tmp_path: Path) -> None:
     files = [str(file) for file in (path, area, drawn)]
     done = here("study", "rtl", *files, "--json", str(rows), "--page", str(page))
     assert done.status == 0, done.err
-    figures = json.loads(rows.read_text())
-    keys = ["core", "configuration", "set", "operation"]
-    assert all(list(row)[:4] == keys for row in figures if "phase" in row)
+    figures = groups_in(rows)
     (row,) = (row for row in figures if row.get("inputs") == "drawn")
     assert row["mean"] == 13_000 and row["mean_low"] < 11_000 < 15_000 < row["mean_high"]
     assert next(r["lut"] for r in figures if "lut" in r) == 1000

@@ -26,12 +26,12 @@ _METHOD = (
 _OVER = "over draws and implementations"
 _BY_N = SpreadColumns("rmse", "n = {value}", "n")
 _MEANS = TableLayout(
-    "Error of the mean, {measured}, {set}", ("measured", "set"), ("method",), (_BY_N,),
+    "Error of the mean, {measured}, {set}", ("target", "measured", "set"), ("method",), (_BY_N,),
     (Lines("rmse", "n", ("method",)),),
 )  # fmt: skip
 _PARTS = [
     TableLayout(
-        f"{title} of the mean, {{measured}}", ("measured",), ("set", "method"),
+        f"{title} of the mean, {{measured}}", ("target", "measured"), ("set", "method"),
         (SpreadColumns(name, "n = {value}", "n"),),
     )
     for name, title in (("sd", "Standard deviation"), ("bias", "Bias"))
@@ -41,7 +41,7 @@ _TAILS = TableLayout(
     (SpreadColumns("rmse", "{value}", "target"),),
 )  # fmt: skip
 _SINGLE = TableLayout(
-    "Error of the mean from n = {n} by implementation, {measured}", ("n", "measured"),
+    "Error of the mean from n = {n} by implementation, {measured}", ("target", "n", "measured"),
     ("set", "implementation"), (SpreadColumns("rmse", "{value}", "method"),),
 )  # fmt: skip
 _PLAIN: Mapping[str, Key] = {"of": "plain mean"}

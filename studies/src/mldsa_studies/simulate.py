@@ -262,8 +262,8 @@ def tick_coverage(
         truth = signer.mean(model) if is_signing else VERIFYING
         cell = CALM.measure(cost, rounds, rng)
         record = record_of(cell, clocks, model.name, operation, traces, rng)
-        (row,) = summarise(record, reference="signer").rows
-        found.append(None if row.mean is None else row.mean.times(1 / truth))
+        (estimated,) = summarise(record, reference="signer").cells
+        found.append(None if estimated.mean is None else estimated.mean.times(1 / truth))
     return found
 
 

@@ -17,7 +17,7 @@ from mldsa_lab.audit.report import counts
 from mldsa_lab.audit.values import unit_text
 from mldsa_lab.errors import LabError, located
 from mldsa_lab.estimate.contract import PLACES
-from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.estimate.figure import Figure, Figures, Key
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.expression import evaluate
 from mldsa_lab.show.figure_tables import NOTES, SpreadColumns, TableLayout
@@ -40,13 +40,14 @@ _COLUMNS = (
     SpreadColumns("ratio", "ours / published"),
     SpreadColumns("published", "audit", show=NOTES),
 )
-_LAYOUT = TableLayout("{table}", ("table",), ("value", "published", "unit"), _COLUMNS)
+_LAYOUT = TableLayout("{table}", ("page", "table"), ("value", "published", "unit"), _COLUMNS)
 
 
 @cache
-def figures_of(source: str, argument: str) -> Sequence[Figure]:
+def figures_of(source: str, argument: str) -> Figures:
     """Return the figures of a source, made once."""
-    return plugins.figures(source)(argument)
+    figures = plugins.figures(source)(argument)
+    return figures if isinstance(figures, Figures) else Figures(figures)
 
 
 def answer_figures(page: AnswerPage, arguments: Arguments | None = None) -> list[Figure]:
@@ -150,14 +151,13 @@ def _cell(page: AnswerPage, label: str) -> AnswerCell:
     raise LabError(f"no table has the value {label!r}")
 
 
-def _selected(
-    figures: Sequence[Figure], name: str, keys: Mapping[str, Sequence[str]]
-) -> Figure | None:
-    """The figure of that name with the first of the texts that there are of each key, and with as
-    few further keys as there are."""
+def _selected(figures: Figures, name: str, keys: Mapping[str, Sequence[str]]) -> Figure | None:
+    """The figure of that name with the first of the texts that there are of each key or attribute,
+    and with as few further keys as there are."""
     found = [f for f in figures if f.name == name]
+    known = {id(f): figures.known(f) for f in found}
     for key, texts in sorted(keys.items(), key=lambda item: len(item[1])):
-        of = [[f for f in found if str(f.keys.get(key, "")) == text] for text in texts]
+        of = [[f for f in found if str(known[id(f)].get(key, "")) == text] for text in texts]
         found = next(filter(None, of), [])
     further = [len(f.keys.keys() - keys.keys() - PLACES) for f in found]
     found = [f for f, number in zip(found, further, strict=True) if number == min(further)]
@@ -212,9 +212,11 @@ def answer_report(
         note = "; ".join(filter(None, (*(f"`{c}`" for c in table.commands), table.remark)))
         sections += sections_of(of_table, [_LAYOUT], confidence, note.removesuffix("."))
         for own in table.beside:
-            figures_here = figures_of(own.source, _argument(own, arguments or {}))
-            found = [f for f in figures_here if own.takes(f)]
-            sections += sections_of(found, [own.layout], confidence)
+            found = own.of_source(figures_of(own.source, _argument(own, arguments or {})))
+            shown = sections_of(found, [own.layout], confidence)
+            if not (shown or arguments):
+                raise LabError(f"table {own.title!r}: no figure has exactly its rows and keys")
+            sections += shown
     source = page.claims().source
     notes = about_records(page, arguments)
     notes += [

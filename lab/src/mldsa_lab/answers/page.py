@@ -17,7 +17,7 @@ from mldsa_lab.audit.published import PublishedValue, published_values
 from mldsa_lab.audit.reading import example_path
 from mldsa_lab.checkout import in_tree
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.figure import Figure, Key, parse_identity
+from mldsa_lab.estimate.figure import Figure, Figures, Key, parse_identity
 from mldsa_lab.files import Text, read_text
 from mldsa_lab.show.figure_tables import NOTES, SpreadColumns, TableLayout
 from mldsa_lab.toml import decode_toml
@@ -150,10 +150,15 @@ class OwnTable(AnswerPart, frozen=True):
     command: str = ""
     keys: dict[str, Key | tuple[Key, ...]] = {}
 
-    def takes(self, figure: Figure) -> bool:
-        """Return whether a figure has the keys."""
+    def of_source(self, figures: Figures) -> Figures:
+        """Return the figures that have the keys."""
         texts = {k: v if isinstance(v, tuple) else (v,) for k, v in self.keys.items()}
-        return all(str(figure.keys.get(k)) in map(str, v) for k, v in texts.items())
+
+        def takes(figure: Figure) -> bool:
+            known = figures.known(figure)
+            return all(str(known.get(k)) in map(str, v) for k, v in texts.items())
+
+        return figures.only(takes)
 
     @property
     def layout(self) -> TableLayout:
@@ -164,9 +169,9 @@ class OwnTable(AnswerPart, frozen=True):
                 name, keys = parse_identity(text)
                 heading = "{value}" if self.across else title
                 columns.append(SpreadColumns(name, heading, self.across, show=show, keys=keys))
-        same = [key for key, of in self.keys.items() if not isinstance(of, tuple)]
-        split = tuple(same) if any(column.keys for column in columns) else ()
-        return TableLayout(self.title, split, self.rows, tuple(columns))
+        split = [key for key, of in self.keys.items() if not isinstance(of, tuple)]
+        free = tuple(self.keys.keys() - split)
+        return TableLayout(self.title, tuple(split), self.rows, tuple(columns), free=free)
 
 
 class AnswerTable(AnswerPart, frozen=True):

@@ -6,6 +6,7 @@ Other packages add theirs by entry points of the group `mldsa_lab.figures`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import chain, product
 from pathlib import Path
@@ -15,14 +16,14 @@ from msgspec import structs
 
 from mldsa_lab.checkout import files_of
 from mldsa_lab.estimate.contract import FASTER, SLOWER
-from mldsa_lab.estimate.figure import Figure, Key
-from mldsa_lab.estimate.interval import over
+from mldsa_lab.estimate.figure import Figure, Figures, Key, as_key
+from mldsa_lab.estimate.interval import Interval, over
 from mldsa_lab.estimate.pipeline import pipeline_figures
-from mldsa_lab.estimate.summary import summary_figures
 from mldsa_lab.kinds import kind_of
 from mldsa_lab.records import Record, read_record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.sets import ALL_SETS, PARAMETER_SETS
+from mldsa_lab.show.report import Look
 from mldsa_lab.sizes import sizes
 from mldsa_lab.study.cells import Gathered, StudyCell, gather_cells
 from mldsa_lab.study.file import Contrast, find_study, read_study
@@ -46,8 +47,9 @@ def record_paths(argument: str) -> list[Path]:
     return files_of(argument.partition(" reference=")[0], "record")
 
 
-def record_figures(argument: str) -> list[Figure]:
-    """Return the figures of a record of any kind, or of several that are processes of a study.
+def record_figures(argument: str) -> Figures:
+    """Return the figures of a record of any kind, or of several that are processes of a study; of
+    operations also those of `_derived`.
 
     A word ``reference=VARIANT`` of the argument names the variant that ratios are to.
     """
@@ -55,14 +57,68 @@ def record_figures(argument: str) -> list[Figure]:
     reference = argument.partition(" reference=")[2]
     records = [_record(path) for path in paths]
     kind = kind_of(records[0])
-    if kind is not None and kind.name == "pipeline":
-        return pipeline_figures(records, CONFIDENCE)
-    if len(records) == 1 and not records[0].run.options.get("jmh"):
-        (record,) = records
-        if kind is not None:
-            return kind.figures(record, CONFIDENCE)
-        return summary_figures(record, reference or DEFAULT_REFERENCE, CONFIDENCE)
-    return list(_of_processes(paths))
+    if kind.name == "pipeline":
+        return Figures(pipeline_figures(records, CONFIDENCE))
+    if len(records) > 1 or records[0].run.options.get("jmh"):
+        return _of_processes(paths)
+    look = Look(reference or DEFAULT_REFERENCE, confidence=CONFIDENCE)
+    return with_derived(kind.read(records[0], look).figures)
+
+
+TOGETHER = "sign and verify"
+"""The operation of figures of a signature and its verification, one after the other."""
+
+
+def with_derived(figures: Figures) -> Figures:
+    """Return the figures of a record, and those of `_derived`."""
+    return figures.of([*figures, *_derived(figures)])
+
+
+def _derived(figures: Figures) -> Iterator[Figure]:
+    """Yield what follows from the figures of operations: the cost of a whole batch; by one thread
+    ``per_second`` of means; the ``efficiency`` of threads; signing and verification one after the
+    other as an operation of its own (`TOGETHER`); the ``overhead`` of a hardened mode as a share;
+    classical schemes over ML-DSA."""
+    means = {
+        (f.keys["variant"], f.keys["set"], f.keys["operation"]): f.interval
+        for f in figures.select("mean")
+        if f.keys.keys() == {"set", "operation", "variant"}
+    }
+    for f in figures:
+        known, interval = figures.known(f), f.interval
+        if interval is None or "operation" not in f.keys:
+            continue
+        if f.name == "mean" and "phase" not in f.keys and f.unit == "ns":
+            keys = {**f.keys, "of": "mean"}
+            yield Figure.of(keys, "per_second", interval.inverse(1e9), "1/s")
+            if known["mode"] == "batch":
+                total = interval.times(float(known["batch_size"] or 1))
+                yield Figure.of({**f.keys, "per": "call"}, "mean", total, f.unit)
+        if f.name == "scaling":
+            efficiency = interval.times(1 / float(known["threads"] or 1))
+            yield Figure.of(f.keys, "efficiency", efficiency)
+        if "scheme" in f.keys:
+            keys = {"set": f.keys["scheme"], "variant": f.keys["against"]}
+            keys |= {"scheme": f.keys["set"], "against": f.keys["variant"]}
+            yield Figure.of({**f.keys, **keys}, "ratio", interval.inverse())
+        elif "against" in f.keys:
+            overhead = interval.plus(Interval(-1.0, -1.0, -1.0))
+            yield Figure.of(
+                {k: v for k, v in f.keys.items() if k != "against"}, "overhead", overhead
+            )
+        verifying = means.get((f.keys["variant"], f.keys["set"], "verify"))
+        if f.keys["operation"] == "sign" and verifying and known["batch_size"] == 1:
+            yield from _together(f, interval, verifying)
+
+
+def _together(signing: Figure, cost: Interval, verifying: Interval) -> Iterator[Figure]:
+    """Yield a figure of a signature and its verification by the same variant. Their costs are
+    added: what varies is signing, since verification does the same work whatever it verifies."""
+    keys = {**signing.keys, "operation": TOGETHER}
+    if signing.name in ("mean", "min", "quantile") and "phase" not in keys:
+        yield Figure.of(keys, signing.name, cost.plus(verifying), signing.unit)
+    elif signing.name in ("sd", "samples"):
+        yield replace(signing, keys=keys)
 
 
 def about_record(argument: str) -> str:
@@ -73,20 +129,28 @@ def about_record(argument: str) -> str:
     return f"{argument}: {about}"
 
 
-def _of_processes(paths: list[Path]) -> Iterator[Figure]:
+def _of_processes(paths: list[Path]) -> Figures:
     """The cells of a study's records, each process being a replicate. Of key generation, which no
     message enters, also the median over the records of all sizes of messages (`ALL_SIZES`)."""
-    by_size: dict[tuple[Key, ...], list[StudyCell]] = {}
+    figures: list[Figure] = []
+    about: dict[str, dict[str, Key]] = {}
+    by_size: dict[tuple[tuple[str, Key], ...], list[StudyCell]] = {}
     for cell in gather_cells(paths, "cpu", CONFIDENCE).cells:
-        for name, keys, values, unit in cell.all_figures():
-            yield Figure.of(keys, name, over(values, CONFIDENCE), unit)
+        own = cell.keys()
+        keys = {key: own.pop(key) for key in ("set", "operation", "message_bytes")}
+        keys["variant"] = ":".join(map(str, own.values()))
+        about[str(keys["variant"])] = own
+        for name, more, values, unit in cell.all_figures():
+            further = {key: of for key, of in more.items() if key not in {*own, *keys}}
+            figures.append(Figure.of(keys | further, name, over(values, CONFIDENCE), unit))
         if cell.fields["operation"] == "keygen":
-            same = cell.keys() | {"message_bytes": ALL_SIZES}
-            by_size.setdefault(tuple(same.values()), []).append(cell)
-    for cells in (c for c in by_size.values() if len(c) > 1):
-        value = float(np.median(np.concatenate([cell.means for cell in cells])))
-        keys = cells[0].keys() | {"message_bytes": ALL_SIZES}
-        yield Figure(keys, "mean", value, unit=cells[0].unit)
+            same = keys | {"message_bytes": ALL_SIZES}
+            by_size.setdefault(tuple(same.items()), []).append(cell)
+    for keys_of, cells in by_size.items():
+        if len(cells) > 1:
+            value = float(np.median(np.concatenate([cell.means for cell in cells])))
+            figures.append(Figure(dict(keys_of), "mean", value, unit=cells[0].unit))
+    return Figures(figures, {"variant": about})
 
 
 def study_figures(argument: str) -> list[Figure]:
@@ -143,7 +207,8 @@ def _rejection(name: str) -> Iterator[Figure]:
         "reject": 1 - model.p_accept, "mean": model.expected_attempts,
     }  # fmt: skip
     for share in (0.05, 0.5, 0.95, 0.99, 0.999):
-        values[f"p{100 * share:g}"] = model.attempts_quantile(share)
+        quantile = {**keys, "percentile": as_key(100 * share)}
+        yield Figure(quantile, "quantile", model.attempts_quantile(share))
     for figure, value in values.items():
         yield Figure(keys, figure, value)
 
@@ -172,4 +237,4 @@ def _sizes(name: str) -> Iterator[Figure]:
     """Bytes of each object in each encoding."""
     for size in sizes(name):
         keys: dict[str, Key] = {"set": name, "object": size.object, "encoding": size.encoding}
-        yield Figure(keys, "bytes", size.mean or size.bytes, unit="bytes", source=size.source)
+        yield Figure(keys, "bytes", size.mean or size.bytes, unit="B", source=size.source)

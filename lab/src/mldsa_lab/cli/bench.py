@@ -195,7 +195,7 @@ def show_outcome(
 
             console.print()
             look = Look(options.reference, options.clock, options.confidence)
-            json_path = outputs.json or folder / "table.json"
+            json_path = outputs.json or folder / "figures.json"
             outputs = outputs._replace(page=folder / "report.html", json=json_path)
             outputs.show(read_reports([outcome.record], look), console, every=every)
     finally:

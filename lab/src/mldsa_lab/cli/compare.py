@@ -44,8 +44,9 @@ def compare(
     else differs."""
     from mldsa_lab.errors import LabError
     from mldsa_lab.estimate.compare import compare as compare_runs
-    from mldsa_lab.estimate.figure import Figure
-    from mldsa_lab.kinds.reports import read_views
+    from mldsa_lab.estimate.figure import Figures
+    from mldsa_lab.kinds.operations import MeasuredOperations
+    from mldsa_lab.kinds.reports import read_runs
     from mldsa_lab.records import read_record
     from mldsa_lab.show.compare import comparison, effects, slower_cells
     from mldsa_lab.show.report import Look
@@ -59,9 +60,12 @@ def compare(
     outputs = shared.OutputOptions(page is None, json_path, page=page).check()
     runs = [(path, read_record(path)) for path in (first, second)]
 
-    def compared(confidence: float) -> list[Figure]:
-        views = read_views(runs, Look(reference, clock, confidence))
-        return compare_runs([view.summary for view in views], pairs)
+    def compared(confidence: float) -> Figures:
+        read = read_runs(runs, Look(reference, clock, confidence))
+        summaries = [run.summary for run in read if isinstance(run, MeasuredOperations)]
+        if len(summaries) < len(runs):
+            raise LabError("compare: both records must be of operations")
+        return compare_runs(summaries, pairs)
 
     figures = compared(confidence)
     if not effects(figures):

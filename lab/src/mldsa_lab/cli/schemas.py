@@ -21,6 +21,7 @@ from mldsa_lab.estimate.reader import Measurement, MeasurementFile
 from mldsa_lab.files import schema, write_text
 from mldsa_lab.inputs import pool, selection, source
 from mldsa_lab.records import Row
+from mldsa_lab.show.figures_file import FiguresFile
 from mldsa_lab.study.file import StudyFile
 from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.worker.registry import RegistryWorker
@@ -30,6 +31,7 @@ def schemas() -> dict[str, dict[str, Any]]:
     """The schemas by the names of their files."""
     return {
         "record.json": schema(Row, "One line of a record"),
+        "figures.json": schema(FiguresFile, "Figures"),
         "study.json": schema(StudyFile, "A study"),
         "block.json": schema(BlockFile, "A block to validate"),
         "registry.json": schema(list[RegistryWorker], "The [[worker]] entries of a registry"),

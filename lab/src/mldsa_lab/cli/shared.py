@@ -129,7 +129,9 @@ ConfidenceOption = Annotated[
 ]
 JsonOption = Annotated[
     Path | None,
-    typer.Option("--json", help="Write the table's rows to this file.", metavar="PATH"),
+    typer.Option(
+        "--json", help="Write the figures to this file (docs/schema/figures.json).", metavar="PATH"
+    ),
 ]
 AllTablesOption = Annotated[
     bool, typer.Option("--all-tables", help="Show every table, not one for each question.")
@@ -228,7 +230,7 @@ class OutputOptions(NamedTuple):
         files = {kind: path for kind, path in asked.items() if path is not None}
         publish(reports, screen, files, tables=tables, every=every)
         for kind, path in files.items():
-            show_path(screen, "table" if kind in ("json", "csv") else kind, path)
+            show_path(screen, {"json": "figures", "csv": "table"}.get(kind, kind), path)
 
 
 def add_commands(app: typer.Typer, parent: str = "") -> None:

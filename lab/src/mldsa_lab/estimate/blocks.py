@@ -3,13 +3,13 @@ caches. A block ends with its last thread, so times are of the wall clock."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cells import with_tick
-from mldsa_lab.estimate.figure import Figure, Key, keys_by_variant
+from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.interval import Interval, over
 from mldsa_lab.estimate.samples import Readings
 from mldsa_lab.records import BlockContent, Definition, Record
@@ -28,35 +28,33 @@ def block_of(record: Record) -> BlockContent:
 
 
 def block_figures(record: Record, confidence: float) -> list[Figure]:
-    """Return the figures of a record's block, set after set. ``batch`` 0: single calls.
+    """Return the figures of a record's block, set after set; without the key ``batch`` by single
+    calls.
 
-    ``block`` and ``signature``, its part for each verification, in ns; ``scaling``: the time of one
-    thread over it; ``cold_ratio``: cold over warm caches; ``share``: of each slot, in percent.
+    ``time`` of the block and of a signature, its part for each verification, in ns; ``scaling``:
+    the time of one thread over it; ``ratio`` of cold to warm caches; ``share`` of each slot.
     Ratios are of the same rounds. LabError if there is no block, or nothing was measured.
     """
     block = block_of(record)
-    names = keys_by_variant(record)
     verifiers = [v for v in record.definitions if v.kind == "verifier" and v.set and v.variant]
     verifiers.sort(key=lambda v: ALL_SETS.index(str(v.set)))
-    made = [
-        f for v in verifiers for f in _figures(record, block, v, names[str(v.variant)], confidence)
-    ]
+    made = [f for v in verifiers for f in _figures(record, block, v, confidence)]
     if all(f.value is None for f in made):
         raise LabError("the run holds no measurements of its block")
     return made
 
 
 def _figures(
-    record: Record,
-    block: BlockContent,
-    verifier: Definition,
-    names: Mapping[str, Key],
-    confidence: float,
+    record: Record, block: BlockContent, verifier: Definition, confidence: float
 ) -> Iterator[Figure]:
     batch = verifier.content["batch"]
-    keys = {"set": verifier.set, "operation": "verify", **names, "batch": batch}
+    keys: dict[str, Key] = {
+        "set": verifier.set, "operation": "verify", "variant": verifier.variant,
+    }  # fmt: skip
+    keys |= {"batch": batch} if batch else {}
+    of_block: dict[str, Key] = {"of": "block"}
     if verifier.lacking:
-        yield Figure(keys, "block", None, unit="ns", notes=(verifier.lacking,))
+        yield Figure(keys | of_block, "time", None, unit="ns", notes=(verifier.lacking,))
         return
     levels: dict[tuple[int, str], Rounds] = {}
     for s in record.samples:
@@ -70,21 +68,24 @@ def _figures(
     readings = Readings.by_wall(worker, every)
     if readings.flaw:
         reason = f"no clock resolves a pass: {readings.flaw}"
-        yield Figure(keys, "block", None, unit="ns", notes=(reason,))
+        yield Figure(keys | of_block, "time", None, unit="ns", notes=(reason,))
         return
     tick = readings.tick or 0.0
     for (threads, caches), rounds in sorted(levels.items(), key=_warm_first):
-        at = {**keys, "threads": threads, "caches": caches, "rounds": len(rounds)}
+        at = {**keys, "threads": threads, "caches": caches}
         time = with_tick(over(np.array(list(rounds.values())), confidence), tick)
-        yield Figure.of(at, "block", time, "ns")
-        yield Figure.of(at, "signature", time.times(1 / block.verifications), "ns")
+        yield Figure(at, "rounds", len(rounds))
+        yield Figure.of(at | of_block, "time", time, "ns")
+        of_one = time.times(1 / block.verifications)
+        yield Figure.of({**at, "of": "signature"}, "time", of_one, "ns")
         if threads > 1 and (ratio := _ratio(levels.get((1, caches)), rounds, confidence, tick)):
             yield Figure.of(at, "scaling", ratio)
         warm = levels.get((threads, "warm"))
         if caches == "cold" and (ratio := _ratio(rounds, warm, confidence, tick)):
-            yield Figure.of(at, "cold_ratio", ratio)
+            yield Figure.of({**at, "against": "warm"}, "ratio", ratio)
         for slot, seconds in block.slot_seconds.items():
-            yield Figure.of(at, f"share of {slot}", time.times(100 / (seconds * 1e9)), "%")
+            share = time.times(1 / (seconds * 1e9))
+            yield Figure.of(at | of_block | {"slot": slot}, "share", share)
 
 
 def _warm_first(level: tuple[tuple[int, str], Rounds]) -> tuple[int, bool]:

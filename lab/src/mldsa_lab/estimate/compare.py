@@ -15,18 +15,15 @@ from statistics import median
 from scipy.special import stdtrit
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.cell import MeasuredCell
 from mldsa_lab.estimate.cells import CellEstimate, of_inputs, ratio, with_ticks
 from mldsa_lab.estimate.contract import APART, FASTER, OVERLAPPING, SLOWER, UNCHANGED
-from mldsa_lab.estimate.figure import Figure, Key, variant_keys
+from mldsa_lab.estimate.figure import Figure, Figures, Key
 from mldsa_lab.estimate.fit import COSTS
 from mldsa_lab.estimate.interval import Interval, combine, median_over_rounds, quotient
 from mldsa_lab.estimate.summary import Summary
-from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.records import InputRow
 from mldsa_lab.sets import ALL_SETS, OPERATIONS
-
-SIGNING = "signing_"
-"""What the names of figures of signing by classes of traces begin with."""
 
 # What tells machines apart; a property that one record lacks tells nothing.
 _MACHINE = (
@@ -36,17 +33,17 @@ _MACHINE = (
 # With fewer other implementations nothing shows how runs differ.
 _OTHERS = 3
 
-Pair = tuple[SummaryRow, SummaryRow]
+Pair = tuple[MeasuredCell, MeasuredCell]
 
 
-def compare(summaries: Sequence[Summary], pairs: Sequence[tuple[str, str]] = ()) -> list[Figure]:
+def compare(summaries: Sequence[Summary], pairs: Sequence[tuple[str, str]] = ()) -> Figures:
     """Return the figures of each cell over several runs, in the order of sets and operations.
 
     ``mean`` and ``ratio`` of each ``run`` (a key, from 1 on). Cost in the last run over that in the
-    first: ``change`` of the mean and ``ratio_change`` (over that of the reference), whose verdict
-    says whether the intervals of all runs overlap; ``effect``, the one of both to judge by, its
-    interval widened by the changes of other implementations, with its verdict, and notes of what
-    else differs. ``signing_first``, ``signing_z`` …: the same by classes of traces. ``spread``:
+    first: ``change`` of the mean and of the ratio to the reference, whose verdict says whether the
+    intervals of all runs overlap; ``effect``, the one of both to judge by, its interval widened by
+    the changes of other implementations, with its verdict, and notes of what else differs;
+    ``attempt_change``: the same by classes of traces. ``spread``:
     root mean square of the logarithms of other implementations' changes; its note says why it is
     unknown. A cell that is not in both has no ``effect``, and a note that says so.
 
@@ -64,22 +61,26 @@ def compare(summaries: Sequence[Summary], pairs: Sequence[tuple[str, str]] = ())
     found = [_change(first, last, pair, anchor, same, confidence) for pair in matched]
     # How runs differ is no matter where both stand in the same rounds.
     cells = found if same else [_widen(cell, found, confidence) for cell in found]
-    lines: list[tuple[_Cell | None, list[SummaryRow | None]]] = []
+    lines: list[tuple[_Change | None, list[MeasuredCell | None]]] = []
     for cell in cells:
         before, after = cell.pair
-        between = (run.by_cell.get(after.cell) for run in summaries[1:-1])
+        between = (run.by_id.get(after.id) for run in summaries[1:-1])
         lines.append((cell, [before, *between, after]))
     if not pairs:
-        used = {row.cell for _, rows in lines for row in rows if row}
-        rest = dict.fromkeys(key for run in summaries for key in run.by_cell if key not in used)
-        lines += [(None, [run.by_cell.get(key) for run in summaries]) for key in rest]
+        used = {row.id for _, rows in lines for row in rows if row}
+        rest = dict.fromkeys(key for run in summaries for key in run.by_id if key not in used)
+        lines += [(None, [run.by_id.get(key) for run in summaries]) for key in rest]
     lines.sort(key=lambda line: _order(next(filter(None, line[1]))))
     figures = [f for cell, rows in lines for f in _figures(cell, rows)]
-    return [*figures, _spread_figure(found, anchor, same)]
+    rows = [row for _, of in lines for row in of if row is not None]
+    about = {
+        r.variant.id: {"implementation": r.variant.implementation, "unit": r.unit} for r in rows
+    }
+    return Figures([*figures, _spread_figure(found, anchor, same)], {"variant": about})
 
 
 @dataclass(frozen=True)
-class _Cell:
+class _Change:
     """A cell in both runs; ``anchored``: whether ``effect`` is the change of the ratio."""
 
     pair: Pair
@@ -100,17 +101,17 @@ class _Cell:
         return UNCHANGED
 
 
-def _estimate(row: SummaryRow) -> CellEstimate:
-    assert row.estimate is not None  # as in all rows of `Summary.by_cell`
+def _estimate(row: MeasuredCell) -> CellEstimate:
+    assert row.estimate is not None  # as in all rows of `Summary.by_id`
     return row.estimate
 
 
-def _inputs(run: Summary, row: SummaryRow) -> list[InputRow]:
+def _inputs(run: Summary, row: MeasuredCell) -> list[InputRow]:
     """The inputs that a row rests on."""
     return [run.inputs[row.set, number] for number in _estimate(row).inputs]
 
 
-def _order(row: SummaryRow) -> tuple[int, int]:
+def _order(row: MeasuredCell) -> tuple[int, int]:
     return ALL_SETS.index(row.set), OPERATIONS.index(row.operation)
 
 
@@ -130,12 +131,12 @@ def _named(first: Summary, last: Summary, pairs: Iterable[tuple[str, str]]) -> I
         yield from ((row, after[what]) for what, row in before.items() if what in after)
 
 
-def _rows_named(run: Summary, name: str) -> dict[tuple[str, str], SummaryRow]:
+def _rows_named(run: Summary, name: str) -> dict[tuple[str, str], MeasuredCell]:
     """By set and operation; of an implementation the variant that ratios would be to."""
-    found: dict[tuple[str, str], SummaryRow] = {}
-    rows = [r for r in run.by_cell.values() if name in r.variant.names]
+    found: dict[tuple[str, str], MeasuredCell] = {}
+    rows = [r for r in run.by_id.values() if name in r.variant.names]
 
-    def order(row: SummaryRow) -> tuple[bool, bool, str, int]:
+    def order(row: MeasuredCell) -> tuple[bool, bool, str, int]:
         v = row.variant
         return v.id != name, v.key != "compact", v.mode, v.batch_size
 
@@ -146,10 +147,8 @@ def _rows_named(run: Summary, name: str) -> dict[tuple[str, str], SummaryRow]:
 
 def _matched(first: Summary, last: Summary) -> Iterator[Pair]:
     """Each variant with itself; one whose backend or build is new with the one that it replaces."""
-    yield from (
-        (row, last.by_cell[key]) for key, row in first.by_cell.items() if key in last.by_cell
-    )
-    rest = [[r for key, r in one.by_cell.items() if key not in other.by_cell]
+    yield from ((row, last.by_id[key]) for key, row in first.by_id.items() if key in last.by_id)
+    rest = [[r for key, r in one.by_id.items() if key not in other.by_id]
             for one, other in ((first, last), (last, first))]  # fmt: skip
     for row in rest[0]:
         mine, others = ([r for r in of if _kind(r) == _kind(row)] for of in rest)
@@ -157,7 +156,7 @@ def _matched(first: Summary, last: Summary) -> Iterator[Pair]:
             yield row, others[0]
 
 
-def _kind(row: SummaryRow) -> tuple[Key, ...]:
+def _kind(row: MeasuredCell) -> tuple[Key, ...]:
     """What a row has in common with one that it replaces."""
     v = row.variant
     return v.implementation, v.key, v.mode, v.batch_size, v.threads, row.set, row.operation
@@ -178,7 +177,7 @@ def _anchor(first: Summary, last: Summary) -> str | None:
 
 def _change(
     first: Summary, last: Summary, pair: Pair, anchor: str | None, same: bool, confidence: float
-) -> _Cell:
+) -> _Change:
     before, after = pair
     one, other = _estimate(before), _estimate(after)
     if same:
@@ -191,7 +190,7 @@ def _change(
         for level in (one.level, other.level):
             change = combine(change, median_over_rounds(level), confidence).of_rounds(len(level))
         change = with_ticks(change, other, one)
-    ratios = before.figures.get("ratio"), after.figures.get("ratio")
+    ratios = before.interval("ratio"), after.interval("ratio")
     ratio_change = None
     if not same and ratios[0] and ratios[1] and any(r != Interval(1.0, 1.0, 1.0) for r in ratios):
         ratio_change = quotient(ratios[1], ratios[0])
@@ -209,18 +208,18 @@ def _change(
             if min(costs[0][name].value, costs[1][name].value) > 0
         }
     reasons = tuple(_reasons(first, last, pair))
-    return _Cell(pair, change, ratio_change, effect is ratio_change, classes, reasons, effect)
+    return _Change(pair, change, ratio_change, effect is ratio_change, classes, reasons, effect)
 
 
 def _content(rows: Sequence[InputRow]) -> list[tuple[bytes, bytes, bytes, bytes | None]]:
     return [(i.seed, i.message, i.context, i.rnd) for i in rows]
 
 
-def _conditions(run: Summary, row: SummaryRow) -> dict[str, dict[str, object]]:
+def _conditions(run: Summary, row: MeasuredCell) -> dict[str, dict[str, object]]:
     """What a cost depends on beside the code, by kind and name."""
     variant, worker = row.variant, row.worker
     made: dict[str, dict[str, object]] = {
-        "clock": {"unit": row.unit, "time": row.clock},
+        "clock": {"unit": row.unit, "time": row.samples.clock},
         "machine": {name: run.record.run.machine.get(name) for name in _MACHINE},
         "backend": {"backend": variant.backend},
         "compiler or flags": {
@@ -246,7 +245,7 @@ def _reasons(first: Summary, last: Summary, pair: Pair) -> Iterator[str]:
             yield f"other {what}: {', '.join(differ)}"
 
 
-def _widen(cell: _Cell, every: Sequence[_Cell], confidence: float) -> _Cell:
+def _widen(cell: _Change, every: Sequence[_Change], confidence: float) -> _Change:
     """With the interval widened by the changes of other implementations from run to run."""
     name = cell.pair[1].variant.implementation
     others = [c for c in every if not c.reasons and c.pair[1].variant.implementation != name]
@@ -263,7 +262,7 @@ def _widen(cell: _Cell, every: Sequence[_Cell], confidence: float) -> _Cell:
     return replace(cell, effect=Interval(value, value * math.exp(-low), value * math.exp(high)))
 
 
-def _spread(others: Sequence[_Cell], anchored: bool) -> tuple[float, int] | None:
+def _spread(others: Sequence[_Change], anchored: bool) -> tuple[float, int] | None:
     """The root mean square of the logarithms of changes, and its degrees of freedom: cells of one
     implementation are not independent. Of those that are ``anchored`` or not if they suffice: a
     slower machine changes the latter alone."""
@@ -279,18 +278,17 @@ def _spread(others: Sequence[_Cell], anchored: bool) -> tuple[float, int] | None
 # --- figures --------------------------------------------------------------------------------------
 
 
-def _figures(cell: _Cell | None, rows: Sequence[SummaryRow | None]) -> Iterator[Figure]:
+def _figures(cell: _Change | None, rows: Sequence[MeasuredCell | None]) -> Iterator[Figure]:
     present = [(n, row) for n, row in enumerate(rows, 1) if row is not None]
     _, row = present[-1]
-    keys = {"set": row.set, "operation": row.operation, **variant_keys(row.worker, row.variant)}
-    keys |= {"before": None, "unit": row.unit}
+    keys = row.keys
     if cell is not None:
         was, now = cell.pair[0].variant, row.variant
         names = [was.id] * (was.id != now.id) + [was.version] * (was.version != now.version)
-        keys["before"] = " ".join(names) or None
+        keys |= {"before": " ".join(names)} if names else {}
     for n, of in present:
         for name, unit in (("mean", of.unit), ("ratio", "")):
-            if (found := of.figures.get(name)) is not None:
+            if (found := of.interval(name)) is not None:
                 yield Figure.of({**keys, "run": n}, name, found, unit)
     if cell is None:
         text = "only in run " + ", ".join(str(n) for n, _ in present)
@@ -298,38 +296,34 @@ def _figures(cell: _Cell | None, rows: Sequence[SummaryRow | None]) -> Iterator[
         return
     for name, changed in (("mean", cell.change), ("ratio", cell.ratio_change)):
         if changed is not None:
-            both = have_common_point(of.figures.get(name) for _, of in present)
+            both = have_common_point(of.interval(name) for _, of in present)
             verdict = "" if both is None else OVERLAPPING if both else APART
-            title = "change" if name == "mean" else "ratio_change"
-            yield Figure.of(keys, title, changed, verdict=verdict)
+            yield Figure.of({**keys, "of": name}, "change", changed, verdict=verdict)
     yield Figure.of(keys, "effect", cell.effect, verdict=cell.verdict, notes=cell.reasons)
     for name, interval in cell.classes.items():
-        yield Figure.of(keys, f"{SIGNING}{name}", interval)
+        yield Figure.of({**keys, "attempt": name}, "attempt_change", interval)
 
 
 def agreement_figures(figures: Sequence[Figure]) -> list[Figure]:
     """Return how far runs of the same programs agree, by operation, in means and in ratios: the
-    number of ``cells`` with intervals in all runs, of those ``overlapping``, ``median_change`` and
-    ``largest_change`` in percent."""
+    number of ``cells`` with intervals in all runs, of those ``overlapping``, the ``median`` and the
+    ``largest`` change as shares."""
     found: dict[tuple[str, str], list[Figure]] = {}
     for f in figures:
-        if f.name in _AGREEING and f.keys["before"] is None:
-            found.setdefault((str(f.keys["operation"]), _AGREEING[f.name]), []).append(f)
+        if f.name == "change" and "before" not in f.keys:
+            found.setdefault((str(f.keys["operation"]), str(f.keys["of"])), []).append(f)
     made = []
     for key in sorted(found, key=lambda key: (OPERATIONS.index(key[0]), key[1])):
         keys = {"operation": key[0], "quantity": key[1]}
-        sizes = [100 * abs(f.value - 1) for f in found[key] if f.value is not None]
+        sizes = [abs(f.value - 1) for f in found[key] if f.value is not None]
         overlaps = [f.verdict == OVERLAPPING for f in found[key] if f.verdict]
-        made += [
-            Figure(keys, "overlapping", sum(overlaps)),
-            Figure(keys, "cells", len(overlaps)),
-            Figure(keys, "median_change", median(sizes), unit="%"),
-            Figure(keys, "largest_change", max(sizes), unit="%"),
-        ]
+        numbers = {
+            "overlapping": sum(overlaps), "cells": len(overlaps), "median": median(sizes),
+            "largest": max(sizes),
+        }  # fmt: skip
+        for statistic, number in numbers.items():
+            made.append(Figure({**keys, "statistic": statistic}, "agreement", number))
     return made
-
-
-_AGREEING = {"change": "mean", "ratio_change": "ratio"}
 
 
 def have_common_point(found: Iterable[Interval | None]) -> bool | None:
@@ -341,14 +335,15 @@ def have_common_point(found: Iterable[Interval | None]) -> bool | None:
     return max(low for low, _ in known) <= min(high for _, high in known)
 
 
-def _spread_figure(found: Sequence[_Cell], anchor: str | None, same: bool) -> Figure:
+def _spread_figure(found: Sequence[_Change], anchor: str | None, same: bool) -> Figure:
     spread = None if same else _spread([c for c in found if not c.reasons], anchor is not None)
+    keys = {"reference": anchor} if anchor else {}
     if spread is not None:
-        return Figure({"reference": anchor}, "spread", spread[0])
+        return Figure(keys, "spread", spread[0])
     reason = (
         "both stand in the same rounds, so that their common drift cancels"
         if same
         else "too few other implementations are in both runs to show how runs differ by "
         "themselves: the intervals show the rounds alone"
     )
-    return Figure({"reference": anchor}, "spread", None, notes=(reason,))
+    return Figure(keys, "spread", None, notes=(reason,))

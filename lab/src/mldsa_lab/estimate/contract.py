@@ -15,6 +15,7 @@ from mldsa_lab.estimate.figure import Figure, FigureKind
 SLOWER, FASTER, UNCHANGED = "slower", "faster", "unchanged"
 OVERLAPPING, APART = "overlapping", "apart"
 UNDECIDABLE, FORBIDDEN = "undecidable", "forbidden"
+CUT_SHORT, EXCLUDED, NO_ESTIMATE = "cut short", "excluded", "no estimate"
 VERDICTS = {
     SLOWER: "slower",
     FASTER: "faster",
@@ -26,6 +27,9 @@ VERDICTS = {
     "contradiction": "contradiction",
     UNDECIDABLE: "undecidable",
     FORBIDDEN: "forbidden",
+    EXCLUDED: "excluded",
+    CUT_SHORT: "left out part-way through the run",
+    NO_ESTIMATE: "no estimate",
 }
 """Verdicts, and the words in which tables show them."""
 
@@ -39,6 +43,7 @@ UNITS = frozenset(
         "CU",
         "Hz",
         "USD",
+        "per million",
         "WU",
         "cycles",
         "gas",
@@ -60,6 +65,7 @@ NAMES = {
     "max": "largest cost of a single call",
     "sd": "standard deviation of single calls",
     "quantile": "cost that the share `percentile` of calls does not exceed",
+    "samples": "samples of an operation",
     "rounds": "rounds that an estimate rests on",
     "ratio": "cost over that of `against`, paired by round",
     "rank": "place among all variants; variants that nothing tells apart share it",
@@ -70,6 +76,7 @@ NAMES = {
     "attempt_cost": "cost of a signature's attempt, by its end `attempt`, or of a term of the fit",
     "allocated": "bytes that an operation allocates",
     "collections": "garbage collections in a million operations",
+    "overhead": "what a hardened mode costs more than the ordinary one, as a share",
     # Cold starts.
     "cost": "cost of the call `call` of a process",
     "resolution": "step of the clock in the measured calls",
@@ -189,6 +196,7 @@ KEYS = {
     "measured": "how often an input is measured",
     "n": "number of inputs",
     "reference": "implementation whose change is divided out",
+    "run": "number of a run, from 1 on",
 }
 """Keys of figures, and what their values name."""
 

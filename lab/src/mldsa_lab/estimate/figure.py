@@ -8,13 +8,13 @@ reasons.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, overload
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.records import Record, Variant, WorkerRow
 
 Key = str | int | float | None
 Keys = Mapping[str, Key]
@@ -62,6 +62,55 @@ class Figure:
         return None if self.value is None else Interval(self.value, self.low, self.high)
 
 
+@dataclass(frozen=True, slots=True)
+class Figures(Sequence[Figure]):
+    """Figures, and what their keys name.
+
+    ``about``: by key and value, the attributes of what the value names: ``about["variant"][id]``
+    has its implementation, version and language. ``head``: what holds for all figures, such as the
+    machine, the clock and the confidence.
+    """
+
+    items: Sequence[Figure]
+    about: Mapping[str, Mapping[Any, Keys]] = field(default_factory=dict)
+    head: Keys = field(default_factory=dict)
+
+    @overload
+    def __getitem__(self, index: int) -> Figure: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Figure]: ...
+    def __getitem__(self, index: int | slice) -> Figure | Sequence[Figure]:
+        return self.items[index]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def known(self, figure: Figure) -> Keys:
+        """Return the keys of a figure and the attributes of what they name."""
+        named = (of.get(figure.keys.get(key)) for key, of in self.about.items())
+        return ChainMap(*(dict(k) for k in (figure.keys, *filter(None, named), self.head)))
+
+    def attribute(self, figure: Figure, name: str) -> Key:
+        """Return a key of a figure, or an attribute of what one of its keys names; None without."""
+        return self.known(figure).get(name)
+
+    def of(self, items: Sequence[Figure]) -> Figures:
+        """Return other figures of the same things."""
+        return replace(self, items=items)
+
+    def only(self, takes: Callable[[Figure], bool]) -> Figures:
+        """Return the figures for which ``takes`` is true."""
+        return self.of([f for f in self.items if takes(f)])
+
+    def select(self, name: str, **keys: Key) -> Iterator[Figure]:
+        """Yield the figures of a name whose keys or attributes have these values."""
+        for f in self.items:
+            if f.name == name:
+                known = self.known(f)
+                if all(known.get(key) == value for key, value in keys.items()):
+                    yield f
+
+
 def parse_identity(text: str) -> tuple[str, dict[str, Key]]:
     """Return the name and the keys that a text gives, as `time of=block threads=8`: values in
     quotes where they hold a space. LabError for another text."""
@@ -84,24 +133,3 @@ def as_key(number: float) -> int | float:
     """Return a number as the value of a key: a whole one has no point."""
     rounded = round(number, 9)
     return int(rounded) if rounded == int(rounded) else rounded
-
-
-def variant_keys(worker: WorkerRow, variant: Variant) -> dict[str, Key]:
-    """Return the keys that name a variant. ``called_from``: the worker's language, where the
-    implementation has another."""
-    language = worker.language_of(variant)
-    return {
-        "implementation": variant.implementation,
-        "version": variant.version,
-        "language": language,
-        "called_from": worker.language if worker.language != language else None,
-        "backend": variant.backend,
-        "build": worker.build,
-        "key": variant.key,
-        "variant": variant.id,
-    }
-
-
-def keys_by_variant(record: Record) -> dict[str, dict[str, Key]]:
-    """Return, by id, the keys of each variant of a record."""
-    return {v.id: variant_keys(w, v) for v, w in record.variants.values()}

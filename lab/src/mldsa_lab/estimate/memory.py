@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.figure import Figure, Key, keys_by_variant
+from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.records import Definition, Record, Samples
 from mldsa_lab.sets import ALL_SETS, OPERATIONS
 from mldsa_lab.sizes import OBJECTS, raw_bytes
@@ -13,20 +13,30 @@ from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import parse_trace
 
-_UNITS = {
-    "stack and heap": {"stack": "bytes", "heap": "bytes", "allocations": "", "allocated": "bytes",
-                       "kept": "bytes"},
-    "traffic": {"input": "", "attempts": "", "instructions": "", "read": "bytes",
-                "written": "bytes", "accesses": "", "first_misses": "", "last_misses": "",
-                "first_hits": "%", "last_hits": "%"},
+_FIGURES: dict[str, dict[str, tuple[str, dict[str, Key], str]]] = {
+    "stack and heap": {
+        "stack": ("stack", {}, "B"), "heap": ("heap", {}, "B"),
+        "allocations": ("allocations", {}, ""), "allocated": ("allocated", {}, "B"),
+        "kept": ("kept", {}, "B"),
+    },
+    "traffic": {
+        "input": ("input", {}, ""), "attempts": ("count", {"of": "attempts"}, ""),
+        "instructions": ("instructions", {}, ""), "read": ("read", {}, "B"),
+        "written": ("written", {}, "B"), "accesses": ("accesses", {}, ""),
+        "first_misses": ("misses", {"level": "first"}, ""),
+        "last_misses": ("misses", {"level": "last"}, ""),
+        "first_hits": ("hits", {"level": "first"}, ""),
+        "last_hits": ("hits", {"level": "last"}, ""),
+    },
 }  # fmt: skip
+"""By part of a record and metric: the name, further keys and unit of the figure."""
 
 
 def memory_figures(record: Record) -> list[Figure]:
     """Return the figures of a record's memory, in the order of sets and operations.
 
-    Figures are of a call: of ``batch_size`` operations on each of ``threads``; ``heap_each`` is for
-    one operation. ``kept`` is of a key that is ready. LabError if the record has no memory.
+    Figures are of a call: of ``batch_size`` operations on each of ``threads``; ``heap`` also of one
+    operation of it. ``kept`` is of a key that is ready. LabError if the record has no memory.
     """
     rows: dict[tuple[str, str, str], dict[str, Definition | Samples]] = {}
     lines: list[tuple[str, Definition | Samples]]
@@ -37,17 +47,13 @@ def memory_figures(record: Record) -> list[Figure]:
         rows.setdefault(cell, {})[part] = line
     if not rows:
         raise LabError("the record has no memory rows: `mldsa-lab memory` makes them")
-    names = keys_by_variant(record)
     order = sorted(rows, key=lambda c: (ALL_SETS.index(c[0]), OPERATIONS.index(c[1])))
     made = []
     for cell in order:
         set_name, operation, variant = cell
         v = record.variant(variant)
-        keys: dict[str, Key] = {
-            "set": set_name, "operation": operation, **names[variant],
-            "mode": v.mode, "batch_size": v.batch_size, "threads": v.threads,
-        }  # fmt: skip
-        for part, units in _UNITS.items():
+        keys: dict[str, Key] = {"set": set_name, "operation": operation, "variant": variant}
+        for part, figures in _FIGURES.items():
             if part not in rows[cell]:
                 continue
             row = rows[cell][part]
@@ -58,26 +64,29 @@ def memory_figures(record: Record) -> list[Figure]:
                     values = _values(record, row)
                 except LabError as error:
                     notes = (str(error),)
-            for name, unit in units.items():
-                made.append(Figure(keys, name, values.get(name), unit=unit, notes=notes))
+            for metric, (name, further, unit) in figures.items():
+                value = values.get(metric)
+                if value is not None or notes:
+                    made.append(Figure({**keys, **further}, name, value, unit=unit, notes=notes))
             if v.mode != "single" and "heap" in values:
-                made.append(Figure(keys, "heap_each", values["heap"] / v.per_call, unit="bytes"))
+                each = values["heap"] / v.per_call
+                made.append(Figure({**keys, "per": "operation"}, "heap", each, unit="B"))
         for name in OBJECTS:
-            size = raw_bytes(set_name, name)
-            made.append(Figure(keys, name.replace(" ", "_"), size, unit="bytes"))
+            if (size := raw_bytes(set_name, name)) is not None:
+                made.append(Figure({**keys, "object": name}, "bytes", size, unit="B"))
     return made
 
 
 def _values(record: Record, line: Samples) -> dict[str, float]:
     """Return the largest value of each metric, of the traffic of several signatures the mean over
-    all; the input where there is one, and the shares of accesses, in percent, that miss no first or
-    no last cache."""
+    all; the input where there is one, and the shares of accesses that miss no first or no last
+    cache."""
     values: dict[str, float] = {name: max(of) for name, of in line.metrics.items()}
     if "accesses" in values and line.operation == "sign" and len(line.inputs) > 1:
         values = _by_law(record, line)
     if accesses := values.get("accesses"):
         for level in ("first", "last"):
-            values[f"{level}_hits"] = 100 * (1 - values[f"{level}_misses"] / accesses)
+            values[f"{level}_hits"] = 1 - values[f"{level}_misses"] / accesses
     return values | ({"input": line.inputs[0]} if len(line.inputs) == 1 else {})
 
 

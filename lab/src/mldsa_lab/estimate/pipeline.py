@@ -159,7 +159,7 @@ def _figures(
         at = {**keys, "stage": name} if name else keys
         own = {**at, "of": "pipeline"}
         if stage := stages.get(name):
-            own |= {"variant": stage.variant, "batch": stage.batch}
+            own |= {"variant": stage.variant} | ({"batch": stage.batch} if stage.batch else {})
         yield Figure.of(own, "time", over(cost, confidence), p.unit)
         yield Figure.of(own, "share", over(cost / whole, confidence))
         attempts = attempts_of(record, p, name) if stage else None

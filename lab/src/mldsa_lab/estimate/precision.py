@@ -13,16 +13,16 @@ def widest(record: Record, *, clock: str, confidence: float) -> tuple[float, str
     None before there are means; infinite where one has no interval yet.
     """
     left_out = {(fault.variant, fault.set) for fault in record.faults}
-    rows = [
-        row
-        for row in summarise(record, clock=clock, confidence=confidence).rows
-        if row.mean is not None
-        and not {(row.variant.id, None), (row.variant.id, row.set)} & left_out
+    cells = [
+        cell
+        for cell in summarise(record, clock=clock, confidence=confidence).cells
+        if cell.mean is not None
+        and not {(cell.variant.id, None), (cell.variant.id, cell.set)} & left_out
     ]
-    signing = [row for row in rows if row.operation == "sign"]
-    counted = signing or rows
+    signing = [cell for cell in cells if cell.operation == "sign"]
+    counted = signing or cells
     if not counted:
         return None
-    row = max(counted, key=lambda row: row.uncertainty)
+    cell = max(counted, key=lambda cell: cell.uncertainty)
     goal = "every signing mean" if signing else "every mean"
-    return 100 * row.uncertainty, " ".join(row.cell), goal
+    return 100 * cell.uncertainty, " ".join(cell.id), goal

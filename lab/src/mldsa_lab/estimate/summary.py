@@ -1,47 +1,41 @@
-"""From a record to its table: a row for each cell that was measured."""
+"""From a record to its cells, each with its figures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import QUANTILES, SPREAD, CellEstimate, Estimator
-from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.estimate.cell import MeasuredCell
+from mldsa_lab.estimate.cells import SPREAD, CellEstimate, Estimator
+from mldsa_lab.estimate.contract import CUT_SHORT, NO_ESTIMATE
+from mldsa_lab.estimate.figure import Figure, as_key
 from mldsa_lab.estimate.fit import Fit
-from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.estimate.interval import Interval, is_above
 from mldsa_lab.estimate.ratio import Comparison, add_throughputs, compare_classical
 from mldsa_lab.estimate.samples import CellKey, CellSamples, gather
-from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.records import HARDENED, METRICS, InputRow, Record, Variant, WorkerRow
 from mldsa_lab.sets import ALL_SETS, OPERATIONS
-
-TOGETHER = "sign and verify"
-"""The operation of figures of a signature and its verification, one after the other."""
-_PERCENTILES = dict(zip(QUANTILES, ("p50", "p95", "p99", "p999"), strict=True))
-_UNITS = {"ratio": "1", "per_second": "1/s", "scaling": "1"}
-_UNITS |= {name: unit for name, (unit, _) in METRICS.items()}
-"""Units of figures that are no costs."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Rows in the order of set, operation and mean; ``notes`` on the whole."""
+    """Cells in the order of set, operation and mean; ``notes`` on the whole."""
 
     record: Record
-    rows: list[SummaryRow]
+    cells: list[MeasuredCell]
     reference: str
     clock: str
     confidence: float
     notes: list[str] = field(default_factory=list)
 
     @cached_property
-    def by_cell(self) -> dict[CellKey, SummaryRow]:
-        """The rows that have an estimate, by variant id, set and operation."""
-        return {row.cell: row for row in self.rows if row.estimate is not None}
+    def by_id(self) -> dict[CellKey, MeasuredCell]:
+        """The cells that have an estimate, by variant id, set and operation."""
+        return {cell.id: cell for cell in self.cells if cell.estimate is not None}
 
     @cached_property
     def inputs(self) -> dict[tuple[str, int], InputRow]:
@@ -51,12 +45,95 @@ class Summary:
     @cached_property
     def fits(self) -> dict[tuple[str, str], Fit]:
         """The regressions of single signatures on their traces, by variant id and set."""
-        return {row.cell[:2]: row.fit for row in self.rows if row.fit is not None}
+        return {cell.id[:2]: cell.fit for cell in self.cells if cell.fit is not None}
 
     @cached_property
     def classical(self) -> list[Comparison]:
-        """The cheapest rows of each kind over each classical scheme."""
-        return compare_classical(self.rows, self.confidence)
+        """The cheapest cells of each kind over each classical scheme."""
+        return compare_classical(self.cells, self.confidence)
+
+    @cached_property
+    def tables(self) -> dict[tuple[str, str, str], list[MeasuredCell]]:
+        """The single calls whose mean is known, by set, operation and unit, best first."""
+        tables: dict[tuple[str, str, str], list[MeasuredCell]] = {}
+        for cell in self.cells:
+            if cell.mean is not None and not cell.variant.runs:
+                tables.setdefault((cell.set, cell.operation, cell.unit), []).append(cell)
+        return tables
+
+    def table(self, set_name: str, operation: str) -> list[MeasuredCell]:
+        """Return the single calls of a set and operation in the first of their units; none without
+        any."""
+        found = (of for key, of in self.tables.items() if key[:2] == (set_name, operation))
+        return next(found, [])
+
+    @property
+    def rounds(self) -> int:
+        """The number of rounds with samples."""
+        return len({s.round for s in self.record.samples})
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """The shortest labels of variants, by id."""
+        return self.record.labels()
+
+    def label(self, variant: Variant) -> str:
+        """Return the label of a variant's single calls."""
+        return self.labels.get(variant.base, variant.base)
+
+    def is_slower(self, one: MeasuredCell, other: MeasuredCell) -> bool:
+        """Return whether ``one`` clearly costs more than ``other``: the interval of their paired
+        ratio is above 1. Where there is none, their means' intervals must be apart; without
+        intervals nothing is clear."""
+        if is_above(one.interval("ratio"), other.interval("ratio")):
+            return True  # so is their own ratio, which is narrower: not worth its work
+        paired = one.over(other, self.confidence)
+        if paired is not None and paired.low is not None:
+            return paired.low > 1
+        return is_above(one.mean, other.mean)
+
+    def ranks(self, cells: Sequence[MeasuredCell]) -> list[int | None]:
+        """Return, for cells by ascending mean, the place of the first of each group: cells that are
+        not clearly slower than this one share its rank, and the next rank is the next one's place.
+
+        Cells without an interval have no rank and no place: nothing tells them from others."""
+        places: list[int | None] = []
+        placed: list[MeasuredCell] = []
+        rank = 0
+        for cell in cells:
+            if not cell.has_interval:
+                places.append(None)
+                continue
+            placed.append(cell)
+            if not rank or self.is_slower(cell, placed[rank - 1]):
+                rank = len(placed)
+            places.append(rank)
+        return places
+
+    def figures(self) -> list[Figure]:
+        """Return the figures of all cells, and those of several: ``rank`` among single calls; the
+        ratio of the cheapest ML-DSA to each classical scheme, and of hardened modes to ordinary
+        ones."""
+        made = [f for cell in self.cells for f in cell.figures]
+        for cells in self.tables.values():
+            for cell, rank in zip(cells, self.ranks(cells), strict=True):
+                if rank is not None:
+                    made.append(Figure(cell.keys, "rank", rank))
+        for c in self.classical:
+            keys = {**c.cell.keys, "scheme": c.against.set, "against": c.against.variant.id}
+            made.append(Figure.of(keys, "ratio", c.ratio))
+        return [*made, *self._hardened()]
+
+    def _hardened(self) -> Iterator[Figure]:
+        """Yield the ratio of each hardened mode to the ordinary one of its implementation."""
+        for cell in self.cells:
+            variant = cell.variant
+            ordinary = variant.id.replace(f"{HARDENED}:", ":")
+            other = self.by_id.get((ordinary, cell.set, cell.operation))
+            if other is not None and other is not cell:
+                ratio = cell.over(other, self.confidence)
+                if ratio is not None:
+                    yield Figure.of({**cell.keys, "against": ordinary}, "ratio", ratio)
 
 
 def summarise(
@@ -66,12 +143,12 @@ def summarise(
     clock: str = "cpu",
     confidence: float = 0.95,
 ) -> Summary:
-    """The table of a record, interrupted ones included.
+    """The cells of a record, interrupted ones included.
 
     ``reference``: an implementation's name (its compact key is taken) or a variant's id, either of
     the default build where both were measured and the id does not say `tuned`.
     ``clock``: "cpu" for the thread's own time where a worker gives it, or "wall". Variants that
-    the gate refused for a set have no rows there. LabError for an unknown clock, a confidence
+    the gate refused for a set have no cells there. LabError for an unknown clock, a confidence
     outside (0, 1), or a trace in the record that is malformed.
     """
     if clock not in ("cpu", "wall"):
@@ -81,54 +158,76 @@ def summarise(
     refused = {(gate.variant, gate.set) for gate in record.gates if not gate.passed}
     variants = record.variants
     estimator = Estimator.of(record, confidence)
-    rows = [
-        _row(record, *variants[key[0]], key, cell, estimator)
-        for key, cell in gather(record, clock).items()
+    cells = [
+        _cell(record, *variants[key[0]], key, samples, estimator)
+        for key, samples in gather(record, clock).items()
         if key[:2] not in refused
     ]
-    rows.sort(key=lambda r: (ALL_SETS.index(r.set), OPERATIONS.index(r.operation), r.cost))
-    references = _references(rows, reference, list(variants))
-    for row in rows:
-        against = references.get((row.set, row.operation, row.variant.threads))
-        if against is not None and (found := row.over(against, confidence)) is not None:
-            row.figures["ratio"] = found
-    add_throughputs(record, rows, estimator)
+    cells.sort(key=lambda c: (ALL_SETS.index(c.set), OPERATIONS.index(c.operation), c.cost))
+    references = _references(cells, reference, list(variants))
+    for cell in cells:
+        against = references.get((cell.set, cell.operation, cell.variant.threads))
+        if against is not None and (ratio := cell.over(against, confidence)) is not None:
+            cell.add("ratio", ratio)
+    add_throughputs(record, cells, estimator)
     lacking = f"no measurements of the reference {reference!r}: ratios are left out"
     notes = [] if references else [lacking]
-    return Summary(record, rows, reference, clock, confidence, notes)
+    return Summary(record, cells, reference, clock, confidence, notes)
 
 
-def _row(
+def _cell(
     record: Record,
     variant: Variant,
     worker: WorkerRow,
     key: CellKey,
-    cell: CellSamples,
+    samples: CellSamples,
     estimator: Estimator,
-) -> SummaryRow:
-    """Return the row of a cell by itself: without ratio and throughput."""
-    estimate, figures, phases = None, dict[str, Interval](), dict[str, Interval]()
+) -> MeasuredCell:
+    """Return a cell with the figures that it has by itself: without ratio and throughput."""
+    estimate, costs = None, dict[str, Interval]()
     try:
-        estimate = estimator.estimate(variant, key, cell)
+        estimate = estimator.estimate(variant, key, samples)
         notes = estimate.notes
     except LabError as error:
         notes = (str(error),)
     if estimate is not None and not estimate.holds:
         estimate = None
+    cell = MeasuredCell(
+        variant, worker, key[1], key[2], samples, record.again(worker), estimate, notes
+    )
+    unit, confidence = worker.unit, estimator.confidence
+    is_cut = any(f.variant == key[0] and f.concerns(key[1], key[2]) for f in record.faults)
+    mean = Figure(cell.keys, "mean", None, unit=unit, verdict=NO_ESTIMATE, notes=notes)
     if estimate is not None:
-        figures["mean"] = estimate.mean
-        figures |= {_PERCENTILES[share]: found for share, found in estimate.quantiles.items()}
-        figures |= _spread(cell, estimate, estimator.confidence)
-        figures |= estimator.metrics(variant, key, cell)
-        phases = estimator.phases(variant, key, cell)
-    return SummaryRow(
-        variant, worker, key[1], key[2], len(cell.ticks), cell.clock, record.again(worker),
-        estimate, notes, figures, phases,
-    )  # fmt: skip
+        verdict = CUT_SHORT if is_cut else ""
+        mean = Figure.of(cell.keys, "mean", estimate.mean, unit, verdict, notes)
+    cell.figures.append(mean)
+    cell.add("samples", Interval(len(samples.ticks)), clock=samples.clock)
+    cell.add("rounds", Interval(len(samples.rounds)))
+    if estimate is None:
+        return cell
+    for share, cost in estimate.quantiles.items():
+        cell.add("quantile", cost, unit, percentile=as_key(100 * share))
+    if (fit := cell.fit) is not None:
+        keys = {"set": cell.set, "variant": variant.id}
+        costs = fit.costs(confidence)
+        for attempt, cost in (costs | fit.further(confidence)).items():
+            figure = Figure.of({**keys, "attempt": attempt}, "attempt_cost", cost, unit)
+            cell.figures.append(figure)
+    for name, cost in _spread(samples, estimate, costs).items():
+        cell.add(name, cost, unit)
+    for name, count in estimator.metrics(variant, key, samples).items():
+        cell.add(name, count, METRICS[name][0])
+    for phase, cost in estimator.phases(variant, key, samples).items():
+        cell.add("mean", cost, unit, phase=phase)
+    return cell
 
 
-def _spread(cell: CellSamples, estimate: CellEstimate, confidence: float) -> dict[str, Interval]:
-    """Return the least and largest single call and their standard deviation, by name.
+def _spread(
+    samples: CellSamples, estimate: CellEstimate, costs: dict[str, Interval]
+) -> dict[str, Interval]:
+    """Return the least and largest single call and their standard deviation, by name; ``costs``: of
+    a signature's attempts.
 
     Of signatures that were regressed on their traces the exact law says them: the least is accepted
     at once, and there is no largest. Of other operations they are those of the samples, if each is
@@ -137,10 +236,10 @@ def _spread(cell: CellSamples, estimate: CellEstimate, confidence: float) -> dic
     if (fit := estimate.fit) is not None:
         if not fit.traces:
             return {}
-        return {"min": fit.costs(confidence)["first"], "sd": Interval(_deviation(fit))}
-    if not cell.single_calls or len(cell.ticks) < 2:
+        return {"min": costs["first"], "sd": Interval(_deviation(fit))}
+    if not samples.single_calls or len(samples.ticks) < 2:
         return {}
-    return {name: Interval(of(cell.ticks)) for name, of in SPREAD.items()}
+    return {name: Interval(of(samples.ticks)) for name, of in SPREAD.items()}
 
 
 def _deviation(fit: Fit) -> float:
@@ -152,89 +251,23 @@ def _deviation(fit: Fit) -> float:
 
 
 def _references(
-    rows: list[SummaryRow], reference: str, announced: list[str]
-) -> dict[tuple[str, str, int], SummaryRow]:
-    """Return the row to compare with, by set, operation and threads: single calls before runs, and
+    cells: list[MeasuredCell], reference: str, announced: list[str]
+) -> dict[tuple[str, str, int], MeasuredCell]:
+    """Return the cell to compare with, by set, operation and threads: single calls before runs, and
     the default build before the tuned one; among equals the first of ``announced``, variant ids."""
-    named = [r for r in rows if r.estimate is not None and reference in r.variant.names]
+    named = [c for c in cells if c.estimate is not None and reference in c.variant.names]
     named.sort(
-        key=lambda r: (
-            r.variant.id != reference,
-            r.variant.base != reference,
-            r.again,
-            r.variant.key != "compact",
-            r.variant.mode != "single",
-            r.variant.batch_size,
-            announced.index(r.variant.id),
+        key=lambda c: (
+            c.variant.id != reference,
+            c.variant.base != reference,
+            c.is_duplicate_build,
+            c.variant.key != "compact",
+            c.variant.mode != "single",
+            c.variant.batch_size,
+            announced.index(c.variant.id),
         )
     )
-    found: dict[tuple[str, str, int], SummaryRow] = {}
-    for row in named:
-        found.setdefault((row.set, row.operation, row.variant.threads), row)
+    found: dict[tuple[str, str, int], MeasuredCell] = {}
+    for cell in named:
+        found.setdefault((cell.set, cell.operation, cell.variant.threads), cell)
     return found
-
-
-def summary_figures(record: Record, reference: str, confidence: float) -> list[Figure]:
-    """Return the summary of a record as figures.
-
-    Beside what rows have: ``single_per_second``, the inverse of the mean; ``total`` of a whole
-    batch; ``samples``; ``efficiency`` of threads in percent; signing and verification one after the
-    other as an operation of its own (`TOGETHER`); ``overhead`` of a hardened mode over the ordinary
-    one in percent; the cheapest ML-DSA over classical schemes (``over``), and these over it
-    (``under``).
-    """
-    summary = summarise(record, reference=reference, confidence=confidence)
-    found: list[Figure] = []
-    for row in summary.rows:
-        found += _figures(row)
-        found += _together(summary, row)
-        found += _overhead(summary, row)
-    for c in summary.classical:
-        (variant, set_name, operation), against = c.row.cell, c.against
-        keys = {"variant": variant, "set": set_name, "operation": operation}
-        keys |= {"scheme": against.set, "against": against.variant.id}
-        found.append(Figure.of(keys, "over", c.ratio))
-        found.append(Figure.of(keys, "under", c.ratio.inverse()))
-    return found
-
-
-def _figures(row: SummaryRow) -> Iterator[Figure]:
-    """Yield the figures of a row, and those that follow from them."""
-    keys, mean, scaling = row.keys, row.mean, row.figures.get("scaling")
-    for name, interval in row.figures.items():
-        yield Figure.of(keys, name, interval, _UNITS.get(name, row.unit))
-    for name, part in row.phases.items():
-        yield Figure.of(keys, name, part, row.unit)
-    if row.rate is not None:
-        yield Figure.of(keys, "single_per_second", row.rate, "1/s")
-    yield Figure(keys, "samples", row.samples)
-    if mean is not None and row.variant.mode == "batch":
-        yield Figure.of(keys, "total", mean.times(row.variant.batch_size), row.unit)
-    if scaling is not None:
-        yield Figure.of(keys, "efficiency", scaling.times(100 / row.variant.threads), "%")
-
-
-def _together(summary: Summary, row: SummaryRow) -> Iterator[Figure]:
-    """Yield the figures of a signature and its verification by the same variant. Their costs are
-    added: what varies is signing, since verification does the same work whatever it verifies."""
-    verifying = summary.by_cell.get((row.variant.id, row.set, "verify"))
-    if row.operation != "sign" or verifying is None or row.variant.batch_size > 1:
-        return
-    keys = {**row.keys, "operation": TOGETHER}
-    for name in ("mean", "min", *_PERCENTILES.values()):
-        if verifying.mean is not None and name in row.figures:
-            yield Figure.of(keys, name, row.figures[name].plus(verifying.mean), row.unit)
-    yield Figure(keys, "samples", min(row.samples, verifying.samples))
-    if verifying.mean is not None and "sd" in row.figures:
-        yield Figure.of(keys, "sd", row.figures["sd"], row.unit)
-
-
-def _overhead(summary: Summary, row: SummaryRow) -> Iterator[Figure]:
-    """Yield by how much the hardened mode of an implementation costs more, in percent."""
-    ordinary = row.variant.id.replace(f"{HARDENED}:", ":")
-    other = summary.by_cell.get((ordinary, row.set, row.operation))
-    if other is not None and other is not row:
-        ratio = row.over(other, summary.confidence)
-        if ratio is not None:
-            more = ratio.times(100).plus(Interval(-100, -100, -100))
-            yield Figure.of(row.keys, "overhead", more, "%")

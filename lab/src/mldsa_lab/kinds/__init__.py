@@ -1,4 +1,4 @@
-"""The kinds of measurement beside operations. A kind is a module here, and a line in `KINDS`."""
+"""The kinds of measurement. A kind is a module here, and a line in `KINDS`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ KINDS = {
     "block": "",
     "cold": "Measure the 1st to 1,000th operation of fresh processes instead.",
     "memory": "",
+    "operations": "",
     "pipeline": "",
 }
 """By the name of its module, which `Definition.kind` has too, the help of its flag of `bench`: none
@@ -27,6 +28,6 @@ def load(name: str) -> Kind:
     return kind
 
 
-def kind_of(record: Record) -> Kind | None:
-    """Return the kind of a record; None for one of operations."""
-    return next((load(d.kind) for d in record.definitions if d.kind in KINDS), None)
+def kind_of(record: Record) -> Kind:
+    """Return the kind of a record: that of its first definition, else operations."""
+    return load(next((d.kind for d in record.definitions if d.kind in KINDS), "operations"))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
 from mldsa_lab.bench.workloads.block import BlockPlan
 from mldsa_lab.estimate.blocks import block_figures, block_of
-from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.estimate.figure import Figures
 from mldsa_lab.estimate.interval import FEWEST_ROUNDS
 from mldsa_lab.kinds.kind import ROW_KEYS, Kind
 from mldsa_lab.records import Record
@@ -17,30 +18,37 @@ from mldsa_lab.show.format import Unit, plain
 def _block_layouts(record: Record) -> tuple[TableLayout, ...]:
     row = block_of(record)
     threads = {s.shape["threads"] for s in record.samples}
-    slots = [SpreadColumns(f"share of {s}", s, "threads", LAST) for s in row.slot_seconds]
-    over = SpreadColumns("block", "{value} threads", "threads")
+    time = SpreadColumns("time", "{value} threads", "threads", keys={"of": "block"})
+    of_one = replace(time, title="a signature, {value} threads", keys={"of": "signature"})
+    last = partial(replace, time, which=LAST)
+    slots = [
+        last(name="share", title=slot, keys={"of": "block", "slot": slot})
+        for slot in row.slot_seconds
+    ]
     columns = (
-        SpreadColumns("block", "{value} threads", "threads", FIRST, spare=1),
-        *([SpreadColumns("block", "{value} threads", "threads", LAST)] if len(threads) > 1 else []),
-        SpreadColumns("scaling", "scaling", "threads", LAST, spare=3),
-        SpreadColumns("signature", "a signature, {value} threads", "threads", FIRST, spare=2),
-        SpreadColumns("cold_ratio", "× warm", "threads", LAST, spare=4),
+        replace(time, which=FIRST, spare=1),
+        *([last()] if len(threads) > 1 else []),
+        last(name="scaling", title="scaling", keys={}, spare=3),
+        replace(of_one, which=FIRST, spare=2),
+        last(name="ratio", title="× warm", keys={"against": "warm"}, spare=4),
         *slots,
     )
     rows = ("set", *ROW_KEYS, "batch")
     title = "A block, {caches} caches"
-    lines = Lines("block", "threads", ("set", "key"))
-    made = [TableLayout(title, ("caches",), rows, columns, (lines,))]
+    lines = Lines("time", "threads", ("set", "key"), keys={"of": "block"})
+    made = [TableLayout(title, ("operation", "caches"), rows, columns, (lines,))]
     if len(threads) > 2:
         made.append(
-            TableLayout("A block over threads, {caches} caches", ("caches",), rows, (over,))
+            TableLayout(
+                "A block over threads, {caches} caches", ("operation", "caches"), rows, (time,)
+            )
         )
     return tuple(made)
 
 
-def _block_headline(record: Record, figures: Sequence[Figure]) -> str:
+def _block_headline(record: Record, figures: Figures) -> str:
     """The fastest verification of the first set, on all threads."""
-    blocks = [f for f in figures if f.name == "block" and f.keys.get("caches") == "warm"]
+    blocks = list(figures.select("time", of="block", caches="warm"))
     blocks = [f for f in blocks if f.keys["set"] == blocks[0].keys["set"]]
     best = min(blocks, key=lambda f: f.value or 0.0, default=None)
     if best is None or best.value is None:
@@ -80,20 +88,24 @@ def _block_notes(record: Record) -> list[str]:
     return made + list(dict.fromkeys(f"{v.implementation} {v.key}: {v.note}." for v in every))
 
 
-def brief_block(figures: Sequence[Figure]) -> tuple[list[Figure], TableLayout]:
+def brief_block(figures: Figures) -> tuple[Figures, TableLayout]:
     """Return what a document has room for: warm caches on the fewest and the most threads, and on
     the most the ratio of cold caches and the share of the shortest slot."""
-    shares = {f.name: f.value or 0.0 for f in figures if f.name.startswith("share of ")}
-    slot = max(shares, key=lambda name: shares[name], default="")
-    chosen = [f for f in figures if (f.keys.get("caches") == "warm") != (f.name == "cold_ratio")]
+    warm = figures.only(lambda f: f.value is not None and f.keys.get("caches") == "warm")
+    ratios = figures.only(lambda f: f.name == "ratio")
+    shares = list(warm.select("share"))
+    slot = max(shares, key=lambda f: f.value or 0.0).keys["slot"] if shares else ""
+    warm_keys = {"of": "block", "caches": "warm"}
+    time = SpreadColumns("time", "{value} threads", "threads", FIRST, keys=warm_keys)
+    last = partial(replace, time, which=LAST)
     columns = (
-        SpreadColumns("block", "{value} threads", "threads", FIRST),
-        SpreadColumns("block", "{value} threads", "threads", LAST),
-        SpreadColumns("cold_ratio", "cold over warm", "threads", LAST),
-        SpreadColumns(slot, slot.removeprefix("share of "), "threads", LAST),
+        time,
+        last(),
+        last(name="ratio", title="cold over warm", keys={"against": "warm", "caches": "cold"}),
+        last(name="share", title=str(slot), keys={**warm_keys, "slot": slot}),
     )
-    chosen = [f for f in chosen if f.value is not None]
-    return chosen, TableLayout("", (), ("set", "implementation", "key", "batch"), columns)
+    rows = ("set", "implementation", "key", "batch")
+    return figures.of([*warm, *ratios]), TableLayout("", ("operation",), rows, columns)
 
 
 _METHOD = (

@@ -4,7 +4,7 @@ its late calls, each timed by itself."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,14 +15,13 @@ from mldsa_lab.bench.workloads.operations import Cell, Operations, times_of, typ
 from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cells import SPREAD, with_tick
-from mldsa_lab.estimate.figure import Figure, keys_by_variant
+from mldsa_lab.estimate.figure import Figure, Figures, Key
 from mldsa_lab.estimate.interval import over
 from mldsa_lab.estimate.samples import Readings
 from mldsa_lab.kinds.kind import ROW_KEYS, Kind
 from mldsa_lab.records import Definition, Record, Row, Samples
 from mldsa_lab.sets import ALL_SETS, OPERATIONS, SCHEMES
 from mldsa_lab.show.figure_tables import Lines, SpreadColumns, TableLayout
-from mldsa_lab.theory.arrays import Array
 
 _MOST = 1000
 """Operations of a process, on one input."""
@@ -85,21 +84,15 @@ CALLS = (1, 2, 3, 5, 10, 30, 100, 300, 1000)
 
 LATE = 100
 """From this call on caches and predictors are warm, and most compilers done."""
-_SPREAD: dict[str, Callable[[Array], float]] = {
-    "p50": lambda calls: float(np.quantile(calls, 0.5)),
-    "p95": lambda calls: float(np.quantile(calls, 0.95)),
-    "p99": lambda calls: float(np.quantile(calls, 0.99)),
-    **SPREAD,
-}
+_PERCENTILES = (50, 95, 99)
 
 
 def cold_figures(record: Record, confidence: float) -> list[Figure]:
-    """Return ``cost`` at each of `CALLS`, in the worker's unit, and ``over_last``: its ratio to the
-    last one in the same process; of operations whose cost does not depend on the input by design
-    ``p50``, ``p95``, ``p99``, ``min``, ``max`` and ``sd`` of the calls from `LATE` on, and the
-    ``resolution`` of the clock in them. Means over processes. Where the clock does not resolve the
-    calls, the first cost is lacking, and says so. LabError if there are none."""
-    names = keys_by_variant(record)
+    """Return ``cost`` at each of `CALLS`, in the worker's unit, and its ``ratio`` to the last one
+    in the same process; of operations whose cost does not depend on the input by design
+    ``quantile``, ``min``, ``max`` and ``sd`` of the calls from `LATE` on, and the ``resolution`` of
+    the clock in them. Means over processes. Where the clock does not resolve the calls, the first
+    cost is lacking, and says so. LabError if there are none."""
     workers = {v.id: w for v, w in record.variants.values()}
     units = {name: worker.unit for name, worker in workers.items()}
     found: dict[tuple[str, str, str], list[Samples]] = defaultdict(list)
@@ -112,32 +105,37 @@ def cold_figures(record: Record, confidence: float) -> list[Figure]:
     order = sorted(found, key=lambda k: (ALL_SETS.index(k[0]), OPERATIONS.index(k[1])))
     for set_name, operation, variant in order:
         rows = found[set_name, operation, variant]
+        cell: dict[str, Key] = {"set": set_name, "operation": operation, "variant": variant}
         every = np.concatenate([np.array(row.wall, dtype=np.float64) for row in rows])
         readings = Readings.by_wall(workers[variant], every)
         if readings.flaw:
-            keys = {"set": set_name, "operation": operation, **names[variant], "call": 1}
             reason = f"no clock resolves a call: {readings.flaw}"
+            keys = {**cell, "call": 1}
             made.append(Figure(keys, "cost", None, unit=units[variant], notes=(reason,)))
             continue
         calls = [n for n in CALLS if n <= min(len(row.wall) for row in rows)]
         costs = np.array([[_cost(row, n) for n in calls] for row in rows])
         for place, call in enumerate(calls):
-            keys = {"set": set_name, "operation": operation, **names[variant], "call": call}
+            keys = {**cell, "call": call}
             column = costs[:, place]
             cost = with_tick(over(column, confidence), readings.tick or 0.0)
             made.append(Figure.of(keys, "cost", cost, units[variant]))
             if place + 1 < len(calls) and (costs[:, -1] > 0).all():
                 ratio = over(column / costs[:, -1], confidence)
-                made.append(Figure.of(keys, "over_last", ratio))
+                made.append(Figure.of({**keys, "against": "last"}, "ratio", ratio))
         if operation not in SCHEMES[set_name].kin.random and len(rows[0].wall) > 2 * LATE:
-            keys = {"set": set_name, "operation": operation, **names[variant]}
             late = [np.array(row.wall[LATE - 1 :], dtype=np.float64) for row in rows]
-            for name, of in _SPREAD.items():
+            for percentile in _PERCENTILES:
+                costs = np.array([np.quantile(calls, percentile / 100) for calls in late])
+                keys = {**cell, "percentile": percentile}
+                quantile = over(costs, confidence)
+                made.append(Figure.of(keys, "quantile", quantile, units[variant]))
+            for name, of in SPREAD.items():
                 spread = over(np.array([of(calls) for calls in late]), confidence)
-                made.append(Figure.of(keys, name, spread, units[variant]))
+                made.append(Figure.of(cell, name, spread, units[variant]))
             steps = np.diff(np.unique(np.concatenate(late)))
             resolution = float(steps.min()) if len(steps) else None
-            made.append(Figure(keys, "resolution", resolution, unit=units[variant]))
+            made.append(Figure(cell, "resolution", resolution, unit=units[variant]))
     return made
 
 
@@ -154,8 +152,11 @@ def _cold_layouts(record: Record) -> tuple[TableLayout, ...]:
     over = SpreadColumns("cost", "{value}", "call")
     rows = ("language", *ROW_KEYS)
     title = "{set} {operation}: cost of the n-th call of a process"
-    spread = tuple(
-        SpreadColumns(n, n) for n in ("min", "p50", "p95", "p99", "max", "sd", "resolution")
+    quantiles = (SpreadColumns("quantile", f"p{p}", keys={"percentile": p}) for p in _PERCENTILES)
+    spread = (
+        SpreadColumns("min", "min"),
+        *quantiles,
+        *(SpreadColumns(name, name) for name in ("max", "sd", "resolution")),
     )
     late = f"{{set}} {{operation}}: single calls from the {LATE}th of a process on"
     return (
@@ -170,9 +171,9 @@ def _cold_layouts(record: Record) -> tuple[TableLayout, ...]:
     )
 
 
-def _cold_headline(record: Record, figures: Sequence[Figure]) -> str:
+def _cold_headline(record: Record, figures: Figures) -> str:
     """The range over implementations of what the first call costs, in multiples of the last."""
-    first = [f for f in figures if f.name == "over_last" and f.keys["call"] == 1]
+    first = list(figures.select("ratio", against="last", call=1))
     named = [f for f in first if f.keys["operation"] == first[0].keys["operation"]]
     named = [f for f in named if f.keys["set"] == first[0].keys["set"]]
     values = sorted(f.value for f in named if f.value is not None)

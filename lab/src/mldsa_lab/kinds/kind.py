@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mldsa_lab.bench.workloads.plan import WorkloadPlan
-from mldsa_lab.estimate.figure import Figure
-from mldsa_lab.records import Record
-from mldsa_lab.show import figure_tables
+from mldsa_lab.estimate.figure import Figure, Figures
+from mldsa_lab.records import Record, busy_notes
+from mldsa_lab.show import figure_tables, variants
 from mldsa_lab.show.figure_tables import TableLayout
 from mldsa_lab.show.report import Look, Report, sections_of
 
@@ -16,7 +16,16 @@ ROW_KEYS = ("implementation", "backend", "build", "key")
 """The keys that tell variants apart in a table."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
+class Measured:
+    """A record with its figures, as it is looked at."""
+
+    record: Record
+    figures: Figures
+    look: Look
+
+
+@dataclass(frozen=True)
 class Kind:
     """A kind of measurement. ``name``: as the page's title has it; ``plan``: of its runs;
     ``method``: how it measures, for the end of the page."""
@@ -24,15 +33,20 @@ class Kind:
     name: str
     plan: type[WorkloadPlan]
     method: str
-    headline: Callable[[Record, Sequence[Figure]], str]
+    headline: Callable[[Record, Figures], str]
     figures: Callable[[Record, float], list[Figure]]
     layouts: Callable[[Record], tuple[TableLayout, ...]]
     about: Callable[[Record], str] = lambda record: ""
     notes: Callable[[Record], list[str]] = lambda record: []
 
-    def report(self, record: Record, source: str, look: Look) -> Report:
-        """Return the report of a record. LabError if it has no figures."""
+    def read(self, record: Record, look: Look) -> Measured:
+        """Return a record with its figures. LabError if it has none."""
         figures = self.figures(record, look.confidence)
+        return Measured(record, variants.of_record(record, figures, look), look)
+
+    def report(self, measured: Measured, source: str, name: str = "") -> Report:
+        """Return the report of a record; ``name``: what tells it from others on the same page."""
+        record, figures, look = measured.record, measured.figures, measured.look
         about = self.about(record)
         notes = [*self.notes(record), *figure_tables.remarks(figures)]
         notes += [f"Excluded: {f.variant} {f.set or ''}: {f.reason}." for f in record.faults]
@@ -46,4 +60,6 @@ class Kind:
             method=self.method,
             notes=notes,
             source=source,
+            warnings=[*busy_notes([record.busy]), *record.warnings],
+            name=name,
         )

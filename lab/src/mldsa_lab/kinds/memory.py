@@ -6,24 +6,28 @@ from mldsa_lab.bench.workloads.memory import MemoryPlan
 from mldsa_lab.estimate.memory import memory_figures
 from mldsa_lab.kinds.kind import ROW_KEYS, Kind
 from mldsa_lab.records import Record
-from mldsa_lab.show.figure_tables import Bars, SpreadColumns, TableLayout
+from mldsa_lab.show.figure_tables import KIB, Bars, SpreadColumns, TableLayout
 from mldsa_lab.sizes import OBJECTS, raw_bytes
 
 
 def _memory_layouts(record: Record) -> tuple[TableLayout, ...]:
-    columns = tuple(
-        SpreadColumns(name, title, spare=spare)
-        for name, title, spare in (
-            ("stack", "stack", 0), ("heap", "heap", 0), ("heap_each", "heap of one", 0),
-            ("allocations", "allocations", 2), ("kept", "key", 0), ("attempts", "attempts", 1),
-            ("read", "read", 0), ("written", "written", 0),
-            ("first_misses", "misses of 32 KiB", 3), ("last_misses", "of 1 MiB", 3),
-            ("first_hits", "hits in 32 KiB", 4),
-        )
-    )  # fmt: skip
+    columns = (
+        SpreadColumns("stack", "stack", unit=KIB),
+        SpreadColumns("heap", "heap", unit=KIB),
+        SpreadColumns("heap", "heap of one", keys={"per": "operation"}, unit=KIB),
+        SpreadColumns("allocations", "allocations", spare=2),
+        SpreadColumns("kept", "key", unit=KIB),
+        SpreadColumns("count", "attempts", keys={"of": "attempts"}, spare=1),
+        SpreadColumns("read", "read", unit=KIB),
+        SpreadColumns("written", "written", unit=KIB),
+        SpreadColumns("misses", "misses of 32 KiB", keys={"level": "first"}, spare=3),
+        SpreadColumns("misses", "of 1 MiB", keys={"level": "last"}, spare=3),
+        SpreadColumns("hits", "hits in 32 KiB", keys={"level": "first"}, spare=4),
+    )
+    parts = ("stack", "heap", "kept"), ("stack", "heap", "key made ready")
     bars = (
-        Bars("Stack, heap and key", ("stack", "heap", "kept"), ("stack", "heap", "key made ready")),
-        Bars("Read and written", ("read", "written"), ("read", "written")),
+        Bars("Stack, heap and key", *parts, KIB),
+        Bars("Read and written", ("read", "written"), ("read", "written"), KIB),
     )
     rows = ("operation", *ROW_KEYS, "batch_size", "threads")
     return (TableLayout("Memory, {set}", ("set",), rows, columns, bars=bars, of_bars="operation"),)

@@ -8,15 +8,17 @@ from pathlib import Path
 
 from mldsa_lab.errors import located
 from mldsa_lab.estimate.compare import compare
+from mldsa_lab.estimate.figure import Figures
+from mldsa_lab.estimate.summary import Summary
 from mldsa_lab.kinds import kind_of
-from mldsa_lab.kinds.kind import Kind
-from mldsa_lab.records import Record, busy_notes, read_record
+from mldsa_lab.kinds.kind import Measured
+from mldsa_lab.kinds.operations import FIELDS, MeasuredOperations, OperationsKind
+from mldsa_lab.records import Record, read_record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE, known_reference
 from mldsa_lab.show.compare import sections_over_runs
 from mldsa_lab.show.operations.elsewhere import Elsewhere, elsewhere_report
-from mldsa_lab.show.operations.report import FIELDS, operations_report
-from mldsa_lab.show.operations.view import View, assign_colours, read_view
 from mldsa_lab.show.report import Look, Report
+from mldsa_lab.show.variants import assign_colours
 
 MOST_WITH_CLOUDS = 2
 """Records in a page that still shows cost over iterations of each; more would make it heavy."""
@@ -34,54 +36,45 @@ def read_reports(
         first = runs.setdefault(record.identity, (path, record))
         if first[0] is not path:
             notes.append(f"{path} holds the same run as {first[0]}: it is shown once")
-    operations = [(path, r) for path, r in runs.values() if kind_of(r) is None]
-    views = dict(zip((path for path, _ in operations), read_views(operations, look), strict=True))
-    several, clouds = len(runs) > 1, len(views) <= MOST_WITH_CLOUDS
-    reports = []
-    for n, (path, record) in enumerate(runs.values()):
-        name, kind = f"Run {chr(65 + n) if n < 26 else n + 1}" * several, kind_of(record)
+    records = [record for _, record in runs.values()]
+    operations = [r for r in records if isinstance(kind_of(r), OperationsKind)]
+    clouds = len(operations) <= MOST_WITH_CLOUDS
+    look = replace(look, colours=assign_colours(operations), clouds=clouds)
+    measured_runs = read_runs(list(runs.values()), look)
+    summaries = [run.summary for run in measured_runs if isinstance(run, MeasuredOperations)]
+    several, reports = len(runs) > 1, []
+    for n, ((path, record), run) in enumerate(zip(runs.values(), measured_runs, strict=True)):
+        name = f"Run {chr(65 + n) if n < 26 else n + 1}" * several
         with located(path):
-            report = (
-                operations_report(views[path], str(path), name, clouds=clouds)
-                if kind is None
-                else _of_kind(kind, record, path, look, name)
-            )
-        reports.append(report)
+            reports.append(kind_of(record).report(run, str(path), name))
     if several:
-        reports.insert(0, _compared(list(views.values()), reports, look))
+        reports.insert(0, _compared(summaries, reports, look))
     reports[0] = replace(reports[0], warnings=[*notes, *reports[0].warnings])
     if measured:
-        listed = list(views.values())
-        reports.append(elsewhere_report(measured, listed, look.confidence, FIELDS))
+        reports.append(elsewhere_report(measured, summaries, look, FIELDS))
     return reports
 
 
-def _of_kind(kind: Kind, record: Record, path: Path, look: Look, name: str) -> Report:
-    """Return the report of a record of another kind than operations."""
-    report = kind.report(record, path.name, look)
-    warnings = [*busy_notes([record.busy]), *record.warnings, *report.warnings]
-    return replace(report, name=name, warnings=warnings)
-
-
-def read_views(runs: Sequence[tuple[Path, Record]], look: Look) -> list[View]:
-    """Return the views of records of operations, with one colour for each implementation."""
-    colours = assign_colours([record for _, record in runs])
-    views = []
+def read_runs(runs: Sequence[tuple[Path, Record]], look: Look) -> list[Measured]:
+    """Return some records with their figures. LabError for the first that has none, and for a
+    reference that none of them announces."""
+    read = []
     for path, record in runs:
         with located(path):
-            views.append(read_view(record, look, colours))
-    announced = [v for _, record in runs for v, _ in record.variants.values()]
+            read.append(kind_of(record).read(record, look))
+    records = [r for _, r in runs if isinstance(kind_of(r), OperationsKind)]
+    announced = [v for record in records for v, _ in record.variants.values()]
     # A run goes on without the reference that it was started with.
-    own = {r.run.options.get("reference") for _, r in runs if r.skipped}
+    own = {r.run.options.get("reference") for r in records if r.skipped}
     if look.reference not in {DEFAULT_REFERENCE, *own} and announced:
         known_reference(look.reference, announced)
-    return views
+    return read
 
 
-def _compared(views: Sequence[View], reports: Sequence[Report], look: Look) -> Report:
+def _compared(summaries: Sequence[Summary], reports: Sequence[Report], look: Look) -> Report:
     """The report of several runs: how far those of operations agree, and the cost of each cell in
     each of them. Its figures are those of the runs."""
-    figures = compare([v.summary for v in views]) if len(views) > 1 else []
+    figures = compare(summaries) if len(summaries) > 1 else Figures([])
     headlines = {r.headline for r in reports}
     agree = f"{reports[0].headline}: {len(reports)} runs agree"
     title = "Comparison of the runs"

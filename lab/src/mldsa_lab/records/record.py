@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import rows
+from mldsa_lab.records.labels import short_labels
 from mldsa_lab.sets import DEFAULT_BUILD, TUNED_BUILD
 
 
@@ -73,6 +74,11 @@ class Record:
     def variants(self) -> dict[str, tuple[rows.Variant, rows.WorkerRow]]:
         """By id the variants, each with its worker, as announced."""
         return {v.id: (v, worker) for worker in self.workers for v in worker.variants}
+
+    def labels(self) -> dict[str, str]:
+        """Return the shortest label that tells each measured variant (by id) from the others."""
+        measured = {s.variant for s in self.samples}
+        return short_labels([v for v, _ in self.variants.values() if v.id in measured])
 
     def variant(self, variant_id: str) -> rows.Variant:
         """The variant with this id; LabError if the record has none."""

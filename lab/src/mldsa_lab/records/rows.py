@@ -154,6 +154,25 @@ class WorkerRow(RecordLine, frozen=True, tag="worker"):
         is_first = not self.languages and self.language == "Rust"
         return self.languages.get(name, "C" if is_first and name in _C_LIBRARIES else self.language)
 
+    def about(self, variant: Variant) -> dict[str, str | int | None]:
+        """What a reader may know of a variant beside its figures. ``called_from``: the worker's
+        language, where the implementation has another."""
+        language = self.language_of(variant)
+        return {
+            "implementation": variant.implementation,
+            "version": variant.version,
+            "language": language,
+            "called_from": self.language if self.language != language else None,
+            "backend": variant.backend,
+            "build": self.build,
+            "key": variant.key,
+            "mode": variant.mode,
+            "batch_size": variant.batch_size,
+            "threads": variant.threads,
+            "deterministic": variant.deterministic,
+            "unit": self.unit,
+        }
+
 
 class Skipped(RecordLine, frozen=True, tag="skipped"):
     """A worker that could not take part."""
@@ -343,6 +362,10 @@ class Fault(RecordLine, frozen=True, tag="fault"):
     operation: WorkerOperation | None
     round: Count | None
     reason: str
+
+    def concerns(self, set_name: str, operation: str) -> bool:
+        """Whether the variant was left out of this set and operation."""
+        return self.set in (None, set_name) and self.operation in (None, operation)
 
 
 class Load(RecordLine, frozen=True, tag="load"):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from mldsa_lab.estimate.compare import SIGNING, agreement_figures
+from mldsa_lab.estimate.compare import agreement_figures
 from mldsa_lab.estimate.contract import FASTER, SLOWER, UNCHANGED
-from mldsa_lab.estimate.figure import Figure, Key
-from mldsa_lab.show.figure_tables import VERDICT, SpreadColumns, TableLayout
+from mldsa_lab.estimate.figure import Figure, Figures, Key
+from mldsa_lab.show.figure_tables import PERCENT, VERDICT, SpreadColumns, TableLayout
 from mldsa_lab.show.format import estimate
 from mldsa_lab.show.report import Report, Section, sections_of
 
@@ -17,27 +17,29 @@ _MOST = 40
 AGREEMENT = TableLayout(
     "Agreement of the runs", (), ("operation", "quantity"),
     (
-        SpreadColumns("overlapping", "intervals overlap"),
-        SpreadColumns("cells", "of"),
-        SpreadColumns("median_change", "median change"),
-        SpreadColumns("largest_change", "largest change"),
+        SpreadColumns("agreement", "intervals overlap", keys={"statistic": "overlapping"}),
+        SpreadColumns("agreement", "of", keys={"statistic": "cells"}),
+        SpreadColumns("agreement", "median change", keys={"statistic": "median"}, unit=PERCENT),
+        SpreadColumns("agreement", "largest change", keys={"statistic": "largest"}, unit=PERCENT),
     ),
 )  # fmt: skip
 _COSTS = SpreadColumns("mean", "run {value}", "run", spare=1)
 _EFFECT = SpreadColumns("effect", "change", spare_interval=3)
 _CHANGES = (_COSTS, _EFFECT, SpreadColumns("effect", "verdict", show=VERDICT))
 _CLASSES = (
-    SpreadColumns(f"{SIGNING}first", "accepted at once", spare_interval=3),
-    SpreadColumns(f"{SIGNING}z", "z iteration", spare_interval=3),
-    SpreadColumns(f"{SIGNING}r", "r0 iteration", spare_interval=2),
-    SpreadColumns(f"{SIGNING}h", "hint iteration", spare=1),
+    SpreadColumns(
+        "attempt_change", "accepted at once", spare_interval=3, keys={"attempt": "first"}
+    ),
+    SpreadColumns("attempt_change", "z iteration", spare_interval=3, keys={"attempt": "z"}),
+    SpreadColumns("attempt_change", "r0 iteration", spare_interval=2, keys={"attempt": "r"}),
+    SpreadColumns("attempt_change", "hint iteration", spare=1, keys={"attempt": "h"}),
 )
 _OVER_RUNS = (
     SpreadColumns("mean", "run {value}", "run"),
     SpreadColumns("ratio", "ratio, run {value}", "run"),
-    SpreadColumns("change", "mean, last ÷ first"),
-    SpreadColumns("ratio_change", "ratio, last ÷ first"),
-    SpreadColumns("change", "means", show=VERDICT),
+    SpreadColumns("change", "mean, last ÷ first", keys={"of": "mean"}),
+    SpreadColumns("change", "ratio, last ÷ first", keys={"of": "ratio"}),
+    SpreadColumns("change", "means", show=VERDICT, keys={"of": "mean"}),
 )
 
 
@@ -50,7 +52,7 @@ def _layout(
     return TableLayout(title, split, (*rows, "variant", *replaced), columns)
 
 
-def sections_over_runs(figures: Sequence[Figure], confidence: float) -> list[Section]:
+def sections_over_runs(figures: Figures, confidence: float) -> list[Section]:
     """Return the tables of a report of several runs."""
     whole = sections_of(agreement_figures(figures), [AGREEMENT], confidence)
     title = "{set} {operation} in each run"
@@ -58,24 +60,24 @@ def sections_over_runs(figures: Sequence[Figure], confidence: float) -> list[Sec
     return whole + sections_of(figures, [layout], confidence)
 
 
-def comparison(figures: Sequence[Figure], confidence: float) -> Report:
+def comparison(figures: Figures, confidence: float) -> Report:
     """Return the report of two runs."""
     found = effects(figures)
     changed = {_cell(f) for f in found if f.verdict != UNCHANGED}
     shown = {True: figures}
     if len(found) > _MOST:
-        shown = {True: [f for f in figures if _cell(f) in changed], False: figures}
+        shown = {True: figures.only(lambda f: _cell(f) in changed), False: figures}
     note = "cost in the second run over that in the first"
-    if reference := figures[-1].keys["reference"]:
+    if reference := figures[-1].keys.get("reference"):
         note += f", divided by the change of {reference}"
     sections: list[Section] = []
     for brief, part in shown.items():
         title = "Changes of costs" if brief else "Changes of costs, all cells"
         layout = _layout(part, title, ("unit",), ("set", "operation"), _CHANGES)
-        both = [f for f in part if "unit" in f.keys]
-        sections += sections_of(both, [layout], confidence, note, brief=brief)
-        signing = [f for f in part if f.name.startswith(SIGNING)]
-        layout = _layout(signing, "Signing by classes of traces", (), ("set",), _CLASSES)
+        sections += sections_of(part, [layout], confidence, note, brief=brief)
+        signing = part.only(lambda f: f.name == "attempt_change")
+        title = "Signing by classes of traces"
+        layout = _layout(signing, title, ("operation",), ("set",), _CLASSES)
         note_of = "the same for classes of signatures"
         sections += sections_of(signing, [layout], confidence, note_of, brief=brief)
     agreement = agreement_figures(figures)
@@ -85,7 +87,7 @@ def comparison(figures: Sequence[Figure], confidence: float) -> Report:
     return Report(
         kind="comparison",
         headline=f"{verdicts[SLOWER]} of {len(found)} cells are slower, {verdicts[FASTER]} faster",
-        figures=[*figures, *agreement],
+        figures=figures.of([*figures, *agreement]),
         sections=sections,
         notes=list(_notes(figures)),
     )

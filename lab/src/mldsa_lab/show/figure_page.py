@@ -15,11 +15,18 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from mldsa_lab.estimate.figure import Figure, Key
-from mldsa_lab.show import figure_tables, plots, svg
-from mldsa_lab.show.figure_tables import Bars, FigureTable, Lines, Ranking, display_unit
+from mldsa_lab.show import plots, svg
+from mldsa_lab.show.figure_tables import (
+    Bars,
+    FigureTable,
+    Lines,
+    Ranking,
+    SpreadColumns,
+    display_unit,
+)
 from mldsa_lab.show.format import Unit, clean, estimate, plain
 from mldsa_lab.show.grid import Dot, Grid, heading
-from mldsa_lab.show.report import SERIES_COUNT, PlotSpec, Report, Section, rows_of
+from mldsa_lab.show.report import SERIES_COUNT, PlotSpec, Report, Section, as_json
 
 _WIDTH, _BARS_WIDTH, _LONG_WIDTH = 560.0, 380.0, 760.0
 _FEWEST_POINTS = 3
@@ -71,7 +78,7 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True)
 class PagePart:
-    """A report as the template shows it. ``data``: its rows as a data: URI of JSON."""
+    """A report as the template shows it. ``data``: its figures as a data: URI of JSON."""
 
     anchor: str
     report: Report
@@ -125,7 +132,7 @@ def _part(report: Report, prefix: str) -> PagePart:
         tables = [page for of, page in shown if of == title]
         texts, facts = report.texts.get(title, ()), report.facts.get(title, ())
         chapters.append(Chapter(f"{prefix}s{number}", title, texts, facts, tables))
-    data = figure_tables.as_json(rows_of(report)).encode()
+    data = as_json([report]).encode()
     link = f"data:application/json;base64,{base64.b64encode(data).decode()}"
     return PagePart(prefix, report, [p for s, p in pages if s.is_first], chapters, link)
 
@@ -192,7 +199,8 @@ def _ranking(table: FigureTable, ranking: Ranking) -> Iterator[PlotSpec]:
 def _lines(table: FigureTable, lines: Lines) -> Iterator[PlotSpec]:
     """Lines over a key; bars at its last value where lines have too few points."""
     values = [v for v in table.values(lines.across) if isinstance(v, int)]
-    found = [f for v in values for f in table.at(lines.name, lines.across, v) if f is not None]
+    shown = SpreadColumns(lines.name, "", lines.across, keys=lines.keys)
+    found = [f for v in values for f in table.of_spread(shown, v) if f is not None]
     found = [f for f in found if f.value is not None]
     if not found:
         return
@@ -227,12 +235,15 @@ def _paths(
     best: dict[tuple[object, ...], tuple[float, plots.Path]] = {}
     levels: dict[Key, plots.Path] = {}
     dots: Sequence[Dot | None] = table.dots() or [None] * len(table.rows)
-    for (row, of), dot in zip(table.rows.items(), dots, strict=True):
-        keys, names = of[0].keys, (*lines.series, "label")
-        words = row if "label" in keys else [keys.get(k) for k in names]
-        separator = ", " if "label" in keys else " "
+    shown = SpreadColumns(lines.name, "", lines.across, keys=lines.keys)
+    asked: list[Key] = [*values, *filter(None, [lines.level])]
+    at_values = {v: table.of_spread(shown, v) for v in asked}
+    has_labels = "label" in table.layout.rows
+    for number, (row, keys, dot) in enumerate(zip(table.rows, table.known, dots, strict=True)):
+        words = row if has_labels else [keys.get(k) for k in lines.series]
+        separator = ", " if has_labels else " "
         label = separator.join(str(w) for w in words if w not in (None, "compact", "single"))
-        by_value = {f.keys.get(lines.across): f for f in of if f.name == lines.name}
+        by_value = {v: f for v, of in at_values.items() if (f := of[number]) is not None}
         known = [(v, by_value[v].interval) for v in values if v in by_value]
         points = tuple((float(v), y.times(1 / unit.divisor)) for v, y in known if y is not None)
         colour = dot.colour if dot is not None and isinstance(dot.colour, int) else -1
@@ -255,23 +266,22 @@ def _paths(
         yield replace(path, colour=number if path.colour < 0 else path.colour)
 
 
-def _bars(table: FigureTable, operation: object, bars: Bars) -> Iterator[PlotSpec]:
+def _bars(table: FigureTable, operation: Key, bars: Bars) -> Iterator[PlotSpec]:
     """A bar for each row whose first figure is known."""
-    drawn, units = [], []
-    for of, label in zip(table.rows.values(), table.labels(), strict=True):
-        by_name = {f.name: f for f in of}
-        first = by_name.get(bars.names[0])
-        if of[0].keys[table.layout.of_bars] != operation or first is None or first.value is None:
+    drawn = []
+    figures = zip(*(table.at(n, table.layout.of_bars, operation) for n in bars.names), strict=True)
+    for of, label in zip(figures, table.labels(), strict=True):
+        if of[0] is None or of[0].value is None:
             continue
-        unit = display_unit([first])
-        values = [_value(by_name.get(n)) for n in bars.names]
-        parts = tuple((svg.series(i), svg.ON_DARK, unit.shown(v)) for i, v in enumerate(values))
-        drawn.append(plots.PartedBar(label, plain(sum(values), unit), parts))
-        units.append(unit.name)
+        values = [_value(f) for f in of]
+        parts = tuple(
+            (svg.series(i), svg.ON_DARK, bars.unit.shown(v)) for i, v in enumerate(values)
+        )
+        drawn.append(plots.PartedBar(label, plain(sum(values), bars.unit), parts))
     if drawn:
         legend = tuple((title, Dot(i)) for i, title in enumerate(bars.titles))
         title = f"{heading(str(operation))}: {bars.title[:1].lower()}{bars.title[1:]}"
-        yield PlotSpec(title, partial(plots.amounts, drawn, units[0], _BARS_WIDTH), legend)
+        yield PlotSpec(title, partial(plots.amounts, drawn, bars.unit.name, _BARS_WIDTH), legend)
 
 
 def _value(figure: Figure | None) -> float:

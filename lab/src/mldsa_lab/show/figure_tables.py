@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from mldsa_lab.estimate.contract import PLACES, VERDICTS
-from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.estimate.figure import Figure, Figures, Key, Keys, parse_identity
 from mldsa_lab.show.format import (
     UNKNOWN,
     Shown,
@@ -28,15 +27,21 @@ from mldsa_lab.wording import join_words
 KIB = Unit(1024.0, "KiB")
 ALL, FIRST, LAST = "all", "first", "last"
 VERDICT, NOTES = "verdict", "notes"
-COLUMN, CELL, NOTE = "column", "cell", "note"
+TABLE, CELL = "table", "cell"
+PERCENT = Unit(0.01, "%")
 FigureRow = dict[str, Key | float]
+CELL_KEYS = ("set", "operation", "variant")
+"""The keys of a cell, by which `wide_rows` has a row."""
 _HEADS = ("implementation", "variant", "scheme", "label")
 _OPTIONAL = ("build", "language", "key", "batch", "call", "calls", "mode", "threads")
 """Keys whose column appears only if their values differ."""
 _TITLES = {"label": "implementation"}
 _ABSENT = {"stage": "whole"}
 """Words for a key that a row does not have."""
-_IN_PERCENT = ("share", "difference", "spread", "bias", "rmse", "sd", "standard_error")
+_IN_PERCENT = (
+    "share", "efficiency", "hits", "overhead", "difference", "spread", "bias", "rmse", "sd",
+    "standard_error",
+)  # fmt: skip
 """Names whose figures are shown in percent where they have no unit."""
 
 
@@ -45,13 +50,15 @@ class SpreadColumns:
     """Columns of a table: one figure, for each value of the key ``across`` (`ALL`), for the
     first or last of them, or for the value ``which``. ``title`` may name ``{value}``.
 
-    ``show``: instead of its value its notes, without what follows a colon (`NOTES`), or its verdict
-    and its notes (`VERDICT`).
-    ``below``: the figure whose value stands below, as a factor.
-    ``own_unit``: each column or each cell has a unit of its own; else all columns of a name have
-    one, which their titles name, or the table's note (`NOTE`). ``keys``: further keys that the
-    figure must have; no others besides those of rows are allowed. ``spare``, ``spare_interval``,
-    ``where``: as of `Column`.
+    ``keys``: further keys that the figure has. It has no others, beside those of the rows and of
+    the table. ``show``: instead of its value its notes, without what follows a colon (`NOTES`), or
+    its verdict and its notes (`VERDICT`). ``below``: the figure whose value stands below, as a
+    factor. ``limits``: whether its interval is shown.
+
+    ``unit``: the unit of display, where it is always the same. Else ``unit_scope`` says what shares
+    one: these columns, each `CELL`, or all columns of the `TABLE` that say so; the first of them
+    decides, and the table's note names it. ``spare``, ``spare_interval``, ``where``: as of
+    `Column`.
     """
 
     name: str
@@ -62,18 +69,31 @@ class SpreadColumns:
     spare_interval: int = 1
     show: str = ""
     below: str = ""
-    own_unit: str = ""
+    unit_scope: str = ""
+    unit: Unit | None = None
     where: str = ""
     keys: Mapping[str, Key] = field(default_factory=dict)
+    limits: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RowMark:
+    """A letter behind the name of a row that has a figure for which ``holds`` is true, of the
+    figure and its keys and attributes; ``text`` says what it means."""
+
+    letter: str
+    text: str
+    holds: Callable[[Figure, Keys], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """A plot with a bar for each row, made of these figures, which have one unit."""
+    """A plot with a bar for each row, made of these figures, in one ``unit``."""
 
     title: str
     names: tuple[str, ...]
     titles: tuple[str, ...]
+    unit: Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +111,8 @@ class Lines:
     best one. ``level``: the value of the key that stands for all, drawn for the best rows without
     others, and for the implementation ``reference``.
 
-    ``dashed``: the key and its value that dashed lines have; ``is_rate``: the highest is
-    the best; ``is_ratio``: from zero, beside the line of proportion.
+    ``keys``: as of `SpreadColumns`. ``dashed``: the key and its value that dashed lines have;
+    ``is_rate``: the highest is the best; ``is_ratio``: from zero, beside the line of proportion.
     """
 
     name: str
@@ -105,6 +125,7 @@ class Lines:
     reference: str = ""
     is_rate: bool = False
     is_ratio: bool = False
+    keys: Mapping[str, Key] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +135,8 @@ class TableLayout:
 
     ``leading``: columns before those of the keys; ``below``: keys that the page writes below the
     row's name, and a terminal in columns; ``page_keys``: keys that only the page has. ``colours``
-    of implementations give rows dots; ``legend``: notes of one letter that mark rows, and what
-    they say; ``tag``: the key of the page's filter.
+    of implementations give rows dots; ``marks`` of rows; ``tag``: the key of the page's filter;
+    ``free``: further keys that figures may have.
 
     ``bars``: plots of bars for each value of the key ``of_bars``; in these and in rankings the key
     ``label`` names a row, if there is one.
@@ -133,40 +154,35 @@ class TableLayout:
     below: tuple[str, ...] = ()
     page_keys: tuple[str, ...] = ()
     colours: Mapping[str, int] = field(default_factory=dict)
-    legend: Mapping[str, str] = field(default_factory=dict)
+    marks: tuple[RowMark, ...] = ()
     tag: str = ""
+    free: tuple[str, ...] = ()
 
-    def shows(self, figure: Figure) -> bool:
-        """Return whether a column or a plot may show a figure."""
-        exact = any(self.is_of(figure, c) for c in (*self.leading, *self.columns) if c.keys)
-        return exact or figure.name in self._names()
-
-    def is_of(self, figure: Figure, spread: SpreadColumns) -> bool:
-        """Return whether a figure has the name and exactly the keys of a column."""
-        told = {*spread.keys, *self.rows, *self.split, *PLACES, spread.across}
-        is_named = figure.name == spread.name and spread.keys.items() <= figure.keys.items()
-        return is_named and figure.keys.keys() <= told
-
-    def _names(self) -> set[str]:
-        """The names of all figures of plots, and of columns that their names tell apart."""
-        columns = [c for c in (*self.leading, *self.columns) if not c.keys]
-        found = {name for c in columns for name in (c.name, c.below)}
-        found |= {lines.name for lines in self.lines}
-        return found.union(*(b.names for b in self.bars), (r.name for r in self.rankings))
+    @property
+    def shown(self) -> list[SpreadColumns]:
+        """What columns and plots show."""
+        columns = [*self.leading, *self.columns]
+        columns += [replace(c, name=c.below, keys={}) for c in columns if c.below]
+        columns += [SpreadColumns(x.name, "", x.across, keys=x.keys) for x in self.lines]
+        names = [*(r.name for r in self.rankings), *(n for b in self.bars for n in b.names)]
+        return columns + [SpreadColumns(name, "", self.of_bars) for name in names]
 
 
 @dataclass(frozen=True, slots=True)
 class FigureTable:
-    """One table: its figures by row and by name and spread value."""
+    """One table: the figures of each row, ``known`` the keys and attributes of its first, and
+    ``marks`` its letters."""
 
     title: str
     layout: TableLayout
-    keys: dict[str, Key]
+    source: Figures
     rows: dict[tuple[Key, ...], list[Figure]]
+    known: list[Keys]
+    marks: list[str]
 
     def values(self, key: str) -> list[Key]:
         """Return the values of a key in ascending order."""
-        found = {f.keys.get(key) for of in self.rows.values() for f in of}
+        found = {self.source.attribute(f, key) for of in self.rows.values() for f in of}
         return sorted((v for v in found if v is not None), key=lambda v: (isinstance(v, str), v))
 
     def chosen(self, spread: SpreadColumns) -> list[Key]:
@@ -178,60 +194,67 @@ class FigureTable:
         return picked.get(str(spread.which), [spread.which])
 
     def at(self, name: str, across: str = "", value: Key = None) -> list[Figure | None]:
-        """Return the figure of each row; that of this value of the key ``across``."""
-        return [
-            next(
-                (f for f in of if f.name == name and (not across or f.keys.get(across) == value)),
-                None,
-            )
-            for of in self.rows.values()
-        ]
+        """Return the figure of each row that has no further keys than those of the row; that of
+        this value of the key ``across``."""
+        return self.of_spread(SpreadColumns(name, "", across), value)
 
     def of_spread(self, spread: SpreadColumns, value: Key = None) -> list[Figure | None]:
         """Return the figure of each row that a column shows."""
-        if not spread.keys:
-            return self.at(spread.name, spread.across, value)
-        key = spread.across
+        takes = partial(_takes, self.source, self.layout, spread)
         return [
-            next((f for f in of if self.layout.is_of(f, spread) and f.keys.get(key) == value), None)
+            next((f for f in of if takes(f) and self._is_at(f, spread.across, value)), None)
             for of in self.rows.values()
         ]
 
+    def _is_at(self, figure: Figure, across: str, value: Key) -> bool:
+        return not across or self.source.attribute(figure, across) == value
+
     def dots(self) -> list[Dot]:
         """Return the dot of each row; none where implementations have no colours."""
-        colours, first = self.layout.colours, (of[0].keys for of in self.rows.values())
+        colours = self.layout.colours
         return [
-            Dot(colours.get(str(keys["implementation"]), 0), keys.get("key") == "expanded")
-            for keys in first if colours
+            Dot(colours.get(str(known["implementation"]), 0), known.get("key") == "expanded")
+            for known in self.known if colours
         ]  # fmt: skip
 
     def labels(self) -> list[str]:
         """Return what names each row in a plot."""
-        made = []
-        for of in self.rows.values():
-            keys = of[0].keys
-            words = [keys["implementation"], keys["backend"]]
-            words += [keys[k] for k in ("build", "key") if keys[k] not in (None, *_USUAL)]
-            words += [f"×{keys['batch_size']}"] if keys.get("batch_size", 1) != 1 else []
-            made.append(str(keys.get("label", " ".join(map(str, words)))))
-        return made
+        sizes = [known.get("batch_size", 1) for known in self.known]
+        return [
+            f"{known['label']} ×{size}" if size != 1 else str(known["label"])
+            for known, size in zip(self.known, sizes, strict=True)
+        ]
 
 
-_USUAL = ("default", "compact")
+def _takes(source: Figures, layout: TableLayout, spread: SpreadColumns, figure: Figure) -> bool:
+    """Return whether a figure has the name and exactly the keys of a column."""
+    if figure.name != spread.name or not spread.keys.items() <= figure.keys.items():
+        return False
+    told = {*spread.keys, *layout.rows, *layout.split, *layout.free, *PLACES, *source.about}
+    return figure.keys.keys() <= told | {spread.across}
 
 
 def tables(figures: Sequence[Figure], layout: TableLayout) -> list[FigureTable]:
     """Arrange figures: one table for each combination of the split keys, in order of appearance."""
+    source = figures if isinstance(figures, Figures) else Figures(figures)
     found: dict[tuple[Key, ...], dict[tuple[Key, ...], list[Figure]]] = {}
+    letters: dict[tuple[tuple[Key, ...], tuple[Key, ...]], set[str]] = {}
+    shown = layout.shown
     for f in figures:
-        if layout.shows(f) and all(k in f.keys for k in layout.split):
-            split = tuple(f.keys[k] for k in layout.split)
-            row = tuple(f.keys.get(k) for k in layout.rows)
-            found.setdefault(split, {}).setdefault(row, []).append(f)
+        known = source.known(f)
+        if all(k in known for k in layout.split):
+            split = tuple(known[k] for k in layout.split)
+            row = tuple(known.get(k) for k in layout.rows)
+            marks = {m.letter for m in layout.marks if m.holds(f, known)}
+            letters.setdefault((split, row), set()).update(marks)
+            if any(_takes(source, layout, spread, f) for spread in shown):
+                found.setdefault(split, {}).setdefault(row, []).append(f)
+    order = [m.letter for m in layout.marks]
     return [
         FigureTable(
-            layout.title.format(**dict(zip(layout.split, split, strict=True))),
-            layout, dict(zip(layout.split, split, strict=True)), rows,
+            layout.title.format(**dict(zip(layout.split, split, strict=True))), layout, source,
+            rows, [source.known(of[0]) for of in rows.values()],
+            ["".join(m for m in order if m in letters[split, row]) for row in rows],
         )
         for split, rows in found.items()
     ]  # fmt: skip
@@ -239,12 +262,14 @@ def tables(figures: Sequence[Figure], layout: TableLayout) -> list[FigureTable]:
 
 def grid(table: FigureTable, confidence: float, note: str = "") -> Grid:
     """Return the table for every renderer."""
-    layout, rows = table.layout, table.rows.values()
-    first = [of[0].keys for of in rows]
-    units: dict[object, Unit] = {}
-    columns = [c for spread in layout.leading for c in _spread(table, spread, units)]
+    layout, rows, first = table.layout, table.rows.values(), table.known
+    of_table = _unit_of_table(table)
+    columns = [c for spread in layout.leading for c in _spread(table, spread, of_table)]
     texts = {
-        name: [join_words(dict.fromkeys(_words(name, f.keys) for f in of)) for of in rows]
+        name: [
+            join_words(dict.fromkeys(_words(name, table.source.known(f)) for f in of))
+            for of in rows
+        ]
         for name in layout.below
     }
     telling = [name for name in (*layout.rows, *layout.below) if _tells(name, first)]
@@ -266,93 +291,87 @@ def grid(table: FigureTable, confidence: float, note: str = "") -> Grid:
             )
         )  # fmt: skip
     for spread in layout.columns:
-        columns += _spread(table, spread, units)
-    noted = {units[c.name].name for c in layout.columns if c.own_unit == NOTE and c.name in units}
-    note = ", ".join(filter(None, (*sorted(noted), note)))
+        columns += _spread(table, spread, of_table)
+    note = ", ".join(filter(None, (of_table.name if of_table else "", note)))
     tags = [str(keys[layout.tag]) for keys in first] if layout.tag else []
-    notes = [{note for f in of for note in f.notes} for of in rows]
-    marks = ["".join(mark for mark in layout.legend if mark in of) for of in notes]
     ratios = [f is not None and f.low == f.high == 1 for f in table.at("ratio")]
     return Grid(
-        table.title, note, tuple(columns), confidence, table.dots(), marks if any(marks) else (),
-        layout.legend, 0 if layout.colours else None, ratios.index(True) if any(ratios) else None,
+        table.title, note, tuple(columns), confidence, table.dots(),
+        table.marks if any(table.marks) else (), {m.letter: m.text for m in layout.marks},
+        0 if layout.colours else None, ratios.index(True) if any(ratios) else None,
         tags if len(set(tags)) > 1 else (),
     )  # fmt: skip
 
 
-def _tells(name: str, rows: Sequence[Mapping[str, Key]]) -> bool:
+def _tells(name: str, rows: Sequence[Keys]) -> bool:
     """Whether a key has a column."""
     return name not in _OPTIONAL or len({_words(name, keys) for keys in rows} - {""}) > 1
 
 
-def _spread(
-    table: FigureTable, spread: SpreadColumns, units: dict[object, Unit]
-) -> Iterator[Column]:
-    """The columns of a figure; ``units``: those of the table so far."""
+def _unit_of_table(table: FigureTable) -> Unit | None:
+    """The unit of the columns that share the table's; the first known of them decides, with those
+    of the same figure."""
+    shared = [c for c in table.layout.columns if c.unit_scope == TABLE and _known(table, c)]
+    alike = [c for c in shared if (c.name, c.keys) == (shared[0].name, shared[0].keys)]
+    return display_unit([f for c in alike for f in _known(table, c)]) if alike else None
+
+
+def _known(table: FigureTable, spread: SpreadColumns) -> list[Figure]:
+    """The figures of a column's declaration whose values are known."""
+    every = (f for value in table.chosen(spread) for f in table.of_spread(spread, value))
+    return [f for f in every if f is not None and f.value is not None]
+
+
+def _spread(table: FigureTable, spread: SpreadColumns, of_table: Unit | None) -> Iterator[Column]:
+    """The columns of a figure; ``of_table``: the unit that those of the table share."""
     across, values = spread.across, table.chosen(spread)
     column = partial(Column, spare=spread.spare, where=spread.where)
-    every = [f for v in values for f in table.of_spread(spread, v) if f is not None]
-    known = [f for f in every if f.value is not None]
-    if not known and not (spread.show and every):
+    known = _known(table, spread)
+    rows = [table.of_spread(spread, value) for value in values]
+    if not known and not (spread.show and any(f for of in rows for f in of)):
         return
-    for value in values:
-        found = table.of_spread(spread, value)
+    for value, found in zip(values, rows, strict=True):
         title = spread.title.format(value=f"{value:,}" if isinstance(value, int) else value)
         title = re.sub(r"\b1 threads\b", "1 thread", title)
         if spread.show:
             yield column(title, [words_of(f, spread.show) for f in found])
             continue
-        same: object = spread.title
-        alike = every
-        if not spread.keys:
-            same = (spread.name, value) if spread.own_unit == COLUMN else spread.name
-            alike = [f for of in table.rows.values() for f in of if f.name == spread.name]
-        is_shared = spread.own_unit in ("", NOTE)
-        alike = [f for f in alike if f.value is not None] if is_shared else known
-        unit = units.setdefault(same, display_unit(alike))
+        in_table = spread.unit_scope == TABLE
+        unit = spread.unit or (of_table if in_table else None) or display_unit(known)
         each = [
-            display_unit([f]) if spread.own_unit == CELL and f is not None else unit for f in found
+            display_unit([f]) if spread.unit_scope == CELL and f is not None else unit
+            for f in found
         ]
         below = [
             f"× {f.value:.3f}" if f is not None and f.value else ""
             for f in (table.at(spread.below, across, value) if spread.below else ())
         ]
-        if unit.name and spread.own_unit not in (CELL, NOTE):
+        if unit.name and not in_table and spread.unit_scope != CELL:
             title += f", {unit.name}"
-        cells = [_cell(f, u) for f, u in zip(found, each, strict=True)]
+        cells = [_cell(f, u, limits=spread.limits) for f, u in zip(found, each, strict=True)]
         limits = spread.spare_interval
         yield column(title, cells, number=True, spare_interval=limits, below=below)
-        if spread.own_unit == CELL:
+        if spread.unit_scope == CELL:
             names = (u.name if f is not None else "" for f, u in zip(found, each, strict=True))
             yield column("", list(names))
 
 
-def _words(name: str, keys: Mapping[str, Key]) -> str:
+def _words(name: str, keys: Keys) -> str:
     value = keys.get(name)
+    if name in ("batch", "batch_size") and "variant" in keys:
+        return f"{value:,}" if value not in (None, 1) else "single"
     if value is None:
         return _ABSENT.get(name, "")
     if name == "language" and keys.get("called_from"):
         return f"{value} via {keys['called_from']}"
-    if name in ("batch", "batch_size"):
-        return f"{value:,}" if value not in (0, 1) else "single"
     return str(value)
 
 
 def display_unit(figures: Sequence[Figure]) -> Unit:
-    """Return the unit that these figures are shown in."""
-    unit = figures[0].unit
-    if not unit and figures[0].name in _IN_PERCENT:
-        return Unit(0.01, "%")
-    if unit == "bytes":
-        return KIB
-    if unit in ("ns", "cycles", "instructions", "B", "B/s", "Hz"):
-        return choose_unit([f.value for f in figures], unit)
-    least = min(abs(f.value or 1.0) for f in figures)
-    if unit == "per second" and least >= 100:
-        return Unit(1e3, "thousand per second")
-    if unit == "s" and least >= 7200:
-        return Unit(3600.0, "h")
-    return Unit(1.0, unit)
+    """Return the unit that these figures, which are stored in one, are shown in."""
+    if not figures[0].unit and figures[0].name in _IN_PERCENT:
+        return PERCENT
+    return choose_unit([f.value for f in figures], figures[0].unit)
 
 
 def words_of(figure: Figure | None, show: str) -> str:
@@ -363,49 +382,63 @@ def words_of(figure: Figure | None, show: str) -> str:
     return "; ".join([*verdict, *(note.partition(":")[0] for note in figure.notes)])
 
 
-def _cell(figure: Figure | None, unit: Unit) -> Shown:
+def _cell(figure: Figure | None, unit: Unit, *, limits: bool) -> Shown:
     if figure is None or figure.value is None:
         return UNKNOWN
-    if figure.low is None:
+    if figure.low is None or not limits:
         exact = figure.unit == "" and isinstance(figure.value, int)
         text = number(figure.value, 0) if exact else plain(figure.value, unit)
         return Shown(text, number=figure.value)
     return estimate(figure.interval, unit)
 
 
-def remarks(figures: Iterable[Figure]) -> list[str]:
+def remarks(figures: Figures) -> list[str]:
     """Return the reasons of lacking figures, each once with its variants."""
     found: dict[str, dict[str, None]] = {}
     for f in figures:
+        known = figures.known(f)
         for note in f.notes if f.value is None else ():
-            found.setdefault(note, {})[f"{f.keys['implementation']}:{f.keys['backend']}"] = None
+            found.setdefault(note, {})[f"{known['implementation']}:{known['backend']}"] = None
     return [f"{', '.join(variants)}: {reason}" for reason, variants in found.items()]
 
 
-def as_rows(figures: Iterable[Figure], names: Sequence[str] = ()) -> list[FigureRow]:
-    """Return a row for each set of keys: the keys, and each figure by its name with ``_low`` and
-    ``_high`` where it has limits, ``_verdict`` and ``_notes`` where it has some, and ``_lacking``
-    where the reason of its absence is known. ``names``: the fields that every row has, and no
-    others."""
-    rows: dict[tuple[tuple[str, Key], ...], FigureRow] = {}
+def as_rows(figures: Sequence[Figure]) -> list[FigureRow]:
+    """Return a row for each set of keys: the keys and their attributes, and each figure by its name
+    with ``_low`` and ``_high`` where it has limits, ``_verdict`` and ``_notes`` where it has some,
+    and ``_lacking`` where the reason of its absence is known."""
+    source = figures if isinstance(figures, Figures) else Figures(figures)
+    rows: dict[frozenset[tuple[str, Key]], FigureRow] = {}
     for f in figures:
-        row = rows.setdefault(tuple(f.keys.items()), dict(f.keys))
+        row = rows.setdefault(frozenset(f.keys.items()), dict(source.known(f)))
         row[f.name] = f.value
         if f.low is not None or f.high is not None:
             row |= {f"{f.name}_low": f.low, f"{f.name}_high": f.high}
         if f.verdict:
             row[f"{f.name}_verdict"] = f.verdict
         if f.notes:
-            what = "lacking" if f.value is None else "notes"
-            row[f"{f.name}_{what}"] = "; ".join(f.notes)
-    if names:
-        return [{name: row.get(name) for name in names} for row in rows.values()]
+            row[f"{f.name}_{'lacking' if f.value is None else 'notes'}"] = "; ".join(f.notes)
     return list(rows.values())
 
 
-def as_json(rows: Iterable[FigureRow]) -> str:
-    """Return rows as JSON."""
-    return json.dumps(list(rows), indent=1, allow_nan=False) + "\n"
+def wide_rows(figures: Figures, fields: Mapping[str, str]) -> list[FigureRow]:
+    """Return a row for each cell (set, operation, variant). ``fields``: the figure's name and
+    further keys of each field, or "" for an attribute; `NAME_low` and `NAME_high` are the limits of
+    NAME."""
+    places = {}
+    for field_name, text in fields.items():
+        if text:
+            name, keys = parse_identity(text)
+            places[name, frozenset(keys.items())] = field_name
+    cells: dict[tuple[Key, ...], FigureRow] = {}
+    for f in figures:
+        further = {k: v for k, v in f.keys.items() if k not in (*CELL_KEYS, "clock")}
+        place = places.get((f.name, frozenset(further.items())))
+        if place is not None and f.keys.keys() >= {*CELL_KEYS}:
+            cell = tuple(f.keys[k] for k in CELL_KEYS)
+            row = cells.setdefault(cell, dict(figures.known(f)))
+            row |= {place: f.value, f"{place}_low": f.low, f"{place}_high": f.high}
+            row |= {k: v for k, v in f.keys.items() if k == "clock"}
+    return [{name: row.get(name) for name in fields} for row in cells.values()]
 
 
 def as_csv(rows: Sequence[FigureRow]) -> str:

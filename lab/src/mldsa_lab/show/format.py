@@ -12,11 +12,9 @@ from mldsa_lab.estimate.interval import Interval
 MISSING = "–"
 """Shown for a value that is unknown."""
 
-_NANOSECONDS = ((1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s"))
 # Sides of an interval whose lengths differ by no more than this factor are shown as one.
 _EVEN = 1.5
 _UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-_PREFIXES = ((1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +29,38 @@ class Unit:
         return value / self.divisor
 
 
+_TIMES = (Unit(1e-9, "ns"), Unit(1e-6, "µs"), Unit(1e-3, "ms"), Unit(1.0, "s"))
+_LONG = (Unit(86400.0, "d"), Unit(3600.0, "h"))
+_PREFIXES = ((1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T"))
+_PREFIXED = ("cycles", "instructions", "B", "B/s", "Hz", "WU", "gas", "CU")
+_RATES = (Unit(1.0, "per second"), Unit(1e3, "thousand per second"))
+
+
 def choose_unit(values: Iterable[float | None], stored: str) -> Unit:
-    """The unit for a column of `values` stored in `stored` ("ns", "cycles" or "instructions").
+    """The unit in which ``values`` are shown that are stored in the unit ``stored``.
 
     The smallest value decides, so that no number of the column is below 1 if that can be had;
-    a column of 20 µs and 400 ms stays in µs and is comparable at a glance.
+    a column of 20 µs and 400 ms stays in µs and is comparable at a glance. Of seconds the middle
+    value decides: a column of them may hold microseconds. What is counted or paid in whole units
+    has no prefix.
     """
-    known = [abs(v) for v in values if v is not None and math.isfinite(v) and v != 0]
-    smallest = min(known, default=1.0)
+    known = sorted(abs(v) for v in values if v is not None and math.isfinite(v) and v != 0) or [1.0]
+    least = known[0]
     if stored == "ns":
-        fitting = [u for u in _NANOSECONDS if smallest >= u[0]]
-        divisor, name = fitting[-1] if fitting else _NANOSECONDS[0]
-        return Unit(divisor, name)
-    # Counts below ten thousand are read as easily without a prefix.
-    fitting = [u for u in _PREFIXES if smallest >= 10 * u[0] or u[0] == 1.0]
-    divisor, prefix = fitting[-1]
-    return Unit(divisor, prefix + stored)
+        unit = next((u for u in reversed(_TIMES) if least >= 1e9 * u.divisor), _TIMES[0])
+        return Unit(unit.divisor * 1e9, unit.name)
+    if stored == "s":
+        long = (u for u in _LONG if least >= 2 * u.divisor)
+        short = (u for u in reversed(_TIMES) if known[len(known) // 2] >= u.divisor)
+        return next(long, None) or next(short, _TIMES[0])
+    if stored == "1/s":
+        return _RATES[least >= 100]
+    if stored in _PREFIXED:
+        # Counts below ten thousand are read as easily without a prefix.
+        fitting = [p for p in _PREFIXES if least >= 10 * p[0] or p[0] == 1.0]
+        divisor, prefix = fitting[-1]
+        return Unit(divisor, prefix + stored)
+    return Unit(1.0, stored)
 
 
 def decimals_for(value: float, low: float | None, high: float | None) -> int:

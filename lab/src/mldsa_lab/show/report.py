@@ -16,10 +16,10 @@ from rich.padding import Padding
 from rich.text import Text
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.estimate.figure import Figure, Figures
 from mldsa_lab.files import write_text
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
-from mldsa_lab.show import figure_tables
+from mldsa_lab.show import figure_tables, figures_file
 from mldsa_lab.show.figure_tables import FigureTable, TableLayout
 from mldsa_lab.show.format import clean
 from mldsa_lab.show.grid import Dot, Grid, markdown, terminal
@@ -27,7 +27,10 @@ from mldsa_lab.show.grid import Dot, Grid, markdown, terminal
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-REJECTED, EXCLUDED = "Rejected by the correctness gate, not timed", "Excluded after a fault"
+REJECTED_TITLE, EXCLUDED_TITLE = (
+    "Rejected by the correctness gate, not timed",
+    "Excluded after a fault",
+)
 """Titles of remarks on what is missing, which the first screen of a page has."""
 SERIES_COUNT = 40
 """Colours for implementations; more than these repeat."""
@@ -37,11 +40,14 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How to look at records: the reference of ratios, the clock, the confidence of intervals."""
+    """How to look at records: the reference of ratios, the clock, the confidence of intervals;
+    ``colours`` of implementations; ``clouds``: with plots of cost over iterations."""
 
     reference: str = DEFAULT_REFERENCE
     clock: str = "cpu"
     confidence: float = 0.95
+    colours: Mapping[str, int] = field(default_factory=dict)
+    clouds: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +111,9 @@ class Report:
     page; ``source``: the file that the figures are from.
 
     ``texts``: the paragraphs of a chapter of the page, by its title; one within backticks is a
-    command. ``facts``: what it lists by name. ``names``: the fields of every row, where these are
-    documented. ``name``: what tells it from others on the same page. ``lacking``: why it has no
-    figures.
+    command. ``facts``: what it lists by name. ``fields``: those of a row of CSV, where these are
+    documented: see `figure_tables.wide_rows`. ``name``: what tells it from others on the same page.
+    ``lacking``: why it has no figures.
     """
 
     kind: str
@@ -123,14 +129,14 @@ class Report:
     remarks: Mapping[str, Sequence[Reason]] = field(default_factory=dict)
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     facts: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
-    names: Sequence[str] = ()
+    fields: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
     lacking: str = ""
 
     @property
     def serious(self) -> dict[str, Sequence[Reason]]:
         """The remarks on what is missing."""
-        return {t: self.remarks[t] for t in (REJECTED, EXCLUDED) if t in self.remarks}
+        return {t: self.remarks[t] for t in (REJECTED_TITLE, EXCLUDED_TITLE) if t in self.remarks}
 
 
 def sections_of(
@@ -221,8 +227,11 @@ def _grouped(remarks: Iterable[Reason]) -> list[str]:
 
 
 def as_json(reports: Sequence[Report]) -> str:
-    """Return the figures as rows of JSON."""
-    return figure_tables.as_json(row for r in reports for row in rows_of(r))
+    """Return the figures as the text of a file of JSON."""
+    return figures_file.as_text(
+        figures_file.figure_list(r.figures, r.headline, name=r.name, lacking=r.lacking)
+        for r in reports
+    )
 
 
 def as_csv(reports: Sequence[Report]) -> str:
@@ -232,7 +241,9 @@ def as_csv(reports: Sequence[Report]) -> str:
 
 def rows_of(report: Report) -> list[figure_tables.FigureRow]:
     """Return the figures as rows."""
-    return figure_tables.as_rows(report.figures, report.names)
+    if isinstance(report.figures, Figures) and report.fields:
+        return figure_tables.wide_rows(report.figures, report.fields)
+    return figure_tables.as_rows(report.figures)
 
 
 def as_markdown(reports: Sequence[Report]) -> str:

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.cell import MeasuredCell
 from mldsa_lab.estimate.cells import CellEstimate
 from mldsa_lab.estimate.figure import Key
 from mldsa_lab.estimate.fit import Fit
-from mldsa_lab.estimate.samples import CellSamples, gather
+from mldsa_lab.estimate.samples import CellSamples
 from mldsa_lab.estimate.summary import summarise
-from mldsa_lab.estimate.summary_row import SummaryRow
 from mldsa_lab.records import METRICS, Record, read_record
 from mldsa_lab.study.file import FIELDS, PERCENTILES, SPREAD
 from mldsa_lab.theory.arrays import Array
@@ -145,7 +145,7 @@ class Gathered:
 
 def gather_cells(paths: Sequence[Path], clock: str, confidence: float) -> Gathered:
     """Return the cells of a study's records, one for each process."""
-    found: dict[tuple[str, ...], list[tuple[SummaryRow, Array]]] = {}
+    found: dict[tuple[str, ...], list[tuple[MeasuredCell, Array]]] = {}
     excluded = Counter[str]()
     loads = []
     for path in paths:
@@ -153,17 +153,17 @@ def gather_cells(paths: Sequence[Path], clock: str, confidence: float) -> Gather
         loads.append(record.busy)
         summary = summarise(record, clock=clock, confidence=confidence)
         excluded.update(set(_excluded(record)))
-        samples = gather(record, clock)
         message_bytes = record.run.options.get("message_bytes", _DEFAULT_MESSAGE)
-        for row in summary.rows:
-            if row.estimate is None:
-                excluded.update(f"{' '.join(row.cell)}: {note}" for note in row.notes)
+        for cell in summary.cells:
+            if cell.estimate is None:
+                excluded.update(f"{' '.join(cell.id)}: {note}" for note in cell.notes)
                 continue
-            keys = row.keys | {"worker": row.worker.worker, "message_bytes": message_bytes}
-            keys["build"] = row.worker.build or ""
+            keys = {**cell.keys, **cell.worker.about(cell.variant)}
+            keys |= {"worker": cell.worker.worker, "message_bytes": message_bytes}
+            keys["build"] = cell.worker.build or ""
             texts = tuple(str(keys[name]) for name in FIELDS)
-            rounds = _round_means(row.estimate, samples[row.cell])
-            found.setdefault(texts, []).append((row, rounds))
+            rounds = _round_means(cell.estimate, cell.samples)
+            found.setdefault(texts, []).append((cell, rounds))
     cells = [_join(dict(zip(FIELDS, texts, strict=True)), of) for texts, of in found.items()]
     return Gathered(cells, excluded, len(paths), loads=loads)
 
@@ -186,15 +186,17 @@ def _round_means(estimate: CellEstimate, samples: CellSamples) -> Array:
     return np.asarray(sums / np.bincount(samples.round_of))
 
 
-def _join(fields: dict[str, str], processes: Sequence[tuple[SummaryRow, Array]]) -> StudyCell:
+def _join(fields: dict[str, str], processes: Sequence[tuple[MeasuredCell, Array]]) -> StudyCell:
     """The cell of which each process has a row and the mean of each round."""
-    rows, rounds = zip(*processes, strict=True)
-    known = {name: [row.value(name) for row in rows] for name in (*PERCENTILES, *METRICS)}
+    cells, rounds = zip(*processes, strict=True)
+    known = {name: [cell.value(name) for cell in cells] for name in METRICS}
+    for name, percentile in PERCENTILES.items():
+        known[name] = [cell.value("quantile", percentile=percentile) for cell in cells]
     return StudyCell(
         fields,
-        rows[0].unit,
-        np.array([row.cost for row in rows]),
+        cells[0].unit,
+        np.array([cell.cost for cell in cells]),
         {name: np.array(values) for name, values in known.items() if None not in values},
         np.concatenate(rounds),
-        tuple(row.fit for row in rows if row.fit is not None),
+        tuple(cell.fit for cell in cells if cell.fit is not None),
     )

@@ -33,7 +33,7 @@ Share = Annotated[float, Meta(gt=0, lt=1)]
 Fields = tuple[Field, ...]
 SomeFields = Annotated[Fields, Meta(min_length=1)]
 Where = dict[Field, tuple[str, ...]]
-PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "p999": 99.9}
+PERCENTILES: dict[str, int | float] = {"p50": 50, "p95": 95, "p99": 99, "p999": 99.9}
 SPREAD = "spread"
 COST_FIGURES = ("mean", *PERCENTILES, SPREAD, *METRICS)
 """What a table of costs can show."""

@@ -292,7 +292,11 @@ class CoreFindings:
         made = [_grid("resources", "; ".join(by), ("core",), _plain(_RESOURCES), whole)]
         note = "without the modules within each"
         for name in map(_name, self.resources):
-            parts = [f for f in self.taken if f.keys["core"] == name and "module" in f.keys]
+            parts = [
+                replace(f, keys={k: v for k, v in f.keys.items() if k != "core"})
+                for f in self.taken
+                if f.keys["core"] == name and "module" in f.keys
+            ]
             rows = ("module", "instances")
             made.append(_grid(f"{name} by module", note, rows, _plain(_RESOURCES), parts))
         return made

@@ -12,24 +12,36 @@ from functools import cache
 from pathlib import Path
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.estimate.figure import Figure, Figures, Key, as_key
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import Estimation, estimate
 from mldsa_lab.estimate.reader import read_measurements
+from mldsa_lab.estimate.summary import Summary
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
+from mldsa_lab.show.operations.best import best_cells
 from mldsa_lab.show.operations.plot_specs import relative_plot
 from mldsa_lab.show.operations.texts import texts
-from mldsa_lab.show.operations.view import View, best_rows, free_colours
-from mldsa_lab.show.report import Report, sections_of
+from mldsa_lab.show.report import Look, Report, sections_of
+from mldsa_lab.show.variants import assign_colours, free_colours
 
 TITLE = "Measured elsewhere"
 ENDINGS = (".csv", ".json")
 """What a file of measurements ends in; all others are records."""
 _FIRST = "first: a signature accepted at once; z, r0: an attempt rejected there"
 _PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
-_COSTS = ("mean", *_PERCENTILES, "first")
+_SIGN: dict[str, Key] = {"operation": "sign"}
+_COLUMNS = (
+    SpreadColumns("mean", "mean", spare_interval=2, keys=_SIGN),
+    *(
+        SpreadColumns(
+            "quantile", f"p{as_key(p)}", spare_interval=2, keys={**_SIGN, "percentile": as_key(p)}
+        )
+        for p in _PERCENTILES.values()
+    ),
+    SpreadColumns("attempt_cost", "first", spare_interval=2, keys={"attempt": "first"}),
+)
 _SHAPES = {
     "mean ÷ first": ("mean", "first"), "p99 ÷ p50": ("p99", "p50"),
     "p99.9 ÷ p50": ("p999", "p50"), "z ÷ first": ("z", "first"), "r0 ÷ first": ("r", "first"),
@@ -56,18 +68,26 @@ class Elsewhere:
         percentiles = {name: of.percentiles[p] for name, p in _PERCENTILES.items()}
         return {"mean": of.mean, **percentiles, **of.costs}
 
-    def rows(self) -> list[Figure]:
-        """Return its figures as rows of a run have them: signing, in its own unit."""
-        of = self.figures
-        empty = dict.fromkeys(("version", "language", "called_from", "backend", "key", "clock"), "")
-        keys: dict[str, Key] = {
-            **empty,
+    def emit(self) -> Iterator[Figure]:
+        """Yield its figures as a run has them: signing, in its own unit."""
+        of, keys = self.figures, {"set": self.found.set, "variant": self.name}
+        signing = {**keys, **_SIGN}
+        yield Figure.of(signing, "mean", of.mean, of.unit)
+        for percentile, cost in of.percentiles.items():
+            quantile = {**signing, "percentile": as_key(percentile)}
+            yield Figure.of(quantile, "quantile", cost, of.unit)
+        yield Figure(signing, "samples", of.inputs * of.rounds)
+        for attempt, cost in of.costs.items():
+            yield Figure.of({**keys, "attempt": attempt}, "attempt_cost", cost, of.unit)
+
+    @property
+    def attributes(self) -> dict[str, Key]:
+        """What rows say of it beside its figures."""
+        return {
             "implementation": self.name, "mode": "single", "batch_size": 1, "threads": 1,
-            "set": of.set, "operation": "sign", "deterministic": True,
-            "unit": of.unit or "unit not given", "samples": of.inputs * of.rounds,
+            "deterministic": True, "unit": self.figures.unit or "not given",
+            "inputs": self.figures.inputs, "rounds": self.figures.rounds,
         }  # fmt: skip
-        percentiles = (Figure(keys, name, self.costs[name].value) for name in _PERCENTILES)
-        return [Figure.of(keys, "mean", of.mean), *percentiles]
 
 
 def split(files: Sequence[str]) -> tuple[list[Path], list[tuple[Path, Path | None]]]:
@@ -113,28 +133,27 @@ def read(
 
 
 def elsewhere_report(
-    measured: Sequence[Elsewhere], views: Sequence[View], confidence: float, names: Sequence[str]
+    measured: Sequence[Elsewhere], runs: Sequence[Summary], look: Look, fields: Mapping[str, str]
 ) -> Report:
-    """Return the report of what was measured elsewhere, beside the workers of runs; ``names``: the
-    fields of their rows."""
+    """Return the report of what was measured elsewhere, beside the workers of runs; ``fields``:
+    those of their rows."""
     held = [e for e in measured if not e.found.refutation]
-    rows = ("measured", "set", "unit", "inputs", "rounds")
-    columns = (SpreadColumns(n, n.replace("p999", "p99.9"), spare_interval=2) for n in _COSTS)
-    costs = TableLayout(TITLE, (), rows, tuple(columns))
-    found = [f for e in held for f in _costs(e)]
-    sections = sections_of(
-        found, [costs], confidence, "signing, each in its own unit", chapter=TITLE
-    )
+    attributes = {"variant": {e.name: e.attributes for e in held}}
+    figures = Figures([f for e in held for f in e.emit()], attributes)
+    rows = ("implementation", "set", "unit", "inputs", "rounds")
+    costs = TableLayout(TITLE, (), rows, _COLUMNS)
+    note = "signing, each in its own unit"
+    sections = sections_of(figures, [costs], look.confidence, note, chapter=TITLE)
+    colours = colours_of(measured, runs, look)
     for set_name in dict.fromkeys(e.found.set for e in held):
-        shapes = TableLayout(
+        layout = TableLayout(
             f"{set_name}: what has no unit", (), ("signing",),
             tuple(SpreadColumns(title, title) for title in _SHAPES),
-            colours=colours_of(held, views),
+            colours=colours,
         )  # fmt: skip
-        plot = relative_plot(held, views, set_name)
-        for section in sections_of(
-            list(_shapes(held, views, set_name)), [shapes], confidence, _FIRST, chapter=TITLE
-        ):
+        plot = relative_plot(held, runs, colours, set_name)
+        shapes = _shapes(held, runs, set_name)
+        for section in sections_of(shapes, [layout], look.confidence, _FIRST, chapter=TITLE):
             sections.append(replace(section, plots=(plot,)))
     doubts = [f"{e.name}: {f.code}: {f.text}" for e in measured for f in e.found.findings]
     doubts += [f"{e.name}: its costs are {e.found.without}" for e in held if e.found.without]
@@ -142,58 +161,51 @@ def elsewhere_report(
     return Report(
         kind="measured elsewhere",
         headline=f"{TITLE}: {', '.join(e.name for e in held) or 'no estimate holds'}",
-        figures=[f for e in held for f in e.rows()],
+        figures=figures,
         sections=sections,
         warnings=[*texts(TITLE), *doubts],
-        names=names,
+        fields=fields,
         name=TITLE,
         source=", ".join(e.name for e in refused),
         lacking="; ".join(e.found.refutation for e in refused),
     )
 
 
-def _costs(entry: Elsewhere) -> Iterator[Figure]:
-    """The costs of an entry, in its own unit."""
-    of = entry.figures
-    keys: dict[str, Key] = {
-        "measured": entry.name, "set": of.set, "unit": of.unit or "not given",
-        "inputs": of.inputs, "rounds": of.rounds,
-    }  # fmt: skip
-    for name in _COSTS:
-        yield Figure.of(keys, name, entry.costs[name])
-
-
-def colours_of(measured: Sequence[Elsewhere], views: Sequence[View]) -> dict[str, int]:
+def colours_of(
+    measured: Sequence[Elsewhere], runs: Sequence[Summary], look: Look
+) -> dict[str, int]:
     """Return the colour numbers of the implementations of runs and of what was measured elsewhere,
     none of which has that of another."""
-    runs = {name: number for view in views for name, number in view.colours.items()}
-    shown = (r.variant for v in views for r in v.summary.rows if r.set in PARAMETER_SETS)
-    taken = {runs[variant.implementation] for variant in shown}
-    return free_colours([e.name for e in measured], taken) | runs
+    colours = look.colours or assign_colours([run.record for run in runs])
+    shown = (c.variant for run in runs for c in run.cells if c.set in PARAMETER_SETS)
+    taken = {colours[variant.implementation] for variant in shown}
+    return {**free_colours([e.name for e in measured], taken), **colours}
 
 
-def _shapes(
-    measured: Sequence[Elsewhere], views: Sequence[View], set_name: str
-) -> Iterator[Figure]:
+def _shapes(measured: Sequence[Elsewhere], runs: Sequence[Summary], set_name: str) -> Figures:
     """What has no unit, of these and of each implementation's best variant in the same set."""
+    made, about = list[Figure](), dict[Key, dict[str, Key]]()
     for entry in measured:
         if entry.found.set == set_name:
-            keys: dict[str, Key] = {"signing": entry.name, "implementation": entry.name}
-            yield from _unitless(keys, entry.costs)
-    for place, view in enumerate(views):
-        signing, run = view.table(set_name, "sign"), f", run {chr(65 + place)}" * (len(views) > 1)
-        for row in best_rows(signing) or best_rows(signing, "expanded"):
-            if row.fit is not None:
-                v = row.variant
-                keys = {"signing": view.label(v.id) + run, "key": v.key}
-                keys["implementation"] = v.implementation
-                costs = row.figures | row.fit.costs(view.summary.confidence)
-                yield from _unitless(keys, costs)
+            about[entry.name] = {"implementation": entry.name}
+            made += _unitless(entry.name, entry.costs)
+    for place, run in enumerate(runs):
+        signing, name = run.table(set_name, "sign"), f", run {chr(65 + place)}" * (len(runs) > 1)
+        for cell in best_cells(signing) or best_cells(signing, "expanded"):
+            if cell.fit is not None:
+                v, label = cell.variant, run.label(cell.variant) + name
+                about[label] = {"implementation": v.implementation, "key": v.key}
+                costs = cell.fit.costs(run.confidence)
+                for text, percentile in _PERCENTILES.items():
+                    cost = cell.interval("quantile", percentile=as_key(percentile))
+                    costs |= {text: cost} if cost else {}
+                made += _unitless(label, costs | ({"mean": cell.mean} if cell.mean else {}))
+    return Figures(made, {"signing": about})
 
 
-def _unitless(keys: dict[str, Key], costs: Mapping[str, Interval]) -> Iterator[Figure]:
+def _unitless(label: str, costs: Mapping[str, Interval]) -> Iterator[Figure]:
     """Yield `_SHAPES` of these costs, as far as they are known."""
     for title, names in _SHAPES.items():
         one, other = (costs.get(name) for name in names)
         shape = one.value / other.value if one and other and other.value else None
-        yield Figure(keys, title, shape)
+        yield Figure({"signing": label}, title, shape)

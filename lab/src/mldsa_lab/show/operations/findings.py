@@ -9,11 +9,20 @@ from dataclasses import dataclass
 
 from scipy.special import ndtri, stdtrit
 
-from mldsa_lab.estimate.summary_row import SummaryRow
+from mldsa_lab.estimate.cell import MeasuredCell
+from mldsa_lab.estimate.summary import Summary
 from mldsa_lab.sets import SCHEME_FAMILIES
 from mldsa_lab.show.format import estimate
-from mldsa_lab.show.operations.view import View, best_rows, has_interval, slower, unit_of
-from mldsa_lab.show.report import EXCLUDED, REJECTED
+from mldsa_lab.show.operations.best import (
+    best_cells,
+    main_set,
+    measured_sets,
+    other_families,
+    shown_tables,
+    unit_of,
+)
+from mldsa_lab.show.operations.remarks import remarks
+from mldsa_lab.show.report import EXCLUDED_TITLE, REJECTED_TITLE
 from mldsa_lab.wording import join_words
 
 UNCERTAIN = 0.10
@@ -46,75 +55,77 @@ class Standing:
     as much it costs.
     """
 
-    rows: list[SummaryRow]
-    level: list[SummaryRow]
-    next: SummaryRow | None
+    cells: list[MeasuredCell]
+    level: list[MeasuredCell]
+    next: MeasuredCell | None
     factor: str
     cost: str
 
     @property
     def set(self) -> str:
         """The set."""
-        return self.rows[0].set
+        return self.cells[0].set
 
     @property
     def first(self) -> str:
         """The implementation with the smallest mean."""
-        return self.rows[0].variant.implementation
+        return self.cells[0].variant.implementation
 
     @property
     def names(self) -> str:
         """The implementations that share the first place."""
         return _listed(
-            [row.variant.implementation for row in (self.rows[0], *self.level)], "others"
+            [row.variant.implementation for row in (self.cells[0], *self.level)], "others"
         )
 
 
-def standing(view: View, rows: list[SummaryRow]) -> Standing | None:
+def standing(summary: Summary, cells: list[MeasuredCell]) -> Standing | None:
     """Return who leads, starting from a compact key if anybody does; None where nobody was
     measured."""
-    best = best_rows(rows) or best_rows(rows, "expanded")
-    best = [row for row in best if has_interval(row)] or best
+    best = best_cells(cells) or best_cells(cells, "expanded")
+    best = [cell for cell in best if cell.has_interval] or best
     if not best:
         return None
     first, others = best[0], best[1:]
-    is_ranked = has_interval(first)
-    level = [r for r in others if is_ranked and not slower(view.summary, r, first)]
+    is_ranked = first.has_interval
+    level = [r for r in others if is_ranked and not summary.is_slower(r, first)]
     rival = next((r for r in others if r not in level), level[0] if level else None)
-    factor = rival.over(first, view.summary.confidence) if rival is not None else None
-    unit = unit_of(rows)
+    factor = rival.over(first, summary.confidence) if rival is not None else None
+    unit = unit_of(cells)
     cost = f"{_tight(estimate(first.mean, unit))}\N{NO-BREAK SPACE}{unit.name}"
     return Standing(best, level, rival, _tight(estimate(factor)), cost)
 
 
-def find(view: View) -> Findings:
+def find(summary: Summary) -> Findings:
     """Return the findings of one record: of signing, else of whichever operation was measured."""
-    if not view.tables:
-        notes = [f"{note[0].upper()}{note[1:]}." for note in _refusals(view)]
+    if not summary.tables:
+        notes = [f"{note[0].upper()}{note[1:]}." for note in _refusals(summary)]
         text = (
             "No mean of this run can be estimated" if notes else "Nothing was measured in this run"
         )
-        return Findings(text, (*notes, *_absent(view)))
-    found = [rows for o in ("sign", "verify", "keygen") for s in view.sets
-             if (rows := view.table(s, o))]  # fmt: skip
+        return Findings(text, (*notes, *_absent(summary)))
+    found = [cells for o in ("sign", "verify", "keygen") for s in measured_sets(summary)
+             if (cells := summary.table(s, o))]  # fmt: skip
     if not found:
-        names = [SCHEME_FAMILIES[family].name_in_text for family in view.others]
-        were = "was" if names == [names[0]] and "classical" not in view.others else "were"
+        names = [SCHEME_FAMILIES[family].name_in_text for family in other_families(summary)]
+        were = (
+            "was" if names == [names[0]] and "classical" not in other_families(summary) else "were"
+        )
         told = f"Only {join_words(names)} {were} measured in this run"
-        return Findings(told, tuple(_absent(view)))
+        return Findings(told, tuple(_absent(summary)))
     operation = found[0][0].operation
-    each = (standing(view, rows) for rows in found if rows[0].operation == operation)
+    each = (standing(summary, cells) for cells in found if cells[0].operation == operation)
     standings = [s for s in each if s is not None]
-    main = next((s for s in standings if s.set == view.main_set), standings[0])
+    main = next((s for s in standings if s.set == main_set(summary)), standings[0])
     rest = [s for s in standings if s is not main]
-    sentences = _others(main, rest, operation) + _basis(view, main, operation)
-    return Findings(_headline(main, operation), tuple(sentences), tuple(_cautions(view)))
+    sentences = _others(main, rest, operation) + _basis(summary, main, operation)
+    return Findings(_headline(main, operation), tuple(sentences), tuple(_cautions(summary)))
 
 
 def _headline(main: Standing, operation: str) -> str:
     if main.next is None:
         return f"A mean {_NOUNS[operation]} of {main.set} costs {main.cost} with {main.first}"
-    if not has_interval(main.rows[0]):
+    if not main.cells[0].has_interval:
         return (
             f"Too few rounds to rank: a mean {_NOUNS[operation]} of {main.set} costs {main.cost} "
             f"with {main.first}, {main.factor} times as much with "
@@ -143,7 +154,7 @@ def _others(main: Standing, rest: list[Standing], operation: str) -> list[str]:
     """What the headline leaves out: its cost, and the other sets."""
     # Without a rival or an interval the headline has said the cost.
     parts = [f"a mean {_NOUNS[operation]} of {main.set} costs {main.cost}"]
-    parts = parts if main.next is not None and has_interval(main.rows[0]) else []
+    parts = parts if main.next is not None and main.cells[0].has_interval else []
     if main.level and main.next is not None and main.next not in main.level:
         name = main.next.variant.implementation
         parts.append(f"{name}, the next, costs {main.factor} times as much")
@@ -151,7 +162,7 @@ def _others(main: Standing, rest: list[Standing], operation: str) -> list[str]:
         who = "" if one.first == main.first else f" with {one.first}"
         if one.level:
             parts.append(f"in {one.set} this run cannot tell {one.names} apart")
-        elif one.next is None or not has_interval(one.rows[0]):
+        elif one.next is None or not one.cells[0].has_interval:
             parts.append(f"one of {one.set} {one.cost}{who}")
         else:
             parts.append(
@@ -162,112 +173,110 @@ def _others(main: Standing, rest: list[Standing], operation: str) -> list[str]:
     return [f"{text[0].upper()}{text[1:]}."] if parts else []
 
 
-def _basis(view: View, main: Standing, operation: str) -> list[str]:
+def _basis(summary: Summary, main: Standing, operation: str) -> list[str]:
     """What the figures of the first screen are of, and what the other build changes."""
-    first = main.rows[0]
+    first = main.cells[0]
     key = "a compact" if first.variant.key == "compact" else "an expanded"
     of = f" in its {first.worker.build} build" if first.worker.build else ""
-    confidence = f"{100 * view.summary.confidence:g}\N{NO-BREAK SPACE}%"
-    tuned = _tuned(view, view.table(main.set, operation))
+    confidence = f"{100 * summary.confidence:g}\N{NO-BREAK SPACE}%"
+    tuned = _tuned(summary, summary.table(main.set, operation))
     return [
         f"Single calls with {key} key, the best variant of each implementation{of}, "
         f"{confidence} intervals{f'; {tuned}' if tuned else ''}."
     ]
 
 
-def _tuned(view: View, rows: list[SummaryRow]) -> str:
+def _tuned(summary: Summary, cells: list[MeasuredCell]) -> str:
     """What the tuned build changes, where both were measured."""
-    default = {_same(r): r for r in rows if not r.again}
+    default = {_same(r): r for r in cells if not r.is_duplicate_build}
     changes = [
-        (ratio / to, view.label(other.variant.id))
-        for r in rows
-        if r.again and (other := default.get(_same(r))) is not None
+        (ratio / to, summary.label(other.variant))
+        for r in cells
+        if r.is_duplicate_build and (other := default.get(_same(r))) is not None
         if (ratio := r.value("ratio")) and (to := other.value("ratio"))
     ]
     if not changes:
         return ""
     (low, most), (high, least) = min(changes), max(changes)
     return (
-        f"tuned builds change the cost of {_DOING[rows[0].operation]} by factors of "
+        f"tuned builds change the cost of {_DOING[cells[0].operation]} by factors of "
         f"{low:.2f} ({most}) to {high:.2f} ({least})"
     )
 
 
-def _same(row: SummaryRow) -> tuple[str, str, str]:
+def _same(row: MeasuredCell) -> tuple[str, str, str]:
     """What a variant has in common in both builds; flags for the CPU may change its backend's
     name."""
     v = row.variant
     return v.implementation, v.backend.removesuffix("+native"), v.key
 
 
-def _absent(view: View) -> list[str]:
+def _absent(summary: Summary) -> list[str]:
     return [
-        f"{title}: {join_words(dict.fromkeys(remark.subject for remark in remarks))}."
-        for title, remarks in view.remarks().items()
-        if title in (REJECTED, EXCLUDED)
+        f"{title}: {join_words(dict.fromkeys(remark.subject for remark in listed))}."
+        for title, listed in remarks(summary, ()).items()
+        if title in (REJECTED_TITLE, EXCLUDED_TITLE)
     ]
 
 
-def _refusals(view: View) -> list[str]:
-    """Why rows have no mean, the most frequent reasons first."""
-    reasons = Counter(note for r in view.summary.rows if r.mean is None for note in r.notes)
+def _refusals(summary: Summary) -> list[str]:
+    """Why cells have no mean, the most frequent reasons first."""
+    reasons = Counter(note for r in summary.cells if r.mean is None for note in r.notes)
     return [note for note, _ in reasons.most_common(_MOST_NAMED)]
 
 
-def _cautions(view: View) -> list[str]:
+def _cautions(summary: Summary) -> list[str]:
     """What is too uncertain to rank, and how long a run would be that is not."""
-    cells: list[str] = []
+    uncertain: list[str] = []
     needed = 0.0
-    for (set_name, operation, _), rows in view.tables.items():
-        unit = unit_of(rows)
-        for best in (best_rows(rows), best_rows(rows, "expanded")):
-            loose = [r for r in best if r.uncertainty > UNCERTAIN and _mixed(view, r, best)]
+    for (set_name, operation, _), cells in shown_tables(summary):
+        unit = unit_of(cells)
+        for best in (best_cells(cells), best_cells(cells, "expanded")):
+            loose = [r for r in best if r.uncertainty > UNCERTAIN and _mixed(summary, r, best)]
             if loose:
-                means = ((view.label(r.variant.id), estimate(r.mean, unit)) for r in loose)
+                means = ((summary.label(r.variant), estimate(r.mean, unit)) for r in loose)
                 names = "; ".join(f"{label} {mean} {unit.name}" for label, mean in means)
-                cells.append(f"{set_name} {operation} ({names})")
+                uncertain.append(f"{set_name} {operation} ({names})")
             # More rounds do not help where the inputs' own luck is the interval.
-            sampled = (r for r in loose if "h" not in view.marks(r))
-            needed = max([needed, *(_rounds_needed(view, row) for row in sampled)])
-    if not cells:
+            sampled = (r for r in loose if r.operation != "sign" or r.variant.deterministic)
+            needed = max([needed, *(_rounds_needed(summary, row) for row in sampled)])
+    if not uncertain:
         return []
-    rounds = f"{view.rounds} round{'s' if view.rounds > 1 else ''}"
+    rounds = f"{summary.rounds} round{'s' if summary.rounds > 1 else ''}"
     percent = f"{100 * ENOUGH:g}"
-    minutes = max(needed / max(view.rounds, 1) * _seconds(view) / 60, 1)
+    minutes = max(needed / max(summary.rounds, 1) * _seconds(summary) / 60, 1)
     amount = f"; here that takes some {needed:,.0f} rounds, {minutes:,.0f} min or more"
     return [
-        f"Too uncertain to rank after {rounds}: {_listed(cells, 'more tables')}.",
+        f"Too uncertain to rank after {rounds}: {_listed(uncertain, 'more tables')}.",
         f"`mldsa-lab bench --until {percent}` measures until intervals reach no further than "
         f"{percent}\N{NO-BREAK SPACE}%{amount if needed else ''}.",
     ]
 
 
-def _mixed(view: View, row: SummaryRow, rows: Iterable[SummaryRow]) -> bool:
+def _mixed(summary: Summary, row: MeasuredCell, cells: Iterable[MeasuredCell]) -> bool:
     """Whether it cannot be told from another implementation."""
     return any(
-        other is not row
-        and not slower(view.summary, other, row)
-        and not slower(view.summary, row, other)
-        for other in rows
+        other is not row and not summary.is_slower(other, row) and not summary.is_slower(row, other)
+        for other in cells
     )
 
 
-def _rounds_needed(view: View, row: SummaryRow) -> float:
+def _rounds_needed(summary: Summary, row: MeasuredCell) -> float:
     """Rounds after which its interval would reach no further than `ENOUGH`, if it went on as it
     was; 0 where that cannot be said."""
     mean = row.mean
     if mean is None or mean.low is None or mean.high is None:
         return 0.0
-    if mean.low <= 0 or view.rounds < 2:
+    if mean.low <= 0 or summary.rounds < 2:
         return 0.0
     half = math.log(mean.high / mean.low) / 2
-    share = (1 + view.summary.confidence) / 2
+    share = (1 + summary.confidence) / 2
     # Few rounds have few degrees of freedom, many have a normal law.
-    error = half * float(ndtri(share) / stdtrit(view.rounds - 1, share))
-    return view.rounds * (error / math.log1p(ENOUGH)) ** 2
+    error = half * float(ndtri(share) / stdtrit(summary.rounds - 1, share))
+    return summary.rounds * (error / math.log1p(ENOUGH)) ** 2
 
 
-def _seconds(view: View) -> float:
+def _seconds(summary: Summary) -> float:
     """Time in timed calls of those workers whose ticks are nanoseconds."""
-    timed = {v.id for v, w in view.record.variants.values() if w.unit == "ns"}
-    return sum(sum(s.wall) for s in view.record.samples if s.variant in timed) / 1e9
+    timed = {v.id for v, w in summary.record.variants.values() if w.unit == "ns"}
+    return sum(sum(s.wall) for s in summary.record.samples if s.variant in timed) / 1e9

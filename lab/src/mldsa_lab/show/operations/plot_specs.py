@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from mldsa_lab.estimate.summary import Summary
 from mldsa_lab.show.grid import Dot
+from mldsa_lab.show.operations.best import fitted, unit_of
 from mldsa_lab.show.operations.texts import texts
-from mldsa_lab.show.operations.view import View, unit_of
-from mldsa_lab.show.report import PlotSpec
+from mldsa_lab.show.report import Look, PlotSpec
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -30,21 +31,24 @@ def _draw(name: str, *arguments: object) -> Drawing:
     return drawn
 
 
-def law_plots(view: View, set_name: str) -> Iterator[PlotSpec]:
+def law_plots(summary: Summary, set_name: str, look: Look) -> Iterator[PlotSpec]:
     """The distribution of the signing cost of a set, if any signer has a fit."""
-    if view.fitted(set_name):
+    if fitted(summary, set_name):
         yield PlotSpec(
             f"What signatures of {set_name} cost, from the cheapest to the rare and expensive",
-            partial(_draw, "draw_laws", view, set_name, WIDE),
+            partial(_draw, "draw_laws", summary, look.colours, set_name, WIDE),
             text=texts("distribution")[0],
             alt=f"Estimated distribution of the cost of {set_name} sign, over percentiles",
-            narrow=partial(_draw, "draw_laws", view, set_name, NARROW),
+            narrow=partial(_draw, "draw_laws", summary, look.colours, set_name, NARROW),
         )
 
 
-def relative_plot(measured: Sequence[Elsewhere], views: Sequence[View], set_name: str) -> PlotSpec:
+def relative_plot(
+    measured: Sequence[Elsewhere], runs: Sequence[Summary], colours: Mapping[str, int],
+    set_name: str,
+) -> PlotSpec:  # fmt: skip
     """The distributions of the signing cost over each one's mean."""
-    draw = partial(_draw, "draw_relative", measured, views, set_name)
+    draw = partial(_draw, "draw_relative", measured, runs, colours, set_name)
     return PlotSpec(
         "How signatures spread, each over its own mean",
         partial(draw, WIDE),
@@ -54,17 +58,17 @@ def relative_plot(measured: Sequence[Elsewhere], views: Sequence[View], set_name
     )
 
 
-def cost_plots(view: View, set_name: str, clouds: bool) -> Iterator[PlotSpec]:
+def cost_plots(summary: Summary, set_name: str, look: Look) -> Iterator[PlotSpec]:
     """The parts of the mean, and costs over iterations of each signer."""
-    if not (pairs := view.fitted(set_name)):
+    if not (pairs := fitted(summary, set_name)):
         return
-    draw = partial(_draw, "draw_parts", view, set_name)
+    draw = partial(_draw, "draw_parts", summary, set_name)
     legend = tuple((title, Dot(part)) for part, title in _PARTS.items())
     alt = f"Parts of the mean cost of {set_name} sign"
     yield PlotSpec("Where the mean goes", draw, legend, alt=alt)
     mixes = tuple((text, Dot(f"mix{n}")) for n, text in enumerate(_MIXES))
-    unit = unit_of(view.table(set_name, "sign"))
-    for row, fit in pairs if clouds else ():
-        label, draw = view.label(row.variant.id), partial(_draw, "draw_cloud", fit, set_name, unit)
+    unit = unit_of(summary.table(set_name, "sign"))
+    for cell, fit in pairs if look.clouds else ():
+        label, draw = summary.label(cell.variant), partial(_draw, "draw_cloud", fit, set_name, unit)
         alt = f"Cost over iterations of {label}, {set_name} sign"
         yield PlotSpec(label, draw, mixes, texts("clouds")[0], alt, small=True)

@@ -3,16 +3,18 @@ over iterations. Matplotlib may be missing and takes long to load: import this t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from mldsa_lab.estimate.cell import MeasuredCell
 from mldsa_lab.estimate.fit import Fit
+from mldsa_lab.estimate.summary import Summary
 from mldsa_lab.show import plots, svg
 from mldsa_lab.show.format import Unit, plain
-from mldsa_lab.show.operations.elsewhere import Elsewhere, colours_of
-from mldsa_lab.show.operations.view import Fitted, View, unit_of
+from mldsa_lab.show.operations.best import fitted, unit_of
+from mldsa_lab.show.operations.elsewhere import Elsewhere
 from mldsa_lab.theory.law import Law
 from mldsa_lab.theory.rejection import RejectionModel
 
@@ -22,41 +24,44 @@ SHARES = np.unique(np.append(1 - 10.0**-plots.GRID, plots.PERCENTILES).clip(1e-1
 """The shares of signatures that a distribution plot asks for, ascending."""
 
 
-def draw_laws(view: View, set_name: str, width: float) -> Figure:
+def draw_laws(summary: Summary, colours: Mapping[str, int], set_name: str, width: float) -> Figure:
     """Draw the distribution of the signing cost of each implementation."""
-    unit = unit_of(view.table(set_name, "sign"))
-    found = [_curve(view, pair, 1 / unit.divisor) for pair in chosen(view.fitted(set_name))]
+    unit = unit_of(summary.table(set_name, "sign"))
+    found = [
+        _curve(summary, colours, pair, 1 / unit.divisor)
+        for pair in chosen(fitted(summary, set_name))
+    ]
     return plots.distribution(found, unit.name, width)
 
 
 def draw_relative(
-    measured: Sequence[Elsewhere], views: Sequence[View], set_name: str, width: float
-) -> Figure:
+    measured: Sequence[Elsewhere], runs: Sequence[Summary], colours: Mapping[str, int],
+    set_name: str, width: float,
+) -> Figure:  # fmt: skip
     """Draw distributions over each one's mean: of what was measured elsewhere, and of each
     implementation's best variant."""
     found = []
-    colours = colours_of(measured, views)
     for entry in measured:
         if entry.found.set == set_name:
             law = entry.figures.fit.law()
             found.append(
                 curve_of(entry.name, colours[entry.name], False, law, 1 / entry.figures.mean.value)
             )
-    for place, view in enumerate(views):
-        run = f", run {chr(65 + place)}" if len(views) > 1 else ""
-        for pair in chosen(view.fitted(set_name)):
-            found.append(_curve(view, pair, 1 / pair[0].cost, run))
+    for place, summary in enumerate(runs):
+        run = f", run {chr(65 + place)}" if len(runs) > 1 else ""
+        for pair in chosen(fitted(summary, set_name)):
+            found.append(_curve(summary, colours, pair, 1 / pair[0].cost, run))
     return plots.distribution(found, "× the mean", width)
 
 
-def chosen(pairs: Sequence[Fitted]) -> list[Fitted]:
+def chosen(pairs: Sequence[tuple[MeasuredCell, Fit]]) -> list[tuple[MeasuredCell, Fit]]:
     """Return what a distribution shows, where a curve for every variant would be a thicket: of each
     implementation the fastest variant with a compact key, and that with an expanded one if there
     is no other or if it saves enough; of the default build where both were measured."""
-    kept: list[Fitted] = []
-    for name in dict.fromkeys(row.variant.implementation for row, _ in pairs):
+    kept: list[tuple[MeasuredCell, Fit]] = []
+    for name in dict.fromkeys(cell.variant.implementation for cell, _ in pairs):
         every = [p for p in pairs if p[0].variant.implementation == name]
-        mine = [p for p in every if not p[0].again] or every
+        mine = [p for p in every if not p[0].is_duplicate_build] or every
         compact = next((p for p in mine if p[0].variant.key == "compact"), None)
         expanded = next((p for p in mine if p[0].variant.key != "compact"), None)
         if compact is not None:
@@ -68,11 +73,14 @@ def chosen(pairs: Sequence[Fitted]) -> list[Fitted]:
     return kept
 
 
-def _curve(view: View, pair: Fitted, scale: float, run: str = "") -> plots.Curve:
+def _curve(
+    summary: Summary, colours: Mapping[str, int], pair: tuple[MeasuredCell, Fit], scale: float,
+    run: str = "",
+) -> plots.Curve:  # fmt: skip
     """The law of a signer's cost, with the scatter that its percentiles include."""
     v, law = pair[0].variant, pair[1].law()
-    colour = view.colours.get(v.implementation, 0)
-    return curve_of(view.label(v.id) + run, colour, v.key == "expanded", law, scale)
+    colour = colours.get(v.implementation, 0)
+    return curve_of(summary.label(v) + run, colour, v.key == "expanded", law, scale)
 
 
 def curve_of(label: str, colour: int, dashed: bool, law: Law, scale: float) -> plots.Curve:
@@ -97,13 +105,13 @@ def draw_cloud(fit: Fit, set_name: str, unit: Unit) -> Figure:
     return plots.cost_against_attempts(cloud, unit.name)
 
 
-def draw_parts(view: View, set_name: str) -> Figure:
+def draw_parts(summary: Summary, set_name: str) -> Figure:
     """Draw the parts of each signer's mean. The fit cannot separate set-up from the one successful
     iteration that every signature has; that does at least what an r0-rejected one does, and counts
     as it."""
     n_z, n_r, n_h = (float(n) for n in RejectionModel.of(set_name).expected_counts)
-    unit, bars = unit_of(view.table(set_name, "sign")), []
-    for row, fit in view.fitted(set_name):
+    unit, bars = unit_of(summary.table(set_name, "sign")), []
+    for cell, fit in fitted(summary, set_name):
         base, cost_z, cost_r, cost_h = (float(c) / unit.divisor for c in fit.attempt_costs)
         final = min(cost_r, base)
         parts = (
@@ -112,6 +120,6 @@ def draw_parts(view: View, set_name: str) -> Figure:
             (svg.Z, svg.ON_DARK, n_z * cost_z),
             (svg.R, svg.ON_LIGHT, n_r * cost_r + n_h * cost_h),
         )
-        text = f"{plain(row.cost, unit)} {unit.name}"
-        bars.append(plots.PartedBar(view.label(row.variant.id), text, parts))
+        text = f"{plain(cell.cost, unit)} {unit.name}"
+        bars.append(plots.PartedBar(summary.label(cell.variant), text, parts))
     return plots.shares(bars, unit.name, 380.0)
