@@ -16,6 +16,7 @@ import pytest
 from mldsa_lab.bench.material import Sizes, plain_inputs
 from mldsa_lab.bench.workloads.operations import make_cell
 from mldsa_lab.errors import LabError
+from mldsa_lab.implementation import Implementation
 from mldsa_lab.records import Variant
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES, ParameterSet, sets_of
 from mldsa_lab.theory.trace import ACCEPTED
@@ -55,13 +56,13 @@ class Toys:
         exec(compile(source, "toy", "exec"), self._toy)
 
     def answer(
-        self, name: str, set_name: str, operation: str, inputs: Sequence[JobInput]
+        self, asked: Implementation, set_name: str, operation: str, inputs: Sequence[JobInput]
     ) -> dict[int, Output]:
         found = {}
         for item in inputs:
             fields = {p: v for p in INPUT_FIELDS if (v := getattr(item, p)) is not None}
             try:
-                value, sk = self._toy["perform"]((name, set_name, operation, []), fields)
+                value, sk = self._toy["perform"]((asked.id, set_name, operation, []), fields)
                 traced = (ACCEPTED,) if operation == "trace" else ()
                 found[item.id] = Output(item.id, value, sk, trace=traced)
             except self._toy["Failed"] as error:

@@ -250,7 +250,7 @@ def work_of(fleet: Fleet) -> tuple[Engine[PipelineCase], Prepared, list[Row]]:
     outputs: list[list[bytes | None]] = [list(digests), [None] * 4, [b"\1"] * 4]
     content = content_of(line, Given())  # type: ignore[arg-type]
     station = fleet.station(line.variants[0].id)
-    pipeline = Prepared("p", content, 1, station, inputs, outputs)
+    pipeline = Prepared("p", content, line.variants, 1, station, inputs, outputs)
     workload.cases = [PipelineCase(line.variants[0], pipeline, n) for n in line.threads]
     return Engine(fleet, workload, written.append), pipeline, written
 

@@ -53,11 +53,11 @@ def test_a_batch_interface_is_measured_at_every_size_and_in_a_loop() -> None:
 
 def test_threads_take_loops_and_batches_each_number_once() -> None:
     found = shapes(batching(), (1000,), (1, 2))
-    assert [s.suffix for s in found] == [
-        ":batch-1000", ":loop-100", ":loop-100:threads-2", ":batch-1000:threads-2",
+    assert found == [
+        Shape("batch", 1000), Shape("loop", 100), Shape("loop", 100, 2), Shape("batch", 1000, 2),
     ]  # fmt: skip
     single = shapes(batching(mode="single"), (), (1, 4))
-    assert [s.suffix for s in single] == [":loop-100", ":loop-100:threads-4"]
+    assert single == [Shape("loop", 100), Shape("loop", 100, 4)]
 
 
 def test_a_worker_that_announces_no_runs_is_passed_over() -> None:

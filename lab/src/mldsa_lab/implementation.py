@@ -9,7 +9,7 @@ from mldsa_lab.sets import Family, KeyForm, Mode, Rnd, SetName, WorkerOperation
 
 
 class Implementation(Struct, frozen=True, forbid_unknown_fields=True):
-    """What both have. ``id``: `implementation:backend:key` and what a record adds to it."""
+    """Fields that both have. ``id``: the `announced_id`, and in a record build and runs too."""
 
     id: str
     implementation: str
@@ -25,6 +25,11 @@ class Implementation(Struct, frozen=True, forbid_unknown_fields=True):
     batch_size: Positive = 1
     threads: Positive = 1
     note: str = ""
+
+    @property
+    def announced_id(self) -> str:
+        """The id by which its worker knows it, the same in every build."""
+        return f"{self.implementation}:{self.backend}:{self.key}"
 
     @property
     def deterministic(self) -> bool:

@@ -278,6 +278,13 @@ def sets_of(family: str) -> tuple[str, ...]:
 CLASSICAL_SETS = sets_of("classical")
 """Classical references, outside the ML-DSA gate."""
 
+
+def build_mark(build: str | None) -> str:
+    """Return what a build adds to a worker's name and to its variants' ids: nothing if it is the
+    default one, or the only one."""
+    return "" if build in (None, DEFAULT_BUILD) else f":{build}"
+
+
 # What msgspec holds a field to; to the type checker they are texts, as most come from variables.
 if TYPE_CHECKING:
     SetName = str

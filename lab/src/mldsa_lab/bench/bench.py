@@ -12,6 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
 from rich.markup import escape
 
 from mldsa_lab import __version__, machine
@@ -310,7 +311,9 @@ class _Session:
                 self.screen.trouble("gate", f"{variant_id} {name}: {reason}")
         for v in every:
             if v not in variants:
-                like = v.base if v.mode == "single" else f"{v.base}:batch-{v.batch_size}"
+                like = v.base
+                if v.mode == "batch":
+                    like = structs.replace(v, threads=1).id_in(v.build)
                 passed |= {(v.id, name) for name in v.sets if (like, name) in passed}
         return passed, verdicts.made
 

@@ -12,11 +12,12 @@ from msgspec import structs
 
 from mldsa_lab.bench.shapes import Shape
 from mldsa_lab.errors import LabError
+from mldsa_lab.implementation import Implementation
 from mldsa_lab.inputs.library import CRATE, library_name
 from mldsa_lab.records import Variant, WorkerRow
 from mldsa_lab.worker.build import lock_digests
 from mldsa_lab.worker.protocol import Announced, Announcement, JobInput, Output
-from mldsa_lab.worker.registry import Place, WorkerEntry, build_mark
+from mldsa_lab.worker.registry import Place, WorkerEntry
 from mldsa_lab.worker.worker import Limits, Worker, WorkerFault
 
 
@@ -45,8 +46,8 @@ class Station:
         self.on_note: Callable[[str], None] = lambda text: None
         self._job = 0
         self._announced: Announcement | None = None
-        self.shaped: dict[str, Variant] = {}
-        """Its variants that are measured in runs, by id."""
+        self.shaped: list[Variant] = []
+        """Its variants that are measured in runs."""
 
     @property
     def announcement(self) -> Announcement:
@@ -129,25 +130,24 @@ class Station:
         """Its variants as they are measured by single calls, with what was announced of each.
 
         In a run their ids tell the build, so that two builds of a worker can take part."""
-        mark = build_mark(self.announcement.build)
-        return [(_row(v, v.id + mark), v) for v in self.announcement.variants]
+        build = self.announcement.build
+        return [(_row(v, build), v) for v in self.announcement.variants]
 
     def prepare(
-        self, variant: str, set_name: str, operation: str, inputs: Sequence[JobInput]
+        self, variant: Implementation, set_name: str, operation: str, inputs: Sequence[JobInput]
     ) -> int:
         """Hand over a job and return its number."""
         worker = self.worker()
         self._job += 1
-        worker.prepare(self._job, announced_id(variant), set_name, operation, inputs)
+        worker.prepare(self._job, variant.announced_id, set_name, operation, inputs)
         return self._job
 
     def answer(
-        self, variant: str, set_name: str, operation: str, inputs: Sequence[JobInput]
+        self, variant: Implementation, set_name: str, operation: str, inputs: Sequence[JobInput]
     ) -> dict[int, Output]:
         """The outputs of a job of its own, by input number; in batches where it is measured so."""
         job = self.prepare(variant, set_name, operation, inputs)
-        shaped = self.shaped.get(variant)
-        batch = shaped.batch_size if shaped is not None and shaped.mode == "batch" else None
+        batch = variant.batch_size if variant.mode == "batch" else None
         outputs = self.worker().answer(job, batch=batch)
         self.worker().forget(job)
         return outputs
@@ -167,20 +167,16 @@ class Station:
             locks=self._locks,
             languages={v.implementation: v.language for v in a.variants if v.language},
             warmups={row.id: v.warmup for row, v in self.variants() if v.warmup},
-            variants=(*(row for row, _ in self.variants()), *self.shaped.values()),
+            variants=(*(row for row, _ in self.variants()), *self.shaped),
         )
 
 
-def announced_id(variant: str) -> str:
-    """The id by which a worker knows a variant: without build and runs."""
-    return ":".join(variant.split(":")[:3])
-
-
-def _row(announced: Announced, name: str) -> Variant:
+def _row(announced: Announced, build: str | None) -> Variant:
     """The variant as it is measured by single calls, under the id that it has in the run."""
     fields = structs.asdict(announced)
     del fields["private_keys"], fields["language"], fields["warmup"]
-    return Variant(**fields | {"id": name, "mode": "single", "batch_size": 1, "threads": 1})
+    single = Variant(**fields | {"mode": "single", "batch_size": 1, "threads": 1})
+    return structs.replace(single, id=single.id_in(build))
 
 
 class Fleet:
@@ -224,7 +220,7 @@ class Fleet:
     def shape(self, variant: Variant, shape: Shape) -> Variant:
         """Take in the variant measured in this shape, which has an id and a line of its own."""
         station, made = self.station(variant.id), shape.of(variant)
-        station.shaped[made.id] = made
+        station.shaped.append(made)
         self._station_of[made.id] = station
         return made
 

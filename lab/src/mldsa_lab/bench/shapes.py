@@ -41,12 +41,6 @@ class Shape:
     size: int
     threads: int = 1
 
-    @property
-    def suffix(self) -> str:
-        """What it adds to a variant's id."""
-        threads = f":threads-{self.threads}" if self.threads > 1 else ""
-        return f":{self.form}-{self.size}{threads}"
-
     def runs(self, inputs: int) -> Runs:
         """The runs of one pass over a group of inputs: as many different ones as a pass of about a
         thousand operations holds, and such that all inputs are used equally often if that takes
@@ -66,15 +60,15 @@ class Shape:
         how += f", the inputs of {'many keys' if variant.key == 'compact' else 'one key'}"
         if self.threads > 1:
             how += f", on each of {self.threads} threads"
-        return structs.replace(
+        shaped = structs.replace(
             variant,
-            id=variant.id + self.suffix,
             operations=tuple(o for o in variant.operations if o in OPERATIONS),
             mode="batch" if self.form == "batch" else "single",
             batch_size=self.size,
             threads=self.threads,
             note=f"{variant.note}; {how}" if variant.note else how,
         )
+        return structs.replace(shaped, id=shaped.id_in(variant.build))
 
 
 def shape_of(variant: Variant) -> Shape | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import rows
 from mldsa_lab.records.labels import short_labels
-from mldsa_lab.sets import DEFAULT_BUILD, TUNED_BUILD
+from mldsa_lab.sets import DEFAULT_BUILD, TUNED_BUILD, build_mark
 
 
 @dataclass(slots=True)
@@ -91,9 +91,9 @@ class Record:
 
         Where one figure stands for an implementation, it is then the default build's.
         """
-        other = worker.worker.removesuffix(f":{TUNED_BUILD}")
         return worker.build == TUNED_BUILD and any(
-            w.worker == other and w.build == DEFAULT_BUILD for w in self.workers
+            w.build == DEFAULT_BUILD and w.worker + build_mark(TUNED_BUILD) == worker.worker
+            for w in self.workers
         )
 
     def input(self, set_name: str, input_id: int) -> rows.InputRow:

@@ -17,6 +17,7 @@ from mldsa_lab.implementation import Implementation
 from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.machine import Machine
 from mldsa_lab.sets import (
+    DEFAULT_BUILD,
     SCHEMES,
     TUNED_BUILD,
     BuildName,
@@ -24,6 +25,7 @@ from mldsa_lab.sets import (
     SetName,
     Unit,
     WorkerOperation,
+    build_mark,
 )
 
 SCHEMA = 8
@@ -93,27 +95,34 @@ class Variant(Implementation, frozen=True, forbid_unknown_fields=True):
         """Operations of a call, those of all threads together."""
         return self.batch_size * self.threads
 
-    @property
-    def base(self) -> str:
-        """The id of its single calls."""
-        return base_id(self.id)
+    def id_in(self, build: str | None) -> str:
+        """Return its id in a record of this build, with the shape of its runs behind the build:
+        `aws-lc:native:compact:tuned`, `mldsa-lanes:avx2:compact:loop-100:threads-2`."""
+        form = "batch" if self.mode == "batch" else "loop"
+        runs = f":{form}-{self.batch_size}" if self.runs else ""
+        threads = f":threads-{self.threads}" if self.threads > 1 else ""
+        return self.announced_id + build_mark(build) + runs + threads
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """What it may be asked for by: its id, that of its single calls, what its worker announced
-        (`implementation:backend:key`, the same in every build), and its implementation."""
-        return (self.id, self.base, ":".join(self.id.split(":")[:3]), self.implementation)
+    def build(self) -> str:
+        """Its build; "default" where its worker has only one."""
+        return TUNED_BUILD if self.id == self.id_in(TUNED_BUILD) else DEFAULT_BUILD
 
     @property
     def tuned(self) -> bool:
-        """Whether it is of a tuned build."""
-        return self.id.split(":")[3:4] == [TUNED_BUILD]
+        """Return whether it is of a tuned build."""
+        return self.build == TUNED_BUILD
 
+    @property
+    def base(self) -> str:
+        """The id of its single calls."""
+        return self.announced_id + build_mark(self.build)
 
-def base_id(variant: str) -> str:
-    """The id of a variant's single calls: `implementation:backend:key`, and `:tuned` if it is."""
-    parts = variant.split(":")
-    return ":".join(parts[: 4 if parts[3:4] == [TUNED_BUILD] else 3])
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names by which it may be asked for: its id, that of its single calls, that of its
+        worker, and its implementation."""
+        return (self.id, self.base, self.announced_id, self.implementation)
 
 
 _C_LIBRARIES = frozenset(
@@ -147,6 +156,11 @@ class WorkerRow(RecordLine, frozen=True, tag="worker"):
     locks: dict[str, str] = {}
     languages: dict[str, str] = {}
     warmups: dict[str, Count] = {}
+
+    def __post_init__(self) -> None:
+        for v in self.variants:
+            if v.id != (expected := v.id_in(self.build)):
+                raise LabError(f"variant {v.id!r} must have the id of its fields, {expected!r}")
 
     def language_of(self, variant: Variant) -> str:
         """The language that a variant's implementation is written in."""

@@ -16,10 +16,10 @@ from pathlib import Path
 from mldsa_lab.checkout import NOT_SHIPPED, SHIPPED, BuildError, find_root, run_tool
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import reading, write_text, writing
+from mldsa_lab.sets import build_mark
 from mldsa_lab.worker.registry import (
     Place,
     WorkerEntry,
-    build_mark,
     every_build,
     named,
     read_registry,

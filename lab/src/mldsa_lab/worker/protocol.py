@@ -55,9 +55,9 @@ class Announced(Implementation, frozen=True, forbid_unknown_fields=True):
             raise ProtocolError("version is empty")
         for key in ("implementation", "backend"):
             _check_name(getattr(self, key), key)
-        expected = f"{self.implementation}:{self.backend}:{self.key}"
-        if self.id != expected:
-            raise ProtocolError(f"its name must be implementation:backend:key, {expected}")
+        if self.id != self.announced_id:
+            rule = "its name must be implementation:backend:key"
+            raise ProtocolError(f"{rule}, {self.announced_id}")
         kin = SCHEME_FAMILIES[self.family]
         allowed = {"sets": sets_of(self.family), "operations": kin.worker_operations}
         for key in ("sets", "operations", "private_keys"):

@@ -19,7 +19,7 @@ from msgspec import Meta, Struct, structs
 from mldsa_lab.checkout import find_target, install_command
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Text, convert, read_text
-from mldsa_lab.sets import BUILDS, DEFAULT_BUILD, Family
+from mldsa_lab.sets import BUILDS, DEFAULT_BUILD, Family, build_mark
 from mldsa_lab.toml import decode_toml
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
@@ -217,12 +217,6 @@ _PLACES: dict[str, Callable[[WorkerEntry, Place], str]] = {
     "cc_include": lambda entry, place: compiler_include(),
 }
 """What a name in braces stands for."""
-
-
-def build_mark(build: str | None) -> str:
-    """What a build adds to the name of a worker and to the ids of its variants: the default one,
-    and the only one of a worker that has one, add nothing."""
-    return "" if build in (None, DEFAULT_BUILD) else f":{build}"
 
 
 def libclang_folder() -> Path:

@@ -13,9 +13,9 @@ from mldsa_lab.worker import vectors
 from mldsa_lab.worker.protocol import JobInput, Output
 from mldsa_lab.worker.request import Item
 
-Answer = Callable[[str, str, str, Sequence[JobInput]], dict[int, Output]]
-"""Returns the outputs of a job of its own, by input number. Takes a variant's id, a set, an
-operation and the inputs."""
+Answer = Callable[[Implementation, str, str, Sequence[JobInput]], dict[int, Output]]
+"""Returns the outputs of a job of its own, by input number. Takes a variant, a set, an operation
+and the inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Subject:
 
     def ask(self, operation: str, jobs: Sequence[JobInput]) -> dict[int, Output]:
         """The outputs, by input number. WorkerRefusal or WorkerFault where there are none."""
-        return self.answer(self.variant.id, self.set, operation, jobs)
+        return self.answer(self.variant, self.set, operation, jobs)
 
     def reads(self, item: Item) -> bool:
         """Whether it can start from the item's private key."""

@@ -10,6 +10,7 @@ from functools import partial
 from itertools import cycle
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.implementation import Implementation
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
 from mldsa_lab.worker import vectors
 from mldsa_lab.worker.alter import suits
@@ -100,14 +101,14 @@ class Trials:
 
     def answer(
         self,
-        variant: str,
+        variant: Implementation,
         set_name: str,
         operation: str,
         inputs: Sequence[JobInput],
         batch: int | None = None,
     ) -> dict[int, Output]:
         """The outputs of a job of its own, by input number."""
-        self.worker.prepare(1, variant, set_name, operation, inputs)
+        self.worker.prepare(1, variant.id, set_name, operation, inputs)
         outputs = self.worker.answer(1, batch=batch)
         self.worker.forget(1)
         return outputs

@@ -121,7 +121,7 @@ class Blocks(Workload[BlockCase]):
             ("accepts-block", inputs, ()),
             ("refuses-altered", altered, places),
         ):
-            job = station.prepare(case.variant.id, case.set_name, "verify", given)
+            job = station.prepare(case.variant, case.set_name, "verify", given)
             wrong = []
             thread_counts = dict.fromkeys(threads for threads, _ in self.block.ways)
             for threads in thread_counts:
@@ -162,7 +162,7 @@ class Blocks(Workload[BlockCase]):
             if other.running and started == other.starts:
                 other.worker().forget(job)
         inputs = self.inputs(case.variant.id, case.set_name)
-        job = station.prepare(case.variant.id, case.set_name, "verify", inputs)
+        job = station.prepare(case.variant, case.set_name, "verify", inputs)
         self._held = station, case.group, station.starts, job
         return station, job
 

@@ -252,7 +252,7 @@ class Memory(Workload[Cell]):
         few = [_key_alone(i) for i in by_key.values()][:2]
         before = path.stat().st_size
         station = self._metered.station(cell.variant.id)
-        job = station.prepare(cell.variant.id, cell.set_name, cell.operation, few)
+        job = station.prepare(cell.variant, cell.set_name, cell.operation, few)
         station.worker().forget(job)
         found = read_kept(_behind(path, before))
         return found[1] if len(found) == 2 else None

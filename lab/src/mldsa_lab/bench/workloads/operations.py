@@ -246,7 +246,7 @@ class Operations(Workload[Cell]):
             return
         if cell.operation == "verify" and not SCHEMES[cell.set_name].kin.encoded:
             inputs = self._signed(cell)
-        cell.job = station.prepare(cell.variant.id, cell.set_name, cell.operation, inputs)
+        cell.job = station.prepare(cell.variant, cell.set_name, cell.operation, inputs)
         cell.started = station.starts
         if cell.runs is not None:
             self._jobs[key] = (cell.started, cell.job)
@@ -295,7 +295,7 @@ def signatures_of(
 ) -> dict[int, bytes | None]:
     """Return a variant's own signatures by input, for it to verify: its worker may keep keys to
     itself. `Excluded` if it fails on one."""
-    made = fleet.station(variant.id).answer(variant.id, set_name, "sign", jobs)
+    made = fleet.station(variant.id).answer(variant, set_name, "sign", jobs)
     for output in made.values():
         if output.failure is not None:
             raise Excluded(f"signing input {output.input} failed: {output.failure}")

@@ -44,6 +44,7 @@ class Prepared:
 
     name: str
     content: PipelineContent
+    variants: Sequence[Variant]
     together: int
     station: Station
     inputs: list[list[JobInput]]
@@ -56,8 +57,8 @@ class Prepared:
 
     def prepare(self, inputs: Sequence[Sequence[JobInput]]) -> list[int]:
         """Hand over the jobs of all stages."""
-        stages = zip(self.content.stages, inputs, strict=True)
-        return [self.station.prepare(s.variant, s.set, s.operation, i) for s, i in stages]
+        stages = zip(self.variants, self.content.stages, inputs, strict=True)
+        return [self.station.prepare(v, s.set, s.operation, i) for v, s, i in stages]
 
     def stages(self, jobs: Sequence[int], *, own_message: bool = False) -> list[ChainStage]:
         """The chain of these jobs; with ``own_message`` verification takes the one it is handed."""
@@ -131,7 +132,8 @@ class Pipelines(Workload[PipelineCase]):
         for line in lines:
             asked, station = line.asked, fleet.station(line.variants[0].id)
             content = content_of(line, drawn)
-            pipeline = Prepared(asked.name, content, asked.group, station, [], [])
+            about = asked.name, content, line.variants, asked.group
+            pipeline = Prepared(*about, station, [], [])
             for stage, v in zip(content.stages, line.variants, strict=True):
                 if (v.id, stage.set) not in passed:
                     raise LabError(f"{pipeline}: {v.id} did not pass the gate for {stage.set}")
