@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mldsa_lab.choice.design import design
 from mldsa_lab.estimate.reader import Measurements
-from mldsa_lab.inputs.input import Digests, Input, SigningInput
+from mldsa_lab.inputs.input import Digests, Input
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace
@@ -48,7 +48,7 @@ def selection(
     made = Digests(*("00" * 32,) * 3)
     keys = seeds or [number.to_bytes(32, "big") for number in range(1, len(traces) + 1)]
     inputs = tuple(
-        Input(number, SigningInput(key, b"message", b"", bytes(32)), trace, made)
+        Input(set_name, number, key, b"message", trace=trace, known_digests=made)
         for number, (key, trace) in enumerate(zip(keys, traces, strict=True), 1)
     )
     return Selection(set_name, goal, inputs, percentile)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from lab_runs import bench, build_rust, here, rust_station
+from msgspec.structs import replace
 from test_order import drift_correlations
 from test_runs import measured
 
@@ -35,7 +36,6 @@ from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import parse_trace
 from mldsa_lab.worker.alter import flip
 from mldsa_lab.worker.examination import Items
-from mldsa_lab.worker.request import Item
 
 LANES = ("--implementations", "mldsa-lanes:portable:compact", "--workers", "rust")
 SIZES = Sizes(design=12, random=6, pool=400, message_bytes=40, many_keys=10, one_key=10)
@@ -59,7 +59,7 @@ def test_a_run_measures_a_selection_and_gives_it_back(tmp_path: Path) -> None:
     record = ran.record
     designed = [i for i in record.inputs if i.role == "design"]
     assert [(i.id, i.seed, i.rnd, i.context) for i in designed] == [
-        (i.id, i.what.xi, i.what.rnd, i.what.context) for i in given.inputs
+        (i.id, i.seed, i.rnd, i.context) for i in given.inputs
     ]
     assert {i.set for i in record.inputs} == {"ML-DSA-44"}
     for s in record.samples:
@@ -94,25 +94,24 @@ def test_what_a_run_cannot_measure_is_named_before_anything_is(tmp_path: Path) -
     with pytest.raises(LabError, match=r"wrong\.json: input 2: its signature is not that"):
         choose_inputs(load(), "ML-DSA-44", bytes(32), SIZES, given)
     known = Selection.read(Path(ready))
-    bare = [replace(i, what=replace(i.what, xi=None, sk=i.made.sk)) for i in _inputs(known)]
-    wrong.write_text(replace(known, inputs=tuple(bare)).to_json())
+    bare = [replace(i, seed=None) for i in _inputs(known)]
+    wrong.write_text(dataclasses.replace(known, inputs=tuple(bare)).to_json())
     with pytest.raises(LabError, match=r"wrong\.json, input 1: has no xi; workers are handed"):
         read_selections([wrong])
 
 
 def _inputs(known: Selection) -> tuple[Input, ...]:
-    return load().make(known.set, [i.what for i in known.inputs])
+    return load().make(known.set, known.inputs)
 
 
 def test_a_signer_that_cannot_take_an_input_is_named(tmp_path: Path) -> None:
     known = Selection.read(path_of("ML-DSA-44", "mean", 1))
     (item,) = _inputs(known)
     signer = measured(sets=("ML-DSA-44",), rnd="zero", context=False)
-    with_rnd = replace(item.what, rnd=bytes([1] * 32))
-    with_context = replace(item.what, context=b"c")
-    for what, rule in ((with_rnd, "its rnd is not zero"), (with_context, "it has a context")):
-        other = replace(item, what=what)
-        given = GivenSelection(tmp_path / "s.json", replace(known, inputs=(other,)))
+    with_rnd = replace(item, rnd=bytes([1] * 32))
+    with_context = replace(item, context=b"c")
+    for other, rule in ((with_rnd, "its rnd is not zero"), (with_context, "it has a context")):
+        given = GivenSelection(tmp_path / "s.json", dataclasses.replace(known, inputs=(other,)))
         with pytest.raises(LabError, match=rf"s\.json, input 1: {rule}, and {signer.id} takes no"):
             given.check([signer])
         given.check([measured(sets=("ML-DSA-65",), rnd="zero", context=False)])
@@ -138,7 +137,7 @@ def test_inputs_of_a_run_follow_from_its_seed() -> None:
 def test_the_reference_confirms_or_names_what_differs() -> None:
     build_rust()
     made = _inputs(Selection.read(path_of("ML-DSA-44", "mean", 2)))
-    item, other = (Item.of(one, "ML-DSA-44") for one in made)
+    item, other = made
     with Fleet() as fleet:
         fleet.add(rust_station())
         reference = subject_of(fleet, find_reference(fleet), "ML-DSA-44")
@@ -163,7 +162,7 @@ def test_a_long_message_is_not_written_out() -> None:
     rows = [input_row(item, seed, sizes) for item in items]
     assert {len(row.message) for row in rows} == {0}
     assert [row.whole().message for row in rows] == [item.message for item in items]
-    short = replace(sizes, message_bytes=32)
+    short = dataclasses.replace(sizes, message_bytes=32)
     (row, *_) = [input_row(item, seed, short) for item in plain_inputs("Ed25519", seed, short)]
     assert row.drawn is None and len(row.message) == 32
     strange = msgspec.structs.replace(rows[0], seed=bytes(32))

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import itertools
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import conforming_worker as toy
 import pytest
+from msgspec.structs import replace
 
 from mldsa_lab.bench.material import Sizes, plain_inputs
 from mldsa_lab.bench.workloads.operations import make_cell
 from mldsa_lab.errors import LabError
 from mldsa_lab.implementation import Implementation
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.records import Variant
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES, ParameterSet, sets_of
 from mldsa_lab.theory.trace import ACCEPTED
@@ -24,7 +26,6 @@ from mldsa_lab.worker import vectors
 from mldsa_lab.worker.alter import Altered, alter, suits
 from mldsa_lab.worker.examination import Examination, Items
 from mldsa_lab.worker.protocol import INPUT_FIELDS, JobInput, Output
-from mldsa_lab.worker.request import Item
 from mldsa_lab.worker.subject import Subject, make_items, siblings_of
 from mldsa_lab.worker.suite import SUITE
 from mldsa_lab.worker.vectors import known_answers
@@ -75,7 +76,7 @@ def subject(v: Variant, toys: Toys | None = None) -> Subject:
     return Subject((toys or Toys()).answer, v, v.sets[0], tuple(forms))
 
 
-def made_by(v: Variant, *siblings: Subject) -> list[Item]:
+def made_by(v: Variant, *siblings: Subject) -> list[Input]:
     """The inputs of a run, made by a sound toy."""
     drawn = plain_inputs(v.sets[0], bytes(32), SIZES)
     return make_items(drawn, [subject(v)], siblings)
@@ -88,7 +89,7 @@ def examined(name: str, source: str) -> Examination:
     exam = Examination(subject(v, Toys(source)), items, SUITE)
     exam.run()
     if SCHEMES[v.sets[0]].kin.encoded:
-        exam.items = replace(items, peer=subject(v))
+        exam.items = dataclasses.replace(items, peer=subject(v))
         exam.run()
     return exam
 
@@ -247,14 +248,14 @@ def unpack(p: ParameterSet, hint: bytes) -> list[list[int]] | None:
     return None if any(hint[index : p.omega]) else polynomials
 
 
-def signed(p: ParameterSet, seed: int = 1) -> Item:
+def signed(p: ParameterSet, seed: int = 1) -> Input:
     """Random bytes in the form of a signature with a well-formed hint."""
     rng = random.Random(seed)
     polynomials = [sorted(rng.sample(range(256), rng.randrange(5))) for _ in range(p.k - 1)]
     polynomials.insert(1, [3, 9, 200])
     signature = rng.randbytes(p.hint_offset) + hint_bytes(p, polynomials)
     pk = rng.randbytes(p.public_key_bytes)
-    return Item(p.name, 1, bytes(32), b"m" * 20, b"c" * 4, pk=pk, output=signature)
+    return Input(p.name, 1, bytes(32), b"m" * 20, b"c" * 4, pk=pk, output=signature)
 
 
 def made(p: ParameterSet) -> tuple[bytes, list[Altered]]:

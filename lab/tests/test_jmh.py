@@ -24,7 +24,6 @@ from mldsa_lab.records import Fault, RecordWriter, Row, Samples, read_record
 from mldsa_lab.study.cells import gather_cells
 from mldsa_lab.worker.build import build, unmet
 from mldsa_lab.worker.registry import Place, read_registry
-from mldsa_lab.worker.request import Item
 from mldsa_lab.worker.worker import Limits
 
 ROOT = Path(__file__).parents[2]
@@ -153,7 +152,7 @@ def cell_of(fleet: Fleet) -> Cell:
     """Signing by BouncyCastle, two inputs."""
     spec = Spec("ML-DSA-44", bytes(32), message_bytes=32)
     inputs = load(lambda text: None).make("ML-DSA-44", spec.inputs(0, 2))
-    made = [Item.of(item, "ML-DSA-44") for item in inputs]
+    made = inputs
     return make_cell(
         fleet.variants["bouncycastle:portable+java-25:compact"], "ML-DSA-44", "sign", made
     )

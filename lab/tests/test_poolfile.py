@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.input import SigningInput
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.pool import Key, Pool
 from mldsa_lab.inputs.poolfile import PoolWriter, read_parts, read_pool
 from mldsa_lab.inputs.spec import Spec
@@ -64,8 +64,14 @@ def test_given_inputs_there_and_back(tmp_path: Path, key: str) -> None:
     keys: dict[str, list[bytes | None]] = {"xi": [None] * 5, "sk": [None] * 5}
     keys[key] = [bytes([i] * (32 if key == "xi" else 2560)) for i in range(5)]
     inputs = tuple(
-        SigningInput(
-            keys["xi"][i], b"m" * i, b"c" * (255 - i), bytes([255 - i] * 32), keys["sk"][i]
+        Input(
+            "ML-DSA-44",
+            i,
+            keys["xi"][i],
+            b"m" * i,
+            b"c" * (255 - i),
+            bytes([255 - i] * 32),
+            sk=keys["sk"][i],
         )
         for i in range(5)
     )

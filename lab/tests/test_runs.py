@@ -24,11 +24,11 @@ from mldsa_lab.bench.options import (
 from mldsa_lab.bench.shapes import BATCH_SIZES, GROUP, Shape, role_of, shaped_variants, shapes
 from mldsa_lab.bench.workloads.operations import Cell, Operations, make_cell, role_in
 from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.records import MANY_KEYS, ONE_KEY, Variant
 from mldsa_lab.sets import ALL_SETS, CLASSICAL_SETS, PARAMETER_SETS, parse_set_names
 from mldsa_lab.worker.protocol import Announced, Runs
 from mldsa_lab.worker.registry import WorkerEntry
-from mldsa_lab.worker.request import Item
 
 
 def batching(**more: object) -> Announced:
@@ -147,7 +147,7 @@ def test_thread_counts_have_one_thread_to_compare_with() -> None:
 # --- cells --------------------------------------------------------------------------------------
 
 SIGNED = [
-    Item("ML-DSA-44", 50 + i, bytes([i]) * 32, b"m", pk=b"pk%d" % i, sk=b"sk", output=b"sig%d" % i)
+    Input("ML-DSA-44", 50 + i, bytes([i]) * 32, b"m", pk=b"pk%d" % i, sk=b"sk", output=b"sig%d" % i)
     for i in range(4)
 ]
 

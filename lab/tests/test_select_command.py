@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import lzma
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.files import plain
 from mldsa_lab.inputs import library
 from mldsa_lab.inputs import shipped as pools
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.pool import Pool
 from mldsa_lab.inputs.selection import Selection
@@ -89,8 +91,8 @@ def test_fresh_pools(tmp_path: Path) -> None:
         run(*options, *more, *seed, "--out", folder)
     one, two, three = (Selection.read(f / "selection.json") for f in folders)
     assert one == two and one.inputs != three.inputs
-    inputs = [item.what for item in one.inputs]
-    assert len({i.xi for i in inputs}) == 1 and len({i.rnd for i in inputs}) == 2
+    inputs = one.inputs
+    assert len({i.seed for i in inputs}) == 1 and len({i.rnd for i in inputs}) == 2
     assert all((len(i.message), len(i.context)) == (5, 3) for i in inputs)
     assert one.made is not None and one.made["pool"]["size"] == 1200
     # Options that say what the shipped pool is anyway take that.
@@ -178,6 +180,10 @@ def test_ready_made_ones_need_no_cargo(tmp_path: Path, monkeypatch: pytest.Monke
 # --- from chosen traces to a signed selection -----------------------------------------------------
 
 
+def signed(item: Input) -> tuple[object, ...]:
+    return item.key, item.message, item.context, item.rnd
+
+
 def test_a_selection_holds_what_was_signed() -> None:
     pool, wish = shipped_pool("ML-DSA-65"), Wish("percentile", 4, 90, max_attempts=20, budget=60)
     choice = choose(pool.table, pool.checks, wish)
@@ -185,11 +191,10 @@ def test_a_selection_holds_what_was_signed() -> None:
     assert (selection.goal, selection.percentile, selection.ids) == ("percentile", 90, (1, 2, 3, 4))
     assert selection.cost_model == CostModel.default("ML-DSA-65").as_json()
     for item, at in zip(selection.inputs, choice.positions, strict=True):
-        assert item.what == pool.input(at) and item.trace == pool.table.trace(at)
-        assert item.digests == item.made.digests
-    assert [item.made for item in selection.inputs] == load().sign(
-        "ML-DSA-65", [item.what for item in selection.inputs]
-    )
+        assert signed(item) == signed(pool.input(at)) and item.trace == pool.table.trace(at)
+        digests = [hashlib.sha256(part).hexdigest() for part in item.outputs]
+        assert list(item.digests) == digests
+    assert [item.outputs for item in selection.inputs] == load().sign("ML-DSA-65", selection.inputs)
     made = selection.made
     assert made is not None and pool.spec is not None
     assert made["pool"] == plain(pool.spec) | {
@@ -281,12 +286,12 @@ def test_every_selection_is_that_of_signing_again(name: str) -> None:
         assert count is None or len(selection.inputs) == count
         assert selection.compact and not full.compact
         assert full.ids == tuple(range(1, len(full.inputs) + 1))
-        assert len({item.what for item in full.inputs}) == len(full.inputs)
+        assert len({signed(item) for item in full.inputs}) == len(full.inputs)
         # The inputs are those of the shipped pool that `made` names.
         assert selection.made is not None
         index = selection.made["pool"]["index"]
         spec = shipped_spec(name)
-        assert [item.what for item in selection.inputs] == [spec.input(i) for i in index]
+        assert [signed(i) for i in selection.inputs] == [signed(spec.input(i)) for i in index]
         if wish.goal in ("mean", "percentile"):
             assert selection.cost_model == CostModel.default(name).as_json()
 
@@ -340,7 +345,7 @@ def test_files_that_are_not_what_they_say(tmp_path: Path, monkeypatch: pytest.Mo
         wrong = Selection.parse(text.replace(digest, "00" * 32), "here")
         with pytest.raises(LabError, match=f"input 1: its {what} is not that of signing it"):
             complete(wrong, load())
-    other = Selection.parse(text.replace(item.what.message.hex(), "00" * 32), "here")
+    other = Selection.parse(text.replace(item.message.hex(), "00" * 32), "here")
     with pytest.raises(LabError, match="input 1: its "):
         complete(other, load())
     monkeypatch.setattr(ready, "DATA", tmp_path)

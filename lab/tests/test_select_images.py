@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.images import COMPACT_FORMATS, FORMATS, images, write_images
-from mldsa_lab.inputs.input import Input, Outputs, SigningInput
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.library import build_library, load
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.inputs.spec import Spec
@@ -27,21 +28,21 @@ from mldsa_lab.theory.trace import parse_trace
 def selection() -> Selection:
     """Three inputs: an empty message, an empty context, and neither."""
     inputs = Spec("ML-DSA-44", bytes(32), 33, 5, 1, "given").inputs(0, 3)
-    inputs[0] = SigningInput(inputs[0].xi, b"", inputs[0].context, inputs[0].rnd)
-    inputs[1] = SigningInput(inputs[1].xi, inputs[1].message, b"", inputs[1].rnd)
-    items = load().make("ML-DSA-44", inputs, first_id=7)
+    inputs[0] = replace(inputs[0], message=b"")
+    inputs[1] = replace(inputs[1], context=b"")
+    items = load().make("ML-DSA-44", [replace(item, id=item.id + 7) for item in inputs])
     return Selection("ML-DSA-44", "mean", items, made={"tool": "mldsa-lab test"})
 
 
 def _expected(item: Input) -> dict[str, bytes]:
     return {
-        "xi": item.what.seed,
-        "rnd": item.what.rnd,
-        "message": item.what.message,
-        "context": item.what.context,
-        "pk": item.made.pk,
-        "sk": item.made.sk,
-        "signature": item.made.signature,
+        "xi": item.seed,
+        "rnd": item.signing_rnd,
+        "message": item.message,
+        "context": item.context,
+        "pk": item.pk,
+        "sk": item.sk,
+        "signature": item.output,
     }
 
 
@@ -55,8 +56,8 @@ def test_responses(selection: Selection) -> None:
         for name, value in _expected(item).items():
             assert bytes.fromhex(fields[names.get(name, name)]) == value
         assert int(fields["count"]) == item.id
-        assert int(fields["mlen"]) == len(item.what.message)
-        assert int(fields["ctxlen"]) == len(item.what.context)
+        assert int(fields["mlen"]) == len(item.message)
+        assert int(fields["ctxlen"]) == len(item.context)
         assert int(fields["smlen"]) == len(fields["sm"]) // 2
         assert fields["sm"] == fields["sig"] + fields["msg"]
 
@@ -209,16 +210,16 @@ TRACES = ("ok", "z0r2 r3 ok", "h3 ok")
 def _selection() -> Selection:
     inputs = []
     for number, text in enumerate(TRACES, 1):
-        outputs = Outputs(
-            bytes([number]) * ML_DSA_44.public_key_bytes,
-            bytes([number]) * ML_DSA_44.private_key_bytes,
-            bytes([number]) * ML_DSA_44.signature_bytes,
-        )
-        what = SigningInput(bytes([number] * 32), b"message", b"", bytes(32))
-        trace = parse_trace(text.split(), "ML-DSA-44")
-        inputs.append(Input(number, what, trace, outputs))
-    made = {"tool": "test", "pool": None, "options": {}}
-    return Selection("ML-DSA-44", "percentile", tuple(inputs), 99.0, {"z": 1}, made)
+        made = Input(
+            "ML-DSA-44", number, bytes([number] * 32), b"message",
+            pk=bytes([number]) * ML_DSA_44.public_key_bytes,
+            sk=bytes([number]) * ML_DSA_44.private_key_bytes,
+            output=bytes([number]) * ML_DSA_44.signature_bytes,
+            trace=parse_trace(text.split(), "ML-DSA-44"),
+        )  # fmt: skip
+        inputs.append(made)
+    about = {"tool": "test", "pool": None, "options": {}}
+    return Selection("ML-DSA-44", "percentile", tuple(inputs), 99.0, {"z": 1}, about)
 
 
 def test_there_and_back(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_candidates_are_reproducible_and_separate() -> None:
     seed = bytes(range(32))
     pool = list(candidates(seed, "ML-DSA-65", 200, message_bytes=59, context_bytes=3))
     assert {(len(c.seed), len(c.message), len(c.context)) for c in pool} == {(32, 59, 3)}
-    assert len({c.xi for c in pool}) == len({c.message for c in pool}) == 200
+    assert len({c.seed for c in pool}) == len({c.message for c in pool}) == 200
     again = list(candidates(seed, "ML-DSA-65", 5, message_bytes=59, context_bytes=3, start=100))
     assert again == pool[100:105]
     others = [
@@ -85,7 +85,7 @@ def test_candidates_are_reproducible_and_separate() -> None:
         *candidates(seed, "ML-DSA-65", 1, message_bytes=59, context_bytes=3, stream="random"),
         *candidates(bytes(32), "ML-DSA-65", 1, message_bytes=59, context_bytes=3),
     ]
-    assert len({c.xi for c in (pool[0], *others)}) == 5
+    assert len({c.seed for c in (pool[0], *others)}) == 5
 
 
 def test_candidates_of_a_known_seed() -> None:
@@ -175,19 +175,21 @@ def test_inputs_do_not_depend_on_how_many_are_taken(per_key: int, rnd: str) -> N
     assert [spec.input(i) for i in range(10)] == many
     assert spec.inputs(4, 3) == many[4:7]
     assert len({item.message for item in many}) == 10
-    assert all(len(i.message) == 40 and len(i.context) == 5 and len(i.rnd) == 32 for i in many)
+    assert all(
+        len(i.message) == 40 and len(i.context) == 5 and len(i.signing_rnd) == 32 for i in many
+    )
     keys = {0: 1, 1: 10, 3: 4}[per_key]
-    assert len({item.xi for item in many}) == keys
+    assert len({item.seed for item in many}) == keys
     assert len({item.rnd for item in many}) == (1 if rnd == "zero" else 10)
     if rnd == "zero":
-        assert many[0].rnd == bytes(32)
+        assert many[0].rnd is None and many[0].signing_rnd == bytes(32)
 
 
 def test_sets_and_seeds_give_other_inputs() -> None:
     one = Spec("ML-DSA-44", SEED).input(0)
     assert Spec("ML-DSA-65", SEED).input(0) != one
     assert Spec("ML-DSA-44", bytes(32)).input(0) != one
-    assert Spec("ML-DSA-44", SEED, rnd="given").input(0).rnd != bytes(32)
+    assert Spec("ML-DSA-44", SEED, rnd="given").input(0).rnd is not None
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lab_runs import here
+from msgspec.structs import replace
 
 from mldsa_lab.checkout import find_root
 from mldsa_lab.choice.build import build, complete
@@ -24,7 +24,7 @@ from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs import tracing as pools
 from mldsa_lab.inputs.images import FORMATS, images
-from mldsa_lab.inputs.input import SigningInput
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.library import Library, LibraryMissing, build_library, load
 from mldsa_lab.inputs.poolfile import read_pool
 from mldsa_lab.inputs.selection import Selection
@@ -85,7 +85,7 @@ def test_the_library_signs_what_it_traces(library: Library, set_name: str) -> No
 
 
 def test_a_context_that_is_too_long_is_an_error(library: Library) -> None:
-    item = SigningInput(SEED, b"", bytes(256), bytes(32))
+    item = Input("ML-DSA-44", 0, SEED, b"", bytes(256))
     with pytest.raises(LabError, match=r"tracing 1 inputs of ML-DSA-44: .*context"):
         library.trace("ML-DSA-44", [item])
     with pytest.raises(LabError, match=r"signing 1 inputs of ML-DSA-44: .*context"):
@@ -96,10 +96,10 @@ def test_a_context_that_is_too_long_is_an_error(library: Library) -> None:
 def test_private_keys_stand_for_their_seeds(library: Library, set_name: str) -> None:
     inputs = Spec(set_name, SEED, 20, 3, 2, "given").inputs(0, 12)
     made = library.make(set_name, inputs)
-    private = [replace(i.what, xi=None, sk=i.made.sk) for i in made]
+    private = [replace(i, seed=None, pk=None, output=None) for i in made]
     again = library.make(set_name, private)
-    assert [(i.trace, i.made) for i in again] == [(i.trace, i.made) for i in made]
-    broken = bytearray(made[4].made.sk)
+    assert [(i.trace, i.outputs) for i in again] == [(i.trace, i.outputs) for i in made]
+    broken = bytearray(made[4].sk)
     broken[64] ^= 1  # tr
     private[4] = replace(private[4], sk=bytes(broken))
     for work in (library.trace, library.sign):
@@ -214,21 +214,21 @@ def test_given_inputs(
 def test_a_target_without_a_seed(tmp_path: Path, small_blocks: None) -> None:
     """Private keys from the file to the pool, and from there to a signed selection."""
     known = load().make("ML-DSA-44", Spec("ML-DSA-44", SEED).inputs(0, 40))
-    rows = [{"sk": i.made.sk.hex(), "message": i.what.message.hex()} for i in known]
+    rows = [{"sk": i.sk.hex(), "message": i.message.hex()} for i in known]
     path = _csv(tmp_path / "in.csv", rows)
     make_pool(FromFile(path, "ML-DSA-44"), tmp_path / "pool.parquet", one_thread(), "all")
     pool = read_pool(tmp_path / "pool.parquet")
     assert pool.table.traces() == [i.trace for i in known]
-    assert pool.given is not None and {item.xi for _, item in pool.given} == {None}
+    assert pool.given is not None and {item.seed for _, item in pool.given} == {None}
     wish = Wish("regression", 3)
     selection = build(pool, wish, choose(pool.table, "all", wish), load())
     for compact in (False, True):
         text = selection.to_json(compact=compact)
         assert '"xi"' not in text and '"sk"' in text
         assert complete(Selection.parse(text, "here"), load()) == selection
-    by_message = {i.what.message: i.made for i in known}
-    assert [i.made for i in selection.inputs] == [
-        by_message[i.what.message] for i in selection.inputs
+    by_message = {i.message: i.outputs for i in known}
+    assert [i.outputs for i in selection.inputs] == [
+        by_message[i.message] for i in selection.inputs
     ]
     texts = images(selection, FORMATS)
     assert texts["selection.h"].count("     NULL,\n") == 3 and "\nxi =\n" in texts["selection.rsp"]
@@ -244,8 +244,8 @@ def test_given_inputs_need_no_context_rnd_or_id(tmp_path: Path) -> None:
     (block,) = FromFile(path, "ML-DSA-44").blocks(10)
     assert block.given is not None and [name for name, _ in block.given] == ["0", "1"]
     assert block.inputs() == [
-        SigningInput(b"\x01" * 32, b"\x00\xff", b"", bytes(32)),
-        SigningInput(b"\x02" * 32, b"", b"", bytes(32)),
+        Input("ML-DSA-44", 0, b"\x01" * 32, b"\x00\xff"),
+        Input("ML-DSA-44", 1, b"\x02" * 32),
     ]
 
 

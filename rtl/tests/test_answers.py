@@ -138,13 +138,11 @@ def test_every_rejection_path(configuration: str, way: str) -> None:
         core = Running(worker, configuration)
         for set_name in SETS:
             inputs: tuple[Input, ...] = read_ready(set_name, "coverage", None).inputs
-            keys = core.answer(
-                set_name, "keygen", [JobInput(i.id, seed=i.what.seed) for i in inputs]
-            )
+            keys = core.answer(set_name, "keygen", [JobInput(i.id, seed=i.seed) for i in inputs])
             assert digests(keys) == [(i.digests.pk, i.digests.sk) for i in inputs]
             jobs = [
-                JobInput(i.id, sk=k.private_key, message=i.what.message, context=i.what.context,
-                         rnd=i.what.rnd)
+                JobInput(i.id, sk=k.private_key, message=i.message, context=i.context,
+                         rnd=i.signing_rnd)
                 for i, k in zip(inputs, keys, strict=True)
             ]  # fmt: skip
             signed = core.answer(set_name, "sign", jobs)
@@ -154,7 +152,7 @@ def test_every_rejection_path(configuration: str, way: str) -> None:
             for found in both:
                 assert [d for d, _ in digests(found)] == [i.digests.signature for i in inputs]
             good, other = (
-                [JobInput(i.id, pk=k.value, message=i.what.message + more, context=b"",
+                [JobInput(i.id, pk=k.value, message=i.message + more, context=b"",
                           signature=s.value) for i, k, s in zip(inputs, keys, signed, strict=True)]
                 for more in (b"", b"x")
             )  # fmt: skip

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fake_worker import HELLO
+from msgspec.structs import replace
 
-from mldsa_lab.inputs.input import Input, Outputs
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.sets import Unit
 from mldsa_lab.theory.rejection import RejectionModel
@@ -105,10 +106,11 @@ def signed(count: int) -> tuple[Input, ...]:
     """``count`` inputs with signatures that are random bytes."""
     rng = np.random.default_rng(1)
     inputs = SPEC.inputs(0, count)
-    made = [Outputs(rng.bytes(1312), rng.bytes(2560), rng.bytes(2420)) for _ in inputs]
     traces = random_table(RejectionModel.of(SPEC.set), count, np.random.default_rng(2)).traces()
-    rows = zip(inputs, traces, made, strict=True)
-    return tuple(Input(i, *row) for i, row in enumerate(rows))
+    return tuple(
+        replace(item, trace=trace, pk=rng.bytes(1312), sk=rng.bytes(2560), output=rng.bytes(2420))
+        for item, trace in zip(inputs, traces, strict=True)
+    )
 
 
 def batch(count: int, sample: int | None = None) -> InputBatch:
@@ -156,7 +158,7 @@ def python_worker(
     program, hello, digests = (folder / n for n in ("w.py", "hello.txt", "digests.json"))
     program.write_text(PYTHON_WORKER, encoding="utf-8")
     hello.write_text(announced("Python", cpu), encoding="utf-8")
-    table = {i.what.message.hex(): i.digests.signature for i in made}
+    table = {i.message.hex(): i.digests.signature for i in made}
     digests.write_text(json.dumps(table), encoding="utf-8")
     run = ("python3", "-S", str(program), str(hello), str(digests))
     return WorkerEntry("fake", "Python", ".", (), run), Place(folder, folder)
@@ -169,7 +171,7 @@ def c_worker(folder: Path, made: Sequence[Input]) -> tuple[WorkerEntry, Place]:
     subprocess.run(["cc", "-O1", "-o", str(program), str(source)], check=True)
     hello, outputs = folder / "hello.txt", folder / "outputs.txt"
     hello.write_text(announced("C"), encoding="utf-8")
-    rows = [f"{i.what.message.hex()} {i.made.signature.hex()}\n" for i in made]
+    rows = [f"{i.message.hex()} {i.output.hex()}\n" for i in made]
     outputs.write_text("".join(rows), encoding="utf-8")
     run = (str(program), str(hello), str(outputs))
     return WorkerEntry("fake", "C", ".", (), run), Place(folder, folder)

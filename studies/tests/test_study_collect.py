@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter as Counting
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,12 +11,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from lab_runs import announced
+from msgspec.structs import replace
 from study_material import SPEC, batch, c_worker, need_tools, python_worker, signed
 
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.choice import greedy
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.input import SigningInput
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.protocol import Announced
 from mldsa_lab.worker.worker import Limits
@@ -71,7 +71,7 @@ def test_rounds_rotate_and_every_round_is_kept(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert kept == [0, 0, 1, 1, 2, 2]
     found = read_costs(path)
-    ticks = [1000 + 10 * i.what.message[0] for i in made]
+    ticks = [1000 + 10 * i.message[0] for i in made]
     assert found.cost.tolist() == [[ticks] * 3] * 2
     assert all(about.clock == "own" for about in found.head.series)
     orders = (tmp_path / "order.txt").read_text(encoding="utf-8").splitlines()
@@ -84,7 +84,7 @@ def test_rounds_rotate_and_every_round_is_kept(tmp_path: Path) -> None:
 
 def test_a_wrong_signature_is_refused(tmp_path: Path) -> None:
     first, one, two = signed(3)
-    wrong = (first, replace(one, outputs=two.outputs), replace(two, outputs=one.outputs))
+    wrong = (first, replace(one, output=two.output), replace(two, output=one.output))
     entry, place = python_worker(tmp_path, wrong)
     with Fleet() as fleet:
         fleet.add(Station(entry, place, Limits()))
@@ -98,10 +98,10 @@ def test_failures_are_named() -> None:
     made = signed(2)
     with pytest.raises(LabError, match="input 1: failed: out of memory"):
         check_signatures(signer("a:b:compact"), made, [(1, None, "out of memory")])
-    strange = replace(made[0], what=SigningInput(bytes(32), b"m", b"context", bytes([1] * 32)))
+    strange = replace(made[0], context=b"context", rnd=bytes([1] * 32))
     with pytest.raises(LabError, match="input 0: it has a context, and a:b:compact takes none"):
-        sign_jobs([strange], signer("a:b:compact", context=False, rnd="given"), "ML-DSA-44")
-    (job,) = sign_jobs([strange], signer("a:b:compact", rnd="given"), "ML-DSA-44")
+        sign_jobs([strange], signer("a:b:compact", context=False, rnd="given"))
+    (job,) = sign_jobs([strange], signer("a:b:compact", rnd="given"))
     assert job.rnd == bytes([1] * 32)
 
 
@@ -133,12 +133,12 @@ def test_rare_classes_get_inputs_of_their_own(monkeypatch: pytest.MonkeyPatch) -
     everyone = random_table(model, 6000, np.random.default_rng(3))
     plan = Plan(sizes=(1, 2), pool=2000)
 
-    def traces(set_name: str, inputs: list[SigningInput]) -> object:
+    def traces(set_name: str, inputs: list[Input]) -> object:
         start = int.from_bytes(inputs[0].message[:4], "big")
         return everyone.take(np.arange(start, start + len(inputs)))
 
-    def inputs(self: object, start: int, count: int) -> list[SigningInput]:
-        return [SigningInput(b"", (start + i).to_bytes(4, "big"), b"", b"") for i in range(count)]
+    def inputs(self: object, start: int, count: int) -> list[Input]:
+        return [Input(SPEC.set, i, b"", i.to_bytes(4, "big")) for i in range(start, start + count)]
 
     monkeypatch.setattr(collect, "load", lambda: SimpleNamespace(trace=traces))
     monkeypatch.setattr(type(SPEC), "inputs", inputs)
@@ -219,7 +219,7 @@ def test_counts_of_a_worker_in_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         counts = counter.count(chosen, "ML-DSA-44", made, steps.append)
         assert steps == [3, 3, 1]
         # The work is linear in the first byte, and nothing else is counted but strtol's few.
-        bytes_ = np.array([i.what.message[0] for i in made], dtype=float)
+        bytes_ = np.array([i.message[0] for i in made], dtype=float)
         fit = np.polynomial.Polynomial.fit(bytes_, counts.astype(float), 1)
         slope = fit.convert().coef[1] / 100
         assert slope == pytest.approx(round(slope), abs=0.05) and 3 <= slope <= 8
@@ -230,7 +230,7 @@ def test_counts_of_a_worker_in_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ):
             with pytest.raises(LabError, match=rule):
                 counter.variant(name, set_name)
-        mixed = replace(made[0], outputs=made[1].outputs)
+        mixed = replace(made[0], output=made[1].output)
         with pytest.raises(LabError, match=r"toy:fast:compact, input 0: the signature"):
             counter.count(chosen, "ML-DSA-44", (mixed, *made[1:]))
         variants = counter.announcement.variants

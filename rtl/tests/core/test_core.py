@@ -30,7 +30,7 @@ from core import (
 )
 
 from mldsa_lab.inputs import library
-from mldsa_lab.inputs.input import Input, SigningInput
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.sets import parameter_set
 
 
@@ -51,18 +51,24 @@ def inputs(set_name: str, count: int, seed: int = 1) -> tuple[Input, ...]:
     draw = random.Random(f"{set_name} {seed}")
     xi = draw.randbytes(32)
     made = [
-        SigningInput(xi, draw.randbytes(draw.choice([0, 5, 6, 70, 200])), rnd=draw.randbytes(32))
-        for _ in range(count)
+        Input(
+            set_name,
+            number,
+            xi,
+            draw.randbytes(draw.choice([0, 5, 6, 70, 200])),
+            rnd=draw.randbytes(32),
+        )
+        for number in range(count)
     ]
     return library.load().make(set_name, made)
 
 
-def m_prime(made: SigningInput) -> bytes:
+def m_prime(made: Input) -> bytes:
     """M' of Algorithms 2 and 3."""
     return bytes([0, len(made.context)]) + made.context + made.message
 
 
-def mu(pk: bytes, made: SigningInput) -> bytes:
+def mu(pk: bytes, made: Input) -> bytes:
     tr = hashlib.shake_256(pk).digest(64)
     return hashlib.shake_256(tr + m_prime(made)).digest(64)
 
@@ -78,22 +84,22 @@ def rejections(made: Input) -> tuple[int, int, int, int]:
 @pytest.mark.parametrize("set_name", SETS)
 def test_keys_signatures_and_counters(core: Core, set_name: str) -> None:
     made = inputs(set_name, 3)
-    keys = core.run(KEYGEN, set_name, made[0].what.seed)
-    out = made[0].made
+    keys = core.run(KEYGEN, set_name, made[0].seed)
+    out = made[0].outputs
     assert (keys.status, keys.packets) == (OK, [out.pk, out.sk])
     assert core.run(LOAD_SK, set_name, out.sk).status == OK
     for one in made:
-        message = m_prime(one.what)
-        for given, is_mu in ((message, False), (mu(out.pk, one.what), True)):
-            signed = core.run(SIGN, set_name, one.what.rnd, given, mu=is_mu)
-            assert (signed.status, signed.packets) == (OK, [one.made.signature])
+        message = m_prime(one)
+        for given, is_mu in ((message, False), (mu(out.pk, one), True)):
+            signed = core.run(SIGN, set_name, one.signing_rnd, given, mu=is_mu)
+            assert (signed.status, signed.packets) == (OK, [one.output])
             assert signed.attempts == len(one.trace)
             assert signed.rejected == rejections(one)
     for one in made:
-        signature = one.made.signature
-        args = (out.pk, m_prime(one.what), signature)
+        signature = one.output
+        args = (out.pk, m_prime(one), signature)
         assert core.run(VERIFY, set_name, *args).status == OK
-        args = (out.pk, mu(out.pk, one.what), signature)
+        args = (out.pk, mu(out.pk, one), signature)
         assert core.run(VERIFY, set_name, *args, mu=True).status == OK
         assert core.run(VERIFY, set_name, args[0], args[1] + b"x", signature).status == REFUSED
 
@@ -103,8 +109,8 @@ def test_malformed_operands(core: Core, set_name: str) -> None:
     """All operands are taken, the status says what is wrong, and the next operation is right."""
     (one,) = inputs(set_name, 1)
     p = parameter_set(set_name)
-    pk, sk, signature = one.made.pk, one.made.sk, one.made.signature
-    rnd, message = one.what.rnd, m_prime(one.what)
+    pk, sk, signature = one.pk, one.sk, one.output
+    rnd, message = one.signing_rnd, m_prime(one)
 
     def lengths(good: bytes) -> list[bytes]:
         return [b"", good[:-1], good[:-8], good[: len(good) // 2], good + b"x", good + bytes(8)]
@@ -112,7 +118,7 @@ def test_malformed_operands(core: Core, set_name: str) -> None:
     def signs() -> bool:
         return core.run(SIGN, set_name, rnd, message).packets == [signature]
 
-    for bad in lengths(one.what.seed):
+    for bad in lengths(one.seed):
         assert core.run(KEYGEN, set_name, bad).status == BAD_OPERAND
     for bad in lengths(pk):
         assert core.run(VERIFY, set_name, bad, message, signature).status == BAD_KEY
@@ -152,7 +158,7 @@ def test_a_refused_command_leaves_the_loaded_key(program: Path, set_name: str) -
     """Or drops it: whatever command comes in whatever cycle after loading, while t0 is transformed
     or later, signing gives the right signature or says that no key is loaded."""
     made = min(inputs(set_name, 8), key=lambda one: len(one.trace))
-    sk, rnd, message = made.made.sk, made.what.rnd, m_prime(made.what)
+    sk, rnd, message = made.sk, made.signing_rnd, m_prime(made)
     other = SETS.index(next(name for name in SETS if name != set_name))
     number = SETS.index(set_name)
     keeping = [(op, 3, BAD_COMMAND, ()) for op in (KEYGEN, LOAD_SK, SIGN, VERIFY, 5, 6, 7)]
@@ -165,7 +171,7 @@ def test_a_refused_command_leaves_the_loaded_key(program: Path, set_name: str) -
     dropping = [
         (KEYGEN, number, BAD_OPERAND, (b"",)),
         (LOAD_SK, number, BAD_KEY, (sk[:8],)),
-        (VERIFY, number, BAD_KEY, (b"", message, made.made.signature)),
+        (VERIFY, number, BAD_KEY, (b"", message, made.output)),
     ]
     draw = random.Random(set_name)
     core = Core(program)
@@ -178,7 +184,7 @@ def test_a_refused_command_leaves_the_loaded_key(program: Path, set_name: str) -
                 assert (answer.status, answer.packets) == (status, [])
                 signed = core.run(SIGN, set_name, rnd, message, wait=draw.randrange(400))
                 if status in (BAD_COMMAND, NO_KEY) or op == SIGN:
-                    assert (signed.status, signed.packets) == (OK, [made.made.signature]), op
+                    assert (signed.status, signed.packets) == (OK, [made.output]), op
                 else:
                     assert (signed.status, signed.packets) == (NO_KEY, []), op
     core.close()
@@ -188,7 +194,7 @@ def test_a_refused_command_leaves_the_loaded_key(program: Path, set_name: str) -
 def test_a_message_word_of_more_than_eight_bytes(core: Core, set_name: str) -> None:
     """It is refused, whatever the length of the message before it."""
     (one,) = inputs(set_name, 1)
-    out, rnd, message = one.made, one.what.rnd, m_prime(one.what)
+    out, rnd, message = one.outputs, one.signing_rnd, m_prime(one)
     assert core.run(LOAD_SK, set_name, out.sk).status == OK
     for count in range(9, 16):
         for data in (b"", message, bytes(8), bytes(136 - 64), bytes(136)):
@@ -209,18 +215,18 @@ def test_no_word_of_a_key_shows_after_a_reset(program: Path, set_name: str) -> N
     word that shows before it is offered."""
     old, new = (inputs(set_name, 1, seed)[0] for seed in (1, 2))
     core = Core(program)
-    whole = core.run(KEYGEN, set_name, old.what.seed)
-    first_of_k = len(old.made.pk) // 8 + 4
+    whole = core.run(KEYGEN, set_name, old.seed)
+    first_of_k = len(old.pk) // 8 + 4
     for words in range(first_of_k - 1, first_of_k + 6):
         low, high = 1, whole.cycles  # the first cycle by which so many words have left
         while low < high:
             middle = (low + high) // 2
-            given = core.words_before(middle, KEYGEN, set_name, old.what.seed)
+            given = core.words_before(middle, KEYGEN, set_name, old.seed)
             low, high = (low, middle) if given is None or given >= words else (middle + 1, high)
-        assert core.words_before(low, KEYGEN, set_name, old.what.seed) == words
-        assert core.run(LOAD_SK, set_name, new.made.sk).status == OK
-        signed = core.run(SIGN, set_name, new.what.rnd, m_prime(new.what))
-        assert signed.packets == [new.made.signature]
+        assert core.words_before(low, KEYGEN, set_name, old.seed) == words
+        assert core.run(LOAD_SK, set_name, new.sk).status == OK
+        signed = core.run(SIGN, set_name, new.signing_rnd, m_prime(new))
+        assert signed.packets == [new.output]
     core.close()
 
 
@@ -253,7 +259,7 @@ def malformed_hints(signature: bytes, omega: int, k: int) -> Iterator[tuple[str,
 def test_malformed_hints_and_forgeries(core: Core, set_name: str) -> None:
     (one,) = inputs(set_name, 1)
     p = parameter_set(set_name)
-    pk, signature, message = one.made.pk, one.made.signature, m_prime(one.what)
+    pk, signature, message = one.pk, one.output, m_prime(one)
 
     def verdict(forged: bytes) -> int:
         return core.run(VERIFY, set_name, pk, message, forged).status
@@ -281,10 +287,10 @@ def test_reset_at_any_time(program: Path) -> None:
     core = Core(program)
     for set_name in SETS:
         (one,) = inputs(set_name, 1)
-        out, message = one.made, m_prime(one.what)
+        out, message = one.outputs, m_prime(one)
         operations: list[tuple[int, tuple[bytes, ...], list[bytes]]] = [
-            (KEYGEN, (one.what.seed,), [out.pk, out.sk]),
-            (SIGN, (one.what.rnd, message), [out.signature]),
+            (KEYGEN, (one.seed,), [out.pk, out.sk]),
+            (SIGN, (one.signing_rnd, message), [out.signature]),
             (VERIFY, (out.pk, message, out.signature), []),
         ]
         for op, packets, results in operations:
@@ -293,7 +299,7 @@ def test_reset_at_any_time(program: Path) -> None:
                 broken = draw.choice(operations)
                 core.reset_in(draw.randrange(1, 6000), broken[0], set_name, *broken[1])
                 assert core.reset_in(draw.randrange(1, 700), LOAD_SK, set_name, out.sk)
-                assert core.run(SIGN, set_name, one.what.rnd, message).status == NO_KEY
+                assert core.run(SIGN, set_name, one.signing_rnd, message).status == NO_KEY
                 if op == SIGN:
                     assert core.run(LOAD_SK, set_name, out.sk).status == OK
                 answer = core.run(op, set_name, *packets)
@@ -328,17 +334,17 @@ def test_time_depends_on_nothing_secret(program: Path, set_name: str) -> None:
     count = 0
     core = Core(program)
     for _ in range(4 if "fast" in program.parts[-2] else 1):
-        (key,) = library_.sign(set_name, [SigningInput(draw.randbytes(32), b"")])
+        (key,) = library_.sign(set_name, [Input(set_name, 0, draw.randbytes(32))])
         keys = [key.sk[:32] + draw.randbytes(32) + key.sk[64:] for _ in range(60)]
-        drawn = [SigningInput(None, draw.randbytes(20), sk=sk) for sk in keys]
+        drawn = [Input(set_name, 0, None, draw.randbytes(20), sk=sk) for sk in keys]
         made = [one for one in library_.make(set_name, drawn) if len(one.trace) == 1][:10]
         count += len(made)
         for one in made:
-            assert core.run(LOAD_SK, set_name, one.made.sk).status == OK
+            assert core.run(LOAD_SK, set_name, one.sk).status == OK
             for _ in range(2):  # the second time nothing of loading is left to do
-                answer = core.run(SIGN, set_name, one.what.rnd, m_prime(one.what))
-            assert answer.packets == [one.made.signature]
-            steps = ball_steps(one.made.signature[: p.lam // 4], p.tau)
+                answer = core.run(SIGN, set_name, one.signing_rnd, m_prime(one))
+            assert answer.packets == [one.output]
+            steps = ball_steps(one.output[: p.lam // 4], p.tau)
             total = answer.load + answer.compute + answer.store
             times.setdefault(steps, set()).add(total)
     core.close()
@@ -351,7 +357,7 @@ def test_any_operand_may_be_late(program: Path, set_name: str) -> None:
     """A word may come when all else is long done: the first and last of each part of an operand."""
     (one,) = inputs(set_name, 1)
     p = parameter_set(set_name)
-    out, message = one.made, m_prime(one.what)
+    out, message = one.outputs, m_prime(one)
 
     def pauses(*parts: int) -> set[int]:
         """Around the ends of parts of so many bytes, in words."""
@@ -364,7 +370,7 @@ def test_any_operand_may_be_late(program: Path, set_name: str) -> None:
     for at in pauses(32, 32, 64, short * p.l, short * p.k, 416 * p.k):
         assert core.run(LOAD_SK, set_name, out.sk, pause=at).status == OK
     for at in pauses(32, len(message)):
-        args = (one.what.rnd, message)
+        args = (one.signing_rnd, message)
         assert core.run(SIGN, set_name, *args, pause=at).packets == [out.signature]
     for at in pauses(32, 320 * p.k, len(message), p.lam // 4, z, p.omega + p.k):
         args = (out.pk, message, out.signature)

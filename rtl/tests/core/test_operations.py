@@ -47,7 +47,7 @@ def verifier(request: pytest.FixtureRequest) -> Iterator[Core]:
 def test_a_verifier_accepts_and_rejects(verifier: Core, set_name: str) -> None:
     number = SETS.index(set_name)
     for one in inputs(set_name, 2):
-        pk, signature, message = one.made.pk, one.made.signature, m_prime(one.what)
+        pk, signature, message = one.pk, one.output, m_prime(one)
         for op in (KEYGEN, LOAD_SK, SIGN, 5):
             assert verifier.run(op, number).status == BAD_COMMAND
         assert verifier.run(VERIFY, set_name, pk, message, signature).status == OK
@@ -76,9 +76,9 @@ def test_a_signer_signs() -> None:
         (one,) = inputs(set_name, 1)
         for op in (KEYGEN, VERIFY):
             assert core.run(op, set_name).status == BAD_COMMAND
-        assert core.run(LOAD_SK, set_name, one.made.sk).status == OK
-        signed = core.run(SIGN, set_name, one.what.rnd, m_prime(one.what))
-        assert (signed.status, signed.packets) == (OK, [one.made.signature])
+        assert core.run(LOAD_SK, set_name, one.sk).status == OK
+        signed = core.run(SIGN, set_name, one.signing_rnd, m_prime(one))
+        assert (signed.status, signed.packets) == (OK, [one.output])
         assert signed.rejected == rejections(one)
     core.close()
 
@@ -89,6 +89,6 @@ def test_a_generator_of_keys_makes_them() -> None:
         for one in inputs(set_name, 2):
             for op in (LOAD_SK, SIGN, VERIFY):
                 assert core.run(op, set_name).status == BAD_COMMAND
-            keys = core.run(KEYGEN, set_name, one.what.seed)
-            assert (keys.status, keys.packets) == (OK, [one.made.pk, one.made.sk])
+            keys = core.run(KEYGEN, set_name, one.seed)
+            assert (keys.status, keys.packets) == (OK, [one.pk, one.sk])
     core.close()

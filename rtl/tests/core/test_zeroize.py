@@ -25,7 +25,7 @@ from core import (
 from test_core import inputs, m_prime, mu
 
 from mldsa_lab.inputs import library
-from mldsa_lab.inputs.input import Input, SigningInput
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.sets import ParameterSet, parameter_set
 
 Q = 8380417
@@ -84,13 +84,13 @@ def split(data: bytes, size: int) -> list[bytes]:
 
 def secrets_of(one: Input, p: ParameterSet, attempts: int, width: int) -> dict[str, list[bytes]]:
     """What an observer must not find, by name, as the model would hold it."""
-    sk, seed = one.made.sk, one.what.seed
+    sk, seed = one.sk, one.seed
     assert seed is not None
     eta, short = p.eta, 32 * (2 * p.eta).bit_length()
     expanded = hashlib.shake_256(seed + bytes([p.k, p.l])).digest(128)
     assert expanded[96:] == sk[32:64]
-    message = mu(one.made.pk, one.what)
-    rho2 = hashlib.shake_256(sk[32:64] + one.what.rnd + message).digest(64)
+    message = mu(one.pk, one)
+    rho2 = hashlib.shake_256(sk[32:64] + one.signing_rnd + message).digest(64)
     end = 128 + short * (p.l + p.k)
     s = [fields(part, (2 * eta).bit_length(), eta) for part in split(sk[128:end], short)]
     t0 = [fields(part, 13, 1 << 12) for part in split(sk[end:], 416)]
@@ -132,8 +132,8 @@ def rejected_input(set_name: str, rejections: int) -> Input:
     """A random input whose signing rejects so many attempts, or a few more."""
     draw = random.Random(f"{set_name} {rejections}")
     while True:
-        what = SigningInput(draw.randbytes(32), draw.randbytes(20), rnd=draw.randbytes(32))
-        (made,) = library.load().make(set_name, [what])
+        seed, message, rnd = draw.randbytes(32), draw.randbytes(20), draw.randbytes(32)
+        (made,) = library.load().make(set_name, [Input(set_name, 0, seed, message, rnd=rnd)])
         if rejections < len(made.trace) <= rejections + 2:
             return made
 
@@ -154,13 +154,13 @@ def test_a_search_of_all_state_finds_no_secret_any_more(program: Path, set_name:
     core = Core(program, seed=12)
     assert found(core.state(), secrets) == set()
     there = set()
-    assert core.run(KEYGEN, set_name, one.what.seed).packets == [one.made.pk, one.made.sk]
+    assert core.run(KEYGEN, set_name, one.seed).packets == [one.pk, one.sk]
     there |= found(core.state(), secrets)
-    assert core.run(LOAD_SK, set_name, one.made.sk).status == OK
+    assert core.run(LOAD_SK, set_name, one.sk).status == OK
     there |= found(core.state(), secrets)
     for _ in range(2):
-        signed = core.run(SIGN, set_name, one.what.rnd, m_prime(one.what))
-        assert signed.packets == [one.made.signature]
+        signed = core.run(SIGN, set_name, one.signing_rnd, m_prime(one))
+        assert signed.packets == [one.output]
     there |= found(core.state(), secrets)
     assert there == set(secrets) - ({"y"} if kind == "small" else set())  # which becomes z
     assert differing(core.state(), untouched)
@@ -168,8 +168,8 @@ def test_a_search_of_all_state_finds_no_secret_any_more(program: Path, set_name:
     assert (answer.status, answer.cycles, answer.packets) == (OK, CYCLES[kind] + 2, [])
     assert found(core.state(), secrets) == set()
     assert differing(core.state(), untouched) == []
-    assert core.run(SIGN, set_name, one.what.rnd, m_prime(one.what)).status == NO_KEY
-    assert core.run(KEYGEN, set_name, one.what.seed).packets == [one.made.pk, one.made.sk]
+    assert core.run(SIGN, set_name, one.signing_rnd, m_prime(one)).status == NO_KEY
+    assert core.run(KEYGEN, set_name, one.seed).packets == [one.pk, one.sk]
     core.close()
 
 
@@ -181,11 +181,11 @@ def test_the_input_clears_all_state_in_any_cycle(program: Path, set_name: str) -
     untouched = clean.state()
     clean.close()
     (one,) = inputs(set_name, 1)
-    out, message = one.made, m_prime(one.what)
+    out, message = one.outputs, m_prime(one)
     operations = {
-        KEYGEN: (one.what.seed,),
+        KEYGEN: (one.seed,),
         LOAD_SK: (out.sk,),
-        SIGN: (one.what.rnd, message),
+        SIGN: (one.signing_rnd, message),
         VERIFY: (out.pk, message, out.signature),
     }
     core = Core(program, seed=22)
@@ -198,7 +198,7 @@ def test_the_input_clears_all_state_in_any_cycle(program: Path, set_name: str) -
             cycles = core.zeroize_in(draw.randrange(1, whole.cycles), op, set_name, *packets)
             assert cycles == CYCLES[kind] + 1
             assert differing(core.state(), untouched) == []
-            assert core.run(SIGN, set_name, one.what.rnd, message).status == NO_KEY
+            assert core.run(SIGN, set_name, one.signing_rnd, message).status == NO_KEY
     core.close()
 
 
@@ -209,15 +209,15 @@ def test_the_last_attempt_and_the_end_behind_it(program: Path, set_name: str) ->
     kind = configuration(program)
     one = rejected_input(set_name, 2)
     rejections, most = len(one.trace) - 1, ATTEMPTS[set_name]
-    message = m_prime(one.what)
+    message = m_prime(one)
     core = Core(program, seed=31)
-    assert core.run(LOAD_SK, set_name, one.made.sk).status == OK
-    full = core.run(SIGN, set_name, one.what.rnd, message)
-    last = core.run(SIGN, set_name, one.what.rnd, message, attempts=most - 1 - rejections)
-    assert (last.status, last.packets) == (OK, [one.made.signature])
+    assert core.run(LOAD_SK, set_name, one.sk).status == OK
+    full = core.run(SIGN, set_name, one.signing_rnd, message)
+    last = core.run(SIGN, set_name, one.signing_rnd, message, attempts=most - 1 - rejections)
+    assert (last.status, last.packets) == (OK, [one.output])
     assert (last.attempts, last.rejected) == (most, full.rejected)
 
-    over = core.run(SIGN, set_name, one.what.rnd, message, attempts=most - rejections)
+    over = core.run(SIGN, set_name, one.signing_rnd, message, attempts=most - rejections)
     assert (over.status, over.packets, over.attempts) == (LIMIT, [], most)
     assert CYCLES[kind] < over.cycles < full.cycles + CYCLES[kind]
     clean = Core(program, seed=32)
@@ -226,7 +226,7 @@ def test_the_last_attempt_and_the_end_behind_it(program: Path, set_name: str) ->
     counters = [name for name in state if name.startswith("cnt_")]
     assert differing(state, clean.state(), "status", "rsp_status", "storing", *counters) == []
     clean.close()
-    assert core.run(SIGN, set_name, one.what.rnd, message).status == NO_KEY
-    assert core.run(LOAD_SK, set_name, one.made.sk).status == OK
-    assert core.run(SIGN, set_name, one.what.rnd, message).packets == [one.made.signature]
+    assert core.run(SIGN, set_name, one.signing_rnd, message).status == NO_KEY
+    assert core.run(LOAD_SK, set_name, one.sk).status == OK
+    assert core.run(SIGN, set_name, one.signing_rnd, message).packets == [one.output]
     core.close()

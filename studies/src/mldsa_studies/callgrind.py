@@ -156,7 +156,7 @@ class Counter(AbstractContextManager["Counter"]):
     def _answer(
         self, worker: Worker, variant: Announced, set_name: str, inputs: Sequence[Input]
     ) -> None:
-        worker.prepare(1, variant.id, set_name, "sign", sign_jobs(inputs, variant, set_name))
+        worker.prepare(1, variant.id, set_name, "sign", sign_jobs(inputs, variant))
         results = [
             (o.input, None if o.value is None else hashlib.sha256(o.value).digest(), o.failure)
             for o in worker.answer(1).values()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from mldsa_lab import machine
@@ -88,7 +89,8 @@ class InputBatch:
         """Return the first ``sample`` inputs of a spec and those ``added``."""
         inputs = spec.inputs(0, sample) + [spec.input(number) for number in added]
         index = np.array([*range(sample), *added], dtype=np.uint64)
-        signed = load().make(spec.set, inputs, first_id=0)
+        numbered = [replace(item, id=place) for place, item in enumerate(inputs)]
+        signed = load().make(spec.set, numbered)
         return cls(spec, index, sample, signed, load().trace(spec.set, inputs))
 
     def write(
@@ -166,7 +168,7 @@ def measure_time(fleet: Fleet, batch: InputBatch, variant: Announced, number: in
     if station.announcement.unit != "ns":
         raise LabError(f"worker {station.name}: times in {station.announcement.unit}, not in ns")
     order = np.random.default_rng(number).permutation(len(batch.inputs))
-    jobs = sign_jobs(batch.inputs, variant, batch.spec.set)
+    jobs = sign_jobs(batch.inputs, variant)
     worker.prepare(_JOB, variant.id, batch.spec.set, "sign", [jobs[i] for i in order])
     samples = worker.measure(_JOB, 1, 1, _WARMUP_NS)
     check_signatures(variant, batch.inputs, ((s.input, s.digest, s.failure) for s in samples))

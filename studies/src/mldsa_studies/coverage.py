@@ -22,7 +22,7 @@ from mldsa_lab.estimate.fit import fit_costs
 from mldsa_lab.estimate.measured import estimate
 from mldsa_lab.estimate.reader import Measurements
 from mldsa_lab.estimate.samples import gather
-from mldsa_lab.inputs.input import Digests, Input, SigningInput
+from mldsa_lab.inputs.input import Digests, Input
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import parameter_set
@@ -150,10 +150,12 @@ def made_up(
     made up."""
     inputs = tuple(
         Input(
+            set_name,
             number + 1,
-            SigningInput((number // per_key).to_bytes(32, "big"), b"message"),
-            trace,
-            Digests(*("00" * 32,) * 3),
+            (number // per_key).to_bytes(32, "big"),
+            b"message",
+            trace=trace,
+            known_digests=Digests(*("00" * 32,) * 3),
         )
         for number, trace in enumerate(traces)
     )

@@ -8,17 +8,17 @@ from mldsa_lab.bench.material import check_taken
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.worker.protocol import Announced, JobInput
-from mldsa_lab.worker.request import Item
+from mldsa_lab.worker.request import make_job
 
 _WEAKEST = ("portable", "literal")
 
 
-def sign_jobs(inputs: Sequence[Input], variant: Announced, set_name: str) -> list[JobInput]:
+def sign_jobs(inputs: Sequence[Input], variant: Announced) -> list[JobInput]:
     """Return what this variant's signing is given, in order; LabError if it cannot take one of the
     inputs."""
     for item in inputs:
         check_taken(item, variant, f"input {item.id}")
-    return [Item.of(item, set_name).job("sign", variant) for item in inputs]
+    return [make_job(item, "sign", variant) for item in inputs]
 
 
 def check_signatures(

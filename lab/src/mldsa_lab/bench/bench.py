@@ -35,6 +35,7 @@ from mldsa_lab.bench.shapes import GROUP, role_of, shaped_variants
 from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.library import load
 from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records import (
@@ -55,7 +56,6 @@ from mldsa_lab.screen import Screen
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.worker.examination import Items
 from mldsa_lab.worker.registry import Place
-from mldsa_lab.worker.request import Item
 
 RECORD_NAME = "record.jsonl"
 
@@ -226,8 +226,8 @@ class _Session:
     def prepare(self, variants: Sequence[Variant], reference: Variant | None) -> Workload[Any]:
         """Inputs and gate; the workload over what passed."""
         o = self.options
-        inputs: dict[str, list[Item]] = {}
-        plain: dict[str, list[Item]] = {}
+        inputs: dict[str, list[Input]] = {}
+        plain: dict[str, list[Input]] = {}
         items: dict[str, Items] = {}
         if reference is not None:
             load(built=self.fleet.station(reference.id).library)
@@ -261,7 +261,7 @@ class _Session:
         ready = Ready(self.fleet, self.writer.path.parent, variants, passed, {**inputs, **replaced})
         return self.plan.workload(ready)
 
-    def _words_of_inputs(self, inputs: Mapping[str, Sequence[Item]]) -> str:
+    def _words_of_inputs(self, inputs: Mapping[str, Sequence[Input]]) -> str:
         o = self.options
         texts = [self.plan.about_inputs] if self.plan.about_inputs else []
         if given := [str(o.selections[name]) for name in inputs if name in o.selections]:
@@ -277,8 +277,8 @@ class _Session:
         return "; ".join(texts)
 
     def _gate(
-        self, every: Sequence[Variant], items: dict[str, Items], plain: dict[str, list[Item]]
-    ) -> tuple[set[tuple[str, str]], Mapping[str, Sequence[Item]]]:
+        self, every: Sequence[Variant], items: dict[str, Items], plain: dict[str, list[Input]]
+    ) -> tuple[set[tuple[str, str]], Mapping[str, Sequence[Input]]]:
         """The pairs of variant and set that may be measured, and by set what was made of inputs
         without traces.
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.material import make_plain, subject_of
 from mldsa_lab.bench.shapes import role_of
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.records import Gate, Variant
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.sets import SCHEMES
 from mldsa_lab.worker.cases import FEW
 from mldsa_lab.worker.examination import Examination, Items
-from mldsa_lab.worker.request import Item
 from mldsa_lab.worker.subject import Subject, siblings_of
 from mldsa_lab.worker.suite import SUITE
 from mldsa_lab.worker.worker import WorkerFault
@@ -37,7 +37,7 @@ class Verdicts:
     """Why a variant is left out of a set."""
     faults: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Variants whose worker broke down, with the set it happened at and how."""
-    made: dict[str, Sequence[Item]] = field(default_factory=dict)
+    made: dict[str, Sequence[Input]] = field(default_factory=dict)
     """By set, the inputs of schemes without traces, with what was made of them."""
 
 
@@ -45,7 +45,7 @@ def examine(
     fleet: Fleet,
     variants: Iterable[Variant],
     items: Mapping[str, Items],
-    plain: Mapping[str, Sequence[Item]],
+    plain: Mapping[str, Sequence[Input]],
     on_step: Callable[[Variant, str], None],
 ) -> Verdicts:
     """Put every variant through the gate, for each set that has inputs.
@@ -126,7 +126,7 @@ def examine(
     return verdicts
 
 
-def _first_items(subject: Subject, drawn: Sequence[Item], every: Sequence[Subject]) -> Items:
+def _first_items(subject: Subject, drawn: Sequence[Input], every: Sequence[Subject]) -> Items:
     """What needs no other implementation: known answers, and where keys never leave a worker all
     of its own."""
     if subject.kin.encoded or not subject.kin.keyed:

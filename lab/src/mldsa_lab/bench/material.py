@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.options import REFERENCE
@@ -21,7 +23,7 @@ from mldsa_lab.choice.build import build, complete
 from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.errors import LabError, located
 from mldsa_lab.inputs.candidates import candidates
-from mldsa_lab.inputs.input import ZERO_RND, Input, SigningInput
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.library import Library, load
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.inputs.spec import STREAM, Spec
@@ -34,7 +36,6 @@ from mldsa_lab.worker.cases import RND
 from mldsa_lab.worker.examination import Examination, Items
 from mldsa_lab.worker.protocol import Announced
 from mldsa_lab.worker.registry import Place, read_registry
-from mldsa_lab.worker.request import Item
 from mldsa_lab.worker.subject import Subject, make_items, siblings_of
 from mldsa_lab.worker.suite import SUITE
 from mldsa_lab.worker.worker import Limits, WorkerFault
@@ -68,13 +69,13 @@ GATE_SIZES = Sizes(design=0, random=8, pool=0)
 
 def check_taken(item: Input, variant: Variant | Announced, where: str) -> None:
     """LabError if this variant cannot sign an input as it is given."""
-    if item.what.rnd != ZERO_RND and variant.rnd == "zero":
+    if item.rnd is not None and variant.rnd == "zero":
         raise LabError(f"{where}: its rnd is not zero, and {variant.id} takes no other")
-    if item.what.context and not variant.context:
+    if item.context and not variant.context:
         raise LabError(f"{where}: it has a context, and {variant.id} takes none")
 
 
-def input_row(item: Item, run_seed: bytes, sizes: Sizes) -> InputRow:
+def input_row(item: Input, run_seed: bytes, sizes: Sizes) -> InputRow:
     """An input's line in a record of a run."""
     words = tuple(map(str, item.trace)) or None
     seed, drawn = item.seed or b"", _drawn(item, run_seed, sizes)
@@ -84,7 +85,7 @@ def input_row(item: Item, run_seed: bytes, sizes: Sizes) -> InputRow:
     )
 
 
-def _drawn(item: Item, run_seed: bytes, sizes: Sizes) -> Recipe | None:
+def _drawn(item: Input, run_seed: bytes, sizes: Sizes) -> Recipe | None:
     """Where a long message follows from the run's seed."""
     size = len(item.message)
     if size <= _LONG or item.context or item.role not in (DESIGN, RANDOM):
@@ -103,7 +104,7 @@ def _numbers(
 ) -> dict[tuple[bytes, bytes], int]:
     """The candidates' numbers by key's seed and message."""
     drawn = candidates(seed, set_name, count, message_bytes=size, stream=stream)
-    return {(c.seed, c.message): number for number, c in enumerate(drawn)}
+    return {(c.key, c.message): number for number, c in enumerate(drawn)}
 
 
 def _seed_of(role: str, run_seed: bytes) -> bytes:
@@ -117,15 +118,13 @@ def selection_of(record: Record, set_name: str, library: Library) -> Selection:
     rows = [r for r in record.inputs if r.set == set_name and r.role == DESIGN]
     if not rows:
         raise LabError(f"the record has no inputs of {set_name} that were chosen by their traces")
-    inputs = [SigningInput(r.seed, r.message, r.context, r.rnd or ZERO_RND) for r in rows]
-    made = [replace(i, id=r.id) for i, r in zip(library.make(set_name, inputs), rows, strict=True)]
+    inputs = [Input(set_name, r.id, r.seed, r.message, r.context, r.rnd) for r in rows]
+    made = library.make(set_name, inputs)
     for item, r in zip(made, rows, strict=True):
         if tuple(map(str, item.trace)) != r.trace:
             raise LabError(f"input {r.id} of {set_name}: its trace is not that of signing it")
     run = {"started": record.run.started, "seed": record.run.seed}
-    return Selection(
-        set_name, "regression", tuple(made), made={"tool": record.run.tool, "run": run}
-    )
+    return Selection(set_name, "regression", made, made={"tool": record.run.tool, "run": run})
 
 
 def subject_of(fleet: Fleet, variant: Variant, set_name: str) -> Subject:
@@ -161,7 +160,7 @@ def confirm(reference: Subject, items: Items) -> None:
 
 
 def make_items_of_gate(
-    library: Library, reference: Subject, inputs: Sequence[Item], run_seed: bytes
+    library: Library, reference: Subject, inputs: Sequence[Input], run_seed: bytes
 ) -> Items:
     """What the gate puts to every variant of an ML-DSA set, ``inputs`` being those of the run.
 
@@ -171,21 +170,18 @@ def make_items_of_gate(
     """
     set_name = inputs[0].set
 
-    def drawn(count: int, message: int, context: int, stream: str) -> Iterator[SigningInput]:
+    def drawn(count: int, message: int, context: int, stream: str) -> Iterator[Input]:
         sizes = {"message_bytes": message, "context_bytes": context}
         return candidates(run_seed, set_name, count, stream=stream, **sizes)
 
-    def sign(what: Sequence[SigningInput], first: int = 1) -> list[Item]:
-        signed = library.make(set_name, what, first_id=first, role=RANDOM)
-        return [Item.of(item, set_name) for item in signed]
-
     first = max(item.id for item in inputs) + 1
-    chosen = [next(drawn(1, *shape, "gate")) for shape in _GATE_SHAPES]
-    others = sign(chosen, first)
-    hedged = sign([replace(what, rnd=RND) for what in chosen], first)
+    shapes = enumerate(_GATE_SHAPES, first)
+    chosen = [replace(next(drawn(1, *shape, "gate")), id=i, role=RANDOM) for i, shape in shapes]
+    others = library.make(set_name, chosen)
+    hedged = library.make(set_name, [replace(item, rnd=RND) for item in chosen])
     bases = []
     for context in (16, 0):
-        signed = sign(list(drawn(64, 48, context, "altered")))
+        signed = library.make(set_name, list(drawn(64, 48, context, "altered")))
         found = (i for i in signed if suits(PARAMETER_SETS[set_name], i.output or b""))
         bases += [replace(i, id=context) for i in found][:1]
     if len(bases) < 2:
@@ -209,7 +205,7 @@ def make_items_of_gate(
     )
 
 
-def make_plain(fleet: Fleet, drawn: Sequence[Item], sound: Iterable[Variant]) -> list[Item]:
+def make_plain(fleet: Fleet, drawn: Sequence[Input], sound: Iterable[Variant]) -> list[Input]:
     """The inputs of a scheme without traces with keys and outputs, by the first of the
     implementations that have passed known answers and can make them."""
     set_name = drawn[0].set
@@ -256,7 +252,7 @@ def choose_inputs(
     sizes: Sizes,
     given: GivenSelection | None = None,
     threads: int = 1,
-) -> list[Item]:
+) -> list[Input]:
     """The inputs of an ML-DSA set: those to sign, of a selection if one is ``given``, else chosen
     by their traces, in the order to measure; those drawn at random; then those of runs.
 
@@ -286,7 +282,7 @@ def choose_inputs(
     for role, count, per_key in ((MANY_KEYS, sizes.many_keys, 1), (ONE_KEY, sizes.one_key, 0)):
         if count:
             add(role, chosen(spec(role, per_key), _RUNS_POOL * count, Wish("mean", count)))
-    return [Item.of(item, set_name) for item in found]
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +313,7 @@ def read_selections(paths: Sequence[Path]) -> dict[str, GivenSelection]:
         if selection.set in found:
             raise LabError(f"{path}: is of {selection.set}, as {found[selection.set]} is")
         for item in selection.inputs:
-            if item.what.xi is None:
+            if item.seed is None:
                 raise LabError(
                     f"{path}, input {item.id}: has no xi; workers are handed the key's seed too"
                 )
@@ -325,7 +321,7 @@ def read_selections(paths: Sequence[Path]) -> dict[str, GivenSelection]:
     return found
 
 
-def plain_inputs(set_name: str, run_seed: bytes, sizes: Sizes) -> list[Item]:
+def plain_inputs(set_name: str, run_seed: bytes, sizes: Sizes) -> list[Input]:
     """The inputs of a scheme without traces, drawn at random."""
     scheme = SCHEMES[set_name]
     kem = "encaps" in scheme.kin.operations  # its m, which FIPS 203 calls randomness, is rnd
@@ -337,8 +333,6 @@ def plain_inputs(set_name: str, run_seed: bytes, sizes: Sizes) -> list[Item]:
         stream=RANDOM,
     )
     return [
-        Item(set_name, i, c.xi, b"", b"", c.message, role=RANDOM)
-        if kem
-        else Item(set_name, i, c.xi, c.message, c.context, role=RANDOM)
-        for i, c in enumerate(drawn)
+        replace(c, message=b"", rnd=c.message, role=RANDOM) if kem else replace(c, role=RANDOM)
+        for c in drawn
     ]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 from typing import Any
+
+from msgspec.structs import replace
 
 from mldsa_lab import __version__
 from mldsa_lab.choice.choice import Wish
@@ -21,7 +23,8 @@ def build(pool: Pool, wish: Wish, choice: Choice, library: Library) -> Selection
 
     ``library`` signs the inputs and traces them again. LabError if its traces are not the pool's.
     """
-    made = library.make(pool.set, [pool.input(at) for at in choice.positions])
+    chosen = [replace(pool.input(at), id=i) for i, at in enumerate(choice.positions, 1)]
+    made = library.make(pool.set, chosen)
     known = pool.table.take(choice.positions)
     for at, trace, item in zip(choice.positions, known.traces(), made, strict=True):
         if [_seen(a, pool.checks) for a in trace] != [_seen(a, pool.checks) for a in item.trace]:
@@ -36,8 +39,7 @@ def build(pool: Pool, wish: Wish, choice: Choice, library: Library) -> Selection
 def complete(selection: Selection, library: Library) -> Selection:
     """The selection with keys and signatures. LabError if these, or the traces, are not what the
     selection says."""
-    made = library.make(selection.set, [item.what for item in selection.inputs])
-    inputs = []
+    made = library.make(selection.set, selection.inputs)
     for item, right in zip(selection.inputs, made, strict=True):
         if right.trace != item.trace:
             raise LabError(f"input {item.id}: its trace is not that of signing it")
@@ -45,8 +47,7 @@ def complete(selection: Selection, library: Library) -> Selection:
         for name, one, two in zip(names, item.digests, right.digests, strict=True):
             if one != two:
                 raise LabError(f"input {item.id}: its {name} is not that of signing it")
-        inputs.append(replace(item, outputs=right.outputs))
-    return replace(selection, inputs=tuple(inputs))
+    return dataclasses.replace(selection, inputs=made)
 
 
 def _seen(attempt: Attempt, checks: Checks) -> tuple[int, ...]:

@@ -75,7 +75,7 @@ class Evidence:
             RejectionModel.of(selection.set),
             noise=noise,
             resolution=measured.resolution,
-            keys=[item.what.key for item in inputs],
+            keys=[item.key for item in inputs],
         )
         costs = fit.typical.costs
         usual = np.exp(fit.typical.level)[:, None] * fit.cost

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.input import SigningInput
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.sets import ALL_SETS, CONTEXT_BYTES_MAX, SCHEMES, SEED_BYTES
 
 _DOMAIN = b"mldsa-lab pool 1"
@@ -21,9 +21,9 @@ def candidates(
     context_bytes: int = 0,
     stream: str = "design",
     start: int = 0,
-) -> Iterator[SigningInput]:
-    """Candidates ``start .. start + count - 1`` of a set, each with a key of its own,
-    whose seed has the set's size, signed with rnd of 32 zero bytes.
+) -> Iterator[Input]:
+    """Candidates ``start .. start + count - 1`` of a set, each with its number as id and a key of
+    its own, whose seed has the set's size; deterministic signing.
 
     Candidate i is SHAKE256(domain, run seed, set, stream, sizes, i), every field prefixed with
     its length: the same for any ``count``, and independent between sets and streams. ``stream``
@@ -47,11 +47,12 @@ def candidates(
 
     seed_bytes = SCHEMES[set_name].seed_bytes
 
-    def draw(number: int) -> SigningInput:
+    def draw(number: int) -> Input:
         shake = prefix.copy()
         shake.update(number.to_bytes(8, "little"))
         message_end = seed_bytes + message_bytes
         data = shake.digest(message_end + context_bytes)
-        return SigningInput(data[:seed_bytes], data[seed_bytes:message_end], data[message_end:])
+        seed, message = data[:seed_bytes], data[seed_bytes:message_end]
+        return Input(set_name, number, seed, message, data[message_end:])
 
     return (draw(number) for number in range(start, start + count))

@@ -33,18 +33,20 @@ class _Field(NamedTuple):
 
 
 _FIELDS = (
-    _Field("xi", lambda i: i.what.xi or b"", "32 bytes; NULL where the seed is not known", "xi"),
-    _Field("rnd", lambda i: i.what.rnd, "32 bytes", "rnd"),
-    _Field("message", lambda i: i.what.message, "", "msg", "mlen"),
-    _Field("context", lambda i: i.what.context, "", "ctx", "ctxlen"),
-    _Field("pk", lambda i: i.made.pk, "MLDSA_LAB_PK_BYTES", "pk"),
-    _Field("sk", lambda i: i.made.sk, "MLDSA_LAB_SK_BYTES", "sk"),
-    _Field("signature", lambda i: i.made.signature, "MLDSA_LAB_SIGNATURE_BYTES", "sig"),
+    _Field("xi", lambda i: i.seed or b"", "32 bytes; NULL where the seed is not known", "xi"),
+    _Field("rnd", lambda i: i.signing_rnd, "32 bytes", "rnd"),
+    _Field("message", lambda i: i.message, "", "msg", "mlen"),
+    _Field("context", lambda i: i.context, "", "ctx", "ctxlen"),
+    _Field("pk", lambda i: i.outputs.pk, "MLDSA_LAB_PK_BYTES", "pk"),
+    _Field("sk", lambda i: i.outputs.sk, "MLDSA_LAB_SK_BYTES", "sk"),
+    _Field("signature", lambda i: i.outputs.signature, "MLDSA_LAB_SIGNATURE_BYTES", "sig"),
 )
 # Of the header with digests: no output, and a private key where there is no seed.
 _HASHED = (
     *_FIELDS[:4],
-    _Field("sk", lambda i: i.what.sk or b"", "MLDSA_LAB_SK_BYTES; NULL where xi is known", "sk"),
+    _Field(
+        "sk", lambda i: b"" if i.seed else i.key, "MLDSA_LAB_SK_BYTES; NULL where xi is known", "sk"
+    ),
     _Field(
         "signature_sha256", lambda i: bytes.fromhex(i.digests.signature), "32 bytes", "sig_sha256"
     ),
@@ -97,7 +99,7 @@ def response(selection: Selection) -> str:
 
     ``sm`` is the signature followed by the message, as in NIST's files; ``sig`` the signature.
     """
-    signed = _Field("sm", lambda i: i.made.signature + i.what.message, "", "sm", "smlen")
+    signed = _Field("sm", lambda i: i.outputs.signature + i.message, "", "sm", "smlen")
     lines = _about(selection, "#")
     for item in selection.inputs:
         lines += ["", f"# trace: {format_trace(item.trace)}", f"count = {item.id}"]

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from mldsa_lab.checkout import GET_CHECKOUT, SHIPPED, find_root, find_target, run_tool
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.input import Input, Outputs, SigningInput
+from mldsa_lab.inputs.input import Input, Outputs
 from mldsa_lab.inputs.pool import Checks
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.theory.rejection import RejectionModel
@@ -79,7 +80,7 @@ class Library:
         return str(self._library.mldsa_trace_backend().decode("ascii"))
 
     def trace(
-        self, set_name: str, inputs: Sequence[SigningInput], checks: Checks = "reached"
+        self, set_name: str, inputs: Sequence[Input], checks: Checks = "reached"
     ) -> TraceTable:
         """The traces of signing these inputs, in their order. Consecutive inputs with one key
         share its expansion. LabError if a private key is none that key generation writes."""
@@ -114,7 +115,7 @@ class Library:
         used = int(code_ends[-1]) if len(inputs) else 0
         return TraceTable(set_name, codes[:used].copy(), code_ends.astype(np.int64))
 
-    def sign(self, set_name: str, inputs: Sequence[SigningInput]) -> list[Outputs]:
+    def sign(self, set_name: str, inputs: Sequence[Input]) -> list[Outputs]:
         """Keys and signature of each input, in order; LabError as of `trace`."""
         p = parameter_set(set_name)
         sizes = (p.public_key_bytes, p.private_key_bytes, p.signature_bytes)
@@ -130,23 +131,16 @@ class Library:
         self._check(status, "signing", set_name, inputs)
         return [Outputs(*(bytes(row) for row in rows)) for rows in zip(*out, strict=True)]
 
-    def make(
-        self,
-        set_name: str,
-        inputs: Sequence[SigningInput],
-        *,
-        first_id: int = 1,
-        role: str = "design",
-    ) -> tuple[Input, ...]:
-        """These inputs, numbered from ``first_id``, with traces of every check, keys and
-        signatures; LabError as of `trace`."""
+    def make(self, set_name: str, inputs: Sequence[Input]) -> tuple[Input, ...]:
+        """These inputs with traces of every check, keys and signatures; LabError as of `trace`."""
         traces = self.trace(set_name, inputs, "all").traces()
         rows = zip(inputs, traces, self.sign(set_name, inputs), strict=True)
-        return tuple(Input(i, *row, role) for i, row in enumerate(rows, first_id))
+        return tuple(
+            replace(i, trace=trace, pk=o.pk, sk=o.sk, output=o.signature, known_digests=None)
+            for i, trace, o in rows
+        )
 
-    def _check(
-        self, status: int, doing: str, set_name: str, inputs: Sequence[SigningInput]
-    ) -> None:
+    def _check(self, status: int, doing: str, set_name: str, inputs: Sequence[Input]) -> None:
         """LabError if a status is not 0."""
         if not status:
             return
@@ -161,19 +155,19 @@ class Library:
         raise LabError(f"{doing} {len(inputs)} inputs of {set_name}: {why}")
 
 
-def _form(inputs: Sequence[SigningInput]) -> int:
+def _form(inputs: Sequence[Input]) -> int:
     """The form of their keys, as mldsa_trace.h has it; LabError if there are both."""
-    forms = {int(item.sk is not None) for item in inputs} or {0}
+    forms = {int(item.seed is None) for item in inputs} or {0}
     if len(forms) > 1:
         raise LabError("inputs: their keys must all be given as seed xi, or all as private key sk")
     return forms.pop()
 
 
-def _signed(inputs: Sequence[SigningInput]) -> tuple[bytes, Any, bytes | None]:
+def _signed(inputs: Sequence[Input]) -> tuple[bytes, Any, bytes | None]:
     """What is signed, as both calls take it: all messages and contexts in one string, where each
     ends, and all rnd, or nothing where these are zero."""
     parts = [part for item in inputs for part in (item.message, item.context)]
-    rnd = b"".join(item.rnd for item in inputs)
+    rnd = b"".join(item.signing_rnd for item in inputs)
     ends = np.cumsum([len(part) for part in parts], dtype=np.uint64)
     # The pointer keeps the array.
     return b"".join(parts), ends.ctypes.data_as(_u64_p), rnd if any(rnd) else None

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.input import SigningInput
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.theory.table import TraceTable
 
@@ -27,8 +27,8 @@ Algorithm 7 does; ``all``: in every attempt."""
 Key = Literal["xi", "sk"]
 """The form in which given inputs have their key: its seed, or the private key."""
 
-Given = tuple[tuple[str, SigningInput], ...]
-"""Inputs that somebody gave: a name for each, and what is signed."""
+Given = tuple[tuple[str, Input], ...]
+"""Inputs that somebody gave, each with its name."""
 
 
 class About(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -68,7 +68,7 @@ class Pool:
     def __len__(self) -> int:
         return len(self.table)
 
-    def input(self, number: int) -> SigningInput:
+    def input(self, number: int) -> Input:
         """The input of trace ``number`` of the table."""
         if self.given is not None:
             return self.given[number][1]

@@ -18,8 +18,9 @@ from mldsa_lab import __version__
 from mldsa_lab.errors import LabError, first_line, located
 from mldsa_lab.extras import need
 from mldsa_lab.files import beside, decode_format, plain, put, reading, writing
-from mldsa_lab.inputs.input import SigningInput, check_sizes
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.pool import FORMAT, VERSION, About, Checks, Key, Pool, join_pools
+from mldsa_lab.inputs.source import InputLine
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.sets import SEED_BYTES, parameter_set
 from mldsa_lab.theory.table import TraceTable
@@ -95,7 +96,7 @@ class PoolWriter:
             pa.ListArray.from_arrays(pa.array(offsets), pa.array(pool.table.codes)),
         ]
         if pool.given is not None:
-            rows = [(name, i.key, i.message, i.context, i.rnd) for name, i in pool.given]
+            rows = [(name, i.key, i.message, i.context, i.signing_rnd) for name, i in pool.given]
             kinds = [self._schema.field(at).type for at in range(len(_TRACES), len(self._schema))]
             given = zip(zip(*rows, strict=True), kinds, strict=True)
             columns += [pa.array(values, kind) for values, kind in given]
@@ -176,14 +177,17 @@ def _part(path: Path, rows: Any, about: About) -> Pool:
     given = None
     if about.spec is None:
         names = [name for name, _ in _given_columns(about.set, _key(rows.schema))]
+        lines = rows.select(names).to_pylist()
         given = tuple(
-            (row.pop("id"), SigningInput(**({"xi": None} | row)))
-            for row in rows.select(names).to_pylist()
+            (line["id"], _given(path, line, about.set, int(number)))
+            for number, line in zip(index, lines, strict=True)
         )
-        for name, row in given:
-            with located(f"pool {path}: input {name!r}"):
-                check_sizes(row)
     return Pool(table, index, about.checks, about.spec, given)
+
+
+def _given(path: Path, line: dict[str, Any], set_name: str, number: int) -> Input:
+    with located(f"pool {path}: input {line['id']!r}"):
+        return InputLine(**line).input(set_name, number)
 
 
 def _key(schema: Any) -> Key:

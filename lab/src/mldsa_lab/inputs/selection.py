@@ -7,17 +7,18 @@ place of keys and signature, which follow from xi (or sk), message, context and 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError, located
 from mldsa_lab.files import Hex, decode_format, plain, read_text
-from mldsa_lab.inputs.input import Digests, Input, Outputs, SigningInput, check_sizes
+from mldsa_lab.inputs.input import Digests, Input, check_sizes, given_rnd
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import Trace, parse_trace
@@ -64,14 +65,15 @@ class SelectionRow(
     @classmethod
     def of(cls, item: Input, compact: bool) -> SelectionRow:
         """The row of an input; LabError if outputs are wanted and missing."""
-        outputs: dict[str, bytes]
+        fields: dict[str, Any] = {"message": item.message, "context": item.context}
         if compact:
             digests = item.digests._asdict().items()
-            outputs = {f"{name}_sha256": bytes.fromhex(text) for name, text in digests}
+            fields |= {f"{name}_sha256": bytes.fromhex(text) for name, text in digests}
+            fields["sk"] = item.sk if item.seed is None else None
         else:
-            outputs = asdict(item.made)
+            fields |= item.outputs._asdict()
         words = [str(attempt) for attempt in item.trace]
-        return cls(id=item.id, trace=words, **asdict(item.what) | outputs)
+        return cls(id=item.id, xi=item.seed, rnd=item.signing_rnd, trace=words, **fields)
 
     def input(self, set_name: str) -> Input:
         """The input of this row; LabError if it does not fit the parameter set."""
@@ -81,15 +83,12 @@ class SelectionRow(
             value = getattr(self, name)
             if value is not None and len(value) != size:
                 raise LabError(f"{name} has {len(value)} bytes, must have {size}")
-        key = self.sk if self.xi is None else None
-        what = SigningInput(self.xi, self.message, self.context, self.rnd, key)
-        outputs: Outputs | Digests
-        if self.pk is not None and self.sk is not None and self.signature is not None:
-            outputs = Outputs(self.pk, self.sk, self.signature)
-        else:
-            digests = (self.pk_sha256, self.sk_sha256, self.signature_sha256)
-            outputs = Digests(*(digest.hex() for digest in digests if digest is not None))
-        return Input(self.id, what, parse_trace(self.trace, set_name), outputs)
+        digests = (self.pk_sha256, self.sk_sha256, self.signature_sha256)
+        known = [digest.hex() for digest in digests if digest is not None]
+        signed = self.xi, self.message, self.context, given_rnd(self.rnd)
+        made = Input(set_name, self.id, *signed, self.pk, self.sk, self.signature)
+        trace = parse_trace(self.trace, set_name)
+        return replace(made, trace=trace, known_digests=Digests(*known) if known else None)
 
 
 class File(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -138,7 +137,7 @@ class Selection:
     @property
     def compact(self) -> bool:
         """Whether outputs are missing."""
-        return any(isinstance(i.outputs, Digests) for i in self.inputs)
+        return any(i.known_digests is not None for i in self.inputs)
 
     def traces(self) -> list[Trace]:
         """The inputs' traces."""

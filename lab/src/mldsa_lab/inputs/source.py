@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Hex, convert, parse_json, reading
-from mldsa_lab.inputs.input import ZERO_RND, SigningInput, check_sizes
+from mldsa_lab.inputs.input import Input, check_sizes, given_rnd
 from mldsa_lab.inputs.pool import Given, Key
 from mldsa_lab.inputs.spec import MESSAGE_BYTES_MAX, Spec
 from mldsa_lab.sets import parameter_set
@@ -49,10 +49,10 @@ class InputLine(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
         """The form in which the key is given."""
         return "xi" if self.sk is None else "sk"
 
-    @property
-    def input(self) -> SigningInput:
-        """What is signed."""
-        return SigningInput(self.xi, self.message, self.context, self.rnd or ZERO_RND, self.sk)
+    def input(self, set_name: str, number: int) -> Input:
+        """Return the input with this number."""
+        rnd = given_rnd(self.rnd)
+        return Input(set_name, number, self.xi, self.message, self.context, rnd, sk=self.sk)
 
 
 COLUMNS = tuple(field.name for field in msgspec.structs.fields(InputLine))
@@ -69,7 +69,7 @@ class Block:
     spec: Spec | None = None
     given: Given | None = None
 
-    def inputs(self) -> list[SigningInput]:
+    def inputs(self) -> list[Input]:
         """The inputs, made where they are traced if they follow from a spec."""
         if self.given is not None:
             return [item for _, item in self.given]
@@ -122,7 +122,7 @@ class FromFile:
         while held := list(islice(inputs, size)):
             yield Block(self.set, held[0][0], len(held), given=tuple(item for _, item in held))
 
-    def _inputs(self) -> Iterator[tuple[str, SigningInput]]:
+    def _inputs(self) -> Iterator[tuple[str, Input]]:
         """The name of each input, its number where it has none, and what is signed."""
         seen: set[str] = set()
         key, sk_bytes = self.key, parameter_set(self.set).private_key_bytes
@@ -135,7 +135,8 @@ class FromFile:
                 raise LabError(f"{where}: sk has {len(line.sk)} bytes, must have {sk_bytes}")
             if line.id is not None:
                 seen.add(str(line.id))
-            yield str(number if line.id is None else line.id), line.input
+            name = str(number if line.id is None else line.id)
+            yield name, line.input(self.set, number)
 
     def _lines(self) -> Iterator[tuple[str, InputLine]]:
         """The inputs, each with its place; at least one."""

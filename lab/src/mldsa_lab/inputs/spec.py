@@ -10,7 +10,7 @@ import msgspec
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Hex
 from mldsa_lab.inputs.candidates import candidates
-from mldsa_lab.inputs.input import ZERO_RND, SigningInput
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.sets import CONTEXT_BYTES_MAX, SEED_BYTES, parameter_set
 
 MESSAGE_BYTES_MAX = 1 << 24
@@ -64,9 +64,9 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def xi(self, key: int) -> bytes:
         """The seed of key number ``key``."""
         (drawn,) = candidates(self.seed, self.set, 1, message_bytes=0, stream=_KEYS, start=key)
-        return drawn.seed
+        return drawn.key
 
-    def inputs(self, start: int, count: int) -> list[SigningInput]:
+    def inputs(self, start: int, count: int) -> list[Input]:
         """Inputs ``start .. start + count - 1``; LabError if these are negative."""
         drawn = candidates(
             self.seed,
@@ -77,15 +77,15 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             stream=STREAM,
             start=start,
         )
-        found: list[SigningInput] = []
+        found: list[Input] = []
         xi_of = cache(self.xi)
         for index, candidate in enumerate(drawn, start):
-            xi = candidate.seed if self.per_key == 1 else xi_of(self.key_number(index))
+            xi = candidate.key if self.per_key == 1 else xi_of(self.key_number(index))
             message = candidate.message[: self.message_bytes]
-            rnd = candidate.message[self.message_bytes :] or ZERO_RND
-            found.append(SigningInput(xi, message, candidate.context, rnd))
+            rnd = candidate.message[self.message_bytes :] or None
+            found.append(msgspec.structs.replace(candidate, seed=xi, message=message, rnd=rnd))
         return found
 
-    def input(self, index: int) -> SigningInput:
+    def input(self, index: int) -> Input:
         """Input number ``index``; LabError if it is negative."""
         return self.inputs(index, 1)[0]

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.sets import CONTEXT_BYTES_MAX, PARAMETER_SETS, ParameterSet
-from mldsa_lab.worker.request import Item
 
 
 class Altered(NamedTuple):
@@ -47,7 +47,7 @@ def _pair(p: ParameterSet, hint: bytes) -> int | None:
     return None
 
 
-def alter(base: Item, other_pk: bytes | None, *, context: bool) -> Iterator[Altered]:
+def alter(base: Input, other_pk: bytes | None, *, context: bool) -> Iterator[Altered]:
     """Every alteration of a signed item; ``other_pk`` is another valid key. ``context``: whether
     there may be one."""
     s, m, c, pk = base.output or b"", base.message, base.context, base.pk

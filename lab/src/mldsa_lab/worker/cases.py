@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
+from msgspec.structs import replace
+
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.sets import CONTEXT_BYTES_MAX, SECRET_BYTES
 from mldsa_lab.worker import vectors
 from mldsa_lab.worker.alter import alter, flip
@@ -25,7 +27,7 @@ from mldsa_lab.worker.judges import (
     must_trace,
 )
 from mldsa_lab.worker.protocol import JobInput
-from mldsa_lab.worker.request import Item
+from mldsa_lab.worker.request import expected_output, make_job
 from mldsa_lab.worker.subject import Subject
 from mldsa_lab.worker.worker import WorkerFault, WorkerRefusal
 
@@ -53,22 +55,22 @@ def known(e: Examination, operation: str, kind: str) -> Iterator[Probe]:
 def known_digests(e: Examination, operation: str) -> Iterator[Probe]:
     """Around the lengths of one and two blocks of SHA3-256, 136 bytes each, as Python has them."""
     for size in (0, 1, 135, 136, 137, 271, 272, 5000):
-        item = Item(e.subject.set, 0, b"", bytes(i % 251 for i in range(size)))
+        item = Input(e.subject.set, 0, b"", bytes(i % 251 for i in range(size)))
         yield good_case(e, item, operation, f"{size} bytes")
 
 
 def known_agreement(e: Examination, operation: str) -> Iterator[Probe]:
     """Several times, as each handshake has other random values."""
     for i in range(FEW):
-        yield good_case(e, Item(e.subject.set, i, b"", b""), operation, f"connection {i}")
+        yield good_case(e, Input(e.subject.set, i, b"", b""), operation, f"connection {i}")
 
 
 # --- keys -----------------------------------------------------------------------------------------
 
 
-def _seeds(e: Examination) -> list[Item]:
+def _seeds(e: Examination) -> list[Input]:
     size = e.subject.scheme.seed_bytes
-    return [Item(e.subject.set, i, bytes([i + 1]) * size, b"message") for i in range(FEW)]
+    return [Input(e.subject.set, i, bytes([i + 1]) * size, b"message") for i in range(FEW)]
 
 
 def _sizes(e: Examination) -> tuple[int, int] | None:
@@ -103,10 +105,10 @@ def each_key_form(e: Examination, operation: str) -> Iterator[Probe]:
 # --- outputs --------------------------------------------------------------------------------------
 
 
-def good_case(e: Examination, m: Item, operation: str, what: str = "", **changed: None) -> Probe:
+def good_case(e: Examination, m: Input, operation: str, what: str = "", **changed: None) -> Probe:
     """An item whose output is the known one, or of the right size where none is known."""
     v, scheme = e.subject.variant, e.subject.scheme
-    answer = m.expected(operation, v)
+    answer = expected_output(m, operation, v)
     name = {"sign": "the signature", "encaps": "ciphertext and secret", "decaps": "the secret"}
     size = {"encaps": scheme.output_bytes + SECRET_BYTES, "decaps": SECRET_BYTES}
     judge: Judge = must_give(size.get(operation, scheme.output_bytes), "the output")
@@ -120,7 +122,7 @@ def good_case(e: Examination, m: Item, operation: str, what: str = "", **changed
         judge = must_equal(answer, name.get(operation, "the output"))
     elif not scheme.kin.encoded:
         judge = must_give(None, "the signature")
-    return Probe(what or str(m), m.job(operation, v, **changed), judge, m)
+    return Probe(what or str(m), make_job(m, operation, v, **changed), judge, m)
 
 
 def made(e: Examination, operation: str, name: str = "made") -> Iterator[Probe]:
@@ -130,7 +132,7 @@ def made(e: Examination, operation: str, name: str = "made") -> Iterator[Probe]:
             yield good_case(e, m, operation)
 
 
-def _usable(e: Examination, items: Iterable[Item]) -> list[Item]:
+def _usable(e: Examination, items: Iterable[Input]) -> list[Input]:
     return [m for m in items if e.subject.variant.context or not m.context]
 
 
@@ -166,7 +168,7 @@ def other_rnd(e: Examination, operation: str) -> Iterator[Probe]:
     s, m = e.subject, replace(e.items.made[0], output=None)
     if s.kin.encoded and s.variant.deterministic:
         other = replace(m, rnd=bytes(range(1, s.scheme.rnd_bytes + 1)))
-        job, given = other.job(operation, s.variant), s.variant.rnd == "given"
+        job, given = make_job(other, operation, s.variant), s.variant.rnd == "given"
         yield good_case(e, m, operation)
         judge = must_give(s.scheme.output_bytes, "the signature") if given else must_fail
         yield Probe("an rnd other than that of deterministic signing", job, judge)
@@ -176,19 +178,19 @@ def traces(e: Examination, operation: str) -> Iterator[Probe]:
     known = e.items.source == "reference"
     listed = _usable(e, e.items.made)
     for m in listed if known else listed[:3] * 2:
-        yield Probe(str(m), m.job(operation, e.subject.variant), must_trace(m.trace), m)
+        yield Probe(str(m), make_job(m, operation, e.subject.variant), must_trace(m.trace), m)
 
 
 def z_violations(e: Examination, operation: str) -> Iterator[Probe]:
     for m in _usable(e, e.items.made[:1]):
-        job = m.job(operation, e.subject.variant)
+        job = make_job(m, operation, e.subject.variant)
         yield Probe(str(m), job, must_give(e.subject.scheme.output_bytes, "the signature"), m)
 
 
 # --- refusals -------------------------------------------------------------------------------------
 
 
-def _bases(e: Examination) -> Sequence[Item]:
+def _bases(e: Examination) -> Sequence[Input]:
     """The signatures to alter."""
     if e.items.bases:
         return _usable(e, e.items.bases)[:1]
@@ -207,14 +209,14 @@ def altered(
     for base in _bases(e):
         for a in alter(base, other if other != base.pk else None, context=v.context):
             if check in (a.check, "all"):
-                yield Probe(a.what, base.job(operation, v, **{a.field: a.value}), judge)
+                yield Probe(a.what, make_job(base, operation, v, **{a.field: a.value}), judge)
 
 
 def z_norm(e: Examination, operation: str) -> Iterator[Probe]:
     violations = [*_usable(e, e.items.z_violations), *e.own("z-violation")]
     for m in violations:
         what = "a signature whose only fault is the norm of z"
-        yield Probe(what, m.job(operation, e.subject.variant), must_refuse)
+        yield Probe(what, make_job(m, operation, e.subject.variant), must_refuse)
 
 
 def wrong(e: Examination, operation: str, field: str) -> Iterator[Probe]:
@@ -224,11 +226,11 @@ def wrong(e: Examination, operation: str, field: str) -> Iterator[Probe]:
         yield Probe(what, job, must_fail)
 
 
-def _wrong(e: Examination, m: Item, operation: str, field: str) -> dict[str, JobInput]:
+def _wrong(e: Examination, m: Input, operation: str, field: str) -> dict[str, JobInput]:
     """Jobs of an item with such a field, by what is wrong with it; none without the field."""
     v = e.subject.variant
     form = {"seed": None} if field == "sk" else {}
-    good: bytes | None = getattr(m.job(operation, v, **form), field)
+    good: bytes | None = getattr(make_job(m, operation, v, **form), field)
     if good is None or (field == "sk" and "sk" not in e.subject.private_keys):
         return {}
     values = [good[:-1], good + b"\0", b""]
@@ -237,7 +239,9 @@ def _wrong(e: Examination, m: Item, operation: str, field: str) -> dict[str, Job
     named = {f"a {field} of {len(value)} bytes": value for value in values}
     if operation == "encaps":
         named["a coefficient of pk above q"] = b"\xff\xff" + good[2:]
-    return {what: m.job(operation, v, **form, **{field: value}) for what, value in named.items()}
+    return {
+        what: make_job(m, operation, v, **form, **{field: value}) for what, value in named.items()
+    }
 
 
 def altered_ciphertexts(e: Examination, operation: str) -> Iterator[Probe]:
@@ -249,7 +253,7 @@ def altered_ciphertexts(e: Examination, operation: str) -> Iterator[Probe]:
             altered = flip(c, at)
             secret = hashlib.shake_256((m.seed or b"")[-SECRET_BYTES:] + altered)
             judge = must_equal(secret.digest(SECRET_BYTES), "the secret of implicit rejection")
-            job = m.job(operation, e.subject.variant, ciphertext=altered)
+            job = make_job(m, operation, e.subject.variant, ciphertext=altered)
             yield Probe(f"{m}, a bit of the {name} byte", job, judge)
 
 
@@ -277,7 +281,7 @@ def batch(e: Examination, operation: str) -> Iterator[Probe]:
                 yield Probe(f"{m}, {what}", job, judge)
         if operation == "verify" and i % 3 == 1 and m.output:
             at = i * len(m.output) // len(e.items.group)
-            job = m.job(operation, e.subject.variant, signature=flip(m.output, at))
+            job = make_job(m, operation, e.subject.variant, signature=flip(m.output, at))
             yield Probe(f"{m}, a bit flipped", job, must_refuse)
         yield good_case(e, m, operation)
 
@@ -288,7 +292,7 @@ def by_other(e: Examination, operation: str, who: str, name: str) -> Iterator[Pr
     made = [m for m in e.own(name) if other.variant.context or not m.context]
     for m in made if who == "reference" else made[:FEW]:
         good = good_case(e, m, operation)
-        yield good._replace(input=m.job(operation, other.variant))
+        yield good._replace(input=make_job(m, operation, other.variant))
 
 
 def of_peer(e: Examination, operation: str, produce: str) -> Iterator[Probe]:
@@ -299,7 +303,7 @@ def of_peer(e: Examination, operation: str, produce: str) -> Iterator[Probe]:
         return
     common = [m for m in _usable(e, e.items.made) if peer.variant.context or not m.context][:FEW]
     try:
-        outputs = peer.ask(produce, [m.job(produce, peer.variant) for m in common])
+        outputs = peer.ask(produce, [make_job(m, produce, peer.variant) for m in common])
     except (WorkerFault, WorkerRefusal) as problem:
         raise PeerTrouble(f"{peer.variant.id}: {problem}") from None
     for m in common:

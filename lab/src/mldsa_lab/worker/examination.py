@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 
 from mldsa_lab.check import Check
 from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.worker.judges import GroupJudge, Judge
 from mldsa_lab.worker.protocol import JobInput, Output
-from mldsa_lab.worker.request import Item
 from mldsa_lab.worker.subject import Subject
 from mldsa_lab.worker.worker import WorkerFault, WorkerRefusal
 
@@ -23,7 +23,7 @@ class Probe(NamedTuple):
     what: str
     input: JobInput
     judge: Judge
-    item: Item | None = None
+    item: Input | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,12 @@ class Items:
     """
 
     source: Source = "others"
-    made: Sequence[Item] = ()
-    hedged: Sequence[Item] = ()
-    bases: Sequence[Item] = ()
+    made: Sequence[Input] = ()
+    hedged: Sequence[Input] = ()
+    bases: Sequence[Input] = ()
     other_pk: bytes | None = None
-    z_violations: Sequence[Item] = ()
-    group: Sequence[Item] = ()
+    z_violations: Sequence[Input] = ()
+    group: Sequence[Input] = ()
     known: bool = False
     sibling: Subject | None = None
     reference: Subject | None = None
@@ -140,7 +140,7 @@ class Examination:
         self.make(case)
         return self._results.get(case, [])
 
-    def own(self, name: str) -> list[Item]:
+    def own(self, name: str) -> list[Input]:
         """The items of a check with the outputs that the subject made of them."""
         made = ((p.item, o.value) for p, o in self.results(name))
         return [item.with_output(value) for item, value in made if item is not None and value]

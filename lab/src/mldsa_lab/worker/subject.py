@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import cycle
+
+from msgspec.structs import replace
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.implementation import Implementation
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.sets import SCHEMES, Scheme, SchemeFamily
 from mldsa_lab.worker import vectors
 from mldsa_lab.worker.protocol import JobInput, Output
-from mldsa_lab.worker.request import Item
+from mldsa_lab.worker.request import make_job
 
 Answer = Callable[[Implementation, str, str, Sequence[JobInput]], dict[int, Output]]
 """Returns the outputs of a job of its own, by input number. Takes a variant, a set, an operation
@@ -48,17 +51,17 @@ class Subject:
         """The outputs, by input number. WorkerRefusal or WorkerFault where there are none."""
         return self.answer(self.variant, self.set, operation, jobs)
 
-    def reads(self, item: Item) -> bool:
+    def reads(self, item: Input) -> bool:
         """Whether it can start from the item's private key."""
         forms = {"seed": item.seed if "seed" in self.kin.private_keys else None, "sk": item.sk}
         return any(forms[form] is not None for form in self.private_keys)
 
-    def outputs(self, operation: str, items: Sequence[Item]) -> dict[int, Output]:
+    def outputs(self, operation: str, items: Sequence[Input]) -> dict[int, Output]:
         """Its outputs of these items; none if it fails on one or cannot be asked."""
         if not self.has(operation):
             return {}
         try:
-            found = self.ask(operation, [item.job(operation, self.variant) for item in items])
+            found = self.ask(operation, [make_job(item, operation, self.variant) for item in items])
         except LabError:  # its own checks find out why
             return {}
         return found if all(o.failure is None for o in found.values()) else {}
@@ -69,12 +72,12 @@ _WITH_VECTORS = ("ml-dsa", "slh-dsa", "ml-kem")
 
 
 def make_items(
-    drawn: Sequence[Item],
+    drawn: Sequence[Input],
     subjects: Iterable[Subject],
     siblings: Iterable[Subject] = (),
     *,
     published: bool = True,
-) -> list[Item]:
+) -> list[Input]:
     """The items with keys, and signatures or ciphertexts, by the first of these subjects that can
     make them; of what nobody makes, without. ``siblings`` make keys alone.
 

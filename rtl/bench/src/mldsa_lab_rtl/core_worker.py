@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from mldsa_lab.bench.launch import time_limits
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Hex
 from mldsa_lab.inputs.candidates import candidates
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.library import load
 from mldsa_lab.theory.trace import Trace, format_trace
 from mldsa_lab.worker.build import build
 from mldsa_lab.worker.protocol import Announced, Sample
 from mldsa_lab.worker.registry import Place
-from mldsa_lab.worker.request import REFUSED, Item
+from mldsa_lab.worker.request import REFUSED, expected_output, make_job
 from mldsa_lab.worker.worker import Worker
 from mldsa_lab_rtl.binding import variant
 from mldsa_lab_rtl.entry import core_entry
@@ -50,16 +52,19 @@ def start_core(manifest: Manifest, show: Callable[[str], None]) -> Worker:
 
 
 def measure(
-    worker: Worker, variant: Announced, operation: str, items: Sequence[Item]
+    worker: Worker, variant: Announced, operation: str, items: Sequence[Input]
 ) -> list[Sample]:
     """Perform the operation once on each item of a set. LabError for the first output that is not
     the expected one."""
     set_name = items[0].set
-    jobs = [item.job(operation, variant) for item in items]
+    jobs = [make_job(item, operation, variant) for item in items]
     worker.prepare(_JOB, variant.id, set_name, operation, jobs)
     samples = worker.measure(_JOB, 1, 1, 0)
     for item, sample in zip(items, samples, strict=True):
-        if sample.digest != hashlib.sha256(item.expected(operation, variant) or b"").digest():
+        if (
+            sample.digest
+            != hashlib.sha256(expected_output(item, operation, variant) or b"").digest()
+        ):
             why = sample.failure or "it is not the expected one"
             raise LabError(
                 f"{worker.name} {set_name}, {operation}: the answer to input {item.id}: {why}"
@@ -109,8 +114,7 @@ def draw(
             for at in range(0, count, _AT_ONCE):
                 several = inputs[at : at + _AT_ONCE]
                 show(f"{worker.name} {name}: {at} of {count} random signatures")
-                items = [Item.of(i, name) for i in several]
-                samples = measure(worker, signer, "sign", items)
+                samples = measure(worker, signer, "sign", several)
                 for i, told in zip(several, own_counters(worker, _JOB, len(several)), strict=True):
                     unlike = "is not the harness's count of cycles"
                     wrong = {c: unlike for c in counters if c not in told}
@@ -149,35 +153,35 @@ def measure_round_3(
             yield Round3Cycles(*about, words, operations)
 
 
-def _items(set_name: str, seed: bytes) -> tuple[list[Item], list[Trace]]:
+def _items(set_name: str, seed: bytes) -> tuple[list[Input], list[Trace]]:
     """Return inputs with keys and signatures, and the traces of these."""
     from mldsa_lab_rtl.round3 import Round3
 
     scheme = Round3(set_name)
     items, traces = [], []
-    for number, one in enumerate(candidates(seed, set_name, INPUTS, stream="round 3")):
-        pk, sk = scheme.keys(one.seed)
+    for one in candidates(seed, set_name, INPUTS, stream="round 3"):
+        pk, sk = scheme.keys(one.key)
         signature = scheme.sign(sk, one.message)
-        items.append(Item(set_name, number, one.seed, one.message, pk=pk, sk=sk, output=signature))
+        items.append(replace(one, pk=pk, sk=sk, output=signature))
         traces.append(scheme.trace(sk, one.message))
     return items, traces
 
 
 def _checked(
-    worker: Worker, variant: Announced, operation: str, items: Sequence[Item]
+    worker: Worker, variant: Announced, operation: str, items: Sequence[Input]
 ) -> list[Sample]:
     """Return the samples of an operation on all inputs."""
     samples = measure(worker, variant, operation, items)
     where = f"{worker.name} {items[0].set}, {operation}"
     # Answers are given under random stalls, measurements without.
     for item, answer in zip(items, worker.answer(_JOB).values(), strict=True):
-        is_right = answer.value == item.expected(operation, variant)
+        is_right = answer.value == expected_output(item, operation, variant)
         if not is_right or answer.private_key not in (None, b"", item.sk):
             why = answer.failure or "it is not that of dilithium-py"
             raise LabError(f"{where}: the answer to input {item.id}: {why}")
     if operation == "verify":
         others = [replace(item, message=item.message + b"x") for item in items]
-        jobs = [item.job(operation, variant) for item in others]
+        jobs = [make_job(item, operation, variant) for item in others]
         worker.prepare(_JOB, variant.id, items[0].set, operation, jobs)
         if any(answer.value != REFUSED for answer in worker.answer(_JOB).values()):
             raise LabError(f"{where}: a signature of another message is accepted")

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from msgspec import structs
+
 from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.material import make_plain
@@ -20,14 +22,14 @@ from mldsa_lab.bench.workloads.operations import other_message, signatures_of, t
 from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.files import plain
 from mldsa_lab.inputs.candidates import candidates
-from mldsa_lab.inputs.input import SigningInput
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.library import load
 from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records import RANDOM, BlockContent, Check, Definition, Fault, Row, Variant
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
 from mldsa_lab.worker.alter import flip
 from mldsa_lab.worker.protocol import BlockShape, JobInput, Sample
-from mldsa_lab.worker.request import Item
+from mldsa_lab.worker.request import make_job
 
 _STREAM = "block"
 
@@ -171,22 +173,21 @@ class Blocks(Workload[BlockCase]):
         own."""
         made, v = self._made(set_name), self.fleet.variants[variant]
         if not SCHEMES[set_name].kin.encoded:
-            jobs = [item.job("sign", v) for item in made]
+            jobs = [make_job(item, "sign", v) for item in made]
             outputs = signatures_of(self.fleet, v, set_name, jobs)
             made = [item.with_output(outputs[item.id]) for item in made]
-        return [item.job("verify", v) for item in made]
+        return [make_job(item, "verify", v) for item in made]
 
-    def _make(self, set_name: str) -> Sequence[Item]:
+    def _make(self, set_name: str) -> Sequence[Input]:
         """A set's block; of keys that stay in a worker without signatures."""
         drawn = drawn_of(self.block.content, set_name, self._seed)
-        plain = [Item(set_name, i, d.seed, d.message, role=RANDOM) for i, d in enumerate(drawn)]
         if set_name in PARAMETER_SETS:
-            signed = zip(plain, load().sign(set_name, drawn), strict=True)
-            return [replace(item, pk=m.pk, output=m.signature) for item, m in signed]
+            signed = zip(drawn, load().sign(set_name, drawn), strict=True)
+            return [structs.replace(item, pk=m.pk, output=m.signature) for item, m in signed]
         if not SCHEMES[set_name].kin.encoded:
-            return plain
+            return drawn
         sound = [v for name, v in self.block.verifiers if name == set_name]
-        made = make_plain(self.fleet, plain, (v for v in sound if (v.id, set_name) in self._passed))
+        made = make_plain(self.fleet, drawn, (v for v in sound if (v.id, set_name) in self._passed))
         if not all(m.pk and m.output for m in made):
             raise Excluded(
                 f"no implementation that passed the gate makes keys and signatures of {set_name}"
@@ -210,13 +211,13 @@ class BlockPlan(WorkloadPlan):
         return Blocks(ready.fleet, self.block, self.options.seed, ready.passed)
 
 
-def drawn_of(row: BlockContent, set_name: str, seed: bytes) -> list[SigningInput]:
-    """What is signed, in the block's order: the inputs of one key follow each other."""
+def drawn_of(row: BlockContent, set_name: str, seed: bytes) -> list[Input]:
+    """Return the inputs in the block's order: those of one key follow each other."""
     count = row.verifications
     keys = candidates(seed, set_name, count // row.uses, message_bytes=0, stream=f"{_STREAM} keys")
-    seeds = [key.seed for key in keys]
-    messages = candidates(seed, set_name, count, message_bytes=row.message_bytes, stream=_STREAM)
-    return [SigningInput(seeds[i // row.uses], m.message) for i, m in enumerate(messages)]
+    seeds = [key.key for key in keys]
+    drawn = candidates(seed, set_name, count, message_bytes=row.message_bytes, stream=_STREAM)
+    return [structs.replace(i, seed=seeds[i.id // row.uses], role=RANDOM) for i in drawn]
 
 
 def _digest(inputs: Sequence[JobInput]) -> bytes:

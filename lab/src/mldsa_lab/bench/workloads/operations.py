@@ -14,13 +14,14 @@ from dataclasses import dataclass, replace
 from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.shapes import role_of
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.records import DESIGN, RANDOM, Fault, Row, Variant
 from mldsa_lab.records.clock import find_tick
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.alter import flip
 from mldsa_lab.worker.protocol import JobInput, Link, Runs, Sample
-from mldsa_lab.worker.request import Item
+from mldsa_lab.worker.request import expected_output, make_job
 
 SAMPLE_NS = 150_000
 """Shortest sample of a deterministic operation: reading the clocks takes under 1/200 of it."""
@@ -105,13 +106,13 @@ def make_cell(
     variant: Variant,
     set_name: str,
     operation: str,
-    inputs: Sequence[Item],
+    inputs: Sequence[Input],
     runs: Runs | None = None,
 ) -> Cell:
     """A cell over these inputs, by single calls or by runs. Of classical references what comes out
     is not known, and signatures to verify are made when the cell is prepared."""
-    jobs = [item.job(operation, variant) for item in inputs]
-    every = (item.expected(operation, variant) for item in inputs)
+    jobs = [make_job(item, operation, variant) for item in inputs]
+    every = (expected_output(item, operation, variant) for item in inputs)
     outputs = [output for output in every if output is not None]
     one_by_one = Runs("loop", 1, len(jobs), 1)
     known = len(outputs) == len(jobs)

@@ -16,6 +16,7 @@ from mldsa_lab.bench.workloads.pipeline_inputs import Drawn
 from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import plain
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records import (
     Check,
@@ -28,7 +29,7 @@ from mldsa_lab.records import (
     Variant,
 )
 from mldsa_lab.worker.protocol import ChainStage, JobInput, Link, Pass
-from mldsa_lab.worker.request import ACCEPTED, REFUSED, Item
+from mldsa_lab.worker.request import ACCEPTED, REFUSED, expected_output, make_job
 
 WARMUP_NS = 20_000_000
 """Time each pipeline runs before a pass, in the fresh process of each round."""
@@ -122,7 +123,7 @@ class Pipelines(Workload[PipelineCase]):
         fleet: Fleet,
         lines: Sequence[Line],
         drawn: Drawn,
-        items: Mapping[str, Sequence[Item]],
+        items: Mapping[str, Sequence[Input]],
         passed: set[tuple[str, str]],
     ) -> None:
         """LabError where a stage's variant did not pass the gate."""
@@ -138,12 +139,17 @@ class Pipelines(Workload[PipelineCase]):
                 if (v.id, stage.set) not in passed:
                     raise LabError(f"{pipeline}: {v.id} did not pass the gate for {stage.set}")
                 found = [by_id[stage.set][i] for i in stage.inputs]
-                jobs = [replace(item.job(stage.operation, v), id=i) for i, item in enumerate(found)]
+                jobs = [
+                    replace(make_job(item, stage.operation, v), id=i)
+                    for i, item in enumerate(found)
+                ]
                 if stage.operation == "verify":
                     # Where keys never leave a worker the chain alone brings a signature.
                     jobs = [replace(job, signature=job.signature or b"") for job in jobs]
                 pipeline.inputs.append(jobs)
-                pipeline.outputs.append([item.expected(stage.operation, v) for item in found])
+                pipeline.outputs.append(
+                    [expected_output(item, stage.operation, v) for item in found]
+                )
             self.cases += [PipelineCase(line.variants[0], pipeline, n) for n in line.threads]
 
     def prepare(self, case: PipelineCase) -> Iterable[Row]:

@@ -12,17 +12,17 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from mldsa_lab.bench.workloads.pipeline_file import Line
 from mldsa_lab.inputs.candidates import candidates
-from mldsa_lab.inputs.input import SigningInput
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.library import load
 from mldsa_lab.records import PIPELINE
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.worker.request import Item
 
 _CANDIDATES = 128  # for each record that is chosen by its trace
 _CANDIDATES_MAX = 20_000
@@ -53,9 +53,9 @@ class Drawn:
         self._lots = {lot: self._draw(lot) for lot in dict.fromkeys(map(Lot.of, lines))}
         self._ids: dict[tuple[Lot, str, bool], range] = {}
 
-    def items(self, set_name: str, first: int) -> list[Item]:
+    def items(self, set_name: str, first: int) -> list[Input]:
         """The inputs of a set for every pipeline that has it, numbered from ``first``."""
-        made: list[Item] = []
+        made: list[Input] = []
         for line in self.lines:
             for stage, (message, _) in zip(line.asked.stage, line.asked.sources(), strict=True):
                 key = (Lot.of(line), set_name, bool(message))
@@ -70,16 +70,11 @@ class Drawn:
         hashed = line.asked.sources()[number][0] > 0
         return self._ids[Lot.of(line), line.asked.stage[number].set, hashed]
 
-    def _items(self, lot: Lot, set_name: str, hashed: bool, first: int) -> list[Item]:
+    def _items(self, lot: Lot, set_name: str, hashed: bool, first: int) -> list[Input]:
         """Key and message of each record."""
         chosen = self._signed(lot, set_name, hashed, self._lots[lot])
-        if set_name in PARAMETER_SETS:
-            made = load().make(set_name, chosen, first_id=first, role=PIPELINE)
-            return [Item.of(item, set_name) for item in made]
-        return [
-            Item(set_name, i, what.seed, what.message, role=PIPELINE)
-            for i, what in enumerate(chosen, first)
-        ]
+        chosen = [replace(item, id=i) for i, item in enumerate(chosen, first)]
+        return list(load().make(set_name, chosen)) if set_name in PARAMETER_SETS else chosen
 
     def _records(self, lot: Lot) -> list[bytes]:
         """All candidates of a lot."""
@@ -93,11 +88,11 @@ class Drawn:
             )
         ]
 
-    def _seeds(self, lot: Lot, set_name: str) -> list[bytes]:
-        """Of each candidate the seed of its key; one alone where all share a key."""
+    def _keys(self, lot: Lot, set_name: str) -> list[Input]:
+        """An input for each candidate, with its key; a single one where all share a key."""
         size = 1 if lot.keys == "shared" else len(self._records(lot))
-        drawn = candidates(self.seed, set_name, size, message_bytes=0, stream=f"{_STREAM} keys")
-        return [c.seed for c in drawn]
+        stream = f"{_STREAM} keys"
+        return list(candidates(self.seed, set_name, size, message_bytes=0, stream=stream))
 
     def _draw(self, lot: Lot) -> list[int]:
         """The candidates that are a lot's records, in an order that no drift resembles."""
@@ -111,13 +106,13 @@ class Drawn:
         rng = np.random.default_rng(list(self.seed))
         return [int(i) for i in rng.permutation(spread(tables, lot.records))]
 
-    def _signed(
-        self, lot: Lot, set_name: str, hashed: bool, chosen: Iterable[int]
-    ) -> list[SigningInput]:
-        """What is signed of the candidates with these numbers: the record, or its hash."""
-        records, seeds = self._records(lot), self._seeds(lot, set_name)
-        drawn = ((seeds[i % len(seeds)], records[i]) for i in chosen)
-        return [SigningInput(s, hashlib.sha3_256(r).digest() if hashed else r) for s, r in drawn]
+    def _signed(self, lot: Lot, set_name: str, hashed: bool, chosen: Iterable[int]) -> list[Input]:
+        """Inputs of the candidates with these numbers, which sign the record, or its hash."""
+        records, keys = self._records(lot), self._keys(lot, set_name)
+        signed = (
+            (i, hashlib.sha3_256(records[i]).digest() if hashed else records[i]) for i in chosen
+        )
+        return [replace(keys[i % len(keys)], message=m, role=PIPELINE) for i, m in signed]
 
 
 def spread(tables: Sequence[TraceTable], count: int) -> list[int]:

@@ -13,10 +13,10 @@ from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.options import Options
 from mldsa_lab.bench.shapes import shape_of
 from mldsa_lab.bench.workloads.operations import Cell, Operations, make_cell, role_in
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.records import Variant, WorkerRow
 from mldsa_lab.sets import LOOKUP, SCHEMES
 from mldsa_lab.worker.registry import Place
-from mldsa_lab.worker.request import Item
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Ready:
     folder: Path
     variants: Sequence[Variant]
     passed: set[tuple[str, str]]
-    inputs: Mapping[str, Sequence[Item]]
+    inputs: Mapping[str, Sequence[Input]]
 
     def iterations(self) -> dict[tuple[str, int], int]:
         """Return, by set and input, the iterations of the signatures whose traces are known."""
@@ -65,7 +65,7 @@ class WorkloadPlan:
         """Return a worker's line in the record."""
         return station.row()
 
-    def more_inputs(self, set_name: str, first: int) -> list[Item]:
+    def more_inputs(self, set_name: str, first: int) -> list[Input]:
         """Return further inputs of a set, numbered from ``first``."""
         return []
 
