@@ -13,18 +13,18 @@ from lab_runs import broken_registry, build_rust, here, lab, place, rows_in, rus
 from mldsa_lab import machine
 from mldsa_lab.bench.engine import Engine
 from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.workloads import block_file as asked_blocks
 from mldsa_lab.bench.workloads.block import BlockCase, Blocks, drawn_of
 from mldsa_lab.bench.workloads.block_file import (
-    GivenBlock,
-    MeasuredBlock,
+    BlockFile,
+    find_verifiers,
     read_block,
     resolve_block,
     stride,
 )
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.blocks import block_of
-from mldsa_lab.records import BlockContent, Definition, Fault, Row, Samples, read_record
+from mldsa_lab.records import BlockContent, Definition, Fault, Row, Samples, Variant, read_record
+from mldsa_lab.toml import decode_toml
 from mldsa_lab.worker.build import build
 from mldsa_lab.worker.protocol import BlockShape
 from mldsa_lab.worker.registry import read_registry
@@ -145,22 +145,19 @@ def fleet() -> Any:
         yield made
 
 
-def given_of(text: str = SMALL, profile: str = "default") -> GivenBlock:
-    from mldsa_lab.toml import decode_toml
-
-    return GivenBlock(Path("x.toml"), decode_toml(text, asked_blocks.BlockFile, "x"), profile)
-
-
-def resolved(fleet: Fleet, text: str = SMALL, cores: int = 2) -> MeasuredBlock:
-    return resolve_block(given_of(text), fleet, list(fleet.variants.values()), cores)
+def resolved(fleet: Fleet, text: str = SMALL) -> tuple[BlockFile, list[tuple[str, Variant]]]:
+    block = resolve_block(decode_toml(text, BlockFile, "x"), 2)
+    return block, find_verifiers(block, fleet, list(fleet.variants.values()))
 
 
-def test_what_cannot_run_here_names_the_file(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_run_here_names_the_block(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for old, new, said in (
-        ("threads = [1, 2]", "threads = [1, 3]", "x.toml: threads: 3 are more than the "),
-        ('"libsecp256k1"', '"libsecp"', "x.toml: no implementation 'libsecp' of worker "
-         "rust has verify of Schnorr-secp256k1: known are libsecp256k1"),
-        ("uses = 3", 'uses = 3\nworker = "go"', "x.toml: worker go does not take part"),
+        ("threads = [1, 2]", "threads = [1, 3]", "block 'A small block': threads: 3 are more "),
+        ('"libsecp256k1"', '"libsecp"', "block 'A small block': no implementation 'libsecp' of "
+         "worker rust has verify of Schnorr-secp256k1: known are libsecp256k1"),
+        ("uses = 3", 'uses = 3\nworker = "go"', "'A small block': worker go does not take part"),
         ("uses = 3", "uses = 3\ncold_bytes = 1048576", "must be at least twice the largest cache"),
     ):  # fmt: skip
         assert old in SMALL
@@ -170,13 +167,14 @@ def test_what_cannot_run_here_names_the_file(fleet: Fleet, monkeypatch: pytest.M
     monkeypatch.setattr(machine, "cache_bytes", lambda: None)
     with pytest.raises(LabError, match="caches: their size cannot be read here"):
         resolved(fleet)
-    assert resolved(fleet, SMALL.replace(', "cold"', "")).content.cold_bytes is None
+    assert resolved(fleet, SMALL.replace(', "cold"', ""))[0].cold_bytes is None
 
 
 def bench_of(fleet: Fleet, text: str = SMALL) -> tuple[Engine[BlockCase], Blocks, list[Row]]:
-    block, written = resolved(fleet, text), []  # type: tuple[MeasuredBlock, list[Row]]
-    passed = {(v.id, name) for name, v in block.verifiers}
-    workload = Blocks(fleet, block, bytes(32), passed)
+    written: list[Row] = []
+    block, verifiers = resolved(fleet, text)
+    passed = {(v.id, name) for name, v in verifiers}
+    workload = Blocks(fleet, block, verifiers, bytes(32), passed)
     return Engine(fleet, workload, written.append), workload, written
 
 

@@ -22,7 +22,7 @@ from mldsa_lab.sets import BUILDS, CLASSICAL_SETS, DEFAULT_BUILD, OPERATIONS, PA
 
 if TYPE_CHECKING:
     from mldsa_lab.bench.material import GivenSelection, Sizes
-    from mldsa_lab.bench.workloads.block_file import GivenBlock
+    from mldsa_lab.bench.workloads.block_file import BlockFile
     from mldsa_lab.bench.workloads.pipeline_file import Pipeline
 
 Seconds = Annotated[float, Meta(ge=0.001)]
@@ -111,7 +111,7 @@ class Options:
     jmh: Jmh | None = None
     """How JMH measures."""
     pipelines: tuple[Pipeline, ...] = ()
-    block: GivenBlock | None = None
+    block: BlockFile | None = None
     """The block to validate; its definition in the record has the rest."""
     traffic: bool = False
     """Whether memory traffic is measured beside stack and heap."""

@@ -37,7 +37,7 @@ from mldsa_lab.worker.registry import CORES, JDKS
 
 if TYPE_CHECKING:
     from mldsa_lab.bench.bench import Outcome
-    from mldsa_lab.bench.workloads.block_file import GivenBlock
+    from mldsa_lab.bench.workloads.block_file import BlockFile
 
 _MESSAGE_BYTES_MAX = 1 << 16  # every worker holds the inputs of all its cells
 _OF_TIMES = "batch threads until reference clock"
@@ -154,7 +154,7 @@ def bench(
     judge: Callable[[Record], Precision | None] = partial(_judge, clock, confidence)
     kind = kinds.load(named_kinds[0]).plan if named_kinds else WorkloadPlan
     if scenario is not None:
-        options, kind = _of_block(options, read_block(scenario, named)), BlockPlan
+        options, kind = _of_block(options, read_block(scenario, named), named), BlockPlan
     outcome = run_bench(
         options, Screen(console), judge if kind is WorkloadPlan else no_precision, kind
     )
@@ -204,22 +204,22 @@ def show_outcome(
         raise typer.Exit(shared.EXIT_INTERRUPTED)
 
 
-def _of_block(options: Options, given: GivenBlock) -> Options:
+def _of_block(options: Options, block: BlockFile, profile: str) -> Options:
     """The options of a block: its file says what is verified and by whom."""
     from mldsa_lab.bench.material import GATE_SIZES
 
-    file, amount = given.file, given.amount
-    patterns = [pattern for asked in file.verify for pattern in asked.implementations]
+    amount = block.profiles[profile]
+    patterns = [pattern for asked in block.verify for pattern in asked.implementations]
     return replace(
         options,
-        sets=parse_set_names(asked.set for asked in file.verify),
+        sets=parse_set_names(asked.set for asked in block.verify),
         operations=("verify",),
         implementations=tuple(dict.fromkeys(patterns)),
-        workers=(file.worker,),
-        profile=Profile(given.profile, amount.seconds, *amount.rounds),
+        workers=(block.worker,),
+        profile=Profile(profile, amount.seconds, *amount.rounds),
         sizes=GATE_SIZES,
         clock="wall",
-        block=given,
+        block=block,
     )
 
 

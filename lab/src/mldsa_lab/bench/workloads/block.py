@@ -14,17 +14,24 @@ from typing import Any
 
 from msgspec import structs
 
+from mldsa_lab import machine
 from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.material import make_plain
-from mldsa_lab.bench.workloads.block_file import MeasuredBlock, resolve_block
+from mldsa_lab.bench.workloads.block_file import (
+    COLD,
+    WARM,
+    BlockFile,
+    find_verifiers,
+    resolve_block,
+    stride,
+)
 from mldsa_lab.bench.workloads.operations import other_message, signatures_of, times_of
 from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.files import plain
 from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.library import load
-from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records import RANDOM, BlockContent, Check, Definition, Fault, Row, Variant
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
 from mldsa_lab.worker.alter import flip
@@ -36,14 +43,11 @@ _STREAM = "block"
 
 @dataclass(frozen=True, eq=False)
 class BlockCase(Case):
-    """One variant on the block of a set: operations in each call (0: single calls), threads, and
-    whether caches are cold."""
+    """One variant on the block of a set in one shape."""
 
     variant: Variant
     set_name: str
-    batch: int
-    threads: int
-    cold: bool
+    shape: BlockShape
     operation: str = "verify"
 
     def __str__(self) -> str:
@@ -66,23 +70,35 @@ class Blocks(Workload[BlockCase]):
     noun = "ways to verify a block"
 
     def __init__(
-        self, fleet: Fleet, block: MeasuredBlock, seed: bytes, passed: set[tuple[str, str]]
+        self,
+        fleet: Fleet,
+        block: BlockFile,
+        verifiers: Iterable[tuple[str, Variant]],
+        seed: bytes,
+        passed: set[tuple[str, str]],
     ) -> None:
         self.fleet = fleet
-        self.block = block
+        self.title = block.title
+        self.content = BlockContent(
+            block.verifications, block.uses, block.message_bytes, stride(block.verifications),
+            dict(block.slot_seconds), machine.cache_bytes(), block.cold_bytes,
+        )  # fmt: skip
+        self.thread_counts = block.threads
+        self.batches = [0 if n == 1 else n for n in block.batches]
         self.inputs = cache(self._inputs)
         """The block for a variant id and a set."""
         self._seed = seed
-        self._passed = passed
         self._made = cache(self._make)
-        self._turns = BlockShape(0, 1, block.content.stride).turns(block.content.verifications)
-        self._verifiers = [(name, v) for name, v in block.verifiers if (v.id, name) in passed]
+        step, cold = self.content.stride, self.content.cold_bytes or 0
+        self._turns = BlockShape(0, 1, step).turns(block.verifications)
+        self._verifiers = [(name, v) for name, v in verifiers if (v.id, name) in passed]
         self.cases = [
-            BlockCase(v, name, batch, threads, cold)
+            BlockCase(v, name, BlockShape(batch, threads, step, cold if caches == COLD else 0))
             for name, v in self._verifiers
-            for batch in block.batches
+            for batch in self.batches
             if self._has(v, batch)
-            for threads, cold in block.ways
+            for threads in block.threads
+            for caches in block.caches
         ]
         self._checked: set[tuple[Hashable, int]] = set()
         self._held: tuple[Station, Hashable, int, int] | None = None
@@ -91,9 +107,9 @@ class Blocks(Workload[BlockCase]):
         return not batch or self.fleet.announced[variant.id].mode == "batch"
 
     def definitions(self) -> Iterable[Row]:
-        yield Definition("block", self.block.title, plain(self.block.content))
+        yield Definition("block", self.title, plain(self.content))
         for name, v in self._verifiers:
-            for batch in self.block.batches:
+            for batch in self.batches:
                 if not self._has(v, batch):
                     why = f"{v.implementation} announces no batch interface"
                     yield self._verifier(v, name, {"batch": batch}, lacking=why)
@@ -102,19 +118,20 @@ class Blocks(Workload[BlockCase]):
         self, v: Variant, set_name: str, content: dict[str, Any], **found: Any
     ) -> Definition:
         about = v.id, set_name, "verify"
-        return Definition("verifier", self.block.title, content, *about, **found)
+        return Definition("verifier", self.title, content, *about, **found)
 
     def prepare(self, case: BlockCase) -> Iterable[Row]:
-        if (case.group, case.batch) in self._checked:
+        batch = case.shape.batch
+        if (case.group, batch) in self._checked:
             return
-        self._checked.add((case.group, case.batch))
+        self._checked.add((case.group, batch))
         inputs = self.inputs(case.variant.id, case.set_name)
         checks = tuple(self._checks(case, inputs))
-        content = {"batch": case.batch, "digest": _digest(inputs).hex()}
+        content = {"batch": batch, "digest": _digest(inputs).hex()}
         yield self._verifier(case.variant, case.set_name, content, checks=checks)
         bad = next((c for c in checks if c.failed), None)
         if bad is not None:
-            raise Excluded(f"{_called(case.batch)}, {bad.check}: {bad.first_failure}")
+            raise Excluded(f"{_called(batch)}, {bad.check}: {bad.first_failure}")
 
     def _checks(self, case: BlockCase, inputs: Sequence[JobInput]) -> Iterable[Check]:
         altered, places = _altered(inputs)
@@ -125,14 +142,13 @@ class Blocks(Workload[BlockCase]):
         ):
             job = station.prepare(case.variant, case.set_name, "verify", given)
             wrong = []
-            thread_counts = dict.fromkeys(threads for threads, _ in self.block.ways)
-            for threads in thread_counts:
-                shape = self.block.shape(case.batch, threads, False)
+            for threads in self.thread_counts:
+                shape = replace(case.shape, threads=threads, cold=0)
                 (sample,) = station.worker().block(job, 1, shape)
                 text = self._wrong(sample, rejected)
                 wrong += [] if text is None else [f"on {threads} threads: {text}"]
             station.worker().forget(job)
-            yield Check.of(name, len(thread_counts) * len(given), wrong)
+            yield Check.of(name, len(self.thread_counts) * len(given), wrong)
 
     def _wrong(self, sample: Sample, rejected: Sequence[int] = ()) -> str | None:
         """Return the error of a pass in which exactly these inputs are to be rejected, or None."""
@@ -145,13 +161,13 @@ class Blocks(Workload[BlockCase]):
 
     def sample(self, case: BlockCase, number: int, turn: int) -> Iterable[Row]:
         station, job = self._job(case)
-        shape = self.block.shape(case.batch, case.threads, case.cold)
+        shape = case.shape
         (sample,) = station.worker().block(job, 1, shape)
         text = self._wrong(sample)
         if text is not None:
-            raise Excluded(f"{_called(case.batch)} on {case.threads} threads: {text}", whole=True)
-        caches = "cold" if case.cold else "warm"
-        way: dict[str, str | int] = {"batch": case.batch, "threads": case.threads, "caches": caches}
+            raise Excluded(f"{_called(shape.batch)} on {shape.threads} threads: {text}", whole=True)
+        way: dict[str, str | int] = {"batch": shape.batch, "threads": shape.threads}
+        way["caches"] = COLD if shape.cold else WARM
         yield case.samples(number, turn, (), times_of([sample]), shape=way)
 
     def _job(self, case: BlockCase) -> tuple[Station, int]:
@@ -180,14 +196,13 @@ class Blocks(Workload[BlockCase]):
 
     def _make(self, set_name: str) -> Sequence[Input]:
         """A set's block; of keys that stay in a worker without signatures."""
-        drawn = drawn_of(self.block.content, set_name, self._seed)
+        drawn = drawn_of(self.content, set_name, self._seed)
         if set_name in PARAMETER_SETS:
             signed = zip(drawn, load().sign(set_name, drawn), strict=True)
             return [structs.replace(item, pk=m.pk, output=m.signature) for item, m in signed]
         if not SCHEMES[set_name].kin.encoded:
             return drawn
-        sound = [v for name, v in self.block.verifiers if name == set_name]
-        made = make_plain(self.fleet, drawn, (v for v in sound if (v.id, set_name) in self._passed))
+        made = make_plain(self.fleet, drawn, (v for name, v in self._verifiers if name == set_name))
         if not all(m.pk and m.output for m in made):
             raise Excluded(
                 f"no implementation that passed the gate makes keys and signatures of {set_name}"
@@ -201,14 +216,15 @@ class BlockPlan(WorkloadPlan):
     name = "block"
 
     def choose(self, fleet: Fleet, variants: list[Variant]) -> list[Variant]:
-        given = self.options.block
-        assert given is not None
-        self.about_inputs = f"a block of {given.verifications:,} signatures, made after the gate"
-        self.block = resolve_block(given, fleet, variants, cores_to_use())
-        return list(dict.fromkeys(v for _, v in self.block.verifiers))
+        block = self.options.block
+        assert block is not None
+        self.about_inputs = f"a block of {block.verifications:,} signatures, made after the gate"
+        self.block = resolve_block(block, machine.cores_to_use())
+        self.verifiers = find_verifiers(block, fleet, variants)
+        return list(dict.fromkeys(v for _, v in self.verifiers))
 
     def workload(self, ready: Ready) -> Blocks:
-        return Blocks(ready.fleet, self.block, self.options.seed, ready.passed)
+        return Blocks(ready.fleet, self.block, self.verifiers, self.options.seed, ready.passed)
 
 
 def drawn_of(row: BlockContent, set_name: str, seed: bytes) -> list[Input]:

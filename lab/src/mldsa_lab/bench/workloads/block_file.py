@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from mldsa_lab import machine
 from mldsa_lab.bench.fleet import Fleet, find_station, find_variants
@@ -18,10 +17,9 @@ from mldsa_lab.bench.workloads.pipeline_file import Batch
 from mldsa_lab.checkout import file_or_shipped, find_root
 from mldsa_lab.errors import LabError, located
 from mldsa_lab.files import Positive, Text, read_text
-from mldsa_lab.records import BlockContent, Variant
+from mldsa_lab.records import Variant
 from mldsa_lab.sets import KEY_FORMS, SCHEMES, KeyForm, SetName
 from mldsa_lab.toml import check_unique, decode_toml
-from mldsa_lab.worker.protocol import BlockShape
 
 WARM, COLD = CACHES = ("warm", "cold")
 _COLD_TIMES = 4
@@ -114,62 +112,38 @@ def shipped() -> dict[str, Path]:
     return {p.stem: p for p in sorted((find_root() / "scenarios" / "blocks").glob("*.toml"))}
 
 
-@dataclass(frozen=True, slots=True)
-class GivenBlock:
-    """A block's file as it was read, and the profile to measure by."""
+def read_block(name: str, profile: str) -> BlockFile:
+    """Return a block of the tree by name, or of a path, with the verifications of the profile.
 
-    path: Path
-    file: BlockFile
-    profile: str
-
-    @property
-    def amount(self) -> BlockProfile:
-        """How much to measure."""
-        return self.file.profiles[self.profile]
-
-    @property
-    def verifications(self) -> int:
-        """Those of the profile, where it has its own."""
-        return self.amount.verifications or self.file.verifications
-
-
-def read_block(name: str, profile: str) -> GivenBlock:
-    """A block of the tree by name, or of a path. LabError for an unknown one; for a bad file it
-    names the file, the line, the place and the rule."""
+    LabError for an unknown one; for a bad file it names the file, the line, the place and the rule.
+    """
     path = file_or_shipped(name, shipped(), "scenario")
-    return GivenBlock(path, decode_toml(read_text(path), BlockFile, str(path)), profile)
+    block = decode_toml(read_text(path), BlockFile, str(path))
+    own = block.profiles[profile].verifications
+    return structs.replace(block, verifications=own or block.verifications)
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredBlock:
-    """A block as it is measured here: its title and content in the record; who verifies each set;
-    and the ways: the number of threads, and whether caches are cold."""
-
-    title: str
-    content: BlockContent
-    verifiers: tuple[tuple[str, Variant], ...]
-    batches: tuple[int, ...]
-    ways: tuple[tuple[int, bool], ...]
-
-    def shape(self, batch: int, threads: int, cold: bool) -> BlockShape:
-        """What a worker is asked for; ``batch``: 0 for single calls."""
-        bytes_read = (self.content.cold_bytes or 0) if cold else 0
-        return BlockShape(batch, threads, self.content.stride, bytes_read)
-
-
-def resolve_block(
-    given: GivenBlock, fleet: Fleet, variants: Sequence[Variant], cores: int
-) -> MeasuredBlock:
-    """The block with its variants; LabError for one that cannot be measured here."""
-    file, count = given.file, given.verifications
-    with located(given.path):
-        station = find_station(fleet, file.worker, "blocks")
-        if (most := max(file.threads, default=1)) > cores:
+def resolve_block(block: BlockFile, cores: int) -> BlockFile:
+    """Return the block with the threads and the bytes of other memory of this machine. LabError if
+    it cannot be measured here."""
+    with located(f"block {block.title!r}"):
+        if (most := max(block.threads, default=1)) > cores:
             raise LabError(
                 f"threads: {most} are more than the {cores} cores that there are to run on"
             )
-        verifiers: list[tuple[str, Variant]] = []
-        for asked in file.verify:
+        threads = block.threads or all_thread_counts(min(cores, block.verifications))
+        cold = _cold_bytes(block.cold_bytes) if COLD in block.caches else None
+        return structs.replace(block, threads=tuple(sorted(threads)), cold_bytes=cold)
+
+
+def find_verifiers(
+    block: BlockFile, fleet: Fleet, variants: Sequence[Variant]
+) -> list[tuple[str, Variant]]:
+    """Return who verifies each set. LabError for an implementation that cannot."""
+    verifiers: list[tuple[str, Variant]] = []
+    with located(f"block {block.title!r}"):
+        station = find_station(fleet, block.worker, "blocks")
+        for asked in block.verify:
             for pattern in asked.implementations:
                 able = find_variants(fleet, station, variants, pattern, asked.set, "verify")
                 # Of each implementation and form of key the last announced is the best one here.
@@ -177,19 +151,12 @@ def resolve_block(
                 if not best:
                     raise LabError(f"{pattern} has no {' or '.join(asked.keys)} keys")
                 verifiers += [(asked.set, v) for v in best.values()]
-        cache = machine.cache_bytes()
-        content = BlockContent(
-            count, file.uses, file.message_bytes, stride(count), dict(file.slot_seconds),
-            cache, _cold_bytes(file.cold_bytes, cache) if COLD in file.caches else None,
-        )  # fmt: skip
-        threads = tuple(sorted(file.threads or all_thread_counts(min(cores, count))))
-        ways = tuple((n, caches == COLD) for n in threads for caches in file.caches)
-        batches = tuple(0 if n == 1 else n for n in file.batches)
-        return MeasuredBlock(file.title, content, tuple(dict.fromkeys(verifiers)), batches, ways)
+    return list(dict.fromkeys(verifiers))
 
 
-def _cold_bytes(asked: int | None, cache: int | None) -> int:
-    """Bytes to read so that the largest cache holds nothing else."""
+def _cold_bytes(asked: int | None) -> int:
+    """Return the bytes to read so that the largest cache holds nothing else."""
+    cache = machine.cache_bytes()
     if cache is None and asked is None:
         raise LabError("caches: their size cannot be read here: set cold_bytes")
     cold = asked or _COLD_TIMES * (cache or 0)
