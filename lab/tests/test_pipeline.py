@@ -16,9 +16,14 @@ from msgspec import structs
 
 from mldsa_lab.bench.engine import Engine
 from mldsa_lab.bench.fleet import Fleet
-from mldsa_lab.bench.workloads.pipeline import PipelineCase, Pipelines, Prepared, content_of
-from mldsa_lab.bench.workloads.pipeline_file import Line, Pipeline, Stage, _suiting, resolve
-from mldsa_lab.bench.workloads.pipeline_inputs import spread
+from mldsa_lab.bench.workloads.pipeline import (
+    PipelineCase,
+    Pipelines,
+    PreparedPipeline,
+    content_of,
+)
+from mldsa_lab.bench.workloads.pipeline_file import Pipeline, Stage, _suiting, resolve
+from mldsa_lab.bench.workloads.pipeline_inputs import _group, spread
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.contract import breaches
 from mldsa_lab.estimate.pipeline import BETWEEN, pipeline_figures, pipelines_of
@@ -188,13 +193,13 @@ def test_variants_suit_the_keys(fleet: Fleet) -> None:
         Pipeline("each", (sign, fn), "rust-all", keys="each"),
         Pipeline("forced", (replace_key(sign, "compact"),), "rust-all"),
     ]  # fmt: skip
-    lines = resolve(asked, fleet, every, 2)
-    assert [[v.key for v in line.variants] for line in lines] == [
+    found = resolve(asked, fleet, every, 2)
+    assert [[fleet.variants[s.implementation].key for s in p.stage] for p in found] == [
         ["expanded", "expanded"], ["compact", "compact"], ["compact"],
     ]  # fmt: skip
     last = [v for v in every if v.implementation == "mldsa-lanes" and v.key == "expanded"][-1]
-    assert lines[0].variants[0] == last and lines[0].threads == (1, 2)
-    assert lines[0].designed == (("ML-DSA-44", False),)
+    assert found[0].stage[0].implementation == last.id and found[0].threads == (1, 2)
+    assert _group(found[0], fleet.variants).designed == (("ML-DSA-44", False),)
 
 
 def replace_key(one: Stage, key: str) -> Stage:
@@ -221,18 +226,18 @@ def test_a_worker_without_chains_or_nanoseconds_is_refused(fleet: Fleet) -> None
 
 
 class Given:
-    """Records as `Drawn` gives them, made by hand."""
+    """Records as `PipelineInputs` gives them, made by hand."""
 
-    def ids(self, line: Line, number: int) -> range:
+    def ids(self, pipeline: Pipeline, number: int) -> range:
         return range(4)
 
 
-def work_of(fleet: Fleet) -> tuple[Engine[PipelineCase], Prepared, list[Row]]:
+def work_of(fleet: Fleet) -> tuple[Engine[PipelineCase], PreparedPipeline, list[Row]]:
     """A hash and a signature of it by Ed25519, whose keys stay in the worker."""
     hashes = stage("hash", "SHA3-256", "libcrux-sha3")
     signs, verifies = (stage(o, "Ed25519", "dalek-ed25519") for o in ("sign", "verify"))
     asked = Pipeline("p", (hashes, signs, verifies), "rust-all", records=4)
-    (line,) = resolve([asked], fleet, list(fleet.variants.values()), 2)
+    (found,) = resolve([asked], fleet, list(fleet.variants.values()), 2)
     records = [bytes([i]) * 40 for i in range(4)]
     digests = [hashlib.sha3_256(r).digest() for r in records]
     seeds = [bytes([9]) * 32] * 4
@@ -248,10 +253,11 @@ def work_of(fleet: Fleet) -> tuple[Engine[PipelineCase], Prepared, list[Row]]:
         [replace(job, rnd=None, signature=b"") for job in signed],
     ]
     outputs: list[list[bytes | None]] = [list(digests), [None] * 4, [b"\1"] * 4]
-    content = content_of(line, Given())  # type: ignore[arg-type]
-    station = fleet.station(line.variants[0].id)
-    pipeline = Prepared("p", content, line.variants, 1, station, inputs, outputs)
-    workload.cases = [PipelineCase(line.variants[0], pipeline, n) for n in line.threads]
+    content = content_of(found, Given())  # type: ignore[arg-type]
+    variants = [fleet.variants[s.variant] for s in content.stages]
+    station = fleet.station(variants[0].id)
+    pipeline = PreparedPipeline("p", content, 1, station, variants, inputs, outputs)
+    workload.cases = [PipelineCase(pipeline, n) for n in found.threads]
     return Engine(fleet, workload, written.append), pipeline, written
 
 

@@ -11,8 +11,8 @@ from typing import Any
 from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.workloads.operations import other_message, times_of
-from mldsa_lab.bench.workloads.pipeline_file import Line, resolve
-from mldsa_lab.bench.workloads.pipeline_inputs import Drawn
+from mldsa_lab.bench.workloads.pipeline_file import Pipeline, resolve
+from mldsa_lab.bench.workloads.pipeline_inputs import PipelineInputs
 from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import plain
@@ -39,15 +39,16 @@ BETWEEN = "between stages"
 
 
 @dataclass(slots=True, eq=False)
-class Prepared:
-    """A pipeline with the inputs of each stage by record, and the expected outputs: None where
-    they differ from call to call. ``together``: the records of a link."""
+class PreparedPipeline:
+    """A pipeline with the variant of each stage, its inputs by record, and the expected outputs:
+    None where they differ from call to call. All variants are of one worker. ``together``: the
+    records of a link."""
 
     name: str
     content: PipelineContent
-    variants: Sequence[Variant]
     together: int
     station: Station
+    variants: Sequence[Variant]
     inputs: list[list[JobInput]]
     outputs: list[list[bytes | None]]
     jobs: list[int] = field(default_factory=list)
@@ -90,13 +91,12 @@ class Prepared:
 class PipelineCase(Case):
     """One pipeline on so many threads."""
 
-    variant: Variant
-    """That of the first stage: all stages are of one worker."""
-    pipeline: Prepared
+    pipeline: PreparedPipeline
     threads: int
 
     def __post_init__(self) -> None:
         first = self.pipeline.content.stages[0]
+        self.variant = self.pipeline.variants[0]
         self.set_name, self.operation = first.set, first.operation
 
     def __str__(self) -> str:
@@ -121,8 +121,8 @@ class Pipelines(Workload[PipelineCase]):
     def __init__(
         self,
         fleet: Fleet,
-        lines: Sequence[Line],
-        drawn: Drawn,
+        pipelines: Sequence[Pipeline],
+        drawn: PipelineInputs,
         items: Mapping[str, Sequence[Input]],
         passed: set[tuple[str, str]],
     ) -> None:
@@ -130,12 +130,13 @@ class Pipelines(Workload[PipelineCase]):
         self._checked: set[str] = set()
         by_id = {name: {item.id: item for item in listed} for name, listed in items.items()}
         self.cases: list[PipelineCase] = []
-        for line in lines:
-            asked, station = line.asked, fleet.station(line.variants[0].id)
-            content = content_of(line, drawn)
-            about = asked.name, content, line.variants, asked.group
-            pipeline = Prepared(*about, station, [], [])
-            for stage, v in zip(content.stages, line.variants, strict=True):
+        for asked in pipelines:
+            content = content_of(asked, drawn)
+            variants = [fleet.variants[stage.variant] for stage in content.stages]
+            station = fleet.station(variants[0].id)
+            about = asked.name, content, asked.group, station, variants
+            pipeline = PreparedPipeline(*about, [], [])
+            for stage, v in zip(content.stages, variants, strict=True):
                 if (v.id, stage.set) not in passed:
                     raise LabError(f"{pipeline}: {v.id} did not pass the gate for {stage.set}")
                 found = [by_id[stage.set][i] for i in stage.inputs]
@@ -150,7 +151,7 @@ class Pipelines(Workload[PipelineCase]):
                 pipeline.outputs.append(
                     [expected_output(item, stage.operation, v) for item in found]
                 )
-            self.cases += [PipelineCase(line.variants[0], pipeline, n) for n in line.threads]
+            self.cases += [PipelineCase(pipeline, n) for n in asked.threads]
 
     def prepare(self, case: PipelineCase) -> Iterable[Row]:
         """Check the output of each stage, and that every verification rejects the signatures of
@@ -205,22 +206,23 @@ def _samples(case: PipelineCase, number: int, turn: int, done: Pass) -> Samples:
     return case.samples(number, turn, inputs, metrics, phases=phases, shape=way)
 
 
-def content_of(line: Line, drawn: Drawn) -> PipelineContent:
+def content_of(asked: Pipeline, drawn: PipelineInputs) -> PipelineContent:
     """Return a pipeline as the record has it."""
-    asked = line.asked
-    sources = zip(asked.stage, line.variants, asked.sources(), strict=True)
     stages = tuple(
         PipelineStage(
-            stage.title, v.id, stage.set, stage.operation, stage.batch if stage.batch > 1 else 0,
-            message, signature, tuple(drawn.ids(line, number)),
+            stage.title, stage.implementation, stage.set, stage.operation,
+            stage.batch if stage.batch > 1 else 0,
+            message, signature, tuple(drawn.ids(asked, number)),
         )
-        for number, (stage, v, (message, signature)) in enumerate(sources)
+        for number, (stage, (message, signature)) in enumerate(
+            zip(asked.stage, asked.sources(), strict=True)
+        )
     )  # fmt: skip
-    return PipelineContent(asked.keys, line.threads, stages)
+    return PipelineContent(asked.keys, asked.threads, stages)
 
 
 def _check(
-    pipeline: Prepared,
+    pipeline: PreparedPipeline,
     name: str,
     inputs: Sequence[Sequence[JobInput]],
     outputs: Sequence[Sequence[bytes | None]],
@@ -244,16 +246,18 @@ class PipelinePlan(WorkloadPlan):
     about_inputs = "records of pipelines, chosen by the traces of signing them"
 
     def choose(self, fleet: Fleet, variants: list[Variant]) -> list[Variant]:
-        self.lines = resolve(self.options.pipelines, fleet, variants, cores_to_use())
-        return [v for v in variants if any(v in line.variants for line in self.lines)]
+        self.variants = fleet.variants
+        self.pipelines = resolve(self.options.pipelines, fleet, variants, cores_to_use())
+        chosen = {stage.implementation for p in self.pipelines for stage in p.stage}
+        return [v for v in variants if v.id in chosen]
 
     @cached_property
-    def drawn(self) -> Drawn:
+    def drawn(self) -> PipelineInputs:
         """Their records and inputs."""
-        return Drawn(self.lines, self.options.seed)
+        return PipelineInputs(self.pipelines, self.variants, self.options.seed)
 
     def more_inputs(self, set_name: str, first: int) -> list[Any]:
         return self.drawn.items(set_name, first)
 
     def workload(self, ready: Ready) -> Pipelines:
-        return Pipelines(ready.fleet, self.lines, self.drawn, ready.inputs, ready.passed)
+        return Pipelines(ready.fleet, self.pipelines, self.drawn, ready.inputs, ready.passed)

@@ -6,10 +6,9 @@ A pipeline sends records through stages: their hash, signatures of it, the verif
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from mldsa_lab.bench.fleet import Fleet, find_station, find_variants
 from mldsa_lab.bench.options import all_thread_counts, parse_thread_counts
@@ -17,7 +16,7 @@ from mldsa_lab.bench.shapes import BATCH_SIZE_MAX
 from mldsa_lab.errors import LabError, located
 from mldsa_lab.files import Positive, Text
 from mldsa_lab.records import Variant
-from mldsa_lab.sets import PARAMETER_SETS, SCHEMES, KeyForm, SetName
+from mldsa_lab.sets import SCHEMES, KeyForm, SetName
 from mldsa_lab.toml import check_unique
 
 STAGE_OPERATIONS = ("hash", "keygen", "sign", "verify")
@@ -136,32 +135,11 @@ def check_pipelines(pipelines: Sequence[Pipeline]) -> None:
             raise ValueError(f"pipeline {p.name!r}: against: no other is called {p.against!r}")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A pipeline with the variant of each stage and the numbers of threads to measure."""
-
-    asked: Pipeline
-    variants: tuple[Variant, ...]
-    threads: tuple[int, ...]
-
-    @property
-    def designed(self) -> tuple[tuple[str, bool], ...]:
-        """The ML-DSA sets that are signed with deterministically, each with whether it is a digest
-        that is signed: these costs are known by their traces before anything is measured."""
-        stages = zip(self.asked.stage, self.variants, self.asked.sources(), strict=True)
-        return tuple(
-            dict.fromkeys(
-                (s.set, bool(message))
-                for s, v, (message, _) in stages
-                if s.operation == "sign" and s.set in PARAMETER_SETS and v.deterministic
-            )
-        )
-
-
 def resolve(
     pipelines: Sequence[Pipeline], fleet: Fleet, variants: Sequence[Variant], cores: int
-) -> list[Line]:
-    """The pipelines with their variants; LabError for one that cannot be measured here."""
+) -> list[Pipeline]:
+    """Return the pipelines with the id of the variant that each stage means, and the threads to
+    measure. LabError for one that cannot be measured here."""
     made = []
     for p in pipelines:
         where = f"pipeline {p.name!r}"
@@ -177,8 +155,8 @@ def resolve(
                 v = _suiting(stage, p, find_variants(fleet, station, variants, *named))
                 if stage.batch > 1 and fleet.announced[v.id].mode != "batch":
                     raise LabError(f"{v.id} has no batch interface")
-                stages.append(v)
-        made.append(Line(p, tuple(stages), threads))
+                stages.append(structs.replace(stage, implementation=v.id))
+        made.append(structs.replace(p, stage=tuple(stages), threads=threads))
     return made
 
 

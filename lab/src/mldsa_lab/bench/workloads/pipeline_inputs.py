@@ -8,17 +8,17 @@ to within one over their number, and ML-DSA's exact means.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
 
-from mldsa_lab.bench.workloads.pipeline_file import Line
+from mldsa_lab.bench.workloads.pipeline_file import Pipeline
 from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.library import load
-from mldsa_lab.records import PIPELINE
+from mldsa_lab.records import PIPELINE, Variant
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
@@ -29,90 +29,104 @@ _CANDIDATES_MAX = 20_000
 _STREAM = "pipeline"
 
 
-class Lot(NamedTuple):
-    """Pipelines with the same of these share their records and keys."""
+class InputGroup(NamedTuple):
+    """Pipelines with the same of these share their records and keys.
+
+    ``designed``: the ML-DSA sets that are signed with deterministically, each with whether it is a
+    digest that is signed: these costs are known by their traces before anything is measured.
+    """
 
     records: int
     record_bytes: int
     keys: str
     designed: tuple[tuple[str, bool], ...]
 
-    @classmethod
-    def of(cls, line: Line) -> Lot:
-        """That of a pipeline."""
-        asked = line.asked
-        return cls(asked.records, asked.record_bytes, asked.keys, tuple(sorted(line.designed)))
 
+class PipelineInputs:
+    """The records of every group, and the inputs made of them by set."""
 
-class Drawn:
-    """The records of every lot, and the inputs made of them by set."""
-
-    def __init__(self, lines: Sequence[Line], seed: bytes) -> None:
-        self.lines = lines
+    def __init__(
+        self, pipelines: Sequence[Pipeline], variants: Mapping[str, Variant], seed: bytes
+    ) -> None:
+        """``pipelines``: as `resolve` returns them; ``variants``: by id."""
+        self.pipelines = pipelines
         self.seed = seed
-        self._lots = {lot: self._draw(lot) for lot in dict.fromkeys(map(Lot.of, lines))}
-        self._ids: dict[tuple[Lot, str, bool], range] = {}
+        self._group = {p.name: _group(p, variants) for p in pipelines}
+        self._records_of = {g: self._draw(g) for g in dict.fromkeys(self._group.values())}
+        self._ids: dict[tuple[InputGroup, str, bool], range] = {}
 
     def items(self, set_name: str, first: int) -> list[Input]:
         """The inputs of a set for every pipeline that has it, numbered from ``first``."""
         made: list[Input] = []
-        for line in self.lines:
-            for stage, (message, _) in zip(line.asked.stage, line.asked.sources(), strict=True):
-                key = (Lot.of(line), set_name, bool(message))
+        for p in self.pipelines:
+            for stage, (message, _) in zip(p.stage, p.sources(), strict=True):
+                key = (self._group[p.name], set_name, bool(message))
                 if stage.set == set_name and key not in self._ids:
                     items = self._items(*key, first + len(made))
                     self._ids[key] = range(first + len(made), first + len(made) + len(items))
                     made += items
         return made
 
-    def ids(self, line: Line, number: int) -> range:
+    def ids(self, pipeline: Pipeline, number: int) -> range:
         """The inputs of a pipeline's stage, by number from 0."""
-        hashed = line.asked.sources()[number][0] > 0
-        return self._ids[Lot.of(line), line.asked.stage[number].set, hashed]
+        hashed = pipeline.sources()[number][0] > 0
+        return self._ids[self._group[pipeline.name], pipeline.stage[number].set, hashed]
 
-    def _items(self, lot: Lot, set_name: str, hashed: bool, first: int) -> list[Input]:
+    def _items(self, group: InputGroup, set_name: str, hashed: bool, first: int) -> list[Input]:
         """Key and message of each record."""
-        chosen = self._signed(lot, set_name, hashed, self._lots[lot])
+        chosen = self._signed(group, set_name, hashed, self._records_of[group])
         chosen = [replace(item, id=i) for i, item in enumerate(chosen, first)]
         return list(load().make(set_name, chosen)) if set_name in PARAMETER_SETS else chosen
 
-    def _records(self, lot: Lot) -> list[bytes]:
-        """All candidates of a lot."""
-        size = lot.records
-        if lot.designed:
+    def _records(self, group: InputGroup) -> list[bytes]:
+        """All candidates of a group."""
+        size = group.records
+        if group.designed:
             size = max(size, min(_CANDIDATES * size, _CANDIDATES_MAX))
         return [
             c.message
             for c in candidates(
-                self.seed, "SHA3-256", size, message_bytes=lot.record_bytes, stream=_STREAM
+                self.seed, "SHA3-256", size, message_bytes=group.record_bytes, stream=_STREAM
             )
         ]
 
-    def _keys(self, lot: Lot, set_name: str) -> list[Input]:
+    def _keys(self, group: InputGroup, set_name: str) -> list[Input]:
         """An input for each candidate, with its key; a single one where all share a key."""
-        size = 1 if lot.keys == "shared" else len(self._records(lot))
+        size = 1 if group.keys == "shared" else len(self._records(group))
         stream = f"{_STREAM} keys"
         return list(candidates(self.seed, set_name, size, message_bytes=0, stream=stream))
 
-    def _draw(self, lot: Lot) -> list[int]:
-        """The candidates that are a lot's records, in an order that no drift resembles."""
-        if not lot.designed:
-            return list(range(lot.records))
-        every = range(len(self._records(lot)))
+    def _draw(self, group: InputGroup) -> list[int]:
+        """The candidates that are a group's records, in an order that no drift resembles."""
+        if not group.designed:
+            return list(range(group.records))
+        every = range(len(self._records(group)))
         tables = [
-            load().trace(set_name, self._signed(lot, set_name, hashed, every))
-            for set_name, hashed in lot.designed
+            load().trace(set_name, self._signed(group, set_name, hashed, every))
+            for set_name, hashed in group.designed
         ]
         rng = np.random.default_rng(list(self.seed))
-        return [int(i) for i in rng.permutation(spread(tables, lot.records))]
+        return [int(i) for i in rng.permutation(spread(tables, group.records))]
 
-    def _signed(self, lot: Lot, set_name: str, hashed: bool, chosen: Iterable[int]) -> list[Input]:
+    def _signed(
+        self, group: InputGroup, set_name: str, hashed: bool, chosen: Iterable[int]
+    ) -> list[Input]:
         """Inputs of the candidates with these numbers, which sign the record, or its hash."""
-        records, keys = self._records(lot), self._keys(lot, set_name)
+        records, keys = self._records(group), self._keys(group, set_name)
         signed = (
             (i, hashlib.sha3_256(records[i]).digest() if hashed else records[i]) for i in chosen
         )
         return [replace(keys[i % len(keys)], message=m, role=PIPELINE) for i, m in signed]
+
+
+def _group(p: Pipeline, variants: Mapping[str, Variant]) -> InputGroup:
+    designed = {
+        (s.set, bool(message))
+        for s, (message, _) in zip(p.stage, p.sources(), strict=True)
+        if s.operation == "sign" and s.set in PARAMETER_SETS
+        if variants[s.implementation].deterministic
+    }
+    return InputGroup(p.records, p.record_bytes, p.keys, tuple(sorted(designed)))
 
 
 def spread(tables: Sequence[TraceTable], count: int) -> list[int]:
