@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from mldsa_lab.bench.shapes import Shape as ShapeOfRuns
+from mldsa_lab.bench import shapes
 from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.kinds.operations import KIND, MeasuredOperations
 from mldsa_lab.records import (
@@ -158,7 +158,7 @@ class InRuns:
     threads: int = 1
 
     def variant(self, variant: Variant) -> Variant:
-        return ShapeOfRuns(self.form, self.size, self.threads).of(variant)
+        return shapes.in_runs(variant, self.form, self.size, self.threads)
 
     def factor(self) -> float:
         """Cost of an operation of all threads together, over that of a single call: batches
@@ -363,7 +363,7 @@ def _run_samples(
     group = [row for row in inputs if row.role == (key if ml_dsa else "random")]
     keygen, sign, verify = runs.signer.cost[single.set]
     operations = runs.size * runs.threads
-    chosen = ShapeOfRuns(runs.form, runs.size, runs.threads).runs(len(group))
+    chosen = shapes.runs_of(runs.variant(_announced(runs.signer)), len(group))
     level = 1 + 0.01 * float(rng.standard_normal())
     signing = single.operation == "sign"
     of: list[float] = []

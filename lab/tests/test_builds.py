@@ -13,7 +13,7 @@ from report_records import SIGNERS, TUNED, Shape, build, in_both_builds
 
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.options import select
-from mldsa_lab.bench.shapes import Shape as Runs
+from mldsa_lab.bench.shapes import in_runs
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.records import Record, Variant
@@ -87,10 +87,10 @@ def test_two_builds_of_a_worker_take_part_side_by_side(tmp_path: Path) -> None:
             single = fleet.variants[name]
             outputs = station.answer(single, "ML-DSA-44", "sign", [JobInput(0)])
             assert outputs[0].value == b"fake:avx2:compact"  # the name that its worker knows
-            in_runs = fleet.shape(single, Runs("loop", 100))
-            assert in_runs.id == f"{name}:loop-100" and in_runs.base == name
-            assert fleet.station(in_runs.id) is station
-            answer = station.answer(in_runs, "ML-DSA-44", "sign", [JobInput(0)])
+            shaped = fleet.add_in_runs(in_runs(single, "loop", 100))
+            assert shaped.id == f"{name}:loop-100" and shaped.base == name
+            assert fleet.station(shaped.id) is station
+            answer = station.answer(shaped, "ML-DSA-44", "sign", [JobInput(0)])
             assert answer == outputs
         rows = [station.row() for station in fleet.stations]
     assert [(r.worker, r.build) for r in rows] == [("fake", "default"), ("fake:tuned", "tuned")]
@@ -114,12 +114,12 @@ def test_a_worker_built_otherwise_than_asked_is_a_fault(
 
 def test_ids_are_computed_from_build_and_runs(record: Record) -> None:
     single = variant("a:b+tuned:compact", backend="b+tuned")
-    for shape, runs in ((None, ""), (Runs("batch", 8), ":batch-8"),
-                        (Runs("loop", 100, 2), ":loop-100:threads-2")):  # fmt: skip
+    for shape, runs in (((), ""), (("batch", 8), ":batch-8"),
+                        (("loop", 100, 2), ":loop-100:threads-2")):  # fmt: skip
         for name, mark in (("default", ""), ("tuned", ":tuned")):
             base = f"a:b+tuned:compact{mark}"
             v = structs.replace(single, id=single.id_in(name))
-            v = v if shape is None else shape.of(v)
+            v = in_runs(v, *shape) if shape else v
             assert (v.id, v.base, v.build) == (base + runs, base, name)
             assert v.names == (v.id, base, "a:b+tuned:compact", "a")
     row = record.workers[0]

@@ -7,9 +7,10 @@ import re
 
 import numpy as np
 import pytest
+from lab_runs import variant
 from tiers import first_of
 
-from mldsa_lab.bench.shapes import GROUP, Shape
+from mldsa_lab.bench.shapes import GROUP, in_runs, runs_of
 from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.estimate.cells import estimate_signing
 from mldsa_lab.estimate.interval import Interval
@@ -32,7 +33,7 @@ def group(model: RejectionModel, seed: int) -> list[Trace]:
 
 def shares(size: int) -> np.ndarray:
     """Of the operations of each run of a pass that each input has."""
-    runs = Shape("batch", size).runs(GROUP)
+    runs = runs_of(in_runs(variant("x:y:compact"), "batch", size), GROUP)
     places = [runs.positions(n, GROUP) for n in range(runs.count)]
     return np.array([np.bincount(p, minlength=GROUP) / len(p) for p in places])
 
@@ -70,7 +71,7 @@ def test_batches_that_wait_for_their_longest_signature_are_estimated(
     rng = np.random.default_rng(7)
     attempts = rng.geometric(model.p_accept, size=(max(50, 100_000 // size), size))
     truth = np.mean([lanes_cost(batch, lanes) for batch in attempts]) / size
-    runs = Shape("batch", size).runs(GROUP)
+    runs = runs_of(in_runs(variant("x:y:compact"), "batch", size), GROUP)
     machine = NoisyMachine(drift=0.01, jitter=0.005, fast=0, spikes=0, habit=0)
     errors, inside = [], 0
     for seed in range(10):

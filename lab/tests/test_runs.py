@@ -21,7 +21,15 @@ from mldsa_lab.bench.options import (
     parse_thread_counts,
     select,
 )
-from mldsa_lab.bench.shapes import BATCH_SIZES, GROUP, Shape, role_of, shaped_variants, shapes
+from mldsa_lab.bench.shapes import (
+    BATCH_SIZES,
+    GROUP,
+    in_runs,
+    role_of,
+    runs_of,
+    shaped_variants,
+    shapes,
+)
 from mldsa_lab.bench.workloads.operations import Cell, Operations, make_cell, role_in
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import Input
@@ -46,7 +54,7 @@ def measured(key: str = "compact", **more: object) -> Variant:
 
 def test_a_batch_interface_is_measured_at_every_size_and_in_a_loop() -> None:
     found = shapes(batching(), (1, 8, 1000), ())
-    assert [(s.form, s.size, s.threads) for s in found] == [
+    assert found == [
         ("batch", 1, 1), ("batch", 8, 1), ("batch", 1000, 1), ("loop", 100, 1),
     ]  # fmt: skip
 
@@ -54,10 +62,10 @@ def test_a_batch_interface_is_measured_at_every_size_and_in_a_loop() -> None:
 def test_threads_take_loops_and_batches_each_number_once() -> None:
     found = shapes(batching(), (1000,), (1, 2))
     assert found == [
-        Shape("batch", 1000), Shape("loop", 100), Shape("loop", 100, 2), Shape("batch", 1000, 2),
+        ("batch", 1000, 1), ("loop", 100, 1), ("loop", 100, 2), ("batch", 1000, 2),
     ]  # fmt: skip
     single = shapes(batching(mode="single"), (), (1, 4))
-    assert single == [Shape("loop", 100), Shape("loop", 100, 4)]
+    assert single == [("loop", 100, 1), ("loop", 100, 4)]
 
 
 def test_a_worker_that_announces_no_runs_is_passed_over() -> None:
@@ -80,14 +88,14 @@ def test_where_none_of_the_chosen_can_it_is_an_error_with_their_names() -> None:
 
 
 def test_a_variant_in_runs_has_an_id_and_a_note_of_its_own() -> None:
-    made = Shape("batch", 1000, 2).of(measured("expanded"))
+    made = in_runs(measured("expanded"), "batch", 1000, 2)
     assert made.id == "x:y:expanded:batch-1000:threads-2" and made.base == "x:y:expanded"
     assert (made.mode, made.batch_size, made.threads, made.per_call) == ("batch", 1000, 2, 2000)
     assert made.runs and "trace" not in made.operations
     assert made.note == (
         "a note; calls of 1000 operations, the inputs of one key, on each of 2 threads"
     )
-    loop = Shape("loop", 100).of(measured())
+    loop = in_runs(measured(), "loop", 100)
     assert (loop.mode, loop.batch_size, loop.runs) == ("single", 100, True)
     assert "the inputs of many keys" in loop.note
     assert not measured().runs
@@ -107,13 +115,13 @@ def test_a_variant_in_runs_has_an_id_and_a_note_of_its_own() -> None:
 def test_a_pass_has_many_runs_that_use_all_inputs_equally_often(
     size: int, count: int, equal: bool
 ) -> None:
-    runs = Shape("batch", size).runs(GROUP)
+    runs = runs_of(in_runs(measured(), "batch", size), GROUP)
     assert runs.count == count
     used = Counter(p for n in range(count) for p in runs.positions(n, GROUP))
     assert (len(set(used.values())) == 1 and len(used) == GROUP) == equal
     # Each run is known by its first input.
     assert len({runs.positions(n, GROUP)[0] for n in range(count)}) == count
-    assert Shape("loop", 100).runs(24).count in (6, 8)
+    assert runs_of(in_runs(measured(), "loop", 100), 24).count in (6, 8)
 
 
 # --- the words of the command line --------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from fake_worker import cell_of, fake_fleet, rows_of
 from lab_runs import bench, here
 
-from mldsa_lab.bench.shapes import Shape
+from mldsa_lab.bench.shapes import in_runs
 from mldsa_lab.bench.workloads.operations import WARMUP_NS, Operations
 from mldsa_lab.kinds.cold import CALLS, ColdStarts
 from mldsa_lab.records import Fault, Row, Samples
@@ -107,7 +107,7 @@ while True:
 def test_runs_that_share_inputs_are_prepared_anew_after_a_fault(tmp_path: Path) -> None:
     with fake_fleet(tmp_path, FORGETFUL.format(count=str(tmp_path / "count"))) as fleet:
         (variant,) = fleet.variants.values()
-        made = [fleet.shape(variant, Shape("loop", size)) for size in (2, 4, 8)]
+        made = [fleet.add_in_runs(in_runs(variant, "loop", size)) for size in (2, 4, 8)]
         cells = [cell_of(v, runs=Runs("loop", v.batch_size, 1, 1)) for v in made]
         rows = rows_of(fleet, Operations(fleet, cells), 1)
     (fault,) = [row for row in rows if isinstance(row, Fault)]

@@ -10,7 +10,6 @@ from typing import Self
 
 from msgspec import structs
 
-from mldsa_lab.bench.shapes import Shape
 from mldsa_lab.errors import LabError
 from mldsa_lab.implementation import Implementation
 from mldsa_lab.inputs.library import CRATE, library_name
@@ -217,12 +216,11 @@ class Fleet:
         """The worker that has this variant."""
         return self._station_of[variant_id]
 
-    def shape(self, variant: Variant, shape: Shape) -> Variant:
-        """Take in the variant measured in this shape, which has an id and a line of its own."""
-        station, made = self.station(variant.id), shape.of(variant)
-        station.shaped.append(made)
-        self._station_of[made.id] = station
-        return made
+    def add_in_runs(self, variant: Variant) -> Variant:
+        """Take in a variant that is measured in runs, which has a line of its own."""
+        station = self._station_of[variant.id] = self._station_of[variant.base]
+        station.shaped.append(variant)
+        return variant
 
     def stop(self) -> None:
         """End every process; the next request to a worker starts it afresh."""

@@ -8,7 +8,6 @@ id is that of the announced one with the shape behind it: `mldsa-lanes:avx2:comp
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -33,48 +32,40 @@ THREADS_BATCH = 1000
 _PASS, _PASS_MOST = 1000, 10_000  # operations of the runs of one pass together
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """`size` operations by single calls (`loop`) or one call (`batch`), on each of `threads`."""
+def runs_of(variant: Variant, inputs: int) -> Runs | None:
+    """Return the runs of one pass over a group of inputs; None for single calls.
 
-    form: str
-    size: int
-    threads: int = 1
-
-    def runs(self, inputs: int) -> Runs:
-        """The runs of one pass over a group of inputs: as many different ones as a pass of about a
-        thousand operations holds, and such that all inputs are used equally often if that takes
-        no more than ten thousand."""
-        counts = [n for n in range(1, inputs + 1) if inputs % n == 0]
-        equal = [n for n in counts if self.size % (inputs // n) == 0]
-        few = [n for n in equal if n * self.size <= _PASS]
-        many = [n for n in equal if n * self.size <= _PASS_MOST]
-        uneven = [n for n in counts if n * self.size <= _PASS_MOST]
-        count = (few[-1:] or many[:1] or uneven[-1:] or [1])[0]
-        return Runs(self.form, self.size, count, self.threads)
-
-    def of(self, variant: Variant) -> Variant:
-        """The variant measured in this shape."""
-        single = f"a loop of {self.size} single calls"
-        how = single if self.form == "loop" else f"calls of {self.size} operations"
-        how += f", the inputs of {'many keys' if variant.key == 'compact' else 'one key'}"
-        if self.threads > 1:
-            how += f", on each of {self.threads} threads"
-        shaped = structs.replace(
-            variant,
-            operations=tuple(o for o in variant.operations if o in OPERATIONS),
-            mode="batch" if self.form == "batch" else "single",
-            batch_size=self.size,
-            threads=self.threads,
-            note=f"{variant.note}; {how}" if variant.note else how,
-        )
-        return structs.replace(shaped, id=shaped.id_in(variant.build))
+    There are as many different ones as a pass of about a thousand operations holds, and such that
+    all inputs are used equally often if that takes no more than ten thousand.
+    """
+    if not variant.runs:
+        return None
+    size = variant.batch_size
+    counts = [n for n in range(1, inputs + 1) if inputs % n == 0]
+    equal = [n for n in counts if size % (inputs // n) == 0]
+    few = [n for n in equal if n * size <= _PASS]
+    many = [n for n in equal if n * size <= _PASS_MOST]
+    uneven = [n for n in counts if n * size <= _PASS_MOST]
+    count = (few[-1:] or many[:1] or uneven[-1:] or [1])[0]
+    return Runs(variant.form, size, count, variant.threads)
 
 
-def shape_of(variant: Variant) -> Shape | None:
-    """The shape in which a variant is measured; None for single calls."""
-    form = "batch" if variant.mode == "batch" else "loop"
-    return Shape(form, variant.batch_size, variant.threads) if variant.runs else None
+def in_runs(variant: Variant, form: str, size: int, threads: int = 1) -> Variant:
+    """Return the variant measured by runs of ``size`` operations, in single calls (`loop`) or in
+    one call (`batch`), on each of so many ``threads``."""
+    how = f"a loop of {size} single calls" if form == "loop" else f"calls of {size} operations"
+    how += f", the inputs of {'many keys' if variant.key == 'compact' else 'one key'}"
+    if threads > 1:
+        how += f", on each of {threads} threads"
+    shaped = structs.replace(
+        variant,
+        operations=tuple(o for o in variant.operations if o in OPERATIONS),
+        mode="batch" if form == "batch" else "single",
+        batch_size=size,
+        threads=threads,
+        note=f"{variant.note}; {how}" if variant.note else how,
+    )
+    return structs.replace(shaped, id=shaped.id_in(variant.build))
 
 
 def role_of(variant: Variant, set_name: str) -> str:
@@ -86,23 +77,24 @@ def role_of(variant: Variant, set_name: str) -> str:
 
 def shapes(
     announced: Announced, batch_sizes: Sequence[int], thread_counts: Sequence[int]
-) -> list[Shape]:
-    """The shapes to measure of an announced variant, in the order of the record.
+) -> list[tuple[str, int, int]]:
+    """Return form, size and threads of each kind of runs to measure of an announced variant, in
+    the order of the record.
 
     A batch interface is measured at all sizes; who has none, by a loop of single calls, once.
     """
-    found: list[Shape] = []
+    found: list[tuple[str, int, int]] = []
     batch = announced.mode == "batch"
     if batch_sizes and announced.batch_size >= max((LOOP, *batch_sizes) if batch else (LOOP,)):
         if batch:
-            found += [Shape("batch", size) for size in batch_sizes]
-        found.append(Shape("loop", LOOP))
+            found += [("batch", size, 1) for size in batch_sizes]
+        found.append(("loop", LOOP, 1))
     if thread_counts and announced.threads >= max(thread_counts):
         for threads in thread_counts:
             if announced.batch_size >= LOOP:
-                found.append(Shape("loop", LOOP, threads))
+                found.append(("loop", LOOP, threads))
             if batch and announced.batch_size >= THREADS_BATCH:
-                found.append(Shape("batch", THREADS_BATCH, threads))
+                found.append(("batch", THREADS_BATCH, threads))
     return list(dict.fromkeys(found))
 
 
@@ -122,20 +114,20 @@ def shaped_variants(
     found = [(v, shapes(fleet.announced[v.id], batch_sizes, thread_counts)) for v in variants]
     every = [s for _, several in found for s in several]
     names = ", ".join(dict.fromkeys(v.implementation for v in variants))
-    if batch_sizes and not any(s.form == "batch" for s in every):
+    if batch_sizes and not any(form == "batch" for form, _, _ in every):
         raise LabError(
             f"nothing to measure in batches: no chosen implementation has a batch interface that "
             f"takes {max(batch_sizes)} operations; chosen are {names}"
         )
-    if thread_counts and not any(s.threads == max(thread_counts) for s in every):
+    if thread_counts and not any(threads == max(thread_counts) for _, _, threads in every):
         raise LabError(
             f"nothing to measure on {max(thread_counts)} threads: no chosen implementation's "
             f"worker runs so many; chosen are {names}"
         )
     return [
-        fleet.shape(v, shape)
+        fleet.add_in_runs(in_runs(v, form, size, threads))
         for v, several in found
-        for shape in several
-        if shape.form == "batch" or not in_memory
-        if v.family == "ml-dsa" or shape.form == "loop" or in_memory
+        for form, size, threads in several
+        if form == "batch" or not in_memory
+        if v.family == "ml-dsa" or form == "loop" or in_memory
     ]

@@ -91,6 +91,11 @@ class Variant(Implementation, frozen=True, forbid_unknown_fields=True):
         return self.mode == "batch" or self.batch_size > 1 or self.threads > 1
 
     @property
+    def form(self) -> str:
+        """The form of its runs: calls of the batch interface, or a loop of single calls."""
+        return "batch" if self.mode == "batch" else "loop"
+
+    @property
     def per_call(self) -> int:
         """Operations of a call, those of all threads together."""
         return self.batch_size * self.threads
@@ -98,8 +103,7 @@ class Variant(Implementation, frozen=True, forbid_unknown_fields=True):
     def id_in(self, build: str | None) -> str:
         """Return its id in a record of this build, with the shape of its runs behind the build:
         `aws-lc:native:compact:tuned`, `mldsa-lanes:avx2:compact:loop-100:threads-2`."""
-        form = "batch" if self.mode == "batch" else "loop"
-        runs = f":{form}-{self.batch_size}" if self.runs else ""
+        runs = f":{self.form}-{self.batch_size}" if self.runs else ""
         threads = f":threads-{self.threads}" if self.threads > 1 else ""
         return self.announced_id + build_mark(build) + runs + threads
 

@@ -11,7 +11,7 @@ from typing import Any
 from mldsa_lab.bench.engine import Workload
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.options import Options
-from mldsa_lab.bench.shapes import shape_of
+from mldsa_lab.bench.shapes import runs_of
 from mldsa_lab.bench.workloads.operations import Cell, Operations, make_cell, role_in
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.records import Variant, WorkerRow
@@ -81,12 +81,10 @@ class WorkloadPlan:
         for name, operation, v in product(o.sets, o.operations, ready.variants):
             if (v.id, name) not in ready.passed or operation not in v.operations:
                 continue
-            shape = shape_of(v)
-            if shape is not None and SCHEMES[name].slow and operation != "verify":
+            if v.runs and SCHEMES[name].slow and operation != "verify":
                 continue  # a hundred of them take minutes
             taken = [i for i in ready.inputs[name] if i.role == role_in(v, name, operation)]
             if operation == LOOKUP:
                 taken = taken[:1]  # which it ignores
-            runs = None if shape is None else shape.runs(len(taken))
-            cells.append(make_cell(v, name, operation, taken, runs))
+            cells.append(make_cell(v, name, operation, taken, runs_of(v, len(taken))))
         return cells
