@@ -63,18 +63,10 @@ def test_generated_inputs_there_and_back(tmp_path: Path) -> None:
 def test_given_inputs_there_and_back(tmp_path: Path, key: str) -> None:
     keys: dict[str, list[bytes | None]] = {"xi": [None] * 5, "sk": [None] * 5}
     keys[key] = [bytes([i] * (32 if key == "xi" else 2560)) for i in range(5)]
-    inputs = tuple(
-        Input(
-            "ML-DSA-44",
-            i,
-            keys["xi"][i],
-            b"m" * i,
-            b"c" * (255 - i),
-            bytes([255 - i] * 32),
-            sk=keys["sk"][i],
-        )
-        for i in range(5)
-    )
+    inputs = [
+        Input("ML-DSA-44", i, xi, b"m" * i, b"c" * (255 - i), bytes([255 - i] * 32), sk=sk)
+        for i, (xi, sk) in enumerate(zip(keys["xi"], keys["sk"], strict=True))
+    ]
     given = tuple((f"case {i}", item) for i, item in enumerate(inputs))
     pool = Pool(_table(5), np.arange(5, dtype=np.uint64), "all", None, given)
     found = read_pool(_write(tmp_path / "pool.parquet", pool))

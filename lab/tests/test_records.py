@@ -293,6 +293,7 @@ def test_every_prefix_reads_as_interrupted_or_is_not_a_record(tmp_path: Path) ->
         (2, to_json(RUN), "a second run line"),
         (2, to_json(WORKER) | {"unit": "s"}, "Invalid enum value 's' - at `$.unit`"),
         (4, '{"type":"input","set"', "must be one JSON object"),
+        (2, to_json(WORKER) | {"build": "tuned"}, "id of its fields, 'a:b:compact:tuned'"),
         (3, to_json(WORKER), "worker 'w' appears twice in the record"),
         (3, {"type": "remark"}, "Invalid value 'remark' - at `$.type`"),
         (4, to_json(INPUT) | {"seed": "ABC"}, "must be bytes in hexadecimal - at `$.seed`"),

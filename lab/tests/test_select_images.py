@@ -210,16 +210,13 @@ TRACES = ("ok", "z0r2 r3 ok", "h3 ok")
 def _selection() -> Selection:
     inputs = []
     for number, text in enumerate(TRACES, 1):
-        made = Input(
-            "ML-DSA-44", number, bytes([number] * 32), b"message",
-            pk=bytes([number]) * ML_DSA_44.public_key_bytes,
-            sk=bytes([number]) * ML_DSA_44.private_key_bytes,
-            output=bytes([number]) * ML_DSA_44.signature_bytes,
-            trace=parse_trace(text.split(), "ML-DSA-44"),
-        )  # fmt: skip
-        inputs.append(made)
-    about = {"tool": "test", "pool": None, "options": {}}
-    return Selection("ML-DSA-44", "percentile", tuple(inputs), 99.0, {"z": 1}, about)
+        sizes = ML_DSA_44.public_key_bytes, ML_DSA_44.private_key_bytes, ML_DSA_44.signature_bytes
+        pk, sk, signature = (bytes([number]) * size for size in sizes)
+        what = "ML-DSA-44", number, bytes([number] * 32), b"message"
+        trace = parse_trace(text.split(), "ML-DSA-44")
+        inputs.append(Input(*what, pk=pk, sk=sk, output=signature, trace=trace))
+    made = {"tool": "test", "pool": None, "options": {}}
+    return Selection("ML-DSA-44", "percentile", tuple(inputs), 99.0, {"z": 1}, made)
 
 
 def test_there_and_back(tmp_path: Path) -> None:

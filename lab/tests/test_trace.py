@@ -175,9 +175,8 @@ def test_inputs_do_not_depend_on_how_many_are_taken(per_key: int, rnd: str) -> N
     assert [spec.input(i) for i in range(10)] == many
     assert spec.inputs(4, 3) == many[4:7]
     assert len({item.message for item in many}) == 10
-    assert all(
-        len(i.message) == 40 and len(i.context) == 5 and len(i.signing_rnd) == 32 for i in many
-    )
+    sizes = {(len(i.message), len(i.context), len(i.signing_rnd)) for i in many}
+    assert sizes == {(40, 5, 32)}
     keys = {0: 1, 1: 10, 3: 4}[per_key]
     assert len({item.seed for item in many}) == keys
     assert len({item.rnd for item in many}) == (1 if rnd == "zero" else 10)

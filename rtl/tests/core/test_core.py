@@ -50,16 +50,10 @@ def inputs(set_name: str, count: int, seed: int = 1) -> tuple[Input, ...]:
     """Random inputs of one key, with their traces, keys and signatures."""
     draw = random.Random(f"{set_name} {seed}")
     xi = draw.randbytes(32)
-    made = [
-        Input(
-            set_name,
-            number,
-            xi,
-            draw.randbytes(draw.choice([0, 5, 6, 70, 200])),
-            rnd=draw.randbytes(32),
-        )
-        for number in range(count)
-    ]
+    made = []
+    for number in range(count):
+        message = draw.randbytes(draw.choice([0, 5, 6, 70, 200]))
+        made.append(Input(set_name, number, xi, message, rnd=draw.randbytes(32)))
     return library.load().make(set_name, made)
 
 
