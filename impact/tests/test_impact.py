@@ -473,7 +473,8 @@ def test_times_of_a_block_are_taken() -> None:
     blocks = {
         (f.keys["variant"], f.keys["threads"]): f.value
         for f in block_figures(read_record(path), 0.95)
-        if f.name == "block" and f.keys["set"] == "Ed25519" and f.keys.get("caches") == "warm"
+        if (f.name, f.keys.get("of")) == ("time", "block")
+        and f.keys["set"] == "Ed25519" and f.keys.get("caches") == "warm"
         and not f.keys.get("batch") and f.value is not None
     }  # fmt: skip
     variant, _ = min((k for k in blocks if k[1] == 1), key=lambda key: blocks[key] or 0)
