@@ -36,6 +36,7 @@ SHIPPED = ROOT / "lab" / "src" / "mldsa_lab" / "data" / "selections"
 FIRST = RECORDS / "2026-11-21-epyc-zen3" / "first.jsonl.xz"
 CORES = RECORDS / "2026-11-23-rtl" / "cores.jsonl.xz"
 BUSY = RECORDS / "2026-11-23-epyc-zen4" / "impact.jsonl.xz"
+CHANGED = "2026-11-25-xeon-emr/bindings", "2026-11-28-xeon-amx/native"
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 RELATIVE = 1e-9
 ABSOLUTE = 1e-12
@@ -438,6 +439,8 @@ def sources() -> dict[str, Callable[[], Figures]]:
     command = partial(partial, of_command)
     network = words("--bytes 200000 --bytes 2000000 --nodes 200 --blocks 4 --processes 1")
     second = FIRST.with_name("second.jsonl.xz")
+    changed = (RECORDS / f"{name}.jsonl.xz" for name in CHANGED)
+    counted = (RECORDS / f"2026-11-{day}-arm-counts" / "plain.jsonl.xz" for day in (27, 28))
     pair = "--pair=mldsa-lanes:avx2:compact=mldsa-native:avx2:compact"
     found: dict[str, Callable[[], Figures]] = {}
     for path in sorted(RECORDS.glob("*/*.jsonl.xz"), key=lambda path: -path.stat().st_size):
@@ -471,6 +474,9 @@ def sources() -> dict[str, Callable[[], Figures]]:
         "estimate": of_estimates,
         "compare/runs": partial(of_comparison, FIRST, second),
         "compare/pair": partial(of_comparison, FIRST, FIRST, pair),
+        # Programs that did change, and cells that a wrong rule would judge otherwise.
+        "compare/changes": partial(of_comparison, *changed),
+        "compare/counts": partial(of_comparison, *counted),
         "memory": command("report", GOLDEN / "memory.jsonl.xz", "--no-page"),
         "theory": of_theory,
     }

@@ -268,7 +268,7 @@ def test_the_hardened_mode_over_the_ordinary_one() -> None:
     record.samples[:] = [
         replace(s, variant=hardened.id) if s.variant == slow.id else s for s in record.samples
     ]
-    found = [f for f in answer_figures(record) if f.name == "overhead"]
+    found = [f for f in answer_figures(record) if f.keys.get("of") == "overhead"]
     assert [f.keys["operation"] for f in found] == ["keygen", "sign", "verify"]
     for f in found:
         assert f.unit == "" and f.low and f.value and f.high and f.low < f.value < f.high

@@ -77,7 +77,7 @@ def with_derived(figures: Figures) -> Figures:
 def _derived(figures: Figures) -> Iterator[Figure]:
     """Yield what follows from the figures of operations: the cost of a whole batch; by one thread
     ``per_second`` of means; the ``efficiency`` of threads; signing and verification one after the
-    other as an operation of its own (`TOGETHER`); the ``overhead`` of a hardened mode as a share;
+    other as an operation of its own (`TOGETHER`); the ``share`` of the overhead of a hardened mode;
     classical schemes over ML-DSA."""
     means = {
         (f.keys["variant"], f.keys["set"], f.keys["operation"]): f.interval
@@ -102,10 +102,9 @@ def _derived(figures: Figures) -> Iterator[Figure]:
             keys |= {"scheme": f.keys["set"], "against": f.keys["variant"]}
             yield Figure.of({**f.keys, **keys}, "ratio", interval.inverse())
         elif "against" in f.keys:
+            keys = {k: v for k, v in f.keys.items() if k != "against"}
             overhead = interval.plus(Interval(-1.0, -1.0, -1.0))
-            yield Figure.of(
-                {k: v for k, v in f.keys.items() if k != "against"}, "overhead", overhead
-            )
+            yield Figure.of({**keys, "of": "overhead"}, "share", overhead)
         verifying = means.get((f.keys["variant"], f.keys["set"], "verify"))
         if f.keys["operation"] == "sign" and verifying and known["batch_size"] == 1:
             yield from _together(f, interval, verifying)

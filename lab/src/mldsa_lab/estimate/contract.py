@@ -76,7 +76,6 @@ NAMES = {
     "attempt_cost": "cost of a signature's attempt, by its end `attempt`, or of a term of the fit",
     "allocated": "bytes that an operation allocates",
     "collections": "garbage collections in a million operations",
-    "overhead": "what a hardened mode costs more than the ordinary one, as a share",
     # Cold starts.
     "cost": "cost of the call `call` of a process",
     "resolution": "step of the clock in the measured calls",

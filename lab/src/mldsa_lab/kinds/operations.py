@@ -8,6 +8,7 @@ from functools import partial
 
 from mldsa_lab.bench.workloads.plan import WorkloadPlan
 from mldsa_lab.estimate.cell import MeasuredCell
+from mldsa_lab.estimate.cells import SPREAD
 from mldsa_lab.estimate.contract import EXCLUDED, NAMES
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.samples import CellKey
@@ -66,7 +67,6 @@ TITLES = {
     "handshake": "Handshakes", "accept": "Server's part of handshakes", "lookup": "Look-up",
 }  # fmt: skip
 """The operations in sentences."""
-_SPREAD = ("min", "max", "sd")
 
 
 class OperationsKind(Kind):
@@ -198,7 +198,7 @@ def _of_operation(run: MeasuredOperations, operation: str) -> TableLayout:
                 )
                 for share in quantiles
             ),
-            *(column(name, name, spare=1) for name in _SPREAD),
+            *(column(name, name, spare=1) for name in SPREAD),
             *(column("mean", str(phase), spare=1, keys={"phase": phase}) for phase in phases),
             *(SpreadColumns(name, name, spare=2) for name in METRICS),
             SpreadColumns("ratio", "ratio", spare_interval=2),

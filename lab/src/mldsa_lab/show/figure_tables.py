@@ -39,7 +39,7 @@ _TITLES = {"label": "implementation"}
 _ABSENT = {"stage": "whole"}
 """Words for a key that a row does not have."""
 _IN_PERCENT = (
-    "share", "efficiency", "hits", "overhead", "difference", "spread", "bias", "rmse", "sd",
+    "share", "efficiency", "hits", "difference", "spread", "bias", "rmse", "sd",
     "standard_error",
 )  # fmt: skip
 """Names whose figures are shown in percent where they have no unit."""
