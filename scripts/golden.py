@@ -230,11 +230,6 @@ def emitted(figures: Iterable[Any]) -> Figures:
         yield figure(f.keys, f.name, f.value, f.low, f.high, f.unit, kind, f.verdict)
 
 
-def of_comparison(*arguments: object) -> Figures:
-    """What `compare` says of two records, less the costs that the records' own files have."""
-    yield from (f for f in of_command("compare", *arguments) if "run" not in f["keys"])
-
-
 def of_record(path: Path) -> Figures:
     """Figures of `report`; of operations also the means and ratios by the wall clock, where the
     mean differs."""
@@ -472,11 +467,11 @@ def sources() -> dict[str, Callable[[], Figures]]:
         "studies/locations": of_locations,
         "select": of_selections,
         "estimate": of_estimates,
-        "compare/runs": partial(of_comparison, FIRST, second),
-        "compare/pair": partial(of_comparison, FIRST, FIRST, pair),
+        "compare/runs": command("compare", FIRST, second),
+        "compare/pair": command("compare", FIRST, FIRST, pair),
         # Programs that did change, and cells that a wrong rule would judge otherwise.
-        "compare/changes": partial(of_comparison, *changed),
-        "compare/counts": partial(of_comparison, *counted),
+        "compare/changes": command("compare", *changed),
+        "compare/counts": command("compare", *counted),
         "memory": command("report", GOLDEN / "memory.jsonl.xz", "--no-page"),
         "theory": of_theory,
     }

@@ -114,9 +114,11 @@ def test_batches_and_threads_are_measured_beside_the_single_calls(tmp_path: Path
         assert {"acvp-siggen", "acvp-sigver", "batch-keygen", "batch-sign", "batch-verify"} <= (
             checks
         )
-    by_variant = {(r["backend"], r["key"], r["mode"], r["batch_size"], r["threads"]): r
-                  for r in done.rows
-                  if r["implementation"] == "mldsa-lanes" and r.get("operation") == "sign"}  # fmt: skip
+    by_variant = {
+        (r["backend"], r["key"], r["mode"], r["batch_size"], r["threads"]): r
+        for r in done.rows
+        if (r["implementation"], r.get("operation")) == ("mldsa-lanes", "sign")
+    }
     single = by_variant["portable", "expanded", "single", 1, 1]
     batch = by_variant["portable", "expanded", "batch", 1000, 1]
     # The same work by two ways of estimating it; a wrong divisor would be off by a hundred times.
