@@ -34,7 +34,6 @@ SPREAD: dict[str, Callable[[Array], float]] = {
     "min": lambda calls: float(calls.min()),
     "max": lambda calls: float(calls.max()),
     "sd": lambda calls: float(calls.std(ddof=1)),
-    "range": lambda calls: float(calls.max() - calls.min()),
 }
 """The figures of how far single calls lie apart."""
 

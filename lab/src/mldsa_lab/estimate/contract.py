@@ -64,7 +64,6 @@ NAMES = {
     "min": "least cost of a single call",
     "max": "largest cost of a single call",
     "sd": "standard deviation of single calls",
-    "range": "largest less least cost of a single call",
     "quantile": "cost that the share `percentile` of calls does not exceed",
     "samples": "samples of an operation",
     "rounds": "rounds that an estimate rests on",
