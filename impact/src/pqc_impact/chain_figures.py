@@ -171,7 +171,6 @@ class ChainFigures(FormFigures[Chain, Template]):
             text = f"as many transactions as {self.compared} has in full blocks"
             yield stored(value=archive, source=text, object="archive", **STEADY)
             yield from self.kept(10 * archive, 10, {"load": "today"}, text)
-        yield stored(value=block * self.per_year / 365.25, source=full, object="blocks of a day")
         yield from self.disks()
         kept = sum(self.names[part.identifier] for part in self.form.parts if not part.holds)
         pruned, text = archive * (kept / self.bytes), "no signatures and keys"

@@ -201,7 +201,6 @@ TABLES: dict[str, tuple[ImpactColumn, ...]] = {
         ImpactColumn("share", "stale, every {interval}", 2, {"of": "stale blocks"}, ("interval",)),
     ),
     "Storage": (
-        ImpactColumn("bytes", "a day", 2, {"object": "blocks of a day"}),
         ImpactColumn("bytes", "archive a year", 0, {"object": "archive", "years": 1}),
         ImpactColumn("bytes", "ten years", 1, {"object": "archive", "years": 10}),
         ImpactColumn(
