@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 KINDS = {
     "block": "",
     "cold": "Measure the 1st to 1,000th operation of fresh processes instead.",
-    "jitter": "Measure how far single calls of a process lie apart instead.",
     "memory": "",
     "operations": "",
     "pipeline": "",
