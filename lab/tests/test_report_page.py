@@ -29,6 +29,7 @@ from rich.console import Console
 
 from mldsa_lab.answers.sources import about_record
 from mldsa_lab.cli.shared import console, show_path
+from mldsa_lab.estimate.contract import REJECTED, breaches
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.kinds.reports import read_reports
@@ -162,7 +163,9 @@ def test_the_download_holds_all_figures(summary: Summary, page: str) -> None:
         for name, part in group.figures.items()
     }
     expected = {(*f.keys.items(), f.name): (f.value, f.low, f.high) for f in summary.figures()}
-    assert figures == expected
+    assert figures == expected and list(breaches(summary.figures())) == []
+    refused = [f for f in summary.figures() if f.verdict == REJECTED]
+    assert len(refused) == 2 and all(f.value is None and f.notes for f in refused)
     run = found.head["started"], found.head["cpu"]
     assert run == ("2026-11-21T21:40:00Z", "AMD EPYC 9B14")
 

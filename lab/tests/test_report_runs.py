@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from msgspec import structs
 from report_records import SIGNERS, Shape, build, page_of, printed, report_of, rows
 
 from mldsa_lab.estimate.cell import MeasuredCell
@@ -189,6 +190,34 @@ def test_not_there_excluded_and_not_asked_for_are_three_things(tmp_path: Path) -
     assert set(names) <= set(_cells(expanded, "implementation"))
     told = {str(reason) for reason in shown.remarks["Marks"]}
     assert any("excluded with a compact key" in text for text in told)
+
+
+def test_each_mark_stands_at_its_rows(tmp_path: Path) -> None:
+    record = build(tmp_path / "run.jsonl", Shape(sets=(SET,), rounds=8, crashed=SIGNERS[4].id))
+    place, first = next(
+        (n, s) for n, s in enumerate(record.samples)
+        if (s.variant, s.operation) == (SIGNERS[7].id, "sign")
+    )  # fmt: skip
+    zero = {"cpu": (0, *(first.cpu or ())[1:])}
+    record.samples[place] = structs.replace(first, metrics=first.metrics | zero)
+    shown = report_of(record)
+    grid = next(s.grid for s in shown.sections if s.grid.title == f"{SET} sign")
+    marks = dict(zip(_cells(grid, "implementation"), grid.marks, strict=True))
+    assert {name: mark for name, mark in marks.items() if mark} == {
+        "aws-lc": "f!", "circl": "w", "filippo": "w", "pqcrypto": "h", "fips204": "n",
+    }  # fmt: skip
+    assert {reason.subject for reason in shown.remarks["Marks"]} == set("hwfn!")
+
+
+def test_costs_of_a_table_have_the_unit_of_its_means(tmp_path: Path) -> None:
+    """A largest call of milliseconds beside means of microseconds."""
+    record = build(tmp_path / "run.jsonl", Shape(sets=(SET,), rounds=6, signers=SIGNERS[:4]))
+    for n, s in enumerate(record.samples):
+        if s.operation == "verify" and s.round == 0:
+            late = {name: (5_000_000, *of[1:]) for name, of in s.metrics.items()}
+            record.samples[n] = structs.replace(s, metrics=s.metrics | late)
+    grid = next(s.grid for s in report_of(record).sections if s.grid.title == f"{SET} verify")
+    assert grid.note.startswith("µs, ") and set(_cells(grid, "max")) == {"5,000"}
 
 
 def _cells(grid: Grid, title: str) -> list[str]:

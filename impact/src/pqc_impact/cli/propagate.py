@@ -24,7 +24,7 @@ STANDARD_OUTPUT = "-"
 JsonFile = Annotated[
     str,
     typer.Option(
-        "--json", help="Write the figures as rows to this file alone; - for standard output.",
+        "--json", help="Write the figures to this file alone; - for standard output.",
         metavar="PATH",
     ),
 ]  # fmt: skip

@@ -46,7 +46,7 @@ def report(
     clock: shared.ClockOption = "cpu",
     confidence: shared.ConfidenceOption = 0.95,
 ) -> None:
-    """Show records again: tables, page, rows and Markdown, from the records alone."""
+    """Show records again: tables, page, figures and Markdown, from the records alone."""
     from mldsa_lab.errors import LabError
     from mldsa_lab.kinds.reports import read_reports
     from mldsa_lab.show.operations import elsewhere

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
+from typing import Any
 
 from scipy.special import stdtrit
 
@@ -18,7 +19,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cell import MeasuredCell
 from mldsa_lab.estimate.cells import CellEstimate, of_inputs, ratio, with_ticks
 from mldsa_lab.estimate.contract import APART, FASTER, OVERLAPPING, SLOWER, UNCHANGED
-from mldsa_lab.estimate.figure import Figure, Figures, Key
+from mldsa_lab.estimate.figure import Figure, Figures, Key, Keys
 from mldsa_lab.estimate.fit import COSTS
 from mldsa_lab.estimate.interval import Interval, combine, median_over_rounds, quotient
 from mldsa_lab.estimate.summary import Summary
@@ -73,10 +74,14 @@ def compare(summaries: Sequence[Summary], pairs: Sequence[tuple[str, str]] = ())
     lines.sort(key=lambda line: _order(next(filter(None, line[1]))))
     figures = [f for cell, rows in lines for f in _figures(cell, rows)]
     rows = [row for _, of in lines for row in of if row is not None]
-    about = {
-        r.variant.id: {"implementation": r.variant.implementation, "unit": r.unit} for r in rows
+    about: dict[str, dict[Any, Keys]] = {
+        "variant": {row.variant.id: row.worker.about(row.variant) for row in rows},
+        "run": {n: run.record.facts() for n, run in enumerate(summaries, 1)},
     }
-    return Figures([*figures, _spread_figure(found, anchor, same)], {"variant": about})
+    head: dict[str, Key] = {
+        "reference": first.reference, "asked_clock": first.clock, "confidence": confidence,
+    }  # fmt: skip
+    return Figures([*figures, _spread_figure(found, anchor, same)], about, head)
 
 
 @dataclass(frozen=True)

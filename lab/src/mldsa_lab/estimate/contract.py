@@ -15,7 +15,8 @@ from mldsa_lab.estimate.figure import Figure, FigureKind
 SLOWER, FASTER, UNCHANGED = "slower", "faster", "unchanged"
 OVERLAPPING, APART = "overlapping", "apart"
 UNDECIDABLE, FORBIDDEN = "undecidable", "forbidden"
-CUT_SHORT, EXCLUDED, NO_ESTIMATE = "cut short", "excluded", "no estimate"
+CUT_SHORT, NO_ESTIMATE = "cut short", "no estimate"
+EXCLUDED, REJECTED = "excluded", "rejected"
 VERDICTS = {
     SLOWER: "slower",
     FASTER: "faster",
@@ -28,6 +29,7 @@ VERDICTS = {
     UNDECIDABLE: "undecidable",
     FORBIDDEN: "forbidden",
     EXCLUDED: "excluded",
+    REJECTED: "rejected by the correctness gate",
     CUT_SHORT: "left out part-way through the run",
     NO_ESTIMATE: "no estimate",
 }
@@ -84,7 +86,8 @@ NAMES = {
     "effect": "the change to judge by, widened by the changes of others",
     "attempt_change": "change of the cost of an attempt",
     "agreement": "how far runs agree in `quantity`, by `statistic`",
-    "spread": "scatter of others from run to run, as a logarithm; of processes, largest over least",
+    "spread": "scatter of other implementations from run to run, as a logarithm; of processes the "
+    "largest mean over the least, less one",
     # Memory.
     "stack": "stack of a call",
     "heap": "heap of a call; with `per`, of one operation of it",

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from msgspec.structs import replace
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cell import MeasuredCell
 from mldsa_lab.estimate.cells import SPREAD, CellEstimate, Estimator
-from mldsa_lab.estimate.contract import CUT_SHORT, NO_ESTIMATE
-from mldsa_lab.estimate.figure import Figure, as_key
+from mldsa_lab.estimate.contract import CUT_SHORT, EXCLUDED, NO_ESTIMATE, REJECTED
+from mldsa_lab.estimate.figure import Figure, Key, as_key
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import Interval, is_above
 from mldsa_lab.estimate.ratio import Comparison, add_throughputs, compare_classical
@@ -122,13 +123,29 @@ class Summary:
         for c in self.classical:
             keys = {**c.cell.keys, "scheme": c.against.set, "against": c.against.variant.id}
             made.append(Figure.of(keys, "ratio", c.ratio))
-        return [*made, *self._hardened()]
+        return [*made, *self._hardened(), *self._absent()]
+
+    def _absent(self) -> Iterator[Figure]:
+        """Yield ``mean`` without a value for what the gate rejected, and for what was excluded
+        before it was measured, with the reason."""
+        for gate in self.record.gates:
+            if not gate.passed:
+                keys: dict[str, Key] = {"set": gate.set, "variant": gate.variant}
+                yield Figure(keys, "mean", None, verdict=REJECTED, notes=(gate.reason,))
+        seen: set[tuple[str | None, ...]] = {cell.id for cell in self.cells}
+        for fault in self.record.faults:
+            place = fault.variant, fault.set, fault.operation
+            if place not in seen and fault.set is not None:
+                seen.add(place)
+                keys = {"set": fault.set, "variant": fault.variant}
+                keys |= {"operation": fault.operation} if fault.operation else {}
+                yield Figure(keys, "mean", None, verdict=EXCLUDED, notes=(fault.reason,))
 
     def _hardened(self) -> Iterator[Figure]:
         """Yield the ratio of each hardened mode to the ordinary one of its implementation."""
         for cell in self.cells:
-            variant = cell.variant
-            ordinary = variant.id.replace(f"{HARDENED}:", ":")
+            name = cell.variant.implementation.removesuffix(HARDENED)
+            ordinary = replace(cell.variant, implementation=name).id_in(cell.worker.build)
             other = self.by_id.get((ordinary, cell.set, cell.operation))
             if other is not None and other is not cell:
                 ratio = cell.over(other, self.confidence)

@@ -134,8 +134,9 @@ def cold_figures(record: Record, confidence: float) -> list[Figure]:
                 spread = over(np.array([of(calls) for calls in late]), confidence)
                 made.append(Figure.of(cell, name, spread, units[variant]))
             steps = np.diff(np.unique(np.concatenate(late)))
-            resolution = float(steps.min()) if len(steps) else None
-            made.append(Figure(cell, "resolution", resolution, unit=units[variant]))
+            if len(steps):
+                resolution = float(steps.min())
+                made.append(Figure(cell, "resolution", resolution, unit=units[variant]))
     return made
 
 
@@ -162,12 +163,12 @@ def _cold_layouts(record: Record) -> tuple[TableLayout, ...]:
     return (
         TableLayout(
             title,
-            ("set", "operation"),
+            ("set", "operation", "unit"),
             rows,
             (over,),
             (Lines("cost", "call", ("implementation",)),),
         ),
-        TableLayout(late, ("set", "operation"), rows, spread),
+        TableLayout(late, ("set", "operation", "unit"), rows, spread),
     )
 
 

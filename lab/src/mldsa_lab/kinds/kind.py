@@ -14,6 +14,8 @@ from mldsa_lab.show.report import Look, Report, sections_of
 
 ROW_KEYS = ("implementation", "backend", "build", "key")
 """The keys that tell variants apart in a table."""
+_FOLDED = ("object", "of", "slot", "level", "per", "against", "percentile")
+"""The keys that are in the names of columns of CSV: a line is a cell."""
 
 
 @dataclass(frozen=True)
@@ -62,4 +64,5 @@ class Kind:
             source=source,
             warnings=[*busy_notes([record.busy]), *record.warnings],
             name=name,
+            folded=_FOLDED,
         )

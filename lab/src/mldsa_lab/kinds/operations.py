@@ -14,7 +14,7 @@ from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.samples import CellKey
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.kinds.kind import Kind, Measured
-from mldsa_lab.records import METRICS, Record
+from mldsa_lab.records import METRICS, RUN_FACTS, Record
 from mldsa_lab.sets import ALL_SETS, BUILDS, SCHEME_FAMILIES, SCHEMES, SIGNATURE_OPERATIONS, sets_of
 from mldsa_lab.show import variants
 from mldsa_lab.show.figure_tables import (
@@ -42,7 +42,7 @@ from mldsa_lab.show.operations.plot_specs import cost_plots, law_plots
 from mldsa_lab.show.operations.remarks import marks, remarks, warnings
 from mldsa_lab.show.operations.texts import texts
 from mldsa_lab.show.report import Look, Report, Section, sections_of
-from mldsa_lab.show.variants import COMPACT, RUN_FIELDS, calls, headline_batch_size
+from mldsa_lab.show.variants import COMPACT, calls, headline_batch_size
 from mldsa_lab.wording import join_words
 
 _PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "p999": 99.9}
@@ -55,7 +55,7 @@ FIELDS = {
         "mean_low", "mean_high", *_PERCENTILES, "min", "min_low", "min_high", "max", "sd",
         "ratio", "ratio_low", "ratio_high", "clock", "per_second", "per_second_low",
         "per_second_high", "scaling", "scaling_low", "scaling_high", "allocated", "collections",
-        *RUN_FIELDS,
+        *RUN_FACTS,
     )
 }  # fmt: skip
 """The documented fields of a row of CSV: the identity of a figure, or "" for an attribute."""
@@ -199,7 +199,10 @@ def _of_operation(run: MeasuredOperations, operation: str) -> TableLayout:
                 for share in quantiles
             ),
             *(column(name, name, spare=1) for name in SPREAD),
-            *(column("mean", str(phase), spare=1, keys={"phase": phase}) for phase in phases),
+            *(
+                SpreadColumns("mean", str(phase), spare=1, keys={"phase": phase})
+                for phase in phases
+            ),
             *(SpreadColumns(name, name, spare=2) for name in METRICS),
             SpreadColumns("ratio", "ratio", spare_interval=2),
         ),
@@ -384,7 +387,9 @@ def _classical(run: MeasuredOperations) -> tuple[list[Figure], TableLayout]:
         columns.setdefault(title, SpreadColumns("ratio", title, spare=spare, keys=keys))
     row_keys = ("set", "operation", "label", "calls")
     cost = SpreadColumns("mean", "cost", unit_scope=CELL)
-    return run.of_cells(cells), TableLayout(CLASSICAL, (), row_keys, (cost, *columns.values()))
+    return run.of_cells(cells), TableLayout(
+        CLASSICAL, (), row_keys, (cost, *columns.values()), marks=marks(run.summary)
+    )
 
 
 def _family(run: MeasuredOperations, family: str) -> tuple[list[Figure], TableLayout]:
@@ -409,7 +414,7 @@ def _family(run: MeasuredOperations, family: str) -> tuple[list[Figure], TableLa
         ),
     ]
     row_keys = ("set", "implementation", "backend", "build", "key")
-    return figures, TableLayout(kin.title, (), row_keys, tuple(columns))
+    return figures, TableLayout(kin.title, (), row_keys, tuple(columns), marks=marks(run.summary))
 
 
 # --- words ---

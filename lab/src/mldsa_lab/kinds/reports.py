@@ -82,7 +82,8 @@ def _compared(summaries: Sequence[Summary], reports: Sequence[Report], look: Loo
     return Report(
         kind=f"{len(reports)} runs",
         headline=agree if len(headlines) == 1 else f"{len(reports)} runs compared",
-        figures=(),
+        figures=figures,
+        is_table=False,
         sections=[replace(s, brief=False, chapter=title) for s in sections],
         facts={title: [(r.name, f"{r.kind}: {r.headline}") for r in reports]},
         texts={} if sections else {title: ["The runs hold no results to compare."]},

@@ -5,6 +5,7 @@ nothing. Statistics and reports read records alone.
 """
 
 from mldsa_lab.records.reader import read_record as read_record
+from mldsa_lab.records.record import RUN_FACTS as RUN_FACTS
 from mldsa_lab.records.record import Record as Record
 from mldsa_lab.records.record import busy_notes as busy_notes
 from mldsa_lab.records.rows import *  # noqa: F403

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import rows
 from mldsa_lab.records.labels import short_labels
 from mldsa_lab.sets import DEFAULT_BUILD, TUNED_BUILD, build_mark
+
+RUN_FACTS = ("started", "tool", "cpu", "architecture", "os", "commit")
+"""The names of `Record.facts`."""
 
 
 @dataclass(slots=True)
@@ -74,6 +78,14 @@ class Record:
     def variants(self) -> dict[str, tuple[rows.Variant, rows.WorkerRow]]:
         """By id the variants, each with its worker, as announced."""
         return {v.id: (v, worker) for worker in self.workers for v in worker.variants}
+
+    def facts(self) -> dict[str, str | int | float | None]:
+        """Return the facts about the run that its figures come with; None where the record does not
+        say."""
+        run = self.run
+        known: dict[str, Any] = {**run.machine, "started": run.started, "tool": run.tool}
+        known["commit"] = run.commit or known.get("commit")
+        return {name: known.get(name) for name in RUN_FACTS}
 
     def labels(self) -> dict[str, str]:
         """Return the shortest label that tells each measured variant (by id) from the others."""

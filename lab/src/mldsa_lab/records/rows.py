@@ -259,6 +259,17 @@ class Gate(RecordLine, frozen=True, tag="gate"):
     passed: bool
     checks: tuple[Check, ...]
 
+    @property
+    def reason(self) -> str:
+        """The checks that failed, in words."""
+        parts = [
+            f"{c.check}: {c.failed} of {c.cases} wrong"
+            + (f" ({c.first_failure})" if c.first_failure else "")
+            for c in self.checks
+            if c.failed
+        ]
+        return "; ".join(parts) or "rejected without a named check"
+
 
 class Samples(RecordLine, frozen=True, tag="samples"):
     """One visit of a case: what `calls` calls each took, one entry per sample.

@@ -327,6 +327,8 @@ def _spread(table: FigureTable, spread: SpreadColumns, of_table: Unit | None) ->
     across, values = spread.across, table.chosen(spread)
     column = partial(Column, spare=spread.spare, where=spread.where)
     known = _known(table, spread)
+    # What is stored in several units is shown in one for each cell.
+    scope = CELL if len({f.unit for f in known}) > 1 else spread.unit_scope
     rows = [table.of_spread(spread, value) for value in values]
     if not known and not (spread.show and any(f for of in rows for f in of)):
         return
@@ -336,22 +338,18 @@ def _spread(table: FigureTable, spread: SpreadColumns, of_table: Unit | None) ->
         if spread.show:
             yield column(title, [words_of(f, spread.show) for f in found])
             continue
-        in_table = spread.unit_scope == TABLE
-        unit = spread.unit or (of_table if in_table else None) or display_unit(known)
-        each = [
-            display_unit([f]) if spread.unit_scope == CELL and f is not None else unit
-            for f in found
-        ]
+        unit = spread.unit or (of_table if scope == TABLE else None) or display_unit(known)
+        each = [display_unit([f]) if scope == CELL and f is not None else unit for f in found]
         below = [
             f"× {f.value:.3f}" if f is not None and f.value else ""
             for f in (table.at(spread.below, across, value) if spread.below else ())
         ]
-        if unit.name and not in_table and spread.unit_scope != CELL:
+        if unit.name and scope not in (TABLE, CELL):
             title += f", {unit.name}"
         cells = [_cell(f, u, limits=spread.limits) for f, u in zip(found, each, strict=True)]
         limits = spread.spare_interval
         yield column(title, cells, number=True, spare_interval=limits, below=below)
-        if spread.unit_scope == CELL:
+        if scope == CELL:
             names = (u.name if f is not None else "" for f, u in zip(found, each, strict=True))
             yield column("", list(names))
 
@@ -397,26 +395,37 @@ def remarks(figures: Figures) -> list[str]:
     found: dict[str, dict[str, None]] = {}
     for f in figures:
         known = figures.known(f)
+        names = [known.get(key) for key in ("implementation", "backend")]
+        about = ":".join(map(str, names if names[0] else f.keys.values()))
         for note in f.notes if f.value is None else ():
-            found.setdefault(note, {})[f"{known['implementation']}:{known['backend']}"] = None
-    return [f"{', '.join(variants)}: {reason}" for reason, variants in found.items()]
+            found.setdefault(note, {})[about] = None
+    return [f"{', '.join(subjects)}: {reason}" for reason, subjects in found.items()]
 
 
-def as_rows(figures: Sequence[Figure]) -> list[FigureRow]:
-    """Return a row for each set of keys: the keys and their attributes, and each figure by its name
-    with ``_low`` and ``_high`` where it has limits, ``_verdict`` and ``_notes`` where it has some,
-    and ``_lacking`` where the reason of its absence is known."""
+_OF_DISPLAY = ("label", "calls", "keys", "size", "unit")
+"""Attributes that serve tables alone. A figure in a row of CSV need not have the variant's unit."""
+
+
+def as_rows(figures: Sequence[Figure], folded: Sequence[str] = ()) -> list[FigureRow]:
+    """Return a row for each combination of keys that are not ``folded``, with the attributes of
+    what they name. A figure has a field by its name and folded keys, as `time of=block`; with
+    ``_low`` and ``_high`` where it has limits, ``_verdict`` and ``_notes`` where it has some, and
+    ``_lacking`` where the reason of its absence is known."""
     source = figures if isinstance(figures, Figures) else Figures(figures)
+    source = Figures(source.items, source.about)
     rows: dict[frozenset[tuple[str, Key]], FigureRow] = {}
     for f in figures:
-        row = rows.setdefault(frozenset(f.keys.items()), dict(source.known(f)))
-        row[f.name] = f.value
+        own = {key: value for key, value in f.keys.items() if key not in folded}
+        known = {k: v for k, v in source.known(f).items() if k not in (*_OF_DISPLAY, *folded)}
+        row = rows.setdefault(frozenset(own.items()), known)
+        name = " ".join([f.name, *(f"{k}={f.keys[k]}" for k in folded if k in f.keys)])
+        row[name] = f.value
         if f.low is not None or f.high is not None:
-            row |= {f"{f.name}_low": f.low, f"{f.name}_high": f.high}
+            row |= {f"{name}_low": f.low, f"{name}_high": f.high}
         if f.verdict:
-            row[f"{f.name}_verdict"] = f.verdict
+            row[f"{name}_verdict"] = f.verdict
         if f.notes:
-            row[f"{f.name}_{'lacking' if f.value is None else 'notes'}"] = "; ".join(f.notes)
+            row[f"{name}_{'lacking' if f.value is None else 'notes'}"] = "; ".join(f.notes)
     return list(rows.values())
 
 

@@ -154,7 +154,7 @@ def estimate(found: Interval | None, unit: Unit | None = None) -> Shown:
         return Shown(_three_digits(value), number=raw)
     if low == high == value:
         # The reference's ratio to itself: exact, nothing to bracket.
-        return Shown(number(value, 2), number=raw)
+        return Shown(number(value, max(2, decimals_for(value, None, None))), number=raw)
     decimals = decimals_for(value, low, high)
     while decimals < 4 and low < high and number(low, decimals) == number(high, decimals):
         decimals += 1  # an interval that is none would say that the figure is exact

@@ -113,7 +113,8 @@ class Report:
     ``texts``: the paragraphs of a chapter of the page, by its title; one within backticks is a
     command. ``facts``: what it lists by name. ``fields``: those of a row of CSV, where these are
     documented: see `figure_tables.wide_rows`. ``name``: what tells it from others on the same page.
-    ``lacking``: why it has no figures.
+    ``lacking``: why it has no figures. ``is_table``: whether it has rows of CSV; ``folded``: keys
+    that are in the names of their columns: see `figure_tables.as_rows`.
     """
 
     kind: str
@@ -132,6 +133,8 @@ class Report:
     fields: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
     lacking: str = ""
+    is_table: bool = True
+    folded: Sequence[str] = ()
 
     @property
     def serious(self) -> dict[str, Sequence[Reason]]:
@@ -236,14 +239,14 @@ def as_json(reports: Sequence[Report]) -> str:
 
 def as_csv(reports: Sequence[Report]) -> str:
     """Return the figures as lines of CSV, under a header of all names."""
-    return figure_tables.as_csv([row for r in reports for row in rows_of(r)])
+    return figure_tables.as_csv([row for r in reports if r.is_table for row in rows_of(r)])
 
 
 def rows_of(report: Report) -> list[figure_tables.FigureRow]:
     """Return the figures as rows."""
     if isinstance(report.figures, Figures) and report.fields:
         return figure_tables.wide_rows(report.figures, report.fields)
-    return figure_tables.as_rows(report.figures)
+    return figure_tables.as_rows(report.figures, report.folded)
 
 
 def as_markdown(reports: Sequence[Report]) -> str:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
 
 from mldsa_lab.estimate.figure import Figure, Figures, Key
 from mldsa_lab.records import Record, Variant
 from mldsa_lab.sets import FAMILIES
 from mldsa_lab.show.report import SERIES_COUNT, Look
 
-RUN_FIELDS = ("started", "tool", "cpu", "architecture", "os", "commit")
-"""What each figure's row says of its run; null where the record does not say."""
 COMPACT = "compact key"
 """What `calls` says of single calls that begin with the key's bytes."""
 KEYS = {"compact": "many keys", "expanded": "one key"}
@@ -43,17 +40,10 @@ def of_record(record: Record, figures: Sequence[Figure], look: Look) -> Figures:
         }
         for v, worker in record.variants.values()
     }
-    run = record.run
-    known: dict[str, Any] = {**run.machine, "started": run.started, "tool": run.tool}
-    known["commit"] = getattr(run, "commit", None) or known.get("commit")
     head: dict[str, Key] = {
-        "reference": look.reference,
-        "asked_clock": look.clock,
-        "confidence": look.confidence,
-    }
-    return Figures(
-        figures, {"variant": about}, head | {name: known.get(name) for name in RUN_FIELDS}
-    )
+        "reference": look.reference, "asked_clock": look.clock, "confidence": look.confidence,
+    }  # fmt: skip
+    return Figures(figures, {"variant": about}, head | record.facts())
 
 
 def calls(variant: Variant) -> str:

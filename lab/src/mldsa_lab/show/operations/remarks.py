@@ -9,7 +9,6 @@ from mldsa_lab.estimate.contract import CUT_SHORT, EXCLUDED
 from mldsa_lab.estimate.figure import Keys
 from mldsa_lab.estimate.interval import FEWEST_ROUNDS
 from mldsa_lab.estimate.summary import Summary
-from mldsa_lab.records import Gate
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.show.figure_tables import RowMark
 from mldsa_lab.show.report import EXCLUDED_TITLE, REJECTED_TITLE, Reason
@@ -114,7 +113,7 @@ def remarks(summary: Summary, shown: Collection[str]) -> dict[str, list[Reason]]
     rejected: dict[tuple[str, str], list[str]] = defaultdict(list)
     for gate in record.gates:
         if not gate.passed:
-            rejected[gate.variant, _why(gate)].append(gate.set)
+            rejected[gate.variant, gate.reason].append(gate.set)
     notes: dict[tuple[str, str], list[str]] = defaultdict(list)
     for cell in summary.cells:
         for note in cell.notes:
@@ -132,16 +131,6 @@ def remarks(summary: Summary, shown: Collection[str]) -> dict[str, list[Reason]]
         "Workers that could not run here": [Reason(s.worker, "", s.reason) for s in record.skipped],
     }
     return {title: listed for title, listed in titled.items() if listed}
-
-
-def _why(gate: Gate) -> str:
-    parts = [
-        f"{c.check}: {c.failed} of {c.cases} wrong"
-        + (f" ({c.first_failure})" if c.first_failure else "")
-        for c in gate.checks
-        if c.failed
-    ]
-    return "; ".join(parts) or "rejected without a named check"
 
 
 def _joined(found: dict[tuple[str, str], list[str]]) -> list[Reason]:
