@@ -319,6 +319,33 @@ def test_groups_are_told_apart_where_they_differ() -> None:
 
 
 @pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        (
+            ([12.1, 14.3, 11.8, 15.0], [13.2, 16.5, 17.1, 15.9, 18.0], [19.3, 18.8, 21.4]),
+            (0.4099230144224498, 0.011014349463827422, 0.2841532086451946),
+        ),
+        (
+            ([1, 2, 2, 3], [2, 3, 3, 4, 4], [5, 4, 4]),
+            (0.3883810878708466, 0.02363824163155688, 0.497047891601188),
+        ),
+        (([110, 111, 112, 113, 114], [100, 101, 102, 103, 104]), (0.009023438818080326,)),
+        (([7, 7], [7, 7, 7], [7]), (1, 1, 1)),  # where scikit-posthocs has no number
+    ],
+    ids=["no ties", "ties", "two groups", "all equal"],
+)
+def test_dunn_has_the_values_of_scikit_posthocs(
+    groups: Sequence[Sequence[float]], expected: Sequence[float]
+) -> None:
+    """``posthoc_dunn(groups, p_adjust="bonferroni")`` of scikit-posthocs 0.17.1."""
+    named = {str(i): np.array(values, dtype=float) for i, values in enumerate(groups)}
+    found = compare_groups(named, {}, ("kruskal-wallis", "dunn"), 0.05)
+    values = [f.value for f in found if f.keys.get("test") == "dunn"]
+    assert values == pytest.approx(expected, rel=1e-12)
+    assert list(breaches(found)) == []
+
+
+@pytest.mark.parametrize(
     ("tests", "groups", "processes", "least"),
     [
         # After Bonferroni 4 of 4 have 0.086 in each of three pairs, 1 of 1 nothing at all.

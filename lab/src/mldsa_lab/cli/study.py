@@ -83,8 +83,6 @@ def run(
     path = find_study(study)
     read = read_study(path)
     read.amount(profile)  # LabError for an unknown one
-    if any("dunn" in contrast.tests for contrast in read.contrasts):
-        need("study", "Dunn's test")
     outputs = shared.OutputOptions(no_page).check()
     folder = out or Path("out") / f"study-{path.stem}-{profile if record is None else 'records'}"
     screen = shared.console()
