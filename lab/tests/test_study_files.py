@@ -219,7 +219,7 @@ name = "Spread"
 kind = "distribution"
 by = ["implementation", "backend", "key"]
 """
-    contrast = 'between = ["implementation", "backend", "key"]\nrandom_messages = [1, 5]'
+    contrast = 'between = ["implementation", "backend", "key"]'
     path = write(tmp_path, SMALL.replace('between = ["implementation"]', contrast) + more)
     records, out = tmp_path / "records", tmp_path / "out"
     for process in (1, 2):
@@ -229,12 +229,9 @@ by = ["implementation", "backend", "key"]
     assert done.status == 0, done.err
     found = groups_in(out / "study.json")
     assert {row["table"] for row in found if "table" in row} == {"Slow ones", "Sizes"}
-    luck = [row for row in found if "messages" in row]
-    assert {row["messages"] for row in luck} == {1, 5}
-    assert len(luck) == 4 * 6  # four statistics, three pairs of signers
     assert any("without worker" in row.get("of", "") and row["count"] == 2 for row in found)
     for text in (done.out, (out / "study.md").read_text(), (out / "study.html").read_text()):
-        assert "Slow ones" in text and "SPKI" in text and "had messages been random" in text
+        assert "Slow ones" in text and "SPKI" in text
     assert ">Spread: ML-DSA-44 sign<" in (out / "study.html").read_text()
     done = here("study", str(path), "--record", str(tmp_path / "none"))
     assert done.status == 2 and "holds no records" in done.err
@@ -381,7 +378,6 @@ def test_rounds_may_be_the_replicates(tmp_path: Path) -> None:
     for of in found.cells:
         assert len(of.rounds) == 6 and len(of.means) == 1
         assert 0.8 < np.median(of.rounds) / of.middle < 1.25
-        assert bool(of.fitted) == (of.fields["operation"] == "sign")
     more = 'between = ["implementation", "backend", "key"]\nreplicates = "rounds"'
     shown = report(found, SMALL.replace('between = ["implementation"]', more))
     assert list(breaches(shown.figures)) == []
@@ -405,37 +401,6 @@ def test_costs_that_contradict_their_traces_are_named(tmp_path: Path) -> None:
     found = gather_cells([path], "wall", 0.95)
     (text,) = (t for t in found.excluded if "do not hold" in t)
     assert text.startswith(f"{variant} ML-DSA-44 sign: ")
-
-
-# --- luck -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.simulation
-def test_random_messages_rarely_tell_equal_signers_apart(tmp_path: Path) -> None:
-    """Three signers in six processes: 87, 119 and 111 µs."""
-    names = ("mldsa-native", "aws-lc", "libcrux")
-    signers = tuple(s for s in SIGNERS if s.implementation in names and s.key == "compact")
-    paths = [tmp_path / f"{process}.jsonl" for process in range(6)]
-    for number, path in enumerate(paths, 1):
-        build(path, Shape(sets=("ML-DSA-44",), signers=signers, rounds=4, seed=number))
-    measured = gather_cells(paths, "cpu", 0.95)
-    # Equal signers are rarely told apart; one on random inputs is left out.
-    cells = [c for c in measured.cells if c.fields["operation"] == "sign"]
-    (same,) = [c for c in cells if c.fields["implementation"] == "libcrux"]
-    twin = replace(same, fields={**same.fields, "implementation": "twin"})
-    random = replace(same, fields={**same.fields, "implementation": "random"}, fitted=())
-    text = SMALL.replace("[[figures]]", "random_messages = [1, 100, 10000]\n[[figures]]")
-    found = report(Gathered([*cells, twin]), text)
-    luck = {
-        tuple(f.keys[k] for k in ("first", "second", "messages", "statistic")): f.value or 0.0
-        for f in found.figures
-        if "messages" in f.keys
-    }
-    for n in (1, 100):
-        # The exact level of six against six with six pairs is below 5 %.
-        assert luck["libcrux", "twin", n, "slower"] + luck["libcrux", "twin", n, "faster"] < 0.05
-    found = report(Gathered([*cells, random]), text)
-    assert not any("random" in f.keys.values() for f in found.figures if "messages" in f.keys)
 
 
 # --- tables and plots -----------------------------------------------------------------------------

@@ -158,11 +158,10 @@ def study_figures(argument: str) -> list[Figure]:
     implementations shows to be the fastest."""
     name, _, paths = argument.partition(" ")
     study = read_study(find_study(name))
-    contrasts = tuple(structs.replace(c, random_messages=()) for c in study.contrasts)
-    plain = structs.replace(study, contrasts=contrasts, figures=(), tables=(), sizes=())
+    plain = structs.replace(study, figures=(), tables=(), sizes=())
     measured = gather_cells(record_paths(paths), "cpu", CONFIDENCE)
     found = [f for f in study_report(plain, "", measured).figures if "contrast" in f.keys]
-    between = [c for c in contrasts if c.between == ("implementation",)]
+    between = [c for c in study.contrasts if c.between == ("implementation",)]
     return found + [f for c in between[:1] for f in choices(c, measured, found)]
 
 

@@ -187,7 +187,6 @@ KEYS = {
     "implementation": "implementation, of all its variants",
     "backend": "backend",
     "message_bytes": "bytes of the message",
-    "messages": "messages that a mean is over",
     "contrast": "what two groups differ in",
     "first": "first group",
     "second": "second group",

@@ -128,17 +128,11 @@ def shift(x: Array, y: Array, alpha: float) -> Interval:
     """
     ratios = np.sort((x[:, None] / y[None, :]).ravel())
     value = float(np.exp(np.median(np.log(ratios))))
-    k = count_rejected(len(x), len(y), alpha)
+    k = int((np.cumsum(_u_law(len(x), len(y))) <= alpha / 2).sum())
     return Interval(value, float(ratios[k - 1]), float(ratios[-k])) if k else Interval(value)
 
 
-def count_rejected(n: int, m: int, alpha: float) -> int:
-    """Return the number of values of the Mann-Whitney statistic, from 0 on, that the test rejects
-    at level ``alpha``."""
-    return int((np.cumsum(u_law(n, m)) <= alpha / 2).sum())
-
-
-def u_law(n: int, m: int) -> Array:
+def _u_law(n: int, m: int) -> Array:
     """Return the law of the Mann-Whitney statistic of n and m values without ties: the
     coefficients of the Gaussian binomial, over their sum."""
     counts = np.ones(1)

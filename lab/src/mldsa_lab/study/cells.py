@@ -13,7 +13,6 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cell import MeasuredCell
 from mldsa_lab.estimate.cells import CellEstimate
 from mldsa_lab.estimate.figure import Key
-from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.samples import CellSamples
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.records import METRICS, Record, read_record
@@ -46,8 +45,7 @@ class StudyCell:
     ``means``: (processes,) for one operation.
 
     ``further``: (processes,) by name, the percentiles and metrics that every process could tell.
-    ``rounds``: the mean of each round, process after process. ``fitted``: of each process, where
-    the inputs were designed.
+    ``rounds``: the mean of each round, process after process.
     """
 
     fields: Mapping[str, str]
@@ -55,7 +53,6 @@ class StudyCell:
     means: Array
     further: Mapping[str, Array] = field(default_factory=dict)
     rounds: Array = field(default_factory=lambda: np.empty(0))
-    fitted: tuple[Fit, ...] = ()
 
     def texts(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the texts of these fields."""
@@ -198,5 +195,4 @@ def _join(fields: dict[str, str], processes: Sequence[tuple[MeasuredCell, Array]
         np.array([cell.cost for cell in cells]),
         {name: np.array(values) for name, values in known.items() if None not in values},
         np.concatenate(rounds),
-        tuple(cell.fit for cell in cells if cell.fit is not None),
     )

@@ -122,8 +122,7 @@ class Contrast(_Table, frozen=True):
     A group is told by the fields ``between``; within each of the fields ``within`` groups are
     compared with each other. ``where``: the cells to take, by the texts of their fields.
     ``alpha``: the probability of a false finding in one of these places, which holds for
-    processes; rounds within one are not independent of each other. ``random_messages``: for each
-    number, what the test would have found had every process signed so many random messages.
+    processes; rounds within one are not independent of each other.
     """
 
     name: Text
@@ -133,7 +132,6 @@ class Contrast(_Table, frozen=True):
     tests: Annotated[tuple[Test, ...], Meta(min_length=1)] = ("mann-whitney",)
     alpha: Share = 0.05
     replicates: Literal["processes", "rounds"] = "processes"
-    random_messages: tuple[Annotated[int, Meta(ge=1, le=10_000)], ...] = ()
 
     def __post_init__(self) -> None:
         for name in self.between:
@@ -141,10 +139,6 @@ class Contrast(_Table, frozen=True):
                 raise ValueError(f"between and within both have {name}")
         if "dunn" in self.tests and "kruskal-wallis" not in self.tests:
             raise ValueError("tests: dunn comes after kruskal-wallis")
-        if self.random_messages and (
-            "mann-whitney" not in self.tests or self.replicates != "processes"
-        ):
-            raise ValueError("random_messages: only of mann-whitney over processes")
 
 
 class CostsAsked(_Table, frozen=True):

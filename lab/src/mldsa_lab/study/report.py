@@ -15,7 +15,6 @@ from mldsa_lab.show.report import PlotSpec, Report, Section, sections_of
 from mldsa_lab.sizes import sizes
 from mldsa_lab.study.cells import Gathered, identity, key_of
 from mldsa_lab.study.file import SPREAD, Contrast, CostsAsked, SizesAsked, StudyFile
-from mldsa_lab.study.luck import STUDIES, luck_figures
 
 _TELLING = (
     "set", "operation", "message_bytes", "threads", "batch_size", "mode", "implementation",
@@ -37,12 +36,6 @@ _METHOD = (
     "both, large dots are processes and faint ones below them rounds. Ratios are Hodges and "
     "Lehmann's with the interval that inverts the Mann-Whitney test; delta is Cliff's."
 )
-_LUCK = (
-    SpreadColumns("difference", "interval", keys={"statistic": "width"}),
-    SpreadColumns("difference", "designed", spare=1, keys={"statistic": "designed"}),
-    SpreadColumns("difference", "first slower", keys={"statistic": "slower"}),
-    SpreadColumns("difference", "second slower", keys={"statistic": "faster"}),
-)
 _STATISTICS = ("median", "least", "largest")
 
 
@@ -55,9 +48,9 @@ def study_report(
     from mldsa_lab.study.plots import plot_specs
 
     measured = replace(measured, named=study.named)
-    contrasts = {contrast.name: list(_contrast(contrast, measured)) for contrast in study.contrasts}
+    contrasts = {contrast.name: _contrast(contrast, measured) for contrast in study.contrasts}
     parts = [
-        *(part for made in contrasts.values() for part in made),
+        *filter(None, contrasts.values()),
         *filter(None, (_costs(asked, measured) for asked in study.tables)),
         *(_sizes(asked, measured) for asked in study.sizes),
     ]
@@ -67,7 +60,7 @@ def study_report(
     notes = [
         f"Excluded in {n} of {measured.runs} runs: {text}." for text, n in measured.excluded.items()
     ]
-    alone = [name for name, made in contrasts.items() if not made]
+    alone = [name for name, part in contrasts.items() if part is None]
     notes += [f"{name}: one group alone was measured." for name in alone]
     notes += [f"{name}: no set has both values." for name, specs in drawn.items() if not specs]
     return Report(
@@ -138,12 +131,12 @@ def _cell_sections(
             plots = ()
 
 
-def _contrast(contrast: Contrast, measured: Gathered) -> Iterator[Part]:
-    """The comparison of groups within each place, and the part of luck in it if asked for."""
+def _contrast(contrast: Contrast, measured: Gathered) -> Part | None:
+    """The comparison of groups within each place; None where one group alone was measured."""
     where = f"contrast {contrast.name!r}"
     with located(where):
         places = measured.arranged(contrast.where, contrast.within, contrast.between)
-    figures, luck = [], []
+    figures: list[Figure] = []
     for found in places.values():
         # The same pairs everywhere, whatever the order of the records.
         groups = dict(sorted(found.items()))
@@ -157,10 +150,8 @@ def _contrast(contrast: Contrast, measured: Gathered) -> Iterator[Part]:
             for label, cell in groups.items()
         }
         figures += compare_groups(values, keys, contrast.tests, contrast.alpha, contrast.replicates)
-        if contrast.random_messages:
-            luck += list(luck_figures(contrast, keys, groups))
     if not figures:
-        return
+        return None
     within = [key_of(field) for field in contrast.within]
     varying = [n for n in within if len({f.keys[n] for f in figures}) > 1]
     rows = (*varying, "first", "second")
@@ -173,15 +164,7 @@ def _contrast(contrast: Contrast, measured: Gathered) -> Iterator[Part]:
     )
     note = f"{_REPLICATES[contrast.replicates]}; p-values, of pairs after Bonferroni; "
     layout = TableLayout("{contrast}", split, rows, columns)
-    yield _part(figures, layout, 1 - contrast.alpha, f"{note}α {contrast.alpha:g}")
-    if luck:
-        title = "{contrast}: had messages been random"
-        layout = TableLayout(title, split, (*rows, "messages"), _LUCK)
-        note = (
-            f"{STUDIES:,} studies drawn from the measured costs and the law of rejections: median "
-            "width of the ratio's interval, and share of studies that find a difference"
-        )
-        yield _part(luck, layout, 1 - contrast.alpha, note)
+    return _part(figures, layout, 1 - contrast.alpha, f"{note}α {contrast.alpha:g}")
 
 
 def _costs(asked: CostsAsked, measured: Gathered) -> Part | None:
