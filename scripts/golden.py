@@ -394,14 +394,6 @@ def of_estimators() -> Figures:
     yield from emitted(f for cell in study.cells for f in cell.figures())
 
 
-def of_locations() -> Figures:
-    """What `study locations` prints of a record."""
-    from mldsa_lab.records import read_record
-    from mldsa_studies.locations import report
-
-    yield from emitted(report(read_record(FIRST)).figures)
-
-
 def of_theory() -> Figures:
     """What follows from FIPS 204 alone, and the sizes of all objects."""
     from dataclasses import asdict
@@ -464,7 +456,6 @@ def sources() -> dict[str, Callable[[], Figures]]:
     for path in sorted(examples.glob("*.yaml")):
         found[f"audit/{path.stem}"] = partial(of_audit, path)
     return found | {
-        "studies/locations": of_locations,
         "select": of_selections,
         "estimate": of_estimates,
         "compare/runs": command("compare", FIRST, second),

@@ -11,11 +11,9 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 from report_records import SIGNERS, Shape, build, measured
-from typer.testing import CliRunner
 
 from mldsa_lab.answers.sources import TOGETHER, with_derived
 from mldsa_lab.choice.design import design
-from mldsa_lab.cli.main import app
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figures
 from mldsa_lab.estimate.summary import Summary, summarise
@@ -36,7 +34,6 @@ from mldsa_lab.records import (
 from mldsa_lab.records.rows import Row
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import parse_trace
-from mldsa_studies.locations import compare
 from mldsa_studies.signers import Signer, draw_traces
 from mldsa_studies.simulate import NoisyMachine
 
@@ -446,20 +443,3 @@ def test_hardened_signers_are_expected_to_check_their_signatures(
         assert row.notes == ()
     else:
         assert "more than signing" in row.notes[0] and limit in row.notes[0]
-
-
-# --- the choice of the location ---
-
-
-def test_locations_are_compared(tmp_path: Path) -> None:
-    """Where a fifth of the rounds are twice as fast, minima repeat worst; pairing helps all."""
-    machine = NoisyMachine(drift=0.05, memory=0.0, fast=0.2)
-    record = make_record(rounds=80, seed=7, machine=machine)
-    found = compare(record)
-    assert found["median"][0] < 0.5 * found["minimum"][0]
-    assert all(paired < unpaired for _, paired, unpaired in [found["median"]])
-    with pytest.raises(LabError, match="three blocks of 40"):
-        compare(record, block=40)
-    words = ["study", "locations", str(tmp_path / "none.jsonl")]
-    refused = CliRunner().invoke(app, words).exception
-    assert isinstance(refused, LabError) and "cannot read" in str(refused)

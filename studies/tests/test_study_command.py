@@ -63,9 +63,6 @@ def test_a_study_of_costs(tmp_path: Path) -> None:
         (("estimators", "--implementations", "nosuch"), "unknown implementation 'nosuch'"),
         (("count", "READY", "--implementation", "nosuch"), "unknown implementation 'nosuch'"),
         (("count", "none.json", "--implementation", "mldsa-lanes"), "none.json: cannot read"),
-        (("worth", "none.jsonl"), "none.jsonl"),
-        (("fits", "none.jsonl"), "none.jsonl"),
-        (("locations", "none.jsonl"), "none.jsonl"),
         (("coverage", "--record", RECORD, "--sizes", "3,30"), "has 12 designed inputs"),
     ],
 )

@@ -38,8 +38,7 @@ PACKAGES = (
     Package(
         "mldsa-studies",
         "setup-study",
-        ("study.estimators", "study.count", "study.simulate", "study.coverage", "study.locations",
-         "study.worth", "study.fits"),
+        ("study.estimators", "study.count", "study.simulate", "study.coverage"),
         figures=("estimators",),
         published=False,
     ),

@@ -18,7 +18,6 @@ from mldsa_lab.sets import parse_set_names
 if TYPE_CHECKING:
     from mldsa_lab.show.report import Report
 
-_RecordArgument = Annotated[Path, typer.Argument(help="Record of a run of mldsa-lab bench.")]
 _SetsOption = Annotated[
     list[str] | None,
     typer.Option(help="44, 65, 87, ml-dsa (all three) or full names.", metavar="NAMES"),
@@ -167,34 +166,6 @@ def coverage(
             names, replications, seed, wanted, processes=cores_to_use(), show=phase.reach
         )
     _publish(found)
-
-
-def locations(record: _RecordArgument) -> None:
-    """Compare how well locations over rounds repeat on the machine of a record."""
-    from mldsa_lab.records import read_record
-    from mldsa_studies.locations import report
-
-    _publish(report(read_record(record)))
-
-
-def worth(
-    record: _RecordArgument,
-    own: Annotated[
-        bool, typer.Option("--own", help="Choose inputs by each implementation's own costs.")
-    ] = False,
-) -> None:
-    """Compare averages over selections with all signatures, by the costs fitted to a record."""
-    from mldsa_studies.worth import report
-
-    _publish(report(record, own))
-
-
-def fits(record: _RecordArgument) -> None:
-    """Show the costs fitted to a record's implementations, in % of an attempt of class r."""
-    from mldsa_lab.records import read_record
-    from mldsa_studies.worth import report_fits
-
-    _publish(report_fits(read_record(record)))
 
 
 def _publish(report: Report) -> None:

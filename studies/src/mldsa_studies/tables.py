@@ -17,15 +17,14 @@ def percent_report(
     headline: str,
     tables: Mapping[str, Sequence[Row]],
     about: str = "",
-    name: str = "share",
 ) -> Report:
-    """Return a report of tables by their titles, fractions in percent; ``name``: of the figures,
-    whose key ``of`` is the title of their column."""
+    """Return a report of tables by their titles, fractions in percent. The figures are ``share``s,
+    and their key ``of`` is the title of the column."""
     figures, sections = [], []
     for title, rows in tables.items():
-        found = [Figure({**k, "of": of}, name, v) for k, row in rows for of, v in row.items()]
+        found = [Figure({**k, "of": of}, "share", v) for k, row in rows for of, v in row.items()]
         titles = dict.fromkeys(of for _, row in rows for of in row)
-        columns = tuple(SpreadColumns(name, t, keys={"of": t}) for t in titles)
+        columns = tuple(SpreadColumns("share", t, keys={"of": t}) for t in titles)
         layout = TableLayout(title, (), tuple(rows[0][0]), columns)
         sections += sections_of(found, [layout], 0.95)
         figures += found

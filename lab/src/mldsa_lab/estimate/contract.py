@@ -125,7 +125,6 @@ NAMES = {
     "truth": "mean or percentile of all measured signatures",
     "standard_error": "standard error of `of`",
     "draws": "draws of the inputs of an estimator",
-    "difference": "how far results lie apart by luck, or `of` runs of a record, by `statistic`",
 }
 """Names of figures, and what they say."""
 
