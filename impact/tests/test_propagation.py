@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.workforce import Workforce, dask, local
 from pqc_impact.network import Compact, Graph, Network, draw_graph, find_network, read_network
-from pqc_impact.propagation import SHORT_ID_BYTES, BlockLoad, Relay, spread_block
+from pqc_impact.propagation import SHORT_ID_BYTES, BlockLoad, Relay, Spreading
 from pqc_impact.sweep import propagate, simulate_block, stale_rate, validation_time
 
 UPLOAD = 1e6
@@ -56,7 +56,7 @@ def _graph(edges: list[tuple[int, int]], delay: float | Array = DELAY, **speeds:
 
 def _validated(network: Network, graph: Graph, relay: Relay) -> Array:
     load = BlockLoad(SIZE, 100, VALIDATION, relay)
-    return spread_block(network, graph, load, 0, np.random.default_rng(1))
+    return Spreading(network, graph, 0, np.random.default_rng(1)).run(load)
 
 
 # --- closed forms ---------------------------------------------------------------------------------
@@ -200,18 +200,28 @@ def test_a_bad_network_file_is_named_with_its_rule(
 # --- who computes ---------------------------------------------------------------------------------
 
 
+MIXED = [BlockLoad(1e6, 2000, 0.1, relay) for relay in ("request", "compact", "push")]
+
+
+def test_a_block_does_not_depend_on_the_blocks_before_it(network: Network) -> None:
+    small = _small(network)
+    together = simulate_block(small, [*MIXED, *MIXED], 3)
+    alone = [times for load in MIXED for times in simulate_block(small, [load], 3)]
+    assert together == [*alone, *alone]
+
+
 @pytest.mark.e2e
-def test_the_answer_is_the_same_for_any_workers(network: Network) -> None:
+def test_the_figures_are_the_same_on_any_workers(network: Network) -> None:
     from distributed import LocalCluster
 
     small = _small(network)
-    loads = [[BlockLoad(1e6, 2000, 0.1, relay)] for relay in ("request", "compact", "push")]
+    loads = [[load] for load in MIXED]
     here = propagate(small, loads, AT_ONCE)
     with local(2) as force:
         two = propagate(small, loads, force)
     with (
         LocalCluster(  # type: ignore[no-untyped-call]
-            n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True
+            n_workers=2, threads_per_worker=2, dashboard_address=None, processes=True
         ) as made,
         dask(made.scheduler_address) as force,
     ):
@@ -220,35 +230,6 @@ def test_the_answer_is_the_same_for_any_workers(network: Network) -> None:
         for other in others:
             assert np.array_equal(one.until, other.until)
             assert np.array_equal(one.mean, other.mean)
-    alone = [simulate_block(small, of[0], 3)[-1] for of in loads]
-    assert alone == [one.mean[3] for one in here]
-
-
-def test_what_is_kept_is_not_simulated_again(network: Network, tmp_path: Path) -> None:
-    small = structs.replace(_small(network), blocks=2)
-    loads = [
-        [BlockLoad(SIZE, 500, VALIDATION)],
-        [BlockLoad(SIZE, 500, 0.1), BlockLoad(1e6, 9, 0.0)],
-    ]
-
-    class Refusing(Executor):
-        def submit(self, function: Any, /, *arguments: Any, **_: Any) -> Future[Any]:
-            raise AssertionError(f"block {arguments[2]}")
-
-    def untils(force: Workforce, folder: Path | None = tmp_path, **changes: Any) -> list[Any]:
-        changed = structs.replace(small, **changes)
-        return [one.until.tolist() for one in propagate(changed, loads, force, folder=folder)]
-
-    fresh = untils(AT_ONCE, None)
-    refusing = Workforce(Refusing(), 1)
-    assert untils(AT_ONCE) == untils(refusing) == fresh
-    # The name of a file holds what decides a result: not words or the number of blocks.
-    assert untils(refusing, title="Another", source="made up") == fresh
-    with pytest.raises(AssertionError, match="block 0"):
-        untils(refusing, seed=9)
-    for path in tmp_path.iterdir():
-        path.write_text("torn", encoding="utf-8")
-    assert untils(AT_ONCE) == fresh
 
 
 @pytest.mark.e2e

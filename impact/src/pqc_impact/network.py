@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -115,11 +114,16 @@ class Graph:
     download: Array
 
     @cached_property
-    def peers(self) -> list[list[tuple[int, float]]]:
-        """Of each node its peers with their delays."""
-        ends = list(zip(self.peer.tolist(), self.delay.tolist(), strict=True))
-        start = self.start.tolist()
-        return [ends[a:b] for a, b in pairwise(start)]
+    def owner(self) -> Ints:
+        """The node that each entry of ``peer`` belongs to."""
+        return np.repeat(np.arange(len(self.upload)), np.diff(self.start))
+
+    @cached_property
+    def back(self) -> Ints:
+        """For each entry of ``peer`` the index of the same connection's other direction."""
+        back = np.empty_like(self.peer)
+        back[np.lexsort((self.peer, self.owner))] = np.lexsort((self.owner, self.peer))
+        return back
 
     @classmethod
     def of(cls, edges: Ints, delay: Array, upload: Array, download: Array) -> Graph:
@@ -188,4 +192,6 @@ def _connections(outbound: Ints, rng: np.random.Generator) -> Ints:
         again = np.ones(len(pairs), dtype=np.bool_)
         again[first] = False
         wanted, pairs = pairs[again, 0], pairs[np.sort(first)]
+        if not wanted.size:
+            break
     return rng.permutation(pairs)

@@ -1,17 +1,18 @@
-"""How a block spreads over a network: a discrete-event simulation of one block, in SimPy.
+"""How a block spreads over a network: a discrete-event simulation of one block.
 
-What a node sends leaves message after message at the speed of its upload, or of the receiver's
-download where that is lower, and arrives after the delay of the connection. Announcements and
-requests take the delay alone.
+A node sends message after message at the speed of its upload, or of the receiver's download where
+that is lower. A message arrives after the delay of its connection. Announcements and requests take
+only the delay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
+from heapq import heappop, heappush
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
-from simpy import Environment, Event
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.theory.arrays import Array
@@ -20,7 +21,7 @@ from pqc_impact.network import Compact, Graph, Network, Relay
 SHORT_ID_BYTES = 6
 """Of a transaction in a compact block (BIP 152)."""
 _NEVER = float("inf")
-_Steps = Generator["Event", None, None]
+_NONE = -1
 
 
 class BlockLoad(NamedTuple):
@@ -33,145 +34,148 @@ class BlockLoad(NamedTuple):
     relay: Relay = "request"
 
 
-def spread_block(
-    network: Network, graph: Graph, load: BlockLoad, source: int, rng: np.random.Generator
-) -> Array:
-    """When each node has validated a block that ``source`` made, in seconds since that let its
-    first peer know; LabError if some cannot be reached.
+class Spreading:
+    """Simulates blocks that ``source`` makes, one after another, on the same network.
 
-    ``rng`` draws who sends compact blocks unasked, and who lacks which part of one.
+    ``rng`` draws which nodes send compact blocks unasked, and the part of a block that each node
+    lacks. A *link* is the index of a directed connection in `Graph`. An event that cannot change a
+    result is not scheduled, for example a later announcement to the same node.
     """
-    spreading = _Spreading(graph, load, pushes_first=network.pushes_first)
-    if network.compact is not None and load.relay == "compact":
-        spreading.use_compact(network.compact, graph, rng)
-    validated = spreading.run(source)
-    lost = int(np.isinf(validated).sum())
-    if lost:
-        raise LabError(
-            f"network: {lost} of {len(validated)} nodes have no way to the others; "
-            "outbound_shares needs more connections"
-        )
-    return validated
 
+    def __init__(
+        self, network: Network, graph: Graph, source: int, rng: np.random.Generator
+    ) -> None:
+        self.network, self.source, self.nodes = network, source, len(graph.upload)
+        self.start: list[int] = graph.start.tolist()
+        self.peer: list[int] = graph.peer.tolist()
+        self.owner: list[int] = graph.owner.tolist()
+        self.back: list[int] = graph.back.tolist()
+        self.delay: list[float] = graph.delay.tolist()
+        self.upload: list[float] = graph.upload.tolist()
+        self.download: list[float] = graph.download.tolist()
+        self.lacking_share = np.zeros(self.nodes)
+        self.unasked: list[list[int]] = [[] for _ in range(self.nodes)]
+        if network.compact is not None:
+            self._draw_compact(network.compact, graph, rng)
 
-class _Spreading:
-    """The state of one block's way, and what nodes do."""
+    def _draw_compact(self, kind: Compact, graph: Graph, rng: np.random.Generator) -> None:
+        lacks = rng.random(self.nodes) < kind.lacking
+        self.lacking_share = lacks * np.quantile(kind.lacking_bytes_share, rng.random(self.nodes))
+        shuffled = np.lexsort((rng.random(len(graph.peer)), graph.owner))
+        rank = np.arange(len(graph.peer)) - graph.start[graph.owner]
+        for link in graph.back[shuffled[rank < kind.unasked_peers]].tolist():
+            self.unasked[self.owner[link]].append(link)
 
-    def __init__(self, graph: Graph, load: BlockLoad, *, pushes_first: bool) -> None:
-        self.clock = Environment()
-        self.load, self.pushes, self.pushes_first = load, load.relay == "push", pushes_first
-        nodes = len(graph.upload)
-        self.peers = graph.peers
-        self.upload, self.download = graph.upload.tolist(), graph.download.tolist()
-        self.free = [0.0] * nodes  # when a node's upload is
-        self.told = [_NEVER] * nodes  # by the earliest announcement on its way
-        self.asked = [False] * nodes
-        self.complete = [False] * nodes
-        self.validated = [_NEVER] * nodes
-        self.has = set[tuple[int, int]]()  # (v, w): w has the block, as v knows
-        self.short_bytes: float | None = None
-        self.rebuilds = [False] * nodes  # from a compact block
-        self.lacking = [0.0] * nodes  # bytes
-        self.unasked: list[list[tuple[int, float]]] = [[] for _ in range(nodes)]
+    def run(self, load: BlockLoad) -> Array:
+        """Return the time at which each node has validated the block, in seconds since the source
+        began to relay it. LabError if a node cannot be reached."""
+        compact = self.network.compact if load.relay == "compact" else None
+        base_bytes = 0 if compact is None else compact.base_bytes
+        self.load, self.is_compact = load, compact is not None
+        self.compact_bytes = base_bytes + SHORT_ID_BYTES * load.transactions
+        self.lacking: list[float] = (self.lacking_share * load.block_bytes).tolist()
+        self.events: list[tuple[float, int, Callable[[int], None], int]] = []
+        self.serial = count()  # orders events of the same time
+        self.now = 0.0
+        self.free = [0.0] * self.nodes  # the time from which a node's upload is idle
+        self.heard = [_NEVER] * self.nodes  # the earliest announcement or compact block to a node,
+        self.announcer = [_NONE] * self.nodes  # and the link of the announcement
+        self.arrives = [_NEVER] * self.nodes  # the earliest compact or pushed block to a node
+        self.validated = [_NEVER] * self.nodes
+        self.pushed = [_NEVER] * len(self.peer)  # the arrival of a pushed block by a link
+        self.next_push = list(self.start)
+        self.heard[self.source] = self.arrives[self.source] = 0.0
+        self.complete(self.source)
+        while self.events:
+            self.now, _, act, argument = heappop(self.events)
+            act(argument)
+        validated = np.array(self.validated)
+        lost = int(np.isinf(validated).sum())
+        if lost:
+            raise LabError(
+                f"network: {lost} of {self.nodes} nodes have no way to the others; "
+                "outbound_shares needs more connections"
+            )
+        return validated
 
-    def use_compact(self, kind: Compact, graph: Graph, rng: np.random.Generator) -> None:
-        """Relay compact blocks."""
-        nodes = len(self.peers)
-        self.short_bytes = kind.base_bytes + SHORT_ID_BYTES * self.load.transactions
-        lacks = rng.random(nodes) < kind.lacking
-        shares = np.quantile(kind.lacking_bytes_share, rng.random(nodes))
-        self.lacking = (lacks * shares * self.load.block_bytes).tolist()
-        node = np.repeat(np.arange(nodes), np.diff(graph.start))
-        shuffled = np.lexsort((rng.random(len(node)), node))
-        rank = np.arange(len(node)) - graph.start[node]
-        for place in shuffled[rank < kind.unasked_peers].tolist():
-            self.unasked[graph.peer[place]].append((int(node[place]), float(graph.delay[place])))
+    def schedule(self, time: float, act: Callable[[int], None], argument: int) -> None:
+        """Call ``act`` at this time."""
+        heappush(self.events, (time, next(self.serial), act, argument))
 
-    def run(self, source: int) -> Array:
-        self.source = source
-        self.told[source] = 0.0
-        self.asked[source] = self.rebuilds[source] = True
-        self.whole(source)
-        self.clock.run()
-        return np.array(self.validated)
-
-    def later(self, delay: float, then: Callable[..., None], *args: object) -> None:
-        """Call it after so long. A process of SimPy would take three events for the one."""
-        callbacks = self.clock.timeout(delay).callbacks
-        assert callbacks is not None
-        callbacks.append(lambda _: then(*args))
-
-    def whole(self, node: int) -> None:
-        """It has the whole block: sends it on compact, and validates it unless it is its own."""
-        if not self.complete[node]:
-            self.complete[node] = True
-            for to, delay in self.unasked[node]:
-                self.send_compact(node, to, delay)
-            if self.pushes and self.pushes_first:
-                self.clock.process(self.push(node))
-            spent = 0.0 if node == self.source else self.load.validation_s
-            self.later(spent, self.has_validated, node)
-
-    def has_validated(self, node: int) -> None:
-        """It pushes the block, or announces it to peers that have not heard of it."""
-        now = self.validated[node] = self.clock.now
-        if self.pushes and not self.pushes_first:
-            self.clock.process(self.push(node))
-        elif not self.pushes:
-            unasked = self.unasked[node]
-            for to, delay in self.peers[node]:
-                known = self.rebuilds[to] or (to, delay) in unasked
-                if now + delay < self.told[to] and not known:
-                    self.told[to] = now + delay
-                    self.later(delay, self.hear, node, to, delay)
-
-    def hear(self, node: int, to: int, delay: float) -> None:
-        """A peer asks the first that tells it."""
-        if not (self.asked[to] or self.rebuilds[to]):
-            self.asked[to] = True
-            self.later(delay, self.reply, node, to, delay)
-
-    def reply(self, node: int, to: int, delay: float) -> None:
-        """The block, whole or compact, to a peer that asked."""
-        if self.short_bytes is None:
-            self.send(node, to, delay, self.load.block_bytes, self.whole, to)
-        else:
-            self.send_compact(node, to, delay)
-
-    def send(
-        self, node: int, to: int, delay: float, size: float, then: Callable[..., None],
-        *args: object,
-    ) -> None:  # fmt: skip
-        """``size`` bytes, after all that waits for the node's upload; ``then`` when they arrive."""
-        begin = max(self.clock.now, self.free[node])
-        self.free[node] = begin + size / min(self.upload[node], self.download[to])
-        self.later(self.free[node] + delay - self.clock.now, then, *args)
-
-    def send_compact(self, node: int, to: int, delay: float) -> None:
-        """A compact block."""
-        assert self.short_bytes is not None
-        self.send(node, to, delay, self.short_bytes, self.rebuild, node, to, delay)
-
-    def rebuild(self, node: int, to: int, delay: float) -> None:
-        """A peer that had no compact block yet asks the node for the transactions that it lacks."""
-        if self.rebuilds[to]:
+    def complete(self, node: int) -> None:
+        """Relay and validate a whole block. The source has validated its own block."""
+        if self.validated[node] != _NEVER:
             return
-        self.rebuilds[to] = True
-        size = self.lacking[to]
-        if size:
-            self.later(delay, self.send, node, to, delay, size, self.whole, to)
+        spent = 0.0 if node == self.source else self.load.validation_s
+        time = self.validated[node] = self.now + spent
+        if self.load.relay == "push":
+            self.schedule(self.now if self.network.pushes_first else time, self.push, node)
+            return
+        unasked = self.unasked[node] if self.is_compact else []
+        for link in unasked:
+            self.send_compact(link)
+        peer, delay, heard = self.peer, self.delay, self.heard
+        for link in range(self.start[node], self.start[node + 1]):
+            arrival = time + delay[link]
+            if arrival < heard[peer[link]] and link not in unasked:
+                heard[peer[link]], self.announcer[peer[link]] = arrival, link
+                self.schedule(arrival + delay[link], self.reply, link)
+
+    def reply(self, link: int) -> None:
+        """Send the block, whole or compact, to a peer whose first announcement came by ``link``."""
+        if self.announcer[self.peer[link]] != link:
+            return
+        if self.is_compact:
+            self.send_compact(link)
         else:
-            self.whole(to)
+            self.send_whole(link, self.load.block_bytes)
 
-    def push(self, node: int) -> _Steps:
-        """The block to one peer after the other that has not sent it here."""
-        for to, delay in self.peers[node]:
-            if (node, to) not in self.has:
-                speed = min(self.upload[node], self.download[to])
-                yield self.clock.timeout(self.load.block_bytes / speed)
-                self.later(delay, self.arrive, node, to)
+    def send(self, link: int, size: float) -> float:
+        """Queue ``size`` bytes for the node's upload. Return the time at which they arrive."""
+        node = self.owner[link]
+        speed = min(self.upload[node], self.download[self.peer[link]])
+        self.free[node] = max(self.now, self.free[node]) + size / speed
+        return self.free[node] + self.delay[link]
 
-    def arrive(self, node: int, to: int) -> None:
-        """A pushed block."""
-        self.has.add((to, node))
-        self.whole(to)
+    def send_whole(self, link: int, size: float) -> None:
+        """Send the ``size`` bytes that make a peer's block complete."""
+        self.schedule(self.send(link, size), self.complete, self.peer[link])
+
+    def send_lacking(self, link: int) -> None:
+        """Send the transactions that a peer lacks."""
+        self.send_whole(link, self.lacking[self.peer[link]])
+
+    def send_compact(self, link: int) -> None:
+        """Send a compact block. A peer that has it before an announcement ignores that."""
+        arrival, to = self.send(link, self.compact_bytes), self.peer[link]
+        if arrival < self.arrives[to]:
+            self.arrives[to] = arrival
+            if arrival <= self.heard[to]:
+                self.heard[to], self.announcer[to] = arrival, _NONE
+            self.schedule(arrival, self.rebuild, link)
+
+    def rebuild(self, link: int) -> None:
+        """Rebuild the block from its first compact copy, or ask for the lacking transactions."""
+        to = self.peer[link]
+        if self.arrives[to] != self.now:
+            return
+        if self.lacking[to]:
+            self.schedule(self.now + self.delay[link], self.send_lacking, link)
+        else:
+            self.complete(to)
+
+    def push(self, node: int) -> None:
+        """Send the block to the next peer that has not sent it to this node."""
+        link, end = self.next_push[node], self.start[node + 1]
+        while link < end and self.pushed[self.back[link]] <= self.now:
+            link += 1
+        if link == end:
+            return
+        self.next_push[node] = link + 1
+        to = self.peer[link]
+        sent = self.now + self.load.block_bytes / min(self.upload[node], self.download[to])
+        self.schedule(sent, self.push, node)
+        arrival = self.pushed[link] = sent + self.delay[link]
+        if arrival < self.arrives[to]:
+            self.arrives[to] = arrival
+            self.schedule(arrival, self.complete, to)

@@ -17,7 +17,6 @@ from pqc_impact.cli.propagate import (
     Dask,
     JsonFile,
     Processes,
-    kept_folder,
     open_outputs,
     show,
     simulate,
@@ -130,9 +129,7 @@ def impact(
     screen, files = open_outputs(json_path, out or Path("out") / f"impact-{path.stem}")
     add: Add | None = None
     if not no_network and getattr(read, "network", None) is not None:
-        simulator = partial(
-            simulate, screen=screen, processes=processes, dask=dask, folder=kept_folder()
-        )
+        simulator = partial(simulate, screen=screen, processes=processes, dask=dask)
         add = partial(add_network, folder=path.parent, simulate=simulator)
     found = figures_of(scenario, records, add, None if widest is None else widest / 100)
     show(report(found), screen, files, json_path, every=all_tables)

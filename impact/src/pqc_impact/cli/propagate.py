@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from mldsa_lab.checkout import find_root, find_target
 from mldsa_lab.cli.shared import OutputOptions, console
 from mldsa_lab.files import check_target, writing
 
@@ -83,7 +82,7 @@ def propagate(
         for size in block_bytes
     ]
     each = [[load] for load in loads]
-    made = simulate(assumed, each, screen, processes, dask, kept_folder())
+    made = simulate(assumed, each, screen, processes, dask)
     figures = list(load_figures(path.stem, assumed, loads, made, interval))
     show(network_report(assumed, figures), screen, files, json_path)
 
@@ -124,20 +123,12 @@ def check_folder(folder: Path) -> None:
     check_target(folder / "impact.json")
 
 
-def kept_folder() -> Path:
-    """Return the folder of simulated blocks. LabError if it cannot be written to."""
-    folder = find_target(find_root()) / "networks"
-    check_folder(folder)
-    return folder
-
-
 def simulate(
     network: Network,
     loads: Sequence[Sequence[BlockLoad]],
     screen: Console,
     processes: int | None,
     dask: str | None,
-    folder: Path,
 ) -> list[Propagation]:
     """Return the propagation of each load, simulated by the workers that the options name; the
     screen shows how far it is."""
@@ -146,10 +137,9 @@ def simulate(
     from pqc_impact.sweep import propagate
 
     with hire(processes, dask) as force, Screen(screen).phase("network", total=1) as phase:
-        found = propagate(
-            network, loads, force, folder=folder,
-            progress=lambda share: phase.reach(share, f"{share:.0%}"),
-        )  # fmt: skip
+        spread = propagate(
+            network, loads, force, progress=lambda share: phase.reach(share, f"{share:.0%}")
+        )
         blocks = f"{network.blocks} blocks in each of {len(loads)} ways"
         phase.summary = f"{blocks}, {network.nodes} nodes"
-    return found
+    return spread
