@@ -470,7 +470,7 @@ def test_smime(scheme: str) -> None:
         (
             "intermediates = 1 ",
             "intermediates = -1 ",
-            "numbers[intermediates]: must be a number >= 0",
+            "numbers.intermediates: Expected `float` >= 0.0",
         ),
     ],
 )

@@ -178,7 +178,7 @@ def test_nodes_that_cannot_be_reached_are_named(network: Network) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("version = 1", "version = 2"), r"line \d+, version: 2 must be one of 1"),
+        (("version = 1", "version = 2"), r"version: 2 must be one of 1"),
         (("share = 0.3316", "share = 0.5"), r"regions: the shares add up to 1\.\d+, not to 1"),
         (("[32, 124, 184, 198, 151, 189]", "[32, 124]"), r"latency_ms must have 6 rows of 6"),
         (("upload_mbps = 19.2", "upload_mbps = -1"), r"regions\[0\]\.upload_mbps"),

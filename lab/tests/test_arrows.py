@@ -17,7 +17,7 @@ import pqc_impact
 
 BASE = (
     "errors", "wording", "sets", "sizes", "checkout", "extras", "files", "implementation", "check",
-    "toml", "machine", "screen", "workforce", "plugins", "expression",
+    "machine", "screen", "workforce", "plugins", "expression",
 )  # fmt: skip
 """The modules that every folder may use; each may use those before it."""
 

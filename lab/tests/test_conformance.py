@@ -68,7 +68,7 @@ FAULTS = r"""
 @ other name | hello | it calls itself tay
 -worker toy\n
 +worker tay\n
-@ no clock | hello | hello: clock is missing
+@ no clock | hello | hello: Object missing required field `clock`
 -say("clock time.monotonic_ns\n
 +say("
 @ unknown key in hello | hello | colour

@@ -68,11 +68,11 @@ def test_files(tmp_path: Path) -> None:
         ({"version": 3}, "has format version 3, this reader knows 2"),
         ({"set": "ML-DSA-66"}, "ML-DSA-66.*known are"),
         ({"z": -1}, "z is -1.0, it must be a number, 0 or more"),
-        ({"r": "1"}, "r: must be a number, is text"),
+        ({"r": "1"}, "r: Expected `float`, got `str`"),
         ({"h": 10**400}, "h: Number out of range"),
         ({"first": 0, "z": 0, "r": 0, "h": 0}, "must be above 0"),
-        ({"more": 1}, "the key 'more' is unknown"),
-        ({"first": ...}, "first is missing"),
+        ({"more": 1}, "contains unknown field `more`"),
+        ({"first": ...}, "missing required field `first`"),
     ],
 )
 def test_faults_are_named(change: dict[str, object], rule: str, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 from mldsa_lab.checkout import find_root
 from mldsa_lab.cli.schemas import renew, schemas
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import Hex, convert, decode_json, plain, read_text, write_whole
+from mldsa_lab.files import Count, Hex, convert, decode_json, plain, read_text, write_whole
 from mldsa_lab.inputs.shipped import DATA
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.cost_model import CostModel
@@ -38,10 +38,15 @@ class Document(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     name: str
     items: list[Item]
     ratio: float = 1.0
+    sizes: dict[Literal["small", "large"], Count] = {}
 
 
 def item(text: str) -> str:
     return f'{{"name": "a", "items": [{text}]}}'
+
+
+def sizes(text: str) -> str:
+    return f'{{"name": "a", "items": [], "sizes": {{{text}}}}}'
 
 
 @pytest.mark.parametrize(
@@ -51,19 +56,22 @@ def item(text: str) -> str:
         ('{"name": "a", "name": "b"}', "f.json: the key 'name' appears twice in one object"),
         ('{"name": "a", "items": [], "ratio": NaN}', "f.json: NaN is no number that JSON knows"),
         ("[" * 100_000, "f.json: is nested too deeply"),
-        ("[]", "f.json: must be an object, is a list"),
-        ('{"name": "a"}', "f.json: items is missing"),
-        ('{"name": "a", "items": [], "more": 1}', "f.json: the key 'more' is unknown"),
-        ('{"name": 1, "items": []}', "f.json, name: must be text, is a whole number"),
-        ('{"name": "a", "items": {}}', "f.json, items: must be a list, is an object"),
-        (item("{}"), "f.json, items[0]: key is missing"),
+        ("[]", "f.json: Expected `object`, got `array`"),
+        ('{"name": "a"}', "f.json: Object missing required field `items`"),
+        ('{"name": "a", "items": [], "more": 1}', "f.json: Object contains unknown field `more`"),
+        ('{"name": 1, "items": []}', "f.json, name: Expected `str`, got `int`"),
+        ('{"name": "a", "items": {}}', "f.json, items: Expected `array`, got `object`"),
+        (item("{}"), "f.json, items[0]: Object missing required field `key`"),
         (item('{"key": "0x"}'), "f.json, items[0].key: must be bytes in hexadecimal"),
         (item('{"key": 12}'), "f.json, items[0].key: must be bytes in hexadecimal"),
         (item('{"key": "0102"}, {"key": "01"}'), "f.json, items[1]: key has 1 bytes, must have 2"),
         (item('{"key": "0102", "kind": "three"}'),
          "f.json, items[0].kind: 'three' must be one of one, two"),
         (item('{"key": "0102", "size": 1.5}'),
-         "f.json, items[0].size: must be a whole number or null, is a number"),
+         "f.json, items[0].size: Expected `int | null`, got `float`"),
+        (sizes('"small": 1, "large": -1'), "f.json, sizes.large: Expected `int` >= 0"),
+        (sizes('"huge": 1'), "f.json, sizes: 'huge' must be one of large, small"),
+        (item('{"a\\nb": 1}'), "f.json, items[0]: Object contains unknown field `a\\nb`"),
     ],
 )  # fmt: skip
 def test_errors(text: str, said: str) -> None:
@@ -78,6 +86,7 @@ def test_there_and_back() -> None:
         "name": "a",
         "items": [{"key": "01ff", "kind": "two", "size": 3}],
         "ratio": 1.0,
+        "sizes": {},
     }
     assert convert(plain(document), Document, "f") == document
     assert isinstance(convert(plain(document), Document, "f").items[0].key, bytes)

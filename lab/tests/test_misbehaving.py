@@ -115,7 +115,7 @@ GREETING = {
     "a hang at hello": before("within 2 s to .hello 1", HANG, HELLO),
     "a refusal of hello": after("hello: .*not today", 'lines = ["error not today"]', HELLO),
     "another protocol": after("protocol must be 1", 'lines[1] = "protocol 2"', HELLO),
-    "no clock": after("clock is missing", "del lines[5]", HELLO),
+    "no clock": after("missing required field `clock`", "del lines[5]", HELLO),
     "an unknown key": after("colour", 'lines.insert(2, "colour red")', HELLO),
     "an unknown set": after(
         "MD5", 'lines = [x.replace("SHA3-256", "MD5") for x in lines]', HELLO

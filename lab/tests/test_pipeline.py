@@ -106,7 +106,7 @@ def stage(operation: str, set_name: str, implementation: str = "x", **more: Any)
     [
         ('"SHA3-256"', '"SHA3-257"', "pipeline[0].stage[0].set: 'SHA3-257' must be one of"),
         ('operation = "hash"', 'operation = "sign"', "SHA3-256 has no operation sign"),
-        ("batch = 8", "batch = 0", "pipeline[1].stage[1].batch: must be a whole number >= 1"),
+        ("batch = 8", "batch = 0", "pipeline[1].stage[1].batch: Expected `int` >= 1"),
         ("records = 16\nthreads = [1]\nagainst", "records = 12\nagainst",
          "records: 12 are no whole batches of 8"),
         ("batch = 8", "batch = 3", "the largest batch, 8, must be a multiple of 3"),
@@ -114,8 +114,7 @@ def stage(operation: str, set_name: str, implementation: str = "x", **more: Any)
          "stage 'v': no stage before it signs with ML-DSA-44"),
         ('operation = "sign"', 'operation = "sign"\nsignature = "x"',
          "signature: only verification takes one"),
-        ('name = "batches"', 'name = "one by one"',
-         "line 30: pipeline[1]: the name 'one by one' is given twice"),
+        ('name = "batches"', 'name = "one by one"', "pipeline[1]: the name 'one by one' is given"),
         ('against = "one by one"', 'against = "two"', "against: no other is called 'two'"),
         ("threads = [1]", "threads = [2]", "threads: 1 must be among them"),
         ("[profiles", "[[measure]]\n[profiles", "either [[measure]] or [[pipeline]]"),

@@ -132,7 +132,7 @@ def _wrong_counts(table: pa.Table) -> pa.Table:
         (_about(version=2), "has format version 2, this reader knows 1"),
         (_about(set="ML-DSA-65"), "is of ML-DSA-65, but its spec of ML-DSA-44"),
         (_about(checks="some"), "checks: 'some' must be one of all, reached"),
-        (_about(spec={"set": 1}), "spec.set: must be text"),
+        (_about(spec={"set": 1}), "spec.set: Expected `str`"),
         (_about(spec=None), "must have a column id"),
         (lambda _: pa.table({"a": [1]}), "not one that mldsa-lab wrote"),
         (_wrong_counts, "must be the counts of the attempts"),

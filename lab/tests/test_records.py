@@ -108,7 +108,7 @@ def test_round_trip(tmp_path: Path) -> None:
         record.variant("x")
     block = record.definition("block")
     assert block is not None and record.definition("pipeline") is None
-    with pytest.raises(LabError, match="definition of block 'b': verifications is missing"):
+    with pytest.raises(LabError, match="'b': Object missing required field `verifications`"):
         block.read(BlockContent)
 
 
@@ -287,7 +287,7 @@ def test_every_prefix_reads_as_interrupted_or_is_not_a_record(tmp_path: Path) ->
             to_json(RUN) | {"schema": SCHEMA + 1},
             f"schema version {SCHEMA + 1}: this mldsa-lab reads",
         ),
-        (1, to_json(RUN) | {"schema": "1"}, "line 1, schema: must be a whole number"),
+        (1, to_json(RUN) | {"schema": "1"}, "line 1, schema: Expected `int`"),
         (1, to_json(WORKER), "the first line must be of type 'run'"),
         (1, "not json", "must be one JSON object"),
         (2, to_json(RUN), "a second run line"),

@@ -260,10 +260,10 @@ def _set(path: str, value: object) -> Any:
         (_set("version", 2), "has format version 2, this reader knows 1"),
         (_set("set", "ML-DSA-66"), "set: 'ML-DSA-66' must be one of"),
         (_set("goal", "mean"), "a percentile belongs to the goal"),
-        (_set("inputs", []), "inputs: must be a list of length >= 1"),
-        (_set("more", 1), "the key 'more' is unknown"),
+        (_set("inputs", []), "inputs: Expected `array` of length >= 1"),
+        (_set("more", 1), "contains unknown field `more`"),
         (_set("inputs/1/id", 1), "the id 1 appears twice"),
-        (_set("inputs/1/id", -2), r"inputs\[1\].id: must be a whole number >= 0"),
+        (_set("inputs/1/id", -2), r"inputs\[1\].id: Expected `int` >= 0"),
         (_set("inputs/0/xi", "00"), r"inputs\[0\]: xi has 1 bytes, must have 32"),
         (_set("inputs/0/message", "0"), r"inputs\[0\].message: must be bytes in hexadecimal"),
         (

@@ -198,7 +198,7 @@ def test_sets_and_seeds_give_other_inputs() -> None:
         ({"seed": "00"}, "seed of 1 bytes: must have 32"),
         ({"seed": "xy"}, "seed: must be bytes in hexadecimal"),
         ({"message_bytes": -1}, "message size -1"),
-        ({"message_bytes": True}, "message_bytes: must be a whole number"),
+        ({"message_bytes": True}, "message_bytes: Expected `int`"),
         ({"context_bytes": 256}, "context size 256"),
         ({"per_key": -1}, "inputs per key -1"),
         ({"rnd": "random"}, "rnd: 'random' must be one of given, zero"),

@@ -59,7 +59,7 @@ def rewritten(path: Path, change: Any = None, drop: str = "", cast: str = "") ->
     [
         (lambda a: a.update(version=2), "has format version 2, this reader knows 1"),
         (lambda a: a.update(set="ML-DSA-66"), "set: 'ML-DSA-66' must be one of"),
-        (lambda a: a.pop("machine"), "machine is missing"),
+        (lambda a: a.pop("machine"), "missing required field `machine`"),
         (lambda a: a.update(series=[]), "series: .*length"),
         (lambda a: a.update(sample=21), "sample must be at most the 20"),
         (lambda a: a["spec"].update(set="ML-DSA-44"), "spec: is of ML-DSA-44"),

@@ -14,8 +14,7 @@ from msgspec import Meta, Struct, field
 from msgspec.structs import force_setattr
 
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.files import Text
-from mldsa_lab.toml import Keys, check_unique
+from mldsa_lab.files import Text, check_unique
 from pqc_impact.expression import evaluate
 from pqc_impact.quantity import amount
 from pqc_impact.schemes import ImpactScheme, lab_name, scheme_of, unknown_parts
@@ -58,23 +57,23 @@ def lab_names(place: str, names: Names, besides: str = "") -> Names:
     return found if isinstance(names, dict) else tuple(found)
 
 
-def unknown_schemes(table: Any, keys: Keys = ()) -> Iterator[tuple[Keys, str]]:
-    """Yield the place of each name of an unknown scheme in the tables of a file, and what it is."""
-    inner = enumerate(table) if isinstance(table, list) else table.items()
-    for key, value in inner:
-        at = (*keys, key)
-        lists_schemes = key in _OF_SCHEMES or keys in (("by_scheme",), ("terms",))
+def unknown_schemes(table: Any, place: str = "") -> Iterator[str]:
+    """Yield an error with the place of each name of an unknown scheme in the tables of a file."""
+    is_list = isinstance(table, list)
+    for key, value in enumerate(table) if is_list else table.items():
+        inner = f"{place}[{key}]" if is_list else f"{place}.{key}".removeprefix(".")
+        lists_schemes = key in _OF_SCHEMES or place in ("by_scheme", "terms")
         if key == "compare" and isinstance(value, str):
             value = [value]
             lists_schemes = True
         if lists_schemes and isinstance(value, list | dict):
             for name in value:
-                if not isinstance(name, str) or (keys == ("terms",) and name == EVERY):
+                if not isinstance(name, str) or (place == "terms" and name == EVERY):
                     continue
                 for part in unknown_parts(lab_name(name)):
-                    yield (*at, name) if isinstance(value, dict) else at, part
+                    yield f"{inner}: scheme {part!r} is unknown"
         elif isinstance(value, list | dict) and value:
-            yield from unknown_schemes(value, at)
+            yield from unknown_schemes(value, inner)
 
 
 class ScenarioTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True):

@@ -12,8 +12,15 @@ from msgspec import Meta
 from mldsa_lab.checkout import file_or_shipped
 from mldsa_lab.errors import LabError
 from mldsa_lab.expression import mentions
-from mldsa_lab.files import Positive, Text, check_target, read_text, write_text
-from mldsa_lab.toml import decode_toml, line_of, parse_toml
+from mldsa_lab.files import (
+    Positive,
+    Text,
+    check_target,
+    decode_toml,
+    parse_toml,
+    read_text,
+    write_text,
+)
 from pqc_impact.base import SCENARIOS, Holds, Part, ScenarioTable, unknown_schemes
 from pqc_impact.chain import Chain, Template
 from pqc_impact.protocol import Protocol
@@ -155,16 +162,10 @@ def find_scenario(name: str) -> Path:
 
 
 def read_scenario(path: Path) -> Scenario:
-    """Read a scenario. LabError names file, line, the place in the file and the rule it breaks;
-    every unknown scheme at once."""
+    """Read a scenario. LabError names the file, the place in it and the rule; every unknown scheme
+    at once."""
     text, name = read_text(path), str(path)
-    unknown = []
-    for keys, scheme in unknown_schemes(parse_toml(text, name)):
-        words = [f"line {line}"] if (line := line_of(text, keys)) else []
-        place = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys)
-        words.append(place.removeprefix(".").removesuffix(f".{scheme}"))
-        unknown.append(f"{': '.join(words)}: scheme {scheme!r} is unknown")
-    if unknown:
+    if unknown := list(unknown_schemes(parse_toml(text, name))):
         raise LabError(f"{name}, {'; '.join(unknown)}: {KNOWN}")
     return decode_toml(text, Scenario, name)  # type: ignore[arg-type]
 

@@ -16,9 +16,8 @@ from msgspec import Meta, Struct, structs
 
 from mldsa_lab.checkout import file_or_shipped
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import Count, Text, read_text
+from mldsa_lab.files import Count, Text, decode_toml, read_text
 from mldsa_lab.theory.arrays import Array, Ints
-from mldsa_lab.toml import decode_toml
 from pqc_impact.base import SCENARIOS
 
 Above = Annotated[float, Meta(gt=0)]
@@ -145,7 +144,7 @@ def find_network(name: str) -> Path:
 
 def read_network(path: Path, **instead: int | None) -> Network:
     """A network file, with the numbers given ``instead`` of its own; LabError names the file, the
-    line, the place in it and the rule it breaks."""
+    place in it and the rule it breaks."""
     network = decode_toml(read_text(path), Network, str(path))
     try:
         given = {name: number for name, number in instead.items() if number is not None}

@@ -1,22 +1,24 @@
 """Files that the lab writes and reads: whole or not at all, and an error that names the file.
 
-The types of file formats are msgspec types. `decode_json` reads a text into one, `plain` is the
-inverse; bytes (`Hex`) are hexadecimal in files.
+The types of file formats are msgspec types. `decode_json` and `decode_toml` read a text into one,
+`plain` is the inverse; bytes (`Hex`) are hexadecimal in files.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import tempfile
+import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, cast
 
 import msgspec
+from msgspec.inspect import UnionType, type_info
 
 from mldsa_lab.errors import LabError, first_line
 
@@ -28,6 +30,15 @@ else:
 
     class Hex(bytes):
         """Bytes of a file format's type: in hexadecimal in the file."""
+
+        @classmethod
+        def read(cls, value: object) -> Self:
+            """ValueError for anything else than hexadecimal text."""
+            with suppress(TypeError, ValueError):
+                data = cls.fromhex(value)
+                if data.hex() == value.lower():  # without white space
+                    return data
+            raise ValueError("must be bytes in hexadecimal")
 
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
@@ -164,32 +175,93 @@ def decode_format(text: str, kind: type[T], where: str, name: str, version: int)
     return convert(value, kind, where)
 
 
-def convert(value: object, kind: type[T], where: str) -> T:
-    """Plain values (those of JSON) as a ``kind``; LabError as of `decode_json`."""
-    with checked(kind, where):
-        return msgspec.convert(value, kind, dec_hook=decode_hook)
-
-
-@contextmanager
-def checked(kind: Any, where: str) -> Iterator[None]:
-    """Turns what msgspec says of a value that is no ``kind`` into a LabError."""
+def parse_toml(text: str, where: str) -> dict[str, Any]:
+    """The tables of a TOML text; LabError with line and column if it is malformed."""
     try:
-        yield
+        return tomllib.loads(text)
+    except RecursionError:
+        raise LabError(f"{where}: is nested too deeply") from None
+    except ValueError as error:  # an integer too long, too
+        raise LabError(f"{where}: not a readable TOML file: {first_line(error)}") from None
+
+
+def decode_toml(text: str, kind: type[T], where: str) -> T:
+    """The value of a TOML text as a ``kind``; LabError as of `decode_json`."""
+    return convert(parse_toml(text, where), kind, where)
+
+
+def convert(value: object, kind: type[T], where: str, *, strict: bool = True) -> T:
+    """Plain values (those of JSON) as a ``kind``; LabError as of `decode_json`. Without
+    ``strict``, numbers may be texts."""
+    read = partial(msgspec.convert, type=kind, strict=strict, dec_hook=decode_hook)
+    try:
+        return cast("T", read(value))
     except UnicodeEncodeError as error:  # JSON can write half a character
         raise LabError(f"{where}: {error.object[error.start]!r} is no character") from None
     except msgspec.ValidationError as error:
         rule, _, path = str(error).replace("`key` in ", "").partition(" - at `$")
-        place = path.rstrip("`").removeprefix(".")
-        rule = _plain_rule(rule, kind, path.rstrip("`"))
-        raise LabError(f"{where}, {place}: {rule}" if place else f"{where}: {rule}") from None
+        path = path.rstrip("`")
+        choices = rule.startswith("Invalid ") and _choices(type_info(kind), _steps(path))
+        if choices:
+            rule = f"{rule.partition('value ')[2]} must be one of {', '.join(map(str, choices))}"
+        if "[...]" in path:
+            path = _with_key(path, value, read, str(error))
+        said = f", {path.removeprefix('.')}: {rule}" if path else f": {rule}"
+        line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in said)  # keys may have any
+        raise LabError(f"{where}{line}") from None
 
 
-def decode_hook(kind: type[Any], value: Any) -> Any:
-    """msgspec's hook for `Hex`."""
-    assert kind is Hex, kind  # msgspec knows all other types that files hold
-    if not isinstance(value, str) or not re.fullmatch(r"(?:[0-9a-fA-F]{2})*", value):
-        raise ValueError("must be bytes in hexadecimal")
-    return Hex.fromhex(value)
+def _steps(path: str) -> list[str]:
+    """Return the keys and indices of a path of msgspec, such as ``.tables[3].name``."""
+    return path.replace("[...]", "[*]").replace("[", ".").replace("]", "").split(".")[1:]
+
+
+def _with_key(path: str, value: object, read: Callable[[Any], object], error: str) -> str:
+    """Return the path with the key of a mapping, which msgspec writes as ``[...]``: the one
+    without which `read` raises another error or none."""
+    head, _, tail = path.partition("[...]")
+    mapping: Any = value
+    for step in _steps(head):
+        mapping = mapping[step if isinstance(mapping, dict) else int(step)]
+    entries, culprit = dict(mapping), "..."
+    for key in entries:
+        del mapping[key]
+        try:
+            read(value)
+        except (msgspec.ValidationError, UnicodeEncodeError) as other:
+            if str(other) == error:
+                continue
+        culprit = key
+        break
+    mapping.update(entries)
+    return f"{head}.{culprit}{tail}"
+
+
+def _choices(info: Any, steps: list[str]) -> tuple[object, ...]:
+    """Return the few values that the type ``info`` allows at a place; none where it allows many."""
+    if isinstance(info, UnionType):
+        return tuple(value for part in info.types for value in _choices(part, steps))
+    if not steps:  # an error at a mapping is about its keys
+        return getattr(getattr(info, "key_type", info), "values", ())
+    if steps[0] == getattr(info, "tag_field", None):
+        return (info.tag,)
+    parts = {field.encode_name: field.type for field in getattr(info, "fields", ())}
+    part = parts.get(steps[0], getattr(info, "item_type", getattr(info, "value_type", None)))
+    return _choices(part, steps[1:]) if part is not None else ()
+
+
+def check_unique(names: Iterable[str], field: str) -> None:
+    """ValueError with the place in the list ``field`` of a name that is given twice."""
+    seen: set[str] = set()
+    for number, name in enumerate(names):
+        if name in seen:
+            raise ValueError(f"{field}[{number}]: the name {name!r} is given twice")
+        seen.add(name)
+
+
+def decode_hook(kind: Any, value: object) -> object:
+    """msgspec's hook for `Hex` and other types with a class method ``read``."""
+    return value if isinstance(value, kind) else kind.read(value)
 
 
 def plain(value: object) -> Any:
@@ -216,49 +288,6 @@ def schema(kind: Any, title: str) -> dict[str, Any]:
 
     made = msgspec.json.schema(kind, schema_hook=hook)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **made}
-
-
-_WORDS = {
-    "int": "a whole number", "float": "a number", "str": "text", "bool": "true or false",
-    "array": "a list", "object": "an object", "null": "null", "bytes": "text",
-}  # fmt: skip
-
-
-def _plain_rule(rule: str, kind: Any, path: str) -> str:
-    """What msgspec says, in the words of the lab's other errors."""
-    named = re.fullmatch(r"Object (missing required|contains unknown) field `(.*)`", rule)
-    if named is not None:
-        missing = named[1] == "missing required"
-        return f"{named[2]} is missing" if missing else f"the key {named[2]!r} is unknown"
-    invalid = re.fullmatch(r"Invalid (?:enum )?value ('.*'|-?[0-9]+)", rule)
-    if invalid is not None:
-        allowed = _choices(msgspec.inspect.type_info(kind), re.findall(r"[^.\[\]]+|\[", path))
-        return f"{invalid[1]} must be one of {allowed}" if allowed else f"{invalid[1]} is unknown"
-    wanted = re.fullmatch(r"Expected `([^`]*)`(.*)", rule)
-    if wanted is None:
-        return rule
-    names = " or ".join(_WORDS.get(word, word) for word in wanted[1].split(" | "))
-    rest = re.sub(r", got `(\w+)`", lambda m: f", is {_WORDS.get(m[1], m[1])}", wanted[2])
-    return f"must be {names}{rest}"
-
-
-def _choices(info: Any, path: list[str]) -> str:
-    """What the type ``info`` allows at ``path``, where that is a choice of a few values."""
-    if isinstance(info, msgspec.inspect.UnionType):
-        found = [_choices(part, path) for part in info.types]
-        return ", ".join(text for text in found if text)
-    if not path:
-        of = getattr(info, "key_type", info)  # what is wrong with an object itself is a key
-        return ", ".join(map(str, getattr(of, "values", ())))
-    if path[0] == "[":
-        item = getattr(info, "item_type", None) or getattr(info, "value_type", None)
-        return "" if item is None else _choices(item, path[2:])
-    if path[0] == getattr(info, "tag_field", None):
-        return str(info.tag)
-    for part in getattr(info, "fields", ()):
-        if part.encode_name == path[0]:
-            return _choices(part.type, path[1:])
-    return ""
 
 
 class _Malformed(Exception):

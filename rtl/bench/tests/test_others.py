@@ -13,7 +13,7 @@ from msgspec import structs
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import parse_identity
-from mldsa_lab.toml import decode_toml
+from mldsa_lab.files import decode_toml
 from mldsa_lab_rtl.binding import header
 from mldsa_lab_rtl.manifest import CoreFile, Manifest
 from mldsa_lab_rtl.study_show import published, read_findings

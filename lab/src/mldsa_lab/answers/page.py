@@ -18,9 +18,8 @@ from mldsa_lab.audit.reading import example_path
 from mldsa_lab.checkout import in_tree
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure, Figures, Key, parse_identity
-from mldsa_lab.files import Text, read_text
+from mldsa_lab.files import Text, decode_toml, read_text
 from mldsa_lab.show.figure_tables import NOTES, SpreadColumns, TableLayout
-from mldsa_lab.toml import decode_toml
 
 FIGURE = "figure"
 """The group of a pattern that names the figure; other groups are keys."""

@@ -10,8 +10,7 @@ from msgspec import Meta
 from mldsa_lab.answers.join import answer_figures
 from mldsa_lab.answers.page import AnswerPage, AnswerPart, pages, read_page
 from mldsa_lab.checkout import in_tree
-from mldsa_lab.files import Text, read_text
-from mldsa_lab.toml import decode_toml
+from mldsa_lab.files import Text, decode_toml, read_text
 
 State = Literal["works", "partly", "not"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any, Literal, TypeVar, Union, cast
+from typing import Any, Literal, Union, cast
 
 import msgspec
 import yaml
@@ -21,19 +21,16 @@ from mldsa_lab.audit.values import (
     Positive,
     StatedFigure,
     listed,
-    read_value,
     shown,
     value_schema,
 )
 from mldsa_lab.errors import LabError, first_line
-from mldsa_lab.files import checked, read_text, reading
+from mldsa_lab.files import convert, read_text, reading
 
 _BYTES_MAX = 1 << 20
 _IN_COST_UNITS = (claims.Cost, claims.Batch, claims.Parts, claims.ValueTable)
 _DOCUMENT = "docs/audit.md, 'The file', describes the format"
 _EXAMPLES = Path(__file__).parent / "examples"
-
-T = TypeVar("T")
 
 
 class Defaults(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -79,7 +76,7 @@ def parse_claims(text: str, name: str) -> claims.ClaimTable:
             f"found {shown(', '.join(raw))}; {_DOCUMENT}"
         )
     entries = raw.pop("claims", None)
-    head = _convert(raw, Head, name)
+    head = convert(_read(raw, name), Head, name)
     if not isinstance(entries, list) or not entries:
         raise LabError(f"{name}, claims: must be a list of at least one claim")
     found: dict[str, claims.Claim] = {}
@@ -131,9 +128,12 @@ def claims_schema() -> dict[str, Any]:
         "required": [*whole["required"], "claims"],
         "$defs": parts,
     }
-    power = json.dumps({"type": ["integer", "string"], "pattern": f"^{POWER.pattern}$"})
-    text = json.dumps(whole).replace('"type": "integer"', power.strip("{}"))
-    return cast("dict[str, Any]", json.loads(text))
+    power = {"type": ["integer", "string"], "pattern": f"^{POWER.pattern}$"}
+
+    def with_powers(part: dict[str, Any]) -> dict[str, Any]:
+        return part | power if part.get("type") == "integer" else part
+
+    return cast("dict[str, Any]", json.loads(json.dumps(whole), object_hook=with_powers))
 
 
 class _Loader(yaml.SafeLoader):
@@ -177,12 +177,6 @@ def _mapping(raw: object, where: str) -> dict[str, Any]:
     return raw
 
 
-def _convert(raw: object, kind: type[T], where: str) -> T:
-    """A part of the file as a type."""
-    with checked(kind, where):
-        return msgspec.convert(_read(raw, where), kind, dec_hook=read_value)
-
-
 def _read(raw: Any, where: str, place: str = "") -> Any:
     """Values with µs as us and powers such as 2^32 as numbers; LabError where nothing stands
     behind a field's name."""
@@ -221,7 +215,7 @@ def _claim(entry: object, name: str, position: int, defaults: dict[str, Any]) ->
         raw["attempts"] = _statistics(attempts, f"{where}, attempts")
         for field in attempts:
             raise LabError(f"{where}, attempts: the key {field!r} is unknown")
-    return _convert(raw, kind, where)
+    return convert(_read(raw, where), kind, where)
 
 
 def _statistics(raw: dict[str, Any], where: str) -> dict[str, StatedFigure]:

@@ -251,11 +251,6 @@ def value_schema(kind: type) -> dict[str, Any]:
     return _SCHEMAS[kind]
 
 
-def read_value(kind: Any, value: object) -> object:
-    """msgspec's hook for these types."""
-    return value if isinstance(value, kind) else kind.read(value)
-
-
 Names = str | tuple[str, ...]
 """One text, or a list of them."""
 STATISTICS = ("min", "max", "mean", "median", "sd")

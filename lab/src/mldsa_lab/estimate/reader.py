@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import checked, convert, parse_json, read_text
+from mldsa_lab.files import convert, parse_json, read_text
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.records.clock import find_tick
 from mldsa_lab.theory.arrays import Array
@@ -214,9 +214,7 @@ def _csv(text: str, where: str) -> Iterator[tuple[str, Measurement, int | None]]
         if _NUMBER.fullmatch(cost):
             values["cost"] = float(cost)
         here = f"{here} ({line.strip()[:40]!r})"
-        with checked(Measurement, here):
-            given = msgspec.convert(values, Measurement, strict=False)
-        yield here, given, _decimals(cost)
+        yield here, convert(values, Measurement, here, strict=False), _decimals(cost)
     if not names:
         raise LabError(f"{where}: is empty; it must begin with the header id,cost")
 

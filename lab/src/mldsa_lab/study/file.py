@@ -13,11 +13,10 @@ from mldsa_lab.bench.options import Jmh, Profile
 from mldsa_lab.bench.workloads.pipeline_file import Pipeline, check_pipelines
 from mldsa_lab.checkout import file_or_shipped, find_root
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import Positive, Text, read_text
+from mldsa_lab.files import Positive, Text, decode_toml, read_text
 from mldsa_lab.records import METRICS
 from mldsa_lab.sets import OPERATIONS, Operation, parse_set_names
 from mldsa_lab.sizes import OBJECTS
-from mldsa_lab.toml import decode_toml
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 FIELDS = (
@@ -283,7 +282,7 @@ def find_study(name: str) -> Path:
 
 
 def read_study(path: Path) -> StudyFile:
-    """LabError names the file, the line, the place and the rule it breaks."""
+    """LabError names the file, the place and the rule it breaks."""
     return parse_study(read_text(path), path)
 
 

@@ -13,12 +13,11 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import Count, convert
+from mldsa_lab.files import Count, check_unique, convert
 from mldsa_lab.implementation import Implementation
 from mldsa_lab.inputs.turns import positions
 from mldsa_lab.sets import SCHEME_FAMILIES, BuildName, Unit, sets_of
 from mldsa_lab.theory.trace import Trace
-from mldsa_lab.toml import check_unique
 
 PROTOCOL_VERSION = 1
 MAX_LINE_BYTES = 16 * 1024 * 1024  # without the line end

@@ -11,8 +11,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import Count, Positive, Text, read_text, reading
-from mldsa_lab.toml import decode_toml
+from mldsa_lab.files import Count, Positive, Text, decode_toml, read_text, reading
 from mldsa_lab_rtl.parts import PARTS, RHO, STORED
 
 _INCLUDED = (".v", ".vh", ".sv", ".svh", ".h", ".inc")
@@ -245,13 +244,13 @@ class Manifest:
 
     @classmethod
     def read(cls, path: Path) -> Manifest:
-        """Read a manifest. LabError names the file, the line and the rule, or a missing source."""
+        """Read a manifest. LabError names the file, the place and the rule, or a missing source."""
         try:
             made = cls(path, decode_toml(read_text(path), CoreFile, str(path)))
         except LabError as error:
             text = str(error)
             for pattern, words in _PATTERNS.items():
-                text = text.replace(f"text matching regex {pattern!r}", words)
+                text = text.replace(f"`str` matching regex {pattern!r}", words)
             raise LabError(text) from None
         made.sources()
         made.included()

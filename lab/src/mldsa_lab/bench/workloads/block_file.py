@@ -16,10 +16,9 @@ from mldsa_lab.bench.shapes import BATCH_SIZE_MAX
 from mldsa_lab.bench.workloads.pipeline_file import Batch
 from mldsa_lab.checkout import file_or_shipped, find_root
 from mldsa_lab.errors import LabError, located
-from mldsa_lab.files import Positive, Text, read_text
+from mldsa_lab.files import Positive, Text, check_unique, decode_toml, read_text
 from mldsa_lab.records import Variant
 from mldsa_lab.sets import KEY_FORMS, SCHEMES, KeyForm, SetName
-from mldsa_lab.toml import check_unique, decode_toml
 
 WARM, COLD = CACHES = ("warm", "cold")
 _COLD_TIMES = 4
@@ -115,7 +114,7 @@ def shipped() -> dict[str, Path]:
 def read_block(name: str, profile: str) -> BlockFile:
     """Return a block of the tree by name, or of a path, with the verifications of the profile.
 
-    LabError for an unknown one; for a bad file it names the file, the line, the place and the rule.
+    LabError for an unknown one; for a bad file it names the file, the place and the rule.
     """
     path = file_or_shipped(name, shipped(), "scenario")
     block = decode_toml(read_text(path), BlockFile, str(path))

@@ -14,10 +14,9 @@ from mldsa_lab.bench.fleet import Fleet, find_station, find_variants
 from mldsa_lab.bench.options import all_thread_counts, parse_thread_counts
 from mldsa_lab.bench.shapes import BATCH_SIZE_MAX
 from mldsa_lab.errors import LabError, located
-from mldsa_lab.files import Positive, Text
+from mldsa_lab.files import Positive, Text, check_unique
 from mldsa_lab.records import Variant
 from mldsa_lab.sets import SCHEMES, KeyForm, SetName
-from mldsa_lab.toml import check_unique
 
 STAGE_OPERATIONS = ("hash", "keygen", "sign", "verify")
 if TYPE_CHECKING:
