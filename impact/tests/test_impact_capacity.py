@@ -177,7 +177,7 @@ def test_threads_are_measured_or_marked_as_modelled(found: Impact) -> None:
     for row in rows(1):
         v = row.variant
         if (v.implementation, v.mode, row.operation) == ("mldsa-lanes", "single", "verify"):
-            rate = row.figures.get("per_second")
+            rate = row.interval("per_second")
             threads[v.backend, v.threads] = rate.value if rate and v.batch_size > 1 else 0.0
     (single,) = (threads[b, 1] for (b, n), rate in threads.items() if n == 2 and rate == two[0])
     assert abs(single / one[0] - 1) > 0.01
