@@ -374,11 +374,13 @@ def of_pipelines(folder: Path) -> Figures:
 
 
 def of_cores(drawn: Path) -> Figures:
-    """The cycles of the cores of the tree, and of random signatures."""
+    """The cycles of the cores of the tree and of random signatures, and what one takes."""
     from mldsa_lab_rtl.study_show import read_findings
 
-    for f in read_findings([CORES, drawn]).rows:
-        yield figure(f.keys, f.name, f.value, f.low, f.high, f.unit)
+    taken = RECORDS / "2026-11-26-rtl-resources" / "verify-small.json"
+    rate = RECORDS / "2026-11-28-rtl-clock" / "mldsa-core-verify-small-speed-6.json"
+    found = read_findings([CORES, drawn, taken, rate])
+    yield from emitted([*found.rows, *found.taken, *found.timed])
 
 
 def of_estimators() -> Figures:

@@ -79,12 +79,12 @@ def test_a_record_is_shown_with_its_technology(tmp_path: Path) -> None:
     figures = rows_in(rows)
     toy = [row for row in figures if row["core"] == "toy fast"]
     assert {row["technology"] for row in toy} == {"ECP5 LFE5U-85F-6"}
-    assert [row["seeds"] for row in toy if "seeds" in row] == [2]
+    assert [row["count seeds"] for row in toy if "count seeds" in row] == [2]
     for key, rates in (
-        ("statistic", {"least": 50.0, "median": 51.0, "largest": 52.0}),
-        ("seed", {1: 50.0, 2: 52.0, 3: None}),
+        ("statistic", {"least": 50e6, "median": 51e6, "largest": 52e6}),
+        ("seed", {1: 50e6, 2: 52e6, 3: None}),
     ):
-        assert {row[key]: row["clock_rate"] for row in toy if key in row} == rates
+        assert {row[key]: row["clock"] for row in toy if key in row and "clock" in row} == rates
     published = [f for f in read_findings([record]).timed if f.keys["core"] != "toy fast"]
     assert published and all(f.kind == "published" and f.source for f in published)
     others = {row["technology"] for row in figures if row["core"] != "toy fast"}

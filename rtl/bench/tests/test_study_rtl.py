@@ -184,7 +184,7 @@ def test_the_command_shows_files(tmp_path: Path) -> None:
     figures = groups_in(rows)
     (row,) = (row for row in figures if row.get("inputs") == "drawn")
     assert row["mean"] == 13_000 and row["mean_low"] < 11_000 < 15_000 < row["mean_high"]
-    assert next(r["lut"] for r in figures if "lut" in r) == 1000
+    assert next(r["count"] for r in figures if r.get("resource") == "lut") == 1000
     for text in (done.out, page.read_text()):
         assert "toy fast, ML-DSA-65, counter of z: input 4: says 7, and there were 2" in text
         assert "toy fast by module" in text and "HighPerf, round 3" in text

@@ -123,21 +123,24 @@ class ClockRate(CoreRecord, frozen=True, tag="mldsa-lab clock rate"):
             "core": f"{self.core} {self.configuration}", "technology": self.technology
         }  # fmt: skip
         rates = self.rates
-        yield Figure(keys, "seeds", len(rates))
+        yield Figure({**keys, "of": "seeds"}, "count", len(rates))
         for statistic, of in (("least", min), ("median", median), ("largest", max)):
-            rate = of(rates) if rates else None
-            yield Figure({**keys, "statistic": statistic}, "clock_rate", rate, unit="MHz")
+            rate = of(rates) * 1e6 if rates else None
+            notes = () if rates else ("no seed has a clock rate",)
+            yield Figure({**keys, "statistic": statistic}, "clock", rate, unit="Hz", notes=notes)
         if self.used is not None:
-            yield from (Figure(keys, name, getattr(self.used, name)) for name in _USED)
+            for name in _USED:
+                yield Figure({**keys, "resource": name}, "count", getattr(self.used, name))
         for of_seed in self.seeds:
             path = of_seed.path
-            at: dict[str, Key] = {**keys, "seed": of_seed.seed, "start": None, "end": None}
-            if path is not None:
-                at |= {"start": path.start, "end": path.end}
-            yield Figure(at, "clock_rate", of_seed.fmax, unit="MHz")
-            if path is not None:
-                yield Figure(at, "logic", path.logic, unit="ns")
-                yield Figure(at, "routing", path.routing, unit="ns")
+            at: dict[str, Key] = {**keys, "seed": of_seed.seed}
+            if path is None or of_seed.fmax is None:
+                yield Figure(at, "clock", None, unit="Hz", notes=(of_seed.reason,))
+                continue
+            at |= {"start": path.start, "end": path.end}
+            yield Figure(at, "clock", of_seed.fmax * 1e6, unit="Hz")
+            yield Figure({**at, "of": "logic"}, "time", path.logic, unit="ns")
+            yield Figure({**at, "of": "routing"}, "time", path.routing, unit="ns")
 
     def reasons(self) -> Iterator[str]:
         """Yield a sentence for each seed without a clock rate."""

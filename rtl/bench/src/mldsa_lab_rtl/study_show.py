@@ -51,11 +51,22 @@ _OPERATIONS = (
     ),
     _COMPARED[3],
 )
-_PUBLISHED = dict(zip(("keygen", "sign_best", "sign_mean", "verify"), _COMPARED, strict=True))
+_FMAX = SpreadColumns("clock", "fmax", spare=1)
+_RESOURCES = tuple(
+    SpreadColumns("count", title, keys={"resource": name}, spare=int(name in ("ff", "dsp", "bram")))
+    for name, title in (
+        ("lut", "LUT"), ("memory", "memory"), ("cells", "cells"), ("ff", "FF"), ("dsp", "DSP"),
+        ("bram", "BRAM"),
+    )
+)  # fmt: skip
+_MAIN = tuple(c for c in _RESOURCES if c.title not in ("memory", "cells"))
+_LUT: Mapping[str, Key] = {"resource": "lut"}
+_PUBLISHED = {
+    **dict(zip(("keygen", "sign_best", "sign_mean", "verify"), _COMPARED, strict=True)),
+    **{str(c.keys["resource"]): c for c in _MAIN},
+    "fmax": _FMAX,
+}
 """By the names of published.toml."""
-_RESOURCES = {
-    "lut": "LUT", "memory": "memory", "cells": "cells", "ff": "FF", "dsp": "DSP", "bram": "BRAM",
-}  # fmt: skip
 _AFTER = (10, 100)
 """Signatures after one load of the key."""
 _TOTALS = (
@@ -87,14 +98,15 @@ _TOTALS = (
 )  # fmt: skip
 """Tables of whole operations, by set and core: title, note, columns."""
 _RATES = (
-    SpreadColumns("seeds", "seeds"),
-    SpreadColumns("clock_rate", "fmax", keys={"statistic": "median"}),
-    SpreadColumns("clock_rate", "least", keys={"statistic": "least"}),
-    SpreadColumns("clock_rate", "largest", keys={"statistic": "largest"}),
+    SpreadColumns("count", "seeds", keys={"of": "seeds"}),
+    SpreadColumns("clock", "fmax", keys={"statistic": "median"}),
+    SpreadColumns("clock", "least", keys={"statistic": "least"}),
+    SpreadColumns("clock", "largest", keys={"statistic": "largest"}),
 )
-_CELLS = {"lut": "LUT4", "ff": "FF", "dsp": "DSP", "bram": "BRAM"}
-_PATH = {"clock_rate": "fmax", "logic": "logic", "routing": "routing"}
-_SPARE = ("ff", "dsp", "bram", "fmax")
+_PATH = (
+    SpreadColumns("clock", "fmax"),
+    *(SpreadColumns("time", part, keys={"of": part}) for part in ("logic", "routing")),
+)
 
 Place = tuple[Key, Key]
 """Set and core of a table's row."""
@@ -189,8 +201,7 @@ class CoreFindings:
         made.append(_grid("counters of the core", note, ("set", "core"), counted, self.counters))
         made += self._resource_grids()
         made += self._clock_grids()
-        taken = {k: v for k, v in _RESOURCES.items() if k not in ("memory", "cells")}
-        columns = (*_COMPARED, *_plain(taken | {"fmax": "fmax, MHz"}))
+        columns = (*_COMPARED, *_MAIN, _FMAX)
         note = "cycles; constants, each with its source"
         made.append(_grid(BESIDE, note, ("set", "core", "source"), columns, self.compared))
         made.append(self._product())
@@ -248,7 +259,7 @@ class CoreFindings:
             rows += [({"module": m.module, "instances": m.instances}, m.taken) for m in of.modules]
             for place, taken in rows:
                 keys = {"core": _name(of), **place}
-                figures += [Figure(keys, name, value) for name, value in asdict(taken).items()]
+                figures += [_count(keys, name, value) for name, value in asdict(taken).items()]
         return figures
 
     @cached_property
@@ -278,10 +289,10 @@ class CoreFindings:
         by_seed = ("core", "technology", "seed", "start", "end")
         place = ("set", "core", "technology")
         note = "fmax is the median of the seeds; rates of two technologies do not compare"
-        columns = (*_RATES, *_plain(_CELLS))
+        columns = (*_RATES, replace(_MAIN[0], title="LUT4"), *_MAIN[1:])
         return [
             _grid(CLOCK_RATE, note, ("core", "technology"), columns, self.timed),
-            _grid("clock rate by seed", "with the critical path", by_seed, _plain(_PATH), seeds),
+            _grid("clock rate by seed", "with the critical path", by_seed, _PATH, seeds),
             _grid("time", "cycles / median fmax", place, _COMPARED, times),
         ]
 
@@ -289,7 +300,7 @@ class CoreFindings:
         """Return what cores take, as wholes and by module."""
         whole = [f for f in self.taken if "module" not in f.keys]
         by = {f"{of.target}, by {', '.join(of.tools.values())}": None for of in self.resources}
-        made = [_grid("resources", "; ".join(by), ("core",), _plain(_RESOURCES), whole)]
+        made = [_grid("resources", "; ".join(by), ("core",), _RESOURCES, whole)]
         note = "without the modules within each"
         for name in map(_name, self.resources):
             parts = [
@@ -298,7 +309,7 @@ class CoreFindings:
                 if f.keys["core"] == name and "module" in f.keys
             ]
             rows = ("module", "instances")
-            made.append(_grid(f"{name} by module", note, rows, _plain(_RESOURCES), parts))
+            made.append(_grid(f"{name} by module", note, rows, _RESOURCES, parts))
         return made
 
     @cached_property
@@ -314,15 +325,17 @@ class CoreFindings:
                 if (cycles := _find(of, c.name, c.keys)) is not None
             ]
             parts = taken.get(str(core).removesuffix(f", {ROUND_3}"), {})
-            found += [Figure(keys, k, v) for k, v in parts.items()]
+            found += [_count(keys, name, value) for name, value in parts.items()]
         for core, rows in published()["cores"].items():
             for row in rows:
                 keys = {"set": row["set"], "core": core, "source": row["source"]}
                 if any(row["set"] == set_name for set_name, _ in self.totals):
                     for k, v in row.items():
-                        column = _PUBLISHED.get(k, SpreadColumns(k, k))
                         if k not in keys:
-                            found.append(Figure({**keys, **column.keys}, column.name, v))
+                            column, scale = _PUBLISHED[k], 1e6 if k == "fmax" else 1
+                            unit = "Hz" if k == "fmax" else ""
+                            own = {**keys, **column.keys}
+                            found.append(Figure(own, column.name, v * scale, unit=unit))
         return sorted(found, key=lambda f: str(f.keys["set"]))
 
     def _product(self) -> Grid | None:
@@ -336,7 +349,7 @@ class CoreFindings:
             )
             for (set_name, core), of in found.items()
             for c in _COMPARED
-            if (cycles := _find(of, c.name, c.keys)) and (lut := _find(of, "lut", {}))
+            if (cycles := _find(of, c.name, c.keys)) and (lut := _find(of, "count", _LUT))
             if cycles.value and lut.value
         ]
         note = "millions of cycles x LUTs, less is better"
@@ -358,13 +371,18 @@ def _grid(
 
 def _plain(columns: Mapping[str, str]) -> tuple[SpreadColumns, ...]:
     """Return columns of figures that their names tell apart, by their titles."""
-    return tuple(SpreadColumns(n, head, spare=int(n in _SPARE)) for n, head in columns.items())
+    return tuple(SpreadColumns(name, title) for name, title in columns.items())
 
 
 def _own(f: Figure) -> dict[str, Key]:
     """Return the keys that tell a figure from others of its core, set and phase."""
     places = ("core", "configuration", "set", "phase", "source")
     return {key: of for key, of in f.keys.items() if key not in places}
+
+
+def _count(keys: Mapping[str, Key], resource: str, number: float) -> Figure:
+    """Return how many of a resource are taken."""
+    return Figure({**keys, "resource": resource}, "count", number)
 
 
 def _find(figures: Iterable[Figure], name: str, keys: Mapping[str, Key]) -> Figure | None:
@@ -394,7 +412,7 @@ def _published_rates() -> list[Figure]:
                     "core": name, "technology": technology, "statistic": "median"
                 }  # fmt: skip
                 found[name, technology] = Figure(
-                    keys, "clock_rate", row["fmax"], unit="MHz", kind="published",
+                    keys, "clock", row["fmax"] * 1e6, unit="Hz", kind="published",
                     source=published()["sources"][row["source"]],
                 )  # fmt: skip
     return list(found.values())
