@@ -31,7 +31,7 @@ from mldsa_lab.answers.join import about_records, answer_report, figures_of
 from mldsa_lab.answers.page import OwnTable, pages, read_page
 from mldsa_lab.answers.states import page_counts, row_states
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cell import MeasuredCell
+from mldsa_lab.estimate.measured_cell import MeasuredCell
 from mldsa_lab.estimate.compare import agreement_figures, compare
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.files import write_text

@@ -15,7 +15,7 @@ from pathlib import Path
 from mldsa_lab.bench.shapes import BATCH_SIZES
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.compare import agreement_figures, compare
-from mldsa_lab.estimate.cell import MeasuredCell
+from mldsa_lab.estimate.measured_cell import MeasuredCell
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.records import read_record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mldsa_lab.audit import audit
 from mldsa_lab.audit.claims import Claim, ClaimSource, ClaimTable, Cost
 from mldsa_lab.audit.values import ClaimedScheme, StatedFigure
-from mldsa_lab.estimate.cell import MeasuredCell
+from mldsa_lab.estimate.measured_cell import MeasuredCell
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS

@@ -20,8 +20,8 @@ from tiers import first_of
 
 from mldsa_lab.bench.workloads.operations import CELL_NS, Cell, Operations
 from mldsa_lab.checkout import find_root
-from mldsa_lab.estimate.cell import MeasuredCell
 from mldsa_lab.estimate.measured import estimate
+from mldsa_lab.estimate.measured_cell import MeasuredCell
 from mldsa_lab.estimate.precision import widest
 from mldsa_lab.estimate.reader import read_measurements
 from mldsa_lab.estimate.summary import summarise

@@ -11,7 +11,7 @@ from lab_runs import load_script
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.contract import KEYS, NAMES, UNITS, breaches
-from mldsa_lab.estimate.figure import Figure, parse_identity
+from mldsa_lab.estimate.figure import Figure, Figures, parse_identity
 from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout, grid, tables
 
 ROOT = Path(__file__).parents[2]
@@ -61,7 +61,7 @@ def test_each_breach_is_told() -> None:
         (line,) = breaches([figure])
         assert line.startswith(f"{figure.name} of ") and line.endswith(f": {text}")
     assert list(breaches([good, replace(good, value=2.5)])) == [
-        "mean of set ML-DSA-65: stands there twice"
+        "mean of set ML-DSA-65: occurs twice"
     ]
 
 
@@ -80,6 +80,23 @@ def test_a_column_shows_the_figure_that_has_exactly_its_keys() -> None:
     made = grid(table, 0.95)
     assert [c.title for c in made.columns] == ["scheme", "1 cores, s", "8 cores, s"]
     assert [[str(x) for x in c.cells] for c in made.columns[1:]] == [["1.00"], ["8.00"]]
+
+
+def test_two_figures_of_one_cell_are_refused() -> None:
+    about = {"variant": {v: {"implementation": "aws-lc"} for v in ("a", "b")}}
+    figures = Figures([Figure({"variant": v}, "mean", 1.0, unit="ns") for v in "ab"], about)
+    layout = TableLayout("t", (), ("implementation",), (SpreadColumns("mean", "mean"),))
+    (table,) = tables(figures, layout)
+    with pytest.raises(LabError, match="mean is 2 figures of a row that differ in variant"):
+        grid(table, 0.95)
+
+
+def test_a_column_of_two_stored_units_names_the_unit_of_each_cell() -> None:
+    units = {"a": (14_200.0, "ns"), "b": (5.0, "cycles")}
+    figures = [Figure({"scheme": s}, "mean", cost, unit=u) for s, (cost, u) in units.items()]
+    (table,) = tables(figures, TableLayout("t", (), ("scheme",), (SpreadColumns("mean", "mean"),)))
+    _, cost, unit = grid(table, 0.95).columns
+    assert [*map(str, cost.cells), *map(str, unit.cells)] == ["14.2", "5.00", "µs", "cycles"]
 
 
 def test_an_identity_in_words_is_that_of_the_figure() -> None:

@@ -13,8 +13,8 @@ import pytest
 from msgspec import structs
 from report_records import SIGNERS, Shape, build, page_of, printed, report_of, rows
 
-from mldsa_lab.estimate.cell import MeasuredCell
 from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.estimate.measured_cell import MeasuredCell
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.records import Record, RecordWriter, read_record
 from mldsa_lab.show import plots, svg, variants

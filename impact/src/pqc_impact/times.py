@@ -14,9 +14,9 @@ from msgspec import structs
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError, located
 from mldsa_lab.estimate.blocks import block_figures, block_of
-from mldsa_lab.estimate.cell import MeasuredCell
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.estimate.measured_cell import MeasuredCell
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.records import Record, Variant, read_record
 from mldsa_lab.sets import CLASSICAL_SETS, SCHEMES, sets_of

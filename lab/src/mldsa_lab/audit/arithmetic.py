@@ -15,14 +15,14 @@ from mldsa_lab.audit.judgement import CLOSE, MEASURED, Judgement, Verdict, judge
 from mldsa_lab.audit.values import Span, StatedFigure, listed, number, unit_text
 from mldsa_lab.expression import evaluate
 
-Figures = Mapping[str, StatedFigure | float | Sequence[StatedFigure]]
+FormulaNames = Mapping[str, StatedFigure | float | Sequence[StatedFigure]]
 
 
 def check(
     rule: str,
     stated: StatedFigure,
     formula: str,
-    figures: Figures,
+    figures: FormulaNames,
     claimed: str,
     reading: str = "",
     *,

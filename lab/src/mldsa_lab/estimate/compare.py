@@ -16,12 +16,12 @@ from typing import Any
 from scipy.special import stdtrit
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cell import MeasuredCell
 from mldsa_lab.estimate.cells import CellEstimate, of_inputs, ratio, with_ticks
 from mldsa_lab.estimate.contract import APART, FASTER, OVERLAPPING, SLOWER, UNCHANGED
 from mldsa_lab.estimate.figure import Figure, Figures, Key, Keys
 from mldsa_lab.estimate.fit import COSTS
 from mldsa_lab.estimate.interval import Interval, combine, median_over_rounds, quotient
+from mldsa_lab.estimate.measured_cell import MeasuredCell
 from mldsa_lab.estimate.summary import Summary
 from mldsa_lab.records import InputRow
 from mldsa_lab.sets import ALL_SETS, OPERATIONS

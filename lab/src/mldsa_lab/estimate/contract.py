@@ -234,5 +234,5 @@ def breaches(figures: Iterable[Figure]) -> Iterator[str]:
             yield f"{named}: the value lies outside its limits"
         identity = (f.name, frozenset(f.keys.items()))
         if identity in seen:
-            yield f"{named}: stands there twice"
+            yield f"{named}: occurs twice"
         seen.add(identity)

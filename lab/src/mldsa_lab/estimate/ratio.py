@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cell import MeasuredCell
 from mldsa_lab.estimate.cells import CellEstimate, Estimator, ratio
 from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.estimate.measured_cell import MeasuredCell
 from mldsa_lab.estimate.samples import gather
 from mldsa_lab.records import Record
 from mldsa_lab.sets import SCHEMES

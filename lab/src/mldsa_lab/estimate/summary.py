@@ -10,12 +10,12 @@ import numpy as np
 from msgspec.structs import replace
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cell import MeasuredCell
 from mldsa_lab.estimate.cells import SPREAD, CellEstimate, Estimator
 from mldsa_lab.estimate.contract import CUT_SHORT, EXCLUDED, NO_ESTIMATE, REJECTED
 from mldsa_lab.estimate.figure import Figure, Key, as_key
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import Interval, is_above
+from mldsa_lab.estimate.measured_cell import MeasuredCell
 from mldsa_lab.estimate.ratio import Comparison, add_throughputs, compare_classical
 from mldsa_lab.estimate.samples import CellKey, CellSamples, gather
 from mldsa_lab.records import HARDENED, METRICS, InputRow, Record, Variant, WorkerRow
@@ -210,7 +210,7 @@ def _cell(
     if estimate is not None and not estimate.holds:
         estimate = None
     cell = MeasuredCell(
-        variant, worker, key[1], key[2], samples, record.again(worker), estimate, notes
+        variant, worker, key[1], key[2], samples, record.is_duplicate_build(worker), estimate, notes
     )
     unit, confidence = worker.unit, estimator.confidence
     is_cut = any(f.variant == key[0] and f.concerns(key[1], key[2]) for f in record.faults)

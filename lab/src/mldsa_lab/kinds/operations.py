@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from mldsa_lab.bench.workloads.plan import WorkloadPlan
-from mldsa_lab.estimate.cell import MeasuredCell
 from mldsa_lab.estimate.cells import SPREAD
 from mldsa_lab.estimate.contract import EXCLUDED, NAMES
 from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.estimate.measured_cell import MeasuredCell
 from mldsa_lab.estimate.samples import CellKey
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.kinds.kind import Kind, Measured
@@ -352,7 +352,7 @@ def thread_tables(run: MeasuredOperations) -> Iterator[tuple[str, list[Figure], 
 
 
 def _one_thread(cell: MeasuredCell) -> tuple[str | int, ...]:
-    """What a cell has in common with the same calls on one thread."""
+    """Return the properties that a cell shares with the same calls on one thread."""
     v = cell.variant
     return cell.set, cell.operation, v.base, v.mode, v.batch_size
 

@@ -33,7 +33,7 @@ def short_labels(variants: Sequence[Variant]) -> dict[str, str]:
 
 
 def _label(variant: Variant, listed: Sequence[Variant]) -> str:
-    """What tells it from the other variants of its implementation."""
+    """Return the label that tells it from the other variants of its implementation."""
     own = (variant.implementation, variant.family)
     peers = [v for v in listed if (v.implementation, v.family) == own]
     parts = [variant.implementation]

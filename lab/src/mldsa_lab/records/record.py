@@ -98,8 +98,8 @@ class Record:
             return found[0]
         raise LabError(f"unknown variant {variant_id!r}: no worker of the record announces it")
 
-    def again(self, worker: rows.WorkerRow) -> bool:
-        """Whether this is the tuned build of a worker that took part in its default build too.
+    def is_duplicate_build(self, worker: rows.WorkerRow) -> bool:
+        """Return whether it is the tuned build of a worker that took part in its default build too.
 
         Where one figure stands for an implementation, it is then the default build's.
         """

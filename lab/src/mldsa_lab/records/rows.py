@@ -173,7 +173,7 @@ class WorkerRow(RecordLine, frozen=True, tag="worker"):
         return self.languages.get(name, "C" if is_first and name in _C_LIBRARIES else self.language)
 
     def about(self, variant: Variant) -> dict[str, str | int | None]:
-        """What a reader may know of a variant beside its figures. ``called_from``: the worker's
+        """Return the attributes of a variant. ``called_from``: the worker's
         language, where the implementation has another."""
         language = self.language_of(variant)
         return {
@@ -393,7 +393,7 @@ class Fault(RecordLine, frozen=True, tag="fault"):
     reason: str
 
     def concerns(self, set_name: str, operation: str) -> bool:
-        """Whether the variant was left out of this set and operation."""
+        """Return whether the variant was left out of this set and operation."""
         return self.set in (None, set_name) and self.operation in (None, operation)
 
 

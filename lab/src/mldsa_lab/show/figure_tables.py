@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.contract import PLACES, VERDICTS
 from mldsa_lab.estimate.figure import Figure, Figures, Key, Keys, parse_identity
 from mldsa_lab.show.format import (
@@ -160,7 +161,7 @@ class TableLayout:
 
     @property
     def shown(self) -> list[SpreadColumns]:
-        """What columns and plots show."""
+        """The figures of columns and plots."""
         columns = [*self.leading, *self.columns]
         columns += [replace(c, name=c.below, keys={}) for c in columns if c.below]
         columns += [SpreadColumns(x.name, "", x.across, keys=x.keys) for x in self.lines]
@@ -199,12 +200,19 @@ class FigureTable:
         return self.of_spread(SpreadColumns(name, "", across), value)
 
     def of_spread(self, spread: SpreadColumns, value: Key = None) -> list[Figure | None]:
-        """Return the figure of each row that a column shows."""
+        """Return the figure of each row that a column shows. LabError for several of a row."""
         takes = partial(_takes, self.source, self.layout, spread)
-        return [
-            next((f for f in of if takes(f) and self._is_at(f, spread.across, value)), None)
-            for of in self.rows.values()
-        ]
+        shown: list[Figure | None] = []
+        for of in self.rows.values():
+            found = [f for f in of if takes(f) and self._is_at(f, spread.across, value)]
+            if len({frozenset(f.keys.items()) for f in found}) > 1:
+                differ = [k for k in found[0].keys if len({f.keys.get(k) for f in found}) > 1]
+                raise LabError(
+                    f"table {self.title!r}: {spread.name} is {len(found)} figures of a row that "
+                    f"differ in {', '.join(differ)}"
+                )
+            shown.append(found[0] if found else None)
+        return shown
 
     def _is_at(self, figure: Figure, across: str, value: Key) -> bool:
         return not across or self.source.attribute(figure, across) == value
@@ -294,7 +302,7 @@ def grid(table: FigureTable, confidence: float, note: str = "") -> Grid:
         columns += _spread(table, spread, of_table)
     note = ", ".join(filter(None, (of_table.name if of_table else "", note)))
     tags = [str(keys[layout.tag]) for keys in first] if layout.tag else []
-    ratios = [f is not None and f.low == f.high == 1 for f in table.at("ratio")]
+    ratios = [any(f.name == "ratio" and f.low == f.high == 1 for f in of) for of in rows]
     return Grid(
         table.title, note, tuple(columns), confidence, table.dots(),
         table.marks if any(table.marks) else (), {m.letter: m.text for m in layout.marks},

@@ -72,7 +72,7 @@ def figure_list(
     groups: dict[frozenset[tuple[str, object]], FigureGroup] = {}
     for f in source:
         group = groups.setdefault(frozenset(f.keys.items()), FigureGroup(dict(f.keys), {}))
-        assert f.name not in group.figures, f"{f.name} of {dict(f.keys)} stands there twice"
+        assert f.name not in group.figures, f"{f.name} of {dict(f.keys)} occurs twice"
         group.figures[f.name] = FigureParts(
             _number(f.value), _number(f.low), _number(f.high), f.unit, f.kind,
             places.get(f.source), f.verdict, f.notes,

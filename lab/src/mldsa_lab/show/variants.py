@@ -1,4 +1,4 @@
-"""What tells variants from each other for a reader: attributes, labels, colours."""
+"""The variants of a record for a reader: attributes, ways of calling, colours."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mldsa_lab.sets import FAMILIES
 from mldsa_lab.show.report import SERIES_COUNT, Look
 
 COMPACT = "compact key"
-"""What `calls` says of single calls that begin with the key's bytes."""
+"""The text of `calls` for single calls that begin with the key's bytes."""
 KEYS = {"compact": "many keys", "expanded": "one key"}
 """Which keys the operations of a batch have, by the variant's key form."""
 HEADLINE_BATCH = 1000

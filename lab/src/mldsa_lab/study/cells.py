@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cell import MeasuredCell
 from mldsa_lab.estimate.cells import CellEstimate
 from mldsa_lab.estimate.figure import Key
+from mldsa_lab.estimate.measured_cell import MeasuredCell
 from mldsa_lab.estimate.samples import CellSamples
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.records import METRICS, Record, read_record

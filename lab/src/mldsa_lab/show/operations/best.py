@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mldsa_lab.estimate.cell import MeasuredCell
 from mldsa_lab.estimate.fit import Fit
+from mldsa_lab.estimate.measured_cell import MeasuredCell
 from mldsa_lab.estimate.summary import Summary
 from mldsa_lab.records import Variant
 from mldsa_lab.sets import ALL_SETS, FAMILIES, PARAMETER_SETS, sets_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from scipy.special import ndtri, stdtrit
 
-from mldsa_lab.estimate.cell import MeasuredCell
+from mldsa_lab.estimate.measured_cell import MeasuredCell
 from mldsa_lab.estimate.summary import Summary
 from mldsa_lab.sets import SCHEME_FAMILIES
 from mldsa_lab.show.format import estimate

@@ -1,4 +1,4 @@
-"""What a reader must know of a run of operations: marks of rows, warnings, remarks."""
+"""Marks of rows, warnings and remarks of a run of operations."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from mldsa_lab.wording import join_words
 
 
 def is_hedged(keys: Keys) -> bool:
-    """Whether figures of these keys and attributes are of hedged signatures."""
+    """Return whether figures of these keys and attributes are of hedged signatures."""
     is_signing = keys.get("operation") == "sign" and keys.get("set") in PARAMETER_SETS
     return is_signing and keys.get("deterministic") is False
 
 
 def _for_compact(keys: Keys) -> bool:
-    """Whether it stands in an overview where its implementation has no compact key."""
+    """Return whether an expanded key stands in an overview for a missing compact one."""
     return keys.get("calls") == COMPACT and keys.get("key") == "expanded"
 
 

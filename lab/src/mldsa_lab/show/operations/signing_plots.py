@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from mldsa_lab.estimate.cell import MeasuredCell
 from mldsa_lab.estimate.fit import Fit
+from mldsa_lab.estimate.measured_cell import MeasuredCell
 from mldsa_lab.estimate.summary import Summary
 from mldsa_lab.show import plots, svg
 from mldsa_lab.show.format import Unit, plain

@@ -16,7 +16,7 @@ from mldsa_lab.records import Variant, WorkerRow
 
 @dataclass(frozen=True, eq=False)
 class MeasuredCell:
-    """What was measured of a variant in one operation of a set. Cells are equal only to themselves.
+    """A variant in one operation of a set, as it was measured. Cells are equal only to themselves.
 
     ``is_duplicate_build``: whether the variant's default build was measured too. ``estimate``: None
     where the cost allows none; ``notes``, what a reader must know, then say why. ``figures``: in
@@ -60,7 +60,7 @@ class MeasuredCell:
 
     @property
     def has_interval(self) -> bool:
-        """Whether the limits of the mean are known."""
+        """True if the limits of the mean are known."""
         return self.mean is not None and self.mean.low is not None
 
     @property
