@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from packaging.markers import Marker
 from tiers import first_of
 
+from mldsa_lab import plugins
 from mldsa_lab.choice.ready import read_ready
 from mldsa_lab.extras import EXTRAS, target
 from mldsa_lab.plugins import PACKAGES
@@ -149,3 +151,14 @@ def test_the_lock_names_public_registries_alone() -> None:
     text = (ROOT / "uv.lock").read_text(encoding="utf-8")
     places = set(re.findall(r"https?://[^/\"]+", text))
     assert places == {"https://pypi.org", "https://files.pythonhosted.org"}
+
+
+def test_an_entry_point_of_another_version_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    group = "mldsa_lab.commands"
+    points = [
+        EntryPoint("gone", "mldsa_lab.plugins:no_such_object", group),
+        EntryPoint("lost", "mldsa_lab.no_such_module:command", group),
+        EntryPoint("here", "mldsa_lab.plugins:PACKAGES", group),
+    ]
+    monkeypatch.setattr(plugins, "entry_points", lambda group: points)
+    assert list(plugins._loaded.__wrapped__("commands")) == ["here"]

@@ -84,10 +84,14 @@ def figures(source: str) -> Callable[[str], list[Any]]:
 
 @cache
 def _loaded(group: str) -> dict[str, Any]:
-    """The objects of a group's entry points by name, without those that cannot be imported."""
+    """The objects of a group's entry points by name, without those that cannot be loaded.
+
+    A module may be missing, and an installation of another version may name an object that its
+    module no longer has.
+    """
     found = {}
     for entry in entry_points(group=f"mldsa_lab.{group}"):
-        with suppress(ModuleNotFoundError):
+        with suppress(ModuleNotFoundError, AttributeError):
             found[entry.name] = entry.load()
     return found
 
