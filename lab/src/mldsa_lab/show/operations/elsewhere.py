@@ -20,7 +20,7 @@ from mldsa_lab.estimate.summary import Summary
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
-from mldsa_lab.show.operations.best import best_cells
+from mldsa_lab.show.operations.best import SHOWN_PERCENTILES, best_cells
 from mldsa_lab.show.operations.plot_specs import relative_plot
 from mldsa_lab.show.operations.texts import texts
 from mldsa_lab.show.report import Look, Report, sections_of
@@ -30,7 +30,6 @@ TITLE = "Measured elsewhere"
 ENDINGS = (".csv", ".json")
 """What a file of measurements ends in; all others are records."""
 _FIRST = "first: a signature accepted at once; z, r0: an attempt rejected there"
-_PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 _SIGN: dict[str, Key] = {"operation": "sign"}
 _COLUMNS = (
     SpreadColumns("mean", "mean", spare_interval=2, keys=_SIGN),
@@ -38,7 +37,7 @@ _COLUMNS = (
         SpreadColumns(
             "quantile", f"p{as_key(p)}", spare_interval=2, keys={**_SIGN, "percentile": as_key(p)}
         )
-        for p in _PERCENTILES.values()
+        for p in SHOWN_PERCENTILES.values()
     ),
     SpreadColumns("attempt_cost", "first", spare_interval=2, keys={"attempt": "first"}),
 )
@@ -65,7 +64,7 @@ class Elsewhere:
     def costs(self) -> dict[str, Interval]:
         """The mean, percentiles and costs of attempts, by name."""
         of = self.figures
-        percentiles = {name: of.percentiles[p] for name, p in _PERCENTILES.items()}
+        percentiles = {name: of.percentiles[p] for name, p in SHOWN_PERCENTILES.items()}
         return {"mean": of.mean, **percentiles, **of.costs}
 
     def emit(self) -> Iterator[Figure]:
@@ -123,7 +122,7 @@ def read(
             )
         chosen = read_once(of)
         measured = read_measurements(path, chosen)
-        percentiles = tuple(_PERCENTILES.values())
+        percentiles = tuple(SHOWN_PERCENTILES.values())
         found = estimate(chosen, measured, percentiles=percentiles, confidence=confidence)
         name = path.stem
         if any(e.name == name for e in made):
@@ -196,7 +195,7 @@ def _shapes(measured: Sequence[Elsewhere], runs: Sequence[Summary], set_name: st
                 v, label = cell.variant, run.label(cell.variant) + name
                 about[label] = {"implementation": v.implementation, "key": v.key}
                 costs = cell.fit.costs(run.confidence)
-                for text, percentile in _PERCENTILES.items():
+                for text, percentile in SHOWN_PERCENTILES.items():
                     cost = cell.interval("quantile", percentile=as_key(percentile))
                     costs |= {text: cost} if cost else {}
                 made += _unitless(label, costs | ({"mean": cell.mean} if cell.mean else {}))
