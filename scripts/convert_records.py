@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_lab.records import read_record
 
 Line = dict[str, Any]

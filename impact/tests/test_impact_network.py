@@ -10,7 +10,7 @@ from lab_runs import here, rows_in
 from test_impact import CHAIN, figures, find, times, value, write
 from test_propagation import AT_ONCE
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_lab.estimate.figure import parse_identity
 from pqc_impact.figures import Impact
 from pqc_impact.network import Network, find_network

@@ -32,7 +32,7 @@ from imgtool.keys.ed25519 import Ed25519 as ImageEd25519
 from imgtool.keys.rsa import RSA
 from msgspec.structs import replace
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_lab.sizes import der
 from pqc_impact.file import find_scenario, read_scenario
 from pqc_impact.protocol import Protocol

@@ -15,9 +15,9 @@ from msgspec import structs
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from mldsa_lab.errors import LabError
-from mldsa_lab.theory.arrays import Array
-from mldsa_lab.workforce import Workforce, dask, local
+from mldsa_lab import LabError
+from mldsa_lab.machine import Workforce, dask, local
+from mldsa_lab.theory.trace import Array
 from pqc_impact.network import Compact, Graph, Network, draw_graph, find_network, read_network
 from pqc_impact.propagation import SHORT_ID_BYTES, BlockLoad, Relay, Spreading
 from pqc_impact.sweep import propagate, simulate_block, stale_rate, validation_time

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tiers import first_of
 
-from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.trace import Array
 from pqc_impact.queue import ServiceLaw, responses
 
 CONSTANT = ServiceLaw(np.array([2.0]), np.array([1.0]))

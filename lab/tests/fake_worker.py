@@ -10,7 +10,7 @@ from typing import Any
 
 from mldsa_lab.bench.engine import Engine, Workload
 from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.workloads.operations import Cell
+from mldsa_lab.bench.workload import Cell
 from mldsa_lab.records import Row, Variant
 from mldsa_lab.worker.protocol import JobInput, Runs
 from mldsa_lab.worker.registry import Place, WorkerEntry

@@ -21,20 +21,20 @@ from pathlib import Path
 import measure_cases as cases
 from fake_worker import HELLO
 
+from mldsa_lab import LabError
 from mldsa_lab.audit.reading import examples, parse_claims
-from mldsa_lab.bench.workloads.block_file import read_block
-from mldsa_lab.errors import LabError
+from mldsa_lab.bench.options import read_block
 from mldsa_lab.estimate.reader import read_measurements
+from mldsa_lab.inputs.pool import FromFile
 from mldsa_lab.inputs.poolfile import read_pool
 from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.inputs.source import FromFile
-from mldsa_lab.records.reader import read_record
+from mldsa_lab.records.record import read_record
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.study.file import read_study
-from mldsa_lab.theory.cost_model import CostModel
+from mldsa_lab.theory.law import CostModel
 from mldsa_lab.worker import protocol
+from mldsa_lab.worker.protocol import parse_link, parse_output, parse_sample
 from mldsa_lab.worker.registry import read_registry
-from mldsa_lab.worker.replies import parse_link, parse_output, parse_sample
 from mldsa_lab_rtl.manifest import Manifest
 from pqc_impact.file import read_scenario
 from pqc_impact.network import read_network

@@ -23,7 +23,7 @@ from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.checkout import find_root
 from mldsa_lab.cli.main import main
 from mldsa_lab.records import Record, Variant, read_record
-from mldsa_lab.show.figures_file import FiguresFile
+from mldsa_lab.show.report import FiguresFile
 from mldsa_lab.worker.build import build
 from mldsa_lab.worker.protocol import Announced
 from mldsa_lab.worker.registry import Place, WorkerEntry, read_registry

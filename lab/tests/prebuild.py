@@ -13,8 +13,8 @@ from pathlib import Path
 
 from lab_runs import broken_registry, place
 
-from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.library import library_name, library_path
+from mldsa_lab import LabError
+from mldsa_lab.inputs.tracing import library_name, library_path
 from mldsa_lab.worker.build import build, unmet
 from mldsa_lab.worker.registry import read_registry
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from mldsa_lab.bench import shapes
+from mldsa_lab.bench import fleet
 from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.kinds.operations import KIND, MeasuredOperations
 from mldsa_lab.records import (
@@ -35,11 +35,10 @@ from mldsa_lab.records import (
     read_record,
 )
 from mldsa_lab.records.rows import Row
-from mldsa_lab.show.figure_page import render
+from mldsa_lab.show.page import render
 from mldsa_lab.show.report import Look, Report, publish
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.theory.trace import parse_trace
+from mldsa_lab.theory.trace import TraceTable, parse_trace
 
 ML_DSA = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 OPERATIONS = ("keygen", "sign", "verify")
@@ -158,7 +157,7 @@ class InRuns:
     threads: int = 1
 
     def variant(self, variant: Variant) -> Variant:
-        return shapes.in_runs(variant, self.form, self.size, self.threads)
+        return fleet.in_runs(variant, self.form, self.size, self.threads)
 
     def factor(self) -> float:
         """Cost of an operation of all threads together, over that of a single call: batches
@@ -363,7 +362,7 @@ def _run_samples(
     group = [row for row in inputs if row.role == (key if ml_dsa else "random")]
     keygen, sign, verify = runs.signer.cost[single.set]
     operations = runs.size * runs.threads
-    chosen = shapes.runs_of(runs.variant(_announced(runs.signer)), len(group))
+    chosen = fleet.runs_of(runs.variant(_announced(runs.signer)), len(group))
     level = 1 + 0.01 * float(rng.standard_normal())
     signing = single.operation == "sign"
     of: list[float] = []

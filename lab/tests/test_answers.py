@@ -22,10 +22,19 @@ from scipy.stats import chisquare, kruskal, norm, rankdata
 from test_documents import wrong_options
 from typer.testing import CliRunner
 
-from mldsa_lab import checkout, plugins
-from mldsa_lab.answers import join, page, states
-from mldsa_lab.answers.join import answer_figures, answer_report
-from mldsa_lab.answers.own import own_findings
+from mldsa_lab import LabError, checkout, plugins
+from mldsa_lab.answers import join, page
+from mldsa_lab.answers import join as states
+from mldsa_lab.answers.join import (
+    PageRow,
+    RowState,
+    answer_figures,
+    answer_report,
+    computed_states,
+    page_counts,
+    page_rows,
+    row_states,
+)
 from mldsa_lab.answers.page import (
     AnswerPage,
     AnswerTable,
@@ -36,18 +45,11 @@ from mldsa_lab.answers.page import (
 )
 from mldsa_lab.answers.sources import (
     choices,
+    own_findings,
     record_figures,
     record_paths,
     study_figures,
     theory_figures,
-)
-from mldsa_lab.answers.states import (
-    PageRow,
-    RowState,
-    computed_states,
-    page_counts,
-    page_rows,
-    row_states,
 )
 from mldsa_lab.audit import audit
 from mldsa_lab.audit.judgement import verdict_on
@@ -55,11 +57,9 @@ from mldsa_lab.audit.published import PublishedValue, published_values, repeated
 from mldsa_lab.audit.reading import example_path
 from mldsa_lab.cli.answer import answer
 from mldsa_lab.cli.audit import audit as audit_command
-from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.figure import Figure, Figures
+from mldsa_lab.estimate.compare import compare_groups
+from mldsa_lab.estimate.figure import Figure, Figures, evaluate
 from mldsa_lab.estimate.interval import Interval, quotient
-from mldsa_lab.estimate.replicates import compare_groups
-from mldsa_lab.expression import evaluate
 from mldsa_lab.study.cells import Gathered, StudyCell, gather_cells
 from mldsa_lab.study.file import FIELDS, Contrast
 from mldsa_lab_rtl.study_show import published

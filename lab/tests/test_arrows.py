@@ -132,14 +132,14 @@ def test_packages_use_of_the_lab_what_they_may(package: ModuleType) -> None:
 def test_what_runs_back_is_found() -> None:
     back = {
         "theory/law.py": "from mldsa_lab.theory import table\nfrom mldsa_lab.estimate import line",
-        "estimate/line.py": "def f():\n    from mldsa_lab.show.format import number",
-        "files.py": "import mldsa_lab.machine\nfrom mldsa_lab.errors import LabError",
+        "estimate/line.py": "def f():\n    from mldsa_lab.show.grid import number",
+        "files.py": "import mldsa_lab.machine\nfrom mldsa_lab import LabError",
         "show/page.py": "from mldsa_lab import bench, files\nimport mldsa_studies.page",
         "cli/study.py": "import pqc_impact.page\nfrom mldsa_lab.audit import rules",
     }
     assert against(back) == [
         "theory/law.py:2 imports mldsa_lab.estimate.line",
-        "estimate/line.py:2 imports mldsa_lab.show.format.number",
+        "estimate/line.py:2 imports mldsa_lab.show.grid.number",
         "files.py:1 imports mldsa_lab.machine",
         "show/page.py:1 imports mldsa_lab.bench",
         "show/page.py:2 imports mldsa_studies.page",

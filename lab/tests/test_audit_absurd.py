@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from audit_tables import judged, of_rule, sign, verdicts
 
+from mldsa_lab import LabError
 from mldsa_lab.audit import parse_claims
-from mldsa_lab.errors import LabError
 
 COST = {"about": "cost", "set": "ML-DSA-65", "unit": "us"}
 KEYGEN, VERIFY = {**COST, "operation": "keygen"}, {**COST, "operation": "verify"}

@@ -12,12 +12,12 @@ import typer
 from audit_tables import sign, text
 from typer.testing import CliRunner
 
+from mldsa_lab import LabError
 from mldsa_lab.audit import audit, read_claims
 from mldsa_lab.audit.claims import ABOUT
 from mldsa_lab.audit.judgement import RULES
 from mldsa_lab.audit.reading import Defaults, example_path, examples
 from mldsa_lab.cli.audit import audit as command
-from mldsa_lab.errors import LabError
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
 

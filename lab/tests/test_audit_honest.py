@@ -17,12 +17,10 @@ from numpy.typing import NDArray
 from mldsa_lab.audit import audit
 from mldsa_lab.audit.claims import Claim, ClaimSource, ClaimTable, Cost
 from mldsa_lab.audit.values import ClaimedScheme, StatedFigure
-from mldsa_lab.estimate.measured_cell import MeasuredCell
-from mldsa_lab.estimate.summary import summarise
+from mldsa_lab.estimate.summary import MeasuredCell, summarise
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.signers import most_first
+from mldsa_lab.theory.rejection import RejectionModel, most_first
 from mldsa_studies.signers import Signer, random_table
 from mldsa_studies.simulate import QUIET, NoisyMachine
 

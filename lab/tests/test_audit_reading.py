@@ -11,12 +11,12 @@ import pytest
 import yaml
 from audit_tables import HEAD, sign, text
 
+from mldsa_lab import LabError
 from mldsa_lab.audit import parse_claims, read_claims
 from mldsa_lab.audit.claims import Cost, Limit, Rate
 from mldsa_lab.audit.published import repeated
 from mldsa_lab.audit.reading import claims_schema, examples
 from mldsa_lab.audit.values import ClaimedSet, StatedFigure
-from mldsa_lab.errors import LabError
 
 
 def read(*claims: dict[str, Any], **head: Any) -> Any:

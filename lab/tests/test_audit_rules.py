@@ -18,10 +18,9 @@ from mldsa_lab.audit.law import band, laws, order_shares
 from mldsa_lab.audit.power import detectable, significant_from
 from mldsa_lab.audit.values import StatedFigure
 from mldsa_lab.audit.work import least_steps
-from mldsa_lab.expression import evaluate
+from mldsa_lab.estimate.figure import evaluate
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.signers import most_first
+from mldsa_lab.theory.rejection import RejectionModel, most_first
 from mldsa_studies.signers import Signer
 
 

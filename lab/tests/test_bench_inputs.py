@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from test_order import drift_correlations
 from test_runs import measured
 
+from mldsa_lab import LabError
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.material import (
     GivenSelection,
@@ -26,15 +27,13 @@ from mldsa_lab.bench.material import (
     read_selections,
     subject_of,
 )
-from mldsa_lab.choice.ready import path_of
-from mldsa_lab.errors import LabError
+from mldsa_lab.choice.choice import path_of
 from mldsa_lab.inputs.input import Input
-from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.inputs.tracing import load
 from mldsa_lab.records import MANY_KEYS, ONE_KEY
-from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.theory.trace import parse_trace
-from mldsa_lab.worker.alter import flip
+from mldsa_lab.theory.trace import TraceTable, parse_trace
+from mldsa_lab.worker.cases import flip
 from mldsa_lab.worker.examination import Items
 
 LANES = ("--implementations", "mldsa-lanes:portable:compact", "--workers", "rust")

@@ -10,20 +10,12 @@ from typing import Any
 import pytest
 from lab_runs import broken_registry, build_rust, here, lab, place, rows_in, rust_station
 
-from mldsa_lab import machine
+from mldsa_lab import LabError, machine
 from mldsa_lab.bench.engine import Engine
 from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.workloads.block import BlockCase, Blocks, drawn_of
-from mldsa_lab.bench.workloads.block_file import (
-    BlockFile,
-    find_verifiers,
-    read_block,
-    resolve_block,
-    stride,
-)
-from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.blocks import block_of
+from mldsa_lab.bench.options import BlockFile, find_verifiers, read_block, resolve_block, stride
 from mldsa_lab.files import decode_toml
+from mldsa_lab.kinds.block import BlockCase, Blocks, block_of, drawn_of
 from mldsa_lab.records import BlockContent, Definition, Fault, Row, Samples, Variant, read_record
 from mldsa_lab.worker.build import build
 from mldsa_lab.worker.protocol import BlockShape

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from lab_runs import MODES, Ran, bench, broken_registry
 
-from mldsa_lab.estimate.contract import REJECTED
+from mldsa_lab.estimate.figure import REJECTED
 from mldsa_lab.records import Gate
 
 SOUND = "mldsa-lanes:portable:compact"

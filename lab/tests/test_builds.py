@@ -11,13 +11,12 @@ from lab_runs import variant
 from msgspec import structs
 from report_records import SIGNERS, TUNED, Shape, build, in_both_builds
 
-from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.fleet import Fleet, Station, in_runs
 from mldsa_lab.bench.options import select
-from mldsa_lab.bench.shapes import in_runs
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.records import Record, Variant
-from mldsa_lab.show.operations.best import headline_cells
 from mldsa_lab.show.operations.findings import find
+from mldsa_lab.show.operations.remarks import headline_cells
 from mldsa_lab.worker.protocol import JobInput
 from mldsa_lab.worker.registry import Build, Place, WorkerEntry
 from mldsa_lab.worker.worker import Limits, WorkerFault

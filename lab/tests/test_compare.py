@@ -12,10 +12,9 @@ from lab_runs import here, rows_in
 from msgspec import structs
 from report_records import CLASSICAL, SIGNERS, Shape, rows
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_lab.estimate.compare import agreement_figures, compare
-from mldsa_lab.estimate.contract import APART, FASTER, OVERLAPPING, SLOWER, UNCHANGED
-from mldsa_lab.estimate.figure import Figure, Figures
+from mldsa_lab.estimate.figure import APART, FASTER, OVERLAPPING, SLOWER, UNCHANGED, Figure, Figures
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.records import InputRow, RecordWriter, Run, WorkerRow, read_record
 from mldsa_lab.records.rows import Row

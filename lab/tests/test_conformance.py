@@ -14,8 +14,8 @@ from fake_worker import hashing_worker
 from test_families import examined
 from tiers import first_of
 
-from mldsa_lab.bench.reference_items import ReferenceItems
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
+from mldsa_lab.bench.gate import ReferenceItems
 from mldsa_lab.worker.build import build, unmet
 from mldsa_lab.worker.conformance import Conformance, conform_entry
 from mldsa_lab.worker.examination import Items

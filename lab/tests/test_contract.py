@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from lab_runs import load_script
 
-from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.contract import KEYS, NAMES, UNITS, breaches
-from mldsa_lab.estimate.figure import Figure, Figures, parse_identity
+from mldsa_lab import LabError
+from mldsa_lab.estimate.figure import KEYS, NAMES, UNITS, Figure, Figures, breaches, parse_identity
 from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout, grid, tables
 
 ROOT = Path(__file__).parents[2]

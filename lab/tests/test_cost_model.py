@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_lab.files import convert
-from mldsa_lab.theory.cost_model import CostModel
+from mldsa_lab.theory.law import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
 
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")

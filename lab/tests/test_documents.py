@@ -18,8 +18,8 @@ from lab_runs import build_rust, load_script
 from report_records import SIGNERS, Shape, build
 from tiers import first_of
 
+from mldsa_lab import LabError
 from mldsa_lab.cli.main import app
-from mldsa_lab.errors import LabError
 from mldsa_lab.kinds.operations import FIELDS
 from mldsa_lab.show.figure_tables import FigureRow, as_csv
 from mldsa_lab.study.file import shipped

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from mldsa_lab import LabError
 from mldsa_lab.choice.design import design
 from mldsa_lab.cli.main import app
-from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cells import estimate_plain, estimate_random, estimate_signing, ratio
 from mldsa_lab.estimate.interval import Interval, median_over_rounds, over
 from mldsa_lab.theory.rejection import RejectionModel

@@ -16,16 +16,16 @@ import pytest
 from numpy.typing import NDArray
 from typer.testing import CliRunner, Result
 
+from mldsa_lab import LabError
 from mldsa_lab.cli.main import app
-from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import estimate
 from mldsa_lab.estimate.reader import Measurements, read_measurements
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.show import estimate_plot as plot
-from mldsa_lab.show.format import estimate as of_figure
-from mldsa_lab.show.format import of_cost, of_interval, tick
-from mldsa_lab.theory.cost_model import CostModel
+from mldsa_lab.show.grid import estimate as of_figure
+from mldsa_lab.show.grid import of_cost, of_interval, tick
+from mldsa_lab.theory.law import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies.signers import Signer, usual
 

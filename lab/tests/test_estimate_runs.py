@@ -10,13 +10,12 @@ import pytest
 from lab_runs import variant
 from tiers import first_of
 
-from mldsa_lab.bench.shapes import GROUP, in_runs, runs_of
+from mldsa_lab.bench.fleet import GROUP, in_runs, runs_of
 from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.estimate.cells import estimate_signing
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.theory.trace import Trace
+from mldsa_lab.theory.trace import Trace, TraceTable
 from mldsa_studies.signers import Signer, draw_traces
 from mldsa_studies.simulate import QUIET, NoisyMachine
 

@@ -15,9 +15,8 @@ from packaging.markers import Marker
 from tiers import first_of
 
 from mldsa_lab import plugins
-from mldsa_lab.choice.ready import read_ready
-from mldsa_lab.extras import EXTRAS, target
-from mldsa_lab.plugins import PACKAGES
+from mldsa_lab.choice.choice import read_ready
+from mldsa_lab.plugins import EXTRAS, PACKAGES, target
 
 LAB = Path(__file__).parents[1]
 ROOT = LAB.parent

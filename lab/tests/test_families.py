@@ -14,21 +14,19 @@ import conforming_worker as toy
 import pytest
 from msgspec.structs import replace
 
+from mldsa_lab import LabError
 from mldsa_lab.bench.material import Sizes, plain_inputs
-from mldsa_lab.bench.workloads.operations import make_cell
-from mldsa_lab.errors import LabError
-from mldsa_lab.implementation import Implementation
+from mldsa_lab.bench.workload import make_cell
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.records import Variant
-from mldsa_lab.sets import PARAMETER_SETS, SCHEMES, ParameterSet, sets_of
+from mldsa_lab.sets import PARAMETER_SETS, SCHEMES, Implementation, ParameterSet, sets_of
 from mldsa_lab.theory.trace import ACCEPTED
-from mldsa_lab.worker import vectors
-from mldsa_lab.worker.alter import Altered, alter, suits
+from mldsa_lab.worker import subject as vectors
+from mldsa_lab.worker.cases import Altered, alter, suits
 from mldsa_lab.worker.examination import Examination, Items
 from mldsa_lab.worker.protocol import INPUT_FIELDS, JobInput, Output
-from mldsa_lab.worker.subject import Subject, make_items, siblings_of
+from mldsa_lab.worker.subject import Subject, known_answers, make_items, siblings_of
 from mldsa_lab.worker.suite import SUITE
-from mldsa_lab.worker.vectors import known_answers
 
 SIZES = Sizes(design=0, random=3, pool=0, message_bytes=32)
 

@@ -15,13 +15,13 @@ import msgspec
 import pyarrow.parquet as pq
 import pytest
 
+from mldsa_lab import LabError
 from mldsa_lab.checkout import find_root
 from mldsa_lab.cli.schemas import renew, schemas
-from mldsa_lab.errors import LabError
-from mldsa_lab.files import Count, Hex, convert, decode_json, plain, read_text, write_whole
-from mldsa_lab.inputs.shipped import DATA
+from mldsa_lab.files import Count, Hex, convert, decode_json, read_text, to_builtins, write_whole
+from mldsa_lab.inputs.tracing import DATA
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.theory.cost_model import CostModel
+from mldsa_lab.theory.law import CostModel
 
 
 class Item(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -82,14 +82,14 @@ def test_errors(text: str, said: str) -> None:
 
 def test_there_and_back() -> None:
     document = Document("a", [Item(b"\x01\xff", "two", 3)])
-    assert plain(document) == {
+    assert to_builtins(document) == {
         "name": "a",
         "items": [{"key": "01ff", "kind": "two", "size": 3}],
         "ratio": 1.0,
         "sizes": {},
     }
-    assert convert(plain(document), Document, "f") == document
-    assert isinstance(convert(plain(document), Document, "f").items[0].key, bytes)
+    assert convert(to_builtins(document), Document, "f") == document
+    assert isinstance(convert(to_builtins(document), Document, "f").items[0].key, bytes)
 
 
 def test_texts_that_cannot_be_read_are_named(tmp_path: Path) -> None:

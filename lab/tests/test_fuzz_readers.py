@@ -9,10 +9,10 @@ import msgspec
 import pytest
 from fuzz_readers import READERS, seconds, seed, session
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_lab.files import decode_hook
-from mldsa_lab.inputs import poolfile, selection, source
-from mldsa_lab.theory import cost_model
+from mldsa_lab.inputs import pool, poolfile, selection
+from mldsa_lab.theory import law
 
 
 @pytest.mark.simulation
@@ -35,9 +35,9 @@ def decoded(text: str, kind: type[object], *where: object) -> object:
 # A guard gone for each way to read: what its library raises comes out as it is.
 FAULTS: dict[str, tuple[object, str, object]] = {
     "selection": (selection, "decode_format", decoded),
-    "costs": (cost_model, "decode_format", decoded),
-    "inputs": (source, "parse_json", lambda text, where: json.loads(text)),
-    "inputs-csv": (source, "convert", converted),
+    "costs": (law, "decode_format", decoded),
+    "inputs": (pool, "parse_json", lambda text, where: json.loads(text)),
+    "inputs-csv": (pool, "convert", converted),
     "pool": (poolfile, "first_line", lambda error: error.args[1]),
 }  # fmt: skip
 

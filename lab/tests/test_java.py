@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 from lab_runs import here, lab
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_lab.sets import sets_of
 from mldsa_lab.study.run import begin
-from mldsa_lab.worker.build import build, is_set_up, unmet
+from mldsa_lab.worker.build import Jdk, build, find_jdks, is_set_up, jdk_entries, unmet
 from mldsa_lab.worker.fetch import read_lock
-from mldsa_lab.worker.jdk import Jdk, find_jdks, jdk_entries
 from mldsa_lab.worker.registry import Place, WorkerEntry, read_registry
 from mldsa_lab.worker.worker import Worker, WorkerFault
 

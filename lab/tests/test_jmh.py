@@ -13,13 +13,13 @@ from lab_runs import groups_in, lab
 from msgspec import structs
 from report_records import SIGNERS, Shape, rows
 
+from mldsa_lab import LabError
 from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.jmh import JmhRuns, read_result, read_times, row_of, shared_out
 from mldsa_lab.bench.options import Jmh
-from mldsa_lab.bench.workloads.jmh import JmhRuns, read_result, read_times, row_of, shared_out
-from mldsa_lab.bench.workloads.operations import Cell, make_cell
-from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.library import load
-from mldsa_lab.inputs.spec import Spec
+from mldsa_lab.bench.workload import Cell, make_cell
+from mldsa_lab.inputs.input import Spec
+from mldsa_lab.inputs.tracing import load
 from mldsa_lab.records import Fault, RecordWriter, Row, Samples, read_record
 from mldsa_lab.study.cells import gather_cells
 from mldsa_lab.worker.build import build, unmet

@@ -40,7 +40,7 @@ processes = 2
 @pytest.mark.parametrize(
     ("arguments", "called"),
     [
-        (["select", "65"], "mldsa_lab.inputs.library.load"),
+        (["select", "65"], "mldsa_lab.inputs.tracing.load"),
         (["doctor"], "mldsa_lab.cli.workers.describe"),
     ],
 )

@@ -12,13 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import first_of
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_lab.estimate.fit import Fit, fit_costs
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import estimate, parse_percentiles
-from mldsa_lab.theory.law import Law
+from mldsa_lab.theory.law import LINEAR, Law, prior, to_costs
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.terms import LINEAR, prior, to_costs
 from mldsa_studies.coverage import Scene, coverage, targets
 from mldsa_studies.judge import Replications, TrueCosts
 from mldsa_studies.signers import Signer, usual

@@ -14,15 +14,15 @@ import pytest
 from lab_runs import broken_registry, here, lab, place, rows_in
 from msgspec import structs
 
-from mldsa_lab.bench.workloads.memory import (
+from mldsa_lab import LabError
+from mldsa_lab.kinds.memory import (
     build_meter,
+    memory_figures,
     read_cachegrind,
     read_kept,
     read_lackey,
     read_regions,
 )
-from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.memory import memory_figures
 from mldsa_lab.records import read_record
 from mldsa_lab.theory.rejection import RejectionModel
 
@@ -286,12 +286,10 @@ def test_bad_input(tmp_path: Path) -> None:
 def test_what_measures_must_be_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Said before anything is built or measured."""
     out = tmp_path / "out"
-    monkeypatch.setattr(
-        "mldsa_lab.bench.workloads.memory.shutil", SimpleNamespace(which=lambda _: None)
-    )
+    monkeypatch.setattr("mldsa_lab.kinds.memory.shutil", SimpleNamespace(which=lambda _: None))
     ran = here("memory", "--traffic", "--out", str(out))
     assert ran.status == 2 and "Valgrind, which is not installed" in ran.err
-    monkeypatch.setattr("mldsa_lab.bench.workloads.memory.sys", SimpleNamespace(platform="darwin"))
+    monkeypatch.setattr("mldsa_lab.kinds.memory.sys", SimpleNamespace(platform="darwin"))
     ran = here("memory", "--out", str(out))
     assert ran.status == 2 and "needs Linux" in ran.err
     assert not out.exists()

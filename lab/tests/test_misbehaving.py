@@ -13,7 +13,7 @@ from fake_worker import hashing_worker
 from lab_runs import Ran, bench, here, rows_in
 from tiers import first_of
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_lab.worker.worker import Limits, Worker
 
 

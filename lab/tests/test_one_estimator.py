@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 import test_summary
 
-from mldsa_lab.estimate.cells import QUANTILES
+from mldsa_lab.estimate.cells import QUANTILES, gather
 from mldsa_lab.estimate.measured import estimate
 from mldsa_lab.estimate.reader import Measurements
-from mldsa_lab.estimate.samples import gather
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.records import Record, read_record
 from mldsa_lab.theory.trace import parse_trace

@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mldsa_lab.choice.design import design
-from mldsa_lab.choice.order import balanced_order
-from mldsa_lab.choice.ready import read_ready
-from mldsa_lab.theory.arrays import Array
-from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.signers import DESIGN_FIRST
-from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.choice.choice import read_ready
+from mldsa_lab.choice.design import balanced_order, design
+from mldsa_lab.theory.rejection import DESIGN_FIRST, RejectionModel
+from mldsa_lab.theory.trace import Array, TraceTable
 from mldsa_studies.simulate import draw_traces
 
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")

@@ -14,10 +14,9 @@ from lab_runs import here
 from report_records import ML_DSA, Shape, build
 from rich.console import Console
 
+from mldsa_lab.bench.bench import Pace, Precision
 from mldsa_lab.bench.options import UNTIL_LIMIT_S, Options, Profile
-from mldsa_lab.bench.pace import Pace, Precision
-from mldsa_lab.estimate.precision import widest
-from mldsa_lab.estimate.summary import summarise
+from mldsa_lab.estimate.summary import summarise, widest
 from mldsa_lab.records import SCHEMA, Fault, Record, Run
 from mldsa_lab.screen import Screen
 
@@ -70,7 +69,7 @@ def test_until_stops_at_the_first_round_that_reaches_it() -> None:
 
 def test_judging_takes_a_small_part_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now, looks = [0.0], [0]
-    monkeypatch.setattr("mldsa_lab.bench.pace.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("mldsa_lab.bench.bench.time.monotonic", lambda: now[0])
 
     def judge(record: Record) -> Precision:
         looks[0] += 1

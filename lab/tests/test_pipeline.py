@@ -14,22 +14,24 @@ import pytest
 from lab_runs import build_rust, groups_in, here, lab, rust_station
 from msgspec import structs
 
+from mldsa_lab import LabError
 from mldsa_lab.bench.engine import Engine
 from mldsa_lab.bench.fleet import Fleet
-from mldsa_lab.bench.workloads.pipeline import (
+from mldsa_lab.bench.options import Pipeline, Stage, _suiting, resolve
+from mldsa_lab.bench.pipeline_inputs import _group, spread
+from mldsa_lab.estimate.figure import breaches
+from mldsa_lab.files import to_builtins
+from mldsa_lab.inputs.input import Spec
+from mldsa_lab.inputs.tracing import load
+from mldsa_lab.kinds.pipeline import (
+    BETWEEN,
     PipelineCase,
     Pipelines,
     PreparedPipeline,
     content_of,
+    pipeline_figures,
+    pipelines_of,
 )
-from mldsa_lab.bench.workloads.pipeline_file import Pipeline, Stage, _suiting, resolve
-from mldsa_lab.bench.workloads.pipeline_inputs import _group, spread
-from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.contract import breaches
-from mldsa_lab.estimate.pipeline import BETWEEN, pipeline_figures, pipelines_of
-from mldsa_lab.files import plain
-from mldsa_lab.inputs.library import load
-from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.records import (
     PIPELINE,
     Definition,
@@ -43,7 +45,7 @@ from mldsa_lab.records import (
     Variant,
     WorkerRow,
     read_record,
-)  # fmt: skip
+)
 from mldsa_lab.study.file import read_study
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.protocol import JobInput
@@ -359,7 +361,7 @@ def test_stages_are_those_of_the_median_pass() -> None:
                       "none", False)  # fmt: skip
     record = Record(Run(8, "t", "2026-11-23T00:00:00Z", "p", "00", {}, {}))
     record.add(WorkerRow("w", "C", "cc", "", "ns", "c", None, (variant,)))
-    record.add(Definition("pipeline", "p", plain(content)))
+    record.add(Definition("pipeline", "p", to_builtins(content)))
     for n, (whole, *stages, rest) in enumerate((
         ((10, 30), (4, 5), (5, 20), (1, 5)), ((12, 20), (7, 9), (2, 8), (3, 3)),
         ((90, 25), (5, 6), (5, 17), (80, 2)),

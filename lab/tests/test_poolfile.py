@@ -12,13 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.input import Input
+from mldsa_lab import LabError
+from mldsa_lab.inputs.input import Input, Spec
 from mldsa_lab.inputs.pool import Key, Pool
 from mldsa_lab.inputs.poolfile import PoolWriter, read_parts, read_pool
-from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.theory.trace import TraceTable
 from mldsa_studies.signers import draw_traces
 
 SPEC = Spec("ML-DSA-44", bytes(32), per_key=0)

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import first_of
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_lab.files import schema
 from mldsa_lab.records import (
     SCHEMA,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_lab.worker.registry import (
     Need,
     Place,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_lab.sets import N, Q, parameter_set
 from mldsa_lab.theory.law import Law
 from mldsa_lab.theory.rejection import RejectionModel

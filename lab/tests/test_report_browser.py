@@ -15,8 +15,8 @@ from report_records import Shape, build, page_of
 
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.files import write_text
-from mldsa_lab.show.format import estimate
-from mldsa_lab.show.operations.best import unit_of
+from mldsa_lab.show.grid import estimate
+from mldsa_lab.show.operations.remarks import unit_of
 
 pytestmark = pytest.mark.browser
 

@@ -14,9 +14,9 @@ from lab_runs import rows_in
 from report_records import SIGNERS, Shape, build, report_of
 from typer.testing import CliRunner, Result
 
+from mldsa_lab import LabError
 from mldsa_lab.cli.main import app
-from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.contract import NO_ESTIMATE
+from mldsa_lab.estimate.figure import NO_ESTIMATE
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.kinds.operations import FIELDS
 from mldsa_lab.show.operations.findings import find

@@ -29,29 +29,29 @@ from rich.console import Console
 
 from mldsa_lab.answers.sources import about_record
 from mldsa_lab.cli.shared import console, show_path
-from mldsa_lab.estimate.contract import REJECTED, breaches
+from mldsa_lab.estimate.figure import REJECTED, breaches
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.kinds.reports import read_reports
 from mldsa_lab.records import read_record
 from mldsa_lab.screen import Screen
-from mldsa_lab.show.figure_page import render
-from mldsa_lab.show.figures_file import FiguresFile
-from mldsa_lab.show.format import (
+from mldsa_lab.show.grid import (
     MISSING,
+    Column,
+    Grid,
     Shown,
     Unit,
     choose_unit,
     clean,
     decimals_for,
     estimate,
-    plain,
+    format_plain,
+    terminal,
 )
-from mldsa_lab.show.grid import Column, Grid, terminal
-from mldsa_lab.show.operations.appendix import command
-from mldsa_lab.show.operations.best import unit_of
 from mldsa_lab.show.operations.findings import find
-from mldsa_lab.show.report import Look
+from mldsa_lab.show.operations.remarks import command, unit_of
+from mldsa_lab.show.page import render
+from mldsa_lab.show.report import FiguresFile, Look
 
 SET = "ML-DSA-65"
 HOSTILE = "<script>alert(1)</script>\"'&"
@@ -122,7 +122,7 @@ def test_every_row_is_shown_with_its_numbers(summary: Summary, page: str) -> Non
             numbers = [mean.value, mean.interval, ratio.value, ratio.interval]
             if operation == "sign":
                 costs = (row.value("quantile", percentile=p) for p in (50, 95, 99, 99.9))
-                numbers += [plain(cost, unit) for cost in costs]
+                numbers += [format_plain(cost, unit) for cost in costs]
             assert {n for n in numbers if n} <= cells
             assert row.variant.implementation in cells
             shown += 1
@@ -237,7 +237,7 @@ def test_foreign_texts_are_printed_as_they_are(capsys: pytest.CaptureFixture[str
     ],
 )
 def test_small_figures_keep_their_digits(value: float, shown: str) -> None:
-    assert plain(value, Unit(1.0, "")) == shown == estimate(Interval(value)).value
+    assert format_plain(value, Unit(1.0, "")) == shown == estimate(Interval(value)).value
 
 
 def test_a_hostile_record_prints_no_escape_codes(tmp_path: Path) -> None:

@@ -14,10 +14,9 @@ from msgspec import structs
 from report_records import SIGNERS, Shape, build, page_of, printed, report_of, rows
 
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.estimate.measured_cell import MeasuredCell
-from mldsa_lab.estimate.summary import Summary, summarise
+from mldsa_lab.estimate.summary import MeasuredCell, Summary, summarise
 from mldsa_lab.records import Record, RecordWriter, read_record
-from mldsa_lab.show import plots, svg, variants
+from mldsa_lab.show import plots, report, svg
 from mldsa_lab.show.grid import Grid
 from mldsa_lab.show.report import SERIES_COUNT, Look
 
@@ -137,16 +136,16 @@ def test_a_rank_is_the_place_of_the_first_row_that_has_it(
 
 
 def test_no_two_implementations_of_a_report_look_alike(tmp_path: Path) -> None:
-    names = [*variants._COLOURED[:-8], *(f"new-{n}" for n in range(14))]
+    names = [*report._COLOURED[:-8], *(f"new-{n}" for n in range(14))]
     signers = tuple(dataclasses.replace(SIGNERS[0], implementation=name) for name in names)
     shape = Shape(sets=(SET,), signers=signers, operations=("verify",), rounds=1, random=1)
-    colours = variants.assign_colours([build(tmp_path / "r.jsonl", shape)])
+    colours = report.assign_colours([build(tmp_path / "r.jsonl", shape)])
     looks = [(svg.series(colours[n]), svg.marker(colours[n])) for n in names]
     assert len(set(looks)) == len({colour for colour, _ in looks}) == len(names) == 40
     assert colours["libcrux"] != colours["mldsa-lanes-hardened"]
     assert [colours[n] for n in ("mldsa-native", "mldsa-lanes")] == [0, 1]
     one = dataclasses.replace(shape, signers=(signers[8],))
-    alone = variants.assign_colours([build(tmp_path / "one.jsonl", one)])
+    alone = report.assign_colours([build(tmp_path / "one.jsonl", one)])
     assert alone[names[8]] == colours[names[8]]
     css = (Path(svg.__file__).parent / "page.css").read_text()
     themes = re.split(r"@media", css)

@@ -9,8 +9,18 @@ from pathlib import Path
 import pytest
 from lab_runs import announced, bench, here, variant
 
+from mldsa_lab import LabError
 from mldsa_lab.bench.engine import Engine
-from mldsa_lab.bench.fleet import Fleet
+from mldsa_lab.bench.fleet import (
+    BATCH_SIZES,
+    GROUP,
+    Fleet,
+    in_runs,
+    role_of,
+    runs_of,
+    shaped_variants,
+    shapes,
+)
 from mldsa_lab.bench.launch import needed
 from mldsa_lab.bench.options import (
     Options,
@@ -21,17 +31,7 @@ from mldsa_lab.bench.options import (
     parse_thread_counts,
     select,
 )
-from mldsa_lab.bench.shapes import (
-    BATCH_SIZES,
-    GROUP,
-    in_runs,
-    role_of,
-    runs_of,
-    shaped_variants,
-    shapes,
-)
-from mldsa_lab.bench.workloads.operations import Cell, Operations, make_cell, role_in
-from mldsa_lab.errors import LabError
+from mldsa_lab.bench.workload import Cell, Operations, make_cell, role_in
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.records import MANY_KEYS, ONE_KEY, Variant
 from mldsa_lab.sets import ALL_SETS, CLASSICAL_SETS, PARAMETER_SETS, parse_set_names

@@ -12,25 +12,21 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from mldsa_lab.choice import ready
-from mldsa_lab.choice.build import build, complete
-from mldsa_lab.choice.choice import Wish, choose
-from mldsa_lab.choice.ready import read_ready
+from mldsa_lab import LabError
+from mldsa_lab.choice import choice as ready
+from mldsa_lab.choice.choice import Wish, build, choose, complete, read_ready
 from mldsa_lab.cli.select import select
-from mldsa_lab.errors import LabError
-from mldsa_lab.files import plain
-from mldsa_lab.inputs import library
-from mldsa_lab.inputs import shipped as pools
-from mldsa_lab.inputs.input import Input
-from mldsa_lab.inputs.library import load
+from mldsa_lab.files import to_builtins
+from mldsa_lab.inputs import tracing
+from mldsa_lab.inputs import tracing as pools
+from mldsa_lab.inputs.input import Input, Spec
 from mldsa_lab.inputs.pool import Pool
 from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.inputs.shipped import DATA, SIZE, shipped_path, shipped_pool, shipped_spec
-from mldsa_lab.inputs.spec import Spec
+from mldsa_lab.inputs.tracing import DATA, SIZE, load, shipped_path, shipped_pool, shipped_spec
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.theory.cost_model import CostModel
+from mldsa_lab.theory.law import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.theory.trace import TraceTable
 
 APP = typer.Typer()
 APP.command()(select)
@@ -158,8 +154,8 @@ def test_files_that_are_no_pools(tmp_path: Path) -> None:
 
 
 def test_ready_made_ones_need_no_cargo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(library, "_loaded", [])
-    monkeypatch.setattr(library, "find_root", lambda: tmp_path)
+    monkeypatch.setattr(tracing, "_loaded", [])
+    monkeypatch.setattr(tracing, "find_root", lambda: tmp_path)
     monkeypatch.setattr("shutil.which", lambda name: None)
     text = run("65", "--ready", "mean", "--out", tmp_path / "ready")
     assert "install Rust with rustup" in " ".join(text.split())
@@ -197,7 +193,7 @@ def test_a_selection_holds_what_was_signed() -> None:
     assert [item.outputs for item in selection.inputs] == load().sign("ML-DSA-65", selection.inputs)
     made = selection.made
     assert made is not None and pool.spec is not None
-    assert made["pool"] == plain(pool.spec) | {
+    assert made["pool"] == to_builtins(pool.spec) | {
         "size": 10_000,
         "checks": "all",
         "index": [int(pool.index[at]) for at in choice.positions],
@@ -276,11 +272,11 @@ def test_pools_are_traces_of_their_spec(name: str) -> None:
 @pytest.mark.parametrize("name", SETS)
 def test_every_selection_is_that_of_signing_again(name: str) -> None:
     """Keys, signatures and traces of all inputs; `complete` compares them."""
-    library = load()
+    tracing = load()
     for what, count in ready.all_ready():
         selection = ready.read_ready(name, what, count)
         wish = ready.wish_of(what, count)
-        full = complete(selection, library)
+        full = complete(selection, tracing)
         assert (selection.set, selection.goal) == (name, wish.goal)
         assert selection.percentile == wish.percentile
         assert count is None or len(selection.inputs) == count

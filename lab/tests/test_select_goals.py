@@ -9,20 +9,16 @@ import numpy as np
 import pytest
 from tiers import first_of
 
-from mldsa_lab.choice import members
-from mldsa_lab.choice.averages import Aim, cost_range, weights
+from mldsa_lab import LabError
+from mldsa_lab.choice import mean as members
 from mldsa_lab.choice.choice import Wish, choose
-from mldsa_lab.choice.classes import Classes
-from mldsa_lab.choice.coverage import choose_coverage
+from mldsa_lab.choice.coverage import choose_coverage, paths_of
 from mldsa_lab.choice.design import design, quality
-from mldsa_lab.choice.members import pick_members
-from mldsa_lab.choice.paths import paths_of
-from mldsa_lab.choice.solver import Program
-from mldsa_lab.errors import LabError
-from mldsa_lab.theory.cost_model import CostModel
+from mldsa_lab.choice.mean import Aim, cost_range, pick_members, weights
+from mldsa_lab.choice.solver import Classes, Program
+from mldsa_lab.theory.law import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.theory.trace import Trace, parse_trace
+from mldsa_lab.theory.trace import Trace, TraceTable, parse_trace
 from mldsa_studies.signers import draw_traces
 
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")

@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from mldsa_lab import LabError
 from mldsa_lab.checkout import find_root
-from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.images import COMPACT_FORMATS, FORMATS, images, write_images
-from mldsa_lab.inputs.input import Input
-from mldsa_lab.inputs.library import build_library, load
+from mldsa_lab.inputs.input import Input, Spec
 from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.inputs.spec import Spec
+from mldsa_lab.inputs.tracing import build_library, load
 from mldsa_lab.sets import ML_DSA_44
 from mldsa_lab.theory.trace import parse_trace
 

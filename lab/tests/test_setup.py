@@ -16,12 +16,12 @@ from threading import Thread
 import pytest
 from lab_runs import bench, here
 
+from mldsa_lab import LabError
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.launch import start
 from mldsa_lab.checkout import BuildError
 from mldsa_lab.cli.shared import console
 from mldsa_lab.cli.workers import setup
-from mldsa_lab.errors import LabError
 from mldsa_lab.records import Skipped
 from mldsa_lab.screen import Screen
 from mldsa_lab.worker import fetch

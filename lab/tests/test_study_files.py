@@ -13,22 +13,21 @@ from msgspec import structs
 from report_records import SIGNERS, Shape, build, rows
 from scipy.stats import kruskal, mannwhitneyu
 
+from mldsa_lab import LabError
 from mldsa_lab.checkout import find_root
-from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.contract import breaches
-from mldsa_lab.estimate.figure import Key
-from mldsa_lab.estimate.replicates import compare_groups, delta, shift
+from mldsa_lab.estimate.compare import compare_groups, delta, shift
+from mldsa_lab.estimate.figure import Key, breaches
 from mldsa_lab.records import RecordWriter, Samples, busy_notes
 from mldsa_lab.sets import sets_of
 from mldsa_lab.show import svg
-from mldsa_lab.show.figure_page import render
+from mldsa_lab.show.page import render
 from mldsa_lab.show.report import Report
 from mldsa_lab.study.cells import Gathered, StudyCell, gather_cells
 from mldsa_lab.study.file import FIELDS, FigureAsked, find_study, parse_study, read_study, shipped
 from mldsa_lab.study.plots import plot_specs
 from mldsa_lab.study.report import study_report
 from mldsa_lab.study.run import Step, begin, measure, steps
-from mldsa_lab.theory.arrays import Array
+from mldsa_lab.theory.trace import Array
 
 SMALL = """
 format = "mldsa-lab study"

@@ -12,9 +12,9 @@ import pytest
 from msgspec.structs import replace
 from report_records import SIGNERS, Shape, build, measured
 
+from mldsa_lab import LabError
 from mldsa_lab.answers.sources import TOGETHER, with_derived
 from mldsa_lab.choice.design import design
-from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figures
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.records import (

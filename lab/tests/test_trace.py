@@ -7,16 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mldsa_lab.errors import LabError
-from mldsa_lab.files import convert, plain
-from mldsa_lab.inputs.candidates import candidates
-from mldsa_lab.inputs.spec import Spec
+from mldsa_lab import LabError
+from mldsa_lab.files import convert, to_builtins
+from mldsa_lab.inputs.input import Spec, candidates
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import (
     ACCEPTED,
     PASSED,
     Attempt,
+    TraceTable,
     format_trace,
     parse_attempt,
     parse_trace,
@@ -205,6 +204,6 @@ def test_sets_and_seeds_give_other_inputs() -> None:
     ],
 )
 def test_bad_values_are_named(change: dict[str, object], message: str) -> None:
-    value = plain(Spec("ML-DSA-44", SEED)) | change
+    value = to_builtins(Spec("ML-DSA-44", SEED)) | change
     with pytest.raises(LabError, match=f"^here.*{message}"):
         convert(value, Spec, "here")

@@ -18,21 +18,25 @@ import pytest
 from lab_runs import here
 from msgspec.structs import replace
 
+from mldsa_lab import LabError
 from mldsa_lab.checkout import find_root
-from mldsa_lab.choice.build import build, complete
-from mldsa_lab.choice.choice import Wish, choose
-from mldsa_lab.errors import LabError
+from mldsa_lab.choice.choice import Wish, build, choose, complete
 from mldsa_lab.inputs import tracing as pools
 from mldsa_lab.inputs.images import FORMATS, images
-from mldsa_lab.inputs.input import Input
-from mldsa_lab.inputs.library import Library, LibraryMissing, build_library, load
+from mldsa_lab.inputs.input import Input, Spec
+from mldsa_lab.inputs.pool import FromFile, Generated
 from mldsa_lab.inputs.poolfile import read_pool
 from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.inputs.source import FromFile, Generated
-from mldsa_lab.inputs.spec import Spec
-from mldsa_lab.inputs.tracing import make_pool, unfinished
+from mldsa_lab.inputs.tracing import (
+    Library,
+    LibraryMissing,
+    build_library,
+    load,
+    make_pool,
+    unfinished,
+)
+from mldsa_lab.machine import Workforce, WorkItem, dask, hire, in_order, local, threads
 from mldsa_lab.sets import PARAMETER_SETS, parameter_set
-from mldsa_lab.workforce import Workforce, WorkItem, dask, hire, in_order, local, threads
 
 SEED = bytes(range(32))
 
@@ -380,7 +384,7 @@ def test_a_cluster_gives_the_same_file_and_may_lose_a_worker(
 
 @pytest.mark.e2e
 def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mldsa_lab.workforce._CONNECT_S", 1)
+    monkeypatch.setattr("mldsa_lab.machine._CONNECT_S", 1)
     for address in ("tcp://127.0.0.1:1", "nonsense://", ":::"):
         with pytest.raises(LabError, match=r"Dask scheduler .* cannot be reached"), dask(address):
             pass
@@ -437,7 +441,7 @@ def test_a_folder_that_cannot_be_written_is_noticed_before_the_work(
     def work(*_: object) -> None:
         raise AssertionError("begun")
 
-    monkeypatch.setattr("mldsa_lab.inputs.library.load", work)
+    monkeypatch.setattr("mldsa_lab.inputs.tracing.load", work)
     (tmp_path / "file").write_text("")
     done = here(*command, "--out", str(tmp_path / "file" / "more"))
     assert done.status == 2 and "is not a folder that can be written to" in done.err

@@ -9,8 +9,8 @@ import pytest
 from fake_worker import cell_of, fake_fleet, rows_of
 from lab_runs import bench, here
 
-from mldsa_lab.bench.shapes import in_runs
-from mldsa_lab.bench.workloads.operations import WARMUP_NS, Operations
+from mldsa_lab.bench.fleet import in_runs
+from mldsa_lab.bench.workload import WARMUP_NS, Operations
 from mldsa_lab.kinds.cold import CALLS, ColdStarts
 from mldsa_lab.records import Fault, Row, Samples
 from mldsa_lab.worker.protocol import Runs

@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 from fake_worker import HELLO, fake_worker
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_lab.theory.trace import ACCEPTED, parse_trace
-from mldsa_lab.worker.protocol import JobInput, Link, ProtocolError, Runs, parse_hello
-from mldsa_lab.worker.replies import parse_link
+from mldsa_lab.worker.protocol import JobInput, Link, ProtocolError, Runs, parse_hello, parse_link
 from mldsa_lab.worker.worker import Limits, Worker, WorkerFault, WorkerRefusal
 
 GOOD = """

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from mldsa_lab import LabError
 from mldsa_lab.checkout import find_root
-from mldsa_lab.errors import LabError
 from mldsa_lab.worker.worker import Limits, Worker
 from mldsa_lab_rtl.build import make
 from mldsa_lab_rtl.manifest import Manifest

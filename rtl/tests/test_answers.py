@@ -13,13 +13,13 @@ import pytest
 from conftest import LIMITS, TARGET, started
 
 from mldsa_lab.checkout import find_root
-from mldsa_lab.choice.ready import read_ready
+from mldsa_lab.choice.choice import read_ready
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.worker.conformance import conform_entry
 from mldsa_lab.worker.protocol import JobInput, Output
 from mldsa_lab.worker.registry import Place
-from mldsa_lab.worker.vectors import known_answers
+from mldsa_lab.worker.subject import known_answers
 from mldsa_lab.worker.worker import Worker
 from mldsa_lab_rtl.build import make
 from mldsa_lab_rtl.entry import core_entry

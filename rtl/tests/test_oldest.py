@@ -10,10 +10,10 @@ from contextlib import suppress
 import pytest
 from conftest import started
 
+from mldsa_lab import LabError
 from mldsa_lab.checkout import find_root
-from mldsa_lab.errors import LabError
 from mldsa_lab.worker.protocol import JobInput
-from mldsa_lab.worker.vectors import known_answers
+from mldsa_lab.worker.subject import known_answers
 from mldsa_lab_rtl import verilator
 
 SET = "ML-DSA-44"

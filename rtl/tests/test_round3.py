@@ -17,9 +17,9 @@ from dilithium_py.dilithium.dilithium import Dilithium
 from test_harness import TOY, TOYS
 from typer.testing import CliRunner
 
+from mldsa_lab import LabError
 from mldsa_lab.cli.main import app
-from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.candidates import candidates
+from mldsa_lab.inputs.input import candidates
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab_rtl.core_worker import INPUTS
 from mldsa_lab_rtl.round3 import Round3

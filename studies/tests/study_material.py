@@ -14,8 +14,7 @@ import pytest
 from fake_worker import HELLO
 from msgspec.structs import replace
 
-from mldsa_lab.inputs.input import Input
-from mldsa_lab.inputs.spec import Spec
+from mldsa_lab.inputs.input import Input, Spec
 from mldsa_lab.sets import Unit
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.registry import Place, WorkerEntry

@@ -14,9 +14,9 @@ from lab_runs import announced
 from msgspec.structs import replace
 from study_material import SPEC, batch, c_worker, need_tools, python_worker, signed
 
+from mldsa_lab import LabError
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.choice import greedy
-from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.protocol import Announced

@@ -10,9 +10,9 @@ from lab_runs import groups_in
 from study_material import costs_of
 from typer.testing import CliRunner, Result
 
-from mldsa_lab.choice.ready import read_ready
+from mldsa_lab import LabError
+from mldsa_lab.choice.choice import read_ready
 from mldsa_lab.cli.main import app
-from mldsa_lab.errors import LabError
 from mldsa_studies.costs import write_costs
 from mldsa_studies.coverage import report, scenes
 

@@ -15,7 +15,7 @@ import pytest
 from msgspec import structs
 from study_material import ABOUT, costs_of
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_studies.costs import FORMAT, read_costs, write_costs
 
 ABOUTS = [

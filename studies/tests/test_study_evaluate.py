@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from study_material import SIGNER, costs_of
 
-from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.contract import breaches
+from mldsa_lab import LabError
+from mldsa_lab.estimate.figure import breaches
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies.choices import BALANCED, GREEDY, MEAN, RANDOM, Plan, Task, choose
 from mldsa_studies.costs import Costs

@@ -7,11 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from mldsa_lab import LabError
 from mldsa_lab.choice import greedy
-from mldsa_lab.errors import LabError
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.theory.trace import parse_trace
+from mldsa_lab.theory.trace import TraceTable, parse_trace
 from mldsa_studies.choices import Stock
 from mldsa_studies.signers import Signer, random_table
 from mldsa_studies.truth import truth

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mldsa_lab.estimate.figure import Figure
-from mldsa_lab.theory.arrays import Array
+from mldsa_lab.theory.trace import Array
 from pqc_impact.base import is_assumed
 from pqc_impact.chain import Chain, Template
 from pqc_impact.compress import Compressed

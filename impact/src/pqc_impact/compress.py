@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from mldsa_lab import LabError
 from mldsa_lab.bench.material import SampleSignature, draw_signatures
-from mldsa_lab.errors import LabError
 from mldsa_lab.sets import ML_DSA_44, N, ParameterSet, Q
 from mldsa_lab.sizes import CURVES
-from mldsa_lab.theory.arrays import Ints
+from mldsa_lab.theory.trace import Ints
 from pqc_impact.base import EXPANDED
 from pqc_impact.schemes import DER, UNPADDED, base_of
 

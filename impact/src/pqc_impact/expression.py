@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from mldsa_lab import expression, sizes
+from mldsa_lab import sizes
+from mldsa_lab.estimate import figure
 
 
 def compact_size(number: float) -> float:
@@ -90,7 +91,7 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
 def evaluate(text: str, names: Mapping[str, float], place: str = "") -> float:
     """Return the value of an expression. ValueError begins with its ``place`` in the file and says
     what is unknown or wrong."""
-    value: float = expression.evaluate(text, names, FUNCTIONS, place)
+    value: float = figure.evaluate(text, names, FUNCTIONS, place)
     if not (math.isfinite(value) and value >= 0):
         where = f"{place}: " if place else ""
         raise ValueError(f"{where}{text[:80]!r} is {value:g}: must be zero or more")

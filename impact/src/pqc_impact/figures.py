@@ -10,10 +10,9 @@ from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
-from mldsa_lab.estimate.contract import FORBIDDEN
-from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.estimate.figure import FORBIDDEN, Figure, Key
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.theory.arrays import Array
+from mldsa_lab.theory.trace import Array
 from pqc_impact.base import F, ScenarioFile, is_assumed
 from pqc_impact.expression import evaluate
 from pqc_impact.protocol import Device, Protocol, ProtocolMessage

@@ -9,9 +9,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from mldsa_lab import LabError
 from mldsa_lab.checkout import file_or_shipped
-from mldsa_lab.errors import LabError
-from mldsa_lab.expression import mentions
+from mldsa_lab.estimate.figure import mentions
 from mldsa_lab.files import (
     Positive,
     Text,

@@ -14,10 +14,10 @@ from typing import Annotated, Literal
 import numpy as np
 from msgspec import Meta, Struct, structs
 
+from mldsa_lab import LabError
 from mldsa_lab.checkout import file_or_shipped
-from mldsa_lab.errors import LabError
 from mldsa_lab.files import Count, Text, decode_toml, read_text
-from mldsa_lab.theory.arrays import Array, Ints
+from mldsa_lab.theory.trace import Array, Ints
 from pqc_impact.base import SCENARIOS
 
 Above = Annotated[float, Meta(gt=0)]

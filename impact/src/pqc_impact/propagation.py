@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mldsa_lab.errors import LabError
-from mldsa_lab.theory.arrays import Array
+from mldsa_lab import LabError
+from mldsa_lab.theory.trace import Array
 from pqc_impact.network import Compact, Graph, Network, Relay
 
 SHORT_ID_BYTES = 6

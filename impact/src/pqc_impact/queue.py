@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc
 
-from mldsa_lab.theory.arrays import Array
+from mldsa_lab.theory.trace import Array
 
 Transform = NDArray[np.complex128]
 BINS = 1 << 14

@@ -10,10 +10,10 @@ import numpy as np
 
 from mldsa_lab.checkout import find_root
 from mldsa_lab.estimate.figure import Figure, Figures
-from mldsa_lab.estimate.memory import memory_figures
+from mldsa_lab.kinds.memory import memory_figures
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.theory.arrays import Array
+from mldsa_lab.theory.trace import Array
 from pqc_impact.chain import Node
 from pqc_impact.figures import Kind, figure_keys, make_figure
 from pqc_impact.schemes import ImpactScheme

@@ -11,7 +11,7 @@ import numpy as np
 
 from mldsa_lab.estimate.figure import Figure, Key, as_key
 from mldsa_lab.estimate.fit import Fit
-from mldsa_lab.theory.arrays import Array
+from mldsa_lab.theory.trace import Array
 from pqc_impact.base import SigningServer
 from pqc_impact.figures import figure_keys, make_figure
 from pqc_impact.queue import ServiceLaw, responses

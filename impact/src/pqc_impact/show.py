@@ -7,14 +7,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.contract import FORBIDDEN
-from mldsa_lab.estimate.figure import Figure, Key, parse_identity
+from mldsa_lab import LabError
+from mldsa_lab.estimate.figure import FORBIDDEN, Figure, Key, parse_identity
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.show import figure_tables
 from mldsa_lab.show.figure_tables import FigureTable, SpreadColumns, TableLayout
-from mldsa_lab.show.format import Unit
-from mldsa_lab.show.grid import TERMINAL, Column, Dot, Grid
+from mldsa_lab.show.grid import TERMINAL, Column, Dot, Grid, Unit
 from mldsa_lab.show.report import PlotSpec, Report, Section, sections_of
 from pqc_impact.figures import BY, ELSEWHERE, Impact, count_cores, own_keys
 from pqc_impact.network import Network

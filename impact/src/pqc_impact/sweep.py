@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.theory.arrays import Array
-from mldsa_lab.workforce import Workforce, WorkItem, in_order
+from mldsa_lab.machine import Workforce, WorkItem, in_order
+from mldsa_lab.theory.trace import Array
 from pqc_impact.network import Network, draw_graph
 from pqc_impact.propagation import BlockLoad, Spreading
 

@@ -11,16 +11,15 @@ from pathlib import Path
 import numpy as np
 from msgspec import structs
 
+from mldsa_lab import LabError, located
 from mldsa_lab.checkout import find_root
-from mldsa_lab.errors import LabError, located
-from mldsa_lab.estimate.blocks import block_figures, block_of
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.estimate.measured_cell import MeasuredCell
-from mldsa_lab.estimate.summary import summarise
+from mldsa_lab.estimate.summary import MeasuredCell, summarise
+from mldsa_lab.kinds.block import block_figures, block_of
 from mldsa_lab.records import Record, Variant, read_record
 from mldsa_lab.sets import CLASSICAL_SETS, SCHEMES, sets_of
-from mldsa_lab.theory.arrays import Array
+from mldsa_lab.theory.trace import Array
 from pqc_impact.schemes import ImpactScheme
 
 DRAWS = 4000

@@ -1,7 +1,42 @@
 """mldsa-lab measures ML-DSA implementations on inputs whose rejection traces are known."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
+
+
+def first_line(error: BaseException) -> str:
+    """What another library's error says in its first line, or else its kind."""
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+class LabError(ValueError):
+    """Something the user can act on. Its text names the input and the rule that it breaks.
+
+    The command line prints it in one line on standard error and exits with status 2. It is a
+    ValueError so that msgspec adds the place to one that a type raises when it is read.
+    """
+
+
+@contextmanager
+def located(where: object) -> Iterator[None]:
+    """Put ``where`` before what a LabError says."""
+    try:
+        yield
+    except LabError as error:
+        raise LabError(f"{where}: {error}") from None
+
+
+def join_words(words: Iterable[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    parts = list(words)
+    if len(parts) < 2:
+        return "".join(parts)
+    return ", ".join(parts[:-1]) + " and " + parts[-1]
+
 
 # Matrices here have some dozen rows: a second BLAS thread takes 1.7 times the CPU time and ends no
 # sooner. It would also run beside what is being timed. Read when numpy is first imported.

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Event, Timer
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 
 LINES_SHOWN = 15
 """Lines of a failed build that are shown."""

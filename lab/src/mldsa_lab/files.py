@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, cast
 import msgspec
 from msgspec.inspect import UnionType, type_info
 
-from mldsa_lab.errors import LabError, first_line
+from mldsa_lab import LabError, first_line
 
 T = TypeVar("T")
 
@@ -264,7 +264,7 @@ def decode_hook(kind: Any, value: object) -> object:
     return value if isinstance(value, kind) else kind.read(value)
 
 
-def plain(value: object) -> Any:
+def to_builtins(value: object) -> Any:
     """The values of JSON that stand for ``value``, bytes in hexadecimal."""
     return _hexadecimal(msgspec.to_builtins(value, builtin_types=(bytes,), enc_hook=bytes))
 

@@ -1,14 +1,27 @@
-"""What machine and what source a run is of, as far as it can be read without privileges."""
+"""The machine: its description without privileges, its cores, and jobs run on all of them."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import platform
 import re
+import signal
 import subprocess
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager, contextmanager
+from itertools import islice
 from pathlib import Path
-from typing import TypedDict, TypeVar
+from typing import Any, NamedTuple, TypedDict, TypeVar
+
+from mldsa_lab import LabError, first_line
+from mldsa_lab.plugins import need
+
+# The machine.
+
 
 T = TypeVar("T")
 
@@ -224,3 +237,97 @@ def _hypervisor(info: dict[str, str]) -> str | None:
     names = (_read(_DMI / "sys_vendor"), _read(_DMI / "product_name"))
     named = " ".join(name for name in names if name)
     return named or _read(Path("/sys/hypervisor/type")) or "not named"
+
+
+# Jobs on all cores.
+
+
+# Items under way for each process: one at work, one waiting, so that none idles.
+_AHEAD = 2
+# How often an item is tried again when the Dask worker that had it is lost.
+_RETRIES = 5
+_CONNECT_S = 15
+
+
+class WorkItem(NamedTuple):
+    """A part of the job: a module's function with its arguments, and its name in errors."""
+
+    name: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+class Workforce(NamedTuple):
+    """An executor, the number of items to submit before waiting for the first, and the exceptions
+    that say that the executor failed, not the item."""
+
+    executor: Executor
+    ahead: int
+    failures: tuple[type[BaseException], ...] = (BrokenProcessPool,)
+
+
+def in_order(items: Iterable[WorkItem], force: Workforce) -> Iterator[Any]:
+    """Yield the result of each item, in the order of the items; ``force.ahead`` are under way."""
+    submitted = ((i.name, force.executor.submit(i.function, *i.arguments)) for i in items)
+    under_way = deque(islice(submitted, force.ahead))
+    while under_way:
+        name, future = under_way.popleft()
+        try:
+            result = future.result()
+        except force.failures as error:
+            raise LabError(f"{name}: its worker failed: {first_line(error)}") from None
+        yield result
+        under_way.extend(islice(submitted, 1))
+
+
+def hire(processes: int | None, scheduler: str | None) -> AbstractContextManager[Workforce]:
+    """Return the workers of the Dask ``scheduler``; without one, ``processes`` of this machine, by
+    default one for each core."""
+    return local(processes or cores_to_use()) if scheduler is None else dask(scheduler)
+
+
+def local(processes: int) -> AbstractContextManager[Workforce]:
+    """Return processes of this machine."""
+    context = multiprocessing.get_context("spawn")
+    # Ctrl-C ends the parent, which ends the pool; the workers would only print tracebacks.
+    quiet = (signal.SIGINT, signal.SIG_IGN)
+    executor = ProcessPoolExecutor(processes, context, signal.signal, quiet)
+    return _pool(executor, processes)
+
+
+def threads(count: int) -> AbstractContextManager[Workforce]:
+    """Return threads of this process, for functions that release Python's lock."""
+    return _pool(ThreadPoolExecutor(count), count)
+
+
+@contextmanager
+def _pool(executor: Executor, count: int) -> Iterator[Workforce]:
+    """Items that are not under way when the block ends or fails are never begun."""
+    try:
+        yield Workforce(executor, _AHEAD * count)
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def dask(address: str) -> Iterator[Workforce]:
+    """Connect to the workers of the Dask scheduler at ``address``. Each needs this version of the
+    lab. Other workers take the items of a lost one."""
+    need("dask", "a Dask cluster")
+    from distributed import Client, KilledWorker
+
+    connect: Any = Client
+    try:
+        client = connect(address, timeout=_CONNECT_S, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise LabError(
+            f"Dask scheduler {address}: cannot be reached: {first_line(error)}"
+        ) from None
+    with client:
+        count = sum(int(w["nthreads"]) for w in client.scheduler_info(-1)["workers"].values())
+        if not count:
+            raise LabError(f"Dask scheduler {address}: has no workers")
+        # The last two: a worker without this lab.
+        failures = (KilledWorker, CancelledError, ImportError, AttributeError)
+        executor = client.get_executor(pure=False, retries=_RETRIES)
+        yield Workforce(executor, _AHEAD * count, failures)

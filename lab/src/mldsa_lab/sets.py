@@ -1,13 +1,18 @@
-"""The schemes that the lab measures and what each is (sizes, operations), the parameter sets of
-ML-DSA (Tables 1 and 2 of FIPS 204), and the other names that files and workers use."""
+"""Schemes, parameter sets and operations, and how an implementation describes itself.
+
+Sizes and parameters of ML-DSA: FIPS 204, Tables 1 and 2.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
-from mldsa_lab.errors import LabError
+from msgspec import Struct
+
+from mldsa_lab import LabError
+from mldsa_lab.files import Count, Positive
 
 Q = 8380417
 """The modulus q."""
@@ -340,3 +345,54 @@ def parse_set_names(words: Iterable[str], *, ml_dsa: bool = False) -> tuple[str,
             raise LabError(f"unknown parameter set {word.strip()!r}: known are {known}")
         chosen.update(names)
     return tuple(name for name in ALL_SETS if name in chosen)
+
+
+# Implementations, as workers announce them and records hold them.
+
+
+class Implementation(Struct, frozen=True, forbid_unknown_fields=True):
+    """Fields that both have. ``id``: the `announced_id`, and in a record build and runs too."""
+
+    id: str
+    implementation: str
+    version: str
+    backend: str
+    key: KeyForm
+    family: Family
+    sets: tuple[SetName, ...]
+    operations: tuple[WorkerOperation, ...]
+    rnd: Rnd
+    context: bool
+    mode: Mode = "single"
+    batch_size: Positive = 1
+    threads: Positive = 1
+    note: str = ""
+
+    @property
+    def announced_id(self) -> str:
+        """The id by which its worker knows it, the same in every build."""
+        return f"{self.implementation}:{self.backend}:{self.key}"
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether it can sign deterministically (with rnd of 32 zero bytes)."""
+        return self.rnd != "none"
+
+
+class Check(Struct, frozen=True, forbid_unknown_fields=True):
+    """One named check of the correctness gate."""
+
+    check: str
+    cases: Count
+    failed: Count
+    first_failure: str | None
+    """Without cases the reason why the check does not apply."""
+
+    @classmethod
+    def of(cls, name: str, cases: int, wrong: Sequence[str]) -> Self:
+        """A check with a text for each case that failed."""
+        return cls(name, cases, len(wrong), wrong[0] if wrong else None)
+
+    def __post_init__(self) -> None:
+        if self.failed > self.cases:
+            raise LabError("failed must not be above cases")

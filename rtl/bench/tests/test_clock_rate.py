@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from lab_runs import here, rows_in
 
+from mldsa_lab import LabError
 from mldsa_lab.checkout import run_tool
-from mldsa_lab.errors import LabError
 from mldsa_lab.screen import Phase
 from mldsa_lab_rtl import clock_rate
 from mldsa_lab_rtl.clock_rate import (

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from lab_runs import here
 
+from mldsa_lab import LabError
 from mldsa_lab.bench.launch import _named
 from mldsa_lab.bench.material import Sizes
 from mldsa_lab.bench.options import Options, Profile
 from mldsa_lab.checkout import find_root
-from mldsa_lab.errors import LabError
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.worker.protocol import parse_hello
 from mldsa_lab.worker.registry import CORES

@@ -10,8 +10,8 @@ import pytest
 from lab_runs import here, load_script
 from msgspec import structs
 
+from mldsa_lab import LabError
 from mldsa_lab.checkout import find_root
-from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import parse_identity
 from mldsa_lab.files import decode_toml
 from mldsa_lab_rtl.binding import header

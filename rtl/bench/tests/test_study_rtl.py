@@ -9,9 +9,9 @@ import pytest
 from lab_runs import groups_in, here, rows_in
 from msgspec.structs import replace
 
+from mldsa_lab import LabError
 from mldsa_lab.checkout import find_root
-from mldsa_lab.choice.ready import read_ready
-from mldsa_lab.errors import LabError
+from mldsa_lab.choice.choice import read_ready
 from mldsa_lab.estimate.figure import Figure, parse_identity
 from mldsa_lab.files import Hex
 from mldsa_lab.records import (
@@ -26,7 +26,7 @@ from mldsa_lab.records import (
     read_record,
 )
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.theory.trace import TraceTable
 from mldsa_lab_rtl.clock_rate import ClockRate, CriticalPath, SeedResult
 from mldsa_lab_rtl.study import core_rows
 from mldsa_lab_rtl.study_files import RandomFile, RandomSignatures, read_study, study_text

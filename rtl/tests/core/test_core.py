@@ -29,7 +29,7 @@ from core import (
     build,
 )
 
-from mldsa_lab.inputs import library
+from mldsa_lab.inputs import tracing
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.sets import parameter_set
 
@@ -54,7 +54,7 @@ def inputs(set_name: str, count: int, seed: int = 1) -> tuple[Input, ...]:
     for number in range(count):
         message = draw.randbytes(draw.choice([0, 5, 6, 70, 200]))
         made.append(Input(set_name, number, xi, message, rnd=draw.randbytes(32)))
-    return library.load().make(set_name, made)
+    return tracing.load().make(set_name, made)
 
 
 def m_prime(made: Input) -> bytes:
@@ -323,7 +323,7 @@ def test_time_depends_on_nothing_secret(program: Path, set_name: str) -> None:
     from rho: there K alone differs, and with it y."""
     p = parameter_set(set_name)
     draw = random.Random(set_name)
-    library_ = library.load()
+    library_ = tracing.load()
     times: dict[int, set[int]] = {}
     count = 0
     core = Core(program)

@@ -25,7 +25,7 @@ from core import (
 )
 from test_core import inputs, m_prime, rejections
 
-from mldsa_lab.worker.vectors import known_answers
+from mldsa_lab.worker.subject import known_answers
 
 PARTS = [chosen for count in (1, 2) for chosen in combinations(OPERATIONS, count)]
 

@@ -24,7 +24,7 @@ from core import (
 )
 from test_core import inputs, m_prime, mu
 
-from mldsa_lab.inputs import library
+from mldsa_lab.inputs import tracing
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.sets import ParameterSet, parameter_set
 
@@ -133,7 +133,7 @@ def rejected_input(set_name: str, rejections: int) -> Input:
     draw = random.Random(f"{set_name} {rejections}")
     while True:
         seed, message, rnd = draw.randbytes(32), draw.randbytes(20), draw.randbytes(32)
-        (made,) = library.load().make(set_name, [Input(set_name, 0, seed, message, rnd=rnd)])
+        (made,) = tracing.load().make(set_name, [Input(set_name, 0, seed, message, rnd=rnd)])
         if rejections < len(made.trace) <= rejections + 2:
             return made
 

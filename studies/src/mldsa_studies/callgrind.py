@@ -23,8 +23,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mldsa_lab import machine
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError, machine
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.worker.protocol import Announced, Announcement
 from mldsa_lab.worker.registry import Need, Place, WorkerEntry, unmet_need

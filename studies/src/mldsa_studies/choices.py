@@ -17,12 +17,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mldsa_lab import LabError
 from mldsa_lab.choice import greedy
 from mldsa_lab.choice.choice import Wish
 from mldsa_lab.choice.choice import choose as select
-from mldsa_lab.errors import LabError
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.theory.trace import TraceTable
 from mldsa_studies.signers import random_table
 
 MEAN = 0.0

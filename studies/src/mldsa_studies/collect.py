@@ -17,20 +17,18 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from mldsa_lab import machine
+from mldsa_lab import LabError, machine
 from mldsa_lab.bench.bench import now
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.launch import having, make, start
 from mldsa_lab.checkout import find_root
 from mldsa_lab.choice import greedy
-from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.input import Input
-from mldsa_lab.inputs.library import load
-from mldsa_lab.inputs.spec import Spec
+from mldsa_lab.inputs.input import Input, Spec
+from mldsa_lab.inputs.tracing import load
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import Unit
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.theory.trace import TraceTable
 from mldsa_lab.worker.protocol import Announced, Announcement
 from mldsa_lab.worker.registry import Place, WorkerEntry, named, read_registry
 from mldsa_lab.worker.worker import Limits

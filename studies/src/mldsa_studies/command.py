@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mldsa_lab import LabError
 from mldsa_lab.cli.shared import OutputOptions, SeedText, console, show_path, words
-from mldsa_lab.errors import LabError
 from mldsa_lab.files import check_target, write_text
 from mldsa_lab.machine import cores_to_use
 from mldsa_lab.sets import parse_set_names
@@ -97,9 +97,9 @@ def count(
     """Count the instructions of signing each input of a selection, under Valgrind."""
     from mldsa_lab.bench.launch import having, make
     from mldsa_lab.checkout import find_root
-    from mldsa_lab.choice.build import complete
-    from mldsa_lab.inputs.library import load
+    from mldsa_lab.choice.choice import complete
     from mldsa_lab.inputs.selection import Selection
+    from mldsa_lab.inputs.tracing import load
     from mldsa_lab.screen import Screen
     from mldsa_lab.worker.registry import Place
     from mldsa_studies.callgrind import Counter

@@ -15,12 +15,11 @@ import pyarrow.parquet as pq
 from msgspec import Meta, Struct, structs
 from numpy.typing import NDArray
 
-from mldsa_lab import __version__
-from mldsa_lab.errors import LabError, located
-from mldsa_lab.files import decode_format, plain, reading, write_whole
-from mldsa_lab.inputs.spec import Spec
+from mldsa_lab import LabError, __version__, located
+from mldsa_lab.files import decode_format, reading, to_builtins, write_whole
+from mldsa_lab.inputs.input import Spec
 from mldsa_lab.sets import SetName, Unit
-from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.theory.trace import TraceTable
 
 FORMAT: Literal["mldsa-lab study costs"] = "mldsa-lab study costs"
 VERSION = 1
@@ -145,4 +144,4 @@ def _schema(head: CostsHead) -> pa.Schema:
     for series in range(len(head.series)):
         kinds |= {f"cost_{series}_{r}": pa.uint64() for r in range(len(head.rounds))}
     fields = [pa.field(name, kind, nullable=False) for name, kind in kinds.items()]
-    return pa.schema(fields, {_KEY: json.dumps(plain(head), allow_nan=False).encode()})
+    return pa.schema(fields, {_KEY: json.dumps(to_builtins(head), allow_nan=False).encode()})

@@ -14,23 +14,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mldsa_lab.choice.design import design
-from mldsa_lab.choice.order import balanced_order
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
+from mldsa_lab.choice.design import balanced_order, design
+from mldsa_lab.estimate.cells import gather
 from mldsa_lab.estimate.diagnose import FEW_INPUTS
 from mldsa_lab.estimate.fit import fit_costs
 from mldsa_lab.estimate.measured import estimate
 from mldsa_lab.estimate.reader import Measurements
-from mldsa_lab.estimate.samples import gather
 from mldsa_lab.inputs.input import Digests, Input
 from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.machine import WorkItem, in_order
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.show.report import Report
-from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.trace import Trace, parse_trace
-from mldsa_lab.workforce import WorkItem, in_order
+from mldsa_lab.theory.trace import Array, Trace, parse_trace
 from mldsa_studies.judge import SHARES, Replications, TrueCosts, hire_workers, root_mean_square
 from mldsa_studies.signers import Signer, random_table, usual
 from mldsa_studies.tables import Row, percent_report

@@ -8,15 +8,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mldsa_lab.errors import located
+from mldsa_lab import located
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.fit import fit_costs
 from mldsa_lab.estimate.interval import split_levels
-from mldsa_lab.theory.arrays import Array
+from mldsa_lab.machine import WorkItem, in_order
+from mldsa_lab.theory.law import MEAN as MEAN_COLUMN
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.theory.terms import MEAN as MEAN_COLUMN
-from mldsa_lab.workforce import WorkItem, in_order
+from mldsa_lab.theory.trace import Array, TraceTable
 from mldsa_studies.choices import (
     FOR_ALL,
     MEAN,

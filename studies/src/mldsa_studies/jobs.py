@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from mldsa_lab import LabError
 from mldsa_lab.bench.material import check_taken
-from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import Input
-from mldsa_lab.worker.protocol import Announced, JobInput
-from mldsa_lab.worker.request import make_job
+from mldsa_lab.worker.protocol import Announced, JobInput, make_job
 
 _WEAKEST = ("portable", "literal")
 

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.theory.arrays import Array
+from mldsa_lab.machine import Workforce, local, threads
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.workforce import Workforce, local, threads
+from mldsa_lab.theory.trace import Array
 from mldsa_studies.signers import Signer
 
 SHARES = (0.5, 0.95, 0.99)

@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mldsa_lab.theory.arrays import Array, Ints
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.theory.trace import ACCEPTED, PASSED, SHIFTS, Trace
+from mldsa_lab.theory.trace import ACCEPTED, PASSED, SHIFTS, Array, Ints, Trace, TraceTable
 
 # Its k and l are the largest, so that a table of it takes the traces of any set.
 _LARGEST = "ML-DSA-87"

@@ -18,18 +18,17 @@ from mldsa_lab.choice.design import design
 from mldsa_lab.estimate.cells import (
     QUANTILES,
     CellEstimate,
+    CellSamples,
     estimate_random,
     estimate_signing,
     ratio,
 )
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.estimate.samples import CellSamples
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.records import DESIGN, SCHEMA, InputRow, Record, Run, Samples, Variant, WorkerRow
 from mldsa_lab.show.report import Report
-from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.trace import Trace
+from mldsa_lab.theory.trace import Array, Trace
 from mldsa_studies.judge import Replications, TrueCosts, root_mean_square
 from mldsa_studies.signers import Signer, draw_traces
 from mldsa_studies.tables import Row, percent_report

@@ -16,11 +16,9 @@ from functools import cache
 
 import numpy as np
 
-from mldsa_lab.theory.arrays import Array
+from mldsa_lab.theory.law import covariates, model_matrix
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.theory.terms import covariates, model_matrix
-from mldsa_lab.theory.trace import ACCEPTED, PASSED
+from mldsa_lab.theory.trace import ACCEPTED, PASSED, Array, TraceTable
 from mldsa_studies.signers import attempt_codes
 
 _TAIL = 1e-7  # total probability of the classes left out, far below 1 - 0.99

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mldsa_lab import LabError, located
 from mldsa_lab.checkout import find_root
 from mldsa_lab.cli.shared import AllTablesOption, console, show_named, show_path
-from mldsa_lab.errors import LabError, located
 from pqc_impact.cli.propagate import (
     Dask,
     JsonFile,

@@ -132,8 +132,8 @@ def simulate(
 ) -> list[Propagation]:
     """Return the propagation of each load, simulated by the workers that the options name; the
     screen shows how far it is."""
+    from mldsa_lab.machine import hire
     from mldsa_lab.screen import Screen
-    from mldsa_lab.workforce import hire
     from pqc_impact.sweep import propagate
 
     with hire(processes, dask) as force, Screen(screen).phase("network", total=1) as phase:

@@ -11,12 +11,12 @@ from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct, structs
 
+from mldsa_lab import LabError
 from mldsa_lab.audit import read_claims
 from mldsa_lab.audit.claims import ClaimTable
 from mldsa_lab.audit.published import PublishedValue, published_values
 from mldsa_lab.audit.reading import example_path
 from mldsa_lab.checkout import in_tree
-from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure, Figures, Key, parse_identity
 from mldsa_lab.files import Text, decode_toml, read_text
 from mldsa_lab.show.figure_tables import NOTES, SpreadColumns, TableLayout

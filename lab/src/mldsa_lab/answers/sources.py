@@ -1,27 +1,33 @@
-"""The lab's own sources of figures for answers: records, and what follows from the standards.
+"""The lab's own figures in answers: from records, and from the standards.
 
-Other packages add theirs by entry points of the group `mldsa_lab.figures`.
+Other packages add figures by entry points of the group `mldsa_lab.figures`. The audit's arithmetic
+judges ours too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import chain, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from msgspec import structs
 
+from mldsa_lab.answers.page import AnswerPage
+from mldsa_lab.audit import audit
+from mldsa_lab.audit.claims import Batch, Claim, Scaling
+from mldsa_lab.audit.judgement import Judgement
+from mldsa_lab.audit.values import Positive
 from mldsa_lab.checkout import files_of
-from mldsa_lab.estimate.contract import FASTER, SLOWER
-from mldsa_lab.estimate.figure import Figure, Figures, Key, as_key
+from mldsa_lab.estimate.figure import FASTER, SLOWER, Figure, Figures, Key, as_key
 from mldsa_lab.estimate.interval import Interval, over
-from mldsa_lab.estimate.pipeline import pipeline_figures
 from mldsa_lab.kinds import kind_of
+from mldsa_lab.kinds.pipeline import pipeline_figures
 from mldsa_lab.records import Record, read_record
-from mldsa_lab.records.reference import DEFAULT_REFERENCE
+from mldsa_lab.records.rows import DEFAULT_REFERENCE
 from mldsa_lab.sets import ALL_SETS, PARAMETER_SETS
 from mldsa_lab.show.report import Look
 from mldsa_lab.sizes import sizes
@@ -29,6 +35,51 @@ from mldsa_lab.study.cells import Gathered, StudyCell, gather_cells
 from mldsa_lab.study.file import Contrast, find_study, read_study
 from mldsa_lab.study.report import study_report
 from mldsa_lab.theory.rejection import RejectionModel
+
+# Our own figures, judged.
+
+
+RULES = ("scaling.arithmetic", "batch.total")
+_ROUNDED = 0.002
+"""Half of a unit of the last digit that our figures are shown with, over the figure."""
+_OF_POINT = ("cost", "total", "per_second", "speedup", "efficiency")
+
+
+def own_findings(page: AnswerPage, figures: Sequence[Figure]) -> list[Judgement]:
+    """Return what arithmetic says of our figures that stand beside scalings and batches;
+    ``figures``: those of `answer_figures`."""
+    ours = (f for f in figures if f.name == "ours")
+    values = {
+        cell.value.label: figure.value for cell, figure in zip(page.cells(), ours, strict=True)
+    }
+    claims = [_own(claim, values) for claim in page.claims().claims]
+    table = structs.replace(page.claims(), claims=tuple(c for c in claims if c is not None))
+    return [f for f in audit(table) if f.rule in RULES]
+
+
+def _own(claim: Claim, values: Mapping[str, float | None]) -> Claim | None:
+    """A scaling or batch with our figures in the place of the published ones; None where some are
+    missing, and for other claims."""
+    if not isinstance(claim, Scaling | Batch):
+        return None
+    points = []
+    for point in claim.points:
+        size = getattr(point, "threads", None) or getattr(point, "size", None)
+        given = [name for name in _OF_POINT if getattr(point, name, None) is not None]
+        found = {name: values.get(f"{claim.id}, {size} {name}") for name in given}
+        if None in found.values():
+            return None
+        points.append(_with(point, {name: value for name, value in found.items() if value}))
+    return structs.replace(claim, points=tuple(points), cost_of=(), same={})
+
+
+def _with(point: Any, values: Mapping[str, float]) -> Any:
+    rounded = {name: Positive(value, value * _ROUNDED) for name, value in values.items()}
+    return structs.replace(point, **rounded)
+
+
+# Sources.
+
 
 CONFIDENCE = 0.95
 ALL_SIZES = "all"

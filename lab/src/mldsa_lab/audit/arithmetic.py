@@ -13,7 +13,7 @@ from typing import Any, cast
 from mldsa_lab.audit import claims
 from mldsa_lab.audit.judgement import CLOSE, MEASURED, Judgement, Verdict, judgement, meets
 from mldsa_lab.audit.values import Span, StatedFigure, listed, number, unit_text
-from mldsa_lab.expression import evaluate
+from mldsa_lab.estimate.figure import evaluate
 
 FormulaNames = Mapping[str, StatedFigure | float | Sequence[StatedFigure]]
 

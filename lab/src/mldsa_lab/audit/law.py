@@ -1,6 +1,6 @@
 """What statistics of signing costs may be, whatever the implementation's costs are.
 
-The law is that of `mldsa_lab.theory.law`, the bounds of costs those of `mldsa_lab.theory.signers`:
+The law is that of `mldsa_lab.theory.law`, the bounds of costs those of `mldsa_lab.theory.rejection`:
 a signature accepted at once costs S, from 1 attempt to what counting Keccak permutations allows,
 an attempt of class z between the ends of `CLASS_Z` in units of c_r. So every statistic of the
 cost, in units of c_r, is
@@ -20,8 +20,7 @@ from scipy.special import betaincinv
 from scipy.stats import nbinom
 
 from mldsa_lab.theory.law import Law
-from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.signers import CLASS_Z, LEAST_FIRST, permutations
+from mldsa_lab.theory.rejection import CLASS_Z, LEAST_FIRST, RejectionModel, permutations
 
 Z_COSTS = (CLASS_Z.low, (CLASS_Z.low + 1) / 2, 1.0, CLASS_Z.high)
 """Costs of an attempt of class z for which the law is taken."""

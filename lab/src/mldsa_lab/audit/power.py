@@ -12,7 +12,7 @@ from mldsa_lab.audit.claims import ClaimTable, Cost, Difference
 from mldsa_lab.audit.judgement import ANOTHER_RUN, Judgement, Verdict, judgement
 from mldsa_lab.audit.law import laws
 from mldsa_lab.audit.values import percent, unit_text
-from mldsa_lab.theory.signers import LEAST_FIRST, most_first
+from mldsa_lab.theory.rejection import LEAST_FIRST, most_first
 
 
 def detectable(variation: float, per_group: int, level: float, power: float) -> float:

@@ -11,6 +11,7 @@ import msgspec
 import yaml
 from msgspec import Struct
 
+from mldsa_lab import LabError, first_line
 from mldsa_lab.audit import claims
 from mldsa_lab.audit.published import PublishedValue, published_values
 from mldsa_lab.audit.values import (
@@ -24,7 +25,6 @@ from mldsa_lab.audit.values import (
     shown,
     value_schema,
 )
-from mldsa_lab.errors import LabError, first_line
 from mldsa_lab.files import convert, read_text, reading
 
 _BYTES_MAX = 1 << 20

@@ -13,7 +13,7 @@ from mldsa_lab.audit.judgement import ANOTHER_RUN, MEASURED, Judgement, Verdict,
 from mldsa_lab.audit.law import ASSUMED_SAMPLES, band, share_of_key
 from mldsa_lab.audit.values import StatedFigure, number, percent, seconds, unit_text
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.theory.signers import most_first
+from mldsa_lab.theory.rejection import most_first
 
 SMT_GAIN = 1.33
 """What a physical core gains by a second thread at most (see the rule's source)."""

@@ -20,7 +20,7 @@ from mldsa_lab.audit.law import (
 )
 from mldsa_lab.audit.values import StatedFigure, number, unit_text
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.theory.signers import most_first
+from mldsa_lab.theory.rejection import most_first
 
 NOISE, NOISE_OF_MEAN = 0.10, 0.20
 """Relative allowance for the machine: its noise may move a median, or a mean where it stands in

@@ -13,7 +13,7 @@ from mldsa_lab.audit.law import ASSUMED_SAMPLES, laws
 from mldsa_lab.audit.signing import NOISE_OF_MEAN
 from mldsa_lab.audit.values import ClaimedScheme, number, seconds, unit_text
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.theory.signers import permutations
+from mldsa_lab.theory.rejection import permutations
 
 STEP_SECONDS = 5e-9
 """The least time of a permutation, of a hash or of a Gaussian sample on one core: an eighth of what

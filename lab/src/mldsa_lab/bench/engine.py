@@ -14,8 +14,8 @@ from functools import partial
 from itertools import groupby
 from typing import Generic, TypeVar
 
+from mldsa_lab import LabError
 from mldsa_lab.bench.fleet import Fleet
-from mldsa_lab.errors import LabError
 from mldsa_lab.machine import load1
 from mldsa_lab.records import Fault, Load, Row, Samples, Variant
 from mldsa_lab.worker.worker import WorkerFault, WorkerRefusal

@@ -1,27 +1,43 @@
 """The correctness gate: a variant that fails one check is not measured for that set.
 
-It makes the fast checks of the correctness suite (`worker/suite.py`). What must come out is taken
+The gate runs the fast checks of the correctness suite (`worker/suite.py`). Expected outputs come
 from sources that are independent of the implementation under test: NIST's known answers, the
 literal reference, and another implementation that has passed.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 
-from mldsa_lab.bench.fleet import Fleet
-from mldsa_lab.bench.material import make_plain, subject_of
-from mldsa_lab.bench.shapes import role_of
+from mldsa_lab import LabError
+from mldsa_lab.bench.fleet import Fleet, Station, role_of
+from mldsa_lab.bench.material import (
+    GATE_SIZES,
+    choose_inputs,
+    find_reference,
+    make_items_of_gate,
+    make_plain,
+    subject_of,
+)
+from mldsa_lab.bench.options import REFERENCE
 from mldsa_lab.inputs.input import Input
+from mldsa_lab.inputs.tracing import load
 from mldsa_lab.records import Gate, Variant
-from mldsa_lab.records.reference import DEFAULT_REFERENCE
+from mldsa_lab.records.rows import DEFAULT_REFERENCE
 from mldsa_lab.sets import SCHEMES
+from mldsa_lab.worker.build import build
 from mldsa_lab.worker.cases import FEW
 from mldsa_lab.worker.examination import Examination, Items
+from mldsa_lab.worker.registry import Place, read_registry
 from mldsa_lab.worker.subject import Subject, siblings_of
 from mldsa_lab.worker.suite import SUITE
-from mldsa_lab.worker.worker import WorkerFault
+from mldsa_lab.worker.worker import Limits, WorkerFault
+
+# The gate.
+
 
 _PEERS = (DEFAULT_REFERENCE, "aws-lc", "mldsa-lanes", "filippo")
 """Implementations to prefer as the other one in cross-verification."""
@@ -149,3 +165,50 @@ def _peer(
     return min(
         able, key=lambda v: [*_PEERS, v.implementation].index(v.implementation), default=None
     )
+
+
+# Gate inputs from the correctness reference.
+
+
+_SEED = hashlib.sha256(b"mldsa-lab conform").digest()
+
+
+class ReferenceItems(AbstractContextManager["ReferenceItems"]):
+    """Makes `Items` of ML-DSA sets by the tree's worker that has the correctness reference.
+
+    The worker is built and started when items are first asked for. ``show`` gets what its build
+    says.
+    """
+
+    def __init__(self, place: Place, show: Callable[[str], None] = lambda line: None) -> None:
+        self._place = place
+        self._show = show
+        self._fleet = Fleet()
+        self._items: dict[str, Items] = {}
+        self._broken: str | None = None
+
+    def items(self, set_name: str) -> Items:
+        """Return the gate's items of a set. LabError if the reference cannot make them."""
+        if self._broken is not None:
+            raise LabError(self._broken)
+        try:
+            if set_name not in self._items:
+                self._items[set_name] = self._make(set_name)
+        except LabError as error:
+            self._broken = f"the correctness reference cannot be asked: {error}"
+            raise LabError(self._broken) from None
+        return self._items[set_name]
+
+    def _make(self, set_name: str) -> Items:
+        if not self._fleet.stations:
+            entries = read_registry(self._place.root / "workers" / "registry.toml")
+            entry = next(e for e in entries if REFERENCE in e.implementations)
+            build(entry, self._place, self._show)
+            self._fleet.add(Station(entry, self._place, Limits()))
+        library = load(built=self._fleet.stations[0].library)
+        judge = subject_of(self._fleet, find_reference(self._fleet), set_name)
+        inputs = choose_inputs(library, set_name, _SEED, GATE_SIZES)
+        return make_items_of_gate(library, judge, inputs, _SEED)
+
+    def __exit__(self, *error: object) -> None:
+        self._fleet.__exit__(None)

@@ -9,17 +9,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mldsa_lab import plugins
+from mldsa_lab import LabError, plugins
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.options import REFERENCE, Options, split_words, unknown_implementation
 from mldsa_lab.checkout import BuildError
-from mldsa_lab.errors import LabError
 from mldsa_lab.records import Skipped, Variant
-from mldsa_lab.records.reference import DEFAULT_REFERENCE
+from mldsa_lab.records.rows import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import DEFAULT_BUILD, PARAMETER_SETS, SCHEMES
-from mldsa_lab.worker.build import build
-from mldsa_lab.worker.jdk import jdk_entries
+from mldsa_lab.worker.build import build, jdk_entries
 from mldsa_lab.worker.registry import ALL, CORES, JDKS, Place, WorkerEntry, named, read_registry
 from mldsa_lab.worker.worker import Limits
 

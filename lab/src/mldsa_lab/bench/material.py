@@ -16,23 +16,18 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from mldsa_lab import LabError, located
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.options import REFERENCE
 from mldsa_lab.checkout import find_root
-from mldsa_lab.choice.build import build, complete
-from mldsa_lab.choice.choice import Wish, choose
-from mldsa_lab.errors import LabError, located
-from mldsa_lab.inputs.candidates import candidates
-from mldsa_lab.inputs.input import Input
-from mldsa_lab.inputs.library import Library, load
+from mldsa_lab.choice.choice import Wish, build, choose, complete
+from mldsa_lab.inputs.input import STREAM, Input, Spec, candidates
 from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.inputs.spec import STREAM, Spec
-from mldsa_lab.inputs.tracing import trace_pool
+from mldsa_lab.inputs.tracing import Library, load, trace_pool
 from mldsa_lab.records import MANY_KEYS, ONE_KEY, InputRow, Record, Variant
 from mldsa_lab.records.rows import DESIGN, RANDOM, Recipe
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
-from mldsa_lab.worker.alter import suits
-from mldsa_lab.worker.cases import RND
+from mldsa_lab.worker.cases import RND, suits
 from mldsa_lab.worker.examination import Examination, Items
 from mldsa_lab.worker.protocol import Announced
 from mldsa_lab.worker.registry import Place, read_registry

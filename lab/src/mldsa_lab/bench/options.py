@@ -1,8 +1,13 @@
-"""What a run is asked to do, and which variants that means."""
+"""Options of a run, with the pipelines and blocks of its files, and the variants they select.
+
+A pipeline sends records through stages: their hash, signatures of it, verification of these. A
+block is a pool of signatures to verify.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -11,19 +16,28 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
-from mldsa_lab.bench.shapes import BATCH_SIZE_MAX, BATCH_SIZES
-from mldsa_lab.errors import LabError
-from mldsa_lab.files import Count, Positive, plain
+from mldsa_lab import LabError, located, machine
+from mldsa_lab.bench.fleet import BATCH_SIZE_MAX, BATCH_SIZES, Fleet, find_station, find_variants
+from mldsa_lab.checkout import file_or_shipped, find_root
+from mldsa_lab.files import Count, Positive, Text, check_unique, decode_toml, read_text, to_builtins
 from mldsa_lab.records import Variant
-from mldsa_lab.records.reference import DEFAULT_REFERENCE
-from mldsa_lab.sets import BUILDS, CLASSICAL_SETS, DEFAULT_BUILD, OPERATIONS, PARAMETER_SETS
+from mldsa_lab.records.rows import DEFAULT_REFERENCE
+from mldsa_lab.sets import (
+    BUILDS,
+    CLASSICAL_SETS,
+    DEFAULT_BUILD,
+    KEY_FORMS,
+    OPERATIONS,
+    PARAMETER_SETS,
+    SCHEMES,
+    KeyForm,
+    SetName,
+)
 
 if TYPE_CHECKING:
     from mldsa_lab.bench.material import GivenSelection, Sizes
-    from mldsa_lab.bench.workloads.block_file import BlockFile
-    from mldsa_lab.bench.workloads.pipeline_file import Pipeline
 
 Seconds = Annotated[float, Meta(ge=0.001)]
 
@@ -145,7 +159,7 @@ class Options:
                  "block")  # fmt: skip
         own = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in apart}
         sizes = self.sizes
-        told: dict[str, Any] = plain(own)
+        told: dict[str, Any] = to_builtins(own)
         return told | {
             "seconds": None if self.rounds is not None else self.seconds,
             "design_inputs": sizes.design,
@@ -260,3 +274,317 @@ def select(
             f"nothing to measure: none of the chosen implementations has {' or '.join(sets)}"
         )
     return usable
+
+
+# Pipelines.
+
+
+STAGE_OPERATIONS = ("hash", "keygen", "sign", "verify")
+if TYPE_CHECKING:
+    StageOperation = str
+else:
+    StageOperation = Literal[STAGE_OPERATIONS]
+Batch = Annotated[int, Meta(ge=1, le=BATCH_SIZE_MAX)]
+
+
+class Stage(Struct, frozen=True, forbid_unknown_fields=True):
+    """A stage: by which ``implementation`` (or id of a variant, with wildcards), whose ``key`` form
+    may be given. ``batch``: operations in each call of the batch interface, 1 for single calls.
+
+    A hash is of the record. A key is generated from the seed of the record's key, which the other
+    stages use as it was made ready before the clock starts. What is signed and verified is the
+    digest of the last hash before it, the record where there is none. ``signature``: the name of
+    the stage whose signatures are verified, if not given that of the last one of the same set.
+    """
+
+    operation: StageOperation
+    set: SetName
+    implementation: Text
+    key: KeyForm | None = None
+    batch: Batch = 1
+    name: str = ""
+    signature: str = ""
+
+    def __post_init__(self) -> None:
+        if self.operation not in SCHEMES[self.set].kin.operations:
+            raise ValueError(f"{self.set} has no operation {self.operation}")
+        if self.signature and self.operation != "verify":
+            raise ValueError("signature: only verification takes one")
+
+    @property
+    def title(self) -> str:
+        """Its name, or what it does."""
+        return self.name or f"{self.operation} {self.set}"
+
+
+class Pipeline(Struct, frozen=True, forbid_unknown_fields=True):
+    """Stages that so many ``records`` of ``record_bytes`` go through, one after another or, where a
+    stage takes batches, so many together as the largest of these has.
+
+    ``keys``: "shared" by all records or of "each". ``threads``: how many do it at the same time, 1
+    among them; if not given 1 to all cores. ``against``: the pipeline to compare it with.
+    """
+
+    name: Text
+    stage: Annotated[tuple[Stage, ...], Meta(min_length=1)]
+    worker: Text = "rust"
+    records: Annotated[int, Meta(ge=1, le=10_000)] = 128
+    record_bytes: Annotated[int, Meta(ge=0, le=1 << 20)] = 1024
+    keys: Literal["shared", "each"] = "shared"
+    threads: tuple[Positive, ...] = ()
+    against: str = ""
+
+    def __post_init__(self) -> None:
+        titles = [stage.title for stage in self.stage]
+        for title in titles:
+            if titles.count(title) > 1:
+                raise ValueError(f"two stages are called {title!r}: give each a name")
+        for stage in self.stage:
+            if self.group % stage.batch:
+                raise ValueError(
+                    f"stage {stage.title!r}: the largest batch, {self.group}, must be a multiple "
+                    f"of {stage.batch}"
+                )
+        if self.threads and 1 not in self.threads:
+            raise ValueError("threads: 1 must be among them, of which shares and latency are told")
+        if self.records % self.group:
+            raise ValueError(f"records: {self.records} are no whole batches of {self.group}")
+        self.sources()
+
+    @property
+    def group(self) -> int:
+        """How many records go through together."""
+        return max(stage.batch for stage in self.stage)
+
+    def sources(self) -> list[tuple[int, int]]:
+        """Of each stage the stages, from 1, whose outputs are its message and its signature; 0
+        where it has none. ValueError for a verification that nothing is signed for before."""
+        found: list[tuple[int, int]] = []
+        hashed = 0
+        for number, stage in enumerate(self.stage, 1):
+            message = signer = 0
+            if stage.operation == "hash":
+                hashed = number
+            elif stage.operation == "sign":
+                message = hashed
+            elif stage.operation == "verify":
+                signer = self._signer(number, stage)
+                message, _ = found[signer - 1]
+            found.append((message, signer))
+        return found
+
+    def _signer(self, number: int, stage: Stage) -> int:
+        before = list(enumerate(self.stage[: number - 1], 1))
+        signs = [(n, s) for n, s in before if s.operation == "sign" and s.set == stage.set]
+        if stage.signature:
+            signs = [(n, s) for n, s in signs if s.title == stage.signature]
+        if not signs:
+            named = f" called {stage.signature!r}" if stage.signature else ""
+            raise ValueError(
+                f"stage {stage.title!r}: no stage{named} before it signs with {stage.set}"
+            )
+        return signs[-1][0]
+
+
+def check_pipelines(pipelines: Sequence[Pipeline]) -> None:
+    """ValueError where two have one name, or one is compared with none."""
+    names = [p.name for p in pipelines]
+    check_unique(names, "pipeline")
+    for p in pipelines:
+        if p.against and (p.against not in names or p.against == p.name):
+            raise ValueError(f"pipeline {p.name!r}: against: no other is called {p.against!r}")
+
+
+def resolve(
+    pipelines: Sequence[Pipeline], fleet: Fleet, variants: Sequence[Variant], cores: int
+) -> list[Pipeline]:
+    """Return the pipelines with the id of the variant that each stage means, and the threads to
+    measure. LabError for one that cannot be measured here."""
+    made = []
+    for p in pipelines:
+        where = f"pipeline {p.name!r}"
+        with located(where):
+            station = find_station(fleet, p.worker, "chains")
+            threads = all_thread_counts(cores)
+            if p.threads:
+                threads = parse_thread_counts(map(str, p.threads), cores)
+        stages = []
+        for stage in p.stage:
+            with located(f"{where}, stage {stage.title!r}"):
+                named = stage.implementation, stage.set, stage.operation
+                v = _suiting(stage, p, find_variants(fleet, station, variants, *named))
+                if stage.batch > 1 and fleet.announced[v.id].mode != "batch":
+                    raise LabError(f"{v.id} has no batch interface")
+                stages.append(structs.replace(stage, implementation=v.id))
+        made.append(structs.replace(p, stage=tuple(stages), threads=threads))
+    return made
+
+
+def _suiting(stage: Stage, of: Pipeline, found: Sequence[Variant]) -> Variant:
+    """The one that is meant: of several the key form that suits, and then the last announced."""
+    # A shared key is expanded once for all records, one of each record is not worth it.
+    suits = stage.key or ("expanded" if of.keys == "shared" else "compact")
+    formed = [v for v in found if v.key == suits]
+    if stage.key and not formed:
+        raise LabError(f"{stage.implementation} has no {stage.key} keys")
+    if of.keys == "each" and not stage.key and not formed:
+        raise LabError(
+            f"{stage.implementation} has expanded keys alone, which are made before the clock "
+            'starts: say key = "expanded" to leave out what a key of each record costs'
+        )
+    return (formed or found)[-1]
+
+
+# Blocks.
+
+
+WARM, COLD = CACHES = ("warm", "cold")
+_COLD_TIMES = 4
+"""How many times the largest cache is read before a pass, so that it holds nothing else."""
+_GOLDEN = (math.sqrt(5) - 1) / 2
+Bytes = Annotated[int, Meta(ge=1 << 20, le=8 << 30)]
+
+
+class BlockTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of a block's file."""
+
+
+class BlockProfile(BlockTable, frozen=True):
+    """Rounds go on for so many ``seconds``, at least the first of ``rounds``, at most the second.
+    ``verifications``: another number of them than the file has elsewhere."""
+
+    seconds: Annotated[float, Meta(ge=1)]
+    rounds: tuple[Positive, Positive]
+    verifications: Annotated[int, Meta(ge=1, le=BATCH_SIZE_MAX)] | None = None
+
+    def __post_init__(self) -> None:
+        if self.rounds[0] > self.rounds[1]:
+            raise ValueError("rounds: the first number must not be above the second")
+
+
+class Verify(BlockTable, frozen=True):
+    """A ``set`` to verify by these ``implementations`` (or ids of variants, with wildcards), each
+    with the forms of ``keys`` that it has."""
+
+    set: SetName
+    implementations: Annotated[tuple[Text, ...], Meta(min_length=1)]
+    keys: Annotated[tuple[KeyForm, ...], Meta(min_length=1)] = KEY_FORMS
+
+    def __post_init__(self) -> None:
+        scheme = SCHEMES[self.set]
+        if "verify" not in scheme.kin.operations:
+            raise ValueError(f"set: {self.set} has no operation verify")
+        if not scheme.seeded:
+            raise ValueError(f"set: {self.set} has one key for each process, and a block has many")
+
+
+class BlockFile(BlockTable, frozen=True):
+    """A block: so many ``verifications`` of each set, whose keys are used ``uses`` times each.
+
+    ``batches``: operations in each call, 1 for single calls. ``threads``: if not given 1 to all
+    cores. ``cold_bytes``: of other memory that every thread reads before a pass over cold caches;
+    if not given four times the largest cache.
+    """
+
+    format: Literal["mldsa-lab block"]
+    version: Literal[1]
+    title: Text
+    verifications: Annotated[int, Meta(ge=1, le=BATCH_SIZE_MAX)]
+    verify: Annotated[tuple[Verify, ...], Meta(min_length=1)]
+    slot_seconds: dict[Text, Annotated[float, Meta(gt=0)]]
+    profiles: dict[Text, BlockProfile]
+    worker: Text = "rust"
+    uses: Positive = 1
+    message_bytes: Annotated[int, Meta(ge=0, le=1 << 16)] = 32
+    batches: Annotated[tuple[Batch, ...], Meta(min_length=1)] = (1,)
+    threads: tuple[Positive, ...] = ()
+    caches: Annotated[tuple[Literal[CACHES], ...], Meta(min_length=1)] = CACHES  # type: ignore[valid-type]
+    cold_bytes: Bytes | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("default", "quick"):
+            if name not in self.profiles:
+                raise ValueError(f"profiles: the profile {name} is missing")
+        for name, profile in self.profiles.items():
+            count = profile.verifications or self.verifications
+            if count % self.uses:
+                raise ValueError(
+                    f"uses: {count} verifications of the profile {name} are not the uses of whole "
+                    f"keys, {self.uses} each"
+                )
+            for number in self.threads:
+                if number > count:
+                    raise ValueError(f"threads: {number} are more than {count} verifications")
+        if self.threads and 1 not in self.threads:
+            raise ValueError("threads: 1 must be among them, which others are compared with")
+        for name in ("threads", "batches", "caches"):
+            values = getattr(self, name)
+            if len(set(values)) != len(values):
+                raise ValueError(f"{name}: a value is given twice")
+        check_unique((v.set for v in self.verify), "verify")
+
+
+def shipped() -> dict[str, Path]:
+    """The blocks of the source tree by name."""
+    return {p.stem: p for p in sorted((find_root() / "scenarios" / "blocks").glob("*.toml"))}
+
+
+def read_block(name: str, profile: str) -> BlockFile:
+    """Return a block of the tree by name, or of a path, with the verifications of the profile.
+
+    LabError for an unknown one; for a bad file it names the file, the place and the rule.
+    """
+    path = file_or_shipped(name, shipped(), "scenario")
+    block = decode_toml(read_text(path), BlockFile, str(path))
+    own = block.profiles[profile].verifications
+    return structs.replace(block, verifications=own or block.verifications)
+
+
+def resolve_block(block: BlockFile, cores: int) -> BlockFile:
+    """Return the block with the threads and the bytes of other memory of this machine. LabError if
+    it cannot be measured here."""
+    with located(f"block {block.title!r}"):
+        if (most := max(block.threads, default=1)) > cores:
+            raise LabError(
+                f"threads: {most} are more than the {cores} cores that there are to run on"
+            )
+        threads = block.threads or all_thread_counts(min(cores, block.verifications))
+        cold = _cold_bytes(block.cold_bytes) if COLD in block.caches else None
+        return structs.replace(block, threads=tuple(sorted(threads)), cold_bytes=cold)
+
+
+def find_verifiers(
+    block: BlockFile, fleet: Fleet, variants: Sequence[Variant]
+) -> list[tuple[str, Variant]]:
+    """Return who verifies each set. LabError for an implementation that cannot."""
+    verifiers: list[tuple[str, Variant]] = []
+    with located(f"block {block.title!r}"):
+        station = find_station(fleet, block.worker, "blocks")
+        for asked in block.verify:
+            for pattern in asked.implementations:
+                able = find_variants(fleet, station, variants, pattern, asked.set, "verify")
+                # Of each implementation and form of key the last announced is the best one here.
+                best = {(v.implementation, v.key): v for v in able if v.key in asked.keys}
+                if not best:
+                    raise LabError(f"{pattern} has no {' or '.join(asked.keys)} keys")
+                verifiers += [(asked.set, v) for v in best.values()]
+    return list(dict.fromkeys(verifiers))
+
+
+def _cold_bytes(asked: int | None) -> int:
+    """Return the bytes to read so that the largest cache holds nothing else."""
+    cache = machine.cache_bytes()
+    if cache is None and asked is None:
+        raise LabError("caches: their size cannot be read here: set cold_bytes")
+    cold = asked or _COLD_TIMES * (cache or 0)
+    if cache is not None and cold < 2 * cache:
+        raise LabError(f"cold_bytes: must be at least twice the largest cache, {cache:,} bytes")
+    return cold
+
+
+def stride(inputs: int) -> int:
+    """A step that visits all of so many inputs, each far from the one before."""
+    found = max(1, round(inputs * _GOLDEN))
+    while math.gcd(found, inputs) > 1:
+        found += 1
+    return found

@@ -1,14 +1,85 @@
-"""Inputs that take every path of signing, for tests of correctness: as few as can be."""
+"""Inputs that take every path of signing, for tests of correctness: as few as possible.
+
+Checks: z (norm of z), r (norm of r0), c (norm of c t0), h (hint weight), each with the index of the
+first polynomial that fails it. An iteration in which only one check fails tells a signer that lacks
+this check from a correct one.
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from mldsa_lab.choice.chosen import Choice
-from mldsa_lab.choice.paths import Paths
-from mldsa_lab.choice.solver import Program
-from mldsa_lab.errors import LabError
-from mldsa_lab.theory.arrays import Flags, Ints
+from mldsa_lab import LabError
+from mldsa_lab.choice.solver import Choice, Program
+from mldsa_lab.inputs.pool import Checks
+from mldsa_lab.sets import parameter_set
+from mldsa_lab.theory.trace import PASSED, Flags, Ints, TraceTable
+
+# Paths of signing.
+
+
+# ExpandMask (Algorithm 34) hashes kappa + r in two bytes; from these on it has further bits.
+_COUNTERS = (64, 128, 256)
+_CLASSES = ("z", "r", "h")
+
+
+class Paths(NamedTuple):
+    """``names``: what a path is, in words; ``taken``: (traces, paths)."""
+
+    names: tuple[str, ...]
+    taken: Flags
+
+
+def paths_of(table: TraceTable, checks: Checks) -> Paths:
+    """All paths that there are in this parameter set, and which trace takes which.
+
+    ``checks``: which checks the traces were made with; where all were looked at in every attempt,
+    their combinations are paths too, for signers that compute all before they decide.
+    """
+    p = parameter_set(table.set)
+    index = {check: table.first_failing(check) for check in "zrch"}
+    fails = {check: found != PASSED for check, found in index.items()}
+    of_attempt: dict[str, Flags] = {}
+
+    # ||c t0|| is at most tau 2^12, which is below gamma2 but in ML-DSA-44.
+    possible = "zrch" if p.tau << 12 >= p.gamma2 else "zrh"
+    for pattern in range(1, 1 << len(possible)):
+        failing = {check for bit, check in enumerate(possible) if pattern >> bit & 1}
+        if checks == "reached" and failing & {*"zr"} and failing & {*"ch"}:
+            continue
+        exact = [fails[check] == (check in failing) for check in possible]
+        name = " and ".join(check for check in possible if check in failing)
+        of_attempt[f"fails {name}"] = np.logical_and.reduce(exact)
+    for check, size, passed, title in (
+        ("z", p.l, ~fails["r"], "z alone"),
+        ("r", p.k, ~fails["z"], "r, z passed"),
+        ("h", p.k, ~fails["z"] & ~fails["r"], "h, z and r passed"),
+    ):
+        for i in range(size):
+            of_attempt[f"{title}, first at {i}"] = (index[check] == i) & passed
+    rejection = table.rejections()
+    # No class follows the accepted attempt.
+    follows = np.append(rejection[1:], -1)
+    for one, first in enumerate(_CLASSES):
+        for two, second in enumerate((*_CLASSES, "acceptance")):
+            of_attempt[f"{first}, then {second}"] = (rejection == one) & (follows == two)
+
+    owner, attempts = table.signature_of(), table.attempts()
+    taken = {
+        name: np.bincount(owner[flags], minlength=len(table)) > 0
+        for name, flags in of_attempt.items()
+    }
+    taken["accepted at once"] = attempts == 1
+    taken["the longest of the pool"] = attempts == attempts.max(initial=0)
+    for limit in _COUNTERS:
+        taken[f"kappa + r from {limit} on"] = attempts * p.l > limit
+    return Paths(tuple(taken), np.column_stack(list(taken.values())))
+
+
+# Covering selections.
+
 
 _NODES = 2000
 # A path is taken by one of so many traces.

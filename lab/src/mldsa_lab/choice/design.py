@@ -1,10 +1,15 @@
-"""Choice of the signing inputs to measure, by their traces.
+"""The choice of the signing inputs to measure by their traces, and the order to measure them.
 
-A trace holds for every conformant deterministic signer, so inputs can be chosen before anything
-is measured. The choice minimises, over all targets (the mean and four percentiles), the squared
-relative error to be expected of the regression estimate of `mldsa_lab.estimate`: its variance
-(I-optimality with respect to the targets) plus the squares of its biases from the covariates of
-`mldsa_lab.theory.terms`, each at a stated amplitude.
+A trace holds for every conformant deterministic signer, so inputs can be chosen before anything is
+measured. The choice minimises, over all targets (the mean and four percentiles), the expected
+squared relative error of the regression estimate of `mldsa_lab.estimate`: its variance
+(I-optimality for the targets) plus the squares of its biases from the covariates of
+`mldsa_lab.theory.law`, each at a stated amplitude.
+
+A machine that warms up or slows down makes each input more expensive by a part that depends on its
+place in the order. A regression sums these parts with weights that follow 1, n_z and n_r over the
+cost where errors are relative, and iterations where they are not. In an order in which these do not
+correlate with the drift, no estimate moves by more than the drift's own mean.
 """
 
 from __future__ import annotations
@@ -13,18 +18,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mldsa_lab.choice.classes import first_of_kinds, kinds_of
-from mldsa_lab.errors import LabError
-from mldsa_lab.theory.arrays import Array, Ints
-from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.signers import (
+from mldsa_lab import LabError
+from mldsa_lab.choice.solver import first_of_kinds, kinds_of
+from mldsa_lab.theory.law import Traces, as_table, covariates, index_terms, model_matrix
+from mldsa_lab.theory.rejection import (
     DESIGN_ATTEMPT,
     DESIGN_CONTRAST,
     DESIGN_FIRST,
     HINT_EXTRA,
+    RejectionModel,
 )
-from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.theory.terms import Traces, as_table, covariates, index_terms, model_matrix
+from mldsa_lab.theory.trace import Array, Ints, TraceTable
 
 PERCENTILES = (0.50, 0.95, 0.99, 0.999)
 """The percentiles a design aims at, beside the mean."""
@@ -253,3 +257,87 @@ def _exchange(problem: _Problem, chosen: Ints, stock: Ints, budget: int | None) 
         work -= len(chosen) * (len(stock) + _STEP)
         if value >= before * (1 - 1e-4) or work <= 0:
             return value
+
+
+# Order of measurement.
+
+
+# A warm-up that has decayed to 1/e after such shares of the inputs; beside these, a line.
+_DECAYS = (0.05, 0.15, 0.4)
+_STARTS = 30
+# Exchanges of any two of at most so many places are looked at in one step.
+_PLACES = 150
+# Steps without gain after which a search ends where not all places are looked at.
+_PATIENCE = 20
+
+
+def balanced_order(table: TraceTable) -> list[int]:
+    """The traces' positions in the order to measure them; the same for the same traces."""
+    n = len(table)
+    if n < 2:
+        return list(range(n))
+    values, drifts = _unit(_features(table)), _unit(_drifts(n))
+    rng = np.random.default_rng(0)
+    best, least = np.arange(n), np.inf
+    for start in range(max(1, min(_STARTS, 500 // n))):
+        order = rng.permutation(n) if start else np.arange(n)
+        value = _swap_inputs(values, drifts, order, rng)
+        if value < least * (1 - 1e-9):
+            best, least = order, value
+    return [int(at) for at in best]
+
+
+def _features(table: TraceTable) -> Array:
+    """(traces, 4) what an input's weight in an estimate follows."""
+    attempts = table.attempts().astype(np.float64)
+    n_z, n_r, _ = table.counts().T
+    cost = DESIGN_FIRST.value + attempts - 1
+    return np.column_stack([attempts, 1 / cost, n_z / cost, n_r / cost])
+
+
+def _drifts(n: int) -> Array:
+    """(n, drifts) a drift at each place."""
+    place = np.arange(n)
+    return np.column_stack([place, *(np.exp(-place / (share * n)) for share in _DECAYS)])
+
+
+def _unit(columns: Array) -> Array:
+    """Columns centred and of length 1; zeros where there is no difference."""
+    off = columns - columns.mean(axis=0)
+    length = np.linalg.norm(off, axis=0)
+    unit: Array = off / np.where(length > 0, length, 1.0)
+    return unit
+
+
+def _swap_inputs(values: Array, drifts: Array, order: Ints, rng: np.random.Generator) -> float:
+    """Exchange two inputs at a time, the best two, until no exchange brings the sum of squared
+    correlations down; in place. Returns that sum."""
+    n = len(order)
+    moments = values[order].T @ drifts
+    found = float((moments**2).sum())
+    idle = 0
+    while idle < (1 if n <= _PLACES else _PATIENCE):
+        places = np.arange(n) if n <= _PLACES else rng.choice(n, _PLACES, replace=False)
+        v, d = values[order[places]], drifts[places]
+        # Exchanging places i and j adds (v_j - v_i)(d_i - d_j)' to the moments.
+        cross = v @ moments @ d.T
+        own = np.diag(cross)
+        gain = 2 * (cross + cross.T - own[:, None] - own[None, :])
+        gain += _apart(v) * _apart(d)
+        i, j = np.unravel_index(int(np.argmin(gain)), gain.shape)
+        if gain[i, j] > -1e-9 * max(found, 1e-9):
+            idle += 1
+            continue
+        idle = 0
+        one, two = places[i], places[j]
+        moments += np.outer(v[j] - v[i], d[i] - d[j])
+        order[one], order[two] = order[two], order[one]
+        found = float((moments**2).sum())
+    return found
+
+
+def _apart(rows: Array) -> Array:
+    """(rows, rows) squared distances."""
+    square = (rows**2).sum(axis=1)
+    apart: Array = square[:, None] + square[None, :] - 2 * rows @ rows.T
+    return apart

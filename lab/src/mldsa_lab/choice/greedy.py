@@ -25,13 +25,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from mldsa_lab.choice.chosen import Choice
-from mldsa_lab.choice.classes import short
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
+from mldsa_lab.choice.solver import Choice, short
 from mldsa_lab.sets import N, parameter_set
-from mldsa_lab.theory.arrays import Array, Ints
-from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.theory.trace import ACCEPTED
+from mldsa_lab.theory.trace import ACCEPTED, Array, Ints, TraceTable
 
 Counts = NDArray[np.int64]
 

@@ -1,6 +1,7 @@
-"""Mixed-integer linear programs, put together row by row and solved by HiGHS (SciPy).
+"""Classes of traces that a choice can tell apart, its result, and the integer programs.
 
-Limits are numbers of nodes, never times, so that a result depends on the problem alone.
+Programs are built row by row and solved by HiGHS (SciPy). Their limits are numbers of nodes, never
+times, so that a result depends on the problem only.
 """
 
 from __future__ import annotations
@@ -10,12 +11,71 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from mldsa_lab.theory.arrays import Array, Ints
+from mldsa_lab.theory.law import CostModel, covariates
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.trace import Array, Ints, TraceTable
+
+# Classes of traces.
+
+
+def short(value: float) -> float:
+    """Six digits, nine of them behind the point at most: for people to read, and the same on every
+    machine."""
+    return float(f"{round(float(value), 9):.6g}")
+
+
+def kinds_of(key: Array) -> tuple[Array, Ints, Ints]:
+    """The different rows of ``key``, the first place of each, and which of them each row is."""
+    rows, first, of = np.unique(key, axis=0, return_index=True, return_inverse=True)
+    return rows, first, of.reshape(-1)
+
+
+def first_of_kinds(kind_of: Ints, wanted: Ints) -> Ints:
+    """Places of the first members of each kind, ``wanted`` (kinds,) of them, ascending."""
+    order = np.argsort(kind_of, kind="stable")
+    ordered = kind_of[order]
+    rank = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
+    return np.sort(order[rank < wanted[ordered]])
+
+
+class Classes:
+    """Traces grouped by their rejected attempts n_z, n_r, n_h.
+
+    ``counts``: (classes, 3); ``attempts``: (classes,) of a signature of each class; ``of``:
+    (traces,) the class of each trace. Covariates (`mldsa_lab.theory.law`):
+    ``index_terms`` (traces, 4) differ within a class, ``by_attempts`` (classes, 4) follow from the
+    number of attempts. ``index_amplitude``, ``amplitude``: their largest effects per unit, with
+    the cost of one attempt as 1; ``expected``: means of the latter over all signatures.
+    """
+
+    def __init__(self, table: TraceTable, model: RejectionModel) -> None:
+        self.counts, first, self.of = kinds_of(table.counts())
+        self.attempts: Ints = self.counts.sum(axis=1).astype(np.int64) + 1
+        extra = covariates(table, model)
+        shared = extra.of_attempts
+        self.index_terms, self.index_amplitude = extra.values[:, ~shared], extra.amplitude[~shared]
+        self.by_attempts, self.amplitude = extra.values[first][:, shared], extra.amplitude[shared]
+        self.expected = extra.expected[shared]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Choice:
+    """``positions``: the chosen traces of a table; ``expected``: what theory says of them, for the
+    reader; ``cost_model``: the one that the choice rests on, if any."""
+
+    positions: Ints
+    expected: dict[str, Any]
+    cost_model: CostModel | None = None
+
+
+# Integer programs.
+
 
 Terms = Sequence[tuple[slice, Any]]
 """Places of variables, with the coefficients of these."""

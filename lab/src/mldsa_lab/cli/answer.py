@@ -39,9 +39,8 @@ def answer(
     confidence: shared.ConfidenceOption = 0.95,
 ) -> None:
     """Show a published page's tables beside our figures: measured here, or from our records."""
-    from mldsa_lab.answers.join import answer_report
+    from mldsa_lab.answers.join import answer_report, page_counts
     from mldsa_lab.answers.page import pages, read_page
-    from mldsa_lab.answers.states import page_counts
 
     screen = shared.console()
     if page == "list":
@@ -63,9 +62,9 @@ def _measure(page: AnswerPage, out: Path, screen: Console) -> dict[str, str]:
     """
     import sys
 
+    from mldsa_lab import LabError
     from mldsa_lab.answers.page import command_words
     from mldsa_lab.checkout import find_root, run_tool
-    from mldsa_lab.errors import LabError
     from mldsa_lab.files import check_folder
 
     def show(line: str) -> None:

@@ -28,12 +28,12 @@ def audit(
 ) -> None:
     """Judge published figures by theory, the standard and arithmetic."""
     # Imported only here: SciPy takes longer to load than other commands to run.
+    from mldsa_lab import LabError
     from mldsa_lab.audit import audit as judge
     from mldsa_lab.audit import read_claims
     from mldsa_lab.audit.judgement import Verdict
     from mldsa_lab.audit.reading import example_path, examples
     from mldsa_lab.audit.report import audit_report
-    from mldsa_lab.errors import LabError
 
     names = shared.words(example)
     if names == ("list",):

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from mldsa_lab import kinds
+from mldsa_lab import LabError, kinds
+from mldsa_lab.bench.bench import Precision
 from mldsa_lab.bench.options import (
     BOTH_BUILDS,
     DEFAULT_SETS,
@@ -23,21 +24,19 @@ from mldsa_lab.bench.options import (
     parse_seed,
     parse_thread_counts,
 )
-from mldsa_lab.bench.pace import Precision
 from mldsa_lab.cli import shared
 from mldsa_lab.cli.shared import refuse_given, show_path, with_flags, words
-from mldsa_lab.errors import LabError
-from mldsa_lab.extras import need
 from mldsa_lab.machine import cores_to_use
+from mldsa_lab.plugins import need
 from mldsa_lab.records import Record
-from mldsa_lab.records.reference import DEFAULT_REFERENCE
+from mldsa_lab.records.rows import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import USUAL_OPERATIONS, parse_set_names
 from mldsa_lab.worker.registry import CORES, JDKS
 
 if TYPE_CHECKING:
     from mldsa_lab.bench.bench import Outcome
-    from mldsa_lab.bench.workloads.block_file import BlockFile
+    from mldsa_lab.bench.options import BlockFile
 
 _MESSAGE_BYTES_MAX = 1 << 16  # every worker holds the inputs of all its cells
 _OF_TIMES = "batch threads until reference clock"
@@ -117,9 +116,9 @@ def bench(
     # Only here: with SciPy they take longer to load than other commands to run.
     from mldsa_lab.bench.bench import run_bench
     from mldsa_lab.bench.material import Sizes, read_selections
-    from mldsa_lab.bench.workloads.block import BlockPlan
-    from mldsa_lab.bench.workloads.block_file import read_block
-    from mldsa_lab.bench.workloads.plan import WorkloadPlan
+    from mldsa_lab.bench.options import read_block
+    from mldsa_lab.bench.workload import WorkloadPlan
+    from mldsa_lab.kinds.block import BlockPlan
     from mldsa_lab.study.file import find_study, read_study
 
     if scenario is not None:
@@ -229,7 +228,7 @@ def no_precision(record: Record) -> None:
 
 def _judge(clock: str, confidence: float, record: Record) -> Precision | None:
     """The precision of a record so far."""
-    from mldsa_lab.estimate.precision import widest  # takes longer to load than a run to begin
+    from mldsa_lab.estimate.summary import widest
 
     found = widest(record, clock=clock, confidence=confidence)
     return None if found is None else Precision(*found)

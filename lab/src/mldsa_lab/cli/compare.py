@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mldsa_lab.cli import shared
-from mldsa_lab.records.reference import DEFAULT_REFERENCE
+from mldsa_lab.records.rows import DEFAULT_REFERENCE
 
 _FALSE_ALARMS = 0.05
 
@@ -42,7 +42,7 @@ def compare(
 ) -> None:
     """Show what became slower or faster from one run to another, how far the runs agree, and what
     else differs."""
-    from mldsa_lab.errors import LabError
+    from mldsa_lab import LabError
     from mldsa_lab.estimate.compare import compare as compare_runs
     from mldsa_lab.estimate.figure import Figures
     from mldsa_lab.kinds.operations import MeasuredOperations

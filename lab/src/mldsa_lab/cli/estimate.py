@@ -56,13 +56,13 @@ def estimate(
     """
     import json
 
-    from mldsa_lab.errors import LabError
+    from mldsa_lab import LabError
     from mldsa_lab.estimate.measured import estimate as estimate_selection
     from mldsa_lab.estimate.measured import parse_percentiles
     from mldsa_lab.estimate.reader import read_measurements
-    from mldsa_lab.extras import need
     from mldsa_lab.files import check_target, write_text
     from mldsa_lab.inputs.selection import Selection
+    from mldsa_lab.plugins import need
     from mldsa_lab.show.estimation import estimation_report
 
     wanted = parse_percentiles(shared.words([percentiles]))

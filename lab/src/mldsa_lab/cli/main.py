@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from mldsa_lab import __version__
+from mldsa_lab import LabError, __version__
 from mldsa_lab.checkout import BuildError
 from mldsa_lab.cli import (
     answer,
@@ -25,7 +25,6 @@ from mldsa_lab.cli import (
     workers,
 )
 from mldsa_lab.cli.shared import EXIT_INTERRUPTED, add_commands
-from mldsa_lab.errors import LabError
 
 EXIT_ERROR = 2
 

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
+from mldsa_lab import LabError
 from mldsa_lab.bench.options import Profile
 from mldsa_lab.cli import shared
 from mldsa_lab.cli.bench import no_precision, options_of, show_outcome
-from mldsa_lab.errors import LabError
-from mldsa_lab.extras import need
+from mldsa_lab.plugins import need
 from mldsa_lab.records import read_record
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import PARAMETER_SETS, parse_set_names
@@ -45,7 +45,7 @@ def memory(
     """Measure what operations take of stack and heap, and what they read and write."""
     from mldsa_lab.bench.bench import run_bench
     from mldsa_lab.bench.material import Sizes
-    from mldsa_lab.bench.workloads.memory import MemoryPlan
+    from mldsa_lab.kinds.memory import MemoryPlan
 
     if record is not None:
         raise LabError(f"{record}: `mldsa-lab report {record}` shows a record")

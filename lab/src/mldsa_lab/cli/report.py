@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mldsa_lab.cli import shared
-from mldsa_lab.records.reference import DEFAULT_REFERENCE
+from mldsa_lab.records.rows import DEFAULT_REFERENCE
 
 _STANDARD_OUTPUT = "-"
 
@@ -47,12 +47,12 @@ def report(
     confidence: shared.ConfidenceOption = 0.95,
 ) -> None:
     """Show records again: tables, page, figures and Markdown, from the records alone."""
-    from mldsa_lab.errors import LabError
+    from mldsa_lab import LabError
     from mldsa_lab.kinds.reports import read_reports
-    from mldsa_lab.show.operations import elsewhere
+    from mldsa_lab.show.operations import plot_specs
     from mldsa_lab.show.report import Look, as_markdown
 
-    records, measured = elsewhere.split(files or [])
+    records, measured = plot_specs.split(files or [])
     quiet = markdown == _STANDARD_OUTPUT
     path = None if quiet or markdown is None else Path(markdown)
     outputs = shared.OutputOptions(no_page or quiet, json_path, csv, path, page)
@@ -60,7 +60,7 @@ def report(
         hint = "; for measurements alone there is `mldsa-lab estimate`" if measured else ""
         raise LabError(f"report: at least one record is needed{hint}")
     outputs = outputs._replace(page=page or records[0].parent / "report.html").check()
-    found = elsewhere.read(measured, selection, confidence)
+    found = plot_specs.read(measured, selection, confidence)
     reports = read_reports(records, Look(reference, clock, confidence), found)
     screen = shared.console(stderr=quiet)
     outputs.show(reports, screen, tables=not quiet, every=all_tables)

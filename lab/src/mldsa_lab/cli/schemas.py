@@ -15,15 +15,16 @@ from typing import Any
 
 from mldsa_lab import plugins
 from mldsa_lab.audit.reading import claims_schema
-from mldsa_lab.bench.workloads.block_file import BlockFile
+from mldsa_lab.bench.options import BlockFile
 from mldsa_lab.checkout import in_tree
 from mldsa_lab.estimate.reader import Measurement, MeasurementFile
 from mldsa_lab.files import schema, write_text
-from mldsa_lab.inputs import pool, selection, source
+from mldsa_lab.inputs import pool, selection
+from mldsa_lab.inputs.pool import InputLine
 from mldsa_lab.records import Row
-from mldsa_lab.show.figures_file import FiguresFile
+from mldsa_lab.show.report import FiguresFile
 from mldsa_lab.study.file import StudyFile
-from mldsa_lab.theory.cost_model import CostModel
+from mldsa_lab.theory.law import CostModel
 from mldsa_lab.worker.registry import RegistryWorker
 
 
@@ -42,7 +43,7 @@ def schemas() -> dict[str, dict[str, Any]]:
         "measurements.json": schema(
             list[Measurement] | MeasurementFile, "Measured costs of a selection's inputs"
         ),
-        "inputs.json": schema(source.InputLine, "One line of a file of signing inputs"),
+        "inputs.json": schema(InputLine, "One line of a file of signing inputs"),
         **plugins.schemas(),
     }
 

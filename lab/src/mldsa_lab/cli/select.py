@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from mldsa_lab.choice.choice import Wish
-    from mldsa_lab.inputs.library import Library
     from mldsa_lab.inputs.pool import Pool
     from mldsa_lab.inputs.selection import Selection
+    from mldsa_lab.inputs.tracing import Library
     from mldsa_lab.screen import Screen
 
 _COUNT = 10
@@ -95,16 +95,14 @@ def select(
     ] = None,
 ) -> None:
     """Choose the inputs to measure, by their rejection traces, with all that a target needs."""
-    from mldsa_lab.choice.build import complete
-    from mldsa_lab.choice.choice import Wish
-    from mldsa_lab.choice.ready import read_ready
-    from mldsa_lab.errors import LabError
+    from mldsa_lab import LabError
+    from mldsa_lab.choice.choice import Wish, complete, read_ready
     from mldsa_lab.files import check_folder
     from mldsa_lab.inputs.images import COMPACT_FORMATS, FORMATS, check_formats, write_images
-    from mldsa_lab.inputs.library import LibraryMissing
+    from mldsa_lab.inputs.tracing import LibraryMissing
     from mldsa_lab.screen import Screen
     from mldsa_lab.sets import parse_set_names
-    from mldsa_lab.theory.cost_model import CostModel
+    from mldsa_lab.theory.law import CostModel
 
     names = parse_set_names([set_name], ml_dsa=True)
     if len(names) != 1:
@@ -169,8 +167,8 @@ def _count(goal: str, count: int | None) -> int | None:
 
 def _of_record(path: Path, set_name: str, screen: Screen) -> Selection:
     """The inputs that a run chose and measured."""
+    from mldsa_lab import located
     from mldsa_lab.bench.material import selection_of
-    from mldsa_lab.errors import located
     from mldsa_lab.records import read_record
 
     found = read_record(path)
@@ -180,8 +178,7 @@ def _of_record(path: Path, set_name: str, screen: Screen) -> Selection:
 
 def _chosen(set_name: str, wish: Wish, params: Mapping[str, Any], screen: Screen) -> Selection:
     """What is wished for, of the pool that the command's parameters name."""
-    from mldsa_lab.choice.build import build
-    from mldsa_lab.choice.choice import choose
+    from mldsa_lab.choice.choice import build, choose
 
     library = _library(screen)
     pool = _pool(set_name, params, screen)
@@ -196,9 +193,9 @@ def _stand_in(
 ) -> str | None:
     """The name of the ready-made selection for this goal, if there is no library to choose with
     and one is for it."""
-    from mldsa_lab.choice.ready import wish_of
-    from mldsa_lab.errors import LabError
-    from mldsa_lab.inputs.library import LibraryMissing
+    from mldsa_lab import LabError
+    from mldsa_lab.choice.choice import wish_of
+    from mldsa_lab.inputs.tracing import LibraryMissing
 
     name = (goal or "regression") if percentile is None else f"p{percentile:g}"
     try:
@@ -212,7 +209,7 @@ def _stand_in(
 
 
 def _library(screen: Screen) -> Library:
-    from mldsa_lab.inputs.library import load
+    from mldsa_lab.inputs.tracing import load
 
     with screen.phase("library") as phase:
         return load(phase.show)
@@ -223,12 +220,11 @@ def _pool(set_name: str, params: Mapping[str, Any], screen: Screen) -> Pool:
     or a fresh one."""
     from msgspec.structs import replace
 
+    from mldsa_lab import LabError
     from mldsa_lab.bench.options import parse_seed
-    from mldsa_lab.errors import LabError
-    from mldsa_lab.extras import has
-    from mldsa_lab.inputs.shipped import SIZE, shipped_pool, shipped_spec
-    from mldsa_lab.inputs.tracing import trace_pool
+    from mldsa_lab.inputs.tracing import SIZE, shipped_pool, shipped_spec, trace_pool
     from mldsa_lab.machine import cores_to_use
+    from mldsa_lab.plugins import has
 
     path = params["pool"]
     if path is not None:
@@ -262,7 +258,7 @@ def _show(selection: Selection, console: Console) -> None:
     from rich.table import Table
 
     from mldsa_lab.files import convert
-    from mldsa_lab.theory.cost_model import CostModel
+    from mldsa_lab.theory.law import CostModel
     from mldsa_lab.theory.trace import format_trace
 
     model = (

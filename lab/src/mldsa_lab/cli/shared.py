@@ -14,14 +14,13 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from mldsa_lab import plugins
-from mldsa_lab.errors import LabError
-from mldsa_lab.extras import need
+from mldsa_lab import LabError, plugins
 from mldsa_lab.files import check_target
+from mldsa_lab.plugins import need
 from mldsa_lab.sets import FAMILIES, OPERATIONS
 
 if TYPE_CHECKING:
-    from mldsa_lab.inputs.spec import Spec
+    from mldsa_lab.inputs.input import Spec
     from mldsa_lab.show.report import Report
 
 _PIPE_WIDTH = 120

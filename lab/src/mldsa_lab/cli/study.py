@@ -75,7 +75,7 @@ def run(
     """Measure what a study file says, resume where it was interrupted, and compare."""
     from functools import partial
 
-    from mldsa_lab.extras import need
+    from mldsa_lab.plugins import need
     from mldsa_lab.study.cells import gather_cells
     from mldsa_lab.study.file import find_study, read_study
     from mldsa_lab.study.run import begin, find_records, measure, steps
@@ -88,7 +88,7 @@ def run(
     screen = shared.console()
     if record is None:
         from mldsa_lab.screen import Screen
-        from mldsa_lab.study.bench import run_step
+        from mldsa_lab.study.run import run_step
 
         need("bench", "a study")
         jdks = tuple(jdk or ())

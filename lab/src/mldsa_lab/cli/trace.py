@@ -57,18 +57,17 @@ def trace(
     ] = None,
 ) -> None:
     """Trace signatures: which checks every attempt of every input fails, as Parquet."""
+    from mldsa_lab import LabError
     from mldsa_lab.bench.options import parse_seed
-    from mldsa_lab.errors import LabError
-    from mldsa_lab.extras import need
     from mldsa_lab.files import check_folder, check_target
-    from mldsa_lab.inputs.library import load
-    from mldsa_lab.inputs.source import FromFile, Generated, Source
-    from mldsa_lab.inputs.spec import Spec
-    from mldsa_lab.inputs.tracing import make_pool
+    from mldsa_lab.inputs.input import Spec
+    from mldsa_lab.inputs.pool import FromFile, Generated, Source
+    from mldsa_lab.inputs.tracing import load, make_pool
+    from mldsa_lab.machine import hire
+    from mldsa_lab.plugins import need
     from mldsa_lab.screen import Phase, Screen
     from mldsa_lab.sets import parse_set_names
     from mldsa_lab.show.tallies import print_tallies
-    from mldsa_lab.workforce import hire
 
     names = parse_set_names(sets or ("ml-dsa",), ml_dsa=True)
     if inputs is not None:

@@ -14,14 +14,20 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from mldsa_lab import plugins
+from mldsa_lab import LabError, plugins
 from mldsa_lab.checkout import NOT_SHIPPED, find_root
 from mldsa_lab.cli import shared
-from mldsa_lab.errors import LabError
 from mldsa_lab.machine import describe, tool_version
 from mldsa_lab.screen import Screen
-from mldsa_lab.worker.build import build, is_set_up, is_shipped, set_up, unmet
-from mldsa_lab.worker.jdk import find_jdks, jdk_entries
+from mldsa_lab.worker.build import (
+    build,
+    find_jdks,
+    is_set_up,
+    is_shipped,
+    jdk_entries,
+    set_up,
+    unmet,
+)
 from mldsa_lab.worker.registry import (
     CORES,
     JDKS,
@@ -139,7 +145,7 @@ def conform(
     resets: shared.ResetsOption = False,
 ) -> None:
     """Build a worker and check that it keeps to the protocol and gives right answers."""
-    from mldsa_lab.bench.reference_items import ReferenceItems
+    from mldsa_lab.bench.gate import ReferenceItems
     from mldsa_lab.worker.conformance import conform_entry
 
     console = shared.console()

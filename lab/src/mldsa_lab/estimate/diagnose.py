@@ -11,28 +11,29 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from mldsa_lab import join_words
 from mldsa_lab.estimate.findings import (
     CHANCE,
+    CHECKS,
     SMALL,
     Evidence,
     Remark,
     added,
     change_text,
+    curvature,
     note,
     off_text,
+    outliers,
     rank_correlation,
     refutation,
     warning,
 )
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import rounds_differ
-from mldsa_lab.estimate.outliers import outliers
 from mldsa_lab.estimate.posterior import SHOW_NOISE
 from mldsa_lab.estimate.reader import Measurements
-from mldsa_lab.estimate.shape import CHECKS, curvature
-from mldsa_lab.theory.arrays import Array, Ints
-from mldsa_lab.theory.terms import CONTRAST, LINEAR, MEAN, SLOPE
-from mldsa_lab.wording import join_words
+from mldsa_lab.theory.law import CONTRAST, LINEAR, MEAN, SLOPE
+from mldsa_lab.theory.trace import Array, Ints
 
 # Residuals, and noise of a measurement, are remarked upon from this relative size on.
 _LACK_OF_FIT = 0.05

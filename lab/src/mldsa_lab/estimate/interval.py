@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import bdtr, fdtrc, ndtri, stdtrit
 
-from mldsa_lab.theory.arrays import Array
+from mldsa_lab.theory.trace import Array
 
 FEWEST_ROUNDS = 4
 """Rounds, or processes, below which no figure has an interval: Student's factor is 12.7 for two and

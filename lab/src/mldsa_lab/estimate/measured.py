@@ -10,17 +10,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import with_tick
+from mldsa_lab import LabError
+from mldsa_lab.estimate.cells import LARGEST_TICK, NOTED_TICK, with_tick
 from mldsa_lab.estimate.diagnose import diagnose
 from mldsa_lab.estimate.findings import Evidence, Remark, note, refutation
 from mldsa_lab.estimate.fit import COSTS, Fit
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.reader import Measurements
-from mldsa_lab.estimate.samples import LARGEST_TICK, NOTED_TICK
-from mldsa_lab.files import plain
+from mldsa_lab.files import to_builtins
 from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.theory.cost_model import CostModel
+from mldsa_lab.theory.law import CostModel
 
 PERCENTILES = (50.0, 95.0, 99.0, 99.9)
 """The percentiles that are estimated unless others are asked for."""
@@ -131,14 +130,14 @@ class Estimation:
         """The object of docs/measurements.md; without estimates where none holds."""
         value = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "fit"}
         value["percentiles"] = [
-            {"percentile": p, **plain(interval)} for p, interval in self.percentiles.items()
+            {"percentile": p, **to_builtins(interval)} for p, interval in self.percentiles.items()
         ]
         if self.without_outliers is not None:
             calm = self.without_outliers.as_json()
             names = ("mean", "percentiles", "costs", "terms")
             value["without_outliers"] = {name: calm[name] for name in names}
         own = {"unit": self.unit or None, "inputs": self.inputs, "holds": not self.refutation}
-        written: dict[str, Any] = plain(value | own)
+        written: dict[str, Any] = to_builtins(value | own)
         if self.refutation:
             written |= {"mean": None, "percentiles": [], "costs": {}, "terms": {}, "misfit": None}
             no_fit = {"fitted": None, "relative": None}

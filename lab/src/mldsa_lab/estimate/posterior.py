@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import logsumexp, ndtr, ndtri
 
-from mldsa_lab.theory.arrays import Array
-from mldsa_lab.theory.terms import LINEAR, MEAN, SLOPE, Prior
+from mldsa_lab.theory.law import LINEAR, MEAN, SLOPE, Prior
+from mldsa_lab.theory.trace import Array
 
 # Each scale with its prior weight. What they stand on, and how the intervals then do:
 # docs/measurements.md. The linear part: a usual signer, an unusual one, anything.

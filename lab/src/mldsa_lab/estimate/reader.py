@@ -15,11 +15,11 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_lab.files import convert, parse_json, read_text
 from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.records.clock import find_tick
-from mldsa_lab.theory.arrays import Array
+from mldsa_lab.records.rows import find_tick
+from mldsa_lab.theory.trace import Array
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
 _LISTED = 8

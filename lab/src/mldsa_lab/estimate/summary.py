@@ -1,25 +1,201 @@
-"""From a record to its cells, each with its figures."""
+"""From a record to its cells, each with its figures, ratios and precision."""
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from msgspec.structs import replace
 
-from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import SPREAD, CellEstimate, Estimator
-from mldsa_lab.estimate.contract import CUT_SHORT, EXCLUDED, NO_ESTIMATE, REJECTED
-from mldsa_lab.estimate.figure import Figure, Key, as_key
+from mldsa_lab import LabError
+from mldsa_lab.estimate.cells import (
+    SPREAD,
+    CellEstimate,
+    CellKey,
+    CellSamples,
+    Estimator,
+    gather,
+    ratio,
+)
+from mldsa_lab.estimate.figure import (
+    CUT_SHORT,
+    EXCLUDED,
+    NO_ESTIMATE,
+    REJECTED,
+    Figure,
+    Key,
+    as_key,
+)
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import Interval, is_above
-from mldsa_lab.estimate.measured_cell import MeasuredCell
-from mldsa_lab.estimate.ratio import Comparison, add_throughputs, compare_classical
-from mldsa_lab.estimate.samples import CellKey, CellSamples, gather
 from mldsa_lab.records import HARDENED, METRICS, InputRow, Record, Variant, WorkerRow
-from mldsa_lab.sets import ALL_SETS, OPERATIONS
+from mldsa_lab.sets import ALL_SETS, OPERATIONS, SCHEMES
+
+# Cells.
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredCell:
+    """A variant in one operation of a set, as it was measured. Cells are equal only to themselves.
+
+    ``is_duplicate_build``: whether the variant's default build was measured too. ``estimate``: None
+    where the cost allows none; ``notes``, what a reader must know, then say why. ``figures``: in
+    the worker's unit and for one operation, see `mldsa_lab.estimate.figure`.
+    """
+
+    variant: Variant
+    worker: WorkerRow
+    set: str
+    operation: str
+    samples: CellSamples
+    is_duplicate_build: bool
+    estimate: CellEstimate | None
+    notes: tuple[str, ...]
+    figures: list[Figure] = field(default_factory=list)
+
+    @property
+    def id(self) -> CellKey:
+        """Variant id, set and operation: a record has one cell of each."""
+        return self.variant.id, self.set, self.operation
+
+    @property
+    def keys(self) -> dict[str, Key]:
+        """The keys of its figures."""
+        return {"set": self.set, "operation": self.operation, "variant": self.variant.id}
+
+    @property
+    def unit(self) -> str:
+        """The unit of costs: that of the worker's ticks."""
+        return self.worker.unit
+
+    @property
+    def mean(self) -> Interval | None:
+        """The mean cost; None where it is not known."""
+        return None if self.estimate is None else self.estimate.mean
+
+    @property
+    def cost(self) -> float:
+        """The value of the mean; infinite where it is not known."""
+        return math.inf if self.mean is None else self.mean.value
+
+    @property
+    def has_interval(self) -> bool:
+        """True if the limits of the mean are known."""
+        return self.mean is not None and self.mean.low is not None
+
+    @property
+    def fit(self) -> Fit | None:
+        """The regression of single signatures on their traces; None for other cells."""
+        fit = None if self.estimate is None else self.estimate.fit
+        return fit if fit is not None and fit.traces else None
+
+    @property
+    def uncertainty(self) -> float:
+        """How far the interval of the mean reaches, as a share of the mean; infinite without."""
+        mean = self.mean
+        if mean is None or not mean.value or mean.low is None or mean.high is None:
+            return math.inf
+        return max(mean.high - mean.value, mean.value - mean.low) / mean.value
+
+    def add(self, name: str, interval: Interval, unit: str = "", **keys: Key) -> None:
+        """Add a figure; ``keys``: further ones."""
+        self.figures.append(Figure.of({**self.keys, **keys}, name, interval, unit))
+
+    def interval(self, name: str, **keys: Key) -> Interval | None:
+        """Return the figure of this name and exactly these further keys; None without."""
+        asked = {**self.keys, **keys}
+        of = (f.interval for f in self.figures if f.name == name and f.keys == asked)
+        return next(of, None)
+
+    def value(self, name: str, **keys: Key) -> float | None:
+        """Return a figure without its limits; None where it is not known."""
+        interval = self.interval(name, **keys)
+        return None if interval is None else interval.value
+
+    def over(self, other: MeasuredCell, confidence: float) -> Interval | None:
+        """Return this mean over that of ``other``, paired by round where both have the same; None
+        where one is not known or they are in different units."""
+        if self.estimate is None or other.estimate is None or self.unit != other.unit:
+            return None
+        if other is self:
+            return Interval(1.0, 1.0, 1.0)
+        return ratio(self.estimate, other.estimate, confidence)
+
+
+# Cells compared with others.
+
+
+def add_throughputs(record: Record, cells: Sequence[MeasuredCell], estimator: Estimator) -> None:
+    """Add ``per_second`` to the figures of cells whose unit is nanoseconds: the inverse of the mean
+    of single calls and batches; of cells on several threads and their like on one thread, of the
+    wall clock, with ``scaling`` where one thread was measured."""
+    families: dict[tuple[str | int, ...], list[MeasuredCell]] = defaultdict(list)
+    for cell in cells:
+        if cell.estimate is not None and cell.unit == "ns":
+            v = cell.variant
+            families[v.base, v.mode, v.batch_size, cell.set, cell.operation].append(cell)
+    is_threaded = {k: any(c.variant.threads > 1 for c in of) for k, of in families.items()}
+    walls = gather(record, "wall") if any(is_threaded.values()) else {}
+    for key, family in families.items():
+        estimates: dict[MeasuredCell, CellEstimate] = {}
+        for cell in family:
+            if cell.estimate is None:
+                continue
+            if cell.samples.clock == "wall" or not is_threaded[key]:
+                estimates[cell] = cell.estimate
+            elif cell.id in walls:
+                with suppress(LabError):  # without an estimate it has no throughput
+                    estimates[cell] = estimator.estimate(cell.variant, cell.id, walls[cell.id])
+        one = next((e for c, e in estimates.items() if c.variant.threads == 1), None)
+        for cell, estimate in estimates.items():
+            cell.add("per_second", estimate.mean.inverse(1e9), "1/s")
+            if is_threaded[key] and estimate is one:
+                cell.add("scaling", Interval(1.0, 1.0, 1.0))
+            elif is_threaded[key] and one is not None:
+                cell.add("scaling", ratio(estimate, one, estimator.confidence).inverse())
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The ``ratio`` of the cost of an ML-DSA cell to that of ``against``, a classical scheme in the
+    same operation."""
+
+    cell: MeasuredCell
+    against: MeasuredCell
+    ratio: Interval
+
+
+def compare_classical(cells: Sequence[MeasuredCell], confidence: float) -> list[Comparison]:
+    """Return the cheapest ML-DSA cell of each kind (compact or expanded key, single calls or
+    batches), by set and operation, over every classical scheme's single calls. ``cells``: in
+    ascending order of the mean. Skips cells of several threads, and tuned builds where the default
+    build was measured."""
+    cheapest: dict[tuple[str, str, str, str], MeasuredCell] = {}
+    schemes: list[MeasuredCell] = []
+    for cell in cells:
+        v = cell.variant
+        is_run = v.threads > 1 or (v.runs and v.mode == "single")
+        if cell.estimate is None or cell.is_duplicate_build or is_run:
+            continue
+        family = SCHEMES[cell.set].family
+        if family == "classical":
+            schemes.append(cell)
+        elif family == "ml-dsa":
+            cheapest.setdefault((cell.set, cell.operation, v.key, v.mode), cell)
+    return [
+        Comparison(cell, scheme, ratio)
+        for cell in cheapest.values()
+        for scheme in schemes
+        if scheme.operation == cell.operation and (ratio := cell.over(scheme, confidence))
+    ]
+
+
+# The summary.
 
 
 @dataclass(frozen=True)
@@ -288,3 +464,28 @@ def _references(
     for cell in named:
         found.setdefault((cell.set, cell.operation, cell.variant.threads), cell)
     return found
+
+
+# Precision.
+
+
+def widest(record: Record, *, clock: str, confidence: float) -> tuple[float, str, str] | None:
+    """The widest interval: its longer half in percent of the mean, what it is of, and the means
+    that count: every signing mean, or every mean where signing was not measured.
+
+    None before there are means; infinite where one has no interval yet.
+    """
+    left_out = {(fault.variant, fault.set) for fault in record.faults}
+    cells = [
+        cell
+        for cell in summarise(record, clock=clock, confidence=confidence).cells
+        if cell.mean is not None
+        and not {(cell.variant.id, None), (cell.variant.id, cell.set)} & left_out
+    ]
+    signing = [cell for cell in cells if cell.operation == "sign"]
+    counted = signing or cells
+    if not counted:
+        return None
+    cell = max(counted, key=lambda cell: cell.uncertainty)
+    goal = "every signing mean" if signing else "every mean"
+    return 100 * cell.uncertainty, " ".join(cell.id), goal

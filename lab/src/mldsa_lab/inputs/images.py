@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_lab.files import write_text
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.selection import Selection

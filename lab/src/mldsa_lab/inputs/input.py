@@ -1,15 +1,27 @@
-"""An input: key, message, context and rnd, and what an operation makes of them."""
+"""An input (key, message, context and rnd), and inputs that follow from a seed of 32 bytes."""
 
 from __future__ import annotations
 
 import hashlib
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Literal, NamedTuple
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mldsa_lab.errors import LabError
-from mldsa_lab.sets import CONTEXT_BYTES_MAX, SCHEMES, SECRET_BYTES, SEED_BYTES, Scheme
+from mldsa_lab import LabError
+from mldsa_lab.files import Hex
+from mldsa_lab.sets import (
+    ALL_SETS,
+    CONTEXT_BYTES_MAX,
+    SCHEMES,
+    SECRET_BYTES,
+    SEED_BYTES,
+    Scheme,
+    parameter_set,
+)
 from mldsa_lab.theory.trace import Trace
 
 
@@ -113,3 +125,149 @@ class Input(Struct, frozen=True):
         if value is None or "encaps" not in self.scheme.kin.operations:
             return replace(self, output=value)
         return replace(self, output=value[:-SECRET_BYTES], secret=value[-SECRET_BYTES:])
+
+
+def positions(
+    inputs: int, size: int, *, number: int = 0, count: int = 1, thread: int = 0, threads: int = 1
+) -> list[int]:
+    """The positions, of ``inputs`` in all, that a thread performs in run ``number`` of ``count``,
+    each of ``size`` operations.
+
+    Runs begin at equal distances. Threads begin apart too, so that they do equal work but not the
+    same at the same time.
+    """
+    first = number * inputs // count + thread * (inputs // threads)
+    return [(first + place) % inputs for place in range(size)]
+
+
+# Inputs from a run's seed.
+
+
+_DOMAIN = b"mldsa-lab pool 1"
+
+
+def candidates(
+    run_seed: bytes,
+    set_name: str,
+    count: int,
+    *,
+    message_bytes: int = 32,
+    context_bytes: int = 0,
+    stream: str = "design",
+    start: int = 0,
+) -> Iterator[Input]:
+    """Candidates ``start .. start + count - 1`` of a set, each with its number as id and a key of
+    its own, whose seed has the set's size; deterministic signing.
+
+    Candidate i is SHAKE256(domain, run seed, set, stream, sizes, i), every field prefixed with
+    its length: the same for any ``count``, and independent between sets and streams. ``stream``
+    separates uses of one run seed, such as the pool to design from and inputs taken at random.
+    LabError for an unknown set, a run seed that is not 32 bytes, or sizes out of range.
+    """
+    if len(run_seed) != SEED_BYTES:
+        raise LabError(f"run seed of {len(run_seed)} bytes: must have {SEED_BYTES}")
+    if set_name not in ALL_SETS:
+        raise LabError(f"parameter set {set_name!r}: must be one of {', '.join(ALL_SETS)}")
+    if count < 0 or start < 0:
+        raise LabError(f"pool of {count} from {start}: both must be at least 0")
+    if message_bytes < 0:
+        raise LabError(f"message size {message_bytes}: must be at least 0 bytes")
+    if not 0 <= context_bytes <= CONTEXT_BYTES_MAX:
+        raise LabError(f"context size {context_bytes}: must be in 0..{CONTEXT_BYTES_MAX} bytes")
+    prefix = hashlib.shake_256()
+    sizes = message_bytes.to_bytes(8, "little") + context_bytes.to_bytes(8, "little")
+    for part in (_DOMAIN, run_seed, set_name.encode(), stream.encode(), sizes):
+        prefix.update(len(part).to_bytes(8, "little") + part)
+
+    seed_bytes = SCHEMES[set_name].seed_bytes
+
+    def draw(number: int) -> Input:
+        shake = prefix.copy()
+        shake.update(number.to_bytes(8, "little"))
+        message_end = seed_bytes + message_bytes
+        data = shake.digest(message_end + context_bytes)
+        seed, message = data[:seed_bytes], data[seed_bytes:message_end]
+        return Input(set_name, number, seed, message, data[message_end:])
+
+    return (draw(number) for number in range(start, start + count))
+
+
+# Inputs of a pool.
+
+
+MESSAGE_BYTES_MAX = 1 << 24
+"""The longest message of a generated input, bytes."""
+
+Rnd = Literal["zero", "given"]
+"""rnd of Algorithm 2: 32 zero bytes (deterministic signing), or each input's own 32 bytes."""
+
+STREAM = "inputs"
+"""Of the candidates that are a pool's inputs."""
+_KEYS = "keys"
+
+
+class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The inputs of one pool, numbered from 0.
+
+    ``set``: an ML-DSA parameter set; ``seed``: 32 bytes; ``message_bytes``, ``context_bytes``:
+    the sizes of every message and context; ``per_key``: how many consecutive inputs share a key,
+    1 for a key of its own each, 0 for one key for all; ``rnd``: see `Rnd`. Input i is the same
+    for any number of inputs. LabError if a value is out of range.
+    """
+
+    set: str
+    seed: Hex
+    message_bytes: int = 32
+    context_bytes: int = 0
+    per_key: int = 1
+    rnd: Rnd = "zero"
+
+    def __post_init__(self) -> None:
+        parameter_set(self.set)
+        if len(self.seed) != SEED_BYTES:
+            raise LabError(f"pool seed of {len(self.seed)} bytes: must have {SEED_BYTES}")
+        if not 0 <= self.message_bytes <= MESSAGE_BYTES_MAX:
+            raise LabError(
+                f"message size {self.message_bytes}: must be in 0..{MESSAGE_BYTES_MAX} bytes"
+            )
+        if not 0 <= self.context_bytes <= CONTEXT_BYTES_MAX:
+            raise LabError(
+                f"context size {self.context_bytes}: must be in 0..{CONTEXT_BYTES_MAX} bytes"
+            )
+        if self.per_key < 0:
+            raise LabError(f"inputs per key {self.per_key}: must be at least 0")
+        if self.rnd not in ("zero", "given"):
+            raise LabError(f"rnd {self.rnd!r}: must be 'zero' or 'given'")
+
+    def key_number(self, index: int) -> int:
+        """Which key input ``index`` has, from 0."""
+        return index // self.per_key if self.per_key else 0
+
+    def xi(self, key: int) -> bytes:
+        """The seed of key number ``key``."""
+        (drawn,) = candidates(self.seed, self.set, 1, message_bytes=0, stream=_KEYS, start=key)
+        return drawn.key
+
+    def inputs(self, start: int, count: int) -> list[Input]:
+        """Inputs ``start .. start + count - 1``; LabError if these are negative."""
+        drawn = candidates(
+            self.seed,
+            self.set,
+            count,
+            message_bytes=self.message_bytes + (SEED_BYTES if self.rnd == "given" else 0),
+            context_bytes=self.context_bytes,
+            stream=STREAM,
+            start=start,
+        )
+        found: list[Input] = []
+        xi_of = cache(self.xi)
+        for index, candidate in enumerate(drawn, start):
+            xi = candidate.key if self.per_key == 1 else xi_of(self.key_number(index))
+            message = candidate.message[: self.message_bytes]
+            rnd = candidate.message[self.message_bytes :] or None
+            found.append(msgspec.structs.replace(candidate, seed=xi, message=message, rnd=rnd))
+        return found
+
+    def input(self, index: int) -> Input:
+        """Input number ``index``; LabError if it is negative."""
+        return self.inputs(index, 1)[0]

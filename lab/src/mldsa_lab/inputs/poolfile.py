@@ -14,16 +14,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from mldsa_lab import __version__
-from mldsa_lab.errors import LabError, first_line, located
-from mldsa_lab.extras import need
-from mldsa_lab.files import beside, decode_format, plain, put, reading, writing
-from mldsa_lab.inputs.input import Input
-from mldsa_lab.inputs.pool import FORMAT, VERSION, About, Checks, Key, Pool, join_pools
-from mldsa_lab.inputs.source import InputLine
-from mldsa_lab.inputs.spec import Spec
+from mldsa_lab import LabError, __version__, first_line, located
+from mldsa_lab.files import beside, decode_format, put, reading, to_builtins, writing
+from mldsa_lab.inputs.input import Input, Spec
+from mldsa_lab.inputs.pool import FORMAT, VERSION, About, Checks, InputLine, Key, Pool, join_pools
+from mldsa_lab.plugins import need
 from mldsa_lab.sets import SEED_BYTES, parameter_set
-from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.theory.trace import TraceTable
 
 need("pools", "a pool file")
 import pyarrow as pa  # noqa: E402
@@ -75,7 +72,7 @@ class PoolWriter:
             "tool": f"mldsa-lab {__version__}",
             "set": set_name,
             "checks": checks,
-            "spec": plain(spec),
+            "spec": to_builtins(spec),
         }
         columns = [*_TRACES, *(_given_columns(set_name, key) if key else [])]
         fields = [pa.field(name, kind, nullable=False) for name, kind in columns]

@@ -16,12 +16,11 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from mldsa_lab.errors import LabError, located
-from mldsa_lab.files import Hex, decode_format, plain, read_text
+from mldsa_lab import LabError, located
+from mldsa_lab.files import Hex, decode_format, read_text, to_builtins
 from mldsa_lab.inputs.input import Digests, Input, check_sizes, given_rnd
 from mldsa_lab.sets import parameter_set
-from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.theory.trace import Trace, parse_trace
+from mldsa_lab.theory.trace import Trace, TraceTable, parse_trace
 
 FORMAT = "mldsa-lab selection"
 VERSION = 1
@@ -160,7 +159,7 @@ class Selection:
         }
         lines = [f" {json.dumps(k)}: {json.dumps(v, allow_nan=False)}" for k, v in head.items()]
         rows = ",\n".join(
-            f"  {json.dumps(plain(SelectionRow.of(i, compact)))}" for i in self.inputs
+            f"  {json.dumps(to_builtins(SelectionRow.of(i, compact)))}" for i in self.inputs
         )
         return "{\n" + ",\n".join([*lines, f' "inputs": [\n{rows}\n ]']) + "\n}\n"
 

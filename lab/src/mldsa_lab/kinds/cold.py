@@ -9,15 +9,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from mldsa_lab import LabError
 from mldsa_lab.bench.engine import Workload
 from mldsa_lab.bench.fleet import Fleet
-from mldsa_lab.bench.workloads.operations import Cell, Operations, times_of, typical_input
-from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
-from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import SPREAD, with_tick
+from mldsa_lab.bench.workload import Cell, Operations, Ready, WorkloadPlan, times_of, typical_input
+from mldsa_lab.estimate.cells import SPREAD, Readings, with_tick
 from mldsa_lab.estimate.figure import Figure, Figures, Key
 from mldsa_lab.estimate.interval import over
-from mldsa_lab.estimate.samples import Readings
 from mldsa_lab.kinds.kind import ROW_KEYS, Kind
 from mldsa_lab.records import Definition, Record, Row, Samples
 from mldsa_lab.sets import ALL_SETS, OPERATIONS, SCHEMES

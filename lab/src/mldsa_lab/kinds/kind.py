@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mldsa_lab.bench.workloads.plan import WorkloadPlan
+from mldsa_lab.bench.workload import WorkloadPlan
 from mldsa_lab.estimate.figure import Figure, Figures
 from mldsa_lab.records import Record, busy_notes
-from mldsa_lab.show import figure_tables, variants
+from mldsa_lab.show import figure_tables
 from mldsa_lab.show.figure_tables import TableLayout
-from mldsa_lab.show.report import Look, Report, sections_of
+from mldsa_lab.show.report import Look, Report, of_record, sections_of
 
 ROW_KEYS = ("implementation", "backend", "build", "key")
 """The keys that tell variants apart in a table."""
@@ -44,7 +44,7 @@ class Kind:
     def read(self, record: Record, look: Look) -> Measured:
         """Return a record with its figures. LabError if it has none."""
         figures = self.figures(record, look.confidence)
-        return Measured(record, variants.of_record(record, figures, look), look)
+        return Measured(record, of_record(record, figures, look), look)
 
     def report(self, measured: Measured, source: str, name: str = "") -> Report:
         """Return the report of a record; ``name``: what tells it from others on the same page."""

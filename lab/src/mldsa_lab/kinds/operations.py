@@ -6,45 +6,54 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from mldsa_lab.bench.workloads.plan import WorkloadPlan
-from mldsa_lab.estimate.cells import SPREAD
-from mldsa_lab.estimate.contract import EXCLUDED, NAMES
-from mldsa_lab.estimate.figure import Figure, Key
-from mldsa_lab.estimate.measured_cell import MeasuredCell
-from mldsa_lab.estimate.samples import CellKey
-from mldsa_lab.estimate.summary import Summary, summarise
+from mldsa_lab import join_words
+from mldsa_lab.bench.workload import WorkloadPlan
+from mldsa_lab.estimate.cells import SPREAD, CellKey
+from mldsa_lab.estimate.figure import EXCLUDED, NAMES, Figure, Key
+from mldsa_lab.estimate.summary import MeasuredCell, Summary, summarise
 from mldsa_lab.kinds.kind import Kind, Measured
 from mldsa_lab.records import METRICS, RUN_FACTS, Record
-from mldsa_lab.sets import ALL_SETS, BUILDS, SCHEME_FAMILIES, SCHEMES, SIGNATURE_OPERATIONS, sets_of
-from mldsa_lab.show import variants
-from mldsa_lab.show.figure_tables import (
-    CELL,
-    TABLE,
-    Lines,
-    Ranking,
-    SpreadColumns,
-    TableLayout,
+from mldsa_lab.sets import (
+    ALL_SETS,
+    BUILDS,
+    SCHEME_FAMILIES,
+    SCHEMES,
+    SIGNATURE_OPERATIONS,
+    sets_of,
 )
+from mldsa_lab.show.figure_tables import CELL, TABLE, Lines, Ranking, SpreadColumns, TableLayout
 from mldsa_lab.show.grid import PAGE, TERMINAL
-from mldsa_lab.show.operations.appendix import appendix, when, why_empty
-from mldsa_lab.show.operations.best import (
+from mldsa_lab.show.operations.findings import find
+from mldsa_lab.show.operations.plot_specs import cost_plots, law_plots
+from mldsa_lab.show.operations.remarks import (
     SHOWN_OPERATIONS,
     SHOWN_PERCENTILES,
+    appendix,
     headline_cells,
     is_excluded_compact,
     is_expanded_only,
     main_set,
+    marks,
     measured_sets,
     other_families,
+    remarks,
     shown_tables,
+    texts,
+    warnings,
+    when,
+    why_empty,
 )
-from mldsa_lab.show.operations.findings import find
-from mldsa_lab.show.operations.plot_specs import cost_plots, law_plots
-from mldsa_lab.show.operations.remarks import marks, remarks, warnings
-from mldsa_lab.show.operations.texts import texts
-from mldsa_lab.show.report import Look, Report, Section, sections_of
-from mldsa_lab.show.variants import COMPACT, calls, headline_batch_size
-from mldsa_lab.wording import join_words
+from mldsa_lab.show.report import (
+    COMPACT,
+    Look,
+    Report,
+    Section,
+    assign_colours,
+    calls,
+    headline_batch_size,
+    of_record,
+    sections_of,
+)
 
 _IDENTITIES = {name: f"quantile percentile={share}" for name, share in SHOWN_PERCENTILES.items()}
 FIELDS = {
@@ -117,13 +126,13 @@ class MeasuredOperations(Measured):
         summary = summarise(
             record, reference=look.reference, clock=look.clock, confidence=look.confidence
         )
-        figures = variants.of_record(record, summary.figures(), look)
+        figures = of_record(record, summary.figures(), look)
         by_cell: dict[CellKey, list[Figure]] = {}
         for f in figures:
             if "operation" in f.keys:
                 cell = str(f.keys["variant"]), str(f.keys["set"]), str(f.keys["operation"])
                 by_cell.setdefault(cell, []).append(f)
-        look = replace(look, colours=look.colours or variants.assign_colours([record]))
+        look = replace(look, colours=look.colours or assign_colours([record]))
         return cls(record, figures, look, summary, by_cell)
 
     @property

@@ -1,27 +1,486 @@
-"""Records of pipelines, one for each process of a study."""
+"""The kind `pipeline`: records go through stages that take the outputs of earlier ones.
+
+Processes are the replicates. Of each record, the pass with its median time counts, with the stages
+of that pass. So the stages of a record, with the time between them, add up to the whole to the last
+tick, and so do the means over records and processes.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mldsa_lab.bench.workloads.pipeline import PipelinePlan
+from mldsa_lab import LabError
+from mldsa_lab.bench.engine import Case, Excluded, Workload
+from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.options import Pipeline, resolve
+from mldsa_lab.bench.pipeline_inputs import PipelineInputs
+from mldsa_lab.bench.workload import Ready, WorkloadPlan, other_message, times_of
+from mldsa_lab.estimate.cells import SPREAD, Readings
 from mldsa_lab.estimate.figure import Figure, Key
-from mldsa_lab.estimate.pipeline import pipeline_figures, pipelines_of
+from mldsa_lab.estimate.interval import over
+from mldsa_lab.files import to_builtins
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.kinds.kind import Kind
-from mldsa_lab.records import Record, busy_notes
+from mldsa_lab.machine import cores_to_use
+from mldsa_lab.records import (
+    Check,
+    Definition,
+    Fault,
+    PipelineContent,
+    PipelineStage,
+    Record,
+    Row,
+    Samples,
+    Variant,
+    busy_notes,
+)
 from mldsa_lab.show import report
 from mldsa_lab.show.figure_tables import Lines, SpreadColumns, TableLayout, display_unit
-from mldsa_lab.show.format import plain
-from mldsa_lab.show.grid import Dot
+from mldsa_lab.show.grid import Dot, format_plain
 from mldsa_lab.show.report import PlotSpec, Report
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.trace import Array
+from mldsa_lab.worker.protocol import (
+    ACCEPTED,
+    REFUSED,
+    ChainStage,
+    JobInput,
+    Link,
+    Pass,
+    expected_output,
+    make_job,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
+
+
+# Figures.
+
+
+PERCENTILES = (50, 95, 99)
+BETWEEN = "between stages"
+
+
+@dataclass(frozen=True)
+class PipelineCosts:
+    """A pipeline in one process, by wall time of one thread: ``whole``: (links,) ticks of each
+    link's median pass; ``parts``: by phase (links,) those of the same pass. ``level``: (rounds,)
+    ticks per record; ``rates``: by number of threads the records in a second, all threads
+    together, in the median round."""
+
+    whole: Array
+    parts: dict[str, Array]
+    level: Array
+    rates: dict[int, float]
+
+
+@dataclass(frozen=True)
+class MeasuredPipeline:
+    """A pipeline over all processes. ``together``: the records of a link, which wait for each
+    other; ``against``: the pipeline that it is compared with, if any."""
+
+    name: str
+    definition: Definition
+    content: PipelineContent
+    together: int
+    against: str
+    unit: str
+    processes: tuple[PipelineCosts, ...]
+
+    def whole(self) -> Array:
+        """Return (processes,) mean ticks of a record."""
+        return np.array([p.whole.mean() / self.together for p in self.processes])
+
+    def parts(self) -> dict[str, Array]:
+        """Return by phase (processes,) mean ticks of a record; their sum is the whole."""
+        return {
+            name: np.array([p.parts[name].mean() / self.together for p in self.processes])
+            for name in self.processes[0].parts
+        }
+
+    def spread(self, stage: str) -> Iterator[tuple[str, dict[str, Key], Array]]:
+        """Yield the name, the keys and (processes,) how far the records' times in a stage, or from
+        the first to the last (""), lie apart; no percentile where there are too few."""
+        times = [p.parts[stage] if stage else p.whole for p in self.processes]
+        fewest = min(map(len, times))
+        for name, of in SPREAD.items() if fewest > 1 else ():
+            yield name, {}, np.array([*map(of, times)])
+        for percentile in PERCENTILES:
+            share = percentile / 100
+            if fewest * (1 - share) >= 1:
+                quantiles = [np.quantile(t, share, method="hazen") for t in times]
+                yield "quantile", {"percentile": percentile}, np.array(quantiles)
+
+    def rate(self, threads: int) -> Array:
+        """Return (processes,) records in a second."""
+        return np.array([p.rates[threads] for p in self.processes])
+
+    def gain(self, other: MeasuredPipeline) -> Array:
+        """Return (processes,) the cost of a record over the other's: of each process the median of
+        its rounds' ratios."""
+        pairs = zip(self.processes, other.processes, strict=True)
+        return np.array([np.median(a.level / b.level) for a, b in pairs])
+
+
+def pipelines_of(records: Sequence[Record]) -> dict[str, MeasuredPipeline]:
+    """Return the pipelines of a study's processes by name. LabError for one that a process
+    excluded, or if there are none."""
+    first = records[0]
+    asked = {p["name"]: p for p in first.run.options.get("pipelines", ())}
+    found = {}
+    for d in first.definitions:
+        if d.kind == "pipeline":
+            content = d.read(PipelineContent)
+            together = max(1, *(s.batch for s in content.stages))
+            costs = tuple(_costs(record, d.name, together) for record in records)
+            unit = first.variants[content.stages[0].variant][1].unit
+            against = str(asked.get(d.name, {}).get("against", ""))
+            found[d.name] = MeasuredPipeline(d.name, d, content, together, against, unit, costs)
+    if not found:
+        raise LabError("the record has no pipelines: `mldsa-lab study pipeline` measures them")
+    return found
+
+
+def _costs(record: Record, name: str, together: int) -> PipelineCosts:
+    rows = [s for s in record.samples if s.shape.get("pipeline") == name]
+    lost = [f.reason for f in record.faults if f.reason.startswith(f"pipeline {name}: ")]
+    if lost or not rows:
+        raise LabError(lost[0] if lost else f"pipeline {name}: not measured")
+    single = [r for r in rows if r.shape["threads"] == 1]
+    whole = np.array([r.wall for r in single], dtype=np.float64)
+    _, worker = record.variants[rows[0].variant]
+    elapsed = np.array([r.metrics["elapsed"][0] for r in rows], dtype=np.float64)
+    for readings in (whole.ravel(), elapsed):
+        if flaw := Readings.by_wall(worker, readings).flaw:
+            raise LabError(f"pipeline {name}: no clock resolves a sample: {flaw}")
+    links = np.arange(whole.shape[1])
+    typical = np.argsort(whole, axis=0, kind="stable")[(len(single) - 1) // 2]
+    parts = {
+        phase: np.array([r.phases[phase] for r in single], dtype=np.float64)[typical, links]
+        for phase in single[0].phases
+    }
+    rates: dict[int, list[float]] = {}
+    for r in rows:
+        per_second = len(r.inputs) * together / r.metrics["elapsed"][0] * 1e9
+        rates.setdefault(int(r.shape["threads"]), []).append(per_second)
+    return PipelineCosts(
+        whole[typical, links],
+        parts,
+        whole.mean(axis=1) / together,
+        {threads: float(np.median(of_round)) for threads, of_round in sorted(rates.items())},
+    )
+
+
+def pipeline_figures(records: Sequence[Record], confidence: float) -> list[Figure]:
+    """Return the figures of pipelines over these processes, all with the key ``pipeline``.
+
+    ``time`` of a record in each ``stage``, between them and as a whole, and its ``share``, also of
+    all stages of a ``set`` together; ``min``, ``quantile``, ``max`` and ``sd`` of the ``latency``,
+    and of the stages' calls where records go through one by one; ``per_second`` and ``scaling`` by
+    ``threads``; the ``ratio`` of the cost to another pipeline's. A ``count`` is of the ``samples``
+    of a latency, of the ``records`` that go through together, of the ``cases`` of each check, and
+    of the mean ``attempts`` of a stage that signs, of its records and of all signatures.
+    """
+    found = pipelines_of(records)
+    return [f for p in found.values() for f in _figures(p, found, records[0], confidence)]
+
+
+def _figures(
+    p: MeasuredPipeline, every: dict[str, MeasuredPipeline], record: Record, confidence: float
+) -> Iterator[Figure]:
+    keys: dict[str, Key] = {"pipeline": p.name}
+    stages = {s.name: s for s in p.content.stages}
+    parts, whole = p.parts(), p.whole()
+    for name, cost in {**parts, "": whole}.items():
+        at = {**keys, "stage": name} if name else keys
+        own = {**at, "of": "pipeline"}
+        if stage := stages.get(name):
+            own |= {"variant": stage.variant} | ({"batch": stage.batch} if stage.batch else {})
+        yield Figure.of(own, "time", over(cost, confidence), p.unit)
+        yield Figure.of(own, "share", over(cost / whole, confidence))
+        attempts = attempts_of(record, p, name) if stage else None
+        for basis, mean in zip(("seen", "expected"), attempts or (), strict=False):
+            yield Figure({**at, "of": "attempts", "basis": basis}, "count", mean)
+        if not name or (stage and p.together == 1):
+            for figure, more, times in p.spread(name):
+                latency = {**at, "of": "latency", **more}
+                yield Figure.of(latency, figure, over(times, confidence), p.unit)
+            samples = sum(len(one.whole) for one in p.processes)
+            yield Figure({**at, "of": "samples"}, "count", samples)
+    for set_name in dict.fromkeys(s.set for s in p.content.stages):
+        together = np.sum([parts[n] for n, s in stages.items() if s.set == set_name], axis=0)
+        share = over(together / whole, confidence)
+        yield Figure.of({**keys, "of": "pipeline", "set": set_name}, "share", share)
+    yield Figure({**keys, "of": "records"}, "count", p.together)
+    for check in p.definition.checks:
+        yield Figure({**keys, "of": "cases", "test": check.check}, "count", check.cases)
+    for threads in p.content.threads:
+        at = {**keys, "threads": threads}
+        yield Figure.of(at, "per_second", over(p.rate(threads), confidence), "1/s")
+        yield Figure.of(at, "scaling", over(p.rate(threads) / p.rate(1), confidence))
+    if p.against in every:
+        gain = over(p.gain(every[p.against]), confidence)
+        yield Figure.of({**keys, "against": p.against}, "ratio", gain)
+
+
+def attempts_of(record: Record, p: MeasuredPipeline, stage_name: str) -> tuple[float, float] | None:
+    """Return the mean attempts of a stage's signatures and of all; None where they are not known
+    from traces."""
+    stage = next(s for s in p.content.stages if s.name == stage_name)
+    variant = record.variant(stage.variant)
+    if stage.operation != "sign" or not variant.deterministic or variant.family != "ml-dsa":
+        return None
+    traces = [record.input(stage.set, i).trace or () for i in stage.inputs]
+    mean = sum(map(len, traces)) / len(traces)
+    return mean, RejectionModel.of(stage.set).expected_attempts
+
+
+# Workload.
+
+
+WARMUP_NS = 20_000_000
+"""Time each pipeline runs before a pass, in the fresh process of each round."""
+
+"""The phase of no stage: handing outputs on, and reading the clock."""
+
+
+@dataclass(slots=True, eq=False)
+class PreparedPipeline:
+    """A pipeline with the variant of each stage, its inputs by record, and the expected outputs:
+    None where they differ from call to call. All variants are of one worker. ``together``: the
+    records of a link."""
+
+    name: str
+    content: PipelineContent
+    together: int
+    station: Station
+    variants: Sequence[Variant]
+    inputs: list[list[JobInput]]
+    outputs: list[list[bytes | None]]
+    jobs: list[int] = field(default_factory=list)
+    started: int = -1
+
+    def __str__(self) -> str:
+        return f"pipeline {self.name}"
+
+    def prepare(self, inputs: Sequence[Sequence[JobInput]]) -> list[int]:
+        """Hand over the jobs of all stages."""
+        stages = zip(self.variants, self.content.stages, inputs, strict=True)
+        return [self.station.prepare(v, s.set, s.operation, i) for v, s, i in stages]
+
+    def stages(self, jobs: Sequence[int], *, own_message: bool = False) -> list[ChainStage]:
+        """The chain of these jobs; with ``own_message`` verification takes the one it is handed."""
+        return [
+            ChainStage(
+                job, s.batch, 0 if own_message and s.operation == "verify" else s.message,
+                s.signature,
+            )
+            for job, s in zip(jobs, self.content.stages, strict=True)
+        ]  # fmt: skip
+
+    def wrong(self, link: Link, outputs: Sequence[Sequence[bytes | None]]) -> str | None:
+        """What is wrong with the outputs of a link, or None."""
+        if link.failure is not None:
+            return f"record {link.input}: {link.failure}"
+        size = len(self.inputs[0])
+        places = [(link.input + i) % size for i in range(self.together)]
+        stages = zip(self.content.stages, link.stages, outputs, strict=True)
+        for stage, (_, digest), known in stages:
+            whole = [output for place in places if (output := known[place]) is not None]
+            wanted = hashlib.sha256(b"".join(whole)).digest()
+            if len(whole) == len(places) and digest != wanted:
+                return f"record {link.input}: stage {stage.name} gave a wrong output"
+        return None
+
+
+@dataclass(eq=False)
+class PipelineCase(Case):
+    """One pipeline on so many threads."""
+
+    pipeline: PreparedPipeline
+    threads: int
+
+    def __post_init__(self) -> None:
+        first = self.pipeline.content.stages[0]
+        self.variant = self.pipeline.variants[0]
+        self.set_name, self.operation = first.set, first.operation
+
+    def __str__(self) -> str:
+        return str(self.pipeline)
+
+    @property
+    def group(self) -> Hashable:
+        return None
+
+    def excludes(self, other: Case, *, whole: bool) -> bool:
+        return isinstance(other, PipelineCase) and other.pipeline is self.pipeline
+
+    def fault(self, number: int | None, reason: str, *, whole: bool) -> Fault:
+        return Fault(self.variant.id, None, None, number, f"{self}: {reason}")
+
+
+class Pipelines(Workload[PipelineCase]):
+    """Measures pipelines, each with every number of threads."""
+
+    noun = "pipelines by threads"
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        pipelines: Sequence[Pipeline],
+        drawn: PipelineInputs,
+        items: Mapping[str, Sequence[Input]],
+        passed: set[tuple[str, str]],
+    ) -> None:
+        """LabError where a stage's variant did not pass the gate."""
+        self._checked: set[str] = set()
+        by_id = {name: {item.id: item for item in listed} for name, listed in items.items()}
+        self.cases: list[PipelineCase] = []
+        for asked in pipelines:
+            content = content_of(asked, drawn)
+            variants = [fleet.variants[stage.variant] for stage in content.stages]
+            station = fleet.station(variants[0].id)
+            about = asked.name, content, asked.group, station, variants
+            pipeline = PreparedPipeline(*about, [], [])
+            for stage, v in zip(content.stages, variants, strict=True):
+                if (v.id, stage.set) not in passed:
+                    raise LabError(f"{pipeline}: {v.id} did not pass the gate for {stage.set}")
+                found = [by_id[stage.set][i] for i in stage.inputs]
+                jobs = [
+                    replace(make_job(item, stage.operation, v), id=i)
+                    for i, item in enumerate(found)
+                ]
+                if stage.operation == "verify":
+                    # Where keys never leave a worker the chain alone brings a signature.
+                    jobs = [replace(job, signature=job.signature or b"") for job in jobs]
+                pipeline.inputs.append(jobs)
+                pipeline.outputs.append(
+                    [expected_output(item, stage.operation, v) for item in found]
+                )
+            self.cases += [PipelineCase(pipeline, n) for n in asked.threads]
+
+    def prepare(self, case: PipelineCase) -> Iterable[Row]:
+        """Check the output of each stage, and that every verification rejects the signatures of
+        an altered record."""
+        pipeline = case.pipeline
+        if pipeline.name in self._checked:
+            return
+        self._checked.add(pipeline.name)
+        altered = [
+            [other_message(job) for job in inputs] if s.operation == "verify" else inputs
+            for s, inputs in zip(pipeline.content.stages, pipeline.inputs, strict=True)
+        ]
+        rejected = [
+            [REFUSED if o == ACCEPTED else o for o in outputs] for outputs in pipeline.outputs
+        ]
+        checks: list[Check] = []
+        try:
+            checks.append(_check(pipeline, "outputs", pipeline.inputs, pipeline.outputs, False))
+            checks.append(_check(pipeline, "refuses-altered", altered, rejected, True))
+        except LabError as error:
+            checks.append(Check("runs", 1, 1, str(error)))
+        yield Definition(
+            "pipeline", pipeline.name, to_builtins(pipeline.content), checks=tuple(checks)
+        )
+        bad = next((c for c in checks if c.failed), None)
+        if bad is not None:
+            raise Excluded(f"{bad.check}: {bad.first_failure}")
+
+    def sample(self, case: PipelineCase, number: int, turn: int) -> Iterable[Row]:
+        pipeline = case.pipeline
+        worker = pipeline.station.worker()
+        if pipeline.started != pipeline.station.starts:
+            pipeline.jobs = pipeline.prepare(pipeline.inputs)
+            pipeline.started = pipeline.station.starts
+        (done,) = worker.chain(pipeline.stages(pipeline.jobs), 1, WARMUP_NS, case.threads)
+        for link in done.links:
+            if wrong := pipeline.wrong(link, pipeline.outputs):
+                raise Excluded(wrong)
+        yield _samples(case, number, turn, done)
+
+
+def _samples(case: PipelineCase, number: int, turn: int, done: Pass) -> Samples:
+    """One entry for what goes through together; the phases are the stages and the rest."""
+    name, stages, links = case.pipeline.name, case.pipeline.content.stages, done.links
+    metrics = times_of(links) | {"elapsed": (done.wall,)}
+    phases = {
+        stage.name: tuple(link.stages[place][0] for link in links)
+        for place, stage in enumerate(stages)
+    }
+    parts = zip(*phases.values(), strict=True)
+    phases[BETWEEN] = tuple(w - sum(p) for w, p in zip(metrics["wall"], parts, strict=True))
+    inputs = (stages[0].inputs[link.input] for link in links)
+    way: dict[str, str | int] = {"pipeline": name, "threads": case.threads}
+    return case.samples(number, turn, inputs, metrics, phases=phases, shape=way)
+
+
+def content_of(asked: Pipeline, drawn: PipelineInputs) -> PipelineContent:
+    """Return a pipeline as the record has it."""
+    stages = tuple(
+        PipelineStage(
+            stage.title, stage.implementation, stage.set, stage.operation,
+            stage.batch if stage.batch > 1 else 0,
+            message, signature, tuple(drawn.ids(asked, number)),
+        )
+        for number, (stage, (message, signature)) in enumerate(
+            zip(asked.stage, asked.sources(), strict=True)
+        )
+    )  # fmt: skip
+    return PipelineContent(asked.keys, asked.threads, stages)
+
+
+def _check(
+    pipeline: PreparedPipeline,
+    name: str,
+    inputs: Sequence[Sequence[JobInput]],
+    outputs: Sequence[Sequence[bytes | None]],
+    own_message: bool,
+) -> Check:
+    """One pass over these inputs, from which these outputs must come."""
+    jobs = pipeline.prepare(inputs)
+    stages = pipeline.stages(jobs, own_message=own_message)
+    (done,) = pipeline.station.worker().chain(stages, 1, 0)
+    for job in jobs:
+        pipeline.station.worker().forget(job)
+    wrong = [w for link in done.links if (w := pipeline.wrong(link, outputs)) is not None]
+    return Check.of(name, len(done.links), wrong)
+
+
+class PipelinePlan(WorkloadPlan):
+    """The pipelines of a study: records are chosen by the traces of signing them."""
+
+    name = "pipeline"
+
+    about_inputs = "records of pipelines, chosen by the traces of signing them"
+
+    def choose(self, fleet: Fleet, variants: list[Variant]) -> list[Variant]:
+        self.variants = fleet.variants
+        self.pipelines = resolve(self.options.pipelines, fleet, variants, cores_to_use())
+        chosen = {stage.implementation for p in self.pipelines for stage in p.stage}
+        return [v for v in variants if v.id in chosen]
+
+    @cached_property
+    def drawn(self) -> PipelineInputs:
+        """Their records and inputs."""
+        return PipelineInputs(self.pipelines, self.variants, self.options.seed)
+
+    def more_inputs(self, set_name: str, first: int) -> list[Any]:
+        return self.drawn.items(set_name, first)
+
+    def workload(self, ready: Ready) -> Pipelines:
+        return Pipelines(ready.fleet, self.pipelines, self.drawn, ready.inputs, ready.passed)
+
+
+# The kind.
+
 
 _WIDTH = 380.0
 _OF: Mapping[str, Key] = {"of": "pipeline"}
@@ -131,14 +590,14 @@ def _shares(figures: Sequence[Figure], stages: Sequence[str]) -> Drawing:
             for f in costs
             if f.keys["pipeline"] == whole.keys["pipeline"] and "stage" in f.keys
         )
-        text = f"{plain(whole.value, unit)} {unit.name}"
+        text = f"{format_plain(whole.value, unit)} {unit.name}"
         bars.append(plots.PartedBar(str(whole.keys["pipeline"]), text, parts))
     return plots.shares(bars, unit.name, _WIDTH)
 
 
 def _distribution(records: Sequence[Record]) -> Drawing:
     from mldsa_lab.show import plots
-    from mldsa_lab.show.format import choose_unit
+    from mldsa_lab.show.grid import choose_unit
 
     found = list(pipelines_of(records).values())
     found = [p for p in found if len(p.processes[0].whole) >= _FEW] or found

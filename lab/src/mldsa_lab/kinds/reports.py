@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mldsa_lab.errors import located
+from mldsa_lab import located
 from mldsa_lab.estimate.compare import compare
 from mldsa_lab.estimate.figure import Figures
 from mldsa_lab.estimate.summary import Summary
@@ -14,11 +14,10 @@ from mldsa_lab.kinds import kind_of
 from mldsa_lab.kinds.kind import Measured
 from mldsa_lab.kinds.operations import FIELDS, MeasuredOperations, OperationsKind
 from mldsa_lab.records import Record, read_record
-from mldsa_lab.records.reference import DEFAULT_REFERENCE, known_reference
+from mldsa_lab.records.rows import DEFAULT_REFERENCE, known_reference
 from mldsa_lab.show.compare import sections_over_runs
-from mldsa_lab.show.operations.elsewhere import Elsewhere, elsewhere_report
-from mldsa_lab.show.report import Look, Report
-from mldsa_lab.show.variants import assign_colours
+from mldsa_lab.show.operations.plot_specs import Elsewhere, elsewhere_report
+from mldsa_lab.show.report import Look, Report, assign_colours
 
 MOST_WITH_CLOUDS = 2
 """Records in a page that still shows cost over iterations of each; more would make it heavy."""

@@ -4,10 +4,10 @@ A record is appended to line by line while the run goes on, so that an interrupt
 nothing. Statistics and reports read records alone.
 """
 
-from mldsa_lab.records.reader import read_record as read_record
 from mldsa_lab.records.record import RUN_FACTS as RUN_FACTS
 from mldsa_lab.records.record import Record as Record
+from mldsa_lab.records.record import RecordWriter as RecordWriter
 from mldsa_lab.records.record import busy_notes as busy_notes
+from mldsa_lab.records.record import read_record as read_record
+from mldsa_lab.records.record import to_json as to_json
 from mldsa_lab.records.rows import *  # noqa: F403
-from mldsa_lab.records.writer import RecordWriter as RecordWriter
-from mldsa_lab.records.writer import to_json as to_json

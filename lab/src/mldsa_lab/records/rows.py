@@ -1,32 +1,37 @@
-"""The lines of a record as types.
+"""The lines of a record as types, with labels of variants and the tick of a clock.
 
-What the fields may hold is checked when a line is read; `docs/schema/record.json` is made from
-these types.
+Values are checked when a line is read. `docs/schema/record.json` is made from these types.
 """
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
+import numpy as np
 from msgspec import Meta, Struct, structs
 
-from mldsa_lab.check import Check as Check
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_lab.files import Count, Hex, Positive, Text, convert
-from mldsa_lab.implementation import Implementation
-from mldsa_lab.inputs.candidates import candidates
+from mldsa_lab.inputs.input import candidates
 from mldsa_lab.machine import Machine
 from mldsa_lab.sets import (
     DEFAULT_BUILD,
     SCHEMES,
     TUNED_BUILD,
     BuildName,
+    Implementation,
     Operation,
     SetName,
     Unit,
     WorkerOperation,
     build_mark,
 )
+from mldsa_lab.sets import Check as Check
+from mldsa_lab.theory.trace import Array, Ints
 
 SCHEMA = 8
 """The schema version that is written and read."""
@@ -201,7 +206,7 @@ class Skipped(RecordLine, frozen=True, tag="skipped"):
 
 class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
     """A message that is not written out: that of candidate ``number`` with messages of so many
-    ``bytes`` (`mldsa_lab.inputs.candidates`)."""
+    ``bytes`` (`mldsa_lab.inputs.input`)."""
 
     seed: Hex
     stream: Text
@@ -413,3 +418,104 @@ class End(RecordLine, frozen=True, tag="end"):
 
 
 Row = Run | WorkerRow | Skipped | InputRow | Gate | Definition | Samples | Fault | Load | End
+
+
+# Short labels of variants.
+
+
+_FORMS = {"batch": "batch", "single": "loop"}
+
+
+def short_labels(variants: Sequence[Variant]) -> dict[str, str]:
+    """Return the shortest label that tells each variant (by id) from the others:
+    `aws-lc`, `mldsa-lanes avx2`, `mldsa-lanes avx2 exp.` (expanded key), `aws-lc tuned` (beside the
+    default build). A variant measured in runs has the label of its single calls with the runs
+    behind it."""
+    bases = {v.base: v for v in variants}
+    labels = {base: _label(v, list(bases.values())) for base, v in bases.items()}
+    by_label: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for base, label in labels.items():
+        by_label[label, bases[base].family].append(base)
+    for same in by_label.values():
+        if len(same) > 1:
+            labels |= {base: base for base in same}
+    for variant in variants:
+        if variant.runs:
+            parts = [labels[variant.base], f"{_FORMS[variant.mode]} {variant.batch_size}"]
+            parts += [f"{variant.threads} threads"] if variant.threads > 1 else []
+            labels[variant.id] = " ".join(parts)
+    return labels
+
+
+def _label(variant: Variant, listed: Sequence[Variant]) -> str:
+    """Return the label that tells it from the other variants of its implementation."""
+    own = (variant.implementation, variant.family)
+    peers = [v for v in listed if (v.implementation, v.family) == own]
+    parts = [variant.implementation]
+    if len({v.backend for v in peers if v.tuned == variant.tuned}) > 1:
+        parts.append(variant.backend)
+    if variant.key != "compact":
+        parts.append("exp.")
+    if variant.tuned and not all(v.tuned for v in peers):
+        parts.append(TUNED_BUILD)
+    return " ".join(parts)
+
+
+# The baseline of ratios.
+
+
+DEFAULT_REFERENCE = "mldsa-native"
+"""Ratios are to it unless an option says otherwise; a run without it has none. Where both builds
+are measured, a name without one means the default build."""
+
+
+def known_reference(reference: str, variants: Sequence[Variant]) -> None:
+    """LabError unless the reference for ratios is an implementation or variant of this run."""
+    if not any(reference in v.names for v in variants):
+        known = ", ".join(dict.fromkeys(v.implementation for v in variants))
+        raise LabError(f"unknown reference {reference!r}: this run measures {known}")
+
+
+# Ticks of a clock.
+
+
+# A smaller tick cannot be told from chance among fine readings. Of a sample of 150 µs it is 0.01 %.
+_LEAST = 16
+# Readings are rounded to whole units; a tick may be no whole number of them.
+_ROUNDING, _RELATIVE = 1.0, 1e-4
+# The share of the readings that must repeat, and of those that must be whole ticks.
+_REPEATED, _WHOLE = 0.5, 0.9
+_TRIES = 8
+
+
+def find_tick(readings: Ints | Sequence[int]) -> float:
+    """Return the tick of the clock that gave these ``readings``, lengths of time in whole units.
+
+    It is 0 where the readings show none: a clock that is finer than their noise repeats few of
+    them. It is infinite where all readings are 0. Readings that are all the same are one tick.
+    """
+    read = np.asarray(readings)
+    values, counts = np.unique(read, return_counts=True)
+    if not values.any():
+        return math.inf
+    often = counts > 1
+    if counts[often].sum() <= _REPEATED * len(read):
+        return 0.0
+    # An empty interval reads 0.
+    repeated = np.union1d(values[often], [0]).astype(np.float64)
+    gaps = np.unique(np.diff(repeated))
+    gaps = gaps[gaps >= _LEAST][:_TRIES]
+    # Of few values no two may be neighbours.
+    tries = (gap / parts for parts, gap in product(range(1, _TRIES), gaps))
+    for step in (step for step in tries if step >= _LEAST):
+        steps = np.round(repeated / step)
+        tick = float(repeated @ steps / (steps @ steps))
+        if _are_whole(values, counts, tick) >= _WHOLE:
+            return tick
+    return 0.0
+
+
+def _are_whole(values: Ints, counts: Ints, tick: float) -> float:
+    """Return the share of the readings that are whole ticks."""
+    off: Array = np.abs(values - tick * np.round(values / tick))
+    return float(counts[off <= _ROUNDING + _RELATIVE * tick].sum() / counts.sum())

@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from mldsa_lab.estimate.compare import agreement_figures
-from mldsa_lab.estimate.contract import FASTER, SLOWER, UNCHANGED
-from mldsa_lab.estimate.figure import Figure, Figures, Key
+from mldsa_lab.estimate.figure import FASTER, SLOWER, UNCHANGED, Figure, Figures, Key
 from mldsa_lab.show.figure_tables import PERCENT, VERDICT, SpreadColumns, TableLayout
-from mldsa_lab.show.format import estimate
+from mldsa_lab.show.grid import estimate
 from mldsa_lab.show.report import Report, Section, sections_of
 
 _MOST = 40

@@ -12,11 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_lab.estimate.measured import Estimation
 from mldsa_lab.files import write_whole
-from mldsa_lab.show.format import of_interval
-from mldsa_lab.theory.terms import LINEAR, to_costs
+from mldsa_lab.show.grid import of_interval
+from mldsa_lab.theory.law import LINEAR, to_costs
 
 ENDINGS = (".svg", ".png")
 """What a plot's file may end in."""

@@ -8,8 +8,7 @@ from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.findings import off_text
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import Estimation, Residual
-from mldsa_lab.show.format import UNKNOWN, Shown, of_cost, of_interval
-from mldsa_lab.show.grid import Column, Grid
+from mldsa_lab.show.grid import UNKNOWN, Column, Grid, Shown, of_cost, of_interval
 from mldsa_lab.show.report import Report, Section
 
 _COSTS = {

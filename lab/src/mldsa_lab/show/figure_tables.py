@@ -9,21 +9,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.contract import PLACES, VERDICTS
-from mldsa_lab.estimate.figure import Figure, Figures, Key, Keys, parse_identity
-from mldsa_lab.show.format import (
+from mldsa_lab import LabError, join_words
+from mldsa_lab.estimate.figure import PLACES, VERDICTS, Figure, Figures, Key, Keys, parse_identity
+from mldsa_lab.show.grid import (
+    PAGE,
+    TERMINAL,
     UNKNOWN,
+    Column,
+    Dot,
+    Grid,
     Shown,
     Unit,
     choose_unit,
     clean,
     estimate,
+    format_plain,
     number,
-    plain,
 )
-from mldsa_lab.show.grid import PAGE, TERMINAL, Column, Dot, Grid
-from mldsa_lab.wording import join_words
 
 KIB = Unit(1024.0, "KiB")
 ALL, FIRST, LAST = "all", "first", "last"
@@ -393,7 +395,7 @@ def _cell(figure: Figure | None, unit: Unit, *, limits: bool) -> Shown:
         return UNKNOWN
     if figure.low is None or not limits:
         exact = figure.unit == "" and isinstance(figure.value, int)
-        text = number(figure.value, 0) if exact else plain(figure.value, unit)
+        text = number(figure.value, 0) if exact else format_plain(figure.value, unit)
         return Shown(text, number=figure.value)
     return estimate(figure.interval, unit)
 

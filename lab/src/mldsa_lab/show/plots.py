@@ -17,7 +17,8 @@ from matplotlib.ticker import FixedLocator, MaxNLocator
 
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.show import svg
-from mldsa_lab.show.axes import (
+from mldsa_lab.show.grid import tick
+from mldsa_lab.show.svg import (
     LABEL_GAP,
     axis_length,
     end_labels,
@@ -31,7 +32,6 @@ from mldsa_lab.show.axes import (
     tick_count,
     zero_axis,
 )
-from mldsa_lab.show.format import tick
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 

@@ -1,31 +1,133 @@
-"""A report: tables with plots, and their figures, on screen and as files.
+"""A report: tables, plots and their figures, on screen and as files.
 
-Everything that the lab and its companions show goes through `publish`.
+`publish` writes all output of the lab and its companions. docs/schema/figures.json is made from
+`FiguresFile`.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct, to_builtins
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.figure import Figure, Figures
+from mldsa_lab import LabError
+from mldsa_lab.estimate.figure import Figure, FigureKind, Figures, Key
 from mldsa_lab.files import write_text
-from mldsa_lab.records.reference import DEFAULT_REFERENCE
-from mldsa_lab.show import figure_tables, figures_file
+from mldsa_lab.records import Record, Variant
+from mldsa_lab.records.rows import DEFAULT_REFERENCE
+from mldsa_lab.sets import FAMILIES
+from mldsa_lab.show import figure_tables
 from mldsa_lab.show.figure_tables import FigureTable, TableLayout
-from mldsa_lab.show.format import clean
-from mldsa_lab.show.grid import Dot, Grid, markdown, terminal
+from mldsa_lab.show.grid import Dot, Grid, clean, markdown, terminal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
+
+
+# Figures as a file of JSON.
+
+
+FORMAT, VERSION = "mldsa-lab figures", 1
+KeyValue = str | int | float | bool | None
+
+
+class FigureParts(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A figure without its keys and name. ``value``: null where it is not known; ``low``, ``high``:
+    limits of the interval, null on a side without one; ``source``: the place, from 0, of its source
+    in the list's ``sources``."""
+
+    value: int | float | None
+    low: int | float | None = None
+    high: int | float | None = None
+    unit: str = ""
+    kind: FigureKind = "measured"
+    source: int | None = None
+    verdict: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class FigureGroup(Struct, frozen=True, forbid_unknown_fields=True):
+    """The figures of the same keys, by name."""
+
+    keys: dict[str, KeyValue]
+    figures: dict[str, FigureParts]
+
+
+class FigureList(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The figures of a report. ``about``: by key and by its values as text, the attributes of what
+    these name; ``head``: what holds for all figures; ``lacking``: why there is no figure."""
+
+    title: str
+    groups: tuple[FigureGroup, ...]
+    name: str = ""
+    head: dict[str, KeyValue] = {}
+    about: dict[str, dict[str, dict[str, KeyValue]]] = {}
+    sources: tuple[str, ...] = ()
+    lacking: str = ""
+
+
+class FiguresFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """All lists of figures of a command, one for each report."""
+
+    format: Literal["mldsa-lab figures"]
+    version: Literal[1]
+    lists: tuple[FigureList, ...]
+
+
+def figure_list(
+    figures: Sequence[Figure], title: str, *, name: str = "", lacking: str = ""
+) -> FigureList:
+    """Return figures as a list of the file, grouped by their keys. Those of the same name and keys
+    are an error of the program."""
+    source = figures if isinstance(figures, Figures) else Figures(figures)
+    sources = dict.fromkeys(f.source for f in source if f.source)
+    places = {text: place for place, text in enumerate(sources)}
+    groups: dict[frozenset[tuple[str, object]], FigureGroup] = {}
+    for f in source:
+        group = groups.setdefault(frozenset(f.keys.items()), FigureGroup(dict(f.keys), {}))
+        assert f.name not in group.figures, f"{f.name} of {dict(f.keys)} occurs twice"
+        group.figures[f.name] = FigureParts(
+            _number(f.value), _number(f.low), _number(f.high), f.unit, f.kind,
+            places.get(f.source), f.verdict, f.notes,
+        )  # fmt: skip
+    about = {
+        key: {str(value): dict(of) for value, of in named.items()}
+        for key, named in source.about.items()
+    }
+    return FigureList(
+        title, tuple(groups.values()), name, dict(source.head), about, tuple(places), lacking
+    )
+
+
+def _number(value: float | None) -> int | float | None:
+    """A number without NumPy's type."""
+    return value if isinstance(value, int | None) else float(value)
+
+
+def as_text(lists: Iterable[FigureList]) -> str:
+    """Return the text of a file, with a line for each group."""
+    dumps = partial(json.dumps, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    texts = []
+    for one in lists:
+        parts = to_builtins(one)
+        groups = ",\n".join(dumps(group) for group in parts.pop("groups"))
+        head = "".join(f",\n{dumps(name)}:{dumps(part)}" for name, part in parts.items())
+        texts.append(f'{{{head[2:]},\n"groups":[\n{groups}\n]}}')
+    listed = ",\n".join(texts)
+    return f'{{"format":"{FORMAT}","version":{VERSION},"lists":[\n{listed}\n]}}\n'
+
+
+# Reports.
+
 
 REJECTED_TITLE, EXCLUDED_TITLE = (
     "Rejected by the correctness gate, not timed",
@@ -182,7 +284,7 @@ def publish(
             write_text(outputs[kind], write(listed))
     if "page" in outputs:
         # Imported only here: its libraries may be missing, and take long to load.
-        from mldsa_lab.show.figure_page import render
+        from mldsa_lab.show.page import render
 
         with console.status("drawing the page"):
             write_text(outputs["page"], render(listed))
@@ -231,9 +333,8 @@ def _grouped(remarks: Iterable[Reason]) -> list[str]:
 
 def as_json(reports: Sequence[Report]) -> str:
     """Return the figures as the text of a file of JSON."""
-    return figures_file.as_text(
-        figures_file.figure_list(r.figures, r.headline, name=r.name, lacking=r.lacking)
-        for r in reports
+    return as_text(
+        figure_list(r.figures, r.headline, name=r.name, lacking=r.lacking) for r in reports
     )
 
 
@@ -264,3 +365,78 @@ def as_markdown(reports: Sequence[Report]) -> str:
         if listed := "".join(f"- {clean(text)}\n" for text in (*r.notes, *remarks)):
             parts.append(listed)
     return "\n".join(parts)
+
+
+# Variants for a reader.
+
+
+COMPACT = "compact key"
+"""The text of `calls` for single calls that begin with the key's bytes."""
+KEYS = {"compact": "many keys", "expanded": "one key"}
+"""Which keys the operations of a batch have, by the variant's key form."""
+HEADLINE_BATCH = 1000
+"""The batch size that stands for all, where it was measured; else the largest."""
+_COLOURED = (
+    "mldsa-native", "mldsa-lanes", "aws-lc", "libcrux", "rustcrypto", "fips204", "filippo", "circl",
+    "mldsa-lanes-hardened", "wolfssl",
+    "openssl", "boringssl", "jdk", "bouncycastle", "botan", "liboqs", "go-ml-dsa", "mldsa-oracle",
+    "cryptography", "zig-ml-dsa",
+    "mldsa-lanes-c", "mldsa-lanes-python", "conscrypt", "accp", "node-crypto", "liboqs-js",
+    "noble-post-quantum", "bouncycastle-1.83", "pqcrypto", "dilithium-py", "fast-mldsa",
+    "qybersafe", "mldsa", "mldsa-core",
+)  # fmt: skip
+"""Implementations of ML-DSA whose colours are the same in every report, by number."""
+
+
+def of_record(record: Record, figures: Sequence[Figure], look: Look) -> Figures:
+    """Return figures of a record with the attributes of its variants and of its run."""
+    labels = record.labels()
+    about: dict[Key, dict[str, Key]] = {
+        v.id: {
+            **worker.about(v),
+            "label": labels.get(v.base, v.base),
+            "calls": calls(v),
+            "keys": KEYS[v.key],
+            "size": v.batch_size if v.mode == "batch" else "loop",
+        }
+        for v, worker in record.variants.values()
+    }
+    head: dict[str, Key] = {
+        "reference": look.reference, "asked_clock": look.clock, "confidence": look.confidence,
+    }  # fmt: skip
+    return Figures(figures, {"variant": about}, head | record.facts())
+
+
+def calls(variant: Variant) -> str:
+    """Return how operations are called: with which key, and in which batches."""
+    if variant.mode == "batch":
+        return f"batch of {variant.batch_size:,}, {KEYS[variant.key]}"
+    return f"{variant.key} key"
+
+
+def headline_batch_size(variants: Iterable[Variant]) -> int:
+    """Return the batch size that stands for all; 0 where there is none."""
+    known = {v.batch_size for v in variants if v.mode == "batch"}
+    return HEADLINE_BATCH if HEADLINE_BATCH in known else max(known, default=0)
+
+
+def assign_colours(records: Iterable[Record]) -> dict[str, int]:
+    """Return a colour number per implementation: the same for the known ones in every report. No
+    number occurs twice in a family, and no plot shows two families."""
+    measured = ((record.variants, {s.variant for s in record.samples}) for record in records)
+    timed = {variants[name][0] for variants, ids in measured for name in ids}
+    colours = {name: number for number, name in enumerate(_COLOURED)}
+    for family in FAMILIES:
+        names = {v.implementation for v in timed if v.family == family}
+        known = names.intersection(_COLOURED)
+        colours |= free_colours(sorted(names - known), {colours[name] for name in known})
+    return colours
+
+
+def free_colours(names: Iterable[str], taken: Collection[int]) -> dict[str, int]:
+    """Return a number for each name that no other has and that is not ``taken``; those of known
+    implementations come last."""
+    known = len(_COLOURED)
+    usual = (*range(known, SERIES_COUNT), *range(known), *range(SERIES_COUNT, 10 * SERIES_COUNT))
+    free = (number for number in usual if number not in taken)
+    return dict(zip(names, free, strict=False))

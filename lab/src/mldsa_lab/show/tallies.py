@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
+from mldsa_lab import join_words
 from mldsa_lab.inputs.tracing import Tally
-from mldsa_lab.wording import join_words
 
 _FAR = 4.0  # standard errors, which chance makes in one figure of 16,000
 

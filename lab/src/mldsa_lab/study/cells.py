@@ -9,15 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import CellEstimate
+from mldsa_lab import LabError
+from mldsa_lab.estimate.cells import CellEstimate, CellSamples
 from mldsa_lab.estimate.figure import Key
-from mldsa_lab.estimate.measured_cell import MeasuredCell
-from mldsa_lab.estimate.samples import CellSamples
-from mldsa_lab.estimate.summary import summarise
+from mldsa_lab.estimate.summary import MeasuredCell, summarise
 from mldsa_lab.records import METRICS, Record, read_record
 from mldsa_lab.study.file import FIELDS, PERCENTILES, SPREAD
-from mldsa_lab.theory.arrays import Array
+from mldsa_lab.theory.trace import Array
 
 Where = Mapping[str, Sequence[str]]
 _NUMBERS = ("batch_size", "threads", "message_bytes")

@@ -9,10 +9,9 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, structs
 
-from mldsa_lab.bench.options import Jmh, Profile
-from mldsa_lab.bench.workloads.pipeline_file import Pipeline, check_pipelines
+from mldsa_lab import LabError
+from mldsa_lab.bench.options import Jmh, Pipeline, Profile, check_pipelines
 from mldsa_lab.checkout import file_or_shipped, find_root
-from mldsa_lab.errors import LabError
 from mldsa_lab.files import Positive, Text, decode_toml, read_text
 from mldsa_lab.records import METRICS
 from mldsa_lab.sets import OPERATIONS, Operation, parse_set_names

@@ -10,11 +10,14 @@ from functools import partial
 import numpy as np
 from matplotlib.figure import Figure
 
-from mldsa_lab.errors import LabError, located
+from mldsa_lab import LabError, located
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.sets import OPERATIONS
 from mldsa_lab.show import plots, svg
-from mldsa_lab.show.axes import (
+from mldsa_lab.show.grid import Unit, choose_unit, estimate
+from mldsa_lab.show.plots import LOG_FROM, Mark
+from mldsa_lab.show.report import PlotSpec
+from mldsa_lab.show.svg import (
     LINE,
     axis_length,
     lines,
@@ -24,13 +27,10 @@ from mldsa_lab.show.axes import (
     text_width,
     zero_axis,
 )
-from mldsa_lab.show.format import Unit, choose_unit, estimate
-from mldsa_lab.show.plots import LOG_FROM, Mark
-from mldsa_lab.show.report import PlotSpec
 from mldsa_lab.sizes import raw_bytes
 from mldsa_lab.study.cells import Gathered, StudyCell
 from mldsa_lab.study.file import FigureAsked
-from mldsa_lab.theory.arrays import Array
+from mldsa_lab.theory.trace import Array
 
 _WIDTH = 380.0
 _OF = "median, least to largest"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from mldsa_lab.errors import LabError, located
+from mldsa_lab import LabError, located
+from mldsa_lab.estimate.compare import compare_groups
 from mldsa_lab.estimate.figure import Figure, Key
-from mldsa_lab.estimate.replicates import compare_groups
 from mldsa_lab.records import METRICS, busy_notes
 from mldsa_lab.sets import ALL_SETS, parse_set_names
 from mldsa_lab.show.figure_tables import NOTES, SpreadColumns, TableLayout

@@ -1,4 +1,4 @@
-"""Running a study: one run of the bench after another, those that are done kept."""
+"""Running a study: one run of the bench after another; finished runs are kept."""
 
 from __future__ import annotations
 
@@ -8,11 +8,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from mldsa_lab.bench.bench import RECORD_NAME
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
+from mldsa_lab.bench.bench import RECORD_NAME, run_bench
+from mldsa_lab.bench.jmh import JmhPlan
+from mldsa_lab.bench.material import GATE_SIZES, Sizes
+from mldsa_lab.bench.options import DEFAULT_SETS, Options, parse_seed
+from mldsa_lab.bench.workload import WorkloadPlan
 from mldsa_lab.files import read_text, write_text
+from mldsa_lab.kinds.pipeline import PipelinePlan
 from mldsa_lab.records import read_record
+from mldsa_lab.records.rows import DEFAULT_REFERENCE
+from mldsa_lab.screen import Screen
+from mldsa_lab.sets import USUAL_OPERATIONS, parse_set_names
 from mldsa_lab.study.file import Measure, StudyFile, parse_study
 
 _PROFILE = "# profile "
@@ -109,3 +118,30 @@ def find_records(folder: Path) -> list[Path]:
     if not found:
         raise LabError(f"{folder}: holds no records (*.jsonl, *.jsonl.xz)")
     return found
+
+
+# A step of a study as a run of the bench.
+
+
+def run_step(step: Step, screen: Screen, study: StudyFile, profile: str, **others: Any) -> bool:
+    """Measure a step; return whether it came to its end. ``others``: the options of the bench that
+    are not in the file."""
+    m, effort = step.measure, study.amount(profile)
+    options = Options(
+        sets=parse_set_names(m.sets or DEFAULT_SETS),
+        operations=m.operations or USUAL_OPERATIONS,
+        implementations=m.implementations,
+        workers=m.workers,
+        profile=effort.profile(profile),
+        rounds=None,
+        sizes=GATE_SIZES if study.pipeline else Sizes(message_bytes=step.message_bytes),
+        reference=DEFAULT_REFERENCE,
+        seed=parse_seed(step.seed.hex()),
+        out=step.folder,
+        build=m.build,
+        jmh=effort.jmh,
+        pipelines=study.pipeline,
+        **others,
+    )
+    kind = PipelinePlan if study.pipeline else JmhPlan if effort.jmh else WorkloadPlan
+    return not run_bench(options, screen, lambda record: None, kind).interrupted

@@ -1,25 +1,33 @@
-"""Building workers, and setting up what they need, by the commands of the registry.
+"""Builds of workers and their set-up, by the commands of the registry; JDKs on the machine.
 
-`python -m mldsa_lab.worker.build [--test] WORKER...` does so by hand: it builds the workers named
-(`rust`, or `rust:tuned` for another build than the default one), or runs their own tests in the
-same environment, so that nothing is compiled twice.
+`python -m mldsa_lab.worker.build [--test] WORKER...` builds the named workers (`rust`, or
+`rust:tuned` for another than the default build), or runs their own tests in the same environment,
+so that nothing is compiled twice.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mldsa_lab.checkout import NOT_SHIPPED, SHIPPED, BuildError, find_root, run_tool
-from mldsa_lab.errors import LabError
+from msgspec import structs
+
+from mldsa_lab import LabError, located
+from mldsa_lab.checkout import NOT_SHIPPED, SHIPPED, BuildError, find_root, in_tree, run_tool
 from mldsa_lab.files import reading, write_text, writing
 from mldsa_lab.sets import build_mark
 from mldsa_lab.worker.registry import (
+    NAME,
     Place,
     WorkerEntry,
+    ask,
     every_build,
     named,
     read_registry,
@@ -153,3 +161,123 @@ def main(arguments: list[str]) -> int:
 
 if __name__ == "__main__":
     raise SystemExit(main(sys.argv[1:]))
+
+
+# JDKs of the machine.
+
+
+OLDEST = 17
+"""The oldest release that the worker runs on."""
+_LIKE = "java"
+_MODULES = ("java.management", "java.compiler")  # clocks and settings; Eclipse's compiler
+_PROPERTY = re.compile(r"^ +([\w.]+) = (.*)$", re.MULTILINE)
+_FOLDERS = ("usr/lib/jvm/*", "Library/Java/JavaVirtualMachines/*/Contents/Home")
+_OF_USER = ".sdkman/candidates/java/*"
+
+
+@dataclass(frozen=True, slots=True)
+class Jdk:
+    """A virtual machine that the worker can run on, with a name by version and vendor."""
+
+    folder: Path
+    name: str
+
+    @classmethod
+    def at(cls, folder: Path) -> Jdk:
+        """By asking the machine itself. LabError, with the folder and the rule, for anything else,
+        for one older than `OLDEST`, and for one that lacks a module that the worker needs."""
+        java = folder / "bin" / "java"
+        with reading(folder):  # which may be forbidden, or its name too long
+            there, whole = folder.is_dir(), java.is_file()
+        if not there:
+            raise LabError(f"{folder}: there is no such folder")
+        if not whole:
+            raise LabError(f"{folder} is no JDK: it has no bin/java")
+        told = dict(_PROPERTY.findall(_said(java, "-XshowSettings:properties", "-version")))
+        release, version = (
+            told.get(f"java.{key}", "") for key in ("specification.version", "version")
+        )
+        if not release or not version:
+            raise LabError(f"{folder}: its bin/java does not tell its version, as Java does")
+        major = release.removeprefix("1.").partition(".")[0]
+        if not major.isdigit() or int(major) < OLDEST:
+            raise LabError(f"{folder} is Java {version}: the worker needs {OLDEST} or newer")
+        modules = {line.partition("@")[0] for line in _said(java, "--list-modules").splitlines()}
+        for module in _MODULES:
+            if module not in modules:
+                raise LabError(f"{folder}: the worker needs the module {module}, which it lacks")
+        # `Temurin-25.0.3+9`, where the vendor names its product, else the vendor: `Debian`.
+        vendor = re.match(r"[A-Za-z]+", told.get("java.vendor.version", "")) or re.match(
+            r"[A-Za-z]+", told.get("java.vendor", "")
+        )
+        words = ["java", version, *([vendor[0]] if vendor else [])]
+        return cls(folder, re.sub(r"[^a-z0-9.]+", "-", "-".join(words).lower()).strip("-."))
+
+    @classmethod
+    def of(cls, text: str) -> Jdk:
+        """As `--jdk` has it: `PATH`, or `NAME=PATH`."""
+        name, equals, rest = text.partition("=")
+        try:
+            if not equals or Path(text).exists():
+                return cls.at(Path(text).expanduser())
+            if not NAME.fullmatch(name):
+                rule = "must be small letters, digits, hyphens and dots"
+                raise LabError(f"--jdk {text}: the name {rule}, is {name!r}")
+            return replace(cls.at(Path(rest).expanduser()), name=name)
+        except (OSError, RuntimeError) as error:  # a name that is too long; ~ of nobody
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            raise LabError(f"--jdk {text}: {why}") from None
+
+    def entry(self, java: WorkerEntry) -> WorkerEntry:
+        """The worker on this machine, whose set-up is that of the registry's `java`."""
+        program = str(self.folder.absolute() / "bin" / "java")
+        changed = {"name": self.name, "program": program, "home_of": java.name, "needs": ()}
+        return structs.replace(java, **changed, default=True)
+
+
+def jdk_entries(texts: Sequence[str], own: Sequence[WorkerEntry]) -> list[WorkerEntry]:
+    """A worker for each `--jdk`; ``own`` are those of the tree. LabError also where two have one
+    name."""
+    if not texts:
+        return []
+    java = next((e for e in own if e.name == _LIKE), None)
+    if java is None:
+        raise LabError(f"--jdk: the tree's registry has no worker {_LIKE!r}")
+    in_tree(java.folder)
+    found: list[WorkerEntry] = []
+    for text in texts:
+        entry = Jdk.of(text).entry(java)
+        if entry.name in {e.name for e in (*own, *found)}:
+            raise LabError(
+                f"--jdk {text}: a worker is called {entry.name} already; NAME=PATH names another"
+            )
+        found.append(entry)
+    return found
+
+
+def find_jdks() -> Iterator[Jdk]:
+    """Those that the worker can run on, where they usually are, each once."""
+    own = os.environ.get("JAVA_HOME")
+    folders = [Path(own)] if own else []
+    for pattern in _FOLDERS:
+        folders += sorted(Path("/").glob(pattern))
+    with suppress(RuntimeError):  # a user without a home
+        folders += sorted(Path.home().glob(_OF_USER))
+    seen: set[Path] = set()
+    for folder in folders:
+        with suppress(LabError, OSError, RuntimeError):
+            if (real := folder.resolve()) in seen:
+                continue
+            seen.add(real)
+            yield Jdk.at(folder)
+
+
+def _said(java: Path, *options: str) -> str:
+    """What it prints, on both outputs. LabError if it does not start."""
+    with located(f"{java} does not start"):
+        done = ask([str(java), *options])
+    said = done.stdout + done.stderr
+    if done.returncode != 0:
+        first = (said.strip() or "no output").splitlines()[0]
+        raise LabError(f"{java} does not start (status {done.returncode}): {first}")
+    return said

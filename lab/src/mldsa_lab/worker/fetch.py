@@ -16,7 +16,7 @@ from http.client import HTTPException
 from pathlib import Path
 from urllib.request import urlopen
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_lab.files import read_text, write_whole, writing
 
 _CENTRAL = "https://repo1.maven.org/maven2"

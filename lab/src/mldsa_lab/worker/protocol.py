@@ -1,22 +1,33 @@
-"""The worker protocol's text: its types, requests and the announcement (`replies.py`: replies).
+"""The text of the worker protocol: types, requests, announcements and replies.
 
-`workers/PROTOCOL.md` is the definition; nothing here reads, writes or waits.
+`workers/PROTOCOL.md` is the definition. Nothing here reads, writes or waits. An input that failed
+has the line `failed INPUT TEXT` in place of its output, trace, sample or link.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_lab.files import Count, check_unique, convert
-from mldsa_lab.implementation import Implementation
-from mldsa_lab.inputs.turns import positions
-from mldsa_lab.sets import SCHEME_FAMILIES, BuildName, Unit, sets_of
+from mldsa_lab.inputs.input import Input, positions
+from mldsa_lab.sets import (
+    LOOKUP,
+    SCHEME_FAMILIES,
+    TLS_GROUPS,
+    TLS_OPERATIONS,
+    BuildName,
+    Implementation,
+    Unit,
+    sets_of,
+)
+from mldsa_lab.theory import trace
 from mldsa_lab.theory.trace import Trace
 
 PROTOCOL_VERSION = 1
@@ -351,3 +362,158 @@ def _yes(value: str, what: str) -> bool:
 def _check_name(value: str, what: str) -> None:
     if not _NAME.fullmatch(value):
         raise ProtocolError(f"{what} must be letters, digits and . _ + -, got {quote(value)}")
+
+
+# Inputs as jobs.
+
+
+ACCEPTED, REFUSED = b"\x01", b"\x00"
+"""The outputs of verification."""
+_TLS13, _AES_256_GCM_SHA384 = b"\x03\x04", b"\x13\x02"
+
+
+def make_job(item: Input, operation: str, variant: Implementation, **changed: Any) -> JobInput:
+    """Return the input as this variant gets it for an operation, with other fields where some
+    are ``changed``."""
+    kin = item.scheme.kin
+    seed = item.seed if "seed" in kin.private_keys else None
+    signed = {"message": item.message, "context": item.context}
+    match operation:
+        case "keygen":
+            fields: dict[str, Any] = {"seed": item.seed}
+        case "hash":
+            fields = {"message": item.message}
+        case "encaps":
+            fields = {"pk": item.pk, "rnd": item.rnd if variant.rnd == "given" else None}
+        case "decaps":
+            fields = {"seed": seed, "sk": item.sk, "pk": item.pk, "ciphertext": item.output}
+        case "verify":
+            fields = {"pk": item.pk, "signature": item.output, **signed}
+            fields["seed"] = None if kin.encoded else item.seed
+        case _ if operation == LOOKUP or operation in TLS_OPERATIONS:
+            fields = {}
+        case _:
+            fields = {"seed": seed, "sk": item.sk, "pk": item.pk, **signed}
+            fields["rnd"] = item.signing_rnd if variant.deterministic else None
+    return JobInput(item.id, **fields | changed)
+
+
+def expected_output(item: Input, operation: str, variant: Implementation) -> bytes | None:
+    """Return the output that must come out; None where it is not known, or another each time."""
+    match operation:
+        case "keygen":
+            return item.pk if "seed" in item.scheme.kin.private_keys else None
+        case "sign":
+            return item.output if variant.deterministic else None
+        case "verify":
+            return ACCEPTED if item.valid else REFUSED
+        case "hash":
+            return hashlib.sha3_256(item.message).digest()
+        case "encaps":
+            known = variant.rnd == "given" and item.output is not None
+            return (item.output or b"") + (item.secret or b"") if known else None
+        case "decaps":
+            return item.secret
+        case _ if operation in TLS_OPERATIONS:
+            group = next(g for name, g in TLS_GROUPS.items() if f"-{name}-" in item.set)
+            return _TLS13 + _AES_256_GCM_SHA384 + group.to_bytes(2, "big")
+        case _:
+            return b""  # of a lookup
+
+
+# Replies.
+
+
+Reply = TypeVar("Reply", Output, Sample, Link)
+
+
+def parse_output(line: str, operation: str) -> Output:
+    """Parse `output INPUT HEX`; for keygen two values, pk and sk; of a trace `trace INPUT …`."""
+    if failed := _failed(line, Output):
+        return failed
+    if operation == "trace":
+        return _trace(line)
+    keys = ("PK", "SK") if operation == "keygen" else ("HEX",)
+    number_text, text, *rest = _words(line, " ".join(("output INPUT", *keys)))
+    number = parse_number(number_text, "input number")
+    value = parse_hex(text, f"output {number}")
+    if operation == "verify" and value not in (b"\x00", b"\x01"):
+        raise ProtocolError(f"output {number} of verify must be 00 or 01, got {quote(text)}")
+    known = [key for key in rest if key != "-"]
+    return Output(number, value, parse_hex(known[0], f"private key {number}") if known else None)
+
+
+def _trace(line: str) -> Output:
+    """Parse `trace INPUT ATTEMPT …`, the last attempt being `ok`."""
+    attempts = line.split(" ")[2:]
+    number_text, *_ = _words(line, "trace INPUT" + " ATTEMPT" * len(attempts))
+    number = parse_number(number_text, "input number")
+    try:
+        return Output(number, trace=trace.parse_trace(attempts))
+    except LabError as error:
+        raise ProtocolError(f"trace {number}: {error}") from None
+
+
+def parse_sample(line: str, phases: int = 0) -> Sample:
+    """Parse `sample INPUT WALL CPU CALLS DIGEST`, behind it the ticks of so many phases."""
+    if failed := _failed(line, Sample):
+        return failed
+    words = _words(line, "sample INPUT WALL CPU CALLS DIGEST" + " TICKS" * phases)
+    wall = parse_number(words[1], "wall ticks")
+    of_phases = tuple(parse_number(word, "ticks of a phase") for word in words[5:])
+    if of_phases and sum(of_phases) != wall:
+        raise ProtocolError(f"the phases of a sample must add up to its ticks, got {quote(line)}")
+    return Sample(
+        input=parse_number(words[0], "input number"),
+        wall=wall,
+        cpu=_cpu(words[2]),
+        calls=parse_number(words[3], "calls"),
+        digest=_digest(words[4], line),
+        phases=of_phases,
+    )
+
+
+def parse_link(line: str, stages: int) -> Link:
+    """Parse `link THREAD INPUT WALL CPU` with WALL and DIGEST of each stage."""
+    if failed := _failed(line, Link):
+        return failed
+    words = _words(line, "link THREAD INPUT WALL CPU" + " WALL DIGEST" * stages)
+    pairs = zip(words[4::2], words[5::2], strict=True)
+    return Link(
+        thread=parse_number(words[0], "thread"),
+        input=parse_number(words[1], "input number"),
+        wall=parse_number(words[2], "wall ticks"),
+        cpu=_cpu(words[3]),
+        stages=tuple((parse_number(w, "wall ticks"), _digest(d, line)) for w, d in pairs),
+    )
+
+
+def _failed(line: str, reply: type[Reply]) -> Reply | None:
+    """Return the reply of `failed INPUT TEXT`; None for another line."""
+    key, _, rest = line.partition(" ")
+    if key != "failed":
+        return None
+    number, _, text = rest.partition(" ")
+    if not text:
+        raise ProtocolError(f"expected `failed INPUT TEXT`, got {quote(line)}")
+    return reply(input=parse_number(number, "input number"), failure=text)
+
+
+def _words(line: str, form: str) -> list[str]:
+    """Return the words behind the first. ProtocolError unless the line has this form."""
+    key, *words = line.split(" ")
+    first, *wanted = form.split(" ")
+    if key != first or len(words) != len(wanted):
+        raise ProtocolError(f"expected `{form}` or `failed INPUT TEXT`, got {quote(line)}")
+    return words
+
+
+def _cpu(text: str) -> int | None:
+    return None if text == "-" else parse_number(text, "CPU ticks")
+
+
+def _digest(text: str, line: str) -> bytes:
+    digest = parse_hex(text, "sample digest")
+    if len(digest) != DIGEST_BYTES:
+        raise ProtocolError(f"sample digest must be {DIGEST_BYTES} bytes, got {quote(line)}")
+    return digest

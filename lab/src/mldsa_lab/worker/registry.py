@@ -16,8 +16,8 @@ from typing import Annotated, Any, Self
 
 from msgspec import Meta, Struct, structs
 
+from mldsa_lab import LabError
 from mldsa_lab.checkout import find_target, install_command
-from mldsa_lab.errors import LabError
 from mldsa_lab.files import Text, convert, decode_toml, read_text
 from mldsa_lab.sets import BUILDS, DEFAULT_BUILD, Family, build_mark
 

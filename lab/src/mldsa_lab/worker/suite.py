@@ -12,8 +12,15 @@ from functools import partial
 
 from mldsa_lab.sets import TLS_OPERATIONS
 from mldsa_lab.worker import cases
-from mldsa_lab.worker.examination import CheckCase, Examination, Source
-from mldsa_lab.worker.judges import GroupJudge, must_answer_refused, must_differ, must_repeat
+from mldsa_lab.worker.examination import (
+    CheckCase,
+    Examination,
+    GroupJudge,
+    Source,
+    must_answer_refused,
+    must_differ,
+    must_repeat,
+)
 from mldsa_lab.worker.subject import Subject
 
 _NO_SK = "it does not start from an encoded private key alone"

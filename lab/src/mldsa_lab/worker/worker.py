@@ -11,8 +11,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Self
 
-from mldsa_lab.errors import LabError
-from mldsa_lab.worker import protocol, replies
+from mldsa_lab import LabError
+from mldsa_lab.worker import protocol
 from mldsa_lab.worker.channel import Channel
 from mldsa_lab.worker.protocol import (
     Announcement,
@@ -23,10 +23,13 @@ from mldsa_lab.worker.protocol import (
     Output,
     Pass,
     ProtocolError,
+    Reply,
     Runs,
     Sample,
+    parse_link,
+    parse_output,
+    parse_sample,
 )
-from mldsa_lab.worker.replies import Reply
 
 # Clocks may differ by rate and be read a little apart.
 _CLOCK_SLACK = 1.2
@@ -148,7 +151,7 @@ class Worker:
         """
         known = self._job(job)
         request = f"answer {job}" if batch is None else f"answer {job} batch {batch}"
-        parse = partial(replies.parse_output, operation=known.operation)
+        parse = partial(parse_output, operation=known.operation)
         found = self._listed(request, job, parse, known.inputs, 1, self.limits.answer)
         return {output.input: output for output in found}
 
@@ -213,7 +216,7 @@ class Worker:
                     found.append(Pass(tuple(links), wall))
                     links.clear()
                     continue
-                link = replies.parse_link(line, len(stages))
+                link = parse_link(line, len(stages))
                 if len(links) == len(expected):
                     raise ProtocolError(f"more than {len(expected)} links in a pass")
                 thread, first = expected[len(links)]
@@ -263,7 +266,7 @@ class Worker:
         return self._jobs[job]
 
     def _sample(self, line: str, calls: int, phases: int = 0) -> Sample:
-        sample = replies.parse_sample(line, phases)
+        sample = parse_sample(line, phases)
         if sample.failure is None:
             if sample.calls != calls:
                 raise ProtocolError(f"a sample must be of {calls} calls, got {sample.calls}")

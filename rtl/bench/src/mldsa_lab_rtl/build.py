@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from mldsa_lab import LabError
 from mldsa_lab.checkout import BuildError, find_root, run_tool
-from mldsa_lab.errors import LabError
 from mldsa_lab.files import write_text, writing
 from mldsa_lab.machine import cores_to_use, tool_version
 from mldsa_lab_rtl.binding import PREFIX, header

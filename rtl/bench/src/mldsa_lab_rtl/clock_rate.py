@@ -16,10 +16,10 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
+from mldsa_lab import LabError
 from mldsa_lab.checkout import BuildError, install_command, run_tool
-from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure, Key
-from mldsa_lab.files import Count, Text, decode_json, plain, read_text
+from mldsa_lab.files import Count, Text, decode_json, read_text, to_builtins
 from mldsa_lab_rtl.manifest import Manifest
 from mldsa_lab_rtl.synth import TABLES, CoreRecord, copy_sources, run_yosys
 
@@ -97,7 +97,7 @@ class ClockRate(CoreRecord, frozen=True, tag="mldsa-lab clock rate"):
 
     def to_json(self) -> str:
         """Return the text of a file."""
-        return json.dumps(plain(self), indent=1) + "\n"
+        return json.dumps(to_builtins(self), indent=1) + "\n"
 
     @property
     def about(self) -> tuple[object, ...]:

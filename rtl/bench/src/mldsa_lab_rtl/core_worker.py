@@ -12,18 +12,16 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from mldsa_lab import LabError
 from mldsa_lab.bench.launch import time_limits
 from mldsa_lab.checkout import find_root
-from mldsa_lab.errors import LabError
 from mldsa_lab.files import Hex
-from mldsa_lab.inputs.candidates import candidates
-from mldsa_lab.inputs.input import Input
-from mldsa_lab.inputs.library import load
+from mldsa_lab.inputs.input import Input, candidates
+from mldsa_lab.inputs.tracing import load
 from mldsa_lab.theory.trace import Trace, format_trace
 from mldsa_lab.worker.build import build
-from mldsa_lab.worker.protocol import Announced, Sample
+from mldsa_lab.worker.protocol import REFUSED, Announced, Sample, expected_output, make_job
 from mldsa_lab.worker.registry import Place
-from mldsa_lab.worker.request import REFUSED, expected_output, make_job
 from mldsa_lab.worker.worker import Worker
 from mldsa_lab_rtl.binding import variant
 from mldsa_lab_rtl.entry import core_entry

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from mldsa_lab import LabError
 from mldsa_lab.checkout import find_root
-from mldsa_lab.errors import LabError
 from mldsa_lab.worker.registry import WorkerEntry
 from mldsa_lab_rtl.build import PROGRAM
 from mldsa_lab_rtl.manifest import Manifest

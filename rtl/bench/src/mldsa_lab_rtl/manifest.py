@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_lab.files import Count, Positive, Text, decode_toml, read_text, reading
 from mldsa_lab_rtl.parts import PARTS, RHO, STORED
 

@@ -10,16 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_lab.estimate.cells import around
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.fit import fit_costs
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.records import Record, Samples
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.trace import Trace, parse_trace
+from mldsa_lab.theory.trace import Array, Trace, parse_trace
 
 CONFIDENCE = 0.95
 PHASES = ("load", "compute", "store")

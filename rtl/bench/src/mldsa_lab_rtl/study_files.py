@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Meta, Struct
 
 from mldsa_lab.estimate.figure import Figure
-from mldsa_lab.files import Count, Hex, Positive, Text, decode_json, plain, read_text
+from mldsa_lab.files import Count, Hex, Positive, Text, decode_json, read_text, to_builtins
 from mldsa_lab.sets import SetName
 from mldsa_lab.theory.trace import parse_trace
 from mldsa_lab_rtl.clock_rate import ClockRate
@@ -116,5 +116,5 @@ def read_study(path: Path) -> StudyFile:
 
 def study_text(found: RandomFile | Round3File) -> str:
     """Return the text of a file, a line for each core and set."""
-    text = json.dumps(plain(found), separators=(",", ":"))
+    text = json.dumps(to_builtins(found), separators=(",", ":"))
     return text.replace('{"core"', '\n{"core"') + "\n"

@@ -13,7 +13,7 @@ from mldsa_lab.bench.material import Sizes
 from mldsa_lab.bench.options import Options, Profile
 from mldsa_lab.cli.shared import EXIT_INTERRUPTED, show_path
 from mldsa_lab.files import write_text
-from mldsa_lab.records.reference import DEFAULT_REFERENCE
+from mldsa_lab.records.rows import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import SIGNATURE_OPERATIONS
 from mldsa_lab.worker.registry import CORES

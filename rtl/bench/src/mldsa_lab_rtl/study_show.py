@@ -18,8 +18,7 @@ from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.records import read_record
 from mldsa_lab.show import figure_tables
 from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
-from mldsa_lab.show.format import number
-from mldsa_lab.show.grid import Grid
+from mldsa_lab.show.grid import Grid, number
 from mldsa_lab.show.report import Report, Section
 from mldsa_lab_rtl.clock_rate import CLOCK_NOTE, ClockRate
 from mldsa_lab_rtl.study import CONFIDENCE, PHASES, TOTAL, core_rows

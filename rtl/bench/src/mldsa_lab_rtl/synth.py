@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from mldsa_lab import LabError
 from mldsa_lab.checkout import BuildError, run_tool
-from mldsa_lab.errors import LabError
-from mldsa_lab.files import Count, Text, plain, write_text
+from mldsa_lab.files import Count, Text, to_builtins, write_text
 from mldsa_lab_rtl.manifest import Manifest
 
 TARGET = "xc7"
@@ -89,7 +89,7 @@ class Resources(CoreRecord, frozen=True, tag="mldsa-lab resources"):
 
     def to_json(self) -> str:
         """The text of a file."""
-        return json.dumps(plain(self), indent=1) + "\n"
+        return json.dumps(to_builtins(self), indent=1) + "\n"
 
 
 def synthesise(manifest: Manifest, folder: Path, on_line: Callable[[str], None]) -> Resources:

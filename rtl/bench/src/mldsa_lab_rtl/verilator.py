@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from mldsa_lab.errors import LabError
+from mldsa_lab import LabError
 from mldsa_lab.files import read_text
 
 OLDEST = (5, 6)

@@ -9,21 +9,20 @@ from dataclasses import dataclass
 
 from scipy.special import ndtri, stdtrit
 
-from mldsa_lab.estimate.measured_cell import MeasuredCell
-from mldsa_lab.estimate.summary import Summary
+from mldsa_lab import join_words
+from mldsa_lab.estimate.summary import MeasuredCell, Summary
 from mldsa_lab.sets import SCHEME_FAMILIES
-from mldsa_lab.show.format import estimate
-from mldsa_lab.show.operations.best import (
+from mldsa_lab.show.grid import estimate
+from mldsa_lab.show.operations.remarks import (
     best_cells,
     main_set,
     measured_sets,
     other_families,
+    remarks,
     shown_tables,
     unit_of,
 )
-from mldsa_lab.show.operations.remarks import remarks
 from mldsa_lab.show.report import EXCLUDED_TITLE, REJECTED_TITLE
-from mldsa_lab.wording import join_words
 
 UNCERTAIN = 0.10
 """A mean whose interval reaches further than this share of it is too uncertain to rank."""

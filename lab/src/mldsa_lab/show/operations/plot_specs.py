@@ -1,21 +1,36 @@
-"""Which plots of signing a report has; `signing_plots` draws them."""
+"""The plots of signing that a report has, and costs that were measured elsewhere.
+
+A card, a board and a simulator have clocks and units of their own and were not measured in the same
+rounds. Their costs are not divided by those of workers; unitless quantities are compared.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mldsa_lab import LabError
+from mldsa_lab.estimate.figure import Figure, Figures, Key, as_key
+from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.estimate.measured import Estimation, estimate
+from mldsa_lab.estimate.reader import read_measurements
 from mldsa_lab.estimate.summary import Summary
+from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
 from mldsa_lab.show.grid import Dot
-from mldsa_lab.show.operations.best import fitted, unit_of
-from mldsa_lab.show.operations.texts import texts
-from mldsa_lab.show.report import Look, PlotSpec
+from mldsa_lab.show.operations.remarks import SHOWN_PERCENTILES, best_cells, fitted, texts, unit_of
+from mldsa_lab.show.report import Look, PlotSpec, Report, assign_colours, free_colours, sections_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-    from mldsa_lab.show.operations.elsewhere import Elsewhere
+
+# Plots.
+
 
 WIDE, NARROW = 1150.0, 360.0
 """Widths in CSS pixels of a distribution plot on a wide page and on a phone."""
@@ -72,3 +87,190 @@ def cost_plots(summary: Summary, set_name: str, look: Look) -> Iterator[PlotSpec
         label, draw = summary.label(cell.variant), partial(_draw, "draw_cloud", fit, set_name, unit)
         alt = f"Cost over iterations of {label}, {set_name} sign"
         yield PlotSpec(label, draw, mixes, texts("clouds")[0], alt, small=True)
+
+
+# Costs measured elsewhere.
+
+
+TITLE = "Measured elsewhere"
+ENDINGS = (".csv", ".json")
+"""What a file of measurements ends in; all others are records."""
+_FIRST = "first: a signature accepted at once; z, r0: an attempt rejected there"
+_SIGN: dict[str, Key] = {"operation": "sign"}
+_COLUMNS = (
+    SpreadColumns("mean", "mean", spare_interval=2, keys=_SIGN),
+    *(
+        SpreadColumns(
+            "quantile", f"p{as_key(p)}", spare_interval=2, keys={**_SIGN, "percentile": as_key(p)}
+        )
+        for p in SHOWN_PERCENTILES.values()
+    ),
+    SpreadColumns("attempt_cost", "first", spare_interval=2, keys={"attempt": "first"}),
+)
+_SHAPES = {
+    "mean ÷ first": ("mean", "first"), "p99 ÷ p50": ("p99", "p50"),
+    "p99.9 ÷ p50": ("p999", "p50"), "z ÷ first": ("z", "first"), "r0 ÷ first": ("r", "first"),
+}  # fmt: skip
+"""Costs over others: what has no unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Measurements of a selection, and what they say about all signatures."""
+
+    name: str
+    found: Estimation
+
+    @property
+    def figures(self) -> Estimation:
+        """The estimates, of the inputs without outliers where there are some."""
+        return self.found.without_outliers or self.found
+
+    @property
+    def costs(self) -> dict[str, Interval]:
+        """The mean, percentiles and costs of attempts, by name."""
+        of = self.figures
+        percentiles = {name: of.percentiles[p] for name, p in SHOWN_PERCENTILES.items()}
+        return {"mean": of.mean, **percentiles, **of.costs}
+
+    def emit(self) -> Iterator[Figure]:
+        """Yield its figures as a run has them: signing, in its own unit."""
+        of, keys = self.figures, {"set": self.found.set, "variant": self.name}
+        signing = {**keys, **_SIGN}
+        yield Figure.of(signing, "mean", of.mean, of.unit)
+        for percentile, cost in of.percentiles.items():
+            quantile = {**signing, "percentile": as_key(percentile)}
+            yield Figure.of(quantile, "quantile", cost, of.unit)
+        yield Figure(signing, "samples", of.inputs * of.rounds)
+        for attempt, cost in of.costs.items():
+            yield Figure.of({**keys, "attempt": attempt}, "attempt_cost", cost, of.unit)
+
+    @property
+    def attributes(self) -> dict[str, Key]:
+        """What rows say of it beside its figures."""
+        return {
+            "implementation": self.name, "mode": "single", "batch_size": 1, "threads": 1,
+            "deterministic": True, "unit": self.figures.unit or "not given",
+            "inputs": self.figures.inputs, "rounds": self.figures.rounds,
+        }  # fmt: skip
+
+
+def split(files: Sequence[str]) -> tuple[list[Path], list[tuple[Path, Path | None]]]:
+    """Records, and measurements with the selection that stands behind a colon, of arguments like
+    `run.jsonl`, `card.csv` and `card.csv:selection.json`."""
+    records, measured = [], []
+    for text in files:
+        path, selection = Path(text), None
+        if not path.exists() and ":" in text:
+            before, _, after = text.rpartition(":")
+            path, selection = Path(before), Path(after)
+        if path.suffix.lower() in ENDINGS:
+            measured.append((path, selection))
+        elif selection is not None:
+            raise LabError(f"{text}: a selection belongs to measurements (.csv or .json)")
+        else:
+            records.append(path)
+    return records, measured
+
+
+def read(
+    files: Sequence[tuple[Path, Path | None]], selection: Path | None, confidence: float
+) -> list[Elsewhere]:
+    """Estimate from these measurements; ``selection``: of those that name none. LabError."""
+    read_once = cache(Selection.read)
+    made: list[Elsewhere] = []
+    for path, own in files:
+        of = own or selection
+        if of is None:
+            raise LabError(
+                f"measurements {path}: which selection they are of must be said, by --selection "
+                f"SELECTION.json or as {path}:SELECTION.json"
+            )
+        chosen = read_once(of)
+        measured = read_measurements(path, chosen)
+        percentiles = tuple(SHOWN_PERCENTILES.values())
+        found = estimate(chosen, measured, percentiles=percentiles, confidence=confidence)
+        name = path.stem
+        if any(e.name == name for e in made):
+            name = str(path.with_suffix(""))
+        made.append(Elsewhere(name, found))
+    return made
+
+
+def elsewhere_report(
+    measured: Sequence[Elsewhere], runs: Sequence[Summary], look: Look, fields: Mapping[str, str]
+) -> Report:
+    """Return the report of what was measured elsewhere, beside the workers of runs; ``fields``:
+    those of their rows."""
+    held = [e for e in measured if not e.found.refutation]
+    attributes = {"variant": {e.name: e.attributes for e in held}}
+    figures = Figures([f for e in held for f in e.emit()], attributes)
+    rows = ("implementation", "set", "unit", "inputs", "rounds")
+    costs = TableLayout(TITLE, (), rows, _COLUMNS)
+    note = "signing, each in its own unit"
+    sections = sections_of(figures, [costs], look.confidence, note, chapter=TITLE)
+    colours = colours_of(measured, runs, look)
+    for set_name in dict.fromkeys(e.found.set for e in held):
+        layout = TableLayout(
+            f"{set_name}: what has no unit", (), ("signing",),
+            tuple(SpreadColumns(title, title) for title in _SHAPES),
+            colours=colours,
+        )  # fmt: skip
+        plot = relative_plot(held, runs, colours, set_name)
+        shapes = _shapes(held, runs, set_name)
+        for section in sections_of(shapes, [layout], look.confidence, _FIRST, chapter=TITLE):
+            sections.append(replace(section, plots=(plot,)))
+    doubts = [f"{e.name}: {f.code}: {f.text}" for e in measured for f in e.found.findings]
+    doubts += [f"{e.name}: its costs are {e.found.without}" for e in held if e.found.without]
+    refused = [e for e in measured if e.found.refutation]
+    return Report(
+        kind="measured elsewhere",
+        headline=f"{TITLE}: {', '.join(e.name for e in held) or 'no estimate holds'}",
+        figures=figures,
+        sections=sections,
+        warnings=[*texts(TITLE), *doubts],
+        fields=fields,
+        name=TITLE,
+        source=", ".join(e.name for e in refused),
+        lacking="; ".join(e.found.refutation for e in refused),
+    )
+
+
+def colours_of(
+    measured: Sequence[Elsewhere], runs: Sequence[Summary], look: Look
+) -> dict[str, int]:
+    """Return the colour numbers of the implementations of runs and of what was measured elsewhere,
+    none of which has that of another."""
+    colours = look.colours or assign_colours([run.record for run in runs])
+    shown = (c.variant for run in runs for c in run.cells if c.set in PARAMETER_SETS)
+    taken = {colours[variant.implementation] for variant in shown}
+    return {**free_colours([e.name for e in measured], taken), **colours}
+
+
+def _shapes(measured: Sequence[Elsewhere], runs: Sequence[Summary], set_name: str) -> Figures:
+    """What has no unit, of these and of each implementation's best variant in the same set."""
+    made, about = list[Figure](), dict[Key, dict[str, Key]]()
+    for entry in measured:
+        if entry.found.set == set_name:
+            about[entry.name] = {"implementation": entry.name}
+            made += _unitless(entry.name, entry.costs)
+    for place, run in enumerate(runs):
+        signing, name = run.table(set_name, "sign"), f", run {chr(65 + place)}" * (len(runs) > 1)
+        for cell in best_cells(signing) or best_cells(signing, "expanded"):
+            if cell.fit is not None:
+                v, label = cell.variant, run.label(cell.variant) + name
+                about[label] = {"implementation": v.implementation, "key": v.key}
+                costs = cell.fit.costs(run.confidence)
+                for text, percentile in SHOWN_PERCENTILES.items():
+                    cost = cell.interval("quantile", percentile=as_key(percentile))
+                    costs |= {text: cost} if cost else {}
+                made += _unitless(label, costs | ({"mean": cell.mean} if cell.mean else {}))
+    return Figures(made, {"signing": about})
+
+
+def _unitless(label: str, costs: Mapping[str, Interval]) -> Iterator[Figure]:
+    """Yield `_SHAPES` of these costs, as far as they are known."""
+    for title, names in _SHAPES.items():
+        one, other = (costs.get(name) for name in names)
+        shape = one.value / other.value if one and other and other.value else None
+        yield Figure({"signing": label}, title, shape)

@@ -1,19 +1,155 @@
-"""Marks of rows, warnings and remarks of a run of operations."""
+"""Marks, warnings and remarks of a run of operations, and its headline cells."""
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cache
+from importlib import resources
 
-from mldsa_lab.estimate.contract import CUT_SHORT, EXCLUDED
-from mldsa_lab.estimate.figure import Keys
+from mldsa_lab import join_words
+from mldsa_lab.estimate.figure import CUT_SHORT, EXCLUDED, Keys
+from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import FEWEST_ROUNDS
-from mldsa_lab.estimate.summary import Summary
-from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.estimate.summary import MeasuredCell, Summary
+from mldsa_lab.records import Check, Record, Variant
+from mldsa_lab.sets import ALL_SETS, FAMILIES, PARAMETER_SETS, sets_of
 from mldsa_lab.show.figure_tables import RowMark
-from mldsa_lab.show.report import EXCLUDED_TITLE, REJECTED_TITLE, Reason
-from mldsa_lab.show.variants import COMPACT
-from mldsa_lab.wording import join_words
+from mldsa_lab.show.grid import Column, Grid, Unit, choose_unit, heading, text_grid
+from mldsa_lab.show.report import (
+    COMPACT,
+    EXCLUDED_TITLE,
+    REJECTED_TITLE,
+    Reason,
+    Section,
+    calls,
+    headline_batch_size,
+)
+
+
+@cache
+def _all_texts() -> dict[str, list[str]]:
+    text = resources.files(__package__).joinpath("texts.md").read_text(encoding="utf-8")
+    parts = (part.strip().split("\n\n") for part in f"\n{text}".split("\n# ")[1:])
+    return {title: paragraphs for title, *paragraphs in parts}
+
+
+def texts(title: str) -> list[str]:
+    """Return the paragraphs of this title; none if it has none."""
+    return _all_texts().get(title, [])
+
+
+# Headline cells.
+
+
+SHOWN_OPERATIONS = (
+    "sign", "verify", "encaps", "decaps", "keygen", "hash", "handshake", "accept", "lookup",
+)  # fmt: skip
+"""Operations in the order of a report: signing first, which differs most."""
+SHOWN_PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "p999": 99.9}
+"""Percentiles of the cost of signing, by their names in rows of CSV."""
+MAIN_SET = "ML-DSA-65"
+"""The set that a headline is of, where it was measured; else the first one."""
+
+
+def measured_sets(summary: Summary) -> list[str]:
+    """Return the ML-DSA sets that were measured, in canonical order."""
+    present = {key[0] for key in summary.tables}
+    return [s for s in PARAMETER_SETS if s in present]
+
+
+def main_set(summary: Summary) -> str | None:
+    """Return the set that stands for all; None where no ML-DSA was measured."""
+    sets = measured_sets(summary)
+    return MAIN_SET if MAIN_SET in sets else next(iter(sets), None)
+
+
+def other_families(summary: Summary) -> list[str]:
+    """Return the families beside ML-DSA that were measured."""
+    present = {key[0] for key in summary.tables}
+    return [f for f in FAMILIES if f != "ml-dsa" and present.intersection(sets_of(f))]
+
+
+def shown_tables(summary: Summary) -> list[tuple[tuple[str, str, str], list[MeasuredCell]]]:
+    """Return the tables of a summary in the order of a report."""
+    places = {name: place for place, name in enumerate((*ALL_SETS, *SHOWN_OPERATIONS))}
+    return sorted(summary.tables.items(), key=lambda of: (places[of[0][0]], places[of[0][1]]))
+
+
+def unit_of(cells: Sequence[MeasuredCell]) -> Unit:
+    """Return the unit in which the means of these cells are shown."""
+    return choose_unit([c.cost for c in cells], cells[0].unit)
+
+
+def fitted(summary: Summary, set_name: str) -> list[tuple[MeasuredCell, Fit]]:
+    """Return the single signatures of a set that have a fit, fastest first."""
+    return [(c, c.fit) for c in summary.table(set_name, "sign") if c.fit is not None]
+
+
+def best_cells(cells: Iterable[MeasuredCell], key: str = "compact") -> list[MeasuredCell]:
+    """Return the best variant of each implementation with this key form, the fastest first. Where
+    both builds were measured, of the default ones: those are what a user of the library gets."""
+    best: dict[str, MeasuredCell] = {}
+    for cell in cells:
+        if cell.variant.key == key and not cell.is_duplicate_build:
+            best.setdefault(cell.variant.implementation, cell)
+    return list(best.values())
+
+
+def headline_cells(summary: Summary, set_name: str, operation: str) -> list[MeasuredCell]:
+    """Return the best cell of each implementation and way of calling: single calls and batches of
+    the headline's size, on one thread, in default builds where both were measured."""
+    cells = [c for c in summary.cells if c.set == set_name and c.mean is not None]
+    size = headline_batch_size(c.variant for c in cells)
+    best: dict[tuple[str, str], MeasuredCell] = {}
+    for cell in cells:
+        v = cell.variant
+        is_shown = v.batch_size == (size if v.mode == "batch" else 1) and v.threads == 1
+        if cell.operation == operation and is_shown and not cell.is_duplicate_build:
+            best.setdefault((v.implementation, calls(v)), cell)
+    return list(best.values())
+
+
+def is_expanded_only(summary: Summary, cell: MeasuredCell) -> bool:
+    """Return whether this is its implementation's best cell of an operation that it does not
+    announce with a compact key."""
+    return _is_best_expanded(summary, cell) and not _compact(cell)
+
+
+def is_excluded_compact(summary: Summary, cell: MeasuredCell) -> bool:
+    """Return whether this is its implementation's best cell of an operation that was excluded with
+    a compact key before it was measured."""
+    record = summary.record
+    bad = {gate.variant for gate in record.gates if gate.set == cell.set and not gate.passed}
+    bad |= {f.variant for f in record.faults if f.concerns(cell.set, cell.operation)}
+    return _is_best_expanded(summary, cell) and any(v.id in bad for v in _compact(cell))
+
+
+def _is_best_expanded(summary: Summary, cell: MeasuredCell) -> bool:
+    """Return whether this is its implementation's best single call, where none is with a compact
+    key."""
+    name = cell.variant.implementation
+    single = [
+        c for c in headline_cells(summary, cell.set, cell.operation)
+        if c.variant.mode == "single" and c.variant.implementation == name
+    ]  # fmt: skip
+    return single[:1] == [cell] and all(c.variant.key != "compact" for c in single)
+
+
+def _compact(cell: MeasuredCell) -> list[Variant]:
+    """Return the variants with a compact key that its worker announces for the same."""
+    return [
+        v
+        for v in cell.worker.variants
+        if v.implementation == cell.variant.implementation
+        and (v.key, v.runs) == ("compact", False)
+        and cell.set in v.sets
+        and cell.operation in v.operations
+    ]
+
+
+# Marks, warnings and remarks.
 
 
 def is_hedged(keys: Keys) -> bool:
@@ -136,3 +272,165 @@ def remarks(summary: Summary, shown: Collection[str]) -> dict[str, list[Reason]]
 def _joined(found: dict[tuple[str, str], list[str]]) -> list[Reason]:
     """A remark per subject and reason, the places it holds for named together."""
     return [Reason(who, join_words(places), reason) for (who, reason), places in found.items()]
+
+
+# The gate, the machine and the command.
+
+
+GATE, MACHINE, REPRODUCE = "Correctness gate", "Machine and workers", "Reproduce"
+_FACTS = {
+    "cpu": "processor", "governor": "frequency governor", "os": "operating system",
+    "load1": "load, average over a minute",
+}  # fmt: skip
+_SIGNS = {"given": "any rnd", "zero": "deterministic", "none": "hedged only"}
+_OPTIONS = {"batch_sizes": "--batch", "thread_counts": "--threads"}
+_FLAGS = (
+    "sets", "operations", "implementations", "workers", "rounds", "message_bytes", "reference",
+    "until", "limit", "clock", "confidence", "timeout", "batch_sizes", "thread_counts", "build",
+)  # fmt: skip
+
+
+Facts = list[tuple[str, str]]
+
+
+def appendix(
+    record: Record, rows: int
+) -> tuple[list[Section], dict[str, list[str]], dict[str, Facts]]:
+    """Return the last chapters of a page (gate, machine and workers, and how to measure again):
+    tables, and paragraphs and facts by chapter. ``rows``: those of the table."""
+    run = record.run
+    grids = [(MACHINE, grid) for grid in _workers(record)]
+    if record.gates:
+        grids.insert(0, (GATE, gate_grid(record)))
+    again = [
+        f"The run of {when(run.started)} with {run.tool}, profile {run.profile}, {rows} rows. In a "
+        "clone of the repository, after `make bench` has set it up:",
+        f"`{command(record)}`",
+        f"Seed of the inputs: `{run.seed}`",
+    ]
+    words = {
+        GATE: texts(GATE) if record.gates else ["The record holds no gate results."],
+        MACHINE: [] if record.workers else ["No worker took part."],
+        REPRODUCE: again,
+    }
+    options = [
+        (name.replace("_", " "), "default" if value in (None, "", []) else _shown(value))
+        for name, value in run.options.items()
+    ]
+    sections = [Section(grid, chapter=chapter, only_page=True) for chapter, grid in grids]
+    return sections, words, {MACHINE: machine_facts(record), REPRODUCE: options}
+
+
+def gate_grid(record: Record) -> Grid:
+    """Return a row per variant, the rejected ones first, and a column per kind of check.
+
+    A kind is the first word of a check's name (`refuses-z` and `refuses-hint` are of one kind);
+    checks of one kind and several sets are added up.
+    """
+    names = dict.fromkeys(g.variant for g in record.gates)
+    gates = {v: [g for g in record.gates if g.variant == v] for v in names}
+    variants = sorted(gates, key=lambda v: all(g.passed for g in gates[v]))
+    sets = [", ".join(g.set.removeprefix("ML-DSA-") for g in gates[v]) for v in variants]
+    verdicts = ["✓ passed" if all(g.passed for g in gates[v]) else "✗ rejected" for v in variants]
+    columns = [
+        Column("variant", variants, head=True), Column("sets", sets), Column("verdict", verdicts),
+    ]  # fmt: skip
+    for kind in dict.fromkeys(_kind(c) for g in record.gates for c in g.checks):
+        of = [[c for g in gates[v] for c in g.checks if _kind(c) == kind] for v in variants]
+        cells, hints = zip(*map(_gate_cell, of), strict=True)
+        columns.append(Column(kind, cells, hints=hints))
+    return Grid(GATE, "", tuple(columns))
+
+
+def _kind(check: Check) -> str:
+    return check.check.split("-")[0]
+
+
+def _gate_cell(checks: Sequence[Check]) -> tuple[str, str]:
+    """A variant's result in one kind of check, and the cases of each check."""
+    cases: dict[str, int] = {}
+    for c in checks:
+        cases[c.check] = cases.get(c.check, 0) + c.cases
+    total, failed = sum(cases.values()), sum(c.failed for c in checks)
+    hint = ", ".join(f"{name} {count}" for name, count in cases.items())
+    if not total:
+        return "–", ""
+    if not failed:
+        return f"{total} right", hint
+    names = join_words(dict.fromkeys(c.check for c in checks if c.failed))
+    return f"✗ {failed} wrong of {total} ({names})", hint
+
+
+def _workers(record: Record) -> Iterator[Grid]:
+    """The workers and their variants."""
+    if not record.workers:
+        return
+    workers = [
+        (w.worker, w.language, w.build or "–", w.compiler, w.flags, w.clock, w.cpu_clock or "none")
+        for w in record.workers
+    ]
+    variants = [
+        (
+            v.id, v.version, w.worker,
+            _SIGNS.get(v.rnd, v.rnd) if v.family == "ml-dsa" else "–", v.note,
+        )
+        for v, w in record.variants.values()
+    ]  # fmt: skip
+    about = ("worker", "written in", "build", "compiler", "flags", "clock", "CPU clock")
+    yield text_grid("Workers", "", about, workers)
+    yield text_grid("Variants", "", ("variant", "version", "worker", "signs", "note"), variants)
+
+
+def machine_facts(record: Record) -> Facts:
+    """Return the machine as (name, value), values that are unknown said to be so."""
+    machine: dict[str, object] = dict(record.run.machine)
+    memory, features = machine.pop("memory_bytes", None), machine.pop("features", None)
+    compilers = machine.pop("compilers", None)
+    loads = [row.load1 for row in record.loads if row.load1 is not None]
+    if loads:
+        machine["load1"] = f"{min(loads):.2f} to {max(loads):.2f} at the rounds' starts"
+    facts = {_FACTS.get(name, name.replace("_", " ")): value for name, value in machine.items()}
+    facts["memory"] = f"{memory / 2**30:.1f} GiB" if isinstance(memory, (int, float)) else None
+    if isinstance(compilers, dict):
+        facts |= {f"compiler {name}": text for name, text in compilers.items()}
+    facts["CPU features"] = features
+    return [(heading(name), _shown(value)) for name, value in facts.items()]
+
+
+def _shown(value: object) -> str:
+    if value is None or value == "" or value == []:
+        return "not known"
+    if isinstance(value, (list, tuple)):
+        return " ".join(map(str, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{k} {v}" for k, v in value.items())
+    return str(value)
+
+
+def command(record: Record) -> str:
+    """Return the command that measures the same again: same options and same seed, hence same
+    inputs."""
+    words = ["mldsa-lab", "bench"] + ["--quick"] * (record.run.profile == "quick")
+    for name in _FLAGS:
+        value = record.run.options.get(name)
+        if isinstance(value, (list, tuple)):
+            value = ",".join(map(str, value))
+        if value not in (None, ""):
+            words += [_OPTIONS.get(name, "--" + name.replace("_", "-")), str(value)]
+    return shlex.join([*words, "--seed", record.run.seed])
+
+
+def why_empty(record: Record) -> str:
+    """Return why a run holds no measurements."""
+    if record.gates and not any(gate.passed for gate in record.gates):
+        return "no variant passed the correctness gate"
+    if not record.workers:
+        return "no worker took part"
+    return "it ended before the first sample, or everything was excluded"
+
+
+def when(text: str) -> str:
+    """Return `2026-11-21T21:40:00Z` as `2026-11-21 21:40 UTC`; anything else as it is."""
+    if len(text) >= 20 and text[10] == "T" and text.endswith("Z"):
+        return f"{text[:10]} {text[11:16]} UTC"
+    return text

@@ -9,12 +9,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from mldsa_lab.estimate.fit import Fit
-from mldsa_lab.estimate.measured_cell import MeasuredCell
-from mldsa_lab.estimate.summary import Summary
+from mldsa_lab.estimate.summary import MeasuredCell, Summary
 from mldsa_lab.show import plots, svg
-from mldsa_lab.show.format import Unit, plain
-from mldsa_lab.show.operations.best import fitted, unit_of
-from mldsa_lab.show.operations.elsewhere import Elsewhere
+from mldsa_lab.show.grid import Unit, format_plain
+from mldsa_lab.show.operations.plot_specs import Elsewhere
+from mldsa_lab.show.operations.remarks import fitted, unit_of
 from mldsa_lab.theory.law import Law
 from mldsa_lab.theory.rejection import RejectionModel
 
@@ -120,6 +119,6 @@ def draw_parts(summary: Summary, set_name: str) -> Figure:
             (svg.Z, svg.ON_DARK, n_z * cost_z),
             (svg.R, svg.ON_LIGHT, n_r * cost_r + n_h * cost_h),
         )
-        text = f"{plain(cell.cost, unit)} {unit.name}"
+        text = f"{format_plain(cell.cost, unit)} {unit.name}"
         bars.append(plots.PartedBar(summary.label(cell.variant), text, parts))
     return plots.shares(bars, unit.name, 380.0)

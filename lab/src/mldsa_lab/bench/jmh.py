@@ -1,10 +1,4 @@
-"""Cells measured by JMH, the Java Microbenchmark Harness: a run of it, in one fork, for each cell.
-
-The worker's registry entry says how JMH is started. Its benchmark prepares a cell's inputs by the
-worker's own code, makes passes over them, and checks their outputs before it is timed and after
-every iteration. An iteration is a round of the record. What JMH says of an operation is the mean
-over the inputs, which is shared out among them by the clock that is read between them.
-"""
+"""JMH studies: the operations of a Java worker timed by JMH in forked virtual machines."""
 
 from __future__ import annotations
 
@@ -16,13 +10,12 @@ from typing import Annotated, Literal, TypeVar
 
 from msgspec import Meta, Struct, field, structs
 
+from mldsa_lab import LabError
 from mldsa_lab.bench.engine import Workload
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.options import Jmh
-from mldsa_lab.bench.workloads.operations import Cell
-from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
+from mldsa_lab.bench.workload import Cell, Ready, WorkloadPlan
 from mldsa_lab.checkout import BuildError, run_tool
-from mldsa_lab.errors import LabError
 from mldsa_lab.files import Positive, Text, convert, parse_json, read_text, writing
 from mldsa_lab.records import Fault, Row, Samples, WorkerRow
 from mldsa_lab.sets import SCHEMES

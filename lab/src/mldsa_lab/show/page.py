@@ -24,8 +24,7 @@ from mldsa_lab.show.figure_tables import (
     SpreadColumns,
     display_unit,
 )
-from mldsa_lab.show.format import Unit, clean, estimate, plain
-from mldsa_lab.show.grid import Dot, Grid, heading
+from mldsa_lab.show.grid import Dot, Grid, Unit, clean, estimate, format_plain, heading
 from mldsa_lab.show.report import SERIES_COUNT, PlotSpec, Report, Section, as_json
 
 _WIDTH, _BARS_WIDTH, _LONG_WIDTH = 560.0, 380.0, 760.0
@@ -217,7 +216,7 @@ def _lines(table: FigureTable, lines: Lines) -> Iterator[PlotSpec]:
         bars = [
             plots.PartedBar(
                 path.label,
-                plain(path.end, Unit(1.0, unit.name)),
+                format_plain(path.end, Unit(1.0, unit.name)),
                 ((svg.series(0), svg.ON_DARK, path.end),),
             )
             for path in paths
@@ -277,7 +276,7 @@ def _bars(table: FigureTable, operation: Key, bars: Bars) -> Iterator[PlotSpec]:
         parts = tuple(
             (svg.series(i), svg.ON_DARK, bars.unit.shown(v)) for i, v in enumerate(values)
         )
-        drawn.append(plots.PartedBar(label, plain(sum(values), bars.unit), parts))
+        drawn.append(plots.PartedBar(label, format_plain(sum(values), bars.unit), parts))
     if drawn:
         legend = tuple((title, Dot(i)) for i, title in enumerate(bars.titles))
         title = f"{heading(str(operation))}: {bars.title[:1].lower()}{bars.title[1:]}"

@@ -1,6 +1,7 @@
-"""Operations, one by one or in runs: keygen, sign, verify and those of other families.
+"""A workload: operations measured one by one or in runs, and the plan of a kind.
 
-Neighbours in a round measure the same operation of different variants.
+Neighbours in a round measure the same operation of different variants. The defaults of a plan are
+those of single operations.
 """
 
 from __future__ import annotations
@@ -10,18 +11,24 @@ import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
 
 from mldsa_lab.bench.engine import Case, Excluded, Workload
-from mldsa_lab.bench.fleet import Fleet
-from mldsa_lab.bench.shapes import role_of
+from mldsa_lab.bench.fleet import Fleet, Station, role_of, runs_of
+from mldsa_lab.bench.options import Options
 from mldsa_lab.inputs.input import Input
-from mldsa_lab.records import DESIGN, RANDOM, Fault, Row, Variant
-from mldsa_lab.records.clock import find_tick
-from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
+from mldsa_lab.records import DESIGN, RANDOM, Fault, Row, Variant, WorkerRow
+from mldsa_lab.records.rows import find_tick
+from mldsa_lab.sets import LOOKUP, PARAMETER_SETS, SCHEMES
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.worker.alter import flip
-from mldsa_lab.worker.protocol import JobInput, Link, Runs, Sample
-from mldsa_lab.worker.request import expected_output, make_job
+from mldsa_lab.worker.cases import flip
+from mldsa_lab.worker.protocol import JobInput, Link, Runs, Sample, expected_output, make_job
+from mldsa_lab.worker.registry import Place
+
+# Operations.
+
 
 SAMPLE_NS = 150_000
 """Shortest sample of a deterministic operation: reading the clocks takes under 1/200 of it."""
@@ -309,3 +316,77 @@ def typical_input(cell: Cell, iterations: Mapping[tuple[str, int], int]) -> JobI
         return cell.inputs[0]
     mean = RejectionModel.of(cell.set_name).expected_attempts
     return min(cell.inputs, key=lambda i: abs(iterations.get((cell.set_name, i.id), 0) - mean))
+
+
+# Plans.
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What stands after the gate. ``folder``: of the run; ``passed``: pairs of variant id and set;
+    ``inputs``: by set."""
+
+    fleet: Fleet
+    folder: Path
+    variants: Sequence[Variant]
+    passed: set[tuple[str, str]]
+    inputs: Mapping[str, Sequence[Input]]
+
+    def iterations(self) -> dict[tuple[str, int], int]:
+        """Return, by set and input, the iterations of the signatures whose traces are known."""
+        return {
+            (name, item.id): len(item.trace)
+            for name, items in self.inputs.items()
+            for item in items
+            if item.trace
+        }
+
+
+class WorkloadPlan:
+    """The decisions of a run, in the order in which they are needed. LabError ends the run."""
+
+    name = "operations"
+    """As the options of a record have it."""
+    about_inputs = ""
+    """Its signing inputs in words, where they are not those of single operations."""
+    in_memory = False
+    """Whether it measures memory, which a loop takes as single calls do."""
+
+    def __init__(self, options: Options, place: Place) -> None:
+        self.options = options
+        self.place = place
+
+    def check_tools(self) -> None:
+        """Check that what measures is there, before anything is built."""
+
+    def choose(self, fleet: Fleet, variants: list[Variant]) -> list[Variant]:
+        """Return the variants that take part."""
+        return variants
+
+    def worker_row(self, station: Station) -> WorkerRow:
+        """Return a worker's line in the record."""
+        return station.row()
+
+    def more_inputs(self, set_name: str, first: int) -> list[Input]:
+        """Return further inputs of a set, numbered from ``first``."""
+        return []
+
+    def workload(self, ready: Ready) -> Workload[Any]:
+        """Return the workload over everything that passed the gate."""
+        return Operations(ready.fleet, self.cells(ready), self.options.clock)
+
+    def cells(self, ready: Ready) -> list[Cell]:
+        """Return the cells of single operations and runs that passed the gate, those of the same
+        set and operation next to each other."""
+        cells: list[Cell] = []
+        o = self.options
+        for name, operation, v in product(o.sets, o.operations, ready.variants):
+            if (v.id, name) not in ready.passed or operation not in v.operations:
+                continue
+            if v.runs and SCHEMES[name].slow and operation != "verify":
+                continue  # a hundred of them take minutes
+            taken = [i for i in ready.inputs[name] if i.role == role_in(v, name, operation)]
+            if operation == LOOKUP:
+                taken = taken[:1]  # which it ignores
+            cells.append(make_cell(v, name, operation, taken, runs_of(v, len(taken))))
+        return cells

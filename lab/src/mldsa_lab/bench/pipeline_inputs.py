@@ -1,9 +1,4 @@
-"""The records of pipelines, and what their stages are handed.
-
-A record decides what is signed, so it decides how often ML-DSA's signing rejects. Records are
-chosen among many by the traces of signing them: so many as a pipeline takes have the law of all,
-to within one over their number, and ML-DSA's exact means.
-"""
+"""Inputs of pipelines."""
 
 from __future__ import annotations
 
@@ -14,15 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from mldsa_lab.bench.workloads.pipeline_file import Pipeline
-from mldsa_lab.inputs.candidates import candidates
-from mldsa_lab.inputs.input import Input
-from mldsa_lab.inputs.library import load
+from mldsa_lab.bench.options import Pipeline
+from mldsa_lab.inputs.input import Input, candidates
+from mldsa_lab.inputs.tracing import load
 from mldsa_lab.records import PIPELINE, Variant
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.theory.trace import Array, TraceTable
 
 _CANDIDATES = 128  # for each record that is chosen by its trace
 _CANDIDATES_MAX = 20_000

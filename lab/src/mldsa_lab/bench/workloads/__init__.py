@@ -1,1 +1,0 @@
-"""What runs measure: a workload each, with the plan of its runs."""
