@@ -345,7 +345,7 @@ def scenario_figures(name: str) -> Any:
 
 
 class CoreTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """A marker of the kind `rtl`: a table of `study rtl` by its title, from these files."""
+    """A marker of the kind `rtl`: a table of `rtl study` by its title, from these files."""
 
     table: str
     record: Names = ()

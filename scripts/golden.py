@@ -202,15 +202,15 @@ def read_json(path: Path) -> Any:
 
 
 def lab_json(*arguments: object) -> Any:
-    """What a command writes with `--json`."""
+    """What a command writes with `--to FILE.json`."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "figures.json"
-        lab(*arguments, "--json", path)
+        lab(*arguments, "--to", path)
         return read_json(path)
 
 
 def of_command(*arguments: object) -> Figures:
-    """The figures that a command writes with `--json`."""
+    """The figures that a command writes with `--to FILE.json`."""
     for one in lab_json(*arguments)["lists"]:
         yield from figures_of(one)
 
@@ -233,7 +233,7 @@ def emitted(figures: Iterable[Any]) -> Figures:
 def of_record(path: Path) -> Figures:
     """Figures of `report`; of operations also the means and ratios by the wall clock, where the
     mean differs."""
-    report = partial(of_command, "report", path, "--no-page")
+    report = partial(of_command, "report", path)
     figures = list(report())
     yield from figures
     cells = {json.dumps(f["keys"]): f for f in figures if f["name"] == "mean"}
@@ -248,11 +248,11 @@ def of_record(path: Path) -> Figures:
 
 
 def of_audit(path: Path) -> Figures:
-    """Verdicts of `audit`, with the values claimed and predicted."""
+    """Verdicts of `check claims`, with the values claimed and predicted."""
     from mldsa_lab.audit import read_claims
 
     counted, kind = Counter[str](), read_claims(path).source.kind
-    for group in lab_json("audit", path)["lists"][0]["groups"]:
+    for group in lab_json("check", "claims", path)["lists"][0]["groups"]:
         row, figures = group["keys"], group["figures"]
         keys = {k: row[k] for k in ("about", "claim", "verdict")}
         keys |= {"id": row["rule"], "kind": kind}
@@ -269,23 +269,26 @@ def of_selections() -> Figures:
     """Every goal from the pool that ships and from a fresh one, limits, a record's own inputs."""
     model = {"format": "mldsa-lab cost model", "version": 2, "set": "ML-DSA-65"}
     model |= {"first": 30_000, "z": 12_000, "r": 17_000, "h": 21_000}
-    fresh = "--seed golden --pool-size 2000"
     with tempfile.TemporaryDirectory() as folder:
         costs = Path(folder) / "costs.json"
         costs.write_text(json.dumps(model), encoding="utf-8")
+        paths = {"COSTS": costs, "RECORD": FIRST}
+        for name, inputs in (("87", "--message-bytes 100 --per-key 0"), ("44", "--rnd given")):
+            traced = "-n 2000 --seed golden --checks all"
+            lab("trace", name, *words(f"{traced} {inputs}"), "--out", folder)
+            paths[f"FRESH-{name}"] = Path(folder) / f"ml-dsa-{name}.parquet"
         for options in (
             "65 --goal regression",
             "44 --goal mean -n 5",
-            "87 --percentile 95 -n 5",
-            "65 --percentile 50 -n 3 --cost-model COSTS",
+            "87 --goal p95 -n 5",
+            "65 --goal p50 -n 3 --cost-model COSTS",
             "44 --goal coverage",
             "65 -n 4 --max-attempts 9 --budget 20",
-            f"87 -n 3 {fresh} --message-bytes 100 --per-key 0",
-            f"44 --goal mean -n 10 {fresh} --rnd given",
-            "65 --record RECORD",
-            "87 --ready p99 -n 10",
+            "87 -n 3 --from FRESH-87",
+            "44 --goal mean -n 10 --from FRESH-44",
+            "65 --from RECORD",
+            "87 --from ready --goal p99 -n 10",
         ):
-            paths = {"COSTS": costs, "RECORD": FIRST}
             asked = (paths.get(word, word) for word in words(options))
             lab("select", *asked, "--formats", "json", "--out", folder)
             chosen = read_json(Path(folder) / "selection.json")
@@ -334,7 +337,7 @@ def of_estimates() -> Figures:
                 keys = {"measured": f"{name}, rounds {rounds}, spikes {len(spikes)}"}
                 yield from flatten(lab_json("estimate", chosen, costs, *words(options)), keys)
             yield from flatten(read_json(model), {"measured": "cost model"})
-        *_, last = lab_json("report", CORES, f"{costs}:{chosen}", "--no-page")["lists"]
+        *_, last = lab_json("report", CORES, f"{costs}:{chosen}")["lists"]
         yield from figures_of(last)
 
 
@@ -465,7 +468,7 @@ def sources() -> dict[str, Callable[[], Figures]]:
         # Programs that did change, and cells that a wrong rule would judge otherwise.
         "compare/changes": command("compare", *changed),
         "compare/counts": command("compare", *counted),
-        "memory": command("report", GOLDEN / "memory.jsonl.xz", "--no-page"),
+        "memory": command("report", GOLDEN / "memory.jsonl.xz"),
         "theory": of_theory,
     }
 

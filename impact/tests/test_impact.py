@@ -587,7 +587,7 @@ def test_the_report_of_a_scenario() -> None:
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path)
     monkeypatch.chdir(tmp_path)
-    done = here("impact", "chain.toml", str(RECORDS[1]), "--json", "-")
+    done = here("impact", "chain.toml", str(RECORDS[1]), "--to", "json")
     assert done.status == 0 and not (tmp_path / "out").exists(), done.err
     (found,) = json.loads(done.out)["lists"]
     figures = [f for group in found["groups"] for f in group["figures"].values()]
@@ -616,7 +616,7 @@ def test_a_new_scenario_runs_as_it_is(
     monkeypatch.chdir(tmp_path)
     done = here("impact", name, "--new", "mine.toml")
     assert done.status == 0 and "mldsa-lab impact mine.toml" in done.out, done.err
-    done = here("impact", "mine.toml", "--all-tables")
+    done = here("impact", "mine.toml", "--all")
     assert done.status == 0 and "ML-DSA-44" in done.out, done.err
     # The lines that ask for a # to be removed are correct, too.
     text = Path("mine.toml").read_text(encoding="utf-8")

@@ -110,11 +110,11 @@ def test_the_command_simulates_unless_told_not_to(
 ) -> None:
     write(tmp_path, text=ON)
     monkeypatch.chdir(tmp_path)
-    done = here("impact", "chain.toml", "--json", "-", "--processes", "1")
+    done = here("impact", "chain.toml", "--to", "json", "--processes", "1")
     assert done.status == 0, done.err
     assert any(
         "time spread" in row and (row.get("nodes"), row.get("relay")) == (90, "compact")
         for row in rows_in(done.out)
     )
-    done = here("impact", "chain.toml", "--json", "-", "--no-network")
+    done = here("impact", "chain.toml", "--to", "json", "--no-network")
     assert done.status == 0 and not any("relay" in row for row in rows_in(done.out))

@@ -240,7 +240,7 @@ def test_the_command_shows_each_relay_and_size() -> None:
     assert done.status == 0, done.err
     rows = [line for line in done.out.splitlines() if line.startswith("a block of")]
     assert len(rows) == 4 and "200 nodes" in done.out
-    done = here("propagate", *small, *sizes, "--json", "-")
+    done = here("propagate", *small, *sizes, "--to", "json")
     (found,) = json.loads(done.out)["lists"]
     groups = [(group["keys"], *group["figures"].items()) for group in found["groups"]]
     assert len(groups) == 2 * 2 * 4

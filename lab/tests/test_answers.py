@@ -53,8 +53,7 @@ from mldsa_lab.audit import audit
 from mldsa_lab.audit.judgement import verdict_on
 from mldsa_lab.audit.published import PublishedValue, published_values, repeated
 from mldsa_lab.audit.reading import example_path
-from mldsa_lab.cli.answer import answer
-from mldsa_lab.cli.audit import audit as audit_command
+from mldsa_lab.cli.check import check
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure, Figures
 from mldsa_lab.estimate.interval import Interval, quotient
@@ -65,8 +64,9 @@ from mldsa_lab.study.file import FIELDS, Contrast
 from mldsa_lab_rtl.study_show import published
 
 NAMES = list(pages())
-audits = typer.Typer(pretty_exceptions_enable=False)
-audits.command()(audit_command)
+app = typer.Typer(pretty_exceptions_enable=False)
+app.command()(check)
+run = CliRunner()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -146,7 +146,7 @@ def test_audit_and_answer_agree_on_every_value(
 ) -> None:
     """By what the two commands write."""
     path = tmp_path / "audit.json"
-    shown = CliRunner().invoke(audits, ["--example", name, "--json", str(path)])
+    shown = run.invoke(app, ["claims", name, "--to", str(path)])
     assert shown.exit_code == 0
     judged: dict[str, list[str]] = {}
     for group in json.loads(path.read_text())["lists"][0]["groups"]:
@@ -697,35 +697,26 @@ def test_a_selection_that_fits_several_figures_names_their_keys() -> None:
 
 # The command -----------------------------------------------------------------------------------
 
-app = typer.Typer(pretty_exceptions_enable=False)
-app.command()(answer)
-run = CliRunner()
-
 
 def test_the_command_lists_shows_and_writes(tmp_path: Path) -> None:
-    listed = " ".join(run.invoke(app, []).output.split())
+    listed = " ".join(run.invoke(app, ["answers"]).output.split())
     for name in NAMES:
         known, values = page_counts(read_page(name))
         assert name in listed and f"{known} of {values} values have a figure of ours" in listed
-    paths = {kind: tmp_path / f"answer.{kind}" for kind in ("json", "csv", "markdown")}
-    options = [word for kind, path in paths.items() for word in (f"--{kind}", str(path))]
-    result = run.invoke(app, ["method-post", "--record", *options], env={"COLUMNS": "160"})
+    paths = {kind: tmp_path / f"answer.{kind}" for kind in ("json", "csv", "md")}
+    options = [word for path in paths.values() for word in ("--to", str(path))]
+    result = run.invoke(app, ["answers", "method-post", *options], env={"COLUMNS": "160"})
     assert result.exit_code == 0 and "profile 2 of 87, r0" in result.output
     assert "left out: Mean of random inputs: 100 % by definition" in result.output
     row = next(r for r in rows_in(paths["json"]) if r["value"] == "profile 2 of 87, r0")
     assert (row["published"], row["ours"]) == (30.0, pytest.approx(100 / 3))
     assert math.isclose(row["ratio"], 10 / 9)
-    assert (
-        "| 30 | % | 33.3 | 1.11 | contradiction (product.follows) |"
-        in paths["markdown"].read_text()
-    )
-    assert isinstance(run.invoke(app, ["nothing"]).exception, LabError)
+    assert "| 30 | % | 33.3 | 1.11 | contradiction (product.follows) |" in paths["md"].read_text()
+    assert isinstance(run.invoke(app, ["answers", "nothing"]).exception, LabError)
 
 
 @pytest.mark.e2e
-def test_without_records_the_commands_measure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_commands_of_a_page_measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a command writes stands in for the published record, and each runs once."""
     ran: list[list[str]] = []
     record = checkout.find_root() / "records" / "2026-11-23-epyc-zen5" / "goals.jsonl.xz"
@@ -743,7 +734,9 @@ def test_without_records_the_commands_measure(
     monkeypatch.setattr(page, "pages", lambda: {"vendor-page": path})
     monkeypatch.setattr(checkout, "run_tool", run_tool)
     out = tmp_path / "out"
-    result = run.invoke(app, ["vendor-page", "--out", str(out)], env={"COLUMNS": "200"})
+    result = run.invoke(
+        app, ["answers", "vendor-page", "--measure", str(out)], env={"COLUMNS": "200"}
+    )
     assert result.exit_code == 0, result.exception
     assert len(ran) == 1 and ran[0][0] == "bench" and str(out) in ran[0][-1]
     assert re.search(r"sign, median +72 +µs +27", result.output)

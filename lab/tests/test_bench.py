@@ -80,7 +80,7 @@ def test_inputs_have_the_traces_and_roles_they_should(ran: Ran) -> None:
 def test_the_same_seed_gives_the_same_inputs(ran: Ran, tmp_path: Path) -> None:
     again = bench(
         tmp_path, "--sets", "44", "--implementations", "mldsa-native", "--operations", "keygen",
-        "--rounds", "1", "--no-page", "--workers", "rust",
+        "--rounds", "1", "--to", "none", "--workers", "rust",
     )  # fmt: skip
     assert again.status == 0, again.err
     assert again.record.inputs == [i for i in ran.record.inputs if i.set == "ML-DSA-44"]
@@ -145,8 +145,8 @@ def test_a_worker_without_runs_cannot_be_measured_so(tmp_path: Path) -> None:
 @pytest.mark.toolchain
 def test_a_worker_alone_is_judged_by_the_reference_of_another(tmp_path: Path) -> None:
     done = bench(
-        tmp_path / "out", "--workers", "go", "--sets", "44", "--rounds", "2", "--no-page",
-        "--operations", "sign", "--json", str(tmp_path / "rows.json"),
+        tmp_path / "out", "--workers", "go", "--sets", "44", "--rounds", "2", "--to", "none",
+        "--operations", "sign", "--to", str(tmp_path / "rows.json"),
     )  # fmt: skip
     assert done.status == 0, done.err
     rows = rows_in(tmp_path / "rows.json")
@@ -165,11 +165,11 @@ def test_report_redraws_from_the_record_alone(
     page, rows = tmp_path / "again.html", tmp_path / "again.json"
     # A folder without compilers on the path: nothing may be built or started.
     monkeypatch.setenv("PATH", str(tmp_path))
-    done = here("report", str(source), "--page", str(page), "--json", str(rows))
+    done = here("report", str(source), "--to", str(page), "--to", str(rows))
     assert done.status == 0, done.err
     assert rows_in(rows) == ran.rows
     assert page.stat().st_size > 10_000
-    other = here("report", str(source), "--no-page", "--reference", "aws-lc", "--clock", "wall")
+    other = here("report", str(source), "--to", "none", "--reference", "aws-lc", "--clock", "wall")
     assert other.status == 0, other.err
 
 
@@ -234,7 +234,7 @@ def test_a_worker_that_does_not_build_is_left_out(tmp_path: Path) -> None:
         (["--workers", "rust", "--reference", "nope"], "unknown reference 'nope'"),
         (["--build", "fast"], "'fast' is not one of 'default', 'tuned', 'both'"),
         (["--registry", "nothere.toml"], "nothere.toml"),
-        (["--json", "/nonexistent/rows.json"], "/nonexistent/rows.json"),
+        (["--to", "/nonexistent/rows.json"], "/nonexistent/rows.json"),
         (["--nonsense"], "--nonsense"),
         (["--batch", "0"], "batch size '0': must be a whole number from 1 to 100000"),
         (["--batch", "100001"], "batch size '100001'"),
@@ -259,6 +259,6 @@ def test_wrong_options_are_named_in_one_line(
 
 def test_doctor_and_version() -> None:
     assert lab("--version").out.startswith("mldsa-lab ")
-    done = here("doctor")
+    done = here("workers", "doctor")
     assert done.status == 0
     assert "rust" in done.out and "ready" in done.out and "cargo" in done.out

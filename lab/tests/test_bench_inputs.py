@@ -51,8 +51,9 @@ def selection(folder: Path, *options: str) -> Path:
 @pytest.mark.e2e
 def test_a_run_measures_a_selection_and_gives_it_back(tmp_path: Path) -> None:
     build_rust()
-    wanted = ("--rnd", "given", "--context-bytes", "3", "--pool-size", "500")
-    path = selection(tmp_path / "in", *wanted)
+    asked = ("--rnd", "given", "--context-bytes", "3", "-n", "500", "--checks", "all")
+    assert here("trace", "44", *asked, "--out", str(tmp_path)).status == 0
+    path = selection(tmp_path / "in", "--from", str(tmp_path / "ml-dsa-44.parquet"))
     given = Selection.read(path)
     ran = bench(tmp_path / "out", *LANES, "--selection", str(path), "--rounds", "2")
     assert ran.status == 0, ran.err
@@ -68,7 +69,7 @@ def test_a_run_measures_a_selection_and_gives_it_back(tmp_path: Path) -> None:
         assert s.operation != "sign" or list(s.inputs) == list(given.ids)
     assert record.run.options["selections"] == {"ML-DSA-44": "selection.json"}
     assert ran.folder is not None
-    from_run = ("--record", str(ran.folder / "record.jsonl"))
+    from_run = ("--from", str(ran.folder / "record.jsonl"))
     back = here("select", "44", *from_run, "--out", str(tmp_path / "b"))
     assert back.status == 0, back.err
     assert Selection.read(tmp_path / "b" / "selection.json").inputs == given.inputs

@@ -101,13 +101,13 @@ def test_bad_files_name_place_and_rule(tmp_path: Path, old: str, new: str, said:
 
 
 def test_options_that_the_file_gives_are_refused(tmp_path: Path) -> None:
-    for said in ("--sets 44", "--batch 8", "--message-bytes 7", "--until 1", "--reference aws-lc",
-                   "--core x.toml", "--clock wall"):  # fmt: skip
+    for said in ("--sets 44", "--batch 8", "--message-bytes 7", "--until 1", "--baseline aws-lc",
+                   "--workers x.toml", "--clock wall"):  # fmt: skip
         option = said.split()
-        done = here("bench", "--scenario", str(write(tmp_path)), *option)
-        assert done.status == 2 and f"{option[0]}: cannot be used with --scenario" in done.err
-    done = here("bench", "--scenario", str(write(tmp_path)), "--build", "both")
-    assert done.status == 2 and "a scenario is measured in one build" in done.err
+        done = here("bench", "--kind", str(write(tmp_path)), *option)
+        assert done.status == 2 and f"{option[0]}: cannot be used with --kind" in done.err
+    done = here("bench", "--kind", str(write(tmp_path)), "--build", "both")
+    assert done.status == 2 and "a block is measured in one build" in done.err
 
 
 @pytest.mark.parametrize("inputs", [1, 3, 24, 4000])
@@ -266,7 +266,7 @@ def test_a_wrong_verdict_while_timing_leaves_out(fleet: Fleet) -> None:
 @pytest.mark.e2e
 def test_the_command_measures_and_shows(tmp_path: Path) -> None:
     path, out = write(tmp_path), tmp_path / "out"
-    done = lab("bench", "--scenario", str(path), "--quick", "--out", str(out), "--seed", "tests")
+    done = lab("bench", "--kind", str(path), "--quick", "--out", str(out), "--seed", "tests")
     assert done.status == 0, done.err
     (folder,) = out.iterdir()
     record = read_record(folder / "record.jsonl")
@@ -286,5 +286,5 @@ def test_the_command_measures_and_shows(tmp_path: Path) -> None:
         assert ("ratio warm" in r) == (r["caches"] == "cold")
     assert "<svg" in (folder / "report.html").read_text()
     table = tmp_path / "x.csv"
-    assert here("report", str(folder / "record.jsonl"), "--csv", str(table)).status == 0
+    assert here("report", str(folder / "record.jsonl"), "--to", str(table)).status == 0
     assert len(table.read_text().splitlines()) > len(rows)

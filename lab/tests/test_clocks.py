@@ -162,7 +162,7 @@ def report(path: Path) -> tuple[str, str, list[dict[str, object]]]:
     page, table = path.with_suffix(".html"), path.with_suffix(".json")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        done = here("report", str(path), "--page", str(page), "--json", str(table), "--all-tables")
+        done = here("report", str(path), "--to", str(page), "--to", str(table), "--all")
     assert done.status == 0, done.err
     assert "Warning" not in done.err
     return done.out, page.read_text(encoding="utf-8"), rows_in(table)
@@ -268,7 +268,7 @@ def test_other_kinds_say_that_their_clock_is_too_coarse(tmp_path: Path, kind: st
             writer.write(structs.replace(s, metrics=read, phases=zeros))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        done = here("report", str(path), "--no-page")
+        done = here("report", str(path), "--to", "none")
     assert reason in " ".join((done.out + done.err).split())
 
 

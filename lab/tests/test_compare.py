@@ -215,7 +215,7 @@ def test_the_command(before: Path, tmp_path: Path) -> None:
     after = write(tmp_path / "after.jsonl", slower(AGAIN, 1.25))
     table = tmp_path / "changes.json"
     arguments = ("compare", str(before), str(after))
-    passed = here(*arguments, "--fail-above", "40", "--json", str(table))
+    passed = here(*arguments, "--fail-above", "40", "--to", str(table))
     assert passed.status == 0, passed.err
     assert "0 of 33 cells are slower by more than 40 %" in " ".join(passed.out.split())
     found = [row for row in rows_in(table) if "effect" in row]

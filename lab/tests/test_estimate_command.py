@@ -55,7 +55,7 @@ def test_every_file(tmp_path: Path) -> None:
     text = shown(
         run(
             selection, measurements, "--percentiles", "5,50, 99.99", "--confidence", "0.9",
-            "--json", figures, "--plot", plot, "--cost-model", model,
+            "--to", figures, "--to", plot, "--cost-model", model,
         )
     )  # fmt: skip
     assert "±90%" in text
@@ -86,21 +86,20 @@ def test_every_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "told", "wrong"),
     [
-        ("estimate", "one JSON object", "rows"),
-        ("doctor", "can run a worker", "measure"),
-        ("conform", "that WORKER names", "measure"),
+        ("estimate", "all figures, residuals and findings", "rows"),
+        ("workers", "make these checks only", "measure"),
     ],
 )
 def test_help_says_what_an_option_does(command: str, told: str, wrong: str) -> None:
     text = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output
-    options = text[text.index("─ Options") :]
+    options = text[text.index("Options:") :]
     assert told in options and wrong not in options
 
 
 def test_a_fit_that_gives_no_cost_model_says_so(tmp_path: Path) -> None:
     selection, measurements, _ = write(tmp_path, 12, target=usual(z=-0.3, setup=4))
     model, figures = tmp_path / "m.json", tmp_path / "f.json"
-    result = run(selection, measurements, "--cost-model", model, "--json", figures)
+    result = run(selection, measurements, "--cost-model", model, "--to", figures)
     assert isinstance(result.exception, LabError)
     assert "the fitted cost 'z' is -" in str(result.exception)
     assert not model.exists() and not figures.exists()
@@ -119,7 +118,7 @@ def test_costs_that_contradict_the_traces_give_no_figure(
     chosen = cases.selection(NAME, cases.designed(NAME, 10))
     paths = cases.write(tmp_path, chosen, signer(TARGET.cost_of(chosen.traces())) * cases.UNIT)
     figures, picture = tmp_path / "f.json", tmp_path / "p.svg"
-    result = run(*paths, "--json", figures, "--plot", picture)
+    result = run(*paths, "--to", figures, "--to", picture)
     assert isinstance(result.exception, LabError)
     assert f"costs.csv: {code}: " in str(result.exception)
     lines = [line for line in result.output.splitlines() if f"error: {code}: " not in line]
@@ -144,7 +143,7 @@ def test_a_figure_without_outliers_says_so(tmp_path: Path) -> None:
     costs[[3, 6]] *= 1.3
     paths = cases.write(tmp_path, chosen, costs)
     figures = tmp_path / "f.json"
-    last = shown(run(*paths, "--json", figures)).splitlines()[-2]
+    last = shown(run(*paths, "--to", figures)).splitlines()[-2]
     value = json.loads(figures.read_text())
     left_out = of_interval(Interval(**value["without_outliers"]["mean"]))
     assert last == f"{NAME} signing: mean {left_out} cycles without inputs 4, 7."
@@ -154,8 +153,8 @@ def test_a_figure_without_outliers_says_so(tmp_path: Path) -> None:
     ("options", "message"),
     [
         (("--percentiles", "100"), "must be numbers in (0, 100)"),
-        (("--plot", "plot.pdf"), "must end in .svg or .png"),
-        (("--json", "missing/f.json"), "is not a folder that can be written to"),
+        (("--to", "plot.pdf"), "must end in .json, .svg, .png"),
+        (("--to", "missing/f.json"), "is not a folder that can be written to"),
     ],
 )
 def test_bad_options(

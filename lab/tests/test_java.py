@@ -115,13 +115,13 @@ def test_paths_that_are_none_and_names_that_are_taken_are_refused(tmp_path: Path
     for texts in ([folder, folder], [f"java-25={folder}"]):
         with pytest.raises(LabError, match=r"is called \S+ already; NAME=PATH names another"):
             jdk_entries([str(text) for text in texts], OWN)
-    with pytest.raises(LabError, match="name must not be 'jdks', which stands for those of --jdk"):
+    with pytest.raises(LabError, match="name must not be 'jdks', which stands for several workers"):
         jdk_entries([f"jdks={folder}"], OWN)
 
 
 def test_the_refusal_is_one_line_before_anything_is_built(tmp_path: Path) -> None:
-    for command in (["bench", "--quick"], ["conform", "jdks"], ["doctor"]):
-        done = here(*command, "--jdk", str(tmp_path))
+    for command in (["bench", "--worker"], ["workers", "conform"], ["workers", "doctor"]):
+        done = here(*command, str(tmp_path))
         assert done.status == 2 and not done.out
         assert done.err == f"mldsa-lab: error: {tmp_path} is no JDK: it has no bin/java\n"
 
@@ -150,7 +150,7 @@ def test_a_study_goes_on_with_the_jdks_it_began_with(tmp_path: Path) -> None:
     assert begin(study, "default", out, ["a=/a", "b=/b"]) == seed
     (out / "01-01" / "run").mkdir(parents=True)
     (out / "01-01" / "run" / "record.jsonl").touch()
-    with pytest.raises(LabError, match="measures, or --jdk, was changed"):
+    with pytest.raises(LabError, match="measures, or --worker, was changed"):
         begin(study, "default", out, ["a=/a"])
 
 
@@ -163,9 +163,9 @@ def test_a_jdk_of_the_machine_is_measured_under_its_name(tmp_path: Path) -> None
             pytest.skip(f"{entry.name}: {'; '.join(lacking)}")
     folder = Path(java.fill(java.run, PLACE)[0]).parents[1]
     found = lab(
-        "bench", "--quick", "--workers", "java-25", "--jdk", f"found={folder}", "--sets", "ml-kem",
-        "--implementations", "jdk-ml-kem", "--operations", "decaps", "--rounds", "1", "--no-page",
-        "--out", str(tmp_path),
+        "bench", "--quick", "--workers", f"java-25,found={folder}", "--sets", "ml-kem",
+        "--implementations", "jdk-ml-kem", "--operations", "decaps", "--rounds", "1",
+        "--to", "none", "--out", str(tmp_path),
     )  # fmt: skip
     assert found.status == 0, found.err
     (path,) = tmp_path.glob("*/record.jsonl")

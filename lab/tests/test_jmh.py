@@ -220,7 +220,7 @@ def test_a_study_measured_by_jmh(tmp_path: Path) -> None:
     path = tmp_path / "moment.toml"
     path.write_text(STUDY)
     out = tmp_path / "out"
-    done = lab("study", str(path), "--out", str(out), "--no-page")
+    done = lab("study", str(path), "--out", str(out), "--to", "none")
     assert done.status == 0, done.err
     (file,) = out.glob("*/*/record.jsonl")
     record = read_record(file)

@@ -1,4 +1,4 @@
-"""`mldsa-lab memory`: the meter on a program whose memory is known, real workers, bad input."""
+"""`bench --kind memory`: the meter on a program whose memory is known, real workers, bad input."""
 
 from __future__ import annotations
 
@@ -135,8 +135,8 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[
     folder = tmp_path_factory.mktemp("memory")
     rows = folder / "rows.json"
     ran = lab(
-        "memory", "--sets", "44", "--implementations", "mldsa-lanes,aws-lc", "--seed", "tests",
-        "--batch", "8,100", "--out", str(folder / "out"), "--json", str(rows),
+        "bench", "--kind", "memory", "--sets", "44", "--implementations", "mldsa-lanes,aws-lc",
+        "--seed", "tests", "--batch", "8,100", "--out", str(folder / "out"), "--to", str(rows),
     )  # fmt: skip
     assert ran.status == 0, ran.err
     (made,) = (folder / "out").iterdir()
@@ -191,9 +191,10 @@ def test_a_key_made_ready_keeps_what_it_holds(
 def test_a_worker_that_dies_spoils_nothing_else(tmp_path: Path) -> None:
     rows = tmp_path / "rows.json"
     ran = lab(
-        "memory", "--registry", str(broken_registry(tmp_path / "registry.toml", ("crash",))),
+        "bench", "--kind", "memory",
+        "--registry", str(broken_registry(tmp_path / "registry.toml", ("crash",))),
         "--implementations", "broken-crash,mldsa-lanes:portable:compact", "--sets", "44",
-        "--operations", "verify", "--out", str(tmp_path / "out"), "--json", str(rows),
+        "--operations", "verify", "--out", str(tmp_path / "out"), "--to", str(rows),
     )  # fmt: skip
     assert ran.status == 2
     assert "broken-crash:test:compact ML-DSA-44 verify: the worker ended" in ran.err
@@ -243,8 +244,9 @@ def test_traffic_of_a_peer(tmp_path: Path) -> None:
         pytest.skip("valgrind is not installed")
     rows = tmp_path / "rows.json"
     ran = lab(
-        "memory", "--sets", "44", "--implementations", "mldsa-lanes:*:compact,aws-lc",
-        "--operations", "verify", "--traffic", "--out", str(tmp_path / "out"), "--json", str(rows),
+        "bench", "--kind", "traffic", "--sets", "44", "--operations", "verify",
+        "--implementations", "mldsa-lanes:*:compact,aws-lc",
+        "--out", str(tmp_path / "out"), "--to", str(rows),
     )  # fmt: skip
     assert ran.status == 0, ran.err
     by = {(r["implementation"], r["backend"]): r for r in rows_in(rows)}
@@ -262,11 +264,12 @@ def test_traffic_of_a_peer(tmp_path: Path) -> None:
 @pytest.mark.e2e
 def test_a_runtime_has_no_row_of_figures(tmp_path: Path) -> None:
     ran = lab(
-        "memory", "--registry", str(MINIMAL), "--sets", "44", "--operations", "verify",
-        "--traffic", "--out", str(tmp_path / "out"), "--json", str(tmp_path / "rows"),
+        "bench", "--kind", "traffic", "--registry", str(MINIMAL), "--sets", "44",
+        "--operations", "verify", "--out", str(tmp_path / "out"),
+        "--to", str(tmp_path / "rows.json"),
     )  # fmt: skip
     assert ran.status == 0, ran.err
-    rows = rows_in(tmp_path / "rows")
+    rows = rows_in(tmp_path / "rows.json")
     assert rows and all(r["stack"] is None and r["read"] is None for r in rows)
     assert {r["stack_notes"] for r in rows} == {
         "a Python runtime keeps stacks and a heap of its own"
@@ -277,10 +280,10 @@ def test_a_runtime_has_no_row_of_figures(tmp_path: Path) -> None:
 
 
 def test_bad_input(tmp_path: Path) -> None:
-    moved = here("memory", str(tmp_path / "none.jsonl"))
-    assert moved.status == 2 and "`mldsa-lab report" in moved.err
-    assert here("memory", "--implementations", "nobody").status == 2
-    assert here("memory", "--batch", "0").status == 2
+    timed = here("bench", "--kind", "memory", "--until", "2")
+    assert timed.status == 2 and "--until: cannot be used with --kind memory" in timed.err
+    assert here("bench", "--kind", "memory", "--implementations", "nobody").status == 2
+    assert here("bench", "--kind", "memory", "--batch", "0").status == 2
 
 
 def test_what_measures_must_be_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -289,9 +292,9 @@ def test_what_measures_must_be_there(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setattr(
         "mldsa_lab.bench.workloads.memory.shutil", SimpleNamespace(which=lambda _: None)
     )
-    ran = here("memory", "--traffic", "--out", str(out))
+    ran = here("bench", "--kind", "traffic", "--out", str(out))
     assert ran.status == 2 and "Valgrind, which is not installed" in ran.err
     monkeypatch.setattr("mldsa_lab.bench.workloads.memory.sys", SimpleNamespace(platform="darwin"))
-    ran = here("memory", "--out", str(out))
+    ran = here("bench", "--kind", "memory", "--out", str(out))
     assert ran.status == 2 and "needs Linux" in ran.err
     assert not out.exists()

@@ -164,7 +164,7 @@ def run(folder: Path, mode: Mode, *options: str) -> Ran:
     with mock.patch.object(Worker, "start", start):
         return bench(
             folder / "out", "--registry", str(folder / "registry.toml"), "--sets", "SHA3-256",
-            "--rounds", "3", "--no-page", *options, by=here,
+            "--rounds", "3", "--to", "none", *options, by=here,
         )  # fmt: skip
 
 
@@ -215,7 +215,7 @@ def test_programs_that_are_in_no_registry_keep_their_declared_language(tmp_path:
     one, other = (hashing_worker(tmp_path / name, name) for name in ("one", "other"))
     done = bench(
         tmp_path / "out", "--workers", f"{one},{other}", "--sets", "SHA3-256", "--rounds", "1",
-        "--no-page", by=here,
+        "--to", "none", by=here,
     )  # fmt: skip
     assert {(r["implementation"], r["language"]) for r in done.rows} == {
         ("one", "Python"), ("other", "Python"),
@@ -257,7 +257,7 @@ def test_a_report_leaves_out_a_bad_line(tmp_path: Path) -> None:
     number = next(n for n, x in enumerate(lines) if "samples" in x and "healthy" in x)
     lines[number] = re.sub(r'"wall":\[\d+', f'"wall":[{2**63}', lines[number])
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    shown = here("report", str(path), "--no-page", "--json", str(table))
+    shown = here("report", str(path), "--to", "none", "--to", str(table))
     assert shown.status == 0, shown.err
     samples = {r["implementation"]: r["samples"] for r in rows_in(table) if "samples" in r}
     assert samples == {"healthy": 2 * 24, "bad": 3 * 24}

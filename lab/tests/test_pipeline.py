@@ -329,7 +329,7 @@ def test_the_command_measures_and_shows(tmp_path: Path) -> None:
     assert "<svg" in (out / "study.html").read_text()
     again = here("study", str(path), "--out", str(out))
     assert again.status == 0 and "gate" not in again.out
-    one = here("report", str(next(out.glob("*/*/record.jsonl"))), "--no-page")
+    one = here("report", str(next(out.glob("*/*/record.jsonl"))), "--to", "none")
     assert one.status == 0 and "between stages" in one.out
 
 

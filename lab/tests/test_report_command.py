@@ -56,10 +56,10 @@ def card(folder: Path) -> tuple[Path, Path]:
 
 def test_rows_say_which_run_they_are_of(path: Path, tmp_path: Path) -> None:
     out, table = tmp_path / "rows.json", tmp_path / "rows.csv"
-    text = shown(run(path, "--no-page", "--json", out, "--csv", table))
+    text = shown(run(path, "--to", out, "--to", table))
     assert str(out) in text and str(table) in text
     rows = {(r["set"], r.get("operation"), r["variant"]): r for r in rows_in(out)}
-    assert shown(run(path, "--markdown", "-")).startswith("## mldsa-lanes")
+    assert shown(run(path, "--to", "md")).startswith("## mldsa-lanes")
     lines = list(csv.DictReader(table.open(newline="")))
     assert {tuple(line) for line in lines} == {tuple(FIELDS)}
     assert {(line["started"], line["cpu"]) for line in lines} == {
@@ -83,7 +83,8 @@ def test_one_selection_for_all_and_several_files(path: Path, tmp_path: Path) -> 
     selection, measured = card(tmp_path)
     other = tmp_path / "board.csv"
     other.write_text(measured.read_text().replace(",ms,", ",cycles,"))
-    text = shown(run(path, measured, other, "--selection", selection, "--no-page"))
+    chosen = (f"{file}:{selection}" for file in (measured, other))
+    text = shown(run(path, *chosen, "--to", "none"))
     assert re.search(r"costs +ML-DSA-65 +ms", text) and re.search(r"board +ML-DSA-65 +cycles", text)
 
 
@@ -92,8 +93,8 @@ def test_measurements_that_contradict_the_traces_have_no_figure(path: Path, tmp_
     fixed = tmp_path / "fixed.csv"
     fixed.write_text(re.sub(r"(?m)^(\d+),[\d.]+", r"\1,5.5", measured.read_text()))
     out = tmp_path / "rows.json"
-    given = (path, fixed, measured, "--selection", selection, "--no-page", "--json", out)
-    result = run(*given)
+    chosen = (f"{file}:{selection}" for file in (fixed, measured))
+    result = run(path, *chosen, "--to", out)
     assert "fixed: constant-trace: " in refused(result)
     assert "Measured elsewhere: costs." in result.output
     assert not re.search(r"fixed +ML-DSA-65", result.output)
@@ -103,20 +104,45 @@ def test_measurements_that_contradict_the_traces_have_no_figure(path: Path, tmp_
 
 def test_measurements_need_a_selection_and_a_record(path: Path, tmp_path: Path) -> None:
     selection, measured = card(tmp_path)
-    text = refused(run(path, measured, "--no-page"))
-    assert str(measured) in text and "--selection" in text
-    text = refused(run(measured, "--selection", selection))
+    text = refused(run(path, measured, "--to", "none"))
+    assert f"{measured}:SELECTION.json" in text
+    text = refused(run(f"{measured}:{selection}"))
     assert "at least one record" in text and "mldsa-lab estimate" in text
     assert "a selection belongs to measurements" in refused(run(f"{path}x:{selection}"))
     assert "at least one record" in refused(run())
     assert "unknown reference 'nosuch'" in refused(run(path, "--reference", "nosuch"))
 
 
-@pytest.mark.parametrize("option", ["--json", "--csv", "--markdown", "--page"])
-def test_a_folder_that_is_not_there_is_refused_before_any_work(path: Path, option: str) -> None:
-    target = path.parent / "nowhere" / "x.md"
-    assert str(target) in refused(run(path, option, target))
+@pytest.mark.parametrize("ending", ["md", "json", "csv", "html"])
+def test_a_folder_that_is_not_there_is_refused_before_any_work(path: Path, ending: str) -> None:
+    target = path.parent / "nowhere" / f"x.{ending}"
+    assert str(target) in refused(run(path, "--to", target))
     assert not target.parent.exists() and not (path.parent / "report.html").exists()
+
+
+def test_bad_targets_are_refused(path: Path, tmp_path: Path) -> None:
+    assert "must end in .html, .json, .csv, .md" in refused(run(path, "--to", tmp_path / "x.txt"))
+    assert "standard output is json already" in refused(run(path, "--to", "json", "--to", "md"))
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "md"])
+def test_standard_output_has_what_a_file_has(path: Path, tmp_path: Path, form: str) -> None:
+    """And nothing else; what the screen says goes to standard error."""
+    file = tmp_path / f"rows.{form}"
+    result = run(path, "--to", form, "--to", file)
+    assert result.stdout == file.read_text() and str(file) in result.stderr.replace("\n", "")
+
+
+def test_filters_leave_their_cells(path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "rows.json"
+    chosen = ("--operations", "verify", "--implementations", "mldsa-lanes*", "--sets", "65")
+    shown(run(path, *chosen, "--to", out))
+    cells = {(r["operation"], r["implementation"]) for r in rows_in(out) if "mean" in r}
+    assert cells == {("verify", "mldsa-lanes")}
+    for wrong in (("--sets", "44"), ("--implementations", "nosuch")):
+        text = refused(run(path, *wrong, "--to", out))
+        assert text.startswith(f"{path}: no cell is of these --sets")
+    assert "unknown operation 'fly'" in refused(run(path, "--operations", "fly"))
 
 
 # --- runs that say little -----------------------------------------------------------------------
@@ -126,9 +152,9 @@ def test_a_folder_that_is_not_there_is_refused_before_any_work(path: Path, optio
 def test_the_same_run_twice_is_shown_once(path: Path, tmp_path: Path) -> None:
     copy, out = tmp_path / "copy.jsonl", tmp_path / "rows.json"
     shutil.copy(path, copy)
-    once = shown(run(path, "--no-page", "--json", out))
+    once = shown(run(path, "--to", out))
     rows = rows_in(out)
-    text = shown(run(path, copy, path, "--no-page", "--json", out))
+    text = shown(run(path, copy, path, "--to", out))
     assert rows_in(out) == rows
     assert " ".join(text.split()).count("holds the same run as") == 2
     assert once.splitlines()[0] in text

@@ -304,7 +304,7 @@ def test_inputs_that_cannot_be_read_are_named(tmp_path: Path) -> None:
 
 def test_results_are_in_order_for_any_number_of_workers() -> None:
     items = [WorkItem(f"power {n}", pow, (n, 3)) for n in range(20)]
-    for force in (local(1), local(2), threads(5), hire(2, None)):
+    for force in (local(1), local(2), threads(5), hire("2")):
         with force as workers:
             assert list(in_order(items, workers)) == [n**3 for n in range(20)]
 

@@ -253,6 +253,7 @@ def report(found: Impact) -> Report:
         method=_METHOD,
         notes=[*notes(found), *kinds],
         source=", ".join(found.records),
+        has_brief_notes=False,  # those of a scenario fill screens
     )
 
 

@@ -1,7 +1,7 @@
 """What other packages add to the lab, by entry points of these groups:
 
 - `mldsa_lab.commands`: the function of a command, by its name; `study.NAME` is one of `study`.
-- `mldsa_lab.workers`: for an option's name, the function that makes workers of its paths.
+- `mldsa_lab.workers`: for a kind of workers, the function that makes them of texts.
 - `mldsa_lab.schemas`: a function that returns JSON Schemas by the names of their files.
 - `mldsa_lab.figures`: a function from an argument, such as a record's path, to figures.
 """
@@ -12,13 +12,12 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import entry_points
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from mldsa_lab.checkout import install_command
 from mldsa_lab.errors import LabError
 
-MakeWorkers = Callable[[Sequence[Path], Sequence[Any], bool], list[Any]]
+MakeWorkers = Callable[[Sequence[str], Sequence[Any]], list[Any]]
 
 
 class Package(NamedTuple):
@@ -34,11 +33,11 @@ class Package(NamedTuple):
 
 PACKAGES = (
     Package("pqc-impact", "setup-impact", ("impact", "propagate"), figures=("impact",)),
-    Package("mldsa-lab-rtl", "setup-rtl", ("synth", "fmax", "study.rtl"), ("core",), ("rtl",)),
+    Package("mldsa-lab-rtl", "setup-rtl", ("rtl.study", "rtl.synth"), ("core",), ("rtl",)),
     Package(
         "mldsa-studies",
         "setup-study",
-        ("study.estimators", "study.count", "study.simulate", "study.coverage"),
+        ("study.estimators", "study.count", "study.coverage"),
         figures=("estimators",),
         published=False,
     ),
@@ -58,11 +57,11 @@ def commands(parent: str = "") -> dict[str, Callable[..., None] | LabError]:
 
 
 def workers(kind: str) -> MakeWorkers:
-    """The function from the paths of option `--KIND`, the workers that there are, and whether they
-    are reset in operations, to registry entries. LabError if its package is not installed."""
+    """The function from texts and the workers that there are to registry entries. LabError if its
+    package is not installed."""
     made: MakeWorkers | None = _loaded("workers").get(kind)
     if made is None:
-        raise _missing(f"--{kind}", next(p for p in PACKAGES if kind in p.workers))
+        raise _missing(f"a hardware {kind}", next(p for p in PACKAGES if kind in p.workers))
     return made
 
 

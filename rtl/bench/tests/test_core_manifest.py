@@ -7,14 +7,11 @@ from pathlib import Path
 import pytest
 from lab_runs import here
 
-from mldsa_lab.bench.launch import _named
-from mldsa_lab.bench.material import Sizes
-from mldsa_lab.bench.options import Options, Profile
+from mldsa_lab.bench.launch import find_workers
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.worker.protocol import parse_hello
-from mldsa_lab.worker.registry import CORES
 from mldsa_lab_rtl.binding import header, hello
 from mldsa_lab_rtl.build import without_temporaries
 from mldsa_lab_rtl.entry import core_entries, core_entry
@@ -138,18 +135,13 @@ def test_a_core_is_a_worker(tmp_path: Path) -> None:
     assert entry.name == "toy-packets" and entry.language == "SystemVerilog"
     assert "rtl/tests/toy/toy.sv" in entry.locks
     with pytest.raises(LabError, match="a worker is called toy-packets already"):
-        core_entries([TOY, altered(tmp_path, "limit", "limit")], [])
+        core_entries([str(TOY), str(altered(tmp_path, "limit", "limit"))], [])
 
 
 def test_resets_reach_the_core_s_program() -> None:
     """By `bench`; `conform` takes the same entries."""
-    for resets in (False, True):
-        options = Options(
-            sets=("ML-DSA-44",), operations=("sign",), implementations=(), workers=(CORES,),
-            cores=(TOY,), resets=resets, profile=Profile("quick", 35.0, 5, 50), sizes=Sizes(),
-            seed=bytes(32), timeout=1.0, out=Path("out"),
-        )  # fmt: skip
-        (entry,) = _named(options, [])
+    for text, resets in ((str(TOY), False), (f"{TOY}:resets", True)):
+        (entry,) = find_workers([text], [], [])
         assert ("--resets" in entry.run) == resets
 
 
@@ -165,20 +157,18 @@ def test_the_page_shows_the_shipped_manifest() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["bench", "--workers", "cores"], "cores: needs at least one --core PATH"),
-        (["conform", "cores"], "cores: --core has to be given once, not 0 times"),
-        (["bench", "--core", "none.toml"], "none.toml: cannot read it"),
-        (["bench", "--core", str(TOY), "--core", str(TOY)], "is called toy-packets already"),
+        (["workers", "conform"], "workers conform: name one worker"),
+        (["bench", "--worker", "none.toml"], "none.toml: cannot read it"),
+        (["bench", "--worker", f"{TOY},{TOY}"], "is called toy-packets already"),
         # The core alone is chosen, and nothing is built before the rest is looked at.
         (
-            ["bench", "--workers", "cores", "--core", str(TOY), "--implementations", "nobody"],
+            ["bench", "--worker", str(TOY), "--implementations", "nobody"],
             "unknown implementation 'nobody': it fits no implementation or variant id; known are "
             "toy\n",
         ),
-        (["conform", "rust", "--resets"], "--resets: has no hardware core; pass --core PATH"),
-        (["bench", "--resets"], "--resets: has no hardware core; pass --core PATH"),
-        (["study", "rtl", "--core", "none.toml"], "none.toml: cannot read it"),
-        (["study", "rtl", "--sets", "Ed25519"], "unknown parameter set 'Ed25519'"),
+        (["workers", "conform", "rust:resets"], "unknown worker 'rust:resets'"),
+        (["rtl", "study", "none.toml"], "none.toml: cannot read it"),
+        (["rtl", "study", "--sets", "Ed25519"], "unknown parameter set 'Ed25519'"),
     ],
 )
 def test_commands_that_take_cores_say_what_is_wrong(words: list[str], said: str) -> None:

@@ -153,7 +153,7 @@ def test_times_are_cycles_at_the_median_clock_rate(tmp_path: Path) -> None:
             1, "toy", name, "1", "00", {}, "LFE5U-85F", "CABGA756", 6, 100.0, {}, seeds
         )
         (tmp_path / "clock.json").write_text(clock.to_json())
-        done = here("study", "rtl", str(path), str(tmp_path / "clock.json"), "--json", str(rows))
+        done = here("rtl", "study", str(path), str(tmp_path / "clock.json"), "--to", str(rows))
         assert done.status == 0, done.err
         times = [r for r in rows_in(rows) if "set" in r and "technology" in r]
         verified = [r for r in times if r["operation"] == "verify"]
@@ -179,7 +179,7 @@ def test_the_command_shows_files(tmp_path: Path) -> None:
     signatures = RandomSignatures(*CORE, "00", SET, Hex(b"\1"), (11_000, 12_000, 16_000), counters)
     drawn.write_text(study_text(RandomFile(1, (signatures,))))
     files = [str(file) for file in (path, area, drawn)]
-    done = here("study", "rtl", *files, "--json", str(rows), "--page", str(page))
+    done = here("rtl", "study", *files, "--to", str(rows), "--to", str(page))
     assert done.status == 0, done.err
     figures = groups_in(rows)
     (row,) = (row for row in figures if row.get("inputs") == "drawn")
@@ -193,7 +193,7 @@ def test_the_command_shows_files(tmp_path: Path) -> None:
     area.write_text(taken.to_json().replace('"lut": 1000', '"lut": -1'))
     drawn.write_text(drawn.read_text().replace("11000", "0"))
     for file, place in ((area, "lut"), (drawn, "random.json, signatures[0].cycles[0]")):
-        done = here("study", "rtl", str(file))
+        done = here("rtl", "study", str(file))
         assert done.status == 2 and place in done.err and str(file) in done.err
-    done = here("study", "rtl", str(path), "--sets", "44")
-    assert done.status == 2 and "--sets: cannot be used with FILES" in done.err
+    done = here("rtl", "study", str(path), "--sets", "44")
+    assert done.status == 2 and f"--sets: cannot be used with {path}" in done.err

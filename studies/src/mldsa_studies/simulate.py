@@ -1,6 +1,6 @@
 """Synthetic signers on a synthetic machine, with known answers.
 
-`mldsa-lab study simulate` prints how the estimators do on them: error of the mean for
+`mldsa-lab study coverage --by records` prints how the estimators do on them: error of the mean for
 random and designed inputs, and coverage of the intervals. The tests use the same functions.
 """
 
@@ -277,7 +277,7 @@ _COVERED = ("mean", "p50", "p95", "p99", "p99.9", "ratio")
 
 
 def report(set_name: str, replications: int, seed: int) -> Report:
-    """Return the report of `study simulate`."""
+    """Return the report of `study coverage --by records`."""
     model = RejectionModel.of(set_name)
     rng = np.random.default_rng(seed)
     errors: list[Row] = []
@@ -318,8 +318,11 @@ def report(set_name: str, replications: int, seed: int) -> Report:
 
 
 def report_ticks(set_name: str, replications: int, seed: int) -> Report:
-    """Return the report of `study simulate --ticks`: so many replications by clocks that truncate
-    moments, and as many by clocks that truncate lengths."""
+    """Return the report of `study coverage --by ticks`.
+
+    So many replications are by clocks that truncate moments, and as many by clocks that truncate
+    lengths.
+    """
     model, rng = RejectionModel.of(set_name), np.random.default_rng(seed)
     tables: dict[str, list[Row]] = {}
     for operation, both, tick in product(("sign", "verify"), (False, True), TICKS):

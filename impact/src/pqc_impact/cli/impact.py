@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mldsa_lab.checkout import find_root
-from mldsa_lab.cli.shared import AllTablesOption, console, show_named, show_path
-from mldsa_lab.errors import LabError, located
-from pqc_impact.cli.propagate import (
-    Dask,
-    JsonFile,
-    Processes,
-    open_outputs,
-    show,
-    simulate,
+from mldsa_lab.cli.shared import (
+    FORMATS,
+    AllOption,
+    Outputs,
+    ProcessesOption,
+    ToOption,
+    console,
+    show_named,
+    show_path,
 )
+from mldsa_lab.errors import LabError, located
+from mldsa_lab.files import writing
+from pqc_impact.cli.propagate import simulate
 
 if TYPE_CHECKING:
     from mldsa_lab.estimate.figure import Figure
@@ -86,11 +89,7 @@ def impact(
             metavar="PATH",
         ),
     ] = None,
-    json_path: JsonFile = "",
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Folder of page, rows and Markdown; by default out/impact-SCENARIO."),
-    ] = None,
+    to: ToOption = None,
     no_network: Annotated[
         bool, typer.Option("--no-network", help="Leave out the scenario's network.")
     ] = False,
@@ -103,10 +102,9 @@ def impact(
             metavar="PERCENT",
         ),
     ] = None,
-    all_tables: AllTablesOption = False,
-    processes: Processes = None,
-    dask: Dask = None,
-) -> None:  # fmt: skip
+    every: AllOption = False,
+    processes: ProcessesOption = None,
+) -> None:
     """Show what a change of signature scheme costs a chain or protocol: sizes, throughput, storage,
     verification."""
     from pqc_impact import file
@@ -126,10 +124,21 @@ def impact(
         raise LabError("impact: name a scenario, or list")
     path = file.find_scenario(scenario)
     read = file.read_scenario(path)
-    screen, files = open_outputs(json_path, out or Path("out") / f"impact-{path.stem}")
+    outputs = _outputs(to, Path("out") / f"impact-{path.stem}")
+    screen = outputs.console()
     add: Add | None = None
     if not no_network and getattr(read, "network", None) is not None:
-        simulator = partial(simulate, screen=screen, processes=processes, dask=dask)
+        simulator = partial(simulate, screen=screen, processes=processes)
         add = partial(add_network, folder=path.parent, simulate=simulator)
     found = figures_of(scenario, records, add, None if widest is None else widest / 100)
-    show(report(found), screen, files, json_path, every=all_tables)
+    outputs.show(report(found), screen, every=every)
+
+
+def _outputs(to: Sequence[str] | None, folder: Path) -> Outputs:
+    """Return the files to write: those of --to, or one of each kind in ``folder``."""
+    outputs = Outputs.parse(to)
+    if outputs.is_chosen:
+        return outputs
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    return outputs.with_files(folder / f"impact.{end}" for end in FORMATS)

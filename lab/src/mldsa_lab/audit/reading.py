@@ -124,7 +124,7 @@ def claims_schema() -> dict[str, Any]:
     whole["properties"]["claims"] = {"type": "array", "minItems": 1, "items": claim}
     whole |= {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A table of published claims about ML-DSA (mldsa-lab audit)",
+        "title": "A table of published claims about ML-DSA (mldsa-lab check claims)",
         "required": [*whole["required"], "claims"],
         "$defs": parts,
     }

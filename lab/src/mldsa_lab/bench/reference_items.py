@@ -22,7 +22,7 @@ from mldsa_lab.worker.examination import Items
 from mldsa_lab.worker.registry import Place, read_registry
 from mldsa_lab.worker.worker import Limits
 
-_SEED = hashlib.sha256(b"mldsa-lab conform").digest()
+_SEED = hashlib.sha256(b"mldsa-lab workers conform").digest()
 
 
 class ReferenceItems(AbstractContextManager["ReferenceItems"]):

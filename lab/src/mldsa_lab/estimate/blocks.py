@@ -23,7 +23,7 @@ def block_of(record: Record) -> BlockContent:
     """Return the block of a record. LabError if it has none."""
     definition = record.definition("block")
     if definition is None:
-        raise LabError("the record has no block: `mldsa-lab bench --scenario` measures one")
+        raise LabError("the record has no block: `mldsa-lab bench --kind block` measures one")
     return definition.read(BlockContent)
 
 

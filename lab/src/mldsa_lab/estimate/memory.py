@@ -46,7 +46,7 @@ def memory_figures(record: Record) -> list[Figure]:
         cell = (str(line.set), str(line.operation), str(line.variant))
         rows.setdefault(cell, {})[part] = line
     if not rows:
-        raise LabError("the record has no memory rows: `mldsa-lab memory` makes them")
+        raise LabError("the record has no memory rows: `mldsa-lab bench --kind memory` makes them")
     order = sorted(rows, key=lambda c: (ALL_SETS.index(c[0]), OPERATIONS.index(c[1])))
     made = []
     for cell in order:

@@ -199,14 +199,14 @@ def build_library(root: Path, on_line: Callable[[str], None] = lambda line: None
             raise LibraryMissing(
                 "this wheel has no library that signs, since it is for every platform: install "
                 f"Rust with rustup (https://rustup.rs) and get a checkout: {GET_CHECKOUT}; "
-                "`mldsa-lab select SET --ready NAME` works without"
+                "`mldsa-lab select SET --from ready` works without"
             )
         return library_path(root)
     if shutil.which("cargo") is None:
         if not library_path(root).is_file():
             raise LibraryMissing(
                 "cargo is not installed, so the library that signs cannot be built: install Rust "
-                "with rustup (https://rustup.rs); `mldsa-lab select SET --ready NAME` works without"
+                "with rustup (https://rustup.rs); `mldsa-lab select SET --from ready` works without"
             )
         on_line("there is no cargo: the library is taken as it was built")
         return library_path(root)

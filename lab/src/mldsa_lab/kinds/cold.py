@@ -100,7 +100,7 @@ def cold_figures(record: Record, confidence: float) -> list[Figure]:
         if row.shape.get("process") == "fresh":
             found[row.set, row.operation, row.variant].append(row)
     if not found:
-        raise LabError("the record has no cold starts: `mldsa-lab bench --cold` measures them")
+        raise LabError("the record has no cold starts: `mldsa-lab bench --kind cold` measures them")
     made = []
     order = sorted(found, key=lambda k: (ALL_SETS.index(k[0]), OPERATIONS.index(k[1])))
     for set_name, operation, variant in order:

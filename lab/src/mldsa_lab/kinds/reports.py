@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,14 +25,20 @@ MOST_WITH_CLOUDS = 2
 
 
 def read_reports(
-    paths: Sequence[Path], look: Look, measured: Sequence[Elsewhere] = ()
+    paths: Sequence[Path],
+    look: Look,
+    measured: Sequence[Elsewhere] = (),
+    narrow: Callable[[Path, Record], Record] = lambda path, record: record,
 ) -> list[Report]:
-    """Return the reports of some records, their comparison first; ``measured``: what others
-    measured elsewhere. LabError for the first record that cannot be shown."""
+    """Return the reports of some records, their comparison first.
+
+    ``measured``: what others measured elsewhere; ``narrow``: returns the part of a record to show.
+    LabError for the first record that cannot be shown.
+    """
     runs: dict[tuple[str, str], tuple[Path, Record]] = {}
     notes = []
     for path in paths:
-        record = read_record(path, lenient=True)
+        record = narrow(path, read_record(path, lenient=True))
         first = runs.setdefault(record.identity, (path, record))
         if first[0] is not path:
             notes.append(f"{path} holds the same run as {first[0]}: it is shown once")

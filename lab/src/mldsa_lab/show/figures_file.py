@@ -1,4 +1,4 @@
-"""Figures as a file of JSON: what `--json` writes and the page offers.
+"""Figures as a file of JSON: what `--to FILE.json` writes and the page offers.
 
 docs/schema/figures.json is made from these types.
 """

@@ -16,7 +16,7 @@ from mldsa_lab.records import read_record
 from mldsa_lab.study.file import Measure, StudyFile, parse_study
 
 _PROFILE = "# profile "
-_JDK = " --jdk "
+_WORKER = " --jdk "  # as copies of earlier studies have it
 COPY = "study.toml"
 """The study file beside its records, by which a resumed run knows that it is the same."""
 
@@ -60,15 +60,15 @@ def steps(study: StudyFile, profile: str, out: Path, seed: str) -> list[Step]:
     return found
 
 
-def begin(path: Path, profile: str, out: Path, jdks: Sequence[str] = ()) -> str:
+def begin(path: Path, profile: str, out: Path, added: Sequence[str] = ()) -> str:
     """Take the folder for this study; its seed. LabError if something else was measured there."""
-    text = f"{_PROFILE}{''.join([profile, *(_JDK + jdk for jdk in jdks)])}\n{read_text(path)}"
+    text = f"{_PROFILE}{''.join([profile, *(_WORKER + text for text in added)])}\n{read_text(path)}"
     copy, seed = out / COPY, out / "seed"
     if copy.exists() and (old := read_text(copy)) != text:
         if any(out.glob(f"*/*/{RECORD_NAME}")) and _measured(text, path) != _measured(old, copy):
             raise LabError(
                 f"{out}: holds measurements of another profile, or from before what {path} "
-                "measures, or --jdk, was changed; --out names another folder"
+                "measures, or --worker, was changed; --out names another folder"
             )
         write_text(copy, text)
     if copy.exists():
@@ -86,7 +86,7 @@ def _measured(text: str, path: Path) -> tuple[object, ...]:
     """What a study's runs depend on: comparisons, tables and figures may change afterwards."""
     told = text.partition("\n")[0].removeprefix(_PROFILE)
     study = parse_study(text, path)
-    return told, study.measure, study.pipeline, study.amount(told.partition(_JDK)[0])
+    return told, study.measure, study.pipeline, study.amount(told.partition(_WORKER)[0])
 
 
 def measure(listed: list[Step], run: Callable[[Step], bool]) -> Iterator[tuple[Step, Path]]:

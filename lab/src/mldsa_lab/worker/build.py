@@ -74,7 +74,7 @@ def unmet(entry: WorkerEntry, place: Place) -> list[str]:
     if is_set_up(entry, place):
         return entry.unmet()
     name = entry.home_of or entry.label
-    return [*entry.unmet(), f"not set up: run `mldsa-lab setup {name}`"]
+    return [*entry.unmet(), f"not set up: run `mldsa-lab workers setup {name}`"]
 
 
 def lock_digests(entry: WorkerEntry, place: Place) -> dict[str, str]:

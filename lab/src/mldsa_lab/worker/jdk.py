@@ -65,18 +65,18 @@ class Jdk:
 
     @classmethod
     def of(cls, text: str) -> Jdk:
-        """As `--jdk` has it: `PATH`, or `NAME=PATH`."""
+        """As `--worker` has it: `PATH`, or `NAME=PATH`."""
         name, equals, rest = text.partition("=")
         try:
             if not equals or Path(text).exists():
                 return cls.at(Path(text).expanduser())
             if not NAME.fullmatch(name):
                 rule = "must be small letters, digits, hyphens and dots"
-                raise LabError(f"--jdk {text}: the name {rule}, is {name!r}")
+                raise LabError(f"worker {text}: the name {rule}, is {name!r}")
             return replace(cls.at(Path(rest).expanduser()), name=name)
         except (OSError, RuntimeError) as error:  # a name that is too long; ~ of nobody
             why = error.strerror if isinstance(error, OSError) else str(error)
-            raise LabError(f"--jdk {text}: {why}") from None
+            raise LabError(f"worker {text}: {why}") from None
 
     def entry(self, java: WorkerEntry) -> WorkerEntry:
         """The worker on this machine, whose set-up is that of the registry's `java`."""
@@ -85,21 +85,31 @@ class Jdk:
         return structs.replace(java, **changed, default=True)
 
 
+def is_jdk(text: str) -> bool:
+    """Return whether a text is `NAME=PATH`, or the path of a folder."""
+    if "/" not in text or "=" in text.partition("/")[0]:
+        return "/" in text
+    try:
+        return Path(text).expanduser().is_dir()
+    except (OSError, RuntimeError):  # a name that is too long; ~ of nobody
+        return True
+
+
 def jdk_entries(texts: Sequence[str], own: Sequence[WorkerEntry]) -> list[WorkerEntry]:
-    """A worker for each `--jdk`; ``own`` are those of the tree. LabError also where two have one
+    """A worker for each JDK; ``own`` are those of the tree. LabError also where two have one
     name."""
     if not texts:
         return []
     java = next((e for e in own if e.name == _LIKE), None)
     if java is None:
-        raise LabError(f"--jdk: the tree's registry has no worker {_LIKE!r}")
+        raise LabError(f"worker {texts[0]}: the tree's registry has no worker {_LIKE!r}")
     in_tree(java.folder)
     found: list[WorkerEntry] = []
     for text in texts:
         entry = Jdk.of(text).entry(java)
         if entry.name in {e.name for e in (*own, *found)}:
             raise LabError(
-                f"--jdk {text}: a worker is called {entry.name} already; NAME=PATH names another"
+                f"worker {text}: a worker is called {entry.name} already; NAME=PATH names another"
             )
         found.append(entry)
     return found

@@ -37,10 +37,10 @@ _ASK_TIMEOUT_S = 60.0
 
 ALL = "all"
 """What stands for every worker where workers are named."""
-JDKS = "jdks"
-"""What stands for the workers on the virtual machines that `--jdk` gives."""
-CORES = "cores"
-"""What stands for the hardware cores that `--core` gives."""
+DEFAULT = "default"
+"""What stands for the workers of a run in which no workers are named."""
+ADDED = "jdks"
+"""What stands in a study for the workers that `study --worker` adds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +118,8 @@ class RegistryWorker(Struct, frozen=True, forbid_unknown_fields=True):
         if not NAME.fullmatch(self.name):
             rule = "must be small letters, digits, hyphens and dots"
             raise LabError(f"name {rule}, is {self.name!r}")
-        given = ((ALL, "every worker"), (JDKS, "those of --jdk"), (CORES, "those of --core"))
-        for word, what in given:
-            if self.name == word:
-                raise LabError(f"name must not be {word!r}, which stands for {what}")
+        if self.name in (ALL, DEFAULT, ADDED):
+            raise LabError(f"name must not be {self.name!r}, which stands for several workers")
         if ".." in Path(self.folder).parts:
             rule = "must be a path inside the repository or an absolute path, without `..`"
             raise LabError(f"folder {rule}, is {self.folder!r}")
@@ -321,7 +319,7 @@ def named(entries: Sequence[WorkerEntry], names: Sequence[str]) -> list[WorkerEn
         if name not in known and name not in programs:
             raise LabError(
                 f"unknown worker {name!r}: the registry has {', '.join(known)}; the path of a "
-                "program needs a slash: ./worker"
+                "program or JDK needs a slash: ./worker"
             )
     return [e for e in entries if e.label in names] + [_program(Path(name)) for name in programs]
 
@@ -329,7 +327,10 @@ def named(entries: Sequence[WorkerEntry], names: Sequence[str]) -> list[WorkerEn
 def _program(path: Path) -> WorkerEntry:
     """A program that speaks the protocol, as a worker that a registry names after its file."""
     if not os.access(path, os.X_OK) or path.is_dir():
-        raise LabError(f"worker {path}: must be a program: no executable file has this path")
+        raise LabError(
+            f"worker {path}: must be a program, a JDK's folder or a core's manifest (.toml): no "
+            "executable file has this path"
+        )
     name = re.sub(r"[^a-z0-9.]+", "-", path.stem.lower()).strip("-.") or "program"
     program = str(path.resolve())
     return WorkerEntry(

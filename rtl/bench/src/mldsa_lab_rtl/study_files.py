@@ -93,14 +93,14 @@ class _MeasuredFile(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
 
 class RandomFile(_MeasuredFile, frozen=True, tag="mldsa-lab random signatures"):
-    """The file that `study rtl --random` writes."""
+    """The file that `rtl study --random` writes."""
 
     version: Literal[1]
     signatures: tuple[RandomSignatures, ...]
 
 
 class Round3File(_MeasuredFile, frozen=True, tag="mldsa-lab round 3 cycles"):
-    """The file that `study rtl` writes of cores of round 3."""
+    """The file that `rtl study` writes of cores of round 3."""
 
     version: Literal[1]
     cores: tuple[Round3Cycles, ...]

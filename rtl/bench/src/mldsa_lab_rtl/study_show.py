@@ -1,4 +1,4 @@
-"""The tables of `study rtl`, `synth` and `fmax`, made of figures."""
+"""The tables of `rtl study` and `rtl synth`, made of figures."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class CoreRecord(Struct, frozen=True, forbid_unknown_fields=True, tag_field="for
 
 
 class Resources(CoreRecord, frozen=True, tag="mldsa-lab resources"):
-    """A record of `mldsa-lab synth`."""
+    """A record of `mldsa-lab rtl synth`."""
 
     target: Text
     tools: dict[str, str]

@@ -107,20 +107,14 @@ def split(files: Sequence[str]) -> tuple[list[Path], list[tuple[Path, Path | Non
     return records, measured
 
 
-def read(
-    files: Sequence[tuple[Path, Path | None]], selection: Path | None, confidence: float
-) -> list[Elsewhere]:
-    """Estimate from these measurements; ``selection``: of those that name none. LabError."""
+def read(files: Sequence[tuple[Path, Path | None]], confidence: float) -> list[Elsewhere]:
+    """Estimate from measurements. LabError for one that names no selection."""
     read_once = cache(Selection.read)
     made: list[Elsewhere] = []
-    for path, own in files:
-        of = own or selection
-        if of is None:
-            raise LabError(
-                f"measurements {path}: which selection they are of must be said, by --selection "
-                f"SELECTION.json or as {path}:SELECTION.json"
-            )
-        chosen = read_once(of)
+    for path, selection in files:
+        if selection is None:
+            raise LabError(f"measurements {path}: name their selection: {path}:SELECTION.json")
+        chosen = read_once(selection)
         measured = read_measurements(path, chosen)
         percentiles = tuple(SHOWN_PERCENTILES.values())
         found = estimate(chosen, measured, percentiles=percentiles, confidence=confidence)
