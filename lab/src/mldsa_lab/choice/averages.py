@@ -77,7 +77,7 @@ class Aim:
 
     def choose(self) -> Ints:
         """The chosen traces, ascending. LabError if the budget is too small."""
-        return pick_members(self.classes, self.usable, class_numbers(self), self.model)
+        return pick_members(self.classes, self.usable, class_numbers(self))
 
 
 def cost_range(set_name: str, given: CostModel | None) -> tuple[CostModel, Array]:
@@ -121,7 +121,7 @@ def choose_mean(
     goal = model.expected_counts
     aim = Aim(classes, usable, model, n, budget, goal, weights(costs, goal))
     traces = aim.choose()
-    biases = 100 * aim.weights @ (classes.counts[classes.of[traces]].mean(axis=0) - goal)
+    biases = 100 * aim.weights @ (classes.counts[classes.class_of[traces]].mean(axis=0) - goal)
     # Amplitudes are in attempts.
     attempt = max(taken.z, taken.r) / taken.mean(model)
     off = np.abs(classes.index_terms[traces].mean(axis=0) * classes.index_amplitude).sum()
@@ -151,7 +151,7 @@ def choose_percentile(
     share = percentile / 100
     law = taken.law(model, share)
     level = law.level(share)
-    cost = taken.of(classes.counts)[classes.of]
+    cost = taken.of(classes.counts)[classes.class_of]
     some = _near(usable, np.abs(cost / level.cost - 1)[usable], n, percentile)
     # The mean of all signatures about the percentile, moved along the line from no rejections to
     # it until it costs exactly what the percentile does.
@@ -186,7 +186,7 @@ def _near(usable: Ints, distance: Array, n: int, percentile: float) -> Ints:
 
 def class_numbers(aim: Aim) -> Ints:
     """How many inputs of each class, (classes,): steps 1 and 2 of the module."""
-    stock = np.bincount(aim.classes.of[aim.usable], minlength=len(aim.classes.counts))
+    stock = np.bincount(aim.classes.class_of[aim.usable], minlength=len(aim.classes.counts))
     upper = np.minimum(stock, aim.n).astype(np.float64)
     kept = np.flatnonzero(stock)
     first = _first(aim, kept, upper[kept])

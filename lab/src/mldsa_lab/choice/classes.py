@@ -33,7 +33,7 @@ def first_of_kinds(kind_of: Ints, wanted: Ints) -> Ints:
 class Classes:
     """Traces grouped by their rejected attempts n_z, n_r, n_h.
 
-    ``counts``: (classes, 3); ``attempts``: (classes,) of a signature of each class; ``of``:
+    ``counts``: (classes, 3); ``attempts``: (classes,) of a signature of each class; ``class_of``:
     (traces,) the class of each trace. Covariates (`mldsa_lab.theory.terms`):
     ``index_terms`` (traces, 4) differ within a class, ``by_attempts`` (classes, 4) follow from the
     number of attempts. ``index_amplitude``, ``amplitude``: their largest effects per unit, with
@@ -41,7 +41,7 @@ class Classes:
     """
 
     def __init__(self, table: TraceTable, model: RejectionModel) -> None:
-        self.counts, first, self.of = kinds_of(table.counts())
+        self.counts, first, self.class_of = kinds_of(table.counts())
         self.attempts: Ints = self.counts.sum(axis=1).astype(np.int64) + 1
         extra = covariates(table, model)
         shared = extra.of_attempts
