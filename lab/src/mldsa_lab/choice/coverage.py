@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mldsa_lab.choice.chosen import Choice
+from mldsa_lab.choice.chosen import SelectionResult
 from mldsa_lab.choice.paths import Paths
 from mldsa_lab.choice.solver import Program
 from mldsa_lab.errors import LabError
@@ -19,7 +19,7 @@ _NEW = 1000
 
 def choose_coverage(
     paths: Paths, attempts: Ints, usable: Ints, n: int | None = None, budget: int | None = None
-) -> Choice:
+) -> SelectionResult:
     """The fewest of the ``usable`` traces that take every path the pool shows, with the fewest
     attempts together; with ``n``, exactly so many.
 
@@ -42,7 +42,7 @@ def choose_coverage(
     lists = {"covered": met, "not covered": shown & ~met, "not shown by the pool": ~shown}
     names = np.array(paths.names)
     expected = {title: names[which].tolist() for title, which in lists.items()}
-    return Choice(np.sort(usable[chosen]), expected)
+    return SelectionResult(np.sort(usable[chosen]), expected)
 
 
 def _cover(taken: Flags, attempts: Ints) -> Ints:
@@ -69,9 +69,11 @@ def _cover(taken: Flags, attempts: Ints) -> Ints:
 
 
 def _fill(taken: Flags, attempts: Ints, first: Ints, n: int, budget: int | None) -> Ints:
-    """``first`` and more traces, ``n`` together: each time the one with the most new paths, then the
-    one whose paths are the rarest for its attempts. A ``budget`` limits the attempts; it also
-    makes short traces count more."""
+    """``first`` and more traces, ``n`` together.
+
+    Each next one has the most new paths, or else the rarest paths for its attempts. A ``budget``
+    limits the attempts of all; short traces count more then.
+    """
     chosen = first.tolist()
     scale = np.ones(len(attempts)) if budget is None else np.sqrt(attempts)
     while len(chosen) < n:

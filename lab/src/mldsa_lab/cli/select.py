@@ -13,7 +13,7 @@ from mldsa_lab.cli import shared
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from mldsa_lab.choice.choice import Wish
+    from mldsa_lab.choice.choice import SelectionRequest
     from mldsa_lab.inputs.library import Library
     from mldsa_lab.inputs.pool import Pool
     from mldsa_lab.inputs.selection import Selection
@@ -96,7 +96,7 @@ def select(
 ) -> None:
     """Choose the inputs to measure, by their rejection traces, with all that a target needs."""
     from mldsa_lab.choice.build import complete
-    from mldsa_lab.choice.choice import Wish
+    from mldsa_lab.choice.choice import SelectionRequest
     from mldsa_lab.choice.ready import read_ready
     from mldsa_lab.errors import LabError
     from mldsa_lab.files import check_folder
@@ -149,11 +149,11 @@ def select(
             shared.refuse_given(ctx, "--pool", "has its inputs already", _OF_POOL)
         aim = goal or ("regression" if percentile is None else "percentile")
         model = None if cost_model is None else CostModel.read(cost_model)
-        wish = Wish(aim, _count(aim, count), percentile, model, max_attempts, budget)
+        request = SelectionRequest(aim, _count(aim, count), percentile, model, max_attempts, budget)
         if model is not None:
             model.check_set(name)
-        selection = _chosen(name, wish, ctx.params, screen)
-        folder = [aim if percentile is None else f"p{percentile:g}", wish.count]
+        selection = _chosen(name, request, ctx.params, screen)
+        folder = [aim if percentile is None else f"p{percentile:g}", request.count]
     parts = (name.lower(), *(str(part) for part in folder if part is not None))
     target = out or Path("out/selections") / "-".join(parts)
     paths = write_images(selection, target, chosen_formats)
@@ -178,7 +178,9 @@ def _of_record(path: Path, set_name: str, screen: Screen) -> Selection:
         return selection_of(found, set_name, _library(screen))
 
 
-def _chosen(set_name: str, wish: Wish, params: Mapping[str, Any], screen: Screen) -> Selection:
+def _chosen(
+    set_name: str, request: SelectionRequest, params: Mapping[str, Any], screen: Screen
+) -> Selection:
     """What is wished for, of the pool that the command's parameters name."""
     from mldsa_lab.choice.build import build
     from mldsa_lab.choice.choice import choose
@@ -186,9 +188,9 @@ def _chosen(set_name: str, wish: Wish, params: Mapping[str, Any], screen: Screen
     library = _library(screen)
     pool = _pool(set_name, params, screen)
     with screen.phase("choice", still=True) as phase:
-        choice = choose(pool.table, pool.checks, wish)
+        choice = choose(pool.table, pool.checks, request)
         phase.summary = f"{len(choice.positions)} of {len(pool):,} inputs"
-    return build(pool, wish, choice, library)
+    return build(pool, request, choice, library)
 
 
 def _stand_in(
@@ -196,13 +198,13 @@ def _stand_in(
 ) -> str | None:
     """The name of the ready-made selection for this goal, if there is no library to choose with
     and one is for it."""
-    from mldsa_lab.choice.ready import wish_of
+    from mldsa_lab.choice.ready import request_for
     from mldsa_lab.errors import LabError
     from mldsa_lab.inputs.library import LibraryMissing
 
     name = (goal or "regression") if percentile is None else f"p{percentile:g}"
     try:
-        wish_of(name, _count(name, count))
+        request_for(name, _count(name, count))
         _library(screen)
     except LibraryMissing:
         return name
@@ -275,7 +277,7 @@ def _show(selection: Selection, console: Console) -> None:
         table.add_column(title, justify="right")
     table.add_column("trace", no_wrap=True)
     room = max(console.width - _OTHER_COLUMNS, 10)
-    costs = model.of(selection.counts())
+    costs = model.costs(selection.counts())
     for item, cost in list(zip(selection.inputs, costs, strict=True))[:_SHOWN]:
         trace = format_trace(item.trace)
         shown = trace if len(trace) <= room else f"{trace[: room - 1]}…"
@@ -291,7 +293,7 @@ def _show(selection: Selection, console: Console) -> None:
         markup=False,
         soft_wrap=True,
     )
-    for what, value in ((selection.made or {}).get("expected") or {}).items():
+    for what, value in ((selection.provenance or {}).get("expected") or {}).items():
         shared.show_named(console, what, f": {_text(value)}")
 
 
