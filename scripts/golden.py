@@ -409,7 +409,7 @@ def of_theory() -> Figures:
     from mldsa_lab.theory.rejection import RejectionModel
 
     for name in SETS:
-        model, costs, keys = RejectionModel.of(name), CostModel.default(name), {"set": name}
+        model, costs, keys = RejectionModel.for_set(name), CostModel.default(name), {"set": name}
         yield figure(keys, "attempts", model.expected_attempts)
         yield figure(keys, "mean cost", costs.mean(model))
         yield from flatten(list(model.attempt), keys, "probability")

@@ -227,7 +227,7 @@ def test_a_server_has_response_times_and_a_safe_load(found: Impact) -> None:
     assert "service times: constant" in constant.source
     mean = 1 / value(found, "ML-DSA-44", "per_second operation=sign threads=1", "")
     # The 99th percentile of M/G/1 goes with the mean wait, and that with 1 + cv².
-    model = RejectionModel.of("ML-DSA-44")
+    model = RejectionModel.for_set("ML-DSA-44")
     assert ours.value is not None and "exact law" in ours.source
     p99 = model.attempts_quantile(0.99) / model.expected_attempts * mean
     assert 0.8 * p99 < ours.value < 3 * p99

@@ -16,7 +16,7 @@ SKEWED = ServiceLaw(np.array([1.0, 2.0, 9.0]), np.array([0.6, 0.3, 0.1]))
 
 def geometric() -> ServiceLaw:
     """The law of signing where all iterations cost the same."""
-    accept = RejectionModel.of("ML-DSA-44").p_accept
+    accept = RejectionModel.for_set("ML-DSA-44").p_accept
     number = np.arange(1, 200)
     mass = accept * (1 - accept) ** (number - 1)
     return ServiceLaw(number.astype(np.float64), mass / mass.sum())

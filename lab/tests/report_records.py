@@ -13,7 +13,7 @@ import numpy as np
 from rich.console import Console
 
 from mldsa_lab.bench import shapes
-from mldsa_lab.choice.choice import Wish, choose
+from mldsa_lab.choice.choice import SelectionRequest, choose
 from mldsa_lab.kinds.operations import KIND, MeasuredOperations
 from mldsa_lab.records import (
     MANY_KEYS,
@@ -280,8 +280,8 @@ def _inputs(set_name: str, shape: Shape, rng: np.random.Generator) -> list[Input
     if (shape.batch_sizes or shape.thread_counts) and set_name in ML_DSA:
         pool = [_trace(set_name, rng) for _ in range(400)]
         for role in (MANY_KEYS, ONE_KEY):
-            table = TraceTable.of(set_name, [parse_trace(t) for t in pool])
-            for i in choose(table, "all", Wish("mean", 100)).positions:
+            table = TraceTable.from_traces(set_name, [parse_trace(t) for t in pool])
+            for i in choose(table, "all", SelectionRequest("mean", 100)).positions:
                 number = len(made)
                 digest = hashlib.sha256(f"{set_name} {role} {i}".encode()).digest()
                 made.append(InputRow(set_name, number, role, digest, digest, b"", pool[i]))
@@ -306,7 +306,7 @@ def _trace(set_name: str, rng: np.random.Generator) -> tuple[str, ...]:
 @cache
 def _attempt_law(set_name: str) -> list[float]:
     """Cumulated probabilities of an attempt's ends but the last."""
-    law: list[float] = np.cumsum(RejectionModel.of(set_name).attempt)[:-1].tolist()
+    law: list[float] = np.cumsum(RejectionModel.for_set(set_name).attempt)[:-1].tolist()
     return law
 
 
@@ -409,7 +409,7 @@ def _sign_cost(
 
 @cache
 def _mean_weight(set_name: str) -> float:
-    n_z, n_r, n_h = RejectionModel.of(set_name).expected_counts
+    n_z, n_r, n_h = RejectionModel.for_set(set_name).expected_counts
     return float(1.1 + 0.86 * n_z + n_r + 1.05 * n_h)
 
 

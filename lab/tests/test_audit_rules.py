@@ -21,7 +21,7 @@ from mldsa_lab.audit.work import least_steps
 from mldsa_lab.expression import evaluate
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.signers import most_first
+from mldsa_lab.theory.signers import max_setup_cost
 from mldsa_studies.signers import Signer
 
 
@@ -600,7 +600,7 @@ def test_the_bands_of_the_document(
     name: str, highest: float, spread: float, minimum: float, mean: float, tail: float
 ) -> None:
     """docs/audit.md has these."""
-    most = most_first(name)
+    most = max_setup_cost(name)
     assert most == pytest.approx(highest, abs=0.005)
 
     def limits(over: str, under: str) -> tuple[float, float]:
@@ -614,7 +614,7 @@ def test_the_bands_of_the_document(
 
 @pytest.mark.parametrize("name", PARAMETER_SETS)
 def test_the_law_is_that_of_the_rejection_model(name: str) -> None:
-    model = RejectionModel.of(name)
+    model = RejectionModel.for_set(name)
     one = laws(name, (1.0,))[0]
     # All attempts cost the same: the rejected ones are geometric.
     reject = 1 - model.p_accept
@@ -637,7 +637,7 @@ def test_order_statistics_cover_the_share(share: float, samples: int) -> None:
 @pytest.mark.parametrize("samples", [10, 100, 2000])
 def test_terms_hold_what_samples_show(samples: int) -> None:
     name = "ML-DSA-65"
-    model = RejectionModel.of(name)
+    model = RejectionModel.for_set(name)
     rng = np.random.default_rng(7)
     signer = Signer(setup=2.5, z=0.85, r=1.0, h=1.0)
     runs = 150

@@ -26,7 +26,7 @@ from mldsa_lab.bench.material import (
     read_selections,
     subject_of,
 )
-from mldsa_lab.choice.ready import path_of
+from mldsa_lab.choice.ready import ready_path
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.library import load
@@ -79,7 +79,7 @@ def test_a_run_measures_a_selection_and_gives_it_back(tmp_path: Path) -> None:
 
 
 def test_what_a_run_cannot_measure_is_named_before_anything_is(tmp_path: Path) -> None:
-    ready = str(path_of("ML-DSA-44", "mean", 2))
+    ready = str(ready_path("ML-DSA-44", "mean", 2))
     ran = bench(tmp_path / "o", "--sets", "65", "--selection", ready, by=here)
     assert ran.status == 2 and f"{ready}: is of ML-DSA-44, which is not among the sets" in ran.err
     ran = bench(tmp_path / "o", "--selection", ready, "--selection", ready, by=here)
@@ -106,7 +106,7 @@ def _inputs(known: Selection) -> tuple[Input, ...]:
 
 
 def test_a_signer_that_cannot_take_an_input_is_named(tmp_path: Path) -> None:
-    known = Selection.read(path_of("ML-DSA-44", "mean", 1))
+    known = Selection.read(ready_path("ML-DSA-44", "mean", 1))
     (item,) = _inputs(known)
     signer = measured(sets=("ML-DSA-44",), rnd="zero", context=False)
     with_rnd = replace(item, rnd=bytes([1] * 32))
@@ -131,13 +131,13 @@ def test_inputs_of_a_run_follow_from_its_seed() -> None:
     assert [len(inputs) for inputs in roles.values()] == [12, 6, 10, 10]
     assert len({i.seed for i in roles[ONE_KEY]}) == 1 and len({i.seed for i in one}) == 29
     assert {len(i.message) for i in one} == {40}
-    table = TraceTable.of("ML-DSA-65", [i.trace for i in roles["design"]])
+    table = TraceTable.from_traces("ML-DSA-65", [i.trace for i in roles["design"]])
     assert abs(drift_correlations(table)).max() < 0.25
 
 
 def test_the_reference_confirms_or_names_what_differs() -> None:
     build_rust()
-    made = _inputs(Selection.read(path_of("ML-DSA-44", "mean", 2)))
+    made = _inputs(Selection.read(ready_path("ML-DSA-44", "mean", 2)))
     item, other = made
     with Fleet() as fleet:
         fleet.add(rust_station())

@@ -224,7 +224,7 @@ def test_measurements_that_a_clock_truncates_are_covered_or_refused(
 ) -> None:
     """A clock of 1 ms that truncates every time, in whole ms and as ns."""
     chosen = cases.selection(SET, cases.designed(SET, 10))
-    signer, model = usual(setup=4.1), RejectionModel.of(SET)
+    signer, model = usual(setup=4.1), RejectionModel.for_set(SET)
     truth = 1 / share
     exact = signer.cost_of(chosen.traces()) * truth / signer.mean(model)
     rng = np.random.default_rng(8)

@@ -32,7 +32,7 @@ from mldsa_studies.simulate import (
     tick_coverage,
 )
 
-MODEL = RejectionModel.of("ML-DSA-65")
+MODEL = RejectionModel.for_set("ML-DSA-65")
 STOPPING = Signer(z=17_000, r=19_000, z_step=1_000, r_step=700)
 
 

@@ -67,7 +67,7 @@ def test_every_file(tmp_path: Path) -> None:
         "residuals", "findings", "without_outliers", "holds",
     }  # fmt: skip
     assert (value["format"], value["version"]) == ("mldsa-lab estimate", 1)
-    truth = TARGET.mean(RejectionModel.of(NAME)) * cases.UNIT
+    truth = TARGET.mean(RejectionModel.for_set(NAME)) * cases.UNIT
     assert value["mean"]["value"] == pytest.approx(truth, rel=2e-3)
     assert value["mean"]["low"] <= truth <= value["mean"]["high"]
     assert [p["percentile"] for p in value["percentiles"]] == [5, 50, 99.99]

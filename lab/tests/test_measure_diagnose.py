@@ -20,7 +20,7 @@ from mldsa_studies.signers import Signer, usual
 
 Array = NDArray[np.float64]
 NAME = "ML-DSA-65"
-MODEL = RejectionModel.of(NAME)
+MODEL = RejectionModel.for_set(NAME)
 
 
 def noise(rounds: int, n: int, size: float, seed: int = 0) -> Array:

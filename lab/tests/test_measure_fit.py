@@ -23,7 +23,7 @@ from mldsa_studies.coverage import Scene, coverage, targets
 from mldsa_studies.judge import Replications, TrueCosts
 from mldsa_studies.signers import Signer, usual
 
-MODEL = RejectionModel.of("ML-DSA-65")
+MODEL = RejectionModel.for_set("ML-DSA-65")
 NAME = MODEL.name
 
 
@@ -40,7 +40,7 @@ def holds(interval: Interval, truth: float) -> bool:
 def fitted(target: Signer, n: int, *, name: str = NAME, seed: int = 0, **options: float) -> Fit:
     traces = cases.designed(name, n, seed)
     costs = target.cost_of(traces)[None, :] * cases.UNIT
-    return fit_costs(traces, costs, RejectionModel.of(name), **options)
+    return fit_costs(traces, costs, RejectionModel.for_set(name), **options)
 
 
 @pytest.mark.parametrize("name", cases.SETS)
@@ -48,7 +48,7 @@ def fitted(target: Signer, n: int, *, name: str = NAME, seed: int = 0, **options
 def test_a_linear_signer_without_noise_is_found_exactly(name: str, n: int) -> None:
     target = usual(setup=3.3, z=0.95, r=1.05, h=1.35)
     fit = fitted(target, n, name=name)
-    truth = target.mean(RejectionModel.of(name)) * cases.UNIT
+    truth = target.mean(RejectionModel.for_set(name)) * cases.UNIT
     mean = fit.mean(0.95)
     assert mean.value == pytest.approx(truth, rel=3e-4)
     assert holds(mean, truth)
@@ -69,7 +69,7 @@ def test_a_linear_signer_without_noise_is_found_exactly(name: str, n: int) -> No
 @pytest.mark.parametrize("name", first_of(cases.SETS))
 @pytest.mark.parametrize(("n", "widest"), [(1, 0.48), (2, 0.21), (3, 0.14)])
 def test_one_two_or_three_inputs_give_an_honest_answer(name: str, n: int, widest: float) -> None:
-    model = RejectionModel.of(name)
+    model = RejectionModel.for_set(name)
     for kind, target in targets(name).items():
         fit = fitted(target, n, name=name)
         truth = target.mean(model) * cases.UNIT
@@ -207,5 +207,5 @@ def test_the_law_of_a_faulty_fit_is_finite() -> None:
         beta[:LINEAR] = np.linalg.solve(to_costs(MODEL), costs)
         for misfit in (0.0, 0.02):
             shares = (0.05, 0.5, 0.95, 0.99, 0.999)
-            found = [Law.of(MODEL, beta, misfit).quantile(share)[0] for share in shares]
+            found = [Law.from_terms(MODEL, beta, misfit).quantile(share)[0] for share in shares]
             assert np.isfinite(found).all() and (np.diff(found) >= 0).all()

@@ -215,7 +215,7 @@ def test_traffic_of_signatures_is_their_mean_by_the_law() -> None:
         bytes_read.append(1000 + 300 * of_z + 400 * (len(rejected) - of_z))
     planted = structs.replace(line, metrics={**line.metrics, "read": tuple(bytes_read)})
     samples = [planted if s is line else s for s in record.samples]
-    model = RejectionModel.of("ML-DSA-44")
+    model = RejectionModel.for_set("ML-DSA-44")
     z, r, h = model.expected_counts
     found = {
         f.name: f.value for f in memory_figures(dataclasses.replace(record, samples=samples))

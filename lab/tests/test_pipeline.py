@@ -158,7 +158,7 @@ def test_expanded_keys_of_each_record_are_asked_for() -> None:
 
 
 def test_few_records_stand_for_all() -> None:
-    model = RejectionModel.of("ML-DSA-44")
+    model = RejectionModel.for_set("ML-DSA-44")
     pool = load().trace("ML-DSA-44", Spec("ML-DSA-44", bytes(32), per_key=0).inputs(0, 4000))
     count = 64
     chosen = spread([pool], count)

@@ -280,7 +280,7 @@ def test_the_law_drawn_is_that_of_the_percentiles(noise: float) -> None:
     from mldsa_lab.theory.rejection import RejectionModel
     from mldsa_studies.signers import Signer, draw_traces
 
-    model, rng = RejectionModel.of("ML-DSA-65"), np.random.default_rng(1)
+    model, rng = RejectionModel.for_set("ML-DSA-65"), np.random.default_rng(1)
     traces = draw_traces(model, 20, rng)
     cost = Signer().cost_of(traces) * np.exp(noise * rng.standard_normal(20))
     fit = fit_costs(traces, cost[None, :], model, noise=0.0)

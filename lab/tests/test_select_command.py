@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from mldsa_lab.choice import ready
 from mldsa_lab.choice.build import build, complete
-from mldsa_lab.choice.choice import Wish, choose
+from mldsa_lab.choice.choice import SelectionRequest, choose
 from mldsa_lab.choice.ready import read_ready
 from mldsa_lab.cli.main import app
 from mldsa_lab.cli.select import select
@@ -81,7 +81,7 @@ def test_ready_made_ones_in_full(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["selection.json", "selection.rsp"]
     selection = Selection.read(tmp_path / "selection.json")
     shipped = read_ready("ML-DSA-44", "p95", 2)
-    assert not selection.compact and selection.made == shipped.made
+    assert not selection.compact and selection.provenance == shipped.provenance
     assert [i.digests for i in selection.inputs] == [i.digests for i in shipped.inputs]
     text = run(
         "87", "--from", "ready", "--goal", "coverage", "--out", tmp_path, "--formats", "json"
@@ -115,7 +115,7 @@ def test_fresh_pools(tmp_path: Path) -> None:
     inputs = one.inputs
     assert len({i.seed for i in inputs}) == 1 and len({i.rnd for i in inputs}) == 2
     assert all((len(i.message), len(i.context)) == (5, 3) for i in inputs)
-    assert one.made is not None and one.made["pool"]["size"] == 1200
+    assert one.provenance is not None and one.provenance["pool"]["size"] == 1200
 
 
 def test_a_pool_and_a_cost_model_of_ones_own(tmp_path: Path) -> None:
@@ -203,9 +203,12 @@ def signed(item: Input) -> tuple[object, ...]:
 
 
 def test_a_selection_holds_what_was_signed() -> None:
-    pool, wish = shipped_pool("ML-DSA-65"), Wish("percentile", 4, 90, max_attempts=20, budget=60)
-    choice = choose(pool.table, pool.checks, wish)
-    selection = build(pool, wish, choice, load())
+    pool, request = (
+        shipped_pool("ML-DSA-65"),
+        SelectionRequest("percentile", 4, 90, max_attempts=20, budget=60),
+    )
+    choice = choose(pool.table, pool.checks, request)
+    selection = build(pool, request, choice, load())
     assert (selection.goal, selection.percentile, selection.ids) == ("percentile", 90, (1, 2, 3, 4))
     assert selection.cost_model == CostModel.default("ML-DSA-65").as_json()
     for item, at in zip(selection.inputs, choice.positions, strict=True):
@@ -213,7 +216,7 @@ def test_a_selection_holds_what_was_signed() -> None:
         digests = [hashlib.sha256(part).hexdigest() for part in item.outputs]
         assert list(item.digests) == digests
     assert [item.outputs for item in selection.inputs] == load().sign("ML-DSA-65", selection.inputs)
-    made = selection.made
+    made = selection.provenance
     assert made is not None and pool.spec is not None
     assert made["pool"] == plain(pool.spec) | {
         "size": 10_000,
@@ -230,11 +233,11 @@ def test_given_inputs_and_pools_of_the_reached_checks() -> None:
     given = tuple((f"case {i}", item) for i, item in enumerate(inputs))
     table = load().trace("ML-DSA-87", inputs, "reached")
     pool = Pool(table, np.arange(60, dtype=np.uint64), "reached", None, given)
-    wish = Wish("coverage", 8)
-    choice = choose(pool.table, pool.checks, wish)
-    selection = build(pool, wish, choice, load())
-    assert selection.made is not None
-    assert selection.made["pool"]["ids"] == [f"case {i}" for i in choice.positions]
+    request = SelectionRequest("coverage", 8)
+    choice = choose(pool.table, pool.checks, request)
+    selection = build(pool, request, choice, load())
+    assert selection.provenance is not None
+    assert selection.provenance["pool"]["ids"] == [f"case {i}" for i in choice.positions]
     full = load().trace("ML-DSA-87", [inputs[i] for i in choice.positions], "all")
     assert selection.traces() == full.traces()
 
@@ -245,12 +248,12 @@ def test_a_pool_of_other_inputs_is_noticed(checks: str) -> None:
     table = load().trace("ML-DSA-44", spec.inputs(0, 40), checks)  # type: ignore[arg-type]
     index = np.arange(40, dtype=np.uint64)
     pool = Pool(table, index, checks, spec)  # type: ignore[arg-type]
-    wish = Wish("mean", 5)
-    choice = choose(table, pool.checks, wish)
-    assert len(build(pool, wish, choice, load()).inputs) == 5
+    request = SelectionRequest("mean", 5)
+    choice = choose(table, pool.checks, request)
+    assert len(build(pool, request, choice, load()).inputs) == 5
     shifted = replace(pool, index=index + 1)
     with pytest.raises(LabError, match=r"pool: trace \d+ is not that of signing its input"):
-        build(shifted, wish, choice, load())
+        build(shifted, request, choice, load())
 
 
 def test_checks_that_the_pool_has_seen_are_compared() -> None:
@@ -261,12 +264,12 @@ def test_checks_that_the_pool_has_seen_are_compared() -> None:
     failing_z = np.flatnonzero(((codes & 0xF) != 0xF) & ((codes >> 12) == 0xF))
     codes[failing_z] = (codes[failing_z] & 0x0FFF) | (3 << 12)
     wrong = TraceTable("ML-DSA-44", codes, table.ends)
-    wish = Wish("mean", 5)
-    choice = choose(wrong, "all", wish)
+    request = SelectionRequest("mean", 5)
+    choice = choose(wrong, "all", request)
     index = np.arange(40, dtype=np.uint64)
     with pytest.raises(LabError, match="is not that of signing its input"):
-        build(Pool(wrong, index, "all", spec), wish, choice, load())
-    assert build(Pool(wrong, index, "reached", spec), wish, choice, load()).set == "ML-DSA-44"
+        build(Pool(wrong, index, "all", spec), request, choice, load())
+    assert build(Pool(wrong, index, "reached", spec), request, choice, load()).set == "ML-DSA-44"
 
 
 # --- what ships -----------------------------------------------------------------------------------
@@ -286,7 +289,7 @@ def test_pools_are_traces_of_their_spec(name: str) -> None:
         again = load().trace(name, pool.spec.inputs(start, 1000), "all")
         some = pool.table.take(np.arange(start, start + 1000))
         assert (again.codes == some.codes).all() and (again.ends == some.ends).all()
-    model = RejectionModel.of(name)
+    model = RejectionModel.for_set(name)
     means = pool.table.counts().mean(axis=0)
     assert means == pytest.approx(model.expected_counts, rel=0.05, abs=0.004)
 
@@ -297,20 +300,20 @@ def test_every_selection_is_that_of_signing_again(name: str) -> None:
     library = load()
     for what, count in ready.all_ready():
         selection = ready.read_ready(name, what, count)
-        wish = ready.wish_of(what, count)
+        request = ready.request_for(what, count)
         full = complete(selection, library)
-        assert (selection.set, selection.goal) == (name, wish.goal)
-        assert selection.percentile == wish.percentile
+        assert (selection.set, selection.goal) == (name, request.goal)
+        assert selection.percentile == request.percentile
         assert count is None or len(selection.inputs) == count
         assert selection.compact and not full.compact
         assert full.ids == tuple(range(1, len(full.inputs) + 1))
         assert len({signed(item) for item in full.inputs}) == len(full.inputs)
         # The inputs are those of the shipped pool that `made` names.
-        assert selection.made is not None
-        index = selection.made["pool"]["index"]
+        assert selection.provenance is not None
+        index = selection.provenance["pool"]["index"]
         spec = shipped_spec(name)
         assert [signed(i) for i in selection.inputs] == [signed(spec.input(i)) for i in index]
-        if wish.goal in ("mean", "percentile"):
+        if request.goal in ("mean", "percentile"):
             assert selection.cost_model == CostModel.default(name).as_json()
 
 
@@ -324,8 +327,8 @@ def test_every_selection_is_that_of_signing_again(name: str) -> None:
     ],
 )
 def test_made_again_they_are_the_same_bytes(name: str, what: str, count: int | None) -> None:
-    path = ready.path_of(name, what, count)
-    text = ready.make(shipped_pool(name), ready.wish_of(what, count), load())
+    path = ready.ready_path(name, what, count)
+    text = ready.make(shipped_pool(name), ready.request_for(what, count), load())
     data = path.read_bytes()
     assert (lzma.decompress(data) if path.suffix == ".xz" else data).decode() == text
 
@@ -333,7 +336,7 @@ def test_made_again_they_are_the_same_bytes(name: str, what: str, count: int | N
 def test_nothing_else_ships_and_it_is_small() -> None:
     files = {path for path in DATA.rglob("*") if path.is_file()}
     expected = {shipped_path(name) for name in SETS}
-    expected |= {ready.path_of(name, *which) for name in SETS for which in ready.all_ready()}
+    expected |= {ready.ready_path(name, *which) for name in SETS for which in ready.all_ready()}
     assert files == expected
     assert sum(path.stat().st_size for path in files) < 1_000_000
     assert all(path.stat().st_size < 30_000 for path in files if path.suffix != ".parquet")

@@ -31,7 +31,7 @@ def selection() -> Selection:
     inputs[0] = replace(inputs[0], message=b"")
     inputs[1] = replace(inputs[1], context=b"")
     items = load().make("ML-DSA-44", [replace(item, id=item.id + 7) for item in inputs])
-    return Selection("ML-DSA-44", "mean", items, made={"tool": "mldsa-lab test"})
+    return Selection("ML-DSA-44", "mean", items, provenance={"tool": "mldsa-lab test"})
 
 
 def _expected(item: Input) -> dict[str, bytes]:

@@ -38,7 +38,7 @@ from mldsa_studies.signers import Signer, draw_traces
 from mldsa_studies.simulate import NoisyMachine
 
 SET = "ML-DSA-65"
-MODEL = RejectionModel.of(SET)
+MODEL = RejectionModel.for_set(SET)
 CALM = NoisyMachine(drift=0.02, fast=0)
 
 

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from mldsa_lab.checkout import find_root
 from mldsa_lab.choice.build import build, complete
-from mldsa_lab.choice.choice import Wish, choose
+from mldsa_lab.choice.choice import SelectionRequest, choose
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs import tracing as pools
 from mldsa_lab.inputs.images import FORMATS, images
@@ -205,9 +205,9 @@ def test_given_inputs(
     path = write(tmp_path / ("in.csv" if write is _csv else "in.jsonl"), rows)
     make_pool(FromFile(path, "ML-DSA-65"), tmp_path / "pool.parquet", one_thread(), "all")
     pool = read_pool(tmp_path / "pool.parquet")
-    assert pool.given is not None
+    assert pool.listed is not None
     inputs = Spec("ML-DSA-65", SEED, 10, 2, 3, "given").inputs(0, 70)
-    assert pool.given == tuple((row["id"], i) for row, i in zip(rows, inputs, strict=True))
+    assert pool.listed == tuple((row["id"], i) for row, i in zip(rows, inputs, strict=True))
     assert (pool.table.codes == load().trace("ML-DSA-65", inputs, "all").codes).all()
 
 
@@ -219,9 +219,9 @@ def test_a_target_without_a_seed(tmp_path: Path, small_blocks: None) -> None:
     make_pool(FromFile(path, "ML-DSA-44"), tmp_path / "pool.parquet", one_thread(), "all")
     pool = read_pool(tmp_path / "pool.parquet")
     assert pool.table.traces() == [i.trace for i in known]
-    assert pool.given is not None and {item.seed for _, item in pool.given} == {None}
-    wish = Wish("regression", 3)
-    selection = build(pool, wish, choose(pool.table, "all", wish), load())
+    assert pool.listed is not None and {item.seed for _, item in pool.listed} == {None}
+    request = SelectionRequest("regression", 3)
+    selection = build(pool, request, choose(pool.table, "all", request), load())
     for compact in (False, True):
         text = selection.to_json(compact=compact)
         assert '"xi"' not in text and '"sk"' in text
@@ -242,7 +242,7 @@ def test_given_inputs_need_no_context_rnd_or_id(tmp_path: Path) -> None:
     path = tmp_path / "in.csv"
     path.write_text(f"message,xi\n00ff,{'01' * 32}\n\n,{'02' * 32}\n")
     (block,) = FromFile(path, "ML-DSA-44").blocks(10)
-    assert block.given is not None and [name for name, _ in block.given] == ["0", "1"]
+    assert block.listed is not None and [name for name, _ in block.listed] == ["0", "1"]
     assert block.inputs() == [
         Input("ML-DSA-44", 0, b"\x01" * 32, b"\x00\xff"),
         Input("ML-DSA-44", 1, b"\x02" * 32),

@@ -106,7 +106,9 @@ def signed(count: int) -> tuple[Input, ...]:
     """``count`` inputs with signatures that are random bytes."""
     rng = np.random.default_rng(1)
     inputs = SPEC.inputs(0, count)
-    traces = random_table(RejectionModel.of(SPEC.set), count, np.random.default_rng(2)).traces()
+    traces = random_table(
+        RejectionModel.for_set(SPEC.set), count, np.random.default_rng(2)
+    ).traces()
     return tuple(
         replace(item, trace=trace, pk=rng.bytes(1312), sk=rng.bytes(2560), output=rng.bytes(2420))
         for item, trace in zip(inputs, traces, strict=True)
@@ -115,7 +117,7 @@ def signed(count: int) -> tuple[Input, ...]:
 
 def batch(count: int, sample: int | None = None) -> InputBatch:
     """The same with traces that have nothing to do with them."""
-    table = random_table(RejectionModel.of(SPEC.set), count, np.random.default_rng(2))
+    table = random_table(RejectionModel.for_set(SPEC.set), count, np.random.default_rng(2))
     index = np.arange(count, dtype=np.uint64)
     return InputBatch(SPEC, index, sample or count, signed(count), table)
 
@@ -137,7 +139,7 @@ def costs_of(
 ) -> Costs:
     """Costs of a synthetic signer for ML-DSA-65, the same for each of the ``abouts``."""
     rng = np.random.default_rng(11)
-    table = random_table(RejectionModel.of("ML-DSA-65"), inputs + added, rng)
+    table = random_table(RejectionModel.for_set("ML-DSA-65"), inputs + added, rng)
     exact = SIGNER.cost_of(table.traces())
     level = np.exp(0.2 * rng.standard_normal(rounds) * (rounds > 1))[:, None]
     seen = exact * level * np.exp(noise * rng.standard_normal((rounds, len(exact))))

@@ -129,7 +129,7 @@ def test_of_an_implementation_the_ordinary_variant_is_taken() -> None:
 
 
 def test_rare_classes_get_inputs_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = RejectionModel.of(SPEC.set)
+    model = RejectionModel.for_set(SPEC.set)
     everyone = random_table(model, 6000, np.random.default_rng(3))
     plan = Plan(sizes=(1, 2), pool=2000)
 

@@ -20,7 +20,7 @@ from mldsa_studies.signers import random_table
 
 pytestmark = pytest.mark.simulation
 
-MODEL = RejectionModel.of("ML-DSA-65")
+MODEL = RejectionModel.for_set("ML-DSA-65")
 PLAN = Plan(sizes=(2, 10), draws=4, pool=3000)
 
 

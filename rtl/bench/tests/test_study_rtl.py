@@ -41,7 +41,7 @@ FIRST, SLOPES = 20_000, np.array([3000, 4000, 5000])
 def record() -> Record:
     """A core whose signing costs these cycles, and 700 fewer with its key loaded before."""
     chosen = read_ready(SET, "regression", 10).inputs
-    counts = TraceTable.of(SET, [item.trace for item in chosen]).counts()
+    counts = TraceTable.from_traces(SET, [item.trace for item in chosen]).counts()
     found = Record(Run(SCHEMA, "t", "2026-11-23T00:00:00Z", "custom", "00", {}, {}))
     variants = []
     for key in ("compact", "expanded"):

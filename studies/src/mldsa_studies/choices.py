@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mldsa_lab.choice import greedy
-from mldsa_lab.choice.choice import Wish
+from mldsa_lab.choice.choice import SelectionRequest
 from mldsa_lab.choice.choice import choose as select
 from mldsa_lab.errors import LabError
 from mldsa_lab.theory.rejection import RejectionModel
@@ -146,7 +146,7 @@ def greedy_classes(
     chosen = np.empty((draws, n), dtype=np.int64)
     for row in chosen:
         members = np.searchsorted(limits, limits[-1] * rng.random(pool), side="right")
-        row[:] = members[greedy.select_classes(stock.classes, members, n, rates)]
+        row[:] = members[greedy.select(stock.classes, members, n, rates)]
     return chosen
 
 
@@ -174,7 +174,7 @@ def choose(table: TraceTable, sample: int, plan: Plan, task: Task) -> Positions:
     """
     plan.check(sample)
     method, n, target = task
-    model = RejectionModel.of(table.set)
+    model = RejectionModel.for_set(table.set)
     draws = plan.draws_of(n)
     rng = np.random.default_rng([plan.seed, METHODS.index(method), n, int(target)])
     rows: list[Positions] = []
@@ -192,7 +192,7 @@ def choose(table: TraceTable, sample: int, plan: Plan, task: Task) -> Positions:
     goal = "regression" if method == REGRESSION else "mean"
     while len(rows) < draws:
         for part in np.array_split(rng.permutation(len(table)), PARTS):
-            taken = select(table.take(part), "reached", Wish(goal, n)).positions
+            taken = select(table.take(part), "reached", SelectionRequest(goal, n)).positions
             rows.append(part[np.array(taken)])
     return np.array(rows[:draws], dtype=np.int64)
 
@@ -208,6 +208,6 @@ def _at_percentile(
     counts = drawn.counts().astype(np.int64)
     of = np.array([known.get(tuple(row), -1) for row in counts.tolist()])
     pool = np.flatnonzero(of >= 0)
-    wish = Wish("percentile", n, percentile)
-    found = np.array(select(drawn.take(pool), "reached", wish).positions)
+    request = SelectionRequest("percentile", n, percentile)
+    found = np.array(select(drawn.take(pool), "reached", request).positions)
     return stock.stand_in(of[pool[found]], rng)

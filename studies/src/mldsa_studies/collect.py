@@ -61,7 +61,7 @@ def added_inputs(spec: Spec, sample: int, plan: Plan, *, candidates: int = CANDI
     Each class of traces that selections want and the sample has few of gets up to `MEMBERS` in all,
     as far as so many ``candidates`` have them.
     """
-    wanted = wanted_classes(RejectionModel.of(spec.set), plan)
+    wanted = wanted_classes(RejectionModel.for_set(spec.set), plan)
     table = load().trace(spec.set, spec.inputs(0, sample + candidates))
     classes = [tuple(row) for row in greedy.first_failures(table).tolist()]
     have = Counting(classes[:sample])

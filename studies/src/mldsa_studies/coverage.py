@@ -212,7 +212,7 @@ class Job(NamedTuple):
 
     def judge(self) -> Replications:
         """Judge so many replications in all; signers take turns."""
-        model = RejectionModel.of(self.set)
+        model = RejectionModel.for_set(self.set)
         designs = draw_designs(model, self.n, self.seed)
         kinds = list(targets(self.set).values())
         parts = []
@@ -289,7 +289,7 @@ def report_record(
             raise LabError(
                 f"{path}: has {len(chosen)} designed inputs of {set_name}, not {max(sizes)}"
             )
-        model = RejectionModel.of(set_name)
+        model = RejectionModel.for_set(set_name)
         traces = [parse_trace(i.trace or (), set_name) for i in chosen]
         whole = fit_costs(traces, cell.table(), model)
         truth = TrueCosts.exactly(whole.mean(0.95).value)

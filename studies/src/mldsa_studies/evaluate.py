@@ -131,7 +131,7 @@ def judge(
     the estimates from each choice of its inputs are from it."""
     head, table = costs.head, costs.table
     about = head.series[0]
-    model = RejectionModel.of(head.set)
+    model = RejectionModel.for_set(head.set)
     ticks = costs.cost[0].astype(np.float64)
     random = table.take(np.arange(head.sample))
     truths: dict[str, Truth] = {}

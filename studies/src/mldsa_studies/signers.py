@@ -84,7 +84,7 @@ class Signer:
 
     def cost_of(self, traces: Sequence[Trace]) -> Array:
         """(traces,) the cost of each."""
-        return self.cost(TraceTable.of(_LARGEST, traces))
+        return self.cost(TraceTable.from_traces(_LARGEST, traces))
 
     def draw(self, model: RejectionModel, count: int, rng: np.random.Generator) -> Array:
         """(count,) costs of random signatures."""

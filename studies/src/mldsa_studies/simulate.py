@@ -278,7 +278,7 @@ _COVERED = ("mean", "p50", "p95", "p99", "p99.9", "ratio")
 
 def report(set_name: str, replications: int, seed: int) -> Report:
     """Return the report of `study coverage --by records`."""
-    model = RejectionModel.of(set_name)
+    model = RejectionModel.for_set(set_name)
     rng = np.random.default_rng(seed)
     errors: list[Row] = []
     covered: list[Row] = []
@@ -323,7 +323,7 @@ def report_ticks(set_name: str, replications: int, seed: int) -> Report:
     So many replications are by clocks that truncate moments, and as many by clocks that truncate
     lengths.
     """
-    model, rng = RejectionModel.of(set_name), np.random.default_rng(seed)
+    model, rng = RejectionModel.for_set(set_name), np.random.default_rng(seed)
     tables: dict[str, list[Row]] = {}
     for operation, both, tick in product(("sign", "verify"), (False, True), TICKS):
         found = [

@@ -197,7 +197,7 @@ def theory_figures(argument: str) -> list[Figure]:
 
 def _rejection(name: str) -> Iterator[Figure]:
     """Rates of the checks and attempts of a signature."""
-    model = RejectionModel.of(name)
+    model = RejectionModel.for_set(name)
     keys: dict[str, Key] = {"set": name}
     hint = 1 - model.fail_h
     values = {
@@ -215,7 +215,7 @@ def _profiles(name: str) -> Iterator[Figure]:
     """The pass rates of z and r0, in percent, that n signatures can have together, the nearest to
     the expected ones first: ``z`` and ``r0`` rejections of all, ``distance`` the sum of both
     differences."""
-    model = RejectionModel.of(name)
+    model = RejectionModel.for_set(name)
     for n in _SIGNATURES:
         found = []
         for z, r0 in product(range(_MOST * n), repeat=2):

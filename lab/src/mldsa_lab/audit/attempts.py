@@ -36,7 +36,7 @@ def approximate_rates(name: str) -> tuple[float, float]:
 
 def judge_rejection(claim: Rejection, _: ClaimTable) -> Iterator[Judgement]:
     """All findings about rates and attempts."""
-    model = RejectionModel.of(claim.set)
+    model = RejectionModel.for_set(claim.set)
     z, r = approximate_rates(claim.set)
     hint, error = 1 - model.fail_h, _ERRORS * model.fail_h_error
     accept = (model.p_accept, z * r, 1 / REPETITIONS[claim.set])

@@ -60,7 +60,7 @@ class RejectedLaw:
 
     def __init__(self, model: RejectionModel, z_cost: float) -> None:
         self.model = model
-        self.law = Law.of_costs(model, (1.0, z_cost, 1.0, 1.0), share=_SHARE)
+        self.law = Law.from_costs(model, (1.0, z_cost, 1.0, 1.0), share=_SHARE)
         """The law of a signature's cost with S = 1."""
         self.mean = float(model.expected_counts @ (z_cost, 1.0, 1.0))
 
@@ -122,7 +122,7 @@ def order_shares(share: float, samples: int) -> tuple[float, float]:
 @cache
 def laws(name: str, z_costs: tuple[float, ...] = Z_COSTS) -> tuple[RejectedLaw, ...]:
     """The laws of a parameter set, one for each cost of an attempt of class z."""
-    return tuple(RejectedLaw(RejectionModel.of(name), z_cost) for z_cost in z_costs)
+    return tuple(RejectedLaw(RejectionModel.for_set(name), z_cost) for z_cost in z_costs)
 
 
 def band(
@@ -190,7 +190,7 @@ def share_of_key(name: str, operation: str) -> float:
     """The share of an operation's permutations that keeping the expanded key saves."""
     counts = permutations(name)
     if operation == "sign":
-        mean = counts.before() + counts.attempt * RejectionModel.of(name).expected_attempts
+        mean = counts.before() + counts.attempt * RejectionModel.for_set(name).expected_attempts
         return counts.matrix / mean
     # Verification keeps A, and tr, the hash of the public key.
     return 1 - counts.kept / counts.verify if operation == "verify" else 0.0

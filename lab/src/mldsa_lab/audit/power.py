@@ -12,7 +12,7 @@ from mldsa_lab.audit.claims import ClaimTable, Cost, Difference
 from mldsa_lab.audit.judgement import ANOTHER_RUN, Judgement, Verdict, judgement
 from mldsa_lab.audit.law import laws
 from mldsa_lab.audit.values import percent, unit_text
-from mldsa_lab.theory.signers import LEAST_FIRST, most_first
+from mldsa_lab.theory.signers import LEAST_FIRST, max_setup_cost
 
 
 def detectable(variation: float, per_group: int, level: float, power: float) -> float:
@@ -44,7 +44,7 @@ def significant_from(variation: float, per_group: int, level: float) -> float:
 
 def variations(name: str, per_sample: int = 1) -> tuple[float, float]:
     """The least and the largest standard deviation over mean of varied signatures."""
-    ends = (LEAST_FIRST, most_first(name))
+    ends = (LEAST_FIRST, max_setup_cost(name))
     found = [law.moments[0] / (first + law.mean) for law in laws(name) for first in ends]
     return min(found) / math.sqrt(per_sample), max(found) / math.sqrt(per_sample)
 

@@ -13,7 +13,7 @@ from mldsa_lab.audit.judgement import ANOTHER_RUN, MEASURED, Judgement, Verdict,
 from mldsa_lab.audit.law import ASSUMED_SAMPLES, band, share_of_key
 from mldsa_lab.audit.values import StatedFigure, number, percent, seconds, unit_text
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.theory.signers import most_first
+from mldsa_lab.theory.signers import max_setup_cost
 
 SMT_GAIN = 1.33
 """What a physical core gains by a second thread at most (see the rule's source)."""
@@ -106,7 +106,7 @@ def _least_mean(cost: Cost | Batch) -> tuple[float, str]:
 def _mean_over_median(cost: Cost) -> tuple[float, float]:
     """Between which values the law has the ratio, for signing."""
     assert cost.set is not None
-    samples, highest = cost.samples or ASSUMED_SAMPLES, most_first(cost.set, cost.message_bytes)
+    samples, highest = cost.samples or ASSUMED_SAMPLES, max_setup_cost(cost.set, cost.message_bytes)
     return band(cost.set, "mean", "median", samples, highest)
 
 

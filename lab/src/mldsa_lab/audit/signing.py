@@ -20,7 +20,7 @@ from mldsa_lab.audit.law import (
 )
 from mldsa_lab.audit.values import StatedFigure, number, unit_text
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.theory.signers import most_first
+from mldsa_lab.theory.signers import max_setup_cost
 
 NOISE, NOISE_OF_MEAN = 0.10, 0.20
 """Relative allowance for the machine: its noise may move a median, or a mean where it stands in
@@ -50,7 +50,7 @@ class Signing:
     def __init__(self, claim: Cost, name: str, centre: str) -> None:
         self.claim, self.name, self.centre = claim, name, centre
         self.samples = claim.samples or ASSUMED_SAMPLES
-        self.highest = most_first(name, claim.message_bytes)
+        self.highest = max_setup_cost(name, claim.message_bytes)
         stated = claim.inputs == "varied"
         self.outside = Verdict.CONTRADICTION if stated else Verdict.IMPLAUSIBLE
         self.noise = NOISE if centre == "median" else NOISE_OF_MEAN

@@ -20,7 +20,7 @@ from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.options import REFERENCE
 from mldsa_lab.checkout import find_root
 from mldsa_lab.choice.build import build, complete
-from mldsa_lab.choice.choice import Wish, choose
+from mldsa_lab.choice.choice import SelectionRequest, choose
 from mldsa_lab.errors import LabError, located
 from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.inputs.input import Input
@@ -124,7 +124,7 @@ def selection_of(record: Record, set_name: str, library: Library) -> Selection:
         if tuple(map(str, item.trace)) != r.trace:
             raise LabError(f"input {r.id} of {set_name}: its trace is not that of signing it")
     run = {"started": record.run.started, "seed": record.run.seed}
-    return Selection(set_name, "regression", made, made={"tool": record.run.tool, "run": run})
+    return Selection(set_name, "regression", made, provenance={"tool": record.run.tool, "run": run})
 
 
 def subject_of(fleet: Fleet, variant: Variant, set_name: str) -> Subject:
@@ -263,9 +263,9 @@ def choose_inputs(
     def spec(stream: str, per_key: int = 1) -> Spec:
         return Spec(set_name, _seed_of(stream, run_seed), sizes.message_bytes, per_key=per_key)
 
-    def chosen(drawn: Spec, size: int, wish: Wish) -> tuple[Input, ...]:
+    def chosen(drawn: Spec, size: int, request: SelectionRequest) -> tuple[Input, ...]:
         pool = trace_pool(drawn, size, threads=threads)
-        return build(pool, wish, choose(pool.table, pool.checks, wish), library).inputs
+        return build(pool, request, choose(pool.table, pool.checks, request), library).inputs
 
     found: list[Input] = []
 
@@ -277,11 +277,14 @@ def choose_inputs(
         with located(given):
             found += complete(given.selection, library).inputs
     elif sizes.design:
-        add(DESIGN, chosen(spec(DESIGN), sizes.pool, Wish("regression", sizes.design)))
+        add(DESIGN, chosen(spec(DESIGN), sizes.pool, SelectionRequest("regression", sizes.design)))
     add(RANDOM, library.make(set_name, spec(RANDOM).inputs(0, sizes.random)))
     for role, count, per_key in ((MANY_KEYS, sizes.many_keys, 1), (ONE_KEY, sizes.one_key, 0)):
         if count:
-            add(role, chosen(spec(role, per_key), _RUNS_POOL * count, Wish("mean", count)))
+            add(
+                role,
+                chosen(spec(role, per_key), _RUNS_POOL * count, SelectionRequest("mean", count)),
+            )
     return found
 
 

@@ -8,7 +8,7 @@ percentile, of all at that cost: so they stay right where the model is somewhat 
 Three steps, each the best that is left by the one before:
 
 1. how many attempts of each class (z, r, h) all inputs have together: those for which the
-   average's errors, under the cost model taken and under the worst one of a range about it, have
+   average's errors, under the cost model in use and under the worst one of a range about it, have
    the least sum (integer program);
 2. inputs of which classes: those most like a random sample of signatures; of a mean also those
    whose sums of nonlinear functions of the number of attempts come near their expectations:
@@ -24,8 +24,8 @@ from itertools import product
 
 import numpy as np
 
-from mldsa_lab.choice.chosen import Choice
-from mldsa_lab.choice.classes import Classes, short
+from mldsa_lab.choice.chosen import SelectionResult
+from mldsa_lab.choice.classes import Classes, round_digits
 from mldsa_lab.choice.members import pick_members
 from mldsa_lab.choice.solver import Program
 from mldsa_lab.errors import LabError
@@ -34,7 +34,7 @@ from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.signers import CLASS_H, CLASS_Z, FIRST
 
-# A cost model that is given is trusted to this fraction.
+# A cost model of the user is trusted to this fraction.
 _TRUST = 0.1
 _FIRST_GAP = 1e-6
 # The second program may be this far from its best, in attempts for each input, and ends after so
@@ -49,20 +49,20 @@ _REACH = (0.0, 2.0, np.inf)
 # enough of them being taken, and how many are enough.
 _WINDOWS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 _ENOUGH, _SPARE = 2, 20
-# The error under the model taken counts as so many of that under the worst of its range.
+# The error under the model in use counts as so many of that under the worst of its range.
 _OWN = 3.0
 
 
 @dataclass(frozen=True)
-class Aim:
-    """What to choose.
+class Objective:
+    """The mean counts to come near, and the traces to choose from.
 
     ``classes``: of all traces; ``usable``: the traces to choose from; ``n``: inputs; ``budget``:
     attempts of all together. ``goal``: (3,) the mean counts to be near. ``weights``: (models, 3)
     the relative error that an error of each count makes under each cost model, the first being the
-    one taken. ``own``: weight of the error under that one beside the worst of all.
-    ``of_attempts``: whether sums of nonlinear functions of the number of attempts are to be as in
-    the population too.
+    one in use. ``own``: weight of the error under that one, next to the worst of all.
+    ``has_attempt_terms``: sums of nonlinear functions of the number of attempts are to be as in the
+    population too.
     """
 
     classes: Classes
@@ -73,38 +73,38 @@ class Aim:
     goal: Array
     weights: Array
     own: float = 1.0
-    of_attempts: bool = True
+    has_attempt_terms: bool = True
 
     def choose(self) -> Ints:
-        """The chosen traces, ascending. LabError if the budget is too small."""
-        return pick_members(self.classes, self.usable, class_numbers(self), self.model)
+        """Return the chosen traces, ascending. LabError if the budget is too small."""
+        return pick_members(self.classes, self.usable, class_numbers(self))
 
 
-def cost_range(set_name: str, given: CostModel | None) -> tuple[CostModel, Array]:
-    """The cost model taken: ``given``, or the set's default where that is None; and the costs
-    first, z, r, h (models, 4) of it and of the corners of the range that is guarded against.
-    LabError if the model is of another set, or has attempts that cost nothing."""
-    taken = given or CostModel.default(set_name)
-    taken.check_set(set_name)
-    if not (taken.z or taken.r):
+def cost_range(set_name: str, cost_model: CostModel | None) -> tuple[CostModel, Array]:
+    """The cost model, or the set's default where that is None, and the costs first, z, r, h
+    (models, 4) of it and of the corners of the range that is guarded against. LabError if the
+    model is of another set, or has attempts that cost nothing."""
+    used = cost_model or CostModel.default(set_name)
+    used.check_set(set_name)
+    if not (used.z or used.r):
         raise LabError(
             "cost model: attempts of class z and r cost nothing, "
             "so that it cannot tell inputs apart"
         )
-    if given is None:
-        first, z, h = (taken.r * np.array(known) for known in (FIRST, CLASS_Z, CLASS_H))
+    if cost_model is None:
+        first, z, h = (used.r * np.array(known) for known in (FIRST, CLASS_Z, CLASS_H))
     else:
         trusted = np.array([1 - _TRUST, 1 + _TRUST])
-        first, z, h = taken.first * trusted, taken.z * trusted, taken.h * trusted
-    corners = product(first, z, [taken.r], h)
-    return taken, np.array([(taken.first, taken.z, taken.r, taken.h), *corners])
+        first, z, h = used.first * trusted, used.z * trusted, used.h * trusted
+    corners = product(first, z, [used.r], h)
+    return used, np.array([(used.first, used.z, used.r, used.h), *corners])
 
 
 def weights(costs: Array, goal: Array) -> Array:
     """(models, 3) relative error, per unit of error in the means of n_z, n_r, n_h, of a mean cost
     that is to be that of the counts ``goal`` (3,), for each row of `cost_range`."""
-    found: Array = costs[:, 1:] / (costs[:, 0] + costs[:, 1:] @ goal)[:, None]
-    return found
+    relative: Array = costs[:, 1:] / (costs[:, 0] + costs[:, 1:] @ goal)[:, None]
+    return relative
 
 
 def choose_mean(
@@ -113,19 +113,20 @@ def choose_mean(
     model: RejectionModel,
     n: int,
     budget: int | None,
-    given: CostModel | None,
-) -> Choice:
-    """``n`` of the ``usable`` traces whose mean cost is the exact mean, under the cost model
-    ``given`` or the default one. LabError if the budget is too small."""
-    taken, costs = cost_range(model.name, given)
+    cost_model: CostModel | None,
+) -> SelectionResult:
+    """``n`` of the ``usable`` traces whose mean cost is the exact mean, under ``cost_model`` or the
+    default one. LabError if the budget is too small."""
+    used, costs = cost_range(model.name, cost_model)
     goal = model.expected_counts
-    aim = Aim(classes, usable, model, n, budget, goal, weights(costs, goal))
-    traces = aim.choose()
-    biases = 100 * aim.weights @ (classes.counts[classes.of[traces]].mean(axis=0) - goal)
+    objective = Objective(classes, usable, model, n, budget, goal, weights(costs, goal))
+    traces = objective.choose()
+    counts = classes.counts[classes.class_of[traces]].mean(axis=0)
+    biases = 100 * objective.weights @ (counts - goal)
     # Amplitudes are in attempts.
-    attempt = max(taken.z, taken.r) / taken.mean(model)
+    attempt = max(used.z, used.r) / used.mean(model)
     off = np.abs(classes.index_terms[traces].mean(axis=0) * classes.index_amplitude).sum()
-    found = {
+    expected = {
         "bias of the average, %": biases[0],
         "least bias among the costs guarded against, %": biases.min(),
         "greatest bias among the costs guarded against, %": biases.max(),
@@ -133,7 +134,7 @@ def choose_mean(
             100 * attempt * off
         ),
     }
-    return Choice(traces, {name: short(value) for name, value in found.items()}, taken)
+    return SelectionResult(traces, {k: round_digits(v) for k, v in expected.items()}, used)
 
 
 def choose_percentile(
@@ -142,32 +143,34 @@ def choose_percentile(
     model: RejectionModel,
     n: int,
     budget: int | None,
-    given: CostModel | None,
+    cost_model: CostModel | None,
     percentile: float,
-) -> Choice:
+) -> SelectionResult:
     """``n`` of the ``usable`` traces at a ``percentile`` in (0, 100), as `choose_mean`. LabError
     if the pool has too few about it."""
-    taken, costs = cost_range(model.name, given)
+    used, costs = cost_range(model.name, cost_model)
     share = percentile / 100
-    law = taken.law(model, share)
+    law = used.law(model, share)
     level = law.level(share)
-    cost = taken.of(classes.counts)[classes.of]
-    some = _near(usable, np.abs(cost / level.cost - 1)[usable], n, percentile)
+    cost = used.costs(classes.counts)[classes.class_of]
+    near = _near(usable, np.abs(cost / level.cost - 1)[usable], n, percentile)
     # The mean of all signatures about the percentile, moved along the line from no rejections to
     # it until it costs exactly what the percentile does.
     counts = law.counts_near(share)
-    rejected = float(taken.of(counts)) - taken.first
-    goal = counts * ((level.cost - taken.first) / rejected if rejected > 0 else 0.0)
-    aim = Aim(classes, some, model, n, budget, goal, weights(costs, goal), _OWN, False)
-    traces = aim.choose()
-    found = {
+    rejected = float(used.costs(counts)) - used.first
+    goal = counts * ((level.cost - used.first) / rejected if rejected > 0 else 0.0)
+    objective = Objective(
+        classes, near, model, n, budget, goal, weights(costs, goal), _OWN, has_attempt_terms=False
+    )
+    traces = objective.choose()
+    expected = {
         "cost at the percentile": level.cost,
         "mean cost of the inputs": cost[traces].mean(),
         "largest distance of an input, %": 100 * np.abs(cost[traces] / level.cost - 1).max(),
         "signatures that cost less, %": 100 * level.below,
         "signatures that cost no more, %": 100 * level.upto,
     }
-    return Choice(traces, {name: short(value) for name, value in found.items()}, taken)
+    return SelectionResult(traces, {k: round_digits(v) for k, v in expected.items()}, used)
 
 
 def _near(usable: Ints, distance: Array, n: int, percentile: float) -> Ints:
@@ -184,55 +187,59 @@ def _near(usable: Ints, distance: Array, n: int, percentile: float) -> Ints:
     return near
 
 
-def class_numbers(aim: Aim) -> Ints:
+def class_numbers(objective: Objective) -> Ints:
     """How many inputs of each class, (classes,): steps 1 and 2 of the module."""
-    stock = np.bincount(aim.classes.of[aim.usable], minlength=len(aim.classes.counts))
-    upper = np.minimum(stock, aim.n).astype(np.float64)
+    stock = np.bincount(
+        objective.classes.class_of[objective.usable], minlength=len(objective.classes.counts)
+    )
+    upper = np.minimum(stock, objective.n).astype(np.float64)
     kept = np.flatnonzero(stock)
-    first = _first(aim, kept, upper[kept])
-    counts = aim.classes.counts[kept]
+    first = _best_totals(objective, kept, upper[kept])
+    counts = objective.classes.counts[kept]
     fits = (counts <= first @ counts).all(axis=1)
     kept, first = kept[fits], first[fits]
-    wanted = np.zeros(len(stock), dtype=np.int64)
-    wanted[kept] = _of_classes(aim, kept, upper[kept], first)
-    return wanted
+    numbers = np.zeros(len(stock), dtype=np.int64)
+    numbers[kept] = _nearest_to_population(objective, kept, upper[kept], first)
+    return numbers
 
 
-def _first(aim: Aim, kept: Ints, upper: Array) -> Ints:
+def _best_totals(objective: Objective, kept: Ints, upper: Array) -> Ints:
     """Inputs of each class, (kept,), with the best sums of attempts."""
-    counts = aim.classes.counts[kept]
+    counts = objective.classes.counts[kept]
     program = Program()
     numbers = program.variables(len(kept), upper=upper)
     totals = program.variables(3)
     worst = program.variables(1, cost=1.0, whole=False)
-    own = program.variables(1, cost=aim.own, whole=False)
-    program.row([(numbers, np.ones(len(kept)))], aim.n, aim.n)
+    own = program.variables(1, cost=objective.own, whole=False)
+    program.row([(numbers, np.ones(len(kept)))], objective.n, objective.n)
     for column, total in zip(counts.T, np.eye(3), strict=True):
         program.row([(numbers, column), (totals, -total)], 0, 0)
-    if aim.budget is not None:
-        program.row([(numbers, aim.classes.attempts[kept])], high=aim.budget)
+    if objective.budget is not None:
+        program.row([(numbers, objective.classes.attempts[kept])], high=objective.budget)
     # In units of the average's relative error times n, so that HiGHS sees numbers near 1.
-    goals = aim.n * aim.weights @ aim.goal
-    for row, goal in zip(aim.weights, goals, strict=True):
+    goals = objective.n * objective.weights @ objective.goal
+    for row, goal in zip(objective.weights, goals, strict=True):
         program.near([(totals, row)], goal, worst)
-    program.near([(totals, aim.weights[0])], goals[0], own)
-    found = program.solve(gap=_FIRST_GAP)
-    if found is None:
-        within = "" if aim.budget is None else f" within {aim.budget} attempts"
-        raise LabError(f"choice of {aim.n} inputs{within}: the traces to choose from allow none")
-    return found[numbers]
+    program.near([(totals, objective.weights[0])], goals[0], own)
+    solution = program.solve(gap=_FIRST_GAP)
+    if solution is None:
+        within = "" if objective.budget is None else f" within {objective.budget} attempts"
+        raise LabError(
+            f"choice of {objective.n} inputs{within}: the traces to choose from allow none"
+        )
+    return solution[numbers]
 
 
-def _of_classes(aim: Aim, kept: Ints, upper: Array, first: Ints) -> Ints:
+def _nearest_to_population(objective: Objective, kept: Ints, upper: Array, first: Ints) -> Ints:
     """Inputs of each class, (kept,), whose attempts add up to those of ``first``.
 
     The distance from the numbers that are likely in the population, summed over classes, costs
     `_UNLIKE` a piece; it is convex, so that the cheaper steps are taken first by themselves.
     """
-    counts = aim.classes.counts[kept]
+    counts = objective.classes.counts[kept]
     totals = first @ counts
-    likely = aim.model.class_probability(counts.astype(np.int64))
-    likely *= aim.n / likely.sum()
+    likely = objective.model.class_probability(counts.astype(np.int64))
+    likely *= objective.n / likely.sum()
     floor, ceil = np.minimum(np.floor(likely), upper), np.minimum(np.ceil(likely), upper)
     for reach in _REACH:
         least = np.maximum(floor - reach, 0)
@@ -247,29 +254,38 @@ def _of_classes(aim: Aim, kept: Ints, upper: Array, first: Ints) -> Ints:
         one = program.variables(1, upper=1.0, cost=_UNLIKE * float(np.abs(likely - least).sum()))
         program.row([(one, [1.0])], low=1.0)
         sums = np.column_stack([np.ones(len(kept)), counts])
-        goals = np.array([aim.n, *totals]) - least @ sums
+        goals = np.array([objective.n, *totals]) - least @ sums
         for column, goal in zip(sums.T, goals, strict=True):
             program.row([(p, column) for p in parts], goal, goal)
-        bound = _add_terms(program, aim, kept, parts, least, totals) if aim.of_attempts else 0.0
-        found = program.solve(gap=min(_GAP * aim.n / max(bound, 1e-9), 0.5), nodes=_NODES)
-        if found is not None:
-            return least.astype(np.int64) + sum(found[p] for p in parts)
+        bound = (
+            _add_terms(program, objective, kept, parts, least, totals)
+            if objective.has_attempt_terms
+            else 0.0
+        )
+        solution = program.solve(gap=min(_GAP * objective.n / max(bound, 1e-9), 0.5), nodes=_NODES)
+        if solution is not None:
+            return least.astype(np.int64) + sum(solution[p] for p in parts)
     return first
 
 
 def _add_terms(
-    program: Program, aim: Aim, kept: Ints, parts: list[slice], least: Array, totals: Array
+    program: Program,
+    objective: Objective,
+    kept: Ints,
+    parts: list[slice],
+    least: Array,
+    totals: Array,
 ) -> float:
     """Have ``program`` bring sums of the classes' nonlinear functions of the number of attempts,
     over ``least`` and ``parts`` inputs of each, near their expectations. Returns the error that
     no choice can be below. Since the number of all attempts is known, so are the remainders of
     the sums on division by a step, which make the search short."""
-    attempts, classes = aim.n + int(totals.sum()), aim.classes
+    attempts, classes = objective.n + int(totals.sum()), objective.classes
     # In the order of `covariates`: curvature (a square is as even as its root), pairs, fours,
     # masks by eight.
-    residue = [attempts % 2, -attempts % 2, -attempts % 4, -attempts * aim.model.l % 8]
+    residue = [attempts % 2, -attempts % 2, -attempts % 4, -attempts * objective.model.l % 8]
     step = np.array([2.0, 2.0, 4.0, 8.0])
-    goals = aim.n * classes.expected - residue
+    goals = objective.n * classes.expected - residue
     multiples = program.variables(len(step))
     for j, column in enumerate(classes.by_attempts[kept].T):
         unit = np.eye(len(step))[j] * step[j]

@@ -1,4 +1,4 @@
-"""What a goal chose of a pool."""
+"""The result of a choice."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from mldsa_lab.theory.cost_model import CostModel
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Choice:
-    """``positions``: the chosen traces of a table; ``expected``: what theory says of them, for the
-    reader; ``cost_model``: the one that the choice rests on, if any."""
+class SelectionResult:
+    """``positions``: the chosen traces of a table; ``expected``: the errors to expect of
+    them, for the reader; ``cost_model``: the one that the choice rests on, if any."""
 
     positions: Ints
     expected: dict[str, Any]

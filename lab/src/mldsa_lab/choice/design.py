@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mldsa_lab.choice.classes import first_of_kinds, kinds_of
+from mldsa_lab.choice.classes import group_rows, take_first
 from mldsa_lab.errors import LabError
 from mldsa_lab.theory.arrays import Array, Ints
 from mldsa_lab.theory.rejection import RejectionModel
@@ -27,7 +27,7 @@ from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.terms import Traces, as_table, covariates, index_terms, model_matrix
 
 PERCENTILES = (0.50, 0.95, 0.99, 0.999)
-"""The percentiles a design aims at, beside the mean."""
+"""The percentiles a design aims at, next to the mean."""
 
 # The design's working assumptions, in units of the cost of one attempt. They decide which inputs
 # are taken, never what is estimated from them.
@@ -85,18 +85,18 @@ def design(
     table = table.take(usable)
     # Traces that the criterion cannot tell apart are of one kind.
     key = np.column_stack([table.counts(), index_terms(table, model).round(9) + 0.0])
-    _, first, kind_of = kinds_of(key)
+    _, first, kind_of = group_rows(key)
     problem = _Problem(table.take(first), model)
     stock = np.bincount(kind_of)
     rng = np.random.default_rng(seed)
     starts = restarts if restarts is not None else max(1, min(6, 200 // n))
-    found = []
+    results = []
     for _ in range(starts):
         chosen = kind_of[_start(table.attempts(), n, budget, rng)]
-        found.append((_exchange(problem, chosen, stock, budget), chosen))
-    _, best = min(found, key=lambda pair: pair[0])
-    wanted = np.bincount(best, minlength=len(stock))
-    return sorted(usable[first_of_kinds(kind_of, wanted)].tolist())
+        results.append((_exchange(problem, chosen, stock, budget), chosen))
+    _, best = min(results, key=lambda pair: pair[0])
+    numbers = np.bincount(best, minlength=len(stock))
+    return sorted(usable[take_first(kind_of, numbers)].tolist())
 
 
 def quality(chosen: Traces, model: RejectionModel) -> Quality:
@@ -144,7 +144,7 @@ class _Problem:
 
     def __init__(self, table: TraceTable, model: RejectionModel) -> None:
         self.attempts = table.attempts()
-        counts, first, self.row = kinds_of(table.counts())
+        counts, first, self.row = group_rows(table.counts())
         extra = covariates(table, model)
         x = model_matrix(counts)
         mean = model_matrix(model.expected_counts[None, :])[0]

@@ -14,7 +14,7 @@ from mldsa_lab.theory.arrays import Array, Ints
 from mldsa_lab.theory.signers import DESIGN_FIRST
 from mldsa_lab.theory.table import TraceTable
 
-# A warm-up that has decayed to 1/e after such shares of the inputs; beside these, a line.
+# A warm-up that has decayed to 1/e after such shares of the inputs; also a line.
 _DECAYS = (0.05, 0.15, 0.4)
 _STARTS = 30
 # Exchanges of any two of at most so many places are looked at in one step.
@@ -63,10 +63,10 @@ def _unit(columns: Array) -> Array:
 
 def _exchange(values: Array, drifts: Array, order: Ints, rng: np.random.Generator) -> float:
     """Exchange two inputs at a time, the best two, until no exchange brings the sum of squared
-    correlations down; in place. Returns that sum."""
+    correlations down, in place. Returns that sum."""
     n = len(order)
     moments = values[order].T @ drifts
-    found = float((moments**2).sum())
+    value = float((moments**2).sum())
     idle = 0
     while idle < (1 if n <= _PLACES else _PATIENCE):
         places = np.arange(n) if n <= _PLACES else rng.choice(n, _PLACES, replace=False)
@@ -75,21 +75,21 @@ def _exchange(values: Array, drifts: Array, order: Ints, rng: np.random.Generato
         cross = v @ moments @ d.T
         own = np.diag(cross)
         gain = 2 * (cross + cross.T - own[:, None] - own[None, :])
-        gain += _apart(v) * _apart(d)
+        gain += _squared_distances(v) * _squared_distances(d)
         i, j = np.unravel_index(int(np.argmin(gain)), gain.shape)
-        if gain[i, j] > -1e-9 * max(found, 1e-9):
+        if gain[i, j] > -1e-9 * max(value, 1e-9):
             idle += 1
             continue
         idle = 0
         one, two = places[i], places[j]
         moments += np.outer(v[j] - v[i], d[i] - d[j])
         order[one], order[two] = order[two], order[one]
-        found = float((moments**2).sum())
-    return found
+        value = float((moments**2).sum())
+    return value
 
 
-def _apart(rows: Array) -> Array:
+def _squared_distances(rows: Array) -> Array:
     """(rows, rows) squared distances."""
     square = (rows**2).sum(axis=1)
-    apart: Array = square[:, None] + square[None, :] - 2 * rows @ rows.T
-    return apart
+    distances: Array = square[:, None] + square[None, :] - 2 * rows @ rows.T
+    return distances

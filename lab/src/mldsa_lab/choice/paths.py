@@ -23,22 +23,22 @@ _CLASSES = ("z", "r", "h")
 
 
 class Paths(NamedTuple):
-    """``names``: what a path is, in words; ``taken``: (traces, paths)."""
+    """``names``: each path in words; ``taken``: (traces, paths)."""
 
     names: tuple[str, ...]
     taken: Flags
 
 
-def paths_of(table: TraceTable, checks: Checks) -> Paths:
-    """All paths that there are in this parameter set, and which trace takes which.
+def find_paths(table: TraceTable, checks: Checks) -> Paths:
+    """All paths of this parameter set, and the traces that take each.
 
-    ``checks``: which checks the traces were made with; where all were looked at in every attempt,
+    ``checks``: the checks of the traces; where all were looked at in every attempt,
     their combinations are paths too, for signers that compute all before they decide.
     """
     p = parameter_set(table.set)
     index = {check: table.first_failing(check) for check in "zrch"}
-    fails = {check: found != PASSED for check, found in index.items()}
-    of_attempt: dict[str, Flags] = {}
+    fails = {check: indexes != PASSED for check, indexes in index.items()}
+    by_attempt: dict[str, Flags] = {}
 
     # ||c t0|| is at most tau 2^12, which is below gamma2 but in ML-DSA-44.
     possible = "zrch" if p.tau << 12 >= p.gamma2 else "zrh"
@@ -48,25 +48,25 @@ def paths_of(table: TraceTable, checks: Checks) -> Paths:
             continue
         exact = [fails[check] == (check in failing) for check in possible]
         name = " and ".join(check for check in possible if check in failing)
-        of_attempt[f"fails {name}"] = np.logical_and.reduce(exact)
+        by_attempt[f"fails {name}"] = np.logical_and.reduce(exact)
     for check, size, passed, title in (
         ("z", p.l, ~fails["r"], "z alone"),
         ("r", p.k, ~fails["z"], "r, z passed"),
         ("h", p.k, ~fails["z"] & ~fails["r"], "h, z and r passed"),
     ):
         for i in range(size):
-            of_attempt[f"{title}, first at {i}"] = (index[check] == i) & passed
+            by_attempt[f"{title}, first at {i}"] = (index[check] == i) & passed
     rejection = table.rejections()
     # No class follows the accepted attempt.
     follows = np.append(rejection[1:], -1)
     for one, first in enumerate(_CLASSES):
         for two, second in enumerate((*_CLASSES, "acceptance")):
-            of_attempt[f"{first}, then {second}"] = (rejection == one) & (follows == two)
+            by_attempt[f"{first}, then {second}"] = (rejection == one) & (follows == two)
 
     owner, attempts = table.signature_of(), table.attempts()
     taken = {
         name: np.bincount(owner[flags], minlength=len(table)) > 0
-        for name, flags in of_attempt.items()
+        for name, flags in by_attempt.items()
     }
     taken["accepted at once"] = attempts == 1
     taken["the longest of the pool"] = attempts == attempts.max(initial=0)

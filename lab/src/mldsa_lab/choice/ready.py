@@ -1,7 +1,7 @@
 """Ready-made selections, which ship with the lab in the compact form.
 
 `python -m mldsa_lab.choice.ready --write` makes the pools and selections again; without the
-option it says which of them differ from what it makes.
+option it names those that differ from fresh ones.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from mldsa_lab.choice.build import build
-from mldsa_lab.choice.choice import Wish, choose
+from mldsa_lab.choice.choice import SelectionRequest, choose
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import reading, write_whole
 from mldsa_lab.inputs.library import Library, load
@@ -29,7 +29,7 @@ COUNTS = (1, 2, 3, 10, 100)
 """Numbers of inputs of the ready-made selections; for coverage there is the smallest cover."""
 PERCENTILES = (5, 50, 95, 99)
 NAMES = ("regression", "mean", *(f"p{p}" for p in PERCENTILES), "coverage")
-"""What the ready-made selections are for."""
+"""Goals and percentiles of the ready-made selections."""
 
 # Selections from this size on are compressed.
 _LARGE = 100
@@ -40,22 +40,22 @@ def all_ready() -> list[tuple[str, int | None]]:
     return [*((name, count) for name in NAMES[:-1] for count in COUNTS), ("coverage", None)]
 
 
-def wish_of(name: str, count: int | None) -> Wish:
-    """What the selection called ``name`` (one of `NAMES`) of ``count`` inputs is for. LabError if
-    there is none."""
+def request_for(name: str, count: int | None) -> SelectionRequest:
+    """The request of the ready-made selection ``name`` (one of `NAMES`) of ``count`` inputs.
+    LabError if there is none."""
     if name not in NAMES:
         raise LabError(f"ready-made selection {name!r}: must be one of {', '.join(NAMES)}")
     if (name, count) not in all_ready():
         known = ", ".join(map(str, COUNTS)) if name != "coverage" else "the fewest, without -n"
         raise LabError(f"ready-made selection {name!r} of {count} inputs: there is {known}")
     if name.startswith("p"):
-        return Wish("percentile", count, float(name[1:]))
-    return Wish(name, count)
+        return SelectionRequest("percentile", count, float(name[1:]))
+    return SelectionRequest(name, count)
 
 
-def path_of(set_name: str, name: str, count: int | None) -> Path:
-    """Where the ready-made selection is. LabError if there is none of this name and number."""
-    wish_of(name, count)
+def ready_path(set_name: str, name: str, count: int | None) -> Path:
+    """The path of the ready-made selection. LabError if there is none of this name and number."""
+    request_for(name, count)
     folder = DATA / "selections" / parameter_set(set_name).name.lower()
     if count is None:
         return folder / f"{name}.json"
@@ -64,7 +64,7 @@ def path_of(set_name: str, name: str, count: int | None) -> Path:
 
 def read_ready(set_name: str, name: str, count: int | None) -> Selection:
     """The ready-made selection, in the compact form. LabError if there is none."""
-    path = path_of(set_name, name, count)
+    path = ready_path(set_name, name, count)
     with reading(path):
         data = path.read_bytes()
     if path.suffix == ".xz":
@@ -72,14 +72,14 @@ def read_ready(set_name: str, name: str, count: int | None) -> Selection:
     return Selection.parse(data.decode("utf-8"), str(path))
 
 
-def make(pool: Pool, wish: Wish, library: Library) -> str:
+def make(pool: Pool, request: SelectionRequest, library: Library) -> str:
     """The text of a ready-made selection."""
-    choice = choose(pool.table, pool.checks, wish)
-    return build(pool, wish, choice, library).to_json(compact=True)
+    choice = choose(pool.table, pool.checks, request)
+    return build(pool, request, choice, library).to_json(compact=True)
 
 
 def renew(write: bool) -> int:
-    """Make everything again; returns how many files differ from what was made."""
+    """Make all pools and selections afresh; return how many files differ from them."""
     from mldsa_lab.inputs.poolfile import PoolWriter, read_pool  # of an extra
 
     library = load()
@@ -93,8 +93,8 @@ def renew(write: bool) -> int:
                 with PoolWriter(path, set_name, pool.checks, pool.spec) as writer:
                     writer.write(pool)
         for name, count in all_ready():
-            path = path_of(set_name, name, count)
-            data = make(pool, wish_of(name, count), library).encode("utf-8")
+            path = ready_path(set_name, name, count)
+            data = make(pool, request_for(name, count), library).encode("utf-8")
             if path.suffix == ".xz":
                 data = lzma.compress(data, preset=9)
             if not path.exists() or path.read_bytes() != data:
@@ -115,9 +115,9 @@ def _is_same(one: Pool, two: Pool) -> bool:
 def _main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="write what differs")
-    wanted = parser.parse_args()
-    different = renew(wanted.write)
-    return 0 if wanted.write or not different else 1
+    options = parser.parse_args()
+    different = renew(options.write)
+    return 0 if options.write or not different else 1
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ class Program:
 
     def solve(self, *, gap: float = 0.0, nodes: int = 20_000) -> Ints | None:
         """The best values, rounded, to within the relative ``gap`` or so many nodes of the search;
-        None if there are none, or none were found."""
+        None if there are none, or the search reached none."""
         upper, cost, whole = self._columns
         matrix = np.zeros((len(self._rows), len(cost)))
         for row, (terms, _, _) in zip(matrix, self._rows, strict=True):
@@ -78,11 +78,11 @@ class Program:
                 row[place] = coefficients
         limits = [[low, high] for _, low, high in self._rows]
         with _quiet():
-            found = milp(
+            result = milp(
                 cost,
                 integrality=whole,
                 bounds=Bounds(0, upper),
                 constraints=LinearConstraint(matrix, *np.transpose(limits)),
                 options={"mip_rel_gap": gap, "node_limit": nodes},
             )
-        return None if found.x is None else np.rint(found.x).astype(np.int64)
+        return None if result.x is None else np.rint(result.x).astype(np.int64)

@@ -13,7 +13,7 @@ from mldsa_lab.cli import shared
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from mldsa_lab.choice.choice import Wish
+    from mldsa_lab.choice.choice import SelectionRequest
     from mldsa_lab.inputs.library import Library
     from mldsa_lab.inputs.pool import Pool
     from mldsa_lab.inputs.selection import Selection
@@ -106,8 +106,8 @@ def select(
         selection = _of_record(Path(source), name, screen)
         folder = [Path(source).absolute().parent.name]
     else:
-        wish = _wish(name, goal, number, cost_model, max_attempts, budget)
-        selection = _chosen(name, wish, source, screen)
+        request = _request(name, goal, number, cost_model, max_attempts, budget)
+        selection = _chosen(name, request, source, screen)
     target = out or Path("out/selections") / "-".join([name.lower(), *folder])
     paths = write_images(selection, target, chosen_formats)
     _show(selection, console)
@@ -115,16 +115,16 @@ def select(
         shared.show_path(console, path.suffix.removeprefix("."), path)
 
 
-def _wish(
+def _request(
     set_name: str,
     goal: str,
     count: int | None,
     cost_model: Path | None,
     max_attempts: int | None,
     budget: int | None,
-) -> Wish:
+) -> SelectionRequest:
     """What the options ask for. LabError for an unknown goal, or another set's cost model."""
-    from mldsa_lab.choice.choice import Wish
+    from mldsa_lab.choice.choice import SelectionRequest
     from mldsa_lab.errors import LabError
     from mldsa_lab.theory.cost_model import CostModel
 
@@ -137,10 +137,10 @@ def _wish(
     elif goal not in _GOALS:
         raise LabError(f"--goal {goal}: must be {', '.join(_GOALS)}, p99 or greedy-p99")
     model = None if cost_model is None else CostModel.read(cost_model)
-    wish = Wish(goal, count, percentile, model, max_attempts, budget)
+    request = SelectionRequest(goal, count, percentile, model, max_attempts, budget)
     if model is not None:
         model.check_set(set_name)
-    return wish
+    return request
 
 
 def _ready(
@@ -193,7 +193,9 @@ def _of_record(path: Path, set_name: str, screen: Screen) -> Selection:
         return selection_of(record, set_name, _library(screen))
 
 
-def _chosen(set_name: str, wish: Wish, source: str | None, screen: Screen) -> Selection:
+def _chosen(
+    set_name: str, request: SelectionRequest, source: str | None, screen: Screen
+) -> Selection:
     """What is wished for, from a pool file or the pool that ships."""
     from mldsa_lab.choice.build import build
     from mldsa_lab.choice.choice import choose
@@ -201,19 +203,19 @@ def _chosen(set_name: str, wish: Wish, source: str | None, screen: Screen) -> Se
     library = _library(screen)
     pool = _shipped(set_name, screen) if source is None else _pool(set_name, Path(source))
     with screen.phase("choice", still=True) as phase:
-        choice = choose(pool.table, pool.checks, wish)
+        choice = choose(pool.table, pool.checks, request)
         phase.summary = f"{len(choice.positions)} of {len(pool):,} inputs"
-    return build(pool, wish, choice, library)
+    return build(pool, request, choice, library)
 
 
 def _stands_in(goal: str, count: int | None, screen: Screen) -> bool:
     """Return whether a ready-made selection is for this goal, and no library to choose with."""
-    from mldsa_lab.choice.ready import wish_of
+    from mldsa_lab.choice.ready import request_for
     from mldsa_lab.errors import LabError
     from mldsa_lab.inputs.library import LibraryMissing
 
     try:
-        wish_of(goal, count)
+        request_for(goal, count)
         _library(screen)
     except LibraryMissing:
         return True
@@ -277,7 +279,7 @@ def _show(selection: Selection, console: Console) -> None:
         table.add_column(title, justify="right")
     table.add_column("trace", no_wrap=True)
     room = max(console.width - _OTHER_COLUMNS, 10)
-    costs = model.of(selection.counts())
+    costs = model.costs(selection.counts())
     for item, cost in list(zip(selection.inputs, costs, strict=True))[:_SHOWN]:
         trace = format_trace(item.trace)
         shown = trace if len(trace) <= room else f"{trace[: room - 1]}…"
@@ -293,7 +295,7 @@ def _show(selection: Selection, console: Console) -> None:
         markup=False,
         soft_wrap=True,
     )
-    for what, value in ((selection.made or {}).get("expected") or {}).items():
+    for what, value in ((selection.provenance or {}).get("expected") or {}).items():
         shared.show_named(console, what, f": {_text(value)}")
 
 

@@ -307,7 +307,7 @@ class Estimator:
         return estimate_signing(
             cell,
             [self.traces[set_name, i] for i in inputs],
-            RejectionModel.of(set_name),
+            RejectionModel.for_set(set_name),
             self.confidence,
             shares=shares,
             overlap=overlap,

@@ -72,7 +72,7 @@ class Evidence:
         fit = fit_costs(
             [item.trace for item in inputs],
             measured.costs,
-            RejectionModel.of(selection.set),
+            RejectionModel.for_set(selection.set),
             noise=noise,
             resolution=measured.resolution,
             keys=[item.key for item in inputs],

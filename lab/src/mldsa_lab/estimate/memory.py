@@ -94,10 +94,10 @@ def _by_law(record: Record, line: Samples) -> dict[str, float]:
     """Return the mean over all signatures of what some move: the first iteration, one that z
     rejects and another rejected one cost what least squares find, and of each there are as many as
     the exact law has on average. LabError for too few different signatures."""
-    model = RejectionModel.of(line.set)
+    model = RejectionModel.for_set(line.set)
     texts = [record.input(line.set, number).trace or () for number in line.inputs]
     traces = [parse_trace(text, line.set) for text in texts]
-    rejected = TraceTable.of(line.set, traces).counts()
+    rejected = TraceTable.from_traces(line.set, traces).counts()
     matrix = np.column_stack([np.ones(len(traces)), rejected[:, 0], rejected[:, 1:].sum(axis=1)])
     if np.linalg.matrix_rank(matrix) < matrix.shape[1]:
         raise LabError(f"{len(traces)} signatures are too few, or too much alike, for their mean")

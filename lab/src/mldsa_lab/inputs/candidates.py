@@ -10,6 +10,8 @@ from mldsa_lab.inputs.input import Input
 from mldsa_lab.sets import ALL_SETS, CONTEXT_BYTES_MAX, SCHEMES, SEED_BYTES
 
 _DOMAIN = b"mldsa-lab pool 1"
+MESSAGE_BYTES_MAX = 1 << 24
+"""The longest message of a generated input, bytes."""
 
 
 def candidates(
@@ -36,8 +38,9 @@ def candidates(
         raise LabError(f"parameter set {set_name!r}: must be one of {', '.join(ALL_SETS)}")
     if count < 0 or start < 0:
         raise LabError(f"pool of {count} from {start}: both must be at least 0")
-    if message_bytes < 0:
-        raise LabError(f"message size {message_bytes}: must be at least 0 bytes")
+    # A spec whose inputs have an rnd of their own draws it with the message.
+    if not 0 <= message_bytes <= MESSAGE_BYTES_MAX + SEED_BYTES:
+        raise LabError(f"message size {message_bytes}: must be in 0..{MESSAGE_BYTES_MAX} bytes")
     if not 0 <= context_bytes <= CONTEXT_BYTES_MAX:
         raise LabError(f"context size {context_bytes}: must be in 0..{CONTEXT_BYTES_MAX} bytes")
     prefix = hashlib.shake_256()

@@ -1,7 +1,7 @@
 """Selections in the forms that harnesses read: NIST-style responses, a C header, memory images.
 
-docs/selections.md describes them. Every image is made from the whole selection, and holds all
-that a target needs: key, message, context, rnd and the expected signature.
+docs/selections.md describes them. Every image holds all that a target needs: key, message,
+context, rnd and the expected signature.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _about(selection: Selection, mark: str) -> list[str]:
     goal = selection.goal
     if selection.percentile is not None:
         goal += f" {selection.percentile:g}"
-    tool = (selection.made or {}).get("tool", "mldsa-lab")
+    tool = (selection.provenance or {}).get("tool", "mldsa-lab")
     return [
         f"{mark} {selection.set} signing inputs for the goal {goal}, made by {tool}",
         f"{mark} mldsa-lab selection, version 1",

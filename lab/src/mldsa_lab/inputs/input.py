@@ -1,4 +1,4 @@
-"""An input: key, message, context and rnd, and what an operation makes of them."""
+"""An input: key, message, context and rnd, and the outputs of an operation."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from mldsa_lab.theory.trace import Trace
 
 
 def check_sizes(part: Any, *digests: str) -> None:
-    """LabError unless what ``part`` has of xi, rnd and the named ``digests`` has 32 bytes, and its
-    context at most 255."""
+    """LabError unless xi, rnd and the named ``digests`` of ``part`` have 32 bytes where they are
+    known, and its context at most 255."""
     for name in ("xi", "rnd", *digests):
         value = getattr(part, name)
         if value is not None and len(value) != SEED_BYTES:
@@ -25,7 +25,7 @@ def check_sizes(part: Any, *digests: str) -> None:
         raise LabError(f"context has {size} bytes, must have at most {CONTEXT_BYTES_MAX}")
 
 
-def given_rnd(rnd: bytes | None) -> bytes | None:
+def normalize_rnd(rnd: bytes | None) -> bytes | None:
     """Return the rnd of a file as an `Input` has it: None for that of deterministic signing."""
     return rnd if rnd is not None and any(rnd) else None
 

@@ -51,11 +51,11 @@ class Library:
         try:
             library = ctypes.CDLL(str(path))
             library.mldsa_trace_abi.restype = ctypes.c_int32
-            found = int(library.mldsa_trace_abi())
+            abi = int(library.mldsa_trace_abi())
         except (OSError, AttributeError) as error:
             raise LabError(f"library {path}: cannot be loaded: {error}") from None
-        if found != _ABI:
-            raise LabError(f"library {path}: has ABI {found}, this lab needs {_ABI}")
+        if abi != _ABI:
+            raise LabError(f"library {path}: has ABI {abi}, this lab needs {_ABI}")
         library.mldsa_trace_backend.restype = ctypes.c_char_p
         library.mldsa_trace_error_string.restype = ctypes.c_char_p
         library.mldsa_trace_run.restype = ctypes.c_int32
@@ -91,7 +91,7 @@ class Library:
         signed = _signed(inputs)
         code_ends = np.empty(len(inputs), dtype=np.uint64)
         needed = ctypes.c_size_t()
-        room = int(2 * len(inputs) * RejectionModel.of(set_name).expected_attempts) + 1024
+        room = int(2 * len(inputs) * RejectionModel.for_set(set_name).expected_attempts) + 1024
         while True:
             codes = np.empty(room, dtype=np.uint16)
             status = self._library.mldsa_trace_run(

@@ -25,14 +25,14 @@ Checks = Literal["reached", "all"]
 """``reached``: c t0 and the hint weight were looked at in attempts that pass z and r0 alone, as
 Algorithm 7 does; ``all``: in every attempt."""
 Key = Literal["xi", "sk"]
-"""The form in which given inputs have their key: its seed, or the private key."""
+"""The form in which listed inputs have their key: its seed, or the private key."""
 
-Given = tuple[tuple[str, Input], ...]
-"""Inputs that somebody gave, each with its name."""
+NamedInputs = tuple[tuple[str, Input], ...]
+"""Inputs of a file, each with its name."""
 
 
 class About(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What a pool's metadata says of it: see docs/pools.md."""
+    """The metadata of a pool: see docs/pools.md."""
 
     format: Literal["mldsa-lab pool"]
     version: Literal[1]
@@ -50,15 +50,15 @@ class About(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class Pool:
     """Traces of candidate inputs.
 
-    ``index``: (signatures,) the inputs' numbers in ``spec``, or among those given. ``spec``: what
-    generated inputs follow from; ``given``: the inputs where they were given.
+    ``index``: (signatures,) the inputs' numbers in ``spec``, or in the list. ``spec``: the source
+    of generated inputs; ``listed``: the inputs of a file.
     """
 
     table: TraceTable
     index: NDArray[np.uint64]
     checks: Checks
     spec: Spec | None = None
-    given: Given | None = None
+    listed: NamedInputs | None = None
 
     @property
     def set(self) -> str:
@@ -70,26 +70,26 @@ class Pool:
 
     def input(self, number: int) -> Input:
         """The input of trace ``number`` of the table."""
-        if self.given is not None:
-            return self.given[number][1]
+        if self.listed is not None:
+            return self.listed[number][1]
         assert self.spec is not None
         return self.spec.input(int(self.index[number]))
 
     def take(self, numbers: Sequence[int] | NDArray[np.int64]) -> Pool:
-        """The pool of these traces alone."""
-        wanted = np.asarray(numbers, dtype=np.int64)
-        given = None if self.given is None else tuple(self.given[i] for i in wanted)
-        return replace(self, table=self.table.take(wanted), index=self.index[wanted], given=given)
+        """The pool of only these traces."""
+        places = np.asarray(numbers, dtype=np.int64)
+        listed = None if self.listed is None else tuple(self.listed[i] for i in places)
+        return replace(self, table=self.table.take(places), index=self.index[places], listed=listed)
 
 
 def join_pools(parts: Sequence[Pool]) -> Pool:
     """Several parts of one pool, one after another; at least one."""
-    given = None
-    if parts[0].given is not None:
-        given = tuple(item for part in parts for item in part.given or ())
+    listed = None
+    if parts[0].listed is not None:
+        listed = tuple(item for part in parts for item in part.listed or ())
     return replace(
         parts[0],
         table=TraceTable.join([part.table for part in parts]),
         index=np.concatenate([part.index for part in parts]),
-        given=given,
+        listed=listed,
     )

@@ -7,18 +7,18 @@ place of keys and signature, which follow from xi (or sk), message, context and 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError, located
 from mldsa_lab.files import Hex, decode_format, plain, read_text
-from mldsa_lab.inputs.input import Digests, Input, check_sizes, given_rnd
+from mldsa_lab.inputs.input import Digests, Input, check_sizes, normalize_rnd
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import Trace, parse_trace
@@ -28,7 +28,8 @@ VERSION = 1
 """Version of the selection format."""
 Goal = Literal["regression", "mean", "percentile", "coverage", "greedy"]
 GOALS: tuple[str, ...] = get_args(Goal)
-"""What a selection can be for."""
+"""The purposes of selections."""
+_OUTPUTS = ("pk", "sk", "signature")
 
 
 class SelectionRow(
@@ -53,8 +54,7 @@ class SelectionRow(
     def __post_init__(self) -> None:
         check_sizes(self, "pk_sha256", "sk_sha256", "signature_sha256")
         compact = self.pk_sha256 is not None
-        wanted = ("pk", "sk", "signature")
-        for name in (f"{name}_sha256" if compact else name for name in wanted):
+        for name in ("pk_sha256", "sk_sha256", "signature_sha256") if compact else _OUTPUTS:
             if getattr(self, name) is None:
                 raise LabError(f"{name} is missing")
         if compact and (self.pk is not None or self.signature is not None):
@@ -63,7 +63,7 @@ class SelectionRow(
             raise LabError("xi is missing, and so is sk")
 
     @classmethod
-    def of(cls, item: Input, compact: bool) -> SelectionRow:
+    def from_input(cls, item: Input, compact: bool) -> SelectionRow:
         """The row of an input; LabError if outputs are wanted and missing."""
         fields: dict[str, Any] = {"message": item.message, "context": item.context}
         if compact:
@@ -79,16 +79,25 @@ class SelectionRow(
         """The input of this row; LabError if it does not fit the parameter set."""
         p = parameter_set(set_name)
         sizes = (p.public_key_bytes, p.private_key_bytes, p.signature_bytes)
-        for name, size in zip(("pk", "sk", "signature"), sizes, strict=True):
+        for name, size in zip(_OUTPUTS, sizes, strict=True):
             value = getattr(self, name)
             if value is not None and len(value) != size:
                 raise LabError(f"{name} has {len(value)} bytes, must have {size}")
         digests = (self.pk_sha256, self.sk_sha256, self.signature_sha256)
         known = [digest.hex() for digest in digests if digest is not None]
-        signed = self.xi, self.message, self.context, given_rnd(self.rnd)
-        made = Input(set_name, self.id, *signed, self.pk, self.sk, self.signature)
-        trace = parse_trace(self.trace, set_name)
-        return replace(made, trace=trace, known_digests=Digests(*known) if known else None)
+        return Input(
+            set_name,
+            self.id,
+            self.xi,
+            self.message,
+            self.context,
+            normalize_rnd(self.rnd),
+            self.pk,
+            self.sk,
+            self.signature,
+            trace=parse_trace(self.trace, set_name),
+            known_digests=Digests(*known) if known else None,
+        )
 
 
 class File(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -106,11 +115,9 @@ class File(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     def __post_init__(self) -> None:
         if self.goal != "greedy" and (self.percentile is not None) != (self.goal == "percentile"):
             raise LabError("a percentile belongs to the goals 'percentile' and 'greedy'")
-        seen: set[int] = set()
-        for row in self.inputs:
-            if row.id in seen:
-                raise LabError(f"the id {row.id} appears twice")
-            seen.add(row.id)
+        for row_id, count in Counter(row.id for row in self.inputs).items():
+            if count > 1:
+                raise LabError(f"the id {row_id} appears twice")
 
 
 @dataclass(frozen=True)
@@ -118,8 +125,8 @@ class Selection:
     """Inputs of one parameter set chosen for a goal (one of `GOALS`), in the order to measure.
 
     ``percentile``: of the goal of that name, in (0, 100), else None. ``cost_model``: the JSON of
-    the cost model that the choice rests on, else None. ``made``: tool, pool and options, for the
-    reader's eyes.
+    the cost model that the choice rests on, else None. ``provenance``: tool, pool and
+    options, for the reader; `made` in the file.
     """
 
     set: str
@@ -127,7 +134,7 @@ class Selection:
     inputs: tuple[Input, ...]
     percentile: float | None = None
     cost_model: dict[str, Any] | None = None
-    made: dict[str, Any] | None = None
+    provenance: dict[str, Any] | None = None
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -136,7 +143,7 @@ class Selection:
 
     @property
     def compact(self) -> bool:
-        """Whether outputs are missing."""
+        """True where outputs are missing."""
         return any(i.known_digests is not None for i in self.inputs)
 
     def traces(self) -> list[Trace]:
@@ -145,7 +152,7 @@ class Selection:
 
     def counts(self) -> NDArray[np.float64]:
         """(inputs, 3) rejected attempts n_z, n_r, n_h."""
-        return TraceTable.of(self.set, self.traces()).counts()
+        return TraceTable.from_traces(self.set, self.traces()).counts()
 
     def to_json(self, *, compact: bool = False) -> str:
         """The text of the file. LabError if outputs are wanted and missing."""
@@ -156,11 +163,11 @@ class Selection:
             "goal": self.goal,
             "percentile": self.percentile,
             "cost_model": self.cost_model,
-            "made": self.made or {},
+            "made": self.provenance or {},
         }
         lines = [f" {json.dumps(k)}: {json.dumps(v, allow_nan=False)}" for k, v in head.items()]
         rows = ",\n".join(
-            f"  {json.dumps(plain(SelectionRow.of(i, compact)))}" for i in self.inputs
+            f"  {json.dumps(plain(SelectionRow.from_input(i, compact)))}" for i in self.inputs
         )
         return "{\n" + ",\n".join([*lines, f' "inputs": [\n{rows}\n ]']) + "\n}\n"
 

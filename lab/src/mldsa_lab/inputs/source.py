@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Hex, convert, parse_json, reading
-from mldsa_lab.inputs.input import Input, check_sizes, given_rnd
-from mldsa_lab.inputs.pool import Given, Key
-from mldsa_lab.inputs.spec import MESSAGE_BYTES_MAX, Spec
+from mldsa_lab.inputs.candidates import MESSAGE_BYTES_MAX
+from mldsa_lab.inputs.input import Input, check_sizes, normalize_rnd
+from mldsa_lab.inputs.pool import Key, NamedInputs
+from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.sets import parameter_set
 
 # A message of the longest kind in hexadecimal, and the rest of its line.
@@ -25,7 +26,7 @@ csv.field_size_limit(2 * MESSAGE_BYTES_MAX + 16384)
 
 
 class InputLine(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """One input in a file of inputs: a line of JSON, or of CSV under a header. The key is given as
+    """One input in a file of inputs: a line of JSON, or of CSV under a header. The key is the
     seed ``xi`` or as private key ``sk`` (skEncode)."""
 
     id: str | int | None = None
@@ -46,12 +47,12 @@ class InputLine(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
 
     @property
     def key(self) -> Key:
-        """The form in which the key is given."""
+        """The form of the key."""
         return "xi" if self.sk is None else "sk"
 
     def input(self, set_name: str, number: int) -> Input:
         """Return the input with this number."""
-        rnd = given_rnd(self.rnd)
+        rnd = normalize_rnd(self.rnd)
         return Input(set_name, number, self.xi, self.message, self.context, rnd, sk=self.sk)
 
 
@@ -61,18 +62,18 @@ COLUMNS = tuple(field.name for field in msgspec.structs.fields(InputLine))
 
 @dataclass(frozen=True)
 class Block:
-    """Consecutive inputs: ``count`` of a spec from ``start`` on, or those given."""
+    """Consecutive inputs: ``count`` of a spec from ``start`` on, or listed ones."""
 
     set: str
     start: int
     count: int
     spec: Spec | None = None
-    given: Given | None = None
+    listed: NamedInputs | None = None
 
     def inputs(self) -> list[Input]:
-        """The inputs, made where they are traced if they follow from a spec."""
-        if self.given is not None:
-            return [item for _, item in self.given]
+        """The inputs, generated where they are traced if they follow from a spec."""
+        if self.listed is not None:
+            return [item for _, item in self.listed]
         assert self.spec is not None
         return self.spec.inputs(self.start, self.count)
 
@@ -120,7 +121,7 @@ class FromFile:
     def blocks(self, size: int, done: int = 0) -> Iterator[Block]:
         inputs = islice(enumerate(self._inputs()), done, None)
         while held := list(islice(inputs, size)):
-            yield Block(self.set, held[0][0], len(held), given=tuple(item for _, item in held))
+            yield Block(self.set, held[0][0], len(held), listed=tuple(item for _, item in held))
 
     def _inputs(self) -> Iterator[tuple[str, Input]]:
         """The name of each input, its number where it has none, and what is signed."""

@@ -1,20 +1,17 @@
-"""Which inputs a pool has: all of them follow from a seed of 32 bytes and a few sizes."""
+"""The inputs of a pool, which follow from a seed of 32 bytes and a few sizes."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Hex
-from mldsa_lab.inputs.candidates import candidates
+from mldsa_lab.inputs.candidates import MESSAGE_BYTES_MAX, candidates
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.sets import CONTEXT_BYTES_MAX, SEED_BYTES, parameter_set
-
-MESSAGE_BYTES_MAX = 1 << 24
-"""The longest message of a generated input, bytes."""
 
 Rnd = Literal["zero", "given"]
 """rnd of Algorithm 2: 32 zero bytes (deterministic signing), or each input's own 32 bytes."""
@@ -35,30 +32,18 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     set: str
     seed: Hex
-    message_bytes: int = 32
-    context_bytes: int = 0
-    per_key: int = 1
+    message_bytes: Annotated[int, msgspec.Meta(ge=0, le=MESSAGE_BYTES_MAX)] = 32
+    context_bytes: Annotated[int, msgspec.Meta(ge=0, le=CONTEXT_BYTES_MAX)] = 0
+    per_key: Annotated[int, msgspec.Meta(ge=0)] = 1
     rnd: Rnd = "zero"
 
     def __post_init__(self) -> None:
         parameter_set(self.set)
         if len(self.seed) != SEED_BYTES:
             raise LabError(f"pool seed of {len(self.seed)} bytes: must have {SEED_BYTES}")
-        if not 0 <= self.message_bytes <= MESSAGE_BYTES_MAX:
-            raise LabError(
-                f"message size {self.message_bytes}: must be in 0..{MESSAGE_BYTES_MAX} bytes"
-            )
-        if not 0 <= self.context_bytes <= CONTEXT_BYTES_MAX:
-            raise LabError(
-                f"context size {self.context_bytes}: must be in 0..{CONTEXT_BYTES_MAX} bytes"
-            )
-        if self.per_key < 0:
-            raise LabError(f"inputs per key {self.per_key}: must be at least 0")
-        if self.rnd not in ("zero", "given"):
-            raise LabError(f"rnd {self.rnd!r}: must be 'zero' or 'given'")
 
     def key_number(self, index: int) -> int:
-        """Which key input ``index`` has, from 0."""
+        """The number of the key of input ``index``, from 0."""
         return index // self.per_key if self.per_key else 0
 
     def xi(self, key: int) -> bytes:
@@ -77,14 +62,14 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             stream=STREAM,
             start=start,
         )
-        found: list[Input] = []
+        inputs: list[Input] = []
         xi_of = cache(self.xi)
         for index, candidate in enumerate(drawn, start):
             xi = candidate.key if self.per_key == 1 else xi_of(self.key_number(index))
             message = candidate.message[: self.message_bytes]
             rnd = candidate.message[self.message_bytes :] or None
-            found.append(msgspec.structs.replace(candidate, seed=xi, message=message, rnd=rnd))
-        return found
+            inputs.append(msgspec.structs.replace(candidate, seed=xi, message=message, rnd=rnd))
+        return inputs
 
     def input(self, index: int) -> Input:
         """Input number ``index``; LabError if it is negative."""

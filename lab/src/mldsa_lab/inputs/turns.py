@@ -1,4 +1,4 @@
-"""Which inputs of a group each thread of a run performs: in turn, and over again."""
+"""The inputs of a group that each thread of a run performs, in turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What signing costs by its trace: cost models as values, in files, and by default.
+"""The cost of signing by its trace: cost models as values, in files, and by default.
 
 A model has the cost of a signature accepted at once and of each rejected attempt of class z, r
 and h. Percentiles are exact: all classes (n_z, n_r, n_h) have known probabilities, which count
@@ -68,7 +68,7 @@ class CostModel(
 
     @classmethod
     def default(cls, set_name: str) -> CostModel:
-        """The model taken where none is given: a common implementation's, as measured here."""
+        """The model used if the user names none: a common implementation's, as measured here."""
         parameter_set(set_name)
         return cls(*USUAL[set_name], source=USUAL_SOURCE, set=set_name)
 
@@ -85,7 +85,7 @@ class CostModel(
         """The text of a file."""
         return json.dumps(self.as_json(), indent=1, allow_nan=False) + "\n"
 
-    def of(self, counts: Array) -> Array:
+    def costs(self, counts: Array) -> Array:
         """Cost of each row n_z, n_r, n_h of ``counts`` (rows, 3), shape (rows,)."""
         cost: Array = self.first + np.asarray(counts) @ np.array([self.z, self.r, self.h])
         return cost
@@ -93,7 +93,7 @@ class CostModel(
     def mean(self, model: RejectionModel) -> float:
         """The exact mean over all signatures."""
         self.check_set(model.name)
-        return float(self.of(model.expected_counts))
+        return float(self.costs(model.expected_counts))
 
     def law(self, model: RejectionModel, share: float = 0.999) -> Law:
         """The law of the cost over all signatures, abort indexes left out of account; ``share``:
@@ -102,7 +102,7 @@ class CostModel(
         self.check_set(model.name)
         check_share(share)
         costs = (self.first, self.z, self.r, self.h)
-        return Law.of_costs(model, costs, share=share, tail=_TAIL)
+        return Law.from_costs(model, costs, share=share, tail=_TAIL)
 
     def quantile(self, model: RejectionModel, share: float) -> float:
         """The least cost that at least ``share`` (0 < share < 1) of all signatures do not exceed:

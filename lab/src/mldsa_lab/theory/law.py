@@ -57,7 +57,7 @@ class CostLevel(NamedTuple):
 
 @dataclass(frozen=True)
 class Law:
-    """The cost of all signatures, by class in ascending order. Make it with `of` or `of_costs`.
+    """The cost of all signatures, by class in ascending order: see `from_terms`, `from_costs`.
 
     ``coefficients``: (columns,) of `mldsa_lab.theory.terms`; ``counts``: (classes, 3) of n_z, n_r,
     n_h; ``rows``: (classes, columns) of terms, abort indexes at their expectation;
@@ -79,7 +79,7 @@ class Law:
         return float(self.coefficients[0])
 
     @classmethod
-    def of(
+    def from_terms(
         cls,
         model: RejectionModel,
         coefficients: Array,
@@ -94,11 +94,11 @@ class Law:
         counts, probability, rows = _classes(model, min(tail, _TAIL_SHARE * (1 - share)))
         cost = rows @ coefficients
         order = np.argsort(cost, kind="stable")
-        found = counts[order], rows[order], probability[order], cost[order]
-        return cls(model, coefficients, *found, misfit)
+        columns = counts[order], rows[order], probability[order], cost[order]
+        return cls(model, coefficients, *columns, misfit)
 
     @classmethod
-    def of_costs(
+    def from_costs(
         cls,
         model: RejectionModel,
         costs: tuple[float, float, float, float],
@@ -110,7 +110,7 @@ class Law:
         of class z, r and h, and nothing else that it depends on."""
         coefficients = np.zeros(len(prior(model).names))
         coefficients[:LINEAR] = np.linalg.solve(to_costs(model), costs)
-        law = cls.of(model, coefficients, share=share, tail=tail)
+        law = cls.from_terms(model, coefficients, share=share, tail=tail)
         # The same to the last bit as sums of these costs.
         return replace(law, cost=costs[0] + law.counts @ np.array(costs[1:]))
 
@@ -129,18 +129,18 @@ class Law:
     def share_up_to(self, cost: float) -> float:
         """The share of signatures that cost at most ``cost``."""
         at, reached = self._reached
-        if self._spread:
+        if self._is_spread:
             return float(np.interp(cost, at, reached, left=0.0))
-        found = int(np.searchsorted(at, cost * (1 + _SAME), side="right"))
-        return float(reached[found - 1]) if found else 0.0
+        place = int(np.searchsorted(at, cost * (1 + _SAME), side="right"))
+        return float(reached[place - 1]) if place else 0.0
 
     def curve(self, shares: Array) -> Array:
         """The smallest costs that these shares of signatures do not exceed."""
         at, reached = self._reached
-        if self._spread:
+        if self._is_spread:
             return np.asarray(np.interp(shares, reached, at))
-        found = np.searchsorted(reached, shares)
-        return np.asarray(at[np.minimum(found, len(at) - 1)])
+        places = np.searchsorted(reached, shares)
+        return np.asarray(at[np.minimum(places, len(at) - 1)])
 
     def level(self, share: float) -> CostLevel:
         """Return the cost at the quantile ``share`` (0 < share < 1), with the shares of signatures
@@ -154,8 +154,8 @@ class Law:
         return CostLevel(float(self.cost[same].min()), below, upto)
 
     @cached_property
-    def _spread(self) -> bool:
-        """Whether signatures of one class differ in cost by more than next to nothing."""
+    def _is_spread(self) -> bool:
+        """True where signatures of one class differ noticeably in cost."""
         of_index = self.coefficients[LINEAR : LINEAR + 4]
         of_z, of_r = (float(of_index @ m @ of_index) for m in index_moments(self.model))
         rejected = self.model.expected_counts
@@ -165,7 +165,7 @@ class Law:
     @cached_property
     def _reached(self) -> tuple[Array, Array]:
         """Costs, ascending, and the shares of signatures that cost at most as much."""
-        if not self._spread:
+        if not self._is_spread:
             return self.cost, np.cumsum(self.probability)
         return _convolved(
             self.model, self.coefficients, self.misfit**2 * self.mean, int(self.counts.sum(1).max())

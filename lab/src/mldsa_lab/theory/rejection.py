@@ -46,7 +46,7 @@ class ClassTable(NamedTuple):
 
 @dataclass(frozen=True)
 class RejectionModel:
-    """The rejection loop of one parameter set. Make it with `RejectionModel.of`."""
+    """The rejection loop of one parameter set. Make it with `RejectionModel.for_set`."""
 
     name: str
     k: int
@@ -62,7 +62,7 @@ class RejectionModel:
 
     @staticmethod
     @cache
-    def of(name: str) -> RejectionModel:
+    def for_set(name: str) -> RejectionModel:
         """The model of ``ML-DSA-44``, ``ML-DSA-65`` or ``ML-DSA-87``; LabError for other names."""
         c = parameter_set(name)
         # z = y + c s1 with y uniform on (-gamma1, gamma1] and |c s1| <= beta: every value that the

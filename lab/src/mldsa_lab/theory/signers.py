@@ -1,4 +1,4 @@
-"""What signers cost, as far as it is known before one is measured: the one table of it.
+"""The costs of signers that are known before one is measured, in one table.
 
 Costs are in units of a rejected attempt of class r unless said otherwise. They rest on two things:
 counts of Keccak permutations, which dominate signing and follow from the parameter set, and fits
@@ -21,7 +21,7 @@ _SAMPLED_BYTES = 3 * N
 
 
 class Guess(NamedTuple):
-    """What a cost is taken for, and the standard deviation of that."""
+    """An assumed cost and its standard deviation."""
 
     value: float
     error: float
@@ -110,7 +110,7 @@ def permutations(set_name: str) -> Permutations:
 
 
 @cache
-def most_first(set_name: str, message_bytes: int | None = None) -> float:
+def max_setup_cost(set_name: str, message_bytes: int | None = None) -> float:
     """The most that a signature accepted at the first attempt costs, in attempts: what counts of
     permutations allow, with nothing kept from call to call. Arithmetic, which setup and attempt
     have more alike, brings it nearer to 1."""
@@ -119,7 +119,7 @@ def most_first(set_name: str, message_bytes: int | None = None) -> float:
 
 
 @cache
-def hardened_first(set_name: str) -> Range:
+def hardened_setup_cost(set_name: str) -> Range:
     """The cost of a hardened signature accepted at the first attempt, in attempts.
 
     A hardened signer (docs/decisions/0018-hardened-mode.md) hashes the private key, signs, makes
@@ -130,7 +130,7 @@ def hardened_first(set_name: str) -> Range:
     digest = _absorb(p.private_key_bytes + _SEED_BYTES)
     public_key = counts.matrix + _absorb(p.public_key_bytes)
     checks = digest + public_key + counts.verify
-    return Range(2 * LEAST_FIRST, 2 * most_first(set_name) + checks / counts.attempt)
+    return Range(2 * LEAST_FIRST, 2 * max_setup_cost(set_name) + checks / counts.attempt)
 
 
 def _blocks(size: int, rate: int) -> int:

@@ -53,7 +53,7 @@ class TraceTable:
                 raise LabError(f"trace {at} of {self.set}: index of {check} must be below {size}")
 
     @staticmethod
-    def of(set_name: str, traces: Iterable[Trace]) -> TraceTable:
+    def from_traces(set_name: str, traces: Iterable[Trace]) -> TraceTable:
         """The table of these traces."""
         every = list(traces)
         codes = np.array([attempt for trace in every for attempt in trace], dtype=np.uint16)
@@ -91,8 +91,8 @@ class TraceTable:
     def rejections(self) -> NDArray[np.int8]:
         """(attempts,) class of each attempt: 0 z, 1 r, 2 h, 3 accepted."""
         z, r = (self.first_failing(check) != PASSED for check in "zr")
-        found = np.where(z, 0, np.where(r, 1, np.where(self.codes == ACCEPTED, 3, 2)))
-        return found.astype(np.int8)
+        classes = np.where(z, 0, np.where(r, 1, np.where(self.codes == ACCEPTED, 3, 2)))
+        return classes.astype(np.int8)
 
     def counts(self) -> Array:
         """(signatures, 3) rejected attempts of each class: n_z, n_r, n_h."""
@@ -112,11 +112,11 @@ class TraceTable:
 
     def take(self, numbers: Sequence[int] | Ints) -> TraceTable:
         """The traces of these signatures, in this order."""
-        wanted = np.asarray(numbers, dtype=np.int64)
-        sizes = self.attempts()[wanted]
+        places = np.asarray(numbers, dtype=np.int64)
+        sizes = self.attempts()[places]
         ends = np.cumsum(sizes)
         # Position within each signature, added to where it starts.
         within = np.arange(int(sizes.sum())) - np.repeat(ends - sizes, sizes)
         return TraceTable(
-            self.set, self.codes[np.repeat(self.starts[wanted], sizes) + within], ends
+            self.set, self.codes[np.repeat(self.starts[places], sizes) + within], ends
         )

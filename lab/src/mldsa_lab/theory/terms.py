@@ -23,7 +23,13 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.theory.arrays import Array, Flags, Ints
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.signers import CONTRAST as CONTRAST_COST
-from mldsa_lab.theory.signers import HINT_EXTRA, LEAST_FIRST, Range, hardened_first, most_first
+from mldsa_lab.theory.signers import (
+    HINT_EXTRA,
+    LEAST_FIRST,
+    Range,
+    hardened_setup_cost,
+    max_setup_cost,
+)
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import ACCEPTED, PASSED, Trace, parse_attempt
 
@@ -46,7 +52,7 @@ _ATTEMPTS = np.arange(1, 401)
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """What is known of the coefficients before anything is measured, with the mean cost as 1.
+    """Knowledge of the coefficients before anything is measured, with the mean cost as 1.
 
     ``names``: of the columns; ``centre``, ``spread``: (columns,), the latter standard deviations;
     that of the mean is infinite. ``of_index``, ``of_attempts``: (columns,) which are terms of
@@ -100,15 +106,19 @@ def attempt_terms(model: RejectionModel, most: int) -> Array:
     their expectation; 0 for the terms of abort indexes."""
     # A trace of hint failures has no index of z or r0.
     failed = parse_attempt("h0")
-    found = covariates([(failed,) * n + (ACCEPTED,) for n in range(most + 1)], model)
-    values: Array = (found.values - found.expected) * found.of_attempts
+    extra = covariates([(failed,) * n + (ACCEPTED,) for n in range(most + 1)], model)
+    values: Array = (extra.values - extra.expected) * extra.of_attempts
     return values
 
 
 @cache
 def prior(model: RejectionModel, hardened: bool = False) -> Prior:
-    """What is known of signers of this set, or of `hardened` ones."""
-    first = hardened_first(model.name) if hardened else Range(LEAST_FIRST, most_first(model.name))
+    """The prior of signers of this set, or of `hardened` ones."""
+    first = (
+        hardened_setup_cost(model.name)
+        if hardened
+        else Range(LEAST_FIRST, max_setup_cost(model.name))
+    )
     rejected = float(model.expected_counts.sum())
     ends = [rejected / (rejected + cost) for cost in first]
     attempt = (ends[0] + ends[1]) / 2 / rejected
@@ -173,7 +183,7 @@ Traces = TraceTable | Sequence[Trace]
 
 def as_table(traces: Traces, model: RejectionModel) -> TraceTable:
     """The traces as a table; LabError if they are of another set than the model."""
-    table = traces if isinstance(traces, TraceTable) else TraceTable.of(model.name, traces)
+    table = traces if isinstance(traces, TraceTable) else TraceTable.from_traces(model.name, traces)
     if table.set != model.name:
         raise LabError(f"traces of {table.set}: cannot be used with the model of {model.name}")
     return table

@@ -1,4 +1,4 @@
-"""Rejection traces: what each attempt of one deterministic signature failed.
+"""Rejection traces: the checks that each attempt of one deterministic signature failed.
 
 Pools and the tracing library have attempts as numbers of 16 bits; files that people read, and the
 worker protocol, have words: one per attempt, ``ok``, or every failing check in FIPS 204's order,
@@ -34,7 +34,7 @@ class Attempt(int):
     __slots__ = ()
 
     @classmethod
-    def of(cls, first_failing: Iterable[int]) -> Attempt:
+    def from_indexes(cls, first_failing: Iterable[int]) -> Attempt:
         """The attempt with these indexes, of z, r0, ct0 and hint weight."""
         return cls(sum(index << at for at, index in zip(SHIFTS, first_failing, strict=True)))
 
@@ -80,7 +80,7 @@ def parse_attempt(word: str) -> Attempt:
             f"attempt {word[:40]!r}: must be 'ok' or failing checks in the order z, r, c, h, "
             "each with the index of its first failing polynomial, 0 to 7"
         )
-    return Attempt.of(PASSED if text is None else int(text) for text in match.groups())
+    return Attempt.from_indexes(PASSED if text is None else int(text) for text in match.groups())
 
 
 def parse_trace(words: Iterable[str], set_name: str | None = None) -> Trace:
@@ -92,11 +92,9 @@ def parse_trace(words: Iterable[str], set_name: str | None = None) -> Trace:
     trace = tuple(parse_attempt(word) for word in words)
     if not trace:
         raise LabError("trace: must have at least one attempt")
-    for number, attempt in enumerate(trace):
-        last = number == len(trace) - 1
-        if (attempt == ACCEPTED) != last:
-            shown = format_trace(trace[: number + 1])
-            raise LabError(f"trace {shown[:80]!r}: the last attempt, and only that, must be 'ok'")
+    if ACCEPTED in trace[:-1] or trace[-1] != ACCEPTED:
+        shown = format_trace(trace)
+        raise LabError(f"trace {shown[:80]!r}: the last attempt, and only that, must be 'ok'")
     if set_name is not None:
         p = parameter_set(set_name)
         sizes = (p.l, p.k, p.k, p.k)

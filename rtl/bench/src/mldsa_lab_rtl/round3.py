@@ -51,7 +51,7 @@ class Round3(Dilithium):  # type: ignore[misc]
             hints = _polynomials((r0 + of_t0).make_hint_optimised(high, 2 * self.gamma_2))
             weights = [sum(p.coeffs) for p in hints]
             first[3] = _first(sum(weights[: n + 1]) > self.omega for n in range(len(weights)))
-            found.append(Attempt.of(first))
+            found.append(Attempt.from_indexes(first))
         return tuple(found)
 
 

@@ -103,7 +103,7 @@ def operation_figures(
         for phase, found in {TOTAL: range_of_cycles(whole), **means}.items():
             yield cycles(keys, operation, "mean", phase, found)
         return
-    fit = fit_costs(traces, whole[None, :], RejectionModel.of(str(keys["set"])), noise=0.0)
+    fit = fit_costs(traces, whole[None, :], RejectionModel.for_set(str(keys["set"])), noise=0.0)
     costs = fit.costs(CONFIDENCE)
     shares = fit.quantiles(tuple(_SHARES.values()), CONFIDENCE)
     estimates: list[tuple[str, dict[str, Key], Interval]] = [

@@ -135,7 +135,7 @@ def spread(tables: Sequence[TraceTable], count: int) -> list[int]:
     the sums of attempts that fail z, and of others that fail, are those expected of so many.
     """
     counts = np.hstack([_failed(table.counts()) for table in tables])
-    exact = np.hstack([_failed(RejectionModel.of(t.set).expected_counts) for t in tables])
+    exact = np.hstack([_failed(RejectionModel.for_set(t.set).expected_counts) for t in tables])
     attempts = np.sum([table.attempts() for table in tables], axis=0)
     # Of equally many attempts those with fewer of z: the others got further before they failed.
     order = np.lexsort((-counts[:, ::2].sum(axis=1), attempts))

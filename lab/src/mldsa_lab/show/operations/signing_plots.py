@@ -95,7 +95,7 @@ def draw_cloud(fit: Fit, set_name: str, unit: Unit) -> Figure:
         # What fails the hint has passed r0 and cost as much: it counts with r0.
         share = np.where(rejected > 0, (rejected - counts[:, 0]) / rejected, np.nan)
     base, cost_z, cost_r, _ = (float(c) / unit.divisor for c in fit.attempt_costs)
-    expected = RejectionModel.of(set_name).expected_counts
+    expected = RejectionModel.for_set(set_name).expected_counts
     cloud = plots.Cloud(
         attempts=rejected + 1, share_r0=share,
         cost=fit.cost / unit.divisor,
@@ -109,7 +109,7 @@ def draw_parts(summary: Summary, set_name: str) -> Figure:
     """Draw the parts of each signer's mean. The fit cannot separate set-up from the one successful
     iteration that every signature has; that does at least what an r0-rejected one does, and counts
     as it."""
-    n_z, n_r, n_h = (float(n) for n in RejectionModel.of(set_name).expected_counts)
+    n_z, n_r, n_h = (float(n) for n in RejectionModel.for_set(set_name).expected_counts)
     unit, bars = unit_of(summary.table(set_name, "sign")), []
     for cell, fit in fitted(summary, set_name):
         base, cost_z, cost_r, cost_h = (float(c) / unit.divisor for c in fit.attempt_costs)
