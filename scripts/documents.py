@@ -405,8 +405,10 @@ class FigureTable(Struct, frozen=True, forbid_unknown_fields=True):
         """Return the table."""
         columns = dict(text.partition(" = ")[::2] for text in self.columns)
         keys = dict(text.partition("=")[::2] for text in self.keys)
-        own = OwnTable("", self.source, self.of, self.rows, columns, keys=keys)
-        return markdown_of(own.of_source(figures_of(self.source, self.of)), own.layout)
+        own = OwnTable(
+            self.source, self.of, title="", rows=self.rows, columns=columns, keys=keys
+        )
+        return markdown_of(own.select(figures_of(self.source, self.of)), own.layout)
 
 
 class AnswerStates(Struct, frozen=True, forbid_unknown_fields=True):

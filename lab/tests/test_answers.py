@@ -624,7 +624,7 @@ claims = ["sign"]
 [[tables.ours]]
 source = "theory"
 of = "x"
-cells = "sign, (?P<figure>median)"
+figures = { 'sign, (median)' = "mean" }
 """
 
 
@@ -632,29 +632,22 @@ cells = "sign, (?P<figure>median)"
     ("old", "new", "rule"),
     [
         ('"sign"', '"sing"', "table 'a table', claims: the page has no claim 'sing'"),
-        ("(?P<figure>median)", "median", "figure: name it here or by a group 'figure' of cells"),
-        ("(?P<figure>median)", "(?P<figure>mean", "cells: no pattern"),
+        ("(median)", "(median", "'sign, (median': no pattern"),
         ('"theory"', '"nowhere"', "source 'nowhere': installed packages have"),
-        ("(?P<figure>median)", "(?P<figure>(?:mean|median))", "our figure is in no unit"),
-        ("(?P<figure>median)", "(?P<figure>p95|median)", ""),
-        ('median)"', 'median)"\nless = "sign, \\\\2"', "less: no reference to groups of cells"),
-        ('median)"', 'median)"\nover = "\\\\g<x>"', "over: no reference to groups of cells"),
-        ('median)"', 'median)"\nover = "a"\nchange_from = "b"', "over and change_from: give one"),
-        (
-            "[[tables]]",
-            '[[left_out]]\ncells = "("\ntitle = "a"\nwhy = "b"\n[[tables]]',
-            "cells: no",
-        ),
+        ('"mean"', "\"mean 'set=ML-DSA-65'\"", "our figure is in no unit"),
+        ('"mean"', '"p95"', ""),
+        ('"mean"', '"mean \\\\2"', "figures: no reference to groups"),
+        ('"mean" }', '"mean" }\nless = "sign, \\\\2"', "less: no reference to groups"),
+        ('"mean" }', '"mean" }\nover = "\\\\g<x>"', "over: no reference to groups"),
+        ('"mean" }', '"mean" }\nover = "a"\nchange_from = "b"', "over and change_from: give one"),
+        ("[[tables]]", '[[left_out]]\ncells = "("\ntitle = "a"\nwhy = "b"\n[[tables]]', "'(': no"),
     ],
 )
 def test_errors_name_the_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, rule: str
 ) -> None:
     path = tmp_path / "000-vendor-page.toml"
-    text = TABLE.replace(old, new)
-    if "no unit" in rule:
-        text += 'words = { median = "mean" }\nkeys = { set = "ML-DSA-65" }\n'
-    path.write_text(text, encoding="utf-8")
+    path.write_text(TABLE.replace(old, new), encoding="utf-8")
     monkeypatch.setattr(page, "pages", lambda: {"vendor-page": path})
     if not rule:
         assert all(f.value is None for f in answer_figures(read_page("vendor-page"))[1::2])
@@ -675,7 +668,7 @@ def test_a_figure_may_not_refer_to_itself(
     monkeypatch: pytest.MonkeyPatch, field: str, other: dict[str, str], chain: str
 ) -> None:
     ours = [
-        OurFigures("s", f"sign, {name}", of="x", figure="mean", **{field: f"sign, {label}"})
+        OurFigures("s", "x", figures={f"sign, {name}": "mean"}, **{field: f"sign, {label}"})
         for name, label in other.items()
     ]
     table = AnswerTable("t", ("sign",), ours=tuple(ours))
@@ -690,8 +683,8 @@ def test_a_figure_may_not_refer_to_itself(
 def test_a_selection_that_fits_several_figures_names_their_keys() -> None:
     figures = Figures([Figure({"set": s, "a": 1}, "mean", 1.0) for s in ("x", "y")])
     with pytest.raises(LabError, match="mean is 2 figures that differ in set"):
-        join._selected(figures, "mean", {"a": ["1"]})
-    found = join._selected(figures, "mean", {"set": ["z", "y", "x"]})
+        join._select_one(figures, "mean", {"a": ["1"]})
+    found = join._select_one(figures, "mean", {"set": ["z", "y", "x"]})
     assert found is not None and found.keys["set"] == "y"
 
 
