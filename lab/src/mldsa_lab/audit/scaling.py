@@ -199,6 +199,6 @@ def _gain(claim: Batch, cost: Cost) -> Iterator[Judgement]:
     floor = least * (1 - share_of_key(cost.set, cost.operation)) * (1 - ANOTHER_RUN)
     fault = f"{reading} More than expanding A costs: lanes across messages, or another input."
     yield judgement(
-        "batch.cost", text, reading, value=value, low=floor, otherwise=Verdict.IMPLAUSIBLE,
+        "batch.cost", text, reading, stated=value, low=floor, otherwise=Verdict.IMPLAUSIBLE,
         fault=fault, unit=unit, values=(f"{last.size} cost",),
     )  # fmt: skip

@@ -177,7 +177,7 @@ def _inversion(ready: Signing) -> Iterator[Judgement]:
     names = list(ready.figures)
     admissible = ready.implied(names, 1 / ready.highest, 1.0)
     found = admissible or ready.implied(names, 0.0, math.inf)
-    claimed, value = "no solution", None
+    claimed, value = "no solution", math.nan
     reading = "No costs of a first and a further attempt give all these figures."
     if found:
         least, most = min(x for x, _ in found.values()), max(x for _, x in found.values())
@@ -195,7 +195,7 @@ def _inversion(ready: Signing) -> Iterator[Judgement]:
         reading = f"A first attempt would cost {first} {unit}, a further one {further}."
     verdict = Verdict.CONSISTENT if admissible else ready.outside
     yield judgement(
-        "sign.inversion", claimed, reading, verdict, value=value, low=1.0, high=ready.highest
+        "sign.inversion", claimed, reading, verdict, stated=value, low=1.0, high=ready.highest
     )
 
 
@@ -224,7 +224,7 @@ def _one_input(ready: Signing, table: ClaimTable) -> Iterator[Judgement]:
         text = f"{_MEASURES.get(measure, f'{label(measure)}/centre - 1:')} {number(own)}"
         yield judgement(
             "sign.one-input", text, f"Operations whose work does not vary: {listed}.",
-            ready.outside if alike else verdict, value=own, low=least,
+            ready.outside if alike else verdict, stated=own, low=least,
         )  # fmt: skip
 
 

@@ -117,6 +117,6 @@ def judge_size(claim: Size, _: ClaimTable) -> Iterator[Judgement]:
         if fitting[0] in stated:
             verdict = Verdict.CONSISTENT
     yield judgement(
-        "size.encoding", f"{claim.bytes:,} bytes", reading, verdict, value=float(claim.bytes),
+        "size.encoding", f"{claim.bytes:,} bytes", reading, verdict, stated=claim.bytes,
         low=every_size[0], high=every_size[-1], predicted=text,
     )  # fmt: skip
