@@ -21,6 +21,7 @@ from mldsa_lab.audit.values import (
     Positive,
     Span,
     StatedFigure,
+    Statistics,
     confidence,
     listed,
     seconds,
@@ -57,8 +58,7 @@ class Claim(_Part, frozen=True, kw_only=True, tag_field="about"):
 
 
 class Cost(Claim, frozen=True, tag="cost"):
-    """Costs of an operation. ``figures`` by statistic: min, max, mean, median, sd, p95, ...; a
-    file has them beside the other fields.
+    """Costs of an operation. A file has the ``figures`` beside the other fields.
 
     ``error`` is a figure behind ±, of kind sd, se, ciNN or unstated. ``samples`` is the number of
     samples, None if not stated; each is the average of ``per_sample`` operations. ``overhead`` is
@@ -68,7 +68,7 @@ class Cost(Claim, frozen=True, tag="cost"):
 
     operation: Operation
     unit: CostUnit
-    figures: dict[str, StatedFigure]
+    figures: Statistics
     set: ClaimedScheme | None = None
     error: StatedFigure | None = None
     error_kind: str = "unstated"
@@ -411,7 +411,7 @@ class Rejection(Claim, frozen=True, tag="rejection"):
     pass_hint: Span | None = None
     accept: Span | None = None
     reject: Span | None = None
-    attempts: dict[str, StatedFigure] = {}
+    attempts: Statistics = field(default_factory=Statistics)
 
     def __post_init__(self) -> None:
         if "sd" in self.attempts:

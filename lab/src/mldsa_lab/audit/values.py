@@ -30,6 +30,7 @@ _BYTES = {
 _SET_NUMBERS = {"2": "44", "3": "65", "5": "87", "ii": "44", "iii": "65", "v": "87"}
 _SET = re.compile(r"(?:mldsa)?(44|65|87)|(?:crystals)?dilithium(?:level)?([235]|ii|iii|v)")
 _SHOWN = 40
+STATISTIC = re.compile(r"min|max|mean|median|sd|p(\d+(?:\.\d+)?)")
 
 
 def shown(value: object) -> str:
@@ -163,6 +164,36 @@ class Amount(Positive):
         return cls(low, half, max(count * binary - low, 0.0), value)
 
 
+class Statistics(dict[str, StatedFigure]):
+    """Figures by statistic: min, max, mean, median, sd, p95, ...; p50 is the median."""
+
+    @staticmethod
+    def read(value: object) -> Statistics:
+        """ValueError for another name, and for a statistic that appears twice."""
+        if not isinstance(value, dict):
+            raise ValueError(f"must be a mapping of statistics, not {shown(value)}")
+        figures = Statistics()
+        for name, number in value.items():
+            try:
+                statistic = _statistic(str(name))
+                if statistic in figures:
+                    raise ValueError(f"the {statistic} appears twice")
+                figures[statistic] = StatedFigure.read(number)
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from None
+        return figures
+
+
+def _statistic(name: str) -> str:
+    """Return a statistic by its usual name: median for p50. ValueError for an unknown one."""
+    match = STATISTIC.fullmatch(name)
+    if match is None or not 0 < float(match[1] or 50) < 100:
+        raise ValueError("must be min, max, mean, median, sd or a percentile between p0 and p100")
+    if match[1] is None:
+        return name
+    return "median" if float(match[1]) == 50 else f"p{float(match[1]):g}"
+
+
 class Span:
     """A number, or the two limits between which a source says that it lies."""
 
@@ -236,9 +267,15 @@ def _plain(text: str) -> str:
 _SCHEMES = {_plain(name): name for name in ALL_SETS if name not in PARAMETER_SETS}
 _SCHEMES |= {_plain(name.removesuffix("-PSS")): name for name in _SCHEMES.values()}
 
+_NUMBER = {"type": ["number", "string"], "minimum": 0}
 _SCHEMAS: dict[type, dict[str, Any]] = {
+    StatedFigure: _NUMBER,
+    Statistics: {
+        "type": "object",
+        "patternProperties": {f"^(?:{STATISTIC.pattern})$": _NUMBER},
+        "additionalProperties": False,
+    },
     ClaimedScheme: {"type": ["string", "integer"], "description": "any set or scheme"},
-    StatedFigure: {"type": ["number", "string"], "minimum": 0},
     Positive: {"type": ["number", "string"], "exclusiveMinimum": 0},
     Amount: {"type": ["number", "string"], "description": "bytes, or a size: 47 MB"},
     Span: {"type": ["number", "string", "array"], "minItems": 2, "maxItems": 2},
@@ -253,8 +290,6 @@ def value_schema(kind: type) -> dict[str, Any]:
 
 Names = str | tuple[str, ...]
 """One text, or a list of them."""
-STATISTICS = ("min", "max", "mean", "median", "sd")
-PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
 _INTERVAL = re.compile(r"ci(\d+(?:\.\d+)?)")
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
