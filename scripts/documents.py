@@ -381,7 +381,7 @@ class AnswerTables(Struct, frozen=True, forbid_unknown_fields=True):
             commands = "".join(f"    {command}\n" for command in table.commands)
             words = [part for part in (commands, f"{table.remark}\n" * bool(table.remark)) if part]
             parts.append("\n".join([f"## {table.title}\n", *words, markdown(next(sections).grid)]))
-            for own in table.beside:
+            for own in table.own:
                 parts.append(f"{own.title}:\n\n{markdown(next(sections).grid)}")
         if records := about_records(page):
             parts.append("## Records\n\n" + "".join(f"- {text}\n" for text in records))

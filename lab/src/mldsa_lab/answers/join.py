@@ -1,4 +1,4 @@
-"""Published values beside our figures, as figures and as a report."""
+"""Published values next to our figures, as figures and as a report."""
 
 from __future__ import annotations
 
@@ -138,8 +138,8 @@ def _related(
         if related is None or related.interval is None:
             return None
         other = related.interval.times(_factor(related.unit, figure.unit))
-        formula, unit = ("of - over", figure.unit) if field == "less" else (FORMS["ratio"], "")
-    result = evaluate(formula, {"of": figure.interval, "over": other})
+        formula, unit = ("value - over", figure.unit) if field == "less" else (FORMS["ratio"], "")
+    result = evaluate(formula, {"value": figure.interval, "over": other})
     return Figure.of(figure.keys, figure.name, result, unit)
 
 
@@ -177,7 +177,7 @@ def _factor(unit: str, target: str) -> float:
 def about_records(page: AnswerPage, arguments: Arguments | None = None) -> list[str]:
     """Return the records that a page's figures are from, each with its machine and date."""
     records: list[str] = []
-    for part in (part for table in page.tables for part in (*table.ours, *table.beside)):
+    for part in (part for table in page.tables for part in (*table.ours, *table.own)):
         argument = _argument(part, arguments or {})
         if part.source == "study":
             records += argument.split()[1:]
@@ -190,8 +190,8 @@ def _argument(part: FigureSource, arguments: Arguments) -> str:
     """Return the argument of a source: where its command measured, the records of this; of a study
     after its name."""
     if part.command not in arguments:
-        return part.of
-    name = part.of.partition(" ")[0] + " " if part.source == "study" else ""
+        return part.argument
+    name = part.argument.partition(" ")[0] + " " if part.source == "study" else ""
     return name + arguments[part.command]
 
 
@@ -205,7 +205,7 @@ def answer_report(
         of_table = [f for f in figures if f.keys["table"] == table.title]
         note = "; ".join(filter(None, (*(f"`{c}`" for c in table.commands), table.remark)))
         sections += sections_of(of_table, [_LAYOUT], confidence, note.removesuffix("."))
-        for own in table.beside:
+        for own in table.own:
             own_figures = own.select(figures_of(own.source, _argument(own, arguments or {})))
             own_sections = sections_of(own_figures, [own.layout], confidence)
             if not (own_sections or arguments):

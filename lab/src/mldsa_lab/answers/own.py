@@ -20,7 +20,7 @@ _OF_POINT = ("cost", "total", "per_second", "speedup", "efficiency")
 
 
 def own_findings(page: AnswerPage, figures: Sequence[Figure]) -> list[Judgement]:
-    """Return what arithmetic says of our figures that stand beside scalings and batches;
+    """Return what arithmetic says of our figures of scalings and batches;
     ``figures``: those of `answer_figures`."""
     ours = (f for f in figures if f.name == "ours")
     values = {

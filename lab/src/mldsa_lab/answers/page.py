@@ -1,4 +1,4 @@
-"""An answer as data: which of our figures stands beside which published value."""
+"""An answer as data: our figure of each published value."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ AnyPart = TypeVar("AnyPart", bound="FigureSource")
 
 
 class FigureSource(AnswerPart, frozen=True):
-    """A record, or what else has figures: ``source`` is an entry point of `mldsa_lab.figures`,
-    ``of`` its argument, "" where no record is published; ``command`` makes what it names. A part of
-    a table may have the name of one of the page's `sources` in their place."""
+    """A record or another origin of figures. ``source`` is an entry point of `mldsa_lab.figures`,
+    ``argument`` its argument, "" where no record is published; ``command`` makes what this names.
+    A part of a table may give the name of one of the page's `sources` instead."""
 
     source: Text
-    of: str = ""
+    argument: str = ""
     command: str = ""
 
 
@@ -89,7 +89,7 @@ class OurFigures(FigureSource, frozen=True, kw_only=True):
     @property
     def is_measured(self) -> bool:
         """True if the command measures; other sources compute."""
-        return not self.of or self.of.startswith("records/")
+        return not self.argument or self.argument.startswith("records/")
 
     def match(self, label: str) -> re.Match[str] | None:
         """Return the match of the first pattern that a value's label fits."""
@@ -189,20 +189,20 @@ class OwnTable(FigureSource, frozen=True, kw_only=True):
 class AnswerTable(AnswerPart, frozen=True):
     """One table of the page. ``values``: a pattern of the labels that are its rows; ``rows``: the
     numbers of docs/answers/rows.toml that it answers; ``missing``: values without a figure of ours;
-    ``beside``: tables of ours alone; ``note``: what a reader must know."""
+    ``own``: tables of ours alone; ``note``: what a reader must know."""
 
     title: Text
     claims: Annotated[tuple[Text, ...], Meta(min_length=1)]
     values: str = ".*"
     ours: tuple[OurFigures, ...] = ()
     missing: tuple[MissingFigures, ...] = ()
-    beside: tuple[OwnTable, ...] = ()
+    own: tuple[OwnTable, ...] = ()
     rows: tuple[int, ...] = ()
     note: str = ""
 
     def ours_of(self, label: str) -> OurFigures | None:
         """Return where our figure of a value is from; None if it has none."""
-        return next((o for o in self.ours if o.of and o.match(label)), None)
+        return next((o for o in self.ours if o.argument and o.match(label)), None)
 
     def missing_of(self, label: str) -> MissingFigures | None:
         """Return what says why a value has no figure of ours; None where nothing does."""
@@ -229,7 +229,7 @@ class AnswerTable(AnswerPart, frozen=True):
     @property
     def commands(self) -> list[str]:
         """The commands of its figures, each once."""
-        commands = [part.command for part in self.ours] + [part.command for part in self.beside]
+        commands = [part.command for part in self.ours] + [part.command for part in self.own]
         return list(dict.fromkeys(filter(None, commands)))
 
 
@@ -305,8 +305,8 @@ def _with_sources(table: AnswerTable, sources: Mapping[str, FigureSource]) -> An
         known = sources.get(part.source)
         return structs.replace(part, **structs.asdict(known)) if known else part
 
-    ours, beside = tuple(map(resolve, table.ours)), tuple(map(resolve, table.beside))
-    return structs.replace(table, ours=ours, beside=beside)
+    ours, own = tuple(map(resolve, table.ours)), tuple(map(resolve, table.own))
+    return structs.replace(table, ours=ours, own=own)
 
 
 def command_words(command: str) -> list[str]:

@@ -268,14 +268,13 @@ class ValueTable(Claim, frozen=True, tag="table"):
             if len(values) != len(self.columns):
                 raise ValueError(f"rows: {name!r} must have {len(self.columns)} values")
 
-    def pairs(self, of: str, over: str) -> dict[str, tuple[StatedFigure, StatedFigure]]:
-        """Return by the names of the cells that the pattern ``of`` has, each with the cell
-        ``over``, where there is one."""
-        matches = (re.fullmatch(of, name) for name in self.cells)
-        named = ((m[0], m.expand(over)) for m in matches if m)
-        known = self.cells
-        found = {a: (known[a], known[b]) for a, b in named if b in known}
-        return {name: (a.low, b.low) for name, (a, b) in found.items() if a.one and b.one}
+    def pairs(self, pattern: str, over: str) -> dict[str, tuple[StatedFigure, StatedFigure]]:
+        """Return by the names of the cells that fit the pattern, each with the cell ``over``,
+        where there is one."""
+        cells = self.cells
+        matches = (m for name in cells if (m := re.fullmatch(pattern, name)))
+        spans = {m[0]: (cells[m[0]], cells.get(m.expand(over))) for m in matches}
+        return {name: (a.low, b.low) for name, (a, b) in spans.items() if b and a.one and b.one}
 
     @property
     def cells(self) -> dict[str, Span]:
@@ -288,15 +287,15 @@ class ValueTable(Claim, frozen=True, tag="table"):
 
 
 FORMS = {
-    "ratio": "of / over",
-    "percent more": "100 * (of / over - 1)",
-    "percent less": "100 * (1 - of / over)",
+    "ratio": "value / over",
+    "percent more": "100 * (value / over - 1)",
+    "percent less": "100 * (1 - value / over)",
 }
 """Formulas of a quotient by its form."""
 
 
 class Quotient(Claim, frozen=True, tag="quotient"):
-    """What a text says of a table or several: the quotient of two cells, or its limits over pairs.
+    """A statement on a table or several: the quotient of two cells, or its limits over pairs.
 
     ``of``: a pattern of the names of cells; ``over``: the name of the other cell of the same table,
     which may refer to groups of the pattern (``\\1``). ``form``: the quotient itself, or by how

@@ -1,4 +1,4 @@
-"""What an audit says: verdicts, findings, and the rule behind each."""
+"""Verdicts and findings of an audit, and the rule behind each."""
 
 from __future__ import annotations
 
@@ -126,8 +126,10 @@ def judgement(
     text = limits(low, high, unit, figure) if predicted is None else predicted
     if verdict is Verdict.CONSISTENT and not math.isnan(figure.value):
         text += _allowance(figure, low, high, allowed)
-    ends = (v if v is not None and math.isfinite(v) else None for v in (figure.value, low, high))
-    return Judgement(rule, verdict, claimed, text, reading, *ends, values=values)
+    value, low, high = (
+        v if v is not None and math.isfinite(v) else None for v in (figure.value, low, high)
+    )
+    return Judgement(rule, verdict, claimed, text, reading, value, low, high, values=values)
 
 
 def meets(stated: StatedFigure, low: float | None, high: float | None, error: float = 0.0) -> bool:

@@ -88,8 +88,9 @@ def parse_claims(text: str, name: str) -> claims.ClaimTable:
         with located(f"{name}: claim {claim.id!r}"):
             for target in listed(getattr(claim, "cost_of", ())):
                 _check_reference(claim, target, table.get(target))
-            for target in listed(claim.table) if isinstance(claim, claims.Quotient) else ():
-                _check_pairs(claim, target, table.get(target))
+            if isinstance(claim, claims.Quotient):
+                for target in listed(claim.table):
+                    _check_pairs(claim, target, table.get(target))
     _check_same(tuple(table.values()), name)
     return claims.ClaimTable(name, head.source, tuple(table.values()))
 
@@ -149,8 +150,8 @@ class _Loader(yaml.SafeLoader):
 
 
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in found if not tag.endswith(":timestamp")]
-    for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 
 

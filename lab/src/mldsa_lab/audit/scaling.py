@@ -16,7 +16,7 @@ from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.signers import most_first
 
 SMT_GAIN = 1.33
-"""What a physical core gains by a second thread at most (see the rule's source)."""
+"""The largest gain of a physical core by a second thread (see the rule's source)."""
 
 _BY_LAW = "the law's least mean for this median"
 
@@ -28,8 +28,8 @@ def judge_scaling(claim: Scaling, table: ClaimTable) -> Iterator[Judgement]:
     fewest = claim.points[0]
     if fewest.per_second is not None:
         for cost in table.named(claim.cost_of):
-            found = judge_throughput(cost, fewest.per_second, fewest.threads)
-            yield replace(found, values=(f"{fewest.threads} per_second",))
+            finding = judge_throughput(cost, fewest.per_second, fewest.threads)
+            yield replace(finding, values=(f"{fewest.threads} per_second",))
     for point in claim.points:
         yield from _arithmetic(point, fewest)
         rate = point.per_second
@@ -93,14 +93,14 @@ def _least_mean(cost: Cost | Batch) -> tuple[float, str]:
     if mean is not None:
         return mean.low, "the mean"
     low, _ = mean_limits(cost)
-    found = [(low or 0.0, "the least mean that the percentiles allow")]
+    least = [(low or 0.0, "the least mean that the percentiles allow")]
     if median is not None and cost.operation != "sign":
-        found.append((median.low * (1 - ANOTHER_RUN), "the median"))
+        least.append((median.low * (1 - ANOTHER_RUN), "the median"))
     if median is not None and cost.varied_set and cost.per_sample == 1:
         overhead = cost.overhead.value
-        least = _mean_over_median(cost)[0] * (1 - ANOTHER_RUN)
-        found.append((least * (median.low - overhead) + overhead, _BY_LAW))
-    return max(found)
+        ratio = _mean_over_median(cost)[0] * (1 - ANOTHER_RUN)
+        least.append((ratio * (median.low - overhead) + overhead, _BY_LAW))
+    return max(least)
 
 
 def _mean_over_median(cost: Cost) -> tuple[float, float]:
@@ -134,14 +134,14 @@ def judge_batch(claim: Batch, table: ClaimTable) -> Iterator[Judgement]:
     """`batch.shape`, `batch.total`, and `batch.cost` against the single costs that it names."""
     yield _shape(claim)
     for point in claim.points:
-        yield from _of_batch(point, claim.unit)
+        yield from _totals(point, claim.unit)
     if claim.seconds is not None:
         for cost in table.named(claim.cost_of):
             assert isinstance(cost, Cost)
             yield from _gain(claim, cost)
 
 
-def _of_batch(point: BatchPoint, unit: str) -> Iterator[Judgement]:
+def _totals(point: BatchPoint, unit: str) -> Iterator[Judgement]:
     """`batch.total`: a batch costs its size times the cost of one; a throughput is the inverse of
     this cost."""
     where = f"in a batch of {point.size:,}"

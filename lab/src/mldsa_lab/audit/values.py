@@ -1,4 +1,4 @@
-"""What fields of a claims file may hold beside texts: numbers as people publish them."""
+"""Values of a claims file besides texts: numbers as people publish them."""
 
 from __future__ import annotations
 
@@ -138,10 +138,10 @@ class Positive(StatedFigure):
     @classmethod
     def read(cls, value: object) -> Self:
         """ValueError for 0 too."""
-        found = super().read(value)
-        if found.value <= 0:
+        figure = super().read(value)
+        if figure.value <= 0:
             raise ValueError("must be greater than 0")
-        return found
+        return figure
 
 
 class Amount(Positive):
@@ -215,7 +215,7 @@ class Span:
 
     @property
     def one(self) -> bool:
-        """Whether it is a single number."""
+        """True for a single number."""
         return self.low == self.high
 
     @property
@@ -239,9 +239,9 @@ class ClaimedSet(str):
         if match is None:
             known = "ML-DSA-44, ML-DSA-65, ML-DSA-87, Dilithium2, Dilithium3, Dilithium5"
             raise ValueError(f"{shown(value)} is no parameter set; known are {known}")
-        found = ClaimedSet(f"ML-DSA-{match[1] or _SET_NUMBERS[match[2]]}")
-        found.named = text
-        return found
+        claimed = ClaimedSet(f"ML-DSA-{match[1] or _SET_NUMBERS[match[2]]}")
+        claimed.named = text
+        return claimed
 
 
 class ClaimedScheme(ClaimedSet):
@@ -253,8 +253,7 @@ class ClaimedScheme(ClaimedSet):
         like."""
         name = _plain(value) if isinstance(value, str) else ""
         name = re.sub(r"^falcon", "fndsa", name)
-        found = _SCHEMES.get(name) or ClaimedSet.read(value)
-        scheme = ClaimedScheme(found)
+        scheme = ClaimedScheme(_SCHEMES.get(name) or ClaimedSet.read(value))
         scheme.named = str(value)
         return scheme
 
