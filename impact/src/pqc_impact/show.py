@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,42 +24,11 @@ from pqc_impact.times import BUSY, CONFIDENCE, DRAWS, NOUNS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-NETWORK, PARTS = "Blocks on the network", "Bytes by part"
+NETWORK, PARTS, THREADS = "Blocks on the network", "Bytes by part", "Threads"
 SERVER = "Response times of one core that signs"
 _HELD = {"": "other parts", "other": "other parts", "expanded keys": "keys"}
 """Columns of parts, by `Part.holds` where they are called otherwise."""
 _AT = ("load", "limit")
-
-
-@dataclass(frozen=True)
-class ImpactColumn:
-    """Columns of the figures of one name with exactly these ``keys`` (a tuple being alternatives),
-    one for each combination of the keys ``over``, and of those that may be there (``maybe``).
-
-    ``title``: may name keys, whose values have their words, and ``at``, the load or limit.
-    ``spare``: as of `Column`; ``least``: of a key that is a number, its least value.
-    """
-
-    name: str
-    title: str
-    spare: int = 0
-    keys: Mapping[str, Key | tuple[Key, ...]] = field(default_factory=dict)
-    over: tuple[str, ...] = ()
-    maybe: tuple[str, ...] = ()
-    least: Mapping[str, int] = field(default_factory=dict)
-
-    def heading(self, figure: Figure, keys: Mapping[str, Key]) -> str | None:
-        """Return the title of the column that a figure belongs to; None if it has none. ``keys``:
-        what tells it from others of its row."""
-        wanted = {*self.keys, *self.over}
-        if figure.name != self.name or not wanted <= keys.keys() <= wanted.union(self.maybe):
-            return None
-        for key, value in self.keys.items():
-            if keys[key] not in (value if isinstance(value, tuple) else (value,)):
-                return None
-        if any(int(keys[key] or 0) < number for key, number in self.least.items()):
-            return None
-        return self.title.format(**_words(keys))
 
 
 def _words(keys: Mapping[str, Key]) -> dict[str, str]:
@@ -78,149 +47,148 @@ def _words(keys: Mapping[str, Key]) -> dict[str, str]:
 
 _VERIFIED: Mapping[str, Key] = {"operation": "verify"}
 _TODAY = {**_VERIFIED, "of": "block", "load": "today"}
-_BATCH: Mapping[str, Key] = {"mode": "batch"}
 _RESPONSE, _SAFE = ("percentile", "utilisation"), ("percentile", "within")
-TABLES: dict[str, tuple[ImpactColumn, ...]] = {
+_COUNTED: Mapping[str, tuple[Key, ...]] = {"of": ("transactions", "messages")}
+_ARCHIVES: Mapping[str, tuple[Key, ...]] = {"object": ("pruned archive", "compressed archive")}
+_PLAIN = Unit(1.0, "")
+"""The unit of rates: they have no prefix, and titles say 'per second'."""
+
+
+def _column(
+    name: str,
+    title: str,
+    spare: int = 0,
+    over: Sequence[str] = (),
+    /,
+    *optional: str,
+    **keys: Key,
+) -> SpreadColumns:
+    """Return columns of the figures of one name with exactly these ``keys``, one for each
+    combination of the keys ``over``, and of those that may be there (``optional``)."""
+    unit = _PLAIN if name == "per_second" else None
+    return SpreadColumns(
+        name,
+        title,
+        spare=spare,
+        keys=keys,
+        over=tuple(over),
+        optional=optional,
+        unit=unit,
+        is_exact=True,
+    )
+
+
+TABLES: dict[str, tuple[SpreadColumns, ...]] = {
     "Size and throughput": (
-        ImpactColumn("bytes", "bytes"),
-        ImpactColumn("over_today", "bytes, of today's", 3, {"of": "bytes"}),
-        ImpactColumn("round_trips", "extra round trips, {window}", over=("window",)),
-        ImpactColumn("time", "{link}", 2, {"of": "transfer"}, ("link",)),
-        ImpactColumn("used", "{resource}", 2, over=("resource",)),
-        ImpactColumn("fee", "fee", 2),
-        ImpactColumn("fee", "fee for {resource}", 2, over=("resource",)),
-        ImpactColumn("count", "in a block", 0, {"object": "block"}, ("of",)),
-        ImpactColumn("per_second", "per second", 0, {"of": ("transactions", "messages")}),
-        ImpactColumn("over_today", "throughput, of today's", 0, {"of": "transactions"}),
-        ImpactColumn("bytes_per_second", "bandwidth", 0, {"of": "blocks"}),
-        ImpactColumn("share", "share of the {resource}", 0, {"of": "limit"}, ("resource",)),
-        ImpactColumn("per_second", "per second at {limit}", 1, {"of": "transactions"}, ("limit",)),
-        ImpactColumn(
-            "needed", "{resource} for today's throughput", 4, {"load": "today"}, ("resource",)
-        ),
+        _column("bytes", "bytes"),
+        _column("over_today", "bytes, of today's", 3, of="bytes"),
+        _column("round_trips", "extra round trips, {window}", 0, ["window"]),
+        _column("time", "{link}", 2, ["link"], of="transfer"),
+        _column("used", "{resource}", 2, ["resource"]),
+        _column("fee", "fee", 2),
+        _column("fee", "fee for {resource}", 2, ["resource"]),
+        replace(_column("count", "in a block", object="block"), any_of=_COUNTED),
+        replace(_column("per_second", "per second"), any_of=_COUNTED),
+        _column("over_today", "throughput, of today's", of="transactions"),
+        _column("bytes_per_second", "bandwidth", of="blocks"),
+        _column("share", "share of the {resource}", 0, ["resource"], of="limit"),
+        _column("per_second", "per second at {limit}", 1, ["limit"], of="transactions"),
+        _column("needed", "{resource} for today's throughput", 4, ["resource"], load="today"),
     ),
     "Signing and verification": (
-        ImpactColumn("time", "signing", 0, {"of": "message", "operation": "sign", "threads": 1}),
-        ImpactColumn(
+        _column("time", "signing", of="message", operation="sign", threads=1),
+        _column(
             "per_second",
             "signed per second and core",
             1,
-            {"of": "messages", "operation": "sign"},
-            ("threads",),
+            ["threads"],
+            of="messages",
+            operation="sign",
         ),
-        ImpactColumn(
-            "time", "verification, {cores}", 0, {"of": "message", **_VERIFIED}, ("threads",)
-        ),
-        ImpactColumn(
-            "time", "verification, {device}", 0, {"of": "message", **_VERIFIED}, ("device",)
-        ),
-        ImpactColumn(
+        _column("time", "verification, {cores}", 0, ["threads"], of="message", **_VERIFIED),
+        _column("time", "verification, {device}", 0, ["device"], of="message", **_VERIFIED),
+        _column(
             "per_second",
             "verified per second and core",
             1,
-            {"of": "messages", **_VERIFIED},
-            ("threads",),
+            ["threads"],
+            of="messages",
+            **_VERIFIED,
         ),
-        ImpactColumn("time", "as many as today, {on}", 1, _TODAY, ("threads",)),
-        ImpactColumn("time", "as many as today, {on}", 2, {**_TODAY, **_BATCH}, ("threads",)),
-        ImpactColumn(
-            "share", "of the interval, {on}", 4, {**_TODAY, "of": "interval"}, ("threads",)
-        ),
-        ImpactColumn("time", "first sync, {on}", 2, {"of": "first sync"}, ("threads",)),
+        _column("time", "as many as today, {on}", 1, ["threads"], **_TODAY),
+        _column("time", "as many as today, {on}", 2, ["threads"], mode="batch", **_TODAY),
+        _column("share", "of the interval, {on}", 4, ["threads"], **{**_TODAY, "of": "interval"}),
+        _column("time", "first sync, {on}", 2, ["threads"], of="first sync"),
     ),
     "Operations per second": (
-        ImpactColumn("per_second", "{operation}, {threads}", 1, over=("operation", "threads")),
+        _column("per_second", "{operation}, {threads}", 1, ["operation", "threads"]),
     ),
-    "Threads": tuple(
-        ImpactColumn(
-            name,
-            "{operation}, {threads}",
-            spare,
-            over=("operation", "threads"),
-            least={"threads": 2},
-        )
-        for spare, name in ((1, "scaling"), (2, "efficiency"))
+    THREADS: (
+        _column("scaling", "{operation}, {threads}", 1, ["operation", "threads"]),
+        _column("efficiency", "{operation}, {threads}", 2, ["operation", "threads"]),
     ),
     "Life cycle of a key": (
-        ImpactColumn("time", "{operation}", 0, {"of": "life cycle"}, ("operation",)),
-        ImpactColumn("time", "together", 0, {"of": "life cycle"}),
-        ImpactColumn("share", "{operation}", 1, {"of": "life cycle"}, ("operation",)),
+        _column("time", "{operation}", 0, ["operation"], of="life cycle"),
+        _column("time", "together", of="life cycle"),
+        _column("share", "{operation}", 1, ["operation"], of="life cycle"),
     ),
     "Optimisations": (
-        ImpactColumn("speed_up", "{operation}, {by}", 1, over=("operation", "by")),
-        ImpactColumn(
-            "clock",
-            "as fast in hardware, {operation}",
-            2,
-            {"against": "hardware core"},
-            ("operation",),
+        _column("speed_up", "{operation}, {by}", 1, ["operation", "by"]),
+        _column(
+            "clock", "as fast in hardware, {operation}", 2, ["operation"], against="hardware core"
         ),
     ),
     SERVER: (
-        ImpactColumn(
-            "quantile", "p{percentile}, {utilisation} %", 0, {"of": "response"}, _RESPONSE
+        _column("quantile", "p{percentile}, {utilisation} %", 0, _RESPONSE, of="response"),
+        _column("share", "load with p{percentile} within {within}", 1, _SAFE, of="core"),
+        _column("per_second", "per second", 0, _SAFE, operation="sign"),
+        _column(
+            "per_second", "per second, batches of {batch}", 2, [*_SAFE, "batch"], operation="sign"
         ),
-        ImpactColumn("share", "load with p{percentile} within {within}", 1, {"of": "core"}, _SAFE),
-        ImpactColumn("per_second", "per second", 0, {"operation": "sign"}, _SAFE),
-        ImpactColumn(
-            "per_second",
-            "per second, batches of {batch}",
-            2,
-            {"operation": "sign"},
-            (*_SAFE, "batch"),
-        ),
-        ImpactColumn(
+        _column(
             "quantile",
             "p{percentile}, {utilisation} %, batches of {batch}",
             3,
-            {"of": "response"},
-            (*_RESPONSE, "batch"),
+            [*_RESPONSE, "batch"],
+            of="response",
         ),
-        ImpactColumn(
+        _column(
             "share",
             "load with p{percentile} within {within}, batches of {batch}",
             4,
-            {"of": "core"},
-            (*_SAFE, "batch"),
+            [*_SAFE, "batch"],
+            of="core",
         ),
     ),
     "A node": (
-        ImpactColumn("bytes_per_second", "bandwidth{at}", 0, {"of": "node"}, maybe=_AT),
-        ImpactColumn("share", "share of the line{at}", 1, {"of": "line"}, maybe=_AT),
-        ImpactColumn(
+        _column("bytes_per_second", "bandwidth{at}", 0, [], *_AT, of="node"),
+        _column("share", "share of the line{at}", 1, [], *_AT, of="line"),
+        _column(
             "over_today",
             "{operation} capacity, {on}",
             2,
-            {"of": "capacity"},
-            ("operation", "threads"),
-            ("mode",),
+            ["operation", "threads"],
+            "mode",
+            of="capacity",
         ),
     ),
     NETWORK: (
-        ImpactColumn("time", "to {nodes} %", 0, {"of": "spread"}, ("nodes",)),
-        ImpactColumn("share", "stale, every {interval}", 2, {"of": "stale blocks"}, ("interval",)),
+        _column("time", "to {nodes} %", 0, ["nodes"], of="spread"),
+        _column("share", "stale, every {interval}", 2, ["interval"], of="stale blocks"),
     ),
     "Storage": (
-        ImpactColumn("bytes", "archive a year", 0, {"object": "archive", "years": 1}),
-        ImpactColumn("bytes", "ten years", 1, {"object": "archive", "years": 10}),
-        ImpactColumn(
-            "bytes", "at today's throughput", 0, {"object": "archive", "years": 1, "load": "today"}
+        _column("bytes", "archive a year", object="archive", years=1),
+        _column("bytes", "ten years", 1, object="archive", years=10),
+        _column("bytes", "at today's throughput", object="archive", years=1, load="today"),
+        replace(
+            _column("bytes", "{kept}{at}", 3, ["object"], years=1, load="today"), any_of=_ARCHIVES
         ),
-        ImpactColumn(
-            "bytes",
-            "{kept}{at}",
-            3,
-            {"object": ("pruned archive", "compressed archive"), "years": 1, "load": "today"},
-        ),
-        ImpactColumn("bytes", "chain in {years}{at}", 1, {"object": "chain"}, ("years",), _AT),
-        ImpactColumn("price", "disk, {years}{at}", 2, {"object": "chain"}, ("years",), _AT),
-        ImpactColumn("capacity", "blocks in the mempool", 1, {"of": "blocks", "object": "mempool"}),
-        ImpactColumn("bytes", "{object}, {stored}", 2, over=("object", "stored")),
+        _column("bytes", "chain in {years}{at}", 1, ["years"], *_AT, object="chain"),
+        _column("price", "disk, {years}{at}", 2, ["years"], *_AT, object="chain"),
+        _column("capacity", "blocks in the mempool", 1, of="blocks", object="mempool"),
+        _column("bytes", "{object}, {stored}", 2, ["object", "stored"]),
     ),
-    PARTS: (
-        ImpactColumn("bytes", "{held}", over=("held",)),
-        ImpactColumn("bytes", "together"),
-    ),
+    PARTS: (_column("bytes", "{held}", 0, ["held"]), _column("bytes", "together")),
 }
 """The columns of each table. A table without figures is left out."""
 _METHOD = (
@@ -269,41 +237,28 @@ def network_report(network: Network, figures: Sequence[Figure]) -> Report:
 
 
 def table(
-    figures: Sequence[Figure], title: str, columns: Sequence[ImpactColumn]
+    figures: Sequence[Figure], title: str, columns: Sequence[SpreadColumns]
 ) -> FigureTable | None:
     """Return a table of the figures that match the columns, with a row for each combination of
     keys; None if there is none."""
-    shown: list[Figure] = []
-    spread = []
-    rows_of = {"block", "relay"} if title == NETWORK else set[str]()
-    for number, column in enumerate(columns):
-        matching: dict[str, list[Figure]] = {}
-        for f in figures:
-            keys = {k: v for k, v in own_keys(f).items() if k not in rows_of}
-            if (rows_of <= f.keys.keys()) and (text := column.heading(f, keys)) is not None:
-                matching.setdefault(text, []).append(f)
-        for text, of_text in matching.items():
-            # What one column declares shares its unit, where it is stored in one.
-            alike = [f for many in matching.values() for f in many if f.unit == of_text[0].unit]
-            # What a second holds and what resources cost have no prefix: titles say the former.
-            is_plain = of_text[0].unit == "1/s" or of_text[0].name == "fee"
-            unit = Unit(1.0, of_text[0].unit * (of_text[0].name == "fee"))
-            unit = unit if is_plain else figure_tables.display_unit(alike)
-            heading = text + (f", {unit.name}" if unit.name else "")
-            escaped = heading.replace("{", "{{").replace("}", "}}")
-            # Figures of several identities may share a heading, so the column is found by it.
-            name = f"{number} {text}"
-            spread.append(SpreadColumns(name, escaped, spare=column.spare))
-            for f in of_text:
-                keys = {key: value for key, value in f.keys.items() if key in _ROWS}
-                shown.append(replace(_in_unit(f, unit), name=name, keys=keys))
-    fewest = {"template": 2}  # A column that says the same everywhere is left out.
-    rows = tuple(
-        key for key in _ROWS
-        if len({f.keys[key] for f in shown if f.keys.get(key)}) >= fewest.get(key, 1)
-    )  # fmt: skip
-    made = figure_tables.tables(shown, TableLayout(title, (), rows, tuple(spread)))
-    return made[0] if made else None
+    names = {column.name for column in columns}
+    named = [f for f in figures if f.name in names and _is_shown(f, title)]
+    layout = TableLayout(title, (), _ROWS if title == NETWORK else _ROWS[:2], tuple(columns))
+    layout = replace(layout, words=_words)
+    for whole in figure_tables.tables(named, layout):
+        # A column that says the same everywhere is left out.
+        values = {key: {known.get(key) for known in whole.known} - {None, ""} for key in _ROWS}
+        rows = tuple(key for key in _ROWS if len(values[key]) > (key == "template"))
+        return figure_tables.tables(named, replace(layout, rows=rows))[0]
+    return None
+
+
+def _is_shown(figure: Figure, title: str) -> bool:
+    """Return whether a table may show a figure: not the scaling of one thread, and blocks on the
+    network only by relay."""
+    if title == NETWORK:
+        return "relay" in figure.keys
+    return title != THREADS or figure.keys.get("threads") != 1
 
 
 def grid(found: Impact, made: FigureTable) -> Grid:
@@ -386,7 +341,7 @@ def document_table(
         name, keys = parse_identity(text)
         if not any(f.name == name and own_keys(f) == keys for f in figures):
             raise LabError(f"template {template!r}: there is no figure {text!r}")
-        columns.append(ImpactColumn(name, title.replace("{", "{{").replace("}", "}}"), keys=keys))
+        columns.append(_column(name, title.replace("{", "{{").replace("}", "}}"), **keys))
     made = table(figures, "", columns)
     assert made is not None
     plain = figure_tables.grid(made, CONFIDENCE)
@@ -405,19 +360,10 @@ def _kinds(made: FigureTable) -> str:
     """Return the columns of each kind; of several kinds in one column the least certain counts."""
     titles: dict[str, dict[str, None]] = {}
     for column in made.layout.columns:
-        found = {f.kind for f in made.at(column.name) if f is not None}
-        kind = next(kind for kind in ("assumed", "measured", "exact") if kind in found)
-        titles.setdefault(kind, {})[column.title.partition(", ")[0]] = None
+        known = {f.kind for f in made.of_spread(column) if f is not None}
+        for kind in [k for k in ("assumed", "measured", "exact") if k in known][:1]:
+            titles.setdefault(kind, {})[column.title.partition(", ")[0]] = None
     return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in titles.items())
-
-
-def _in_unit(figure: Figure, unit: Unit) -> Figure:
-    """Return a figure whose values are in a unit that its column's title names."""
-    values = [None if x is None else unit.shown(x) for x in figure.interval or (None, None, None)]
-    value = values[0]
-    if value is not None and values[1] is None and value == int(value):
-        values[0] = int(value)
-    return replace(figure, value=values[0], low=values[1], high=values[2], unit="")
 
 
 def rules(found: Impact) -> dict[str, str]:
