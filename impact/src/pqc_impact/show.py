@@ -33,16 +33,16 @@ _AT = ("load", "limit")
 
 def _words(keys: Mapping[str, Key]) -> dict[str, str]:
     """Return the values of keys in the words of titles."""
-    said = {key: str(value) for key, value in keys.items()}
-    said["at"] = f" at {keys['limit']}" if keys.get("limit") else ""
-    said["at"] += " at today's throughput" if keys.get("load") == "today" else ""
-    said["operation"] = NOUNS.get(said.get("operation", ""), "")
-    said["years"] = {"1": "a year", "10": "ten years"}.get(said.get("years", ""), "")
+    words = {key: str(value) for key, value in keys.items()}
+    words["at"] = f" at {keys['limit']}" if keys.get("limit") else ""
+    words["at"] += " at today's throughput" if keys.get("load") == "today" else ""
+    words["operation"] = NOUNS.get(words.get("operation", ""), "")
+    words["years"] = {"1": "a year", "10": "ten years"}.get(words.get("years", ""), "")
     cores = count_cores(int(keys.get("threads") or 0))
-    said |= {"cores": cores, "on": f"{'in batches ' * (keys.get('mode') == 'batch')}on {cores}"}
-    said["kept"] = said.get("object", "").removesuffix(" archive")
-    said["stored"] = said.get("stored", "").removesuffix(" of a key")
-    return said
+    words |= {"cores": cores, "on": f"{'in batches ' * (keys.get('mode') == 'batch')}on {cores}"}
+    words["kept"] = words.get("object", "").removesuffix(" archive")
+    words["stored"] = words.get("stored", "").removesuffix(" of a key")
+    return words
 
 
 _VERIFIED: Mapping[str, Key] = {"operation": "verify"}
@@ -202,37 +202,37 @@ _OTHER_MACHINE = "†"
 """Marks a scheme whose times are from another machine than those of the first record."""
 
 
-def report(found: Impact) -> Report:
+def report(impact: Impact) -> Report:
     """Return everything that is shown of a scenario."""
-    figures = [*found.figures, *_held(found)]
-    headline, sections = overview(found)
+    figures = [*impact.figures, *_held(impact)]
+    headline, sections = overview(impact)
     kinds = []
     for title, columns in TABLES.items():
-        if made := table(figures, title, columns):
-            plots = tuple(_plots(found, figures, title))
-            sections.append(Section(grid(found, made), plots=plots, brief=title == SERVER))
-            kinds.append(f"{title}: {_kinds(made)}")
+        if filled := table(figures, title, columns):
+            plots = tuple(_plots(impact, figures, title))
+            sections.append(Section(grid(impact, filled), plots=plots, brief=title == SERVER))
+            kinds.append(f"{title}: {_kinds(filled)}")
     return Report(
-        kind=f"what a migration costs · scenario {found.name}",
+        kind=f"what a migration costs · scenario {impact.name}",
         headline=headline,
-        figures=found.figures,
+        figures=impact.figures,
         sections=sections,
-        about=found.scenario.text.removesuffix("."),
+        about=impact.scenario.text.removesuffix("."),
         method=_METHOD,
-        notes=[*notes(found), *kinds],
-        source=", ".join(found.records),
+        notes=[*notes(impact), *kinds],
+        source=", ".join(impact.records),
     )
 
 
 def network_report(network: Network, figures: Sequence[Figure]) -> Report:
     """Return everything that is shown of blocks without a scheme."""
-    made = table(figures, NETWORK, TABLES[NETWORK])
-    assert made is not None
+    filled = table(figures, NETWORK, TABLES[NETWORK])
+    assert filled is not None
     about = (
         f"{network.title}: the mean of {network.blocks} blocks, and their middle 95 %, over "
         f"{network.nodes:,} nodes"
     )
-    section = Section(figure_tables.grid(made, CONFIDENCE))
+    section = Section(figure_tables.grid(filled, CONFIDENCE))
     return Report("how blocks spread", about, figures, [section])
 
 
@@ -261,16 +261,16 @@ def _is_shown(figure: Figure, title: str) -> bool:
     return title != THREADS or figure.keys.get("threads") != 1
 
 
-def grid(found: Impact, made: FigureTable) -> Grid:
+def grid(impact: Impact, filled: FigureTable) -> Grid:
     """Return a table for every renderer: with the mark of each rule that a form breaks, the
     implementations of times, and a mark at each scheme whose times are from another machine."""
-    schemes, legend = list(found.scenario.schemes), rules(found)
-    keys = [{k: str(v) for k, v in of[0].keys.items()} for of in made.rows.values()]
-    plain = figure_tables.grid(made, CONFIDENCE)
+    schemes, legend = list(impact.scenario.schemes), rules(impact)
+    keys = [{k: str(v) for k, v in of[0].keys.items()} for of in filled.rows.values()]
+    plain = figure_tables.grid(filled, CONFIDENCE)
     # The page is too narrow for columns of the other keys: they stand below the schemes.
-    others = [key for key in made.layout.rows if key != "scheme"]
+    others = [key for key in filled.layout.rows if key != "scheme"]
     changed: dict[str, dict[str, Any]] = {key: {"where": TERMINAL, "head": False} for key in others}
-    names, libraries, note = _sources(made)
+    names, libraries, note = _sources(filled)
     below = [[*(k[key] for key in others), *each] for k, each in zip(keys, libraries, strict=True)]
     changed["scheme"] = {"head": True, "cells": names}
     if any(below):
@@ -281,12 +281,12 @@ def grid(found: Impact, made: FigureTable) -> Grid:
     if any(libraries):
         cells = [", ".join(texts) for texts in libraries]
         column = Column("implementation", cells, where=TERMINAL)
-        columns.insert(len(made.layout.rows), column)
+        columns.insert(len(filled.layout.rows), column)
     marks = [
         "".join(
             mark
             for mark, rule in legend.items()
-            if found.find(k.get("template", ""), k["scheme"], "excess", rule=rule)
+            if impact.find(k.get("template", ""), k["scheme"], "excess", rule=rule)
         )
         for k in keys
     ]
@@ -294,46 +294,46 @@ def grid(found: Impact, made: FigureTable) -> Grid:
     return replace(plain, note=note, columns=tuple(columns), dots=dots, marks=marks, legend=legend)
 
 
-def _sources(made: FigureTable) -> tuple[list[str], list[list[str]], str]:
+def _sources(filled: FigureTable) -> tuple[list[str], list[list[str]], str]:
     """Return for each row its scheme, with a mark if its times are from another machine, and the
     implementations of its times; and the note on the mark."""
-    libraries, records = (_noted(made, start) for start in (BY, ELSEWHERE))
-    schemes = (str(of[0].keys["scheme"]) for of in made.rows.values())
+    libraries, records = (_noted(filled, start) for start in (BY, ELSEWHERE))
+    schemes = (str(of[0].keys["scheme"]) for of in filled.rows.values())
     names = [s + f" {_OTHER_MACHINE}" * bool(r) for s, r in zip(schemes, records, strict=True)]
     elsewhere = ", ".join(dict.fromkeys(name for of in records for name in of))
     note = f"{_OTHER_MACHINE}: measured on another machine, {elsewhere}" if elsewhere else ""
     return names, libraries, note
 
 
-def _noted(made: FigureTable, start: str) -> list[list[str]]:
+def _noted(filled: FigureTable, start: str) -> list[list[str]]:
     """Return, for each row, what its figures' notes that begin with ``start`` name."""
-    notes = (dict.fromkeys(note for f in of for note in f.notes) for of in made.rows.values())
+    notes = (dict.fromkeys(note for f in of for note in f.notes) for of in filled.rows.values())
     return [[x.removeprefix(start) for x in of if x.startswith(start)] for of in notes]
 
 
 def document_table(
-    found: Impact, template: str, asked: Mapping[str, str], schemes: Sequence[str] = ()
+    impact: Impact, template: str, asked: Mapping[str, str], schemes: Sequence[str] = ()
 ) -> Grid:
     """Return figures of one form, for a document, or with the template "" those of schemes; of
     these schemes alone, if any are given. The first row is the form of today where that is another
     one. Schemes have the implementations of their times, and a mark if these are from another
     machine than the first record's. The table's note explains the mark and names records of busy
     machines. ``asked``: by the title of their column, the name and the keys of figures."""
-    forms = found.scenario.all_templates
-    rows = {("", name): name for name in found.scenario.schemes}
+    forms = impact.scenario.all_templates
+    rows = {("", name): name for name in impact.scenario.schemes}
     if template:
         if template not in forms:
             raise LabError(f"template {template!r}: must be one of {'; '.join(forms)}")
         form = forms[template]
-        beside, today = found.scenario.today_of(form)
-        rows = {(template, s.name): s.name for f, s in found.scenario.pairs() if f is form}
+        beside, today = impact.scenario.today_of(form)
+        rows = {(template, s.name): s.name for f, s in impact.scenario.pairs() if f is form}
         if beside is not form:
             rows = {(beside.name, today.name): f"{today.name}, today", **rows}
     figures = [
         replace(f, keys={**own_keys(f), "scheme": label})
         for key, label in rows.items()
         if not schemes or key[1] in schemes
-        for f in found.figures
+        for f in impact.figures
         if (f.keys.get("template", ""), f.keys["scheme"]) == key
     ]
     columns = []
@@ -342,12 +342,12 @@ def document_table(
         if not any(f.name == name and own_keys(f) == keys for f in figures):
             raise LabError(f"template {template!r}: there is no figure {text!r}")
         columns.append(_column(name, title.replace("{", "{{").replace("}", "}}"), **keys))
-    made = table(figures, "", columns)
-    assert made is not None
-    plain = figure_tables.grid(made, CONFIDENCE)
-    cells, libraries, note = _sources(made)
+    filled = table(figures, "", columns)
+    assert filled is not None
+    plain = figure_tables.grid(filled, CONFIDENCE)
+    cells, libraries, note = _sources(filled)
     below = [", ".join(each) for each in libraries] if any(libraries) else ()
-    busy = [text for text in found.remarks if text.startswith(BUSY)] if below else []
+    busy = [text for text in impact.remarks if text.startswith(BUSY)] if below else []
     note = ". ".join(filter(None, (note, *busy)))
     shown = (
         replace(c, head=True, cells=cells, below=below) if c.title == "scheme" else c
@@ -356,35 +356,35 @@ def document_table(
     return replace(plain, columns=tuple(shown), note=note)
 
 
-def _kinds(made: FigureTable) -> str:
+def _kinds(filled: FigureTable) -> str:
     """Return the columns of each kind; of several kinds in one column the least certain counts."""
     titles: dict[str, dict[str, None]] = {}
-    for column in made.layout.columns:
-        known = {f.kind for f in made.of_spread(column) if f is not None}
+    for column in filled.layout.columns:
+        known = {f.kind for f in filled.of_spread(column) if f is not None}
         for kind in [k for k in ("assumed", "measured", "exact") if k in known][:1]:
             titles.setdefault(kind, {})[column.title.partition(", ")[0]] = None
     return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in titles.items())
 
 
-def rules(found: Impact) -> dict[str, str]:
+def rules(impact: Impact) -> dict[str, str]:
     """Return the rules of today that a form breaks, by their mark in tables."""
-    broken = dict.fromkeys(str(f.keys["rule"]) for f in found.figures if f.verdict == FORBIDDEN)
+    broken = dict.fromkeys(str(f.keys["rule"]) for f in impact.figures if f.verdict == FORBIDDEN)
     return dict(zip("abcdefghijklmnopqrstuvwxyz", broken, strict=False))
 
 
-def overview(found: Impact) -> tuple[str, list[Section]]:
+def overview(impact: Impact) -> tuple[str, list[Section]]:
     """Return the headline, and one table over forms and schemes: throughput in percent of today's,
     or bytes over today's in a scenario without blocks. Neither has today's scheme."""
-    title = found.scenario.title
-    compared = [f for f in found.figures if f.name == "over_today" and "template" in f.keys]
+    title = impact.scenario.title
+    compared = [f for f in impact.figures if f.name == "over_today" and "template" in f.keys]
     by_throughput = any(own_keys(f) == {"of": "transactions"} for f in compared)
-    wanted = {"of": "transactions" if by_throughput else "bytes"}
+    compared_keys = {"of": "transactions" if by_throughput else "bytes"}
     figures = [
         Figure(
             {"form": f.keys["template"]}, str(f.keys["scheme"]), f.value * (1, 100)[by_throughput]
         )
         for f in compared
-        if own_keys(f) == wanted and f.value is not None and f.value != 1
+        if own_keys(f) == compared_keys and f.value is not None and f.value != 1
     ]
     schemes = dict.fromkeys(f.name for f in figures)
     if not schemes:
@@ -402,25 +402,25 @@ def overview(found: Impact) -> tuple[str, list[Section]]:
     return headline, sections_of(figures, [layout], CONFIDENCE)
 
 
-def notes(found: Impact) -> list[str]:
+def notes(impact: Impact) -> list[str]:
     """Return the rules that are broken, the figures that are missing, and sources."""
-    lines = [f"{mark}: forbidden today, {rule}" for mark, rule in rules(found).items()]
-    renamed = found.scenario.renamed.items()
+    lines = [f"{mark}: forbidden today, {rule}" for mark, rule in rules(impact).items()]
+    renamed = impact.scenario.renamed.items()
     lines += [
         f"{name} is taken as {ours}, with the sizes and times of the standard"
         for name, ours in renamed
     ]
-    lines += found.remarks
+    lines += impact.remarks
     unknown = dict.fromkeys(
         f"Not known of {f.keys['scheme']}: {f.source}"
-        for f in found.figures
+        for f in impact.figures
         if f.value is None and f.verdict != FORBIDDEN
     )
-    forms = found.scenario.all_templates.values()
+    forms = impact.scenario.all_templates.values()
     lines += [*unknown, *dict.fromkeys(f"{form.name}: {form.note}" for form in forms if form.note)]
     lines += dict.fromkeys(
         f"{f.keys['scheme']}: {f.source}"
-        for f in found.figures
+        for f in impact.figures
         if f.value is not None and _is_sourced(f)
     )
     return lines
@@ -428,8 +428,9 @@ def notes(found: Impact) -> list[str]:
 
 def _is_sourced(figure: Figure) -> bool:
     """Return whether the notes have a figure's source: verification, and what was compressed."""
-    keys, of = figure.keys, figure.keys.get("of")
-    is_timed = figure.name in ("time", "per_second") and of not in ("life cycle", "first sync")
+    keys = figure.keys
+    is_elsewhere = keys.get("of") in ("life cycle", "first sync")
+    is_timed = figure.name in ("time", "per_second") and not is_elsewhere
     is_archive = figure.name == "bytes" and keys.get("object") == "compressed archive"
     return is_archive or (is_timed and keys.get("operation") == "verify")
 
@@ -437,14 +438,14 @@ def _is_sourced(figure: Figure) -> bool:
 # --- plots ----------------------------------------------------------------------------------------
 
 
-def _held(found: Impact) -> Iterator[Figure]:
+def _held(impact: Impact) -> Iterator[Figure]:
     """Yield bytes by what they are, of every form and scheme."""
-    for f in found.figures:
+    for f in impact.figures:
         if f.name == "bytes" and "template" in f.keys and not own_keys(f):
             form, scheme = str(f.keys["template"]), str(f.keys["scheme"])
             sizes = dict.fromkeys(("other parts", "signatures", "keys"), 0.0)
-            for part in found.scenario.all_templates[form].parts:
-                size = found.find(form, scheme, "bytes", part=part.name)
+            for part in impact.scenario.all_templates[form].parts:
+                size = impact.find(form, scheme, "bytes", part=part.name)
                 sizes[_HELD.get(part.holds, part.holds)] += (size and size.value) or 0.0
             yield from (
                 replace(f, keys={**f.keys, "held": n}, value=v, low=None, high=None, source="")
@@ -452,17 +453,17 @@ def _held(found: Impact) -> Iterator[Figure]:
             )
 
 
-def _plots(found: Impact, figures: Sequence[Figure], title: str) -> Iterator[PlotSpec]:
+def _plots(impact: Impact, figures: Sequence[Figure], title: str) -> Iterator[PlotSpec]:
     """Yield bytes by part of each form, or times over the size of a block."""
     if title == PARTS:
         legend = tuple((n, Dot(i)) for i, n in enumerate(("other parts", "signatures", "keys")))
-        for form in found.scenario.all_templates:
+        for form in impact.scenario.all_templates:
             yield PlotSpec(form, partial(_draw_parts, figures, form), legend)
     elif title == NETWORK:
         curves = [f for f in figures if "relay" in f.keys and f.value]
         for pair in dict.fromkeys((f.keys["template"], f.keys["relay"]) for f in curves):
             named = f"{pair[0]}, {pair[1]}: 50 (dotted), 90 and 99 % (dashed) of nodes"
-            yield PlotSpec(named, partial(_draw_spread, found, *pair))
+            yield PlotSpec(named, partial(_draw_spread, impact, *pair))
 
 
 def _draw_parts(figures: Sequence[Figure], form: str) -> Drawing:
@@ -483,14 +484,14 @@ def _draw_parts(figures: Sequence[Figure], form: str) -> Drawing:
     return plots.amounts(bars, "B", 520.0)
 
 
-def _draw_spread(found: Impact, form: Key, relay: Key) -> Drawing:
+def _draw_spread(impact: Impact, form: Key, relay: Key) -> Drawing:
     """Curves of times over the size of a block."""
     from mldsa_lab.show import plots
 
     drawn = []
-    for place, scheme in enumerate(found.scenario.schemes):
+    for place, scheme in enumerate(impact.scenario.schemes):
         here = [
-            f for f in found.figures
+            f for f in impact.figures
             if "block" in f.keys and (f.keys["template"], f.keys["scheme"]) == (form, scheme)
         ]  # fmt: skip
         sizes = {f.keys["block"]: (f.value or 0.0) / 1e6 for f in here if "relay" not in f.keys}

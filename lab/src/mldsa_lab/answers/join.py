@@ -14,7 +14,7 @@ from mldsa_lab.audit.claims import FORMS, Quotient
 from mldsa_lab.audit.judgement import Verdict, verdict_on
 from mldsa_lab.audit.published import PublishedValue
 from mldsa_lab.audit.report import counts
-from mldsa_lab.audit.values import unit_text
+from mldsa_lab.audit.values import BYTES, SECONDS, unit_text
 from mldsa_lab.errors import LabError, located
 from mldsa_lab.estimate.contract import PLACES
 from mldsa_lab.estimate.figure import Figure, Figures, Key
@@ -26,12 +26,11 @@ from mldsa_lab.show.report import Report, Section, sections_of
 Arguments = Mapping[str, str]
 """By command, the argument of its source where it was measured here."""
 
+_TIMES = {**SECONDS, "µs": 1e-6, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _SCALES = {
-    "ns": ("time", 1e-9), "us": ("time", 1e-6), "µs": ("time", 1e-6), "ms": ("time", 1e-3),
-    "s": ("time", 1.0), "min": ("time", 60.0), "h": ("time", 3600.0), "d": ("time", 86400.0),
-    "B": ("bytes", 1.0), "bytes": ("bytes", 1.0), "KiB": ("bytes", 1024.0),
-    "kB": ("bytes", 1e3), "KB": ("bytes", 1e3), "MB": ("bytes", 1e6), "GB": ("bytes", 1e9),
-    "B/s": ("rate", 1.0), "KB/s": ("rate", 1e3), "MB/s": ("rate", 1e6), "GB/s": ("rate", 1e9),
+    **{unit: ("time", seconds) for unit, seconds in _TIMES.items()},
+    **{unit: ("bytes", float(size)) for unit, size in BYTES.items()},
+    **{f"{unit}/s": ("rate", float(size)) for unit, size in BYTES.items()},
     "1": ("", 1.0), "": ("", 1.0), "x": ("", 1.0), "%": ("", 0.01), "count": ("", 1.0),
 }  # fmt: skip
 """Dimension and size of the units of claims and figures; others are taken as they are."""

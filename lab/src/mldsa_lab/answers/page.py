@@ -121,8 +121,8 @@ def _translate(texts: Texts, words: Mapping[str, Texts]) -> tuple[str, ...]:
 
 
 class MissingFigures(AnswerPart, frozen=True):
-    """Values that have no figure of ours on purpose. ``cells``, ``rows``: as of `OurFigures`;
-    ``why``: the reason, which counts against these rows and those of the table."""
+    """Values that have no figure of ours on purpose. ``cells``: a pattern of their labels; ``why``:
+    the reason, which counts against the ``rows`` and those of the table."""
 
     cells: Text
     why: Text

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
-from mldsa_lab.audit.arithmetic import check
+from mldsa_lab.audit.arithmetic import FormulaNames, check
 from mldsa_lab.audit.claims import Batch, BatchPoint, ClaimTable, Cost, Scaling, ScalingPoint
 from mldsa_lab.audit.figures import label, mean_limits
 from mldsa_lab.audit.judgement import ANOTHER_RUN, MEASURED, Judgement, Verdict, judgement, limits
@@ -46,21 +47,19 @@ def judge_scaling(claim: Scaling, table: ClaimTable) -> Iterator[Judgement]:
 def _arithmetic(point: ScalingPoint, fewest: ScalingPoint) -> Iterator[Judgement]:
     """`scaling.arithmetic`: a speedup is a throughput over that of one thread, and an efficiency is
     the speedup over the threads."""
+    follows = partial(check, "scaling.arithmetic", may_be_cut=True)
     rate, first, speedup = point.per_second, fewest.per_second, point.speedup
     if speedup is not None and fewest.threads == 1 and rate is not None and first is not None:
-        yield check(
-            "scaling.arithmetic", speedup, "rate / first",
-            {"rate": rate.rounded(), "first": first.rounded()},
-            f"{speedup} × with {point.threads}",
-            may_be_cut=True, values=(f"{point.threads} speedup",),
-        )  # fmt: skip
+        rates = {"rate": rate.rounded(), "first": first.rounded()}
+        text, name = f"{speedup} × with {point.threads}", f"{point.threads} speedup"
+        yield follows(speedup, "rate / first", rates, text, values=(name,))
     if point.efficiency is not None and speedup is not None:
-        yield check(
-            "scaling.arithmetic", point.efficiency, "100 * speedup / threads",
-            {"speedup": speedup, "threads": point.threads},
+        names: FormulaNames = {"speedup": speedup, "threads": point.threads}
+        text, name = (
             f"{point.efficiency} % of {point.threads} threads",
-            may_be_cut=True, values=(f"{point.threads} efficiency",),
-        )  # fmt: skip
+            f"{point.threads} efficiency",
+        )
+        yield follows(point.efficiency, "100 * speedup / threads", names, text, values=(name,))
 
 
 def judge_throughput(cost: Cost | Batch, per_second: StatedFigure, workers: int) -> Judgement:
@@ -144,21 +143,17 @@ def judge_batch(claim: Batch, table: ClaimTable) -> Iterator[Judgement]:
 def _totals(point: BatchPoint, unit: str) -> Iterator[Judgement]:
     """`batch.total`: a batch costs its size times the cost of one; a throughput is the inverse of
     this cost."""
-    where = f"in a batch of {point.size:,}"
+    follows, where = partial(check, "batch.total", may_be_cut=True), f"in a batch of {point.size:,}"
     if point.total is not None:
         total = point.total.rounded()
-        yield check(
-            "batch.total", total, "size * cost", {"size": point.size, "cost": point.cost},
-            f"{total} {unit_text(unit)} {where}",
-            may_be_cut=True, values=(f"{point.size} total",),
-        )  # fmt: skip
+        names: FormulaNames = {"size": point.size, "cost": point.cost}
+        text, name = f"{total} {unit_text(unit)} {where}", f"{point.size} total"
+        yield follows(total, "size * cost", names, text, values=(name,))
     if point.per_second is not None and (scale := seconds(unit)):
         rate = point.per_second.rounded()
-        yield check(
-            "batch.total", rate, "1 / (cost * scale)", {"cost": point.cost, "scale": scale},
-            f"{rate} /s {where}",
-            may_be_cut=True, values=(f"{point.size} per_second",),
-        )  # fmt: skip
+        costs: FormulaNames = {"cost": point.cost, "scale": scale}
+        text, name = f"{rate} /s {where}", f"{point.size} per_second"
+        yield follows(rate, "1 / (cost * scale)", costs, text, values=(name,))
 
 
 def _shape(claim: Batch) -> Judgement:

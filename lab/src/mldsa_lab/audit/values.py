@@ -20,7 +20,7 @@ POWER = re.compile(r"([0-9]{1,3})\^([0-9]{1,3})")
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([KMGT]?i?B|kB|bytes)")
 # YAML 1.1 takes 2.5e9 for a text, as its sign is missing, and 1e+9, as its point is.
 _EXPONENT = re.compile(r"[0-9]+(?:\.[0-9]+)?[eE][+-]?[0-9]{1,3}")
-_BYTES = {
+BYTES = {
     "B": 1,
     "bytes": 1,
     **{f"{letter}B": 1000**n for n, letter in enumerate("kMGT", 1)},
@@ -158,9 +158,9 @@ class Amount(Positive):
                 f"must be a number of bytes, or a size such as '4 GB', not {shown(value)}"
             )
         count, unit = float(match[1]), match[2]
-        binary = _BYTES.get(f"{unit[0].upper()}iB", 1) if len(unit) == 2 else 1
-        half = 0.5 * 10.0 ** -len(match[1].partition(".")[2]) * _BYTES[unit]
-        low = count * _BYTES[unit]
+        binary = BYTES.get(f"{unit[0].upper()}iB", 1) if len(unit) == 2 else 1
+        half = 0.5 * 10.0 ** -len(match[1].partition(".")[2]) * BYTES[unit]
+        low = count * BYTES[unit]
         return cls(low, half, max(count * binary - low, 0.0), value)
 
 
@@ -290,12 +290,12 @@ def value_schema(kind: type) -> dict[str, Any]:
 Names = str | tuple[str, ...]
 """One text, or a list of them."""
 _INTERVAL = re.compile(r"ci(\d+(?:\.\d+)?)")
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 def seconds(unit: str) -> float | None:
     """Seconds in a unit of time; None for another unit."""
-    return _SECONDS.get(unit)
+    return SECONDS.get(unit)
 
 
 def listed(names: Names) -> tuple[str, ...]:
