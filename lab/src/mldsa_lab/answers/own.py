@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from msgspec import structs
 
@@ -21,33 +20,29 @@ _OF_POINT = ("cost", "total", "per_second", "speedup", "efficiency")
 
 
 def own_findings(page: AnswerPage, figures: Sequence[Figure]) -> list[Judgement]:
-    """Return what arithmetic says of our figures that stand beside scalings and batches;
+    """Return what arithmetic says of our figures of scalings and batches;
     ``figures``: those of `answer_figures`."""
     ours = (f for f in figures if f.name == "ours")
     values = {
         cell.value.label: figure.value for cell, figure in zip(page.cells(), ours, strict=True)
     }
-    claims = [_own(claim, values) for claim in page.claims().claims]
-    table = structs.replace(page.claims(), claims=tuple(c for c in claims if c is not None))
+    claims = tuple(filter(None, (_own(claim, values) for claim in page.claims().claims)))
+    table = structs.replace(page.claims(), claims=claims)
     return [f for f in audit(table) if f.rule in RULES]
 
 
 def _own(claim: Claim, values: Mapping[str, float | None]) -> Claim | None:
-    """A scaling or batch with our figures in the place of the published ones; None where some are
-    missing, and for other claims."""
+    """Return a scaling or batch with our figures in the place of the published ones; None where
+    some are missing, and for other claims."""
     if not isinstance(claim, Scaling | Batch):
         return None
     points = []
     for point in claim.points:
         size = getattr(point, "threads", None) or getattr(point, "size", None)
-        given = [name for name in _OF_POINT if getattr(point, name, None) is not None]
-        found = {name: values.get(f"{claim.id}, {size} {name}") for name in given}
-        if None in found.values():
+        names = [name for name in _OF_POINT if getattr(point, name, None) is not None]
+        ours = {name: values.get(f"{claim.id}, {size} {name}") for name in names}
+        if None in ours.values():
             return None
-        points.append(_with(point, {name: value for name, value in found.items() if value}))
+        rounded = {name: Positive(v, v * _ROUNDED) for name, v in ours.items() if v}
+        points.append(structs.replace(point, **rounded))
     return structs.replace(claim, points=tuple(points), cost_of=(), same={})
-
-
-def _with(point: Any, values: Mapping[str, float]) -> Any:
-    rounded = {name: Positive(value, value * _ROUNDED) for name, value in values.items()}
-    return structs.replace(point, **rounded)

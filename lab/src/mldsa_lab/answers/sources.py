@@ -140,7 +140,7 @@ def _of_processes(paths: list[Path]) -> Figures:
         keys["variant"] = ":".join(map(str, own.values()))
         about[str(keys["variant"])] = own
         for name, more, values, unit in cell.all_figures():
-            further = {key: of for key, of in more.items() if key not in {*own, *keys}}
+            further = {k: v for k, v in more.items() if k not in {*own, *keys}}
             figures.append(Figure.of(keys | further, name, over(values, CONFIDENCE), unit))
         if cell.fields["operation"] == "keygen":
             same = keys | {"message_bytes": ALL_SIZES}
@@ -160,19 +160,19 @@ def study_figures(argument: str) -> list[Figure]:
     study = read_study(find_study(name))
     plain = structs.replace(study, figures=(), tables=(), sizes=())
     measured = gather_cells(record_paths(paths), "cpu", CONFIDENCE)
-    found = [f for f in study_report(plain, "", measured).figures if "contrast" in f.keys]
+    shown = [f for f in study_report(plain, "", measured).figures if "contrast" in f.keys]
     between = [c for c in study.contrasts if c.between == ("implementation",)]
-    return found + [f for c in between[:1] for f in choices(c, measured, found)]
+    return shown + [f for c in between[:1] for f in choices(c, measured, shown)]
 
 
-def choices(contrast: Contrast, measured: Gathered, found: list[Figure]) -> Iterator[Figure]:
+def choices(contrast: Contrast, measured: Gathered, compared: list[Figure]) -> Iterator[Figure]:
     """Yield for each worker and set what to take in its operations: the only implementation, or
     the one that is faster than all others; else the verdict that leaves this open."""
     texts: dict[tuple[Key, Key], dict[str, dict[str, None]]] = {}
     for groups in measured.arranged(contrast.where, contrast.within, contrast.between).values():
         keys = next(iter(groups.values())).keys(contrast.within)
         own = {"contrast": contrast.name, **keys}
-        pairs = [f for f in found if f.name == "ratio" and own.items() <= f.keys.items()]
+        pairs = [f for f in compared if f.name == "ratio" and own.items() <= f.keys.items()]
         ends = {SLOWER: "second", FASTER: "first"}
         undecided = [f.notes[0] for f in pairs if f.verdict not in ends]
         faster = [f.keys[ends[f.verdict]] for f in pairs if f.verdict in ends]
@@ -182,8 +182,8 @@ def choices(contrast: Contrast, measured: Gathered, found: list[Figure]) -> Iter
         place.setdefault(text, {})[str(keys["operation"])] = None
     for (worker, name), operations in texts.items():
         notes = [
-            text if len(operations) == 1 else f"{text} ({', '.join(of)})"
-            for text, of in operations.items()
+            text if len(operations) == 1 else f"{text} ({', '.join(names)})"
+            for text, names in operations.items()
         ]
         figure_keys: dict[str, Key] = {"set": name, "worker": worker}
         yield Figure(figure_keys, "choice", None, notes=tuple(notes))
@@ -191,8 +191,8 @@ def choices(contrast: Contrast, measured: Gathered, found: list[Figure]) -> Iter
 
 def theory_figures(argument: str) -> list[Figure]:
     """Return what follows from FIPS 204 and the encodings; the argument is not used."""
-    made = (*map(_rejection, PARAMETER_SETS), *map(_profiles, PARAMETER_SETS))
-    return list(chain(*made, *map(_sizes, ALL_SETS)))
+    loops = (*map(_rejection, PARAMETER_SETS), *map(_profiles, PARAMETER_SETS))
+    return list(chain(*loops, *map(_sizes, ALL_SETS)))
 
 
 def _rejection(name: str) -> Iterator[Figure]:
@@ -217,16 +217,16 @@ def _profiles(name: str) -> Iterator[Figure]:
     differences."""
     model = RejectionModel.for_set(name)
     for n in _SIGNATURES:
-        found = []
+        profiles = []
         for z, r0 in product(range(_MOST * n), repeat=2):
             rates = (n + r0) / (n + r0 + z), n / (n + r0)
             off = abs(rates[0] - model.p_z) + abs(rates[1] - model.p_r)
-            found.append((off, z, r0, *rates))
-        for rank, (off, z, r0, *of_both) in enumerate(sorted(found)[:_NEAREST], 1):
+            profiles.append((off, z, r0, *rates))
+        for rank, (off, z, r0, *both) in enumerate(sorted(profiles)[:_NEAREST], 1):
             keys: dict[str, Key] = {"set": name, "signatures": n, "rank": rank}
             yield Figure(keys, "z", z)
             yield Figure(keys, "r0", r0)
-            for figure, rate in zip(("profile_z", "profile_r0"), of_both, strict=True):
+            for figure, rate in zip(("profile_z", "profile_r0"), both, strict=True):
                 yield Figure(keys, figure, 100 * rate, unit="%")
             yield Figure(keys, "distance", 100 * off, unit="%")
 

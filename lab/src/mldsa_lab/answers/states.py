@@ -54,9 +54,8 @@ def computed_states() -> dict[int, RowState]:
     none of the values of their tables have a figure of ours."""
     known: dict[int, list[bool]] = {}
     reasons: dict[int, dict[str, None]] = {}
-    unsaid: dict[int, list[str]] = {}
-    for name in pages():
-        page = read_page(name)
+    unexplained: dict[int, list[str]] = {}
+    for page in map(read_page, pages()):
         ours = (f for f in answer_figures(page) if f.name == "ours")
         for (table, value), figure in zip(page.cells(), ours, strict=True):
             missing = table.missing_of(value.label)
@@ -65,8 +64,8 @@ def computed_states() -> dict[int, RowState]:
                 if figure.value is None and missing:
                     reasons.setdefault(number, {})[missing.why] = None
                 elif figure.value is None:
-                    unsaid.setdefault(number, []).append(value.label)
-    for number, labels in unsaid.items():
+                    unexplained.setdefault(number, []).append(value.label)
+    for number, labels in unexplained.items():
         more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
         reasons.setdefault(number, {})[f"no figure of {labels[0]}{more}"] = None
     return {
@@ -75,20 +74,20 @@ def computed_states() -> dict[int, RowState]:
     }
 
 
-def _state(has: Sequence[bool]) -> State:
-    return "works" if all(has) else "partly" if any(has) else "not"
+def _state(has_figure: Sequence[bool]) -> State:
+    return "works" if all(has_figure) else "partly" if any(has_figure) else "not"
 
 
 def row_states() -> list[tuple[PageRow, RowState]]:
     """Return all rows, each with the worse of its computed state and the one that the file has."""
     computed = computed_states()
-    found = []
+    states = []
     for row in page_rows():
         own = (row.why,) if row.why else ()
         state = computed.get(row.number, RowState(row.state))
         worse = max(row.state, state.state, key=get_args(State).index)
-        found.append((row, state._replace(state=worse, missing=(*state.missing, *own))))
-    return found
+        states.append((row, state._replace(state=worse, missing=(*state.missing, *own))))
+    return states
 
 
 def page_counts(page: AnswerPage) -> tuple[int, int]:

@@ -61,9 +61,9 @@ def judge_quotient(claim: claims.Quotient, table: claims.ClaimTable) -> Iterator
     limits are those of all pairs."""
     tables = [cast("claims.ValueTable", table.claim(name)) for name in listed(claim.table)]
     quotients = {
-        f"{part.id}: {cell}": evaluate(claims.FORMS[claim.form], {"of": of, "over": over})
+        f"{part.id}: {cell}": evaluate(claims.FORMS[claim.form], {"value": value, "over": over})
         for part in tables
-        for cell, (of, over) in part.pairs(claim.of, claim.over).items()
+        for cell, (value, over) in part.pairs(claim.of, claim.over).items()
     }
     least, most = (pick(quotients, key=lambda n: quotients[n].value) for pick in (min, max))
     low, high = quotients[least], quotients[most]
@@ -126,8 +126,8 @@ def judge_statements(claim: claims.Statements, _: claims.ClaimTable) -> Iterator
 
 
 def _one(a: Span, b: Span, unit: str) -> bool:
-    """Whether both can be one statement. Rounding that would have to fall on one and the same
-    edge, 2 and 3 of 2.5, is none: whole numbers that differ are different."""
+    """Return whether both can be one statement. Rounding that would have to fall on one edge, 2 and
+    3 of 2.5, is none: whole numbers that differ are different."""
     (a_low, a_high), (b_low, b_high) = (
         [f.exact(unit == "count") for f in (x.low, x.high)] for x in (a, b)
     )
@@ -144,11 +144,11 @@ def judge_counted(claim: claims.Counted, _: claims.ClaimTable) -> Iterator[Judge
     then compared as either: where no number is said to be of each group, it is the smallest; the
     others are of all."""
     each, total, others = (
-        {entry.count for entry in claim.values if entry.of == of}
-        for of in ("group", "all", "unstated")
+        {entry.count for entry in claim.values if entry.of == kind}
+        for kind in ("group", "all", "unstated")
     )
     one = min(each or others or total)
-    of_all = total | (others - {one})
+    totals = total | (others - {one})
     verdict, predicted, reading = Verdict.CONTRADICTION, f"{one:,} × groups", ""
     if len(each) > 1 or len(total) > 1:
         predicted = "one number"
@@ -156,10 +156,10 @@ def judge_counted(claim: claims.Counted, _: claims.ClaimTable) -> Iterator[Judge
         verdict, predicted = Verdict.CONSISTENT, "one number"
     elif claim.groups is not None:
         predicted = f"{one:,} × {claim.groups} = {one * claim.groups:,}"
-        if of_all == {one * claim.groups}:
+        if totals == {one * claim.groups}:
             verdict = Verdict.CONSISTENT
-    elif not each or (len(of_all) == 1 and min(of_all) % one == 0):
-        verdict, groups = Verdict.UNDECIDABLE, min(of_all) / one
+    elif not each or (len(totals) == 1 and min(totals) % one == 0):
+        verdict, groups = Verdict.UNDECIDABLE, min(totals) / one
         reading = f"They agree only if there are {number(groups)} groups, which is not stated."
     kinds = {"all": "all", "group": "each group", "unstated": ""}
     stated = statements_text(

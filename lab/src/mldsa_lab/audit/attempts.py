@@ -77,7 +77,7 @@ def _judge_rate(
             reading += f" {rough:.4f} is the usual approximation."
     text = f"{least:.4f}" if least == most else f"{least:.4f} to {most:.4f}"
     return judgement(
-        rule, f"{name} {stated.text}", reading, verdict, stated=low if stated.one else None,
+        rule, f"{name} {stated.text}", reading, verdict, stated=low if stated.one else math.nan,
         low=least, high=most, predicted=None if stated.one else text, allowed=_SAME,
     )  # fmt: skip
 

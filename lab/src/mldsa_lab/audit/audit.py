@@ -49,7 +49,7 @@ JUDGES: dict[type[claims.Claim], tuple[Judge, ...]] = {
     claims.Limit: (arithmetic.judge_limit,),
     claims.Rejection: (attempts.judge_rejection,),
 }  # fmt: skip
-"""What judges each kind of claim, alone or beside the others of its table."""
+"""The rules of each kind of claim."""
 
 
 def audit(table: claims.ClaimTable) -> tuple[Judgement, ...]:
@@ -61,12 +61,12 @@ def audit(table: claims.ClaimTable) -> tuple[Judgement, ...]:
               for c in table.claims}  # fmt: skip
     rest = structs.replace(table, claims=tuple(c for c in usable.values() if c is not None))
     for claim in table.claims:
-        found = list(figures.judge_zeros(claim, table)) if isinstance(claim, claims.Cost) else []
+        judged = list(figures.judge_zeros(claim, table)) if isinstance(claim, claims.Cost) else []
         if (whole := usable[claim.id]) is not None:
-            found += [f for judge in JUDGES[type(claim)] for f in judge(whole, rest)]
+            judged += [f for judge in JUDGES[type(claim)] for f in judge(whole, rest)]
         findings += [
             replace(f, claim=claim.id, values=tuple(judged_labels(claim, f)))
-            for f in found or [_NOTHING]
+            for f in judged or [_NOTHING]
         ]
     groups = repeated(table.claims)
     return tuple(

@@ -21,6 +21,7 @@ from mldsa_lab.audit.values import (
     Positive,
     Span,
     StatedFigure,
+    Statistics,
     confidence,
     listed,
     seconds,
@@ -57,8 +58,7 @@ class Claim(_Part, frozen=True, kw_only=True, tag_field="about"):
 
 
 class Cost(Claim, frozen=True, tag="cost"):
-    """Costs of an operation. ``figures`` by statistic: min, max, mean, median, sd, p95, ...; a
-    file has them beside the other fields.
+    """Costs of an operation. A file has the ``figures`` beside the other fields.
 
     ``error`` is a figure behind ±, of kind sd, se, ciNN or unstated. ``samples`` is the number of
     samples, None if not stated; each is the average of ``per_sample`` operations. ``overhead`` is
@@ -68,7 +68,7 @@ class Cost(Claim, frozen=True, tag="cost"):
 
     operation: Operation
     unit: CostUnit
-    figures: dict[str, StatedFigure]
+    figures: Statistics
     set: ClaimedScheme | None = None
     error: StatedFigure | None = None
     error_kind: str = "unstated"
@@ -268,14 +268,13 @@ class ValueTable(Claim, frozen=True, tag="table"):
             if len(values) != len(self.columns):
                 raise ValueError(f"rows: {name!r} must have {len(self.columns)} values")
 
-    def pairs(self, of: str, over: str) -> dict[str, tuple[StatedFigure, StatedFigure]]:
-        """Return by the names of the cells that the pattern ``of`` has, each with the cell
-        ``over``, where there is one."""
-        matches = (re.fullmatch(of, name) for name in self.cells)
-        named = ((m[0], m.expand(over)) for m in matches if m)
-        known = self.cells
-        found = {a: (known[a], known[b]) for a, b in named if b in known}
-        return {name: (a.low, b.low) for name, (a, b) in found.items() if a.one and b.one}
+    def pairs(self, pattern: str, over: str) -> dict[str, tuple[StatedFigure, StatedFigure]]:
+        """Return by the names of the cells that fit the pattern, each with the cell ``over``,
+        where there is one."""
+        cells = self.cells
+        matches = (m for name in cells if (m := re.fullmatch(pattern, name)))
+        spans = {m[0]: (cells[m[0]], cells.get(m.expand(over))) for m in matches}
+        return {name: (a.low, b.low) for name, (a, b) in spans.items() if b and a.one and b.one}
 
     @property
     def cells(self) -> dict[str, Span]:
@@ -288,15 +287,15 @@ class ValueTable(Claim, frozen=True, tag="table"):
 
 
 FORMS = {
-    "ratio": "of / over",
-    "percent more": "100 * (of / over - 1)",
-    "percent less": "100 * (1 - of / over)",
+    "ratio": "value / over",
+    "percent more": "100 * (value / over - 1)",
+    "percent less": "100 * (1 - value / over)",
 }
 """Formulas of a quotient by its form."""
 
 
 class Quotient(Claim, frozen=True, tag="quotient"):
-    """What a text says of a table or several: the quotient of two cells, or its limits over pairs.
+    """A statement on a table or several: the quotient of two cells, or its limits over pairs.
 
     ``of``: a pattern of the names of cells; ``over``: the name of the other cell of the same table,
     which may refer to groups of the pattern (``\\1``). ``form``: the quotient itself, or by how
@@ -411,7 +410,7 @@ class Rejection(Claim, frozen=True, tag="rejection"):
     pass_hint: Span | None = None
     accept: Span | None = None
     reject: Span | None = None
-    attempts: dict[str, StatedFigure] = {}
+    attempts: Statistics = field(default_factory=Statistics)
 
     def __post_init__(self) -> None:
         if "sd" in self.attempts:

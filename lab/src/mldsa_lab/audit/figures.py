@@ -31,13 +31,12 @@ def ordered(claim: Cost) -> list[tuple[float, str, StatedFigure]]:
 
 def judge_zeros(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
     """`figures.zero`: one finding for all figures that are 0."""
-    zeros = [figure for name, figure in claim.figures.items() if name != "sd" and not figure.value]
-    names = ", ".join(label(n) for n, f in claim.figures.items() if any(f is z for z in zeros))
+    zeros = [label(n) for n, figure in claim.figures.items() if n != "sd" and not figure.value]
     if zeros:
         yield judgement(
-            "figures.zero", f"{names} 0 {unit_text(claim.unit)}",
+            "figures.zero", f"{', '.join(zeros)} 0 {unit_text(claim.unit)}",
             "The clock or the last digit is too coarse, or the value is missing.",
-            Verdict.IMPLAUSIBLE, value=0.0, predicted="more than 0",
+            Verdict.IMPLAUSIBLE, stated=0.0, predicted="more than 0",
         )  # fmt: skip
 
 
@@ -139,9 +138,8 @@ def deviation(claim: Cost) -> tuple[StatedFigure, str] | None:
 
 def judge_deviation(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
     """`figures.sd-range`."""
-    found = deviation(claim)
-    mean, median = claim.figures.get("mean"), claim.figures.get("median")
-    low, high = claim.figures.get("min"), claim.figures.get("max")
+    known = deviation(claim)
+    mean, median, low, high = map(claim.figures.get, ("mean", "median", "min", "max"))
     least = most = None
     if low is not None and high is not None:
         middle = (low.low + high.high) / 2
@@ -150,10 +148,9 @@ def judge_deviation(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
         most = math.sqrt(max((high.high - at) * (at - low.low), 0.0) * n / (n - 1))
     if mean is not None and median is not None:
         least = max(0.0, abs(mean.value - median.value) - mean.half - median.half)
-    if found is None or (most is None and least is None):
+    if known is None or (most is None and least is None):
         return
-    sd, note = found
-    unit = unit_text(claim.unit)
+    (sd, note), unit = known, unit_text(claim.unit)
     fault = f"No samples with these figures have this deviation. {note}".strip()
     yield judgement(
         "figures.sd-range", f"sd {sd} {unit}", note, fault=fault, stated=sd,

@@ -1,4 +1,4 @@
-"""What an audit says: verdicts, findings, and the rule behind each."""
+"""Verdicts and findings of an audit, and the rule behind each."""
 
 from __future__ import annotations
 
@@ -85,8 +85,7 @@ def judgement(
     reading: str = "",
     verdict: Verdict | bool | None = None,
     *,
-    stated: StatedFigure | None = None,
-    value: float | None = None,
+    stated: StatedFigure | float = math.nan,
     low: float | None = None,
     high: float | None = None,
     allowed: float = 0.0,
@@ -98,7 +97,7 @@ def judgement(
     predicted: str | None = None,
     values: tuple[str, ...] = (),
 ) -> Judgement:
-    """Return a finding on the ``stated`` figure, or on the exact ``value``.
+    """Return a finding on the ``stated`` figure; a plain number is exact.
 
     ``verdict``: of a rule of its own, or whether a statement holds. If not given, the figure is
     consistent within its rounding and the relative error ``allowed``, implausible up to the error
@@ -106,9 +105,9 @@ def judgement(
     off behind its last digit by up to `MEASURED` (888 whole transactions fit, of 888.9), and
     implausible if by more. ``fault``: the reading of a figure that is not consistent, if it is
     another. ``predicted``: the limits with their unit, if not given; ``values``: names of the
-    values that it judges, if they are not those equal to ``value``, or all of the claim.
+    values that it judges, if they are not those equal to ``stated``, or all of the claim.
     """
-    figure = StatedFigure(math.nan if value is None else value) if stated is None else stated
+    figure = stated if isinstance(stated, StatedFigure) else StatedFigure(float(stated))
     cut = StatedFigure(figure.value, 2 * figure.half)
     is_cut = may_be_cut and not meets(figure, low, None) and meets(cut, low, high)
     if isinstance(verdict, bool):
@@ -124,7 +123,7 @@ def judgement(
         reading = f"{reading} Its last digits were cut off, not rounded.".lstrip()
     if verdict is not Verdict.CONSISTENT and fault is not None:
         reading = fault
-    text = limits(low, high, unit, stated) if predicted is None else predicted
+    text = limits(low, high, unit, figure) if predicted is None else predicted
     if verdict is Verdict.CONSISTENT and not math.isnan(figure.value):
         text += _allowance(figure, low, high, allowed)
     value, low, high = (

@@ -1,4 +1,4 @@
-"""What statistics of signing costs may be, whatever the implementation's costs are.
+"""Limits of statistics of signing costs, for any implementation.
 
 The law is that of `mldsa_lab.theory.law`, the bounds of costs those of `mldsa_lab.theory.signers`:
 a signature accepted at once costs S, from 1 attempt to what counting Keccak permutations allows,
@@ -77,7 +77,7 @@ class RejectedLaw:
         return self.law.quantile(share)[0] - 1.0
 
     def term(self, statistic: str, samples: int, per_sample: int = 1) -> Term:
-        """What ``samples`` samples of varied inputs show of a statistic.
+        """Return the limits of a statistic of ``samples`` samples of varied inputs.
 
         ``per_sample`` > 1 averages that many signatures in a sample; mean and sd alone are then
         given. The mean's sum is negative binomial.

@@ -26,8 +26,8 @@ def detectable(variation: float, per_group: int, level: float, power: float) -> 
     critical = float(t.ppf(1 - level / 2, freedom))
 
     def missing(shift: float) -> float:
-        found = float(nct.sf(critical, freedom, shift))
-        return (1.0 if math.isnan(found) else found) - power
+        reached = float(nct.sf(critical, freedom, shift))
+        return (1.0 if math.isnan(reached) else reached) - power
 
     most = 1.0
     while missing(most) < 0:
@@ -45,8 +45,8 @@ def significant_from(variation: float, per_group: int, level: float) -> float:
 def variations(name: str, per_sample: int = 1) -> tuple[float, float]:
     """The least and the largest standard deviation over mean of varied signatures."""
     ends = (LEAST_FIRST, max_setup_cost(name))
-    found = [law.moments[0] / (first + law.mean) for law in laws(name) for first in ends]
-    return min(found) / math.sqrt(per_sample), max(found) / math.sqrt(per_sample)
+    each = [law.moments[0] / (first + law.mean) for law in laws(name) for first in ends]
+    return min(each) / math.sqrt(per_sample), max(each) / math.sqrt(per_sample)
 
 
 def judge_samples(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
@@ -67,14 +67,14 @@ def judge_samples(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
 def judge_difference(claim: Difference, _: ClaimTable) -> Iterator[Judgement]:
     """`difference.power`."""
     relative, n = claim.relative, claim.samples_per_group
-    stated = "" if relative is None else percent(relative.value)
+    stated = math.nan if relative is None else relative.value
     words = {True: "significant", False: "not significant", None: "significance not stated"}
-    text = ", ".join(part for part in (stated, words[claim.significant], f"n = {n:,}") if part)
-    value = None if relative is None else relative.value
+    change = "" if relative is None else f"{percent(stated)}, "
+    text = f"{change}{words[claim.significant]}, n = {n:,}"
     if claim.operation != "sign" or claim.paired:
         reading = "Rejection is the same in both groups, or has no part in this operation."
         yield judgement(
-            "difference.power", text, reading, Verdict.UNDECIDABLE, value=value,
+            "difference.power", text, reading, Verdict.UNDECIDABLE, stated=stated,
             predicted="noise alone decides",
         )  # fmt: skip
         return
@@ -102,6 +102,6 @@ def judge_difference(claim: Difference, _: ClaimTable) -> Iterator[Judgement]:
     elif relative is not None and relative.low > high:
         verdict, more = Verdict.CONSISTENT, " The difference is larger."
     yield judgement(
-        "difference.power", text, reading + more, verdict, value=value, low=low, high=high,
+        "difference.power", text, reading + more, verdict, stated=stated, low=low, high=high,
         predicted=f"{span} detectable",
     )  # fmt: skip

@@ -28,6 +28,11 @@ _NAMES = ("threads", "size", "where", "of")
 _NAMELESS = ("value", "percent", "bytes", "count")
 
 
+def value_label(claim: str, name: str) -> str:
+    """Return the label of a claim's value of that name."""
+    return f"{claim}, {name}" if name else claim
+
+
 class PublishedValue(NamedTuple):
     """One value: its claim, its ``name`` within it ("" if it is the only one), and its unit."""
 
@@ -39,7 +44,7 @@ class PublishedValue(NamedTuple):
     @property
     def label(self) -> str:
         """The claim and the name."""
-        return f"{self.claim}, {self.name}" if self.name else self.claim
+        return value_label(self.claim, self.name)
 
 
 def published_values(claim: Claim) -> list[PublishedValue]:
@@ -47,15 +52,15 @@ def published_values(claim: Claim) -> list[PublishedValue]:
     own = getattr(claim, "unit", "")
     if getattr(claim, "form", "").startswith("percent"):
         own = "%"
-    found = []
+    values = []
     fields = {"cells": claim.cells} if isinstance(claim, ValueTable) else _fields(claim)
     for path, value in _walk(fields):
         field = next((part for part in reversed(path) if part in _UNITS), "")
         names = [part for part in path if part not in (*_CONTAINERS, *_NAMELESS)]
         span = value if isinstance(value, Span) else Span(value, value)
         unit = _UNITS[field] if field else own
-        found.append(PublishedValue(claim.id, " ".join(names), span, unit))
-    return found
+        values.append(PublishedValue(claim.id, " ".join(names), span, unit))
+    return values
 
 
 def judged_labels(claim: Claim, finding: Judgement) -> list[str]:
@@ -73,7 +78,7 @@ def repeated(claims: Sequence[Claim]) -> dict[str, tuple[str, ...]]:
     groups: dict[str, list[str]] = {}
     for claim in claims:
         for name, first in claim.same.items():
-            groups.setdefault(first, [first]).append(f"{claim.id}, {name}" if name else claim.id)
+            groups.setdefault(first, [first]).append(value_label(claim.id, name))
     return {label: tuple(group) for group in groups.values() for label in group}
 
 
@@ -98,11 +103,6 @@ def _walk(part: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ..
             yield from _walk(value, (*path, name))
     elif isinstance(part, tuple):
         for place, value in enumerate(part, 1):
-            yield from _walk(_fields(value), (*path, _told(value) or str(place)))
-
-
-def _told(part: Struct) -> str:
-    """What tells a part of a list from the others."""
-    values = [getattr(part, name, "") for name in _NAMES]
-    texts = [" + ".join(v) if isinstance(v, tuple) else str(v) for v in values if v]
-    return ", ".join(texts)
+            names = [getattr(value, name, "") for name in _NAMES]
+            texts = [" + ".join(v) if isinstance(v, tuple) else str(v) for v in names if v]
+            yield from _walk(_fields(value), (*path, ", ".join(texts) or str(place)))

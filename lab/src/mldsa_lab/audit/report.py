@@ -34,14 +34,14 @@ def audit_report(audits: Sequence[Audited]) -> Report:
 
 
 def counts(findings: Sequence[Judgement]) -> str:
-    """How many findings of each verdict, the gravest first."""
-    found = Counter(f.verdict for f in findings)
-    return ", ".join(f"{found[v]} {v}" for v in reversed(_GRAVITY) if found[v])
+    """Return the number of findings of each verdict, the gravest first."""
+    numbers = Counter(f.verdict for f in findings)
+    return ", ".join(f"{numbers[v]} {v}" for v in reversed(_GRAVITY) if numbers[v])
 
 
 def figures(table: ClaimTable, findings: Sequence[Judgement]) -> list[Figure]:
     """Return the claimed value and the predicted limits of each finding."""
-    found = []
+    shown = []
     for number, f in enumerate(findings, 1):
         keys: dict[str, Key] = {
             "source": table.source.title,
@@ -55,9 +55,9 @@ def figures(table: ClaimTable, findings: Sequence[Judgement]) -> list[Figure]:
             "values": "; ".join(f.values),
             "reading": f.reading,
         }
-        found.append(Figure(keys, "claimed", f.value))
-        found.append(Figure(keys, "predicted", None, f.low, f.high))
-    return found
+        shown.append(Figure(keys, "claimed", f.value))
+        shown.append(Figure(keys, "predicted", None, f.low, f.high))
+    return shown
 
 
 def _grid(table: ClaimTable, findings: Sequence[Judgement]) -> Grid:

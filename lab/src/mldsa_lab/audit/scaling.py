@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
-from mldsa_lab.audit.arithmetic import check
+from mldsa_lab.audit.arithmetic import FormulaNames, check
 from mldsa_lab.audit.claims import Batch, BatchPoint, ClaimTable, Cost, Scaling, ScalingPoint
 from mldsa_lab.audit.figures import label, mean_limits
 from mldsa_lab.audit.judgement import ANOTHER_RUN, MEASURED, Judgement, Verdict, judgement, limits
@@ -16,7 +17,7 @@ from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.signers import max_setup_cost
 
 SMT_GAIN = 1.33
-"""What a physical core gains by a second thread at most (see the rule's source)."""
+"""The largest gain of a physical core by a second thread (see the rule's source)."""
 
 _BY_LAW = "the law's least mean for this median"
 
@@ -28,8 +29,8 @@ def judge_scaling(claim: Scaling, table: ClaimTable) -> Iterator[Judgement]:
     fewest = claim.points[0]
     if fewest.per_second is not None:
         for cost in table.named(claim.cost_of):
-            found = judge_throughput(cost, fewest.per_second, fewest.threads)
-            yield replace(found, values=(f"{fewest.threads} per_second",))
+            finding = judge_throughput(cost, fewest.per_second, fewest.threads)
+            yield replace(finding, values=(f"{fewest.threads} per_second",))
     for point in claim.points:
         yield from _arithmetic(point, fewest)
         rate = point.per_second
@@ -46,21 +47,19 @@ def judge_scaling(claim: Scaling, table: ClaimTable) -> Iterator[Judgement]:
 def _arithmetic(point: ScalingPoint, fewest: ScalingPoint) -> Iterator[Judgement]:
     """`scaling.arithmetic`: a speedup is a throughput over that of one thread, and an efficiency is
     the speedup over the threads."""
+    follows = partial(check, "scaling.arithmetic", may_be_cut=True)
     rate, first, speedup = point.per_second, fewest.per_second, point.speedup
     if speedup is not None and fewest.threads == 1 and rate is not None and first is not None:
-        yield check(
-            "scaling.arithmetic", speedup, "rate / first",
-            {"rate": rate.rounded(), "first": first.rounded()},
-            f"{speedup} × with {point.threads}",
-            may_be_cut=True, values=(f"{point.threads} speedup",),
-        )  # fmt: skip
+        rates = {"rate": rate.rounded(), "first": first.rounded()}
+        text, name = f"{speedup} × with {point.threads}", f"{point.threads} speedup"
+        yield follows(speedup, "rate / first", rates, text, values=(name,))
     if point.efficiency is not None and speedup is not None:
-        yield check(
-            "scaling.arithmetic", point.efficiency, "100 * speedup / threads",
-            {"speedup": speedup, "threads": point.threads},
+        names: FormulaNames = {"speedup": speedup, "threads": point.threads}
+        text, name = (
             f"{point.efficiency} % of {point.threads} threads",
-            may_be_cut=True, values=(f"{point.threads} efficiency",),
-        )  # fmt: skip
+            f"{point.threads} efficiency",
+        )
+        yield follows(point.efficiency, "100 * speedup / threads", names, text, values=(name,))
 
 
 def judge_throughput(cost: Cost | Batch, per_second: StatedFigure, workers: int) -> Judgement:
@@ -93,14 +92,14 @@ def _least_mean(cost: Cost | Batch) -> tuple[float, str]:
     if mean is not None:
         return mean.low, "the mean"
     low, _ = mean_limits(cost)
-    found = [(low or 0.0, "the least mean that the percentiles allow")]
+    least = [(low or 0.0, "the least mean that the percentiles allow")]
     if median is not None and cost.operation != "sign":
-        found.append((median.low * (1 - ANOTHER_RUN), "the median"))
+        least.append((median.low * (1 - ANOTHER_RUN), "the median"))
     if median is not None and cost.varied_set and cost.per_sample == 1:
         overhead = cost.overhead.value
-        least = _mean_over_median(cost)[0] * (1 - ANOTHER_RUN)
-        found.append((least * (median.low - overhead) + overhead, _BY_LAW))
-    return max(found)
+        ratio = _mean_over_median(cost)[0] * (1 - ANOTHER_RUN)
+        least.append((ratio * (median.low - overhead) + overhead, _BY_LAW))
+    return max(least)
 
 
 def _mean_over_median(cost: Cost) -> tuple[float, float]:
@@ -134,31 +133,27 @@ def judge_batch(claim: Batch, table: ClaimTable) -> Iterator[Judgement]:
     """`batch.shape`, `batch.total`, and `batch.cost` against the single costs that it names."""
     yield _shape(claim)
     for point in claim.points:
-        yield from _of_batch(point, claim.unit)
+        yield from _totals(point, claim.unit)
     if claim.seconds is not None:
         for cost in table.named(claim.cost_of):
             assert isinstance(cost, Cost)
             yield from _gain(claim, cost)
 
 
-def _of_batch(point: BatchPoint, unit: str) -> Iterator[Judgement]:
+def _totals(point: BatchPoint, unit: str) -> Iterator[Judgement]:
     """`batch.total`: a batch costs its size times the cost of one; a throughput is the inverse of
     this cost."""
-    where = f"in a batch of {point.size:,}"
+    follows, where = partial(check, "batch.total", may_be_cut=True), f"in a batch of {point.size:,}"
     if point.total is not None:
         total = point.total.rounded()
-        yield check(
-            "batch.total", total, "size * cost", {"size": point.size, "cost": point.cost},
-            f"{total} {unit_text(unit)} {where}",
-            may_be_cut=True, values=(f"{point.size} total",),
-        )  # fmt: skip
+        names: FormulaNames = {"size": point.size, "cost": point.cost}
+        text, name = f"{total} {unit_text(unit)} {where}", f"{point.size} total"
+        yield follows(total, "size * cost", names, text, values=(name,))
     if point.per_second is not None and (scale := seconds(unit)):
         rate = point.per_second.rounded()
-        yield check(
-            "batch.total", rate, "1 / (cost * scale)", {"cost": point.cost, "scale": scale},
-            f"{rate} /s {where}",
-            may_be_cut=True, values=(f"{point.size} per_second",),
-        )  # fmt: skip
+        costs: FormulaNames = {"cost": point.cost, "scale": scale}
+        text, name = f"{rate} /s {where}", f"{point.size} per_second"
+        yield follows(rate, "1 / (cost * scale)", costs, text, values=(name,))
 
 
 def _shape(claim: Batch) -> Judgement:
@@ -199,6 +194,6 @@ def _gain(claim: Batch, cost: Cost) -> Iterator[Judgement]:
     floor = least * (1 - share_of_key(cost.set, cost.operation)) * (1 - ANOTHER_RUN)
     fault = f"{reading} More than expanding A costs: lanes across messages, or another input."
     yield judgement(
-        "batch.cost", text, reading, value=value, low=floor, otherwise=Verdict.IMPLAUSIBLE,
+        "batch.cost", text, reading, stated=value, low=floor, otherwise=Verdict.IMPLAUSIBLE,
         fault=fault, unit=unit, values=(f"{last.size} cost",),
     )  # fmt: skip

@@ -46,13 +46,13 @@ class Form(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What an object of this size is."""
+        """The object of this size in words."""
         version = _VERSIONS.get(self.standard, self.standard)
-        what = self.object.replace("-", " ")
+        name = self.object.replace("-", " ")
         encoding = ENCODINGS.get(self.encoding, self.encoding)
         if self.set not in PARAMETER_SETS:
             encoding = encoding.removesuffix(" (RFC 9881)")
-        return f"{encoding} of {self.set}'s {what} ({version})"
+        return f"{encoding} of {self.set}'s {name} ({version})"
 
 
 def forms(name: str) -> tuple[Form, ...]:
@@ -60,7 +60,7 @@ def forms(name: str) -> tuple[Form, ...]:
     size that varies is its mean rounded to either side, or the largest."""
     parameters = PARAMETER_SETS.get(name)
     names = _NAMES if parameters is None else _NAMES | _ML_DSA_NAMES
-    found = [
+    known = [
         Form(
             name, s.object.replace(" ", "-"), "fips204" if parameters else s.source,
             names.get(s.encoding, s.encoding), n,
@@ -71,13 +71,13 @@ def forms(name: str) -> tuple[Form, ...]:
     if parameters is not None:
         pk, sk = parameters.public_key_bytes, parameters.private_key_bytes
         signature = parameters.signature_bytes - parameters.c_tilde_bytes + _ROUND3_C_TILDE
-        found += [
+        known += [
             Form(name, "private-key", "fips204", "pkcs8-bare", pkcs8_bytes(sk)),
             Form(name, "public-key", "round3", "raw", pk),
             Form(name, "private-key", "round3", "raw", sk - _FIPS204_TR + _ROUND3_TR),
             Form(name, "signature", "round3", "raw", signature),
         ]
-    return tuple(found)
+    return tuple(known)
 
 
 def judge_size(claim: Size, _: ClaimTable) -> Iterator[Judgement]:
@@ -117,6 +117,6 @@ def judge_size(claim: Size, _: ClaimTable) -> Iterator[Judgement]:
         if fitting[0] in stated:
             verdict = Verdict.CONSISTENT
     yield judgement(
-        "size.encoding", f"{claim.bytes:,} bytes", reading, verdict, value=float(claim.bytes),
+        "size.encoding", f"{claim.bytes:,} bytes", reading, verdict, stated=claim.bytes,
         low=every_size[0], high=every_size[-1], predicted=text,
     )  # fmt: skip

@@ -35,13 +35,13 @@ def judge_strength(claim: Strength, _: ClaimTable) -> Iterator[Judgement]:
         reading = "" if category else "A quantum computer breaks it: it has no category."
         yield judgement(
             "strength.category", f"{name}: category {stated}", reading, stated == category,
-            value=float(stated), predicted=f"category {category}" if category else "no category",
+            stated=stated, predicted=f"category {category}" if category else "no category",
         )  # fmt: skip
     if claim.classical_bits is not None and bits:
-        of = f"Category {category} is compared with {bits} bits." if category else ""
+        reading = f"Category {category} is compared with {bits} bits." if category else ""
         yield judgement(
-            "strength.bits", f"{name}: {claim.classical_bits} bits, classical", of,
-            value=float(claim.classical_bits), low=float(bits), high=float(bits), unit="bits",
+            "strength.bits", f"{name}: {claim.classical_bits} bits, classical", reading,
+            stated=claim.classical_bits, low=float(bits), high=float(bits), unit="bits",
         )  # fmt: skip
     if claim.quantum_bits is not None and (category or bits):
         verdict, reading = Verdict.UNDECIDABLE, "NIST counts gates of circuits, and states no bits."
@@ -50,5 +50,5 @@ def judge_strength(claim: Strength, _: ClaimTable) -> Iterator[Judgement]:
             reading = "Shor's algorithm breaks it in polynomial time."
         text = f"{name}: {claim.quantum_bits} bits, quantum"
         yield judgement(
-            "strength.bits", text, reading, verdict, value=float(claim.quantum_bits), predicted=""
+            "strength.bits", text, reading, verdict, stated=claim.quantum_bits, predicted=""
         )

@@ -1,4 +1,4 @@
-"""What fields of a claims file may hold beside texts: numbers as people publish them."""
+"""Values of a claims file besides texts: numbers as people publish them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POWER = re.compile(r"([0-9]{1,3})\^([0-9]{1,3})")
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([KMGT]?i?B|kB|bytes)")
 # YAML 1.1 takes 2.5e9 for a text, as its sign is missing, and 1e+9, as its point is.
 _EXPONENT = re.compile(r"[0-9]+(?:\.[0-9]+)?[eE][+-]?[0-9]{1,3}")
-_BYTES = {
+BYTES = {
     "B": 1,
     "bytes": 1,
     **{f"{letter}B": 1000**n for n, letter in enumerate("kMGT", 1)},
@@ -30,6 +30,7 @@ _BYTES = {
 _SET_NUMBERS = {"2": "44", "3": "65", "5": "87", "ii": "44", "iii": "65", "v": "87"}
 _SET = re.compile(r"(?:mldsa)?(44|65|87)|(?:crystals)?dilithium(?:level)?([235]|ii|iii|v)")
 _SHOWN = 40
+STATISTIC = re.compile(r"min|max|mean|median|sd|p(\d+(?:\.\d+)?)")
 
 
 def shown(value: object) -> str:
@@ -137,10 +138,10 @@ class Positive(StatedFigure):
     @classmethod
     def read(cls, value: object) -> Self:
         """ValueError for 0 too."""
-        found = super().read(value)
-        if found.value <= 0:
+        figure = super().read(value)
+        if figure.value <= 0:
             raise ValueError("must be greater than 0")
-        return found
+        return figure
 
 
 class Amount(Positive):
@@ -157,10 +158,40 @@ class Amount(Positive):
                 f"must be a number of bytes, or a size such as '4 GB', not {shown(value)}"
             )
         count, unit = float(match[1]), match[2]
-        binary = _BYTES.get(f"{unit[0].upper()}iB", 1) if len(unit) == 2 else 1
-        half = 0.5 * 10.0 ** -len(match[1].partition(".")[2]) * _BYTES[unit]
-        low = count * _BYTES[unit]
+        binary = BYTES.get(f"{unit[0].upper()}iB", 1) if len(unit) == 2 else 1
+        half = 0.5 * 10.0 ** -len(match[1].partition(".")[2]) * BYTES[unit]
+        low = count * BYTES[unit]
         return cls(low, half, max(count * binary - low, 0.0), value)
+
+
+class Statistics(dict[str, StatedFigure]):
+    """Figures by statistic: min, max, mean, median, sd, p95, ...; p50 is the median."""
+
+    @staticmethod
+    def read(value: object) -> Statistics:
+        """ValueError for another name, and for a statistic that appears twice."""
+        if not isinstance(value, dict):
+            raise ValueError(f"must be a mapping of statistics, not {shown(value)}")
+        figures = Statistics()
+        for name, number in value.items():
+            try:
+                statistic = _statistic(str(name))
+                if statistic in figures:
+                    raise ValueError(f"the {statistic} appears twice")
+                figures[statistic] = StatedFigure.read(number)
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from None
+        return figures
+
+
+def _statistic(name: str) -> str:
+    """Return a statistic by its usual name: median for p50. ValueError for an unknown one."""
+    match = STATISTIC.fullmatch(name)
+    if match is None or not 0 < float(match[1] or 50) < 100:
+        raise ValueError("must be min, max, mean, median, sd or a percentile between p0 and p100")
+    if match[1] is None:
+        return name
+    return "median" if float(match[1]) == 50 else f"p{float(match[1]):g}"
 
 
 class Span:
@@ -184,7 +215,7 @@ class Span:
 
     @property
     def one(self) -> bool:
-        """Whether it is a single number."""
+        """True for a single number."""
         return self.low == self.high
 
     @property
@@ -208,9 +239,9 @@ class ClaimedSet(str):
         if match is None:
             known = "ML-DSA-44, ML-DSA-65, ML-DSA-87, Dilithium2, Dilithium3, Dilithium5"
             raise ValueError(f"{shown(value)} is no parameter set; known are {known}")
-        found = ClaimedSet(f"ML-DSA-{match[1] or _SET_NUMBERS[match[2]]}")
-        found.named = text
-        return found
+        claimed = ClaimedSet(f"ML-DSA-{match[1] or _SET_NUMBERS[match[2]]}")
+        claimed.named = text
+        return claimed
 
 
 class ClaimedScheme(ClaimedSet):
@@ -222,8 +253,7 @@ class ClaimedScheme(ClaimedSet):
         like."""
         name = _plain(value) if isinstance(value, str) else ""
         name = re.sub(r"^falcon", "fndsa", name)
-        found = _SCHEMES.get(name) or ClaimedSet.read(value)
-        scheme = ClaimedScheme(found)
+        scheme = ClaimedScheme(_SCHEMES.get(name) or ClaimedSet.read(value))
         scheme.named = str(value)
         return scheme
 
@@ -236,9 +266,15 @@ def _plain(text: str) -> str:
 _SCHEMES = {_plain(name): name for name in ALL_SETS if name not in PARAMETER_SETS}
 _SCHEMES |= {_plain(name.removesuffix("-PSS")): name for name in _SCHEMES.values()}
 
+_NUMBER = {"type": ["number", "string"], "minimum": 0}
 _SCHEMAS: dict[type, dict[str, Any]] = {
+    StatedFigure: _NUMBER,
+    Statistics: {
+        "type": "object",
+        "patternProperties": {f"^(?:{STATISTIC.pattern})$": _NUMBER},
+        "additionalProperties": False,
+    },
     ClaimedScheme: {"type": ["string", "integer"], "description": "any set or scheme"},
-    StatedFigure: {"type": ["number", "string"], "minimum": 0},
     Positive: {"type": ["number", "string"], "exclusiveMinimum": 0},
     Amount: {"type": ["number", "string"], "description": "bytes, or a size: 47 MB"},
     Span: {"type": ["number", "string", "array"], "minItems": 2, "maxItems": 2},
@@ -253,15 +289,13 @@ def value_schema(kind: type) -> dict[str, Any]:
 
 Names = str | tuple[str, ...]
 """One text, or a list of them."""
-STATISTICS = ("min", "max", "mean", "median", "sd")
-PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
 _INTERVAL = re.compile(r"ci(\d+(?:\.\d+)?)")
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 def seconds(unit: str) -> float | None:
     """Seconds in a unit of time; None for another unit."""
-    return _SECONDS.get(unit)
+    return SECONDS.get(unit)
 
 
 def listed(names: Names) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import product
-from typing import NamedTuple
 
 from mldsa_lab.audit.claims import ClaimTable, Cost, ValueTable, Vectors
 from mldsa_lab.audit.judgement import Judgement, Verdict, judgement, limits
@@ -38,35 +37,20 @@ _FIXED_BITS = {"NEON": 128, "SSE2": 128, "AVX2": 256, "AVX-512": 512}
 """Bits of a vector register of the extensions with one width, for an extension to compare with."""
 
 
-class _Tree(NamedTuple):
-    """Parameters of SLH-DSA, FIPS 205 Table 2: n, h, d, h', a, k."""
-
-    n: int
-    h: int
-    d: int
-    height: int
-    a: int
-    k: int
-
-    @property
-    def subtree(self) -> int:
-        """Return the hashes of one XMSS tree: WOTS+ keys of 2n + 3 chains of 15 steps with their
-        secret and a compression each, and the nodes above."""
-        leaves = 1 << self.height
-        return leaves * ((2 * self.n + 3) * 16 + 1) + leaves - 1
-
-    @property
-    def sign(self) -> int:
-        """Return the hashes of a signature: k FORS trees, and d XMSS trees."""
-        leaves = 1 << self.a
-        return self.k * (2 * leaves + leaves - 1) + self.d * self.subtree
-
-
 _SLH_DSA = {
-    "128s": _Tree(16, 63, 7, 9, 12, 14), "128f": _Tree(16, 66, 22, 3, 6, 33),
-    "192s": _Tree(24, 63, 7, 9, 14, 17), "192f": _Tree(24, 66, 22, 3, 8, 33),
-    "256s": _Tree(32, 64, 8, 8, 14, 22), "256f": _Tree(32, 68, 17, 4, 9, 35),
+    "128s": (16, 7, 9, 12, 14), "128f": (16, 22, 3, 6, 33), "192s": (24, 7, 9, 14, 17),
+    "192f": (24, 22, 3, 8, 33), "256s": (32, 8, 8, 14, 22), "256f": (32, 17, 4, 9, 35),
 }  # fmt: skip
+"""Parameters of SLH-DSA, FIPS 205 Table 2: n, d, h', a, k."""
+
+
+def _slh_dsa_hashes(n: int, layers: int, height: int, a: int, k: int) -> dict[str, int]:
+    """Return the hashes of a key: one XMSS tree, whose WOTS+ keys have 2n + 3 chains of 15 steps
+    with their secret and a compression each; and those of a signature: k FORS trees, and a tree
+    for each layer."""
+    leaves = 1 << height
+    tree = leaves * ((2 * n + 3) * 16 + 1) + leaves - 1
+    return {"keygen": tree, "sign": k * (3 * (1 << a) - 1) + layers * tree}
 
 
 def least_steps(scheme: str, operation: str) -> tuple[int, str] | None:
@@ -81,8 +65,8 @@ def least_steps(scheme: str, operation: str) -> tuple[int, str] | None:
         }  # fmt: skip
         return (least[operation], "Keccak permutations") if operation in least else None
     if scheme.startswith("SLH-DSA"):
-        tree = _SLH_DSA[scheme[-4:]]
-        return {"keygen": (tree.subtree, "hashes"), "sign": (tree.sign, "hashes")}.get(operation)
+        hashes = _slh_dsa_hashes(*_SLH_DSA[scheme[-4:]])
+        return (hashes[operation], "hashes") if operation in hashes else None
     if scheme.startswith("FN-DSA") and operation == "sign":
         return 2 * int(scheme.rpartition("-")[2]), "Gaussian samples"
     return None
@@ -98,14 +82,14 @@ def judge_cost(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
 
 def judge_table(claim: ValueTable, _: ClaimTable) -> Iterator[Judgement]:
     """`work.floor` of the cell that is nearest to it."""
-    found = []
+    floors = []
     for name, values in claim.rows.items():
         most = min(value.high.high for value in values)
         match = re.search(r"(SLH-DSA|FN-DSA|FALCON)[\w-]*", name)
         scheme = ClaimedScheme.read(match[0]) if match else ""
         if steps := least_steps(scheme, claim.operation):
-            found.append((most / steps[0], scheme, most))
-    for _least, scheme, most in sorted(found)[:1]:
+            floors.append((most / steps[0], scheme, most))
+    for _least, scheme, most in sorted(floors)[:1]:
         yield from _floor(scheme, claim.operation, most, claim.unit)
 
 
@@ -118,7 +102,7 @@ def _floor(scheme: str, operation: str, most: float, unit: str) -> Iterator[Judg
     in_unit, name = "cycles" if scale is None else "ns", unit_text(unit)
     yield judgement(
         "work.floor", f"{scheme} {operation}: {number(most)} {name}", f"{steps[0]:,} {steps[1]}.",
-        value=most, low=low, otherwise=Verdict.IMPLAUSIBLE,
+        stated=most, low=low, otherwise=Verdict.IMPLAUSIBLE,
         fault=f"{steps[0]:,} {steps[1]} in {number(each)} {in_unit} each: no core is so fast.",
         predicted=f"{limits(low, None)} {name} on one core",
     )  # fmt: skip
@@ -127,16 +111,15 @@ def _floor(scheme: str, operation: str, most: float, unit: str) -> Iterator[Judg
 def judge_relations(claim: Cost, table: ClaimTable) -> Iterator[Judgement]:
     """`work.relations` of a cost and those of the same subject that stand before it: the first
     that is broken, or one for all."""
-    mine = _is_comparable(claim, table)
-    others = table.claims[: table.claims.index(claim)] if mine else ()
-    pairs = [
-        (claim, other)
+    if not _is_comparable(claim, table):
+        return
+    others = [c for c in table.claims[: table.claims.index(claim)] if isinstance(c, Cost)]
+    findings = [
+        finding
         for other in others
-        if isinstance(other, Cost)
-        and other.subject == claim.subject
-        and _is_comparable(other, table)
+        if other.subject == claim.subject and _is_comparable(other, table)
+        if (finding := _relation(claim, other)) is not None
     ]
-    findings = [f for pair in pairs if (f := _relation(*pair)) is not None]
     broken = [f for f in findings if f.verdict is not Verdict.CONSISTENT]
     yield from (broken or findings)[:1]
 
@@ -144,15 +127,11 @@ def judge_relations(claim: Cost, table: ClaimTable) -> Iterator[Judgement]:
 def _is_comparable(claim: Cost, table: ClaimTable) -> bool:
     """Return whether a cost is the only one of an operation of ML-DSA with its subject and unit,
     on inputs that may vary."""
-    same = [
-        c
-        for c in table.claims
-        if isinstance(c, Cost)
-        and (c.subject, c.set, c.operation, c.unit)
-        == (claim.subject, claim.set, claim.operation, claim.unit)
-    ]
+    costs = [c for c in table.claims if isinstance(c, Cost)]
+    same = [(c.subject, c.set, c.operation, c.unit) for c in costs]
     known = claim.set in PARAMETER_SETS and claim.operation != "other" and claim.unit != "%"
-    return known and len(same) == 1 and claim.inputs != "fixed"
+    is_only = same.count((claim.subject, claim.set, claim.operation, claim.unit)) == 1
+    return known and is_only and claim.inputs != "fixed"
 
 
 def _relation(a: Cost, b: Cost) -> Judgement | None:
@@ -165,10 +144,9 @@ def _relation(a: Cost, b: Cost) -> Judgement | None:
         return None
     scale = 1.0
     if a.unit != b.unit:
-        times = a.seconds, b.seconds
-        if times[0] is None or times[1] is None:
+        if a.seconds is None or b.seconds is None:
             return None
-        scale = times[0] / times[1]
+        scale = a.seconds / b.seconds
     names = ("mean",) if max(a.per_sample, b.per_sample) > 1 else ("mean", "median")
     statistic = next((s for s in names if s in a.figures and s in b.figures), None)
     if statistic is None:
@@ -182,14 +160,11 @@ def _relation(a: Cost, b: Cost) -> Judgement | None:
         if least <= ratio.value * step**sign <= most:
             fault = f"A factor of {_UNIT_STEPS[step]} explains it: is one in another unit?"
             break
+    text = f"{statistic} {a.set} {a.operation}/{b.set} {b.operation} {number(ratio.value)}"
     return judgement(
-        "work.relations", f"{statistic} {_named(a)}/{_named(b)} {number(ratio.value)}",
+        "work.relations", text,
         stated=ratio, low=least, high=most, otherwise=Verdict.IMPLAUSIBLE, fault=fault,
     )  # fmt: skip
-
-
-def _named(claim: Cost) -> str:
-    return f"{claim.set} {claim.operation}"
 
 
 def _proportion(a: Cost, b: Cost, statistic: str) -> tuple[float, float]:
@@ -225,16 +200,11 @@ def _counted(claim: Cost, statistic: str, *, kept: bool) -> tuple[float, float]:
 def judge_vectors(claim: Vectors, _: ClaimTable) -> Iterator[Judgement]:
     """`machine.vectors`, and `machine.gain` where the source tells how slow another is."""
     bits = VECTOR_BITS.get((claim.core.lower(), claim.extension.upper()))
-    text = f"{claim.extension} of {claim.bits} bits on {claim.core}"
+    rule, text = "machine.vectors", f"{claim.extension} of {claim.bits} bits on {claim.core}"
     if bits is None:
-        yield judgement(
-            "machine.vectors", text, "No known core.", Verdict.UNDECIDABLE, predicted=""
-        )
+        yield judgement(rule, text, "No known core.", Verdict.UNDECIDABLE, predicted="")
         return
-    yield judgement(
-        "machine.vectors", text, value=float(claim.bits), low=float(bits), high=float(bits),
-        unit="bits",
-    )  # fmt: skip
+    yield judgement(rule, text, stated=claim.bits, low=float(bits), high=float(bits), unit="bits")
     over = (claim.over or "").upper()
     base = VECTOR_BITS.get((claim.core.lower(), over)) or _FIXED_BITS.get(over)
     if base is not None and claim.slower is not None:

@@ -121,7 +121,7 @@ def _measure(page: AnswerPage, out: Path, screen: Console) -> dict[str, str]:
         screen.print(line, markup=False, highlight=False, style="dim")
 
     check_folder(out)
-    asked = [o.command for table in page.tables for o in table.ours if o.measured and o.command]
+    asked = [o.command for table in page.tables for o in table.ours if o.is_measured and o.command]
     found = {}
     for number, command in enumerate(dict.fromkeys(asked), 1):
         folder = (out / str(number)).absolute()
