@@ -46,16 +46,16 @@ def synth(
     from mldsa_lab_rtl.synth import synthesise
 
     screen = Screen(console())
-    found = []
+    result = []
     for manifest in _manifests(cores):
         with screen.phase("synth") as phase:
             folder = find_target(find_root()) / "synth" / manifest.worker
-            found.append(synthesise(manifest, folder, phase.show))
-            phase.summary = f"{manifest.worker}: {found[-1].total.lut:,} LUT"
+            result.append(synthesise(manifest, folder, phase.show))
+            phase.summary = f"{manifest.worker}: {result[-1].total.lut:,} LUT"
         path = out / f"{manifest.worker}.json"
-        write_text(path, found[-1].to_json())
+        write_text(path, result[-1].to_json())
         show_path(screen.console, "resources", path)
-    OutputOptions().show(CoreFindings([], found).report(), screen.console)
+    OutputOptions().show(CoreFindings([], result).report(), screen.console)
 
 
 def fmax(
@@ -83,7 +83,7 @@ def fmax(
     check_tools()
     check_folder(out)
     screen = Screen(console())
-    found = []
+    result = []
     grade: Speed = {"6": 6, "7": 7, "8": 8}[speed]  # type: ignore[assignment]
     manifests = _manifests(cores)
     paths = [out / f"{manifest.worker}-speed-{grade}.json" for manifest in manifests]
@@ -99,11 +99,11 @@ def fmax(
                 write_text(path, record.to_json())
                 done = sum(seed.seed in numbers for seed in record.seeds)
                 phase.reach(done, clock_words(record))
-            found.append(record)
+            result.append(record)
             phase.summary = clock_words(record)
         show_path(screen.console, "clock rate", path)
-    OutputOptions().show(CoreFindings([], [], clocks=found).report(), screen.console)
-    if not all(record.rates for record in found):
+    OutputOptions().show(CoreFindings([], [], clocks=result).report(), screen.console)
+    if not all(record.rates for record in result):
         raise typer.Exit(1)
 
 
@@ -143,17 +143,17 @@ def study_rtl(
     outputs = OutputOptions(page is None, json_path, page=page).check()
     if files:
         refuse_given(ctx, "FILES", "are shown as they are", "core sets seed random")
-        found = read_findings(files)
+        result = read_findings(files)
     else:
         key = secrets.token_bytes(32) if seed is None else parse_seed(seed)
         chosen = parse_set_names(sets or ("ml-dsa",), ml_dsa=True)
-        found = read_findings(measure_cores(_manifests(core), chosen, key, random, out, screen))
-    outputs.show(found.report(), screen.console)
+        result = read_findings(measure_cores(_manifests(core), chosen, key, random, out, screen))
+    outputs.show(result.report(), screen.console)
 
 
-def _manifests(given: Sequence[Path] | None) -> list[Manifest]:
+def _manifests(chosen: Sequence[Path] | None) -> list[Manifest]:
     """Those given, or those of the tree's own core."""
     from mldsa_lab_rtl.manifest import Manifest
 
     shipped = (find_root() / "rtl" / "core" / f"{name}.toml" for name in _SHIPPED)
-    return [Manifest.read(path) for path in given or shipped]
+    return [Manifest.read(path) for path in chosen or shipped]

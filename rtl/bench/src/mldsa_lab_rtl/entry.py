@@ -32,13 +32,13 @@ def core_entries(
 ) -> list[WorkerEntry]:
     """A worker for each `--core`, with `--resets` or without. LabError also where two have one
     name."""
-    found: list[WorkerEntry] = []
+    result: list[WorkerEntry] = []
     for path in paths:
         entry = core_entry(Manifest.read(path), ("--resets",) if resets else ())
-        if entry.name in {e.name for e in (*others, *found)}:
+        if entry.name in {e.name for e in (*others, *result)}:
             raise LabError(f"--core {path}: a worker is called {entry.name} already")
-        found.append(entry)
-    return found
+        result.append(entry)
+    return result
 
 
 def _shown(path: Path) -> str:
