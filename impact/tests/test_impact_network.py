@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
+from chains import AT_ONCE, CHAIN, NETWORK, figures, find, times, value, write
 from lab_runs import here, rows_in
-from test_impact import CHAIN, figures, find, times, value, write
-from test_propagation import AT_ONCE
 
-from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import parse_identity
 from pqc_impact.figures import Impact
 from pqc_impact.network import Network, find_network
@@ -19,15 +16,6 @@ from pqc_impact.show import report
 from pqc_impact.spreading import FULL, add_network, as_today
 from pqc_impact.sweep import propagate
 
-NETWORK = """
-[network]
-like = "bitcoin-2019"
-templates = ["Transfer"]
-of_today = [1, 4]
-intervals = ["1 min"]
-nodes = 100
-blocks = 4
-"""
 ON = CHAIN + NETWORK
 LATE = f"time of=spread nodes=90 'block={FULL}' relay=compact"
 """Compact blocks at nine of ten nodes."""
@@ -85,23 +73,6 @@ def test_a_network_file_beside_the_scenario(tmp_path: Path) -> None:
     found = spread(write(tmp_path, ('like = "bitcoin-2019"', 'like = "mine.toml"'), text=ON))
     assert value(found, "Ed25519", LATE.replace("compact", "push")) > 0
     assert not has(found, "Ed25519", LATE)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "rule"),
-    [
-        ('templates = ["Transfer"]', 'templates = ["Gift"]', "no template is called 'Gift'"),
-        ('intervals = ["1 min"]', 'intervals = ["60"]', "'60' has no unit"),
-        ("blocks = 4", "stale = false", "intervals: are for stale blocks"),
-        ("bitcoin-2019", "bitcoin-1999", "unknown network 'bitcoin-1999': known are"),
-        ("nodes = 100", "nodes = 10", "a node of 10 has too many connections"),
-    ],
-)
-def test_a_bad_network_table_is_one_line(tmp_path: Path, old: str, new: str, rule: str) -> None:
-    path = write(tmp_path, (old, new), text=ON)
-    with pytest.raises(LabError, match=re.escape(rule)) as caught:
-        spread(path)
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.simulation

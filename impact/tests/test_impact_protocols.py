@@ -32,7 +32,6 @@ from imgtool.keys.ed25519 import Ed25519 as ImageEd25519
 from imgtool.keys.rsa import RSA
 from msgspec.structs import replace
 
-from mldsa_lab.errors import LabError
 from mldsa_lab.sizes import der
 from pqc_impact.file import find_scenario, read_scenario
 from pqc_impact.protocol import Protocol
@@ -455,31 +454,3 @@ def test_smime(scheme: str) -> None:
         for _ in range(1 if scheme != "ECDSA-P256" else 40)
     }
     assert max(sizes) == found["cms"]
-
-
-# --- the file and its figures ------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "rule"),
-    [
-        ('"Ed25519", "RSA', '"ECDSA-P256 DER", "RSA', "a protocol has its own encoding"),
-        ('"Ed25519", "RSA', '"FN-DSA-512", "RSA', "terms: tbs, FN-DSA-512: "),
-        ('"14,600 B"', '"14,600"', "has no unit, must be a multiple of B"),
-        ('signed = "1"', 'signed = "one"', "'one' is unknown"),
-        (
-            "intermediates = 1 ",
-            "intermediates = -1 ",
-            "numbers.intermediates: Expected `float` >= 0.0",
-        ),
-    ],
-)
-def test_bad_input_is_one_line(tmp_path: Path, old: str, new: str, rule: str) -> None:
-    text = find_scenario("tls").read_text(encoding="utf-8")
-    assert old in text
-    path = tmp_path / "own.toml"
-    path.write_text(text.replace(old, new), encoding="utf-8")
-    with pytest.raises(LabError) as error:
-        read_scenario(path)
-    said = str(error.value)
-    assert rule in said and said.startswith(str(path)) and "\n" not in said

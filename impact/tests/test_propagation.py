@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from chains import AT_ONCE
 from lab_runs import here
 from msgspec import structs
 from scipy.sparse import csr_array
@@ -17,7 +16,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.theory.arrays import Array
-from mldsa_lab.workforce import Workforce, dask, local
+from mldsa_lab.workforce import dask, local
 from pqc_impact.network import Compact, Graph, Network, draw_graph, find_network, read_network
 from pqc_impact.propagation import SHORT_ID_BYTES, BlockLoad, Relay, Spreading
 from pqc_impact.sweep import propagate, simulate_block, stale_rate, validation_time
@@ -26,9 +25,6 @@ UPLOAD = 1e6
 DELAY = 0.05
 SIZE = 2e5
 VALIDATION = 0.3
-
-
-AT_ONCE = Workforce(ThreadPoolExecutor(1), 1)
 
 
 @pytest.fixture(scope="module")
@@ -175,28 +171,6 @@ def test_nodes_that_cannot_be_reached_are_named(network: Network) -> None:
         _validated(network, apart, "request")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (("version = 1", "version = 2"), r"version: 2 must be one of 1"),
-        (("share = 0.3316", "share = 0.5"), r"regions: the shares add up to 1\.\d+, not to 1"),
-        (("[32, 124, 184, 198, 151, 189]", "[32, 124]"), r"latency_ms must have 6 rows of 6"),
-        (("upload_mbps = 19.2", "upload_mbps = -1"), r"regions\[0\]\.upload_mbps"),
-        (('["compact", "request"]', '["gossip"]'), r"relays\[0\]"),
-        (("nodes = 6000", "nodes = "), r"not a readable TOML file"),
-    ],
-)
-def test_a_bad_network_file_is_named_with_its_rule(
-    tmp_path: Path, change: tuple[str, str], message: str
-) -> None:
-    text = find_network("bitcoin-2019").read_text()
-    assert change[0] in text
-    path = tmp_path / "mine.toml"
-    path.write_text(text.replace(*change, 1))
-    with pytest.raises(LabError, match=rf"mine\.toml.*{message}"):
-        read_network(path)
-
-
 # --- who computes ---------------------------------------------------------------------------------
 
 
@@ -252,18 +226,3 @@ def test_the_command_shows_each_relay_and_size() -> None:
     ]  # fmt: skip
     assert (first["nodes"], last["interval"]) == (50, "12 s")
     assert all(0 < f["low"] <= f["value"] <= f["high"] for _, (_, f) in groups)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("bitcoin-1999", "--bytes", "1000"), "unknown network 'bitcoin-1999': known are bitcoin"),
-        (("bitcoin-2019", "--bytes", "1000", "--nodes", "20"), "has too many connections"),
-        (("none.toml", "--bytes", "1000"), "none.toml: cannot read it"),
-    ],
-)
-def test_the_command_names_what_is_wrong(words: tuple[str, ...], message: str) -> None:
-    done = here("propagate", *words)
-    assert done.status == 2
-    (line,) = done.err.splitlines()
-    assert message in line

@@ -143,7 +143,7 @@ def test_runs_batches_and_forgotten_jobs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("operation", "answer", "rule"),
+    ("request_of", "reply", "rule"),
     [
         ("sign", "output 3 aa\noutput 5 bb\ndone 2\n", "expected `output INPUT HEX` or `failed"),
         ("sign", "output 3 aa\ndone 1\n", "must have 2 lines before its last, got 1"),
@@ -154,51 +154,39 @@ def test_runs_batches_and_forgotten_jobs(tmp_path: Path) -> None:
         ("sign", "output 3 aa \n", "expected `output INPUT HEX`"),
         ("keygen", "output 3 aa\n", "expected `output INPUT PK SK`"),
         ("verify", "output 3 02\n", "must be 00 or 01"),
-        ("sign", "Segmentation fault\n", "expected `output INPUT HEX`"),
         ("sign", "failed 3\n", "failed INPUT TEXT"),
         ("sign", "\x00\n", "control character"),
-        ("sign", "output 3 aa\r\n", "control character"),
+        *(
+            ("trace", f"trace 3 {text}\n", "trace 3")
+            for text in ("", "ok z0", "z0 x1 ok", "r1z0 ok", "z0z1 ok", "z ok", "z0 ok ok")
+        ),
+        ("measure", f"sample 3 1 - 1 {DIGEST}\n", "of 2 calls, got 1"),
+        ("measure", f"sample 3 1 5 2 {DIGEST}\n", "cpu_clock"),
+        ("measure", f"sample 3 1.5 - 2 {DIGEST}\n", "wall ticks"),
+        ("measure", f"sample 3 -5 - 2 {DIGEST}\n", "wall ticks"),
+        ("measure", f"sample 3 {10**20} - 2 {DIGEST}\n", "wall ticks must be"),
+        ("measure", f"sample 3 {2**63} - 2 {DIGEST}\n", "below 2.63"),
+        ("measure", f"sample 3 1 - 2 {DIGEST.upper()}\n", "hexadecimal"),
+        ("measure", "sample 3 1 - 2 abcd\n", "32 bytes"),
+        ("measure", f"sample 3 1 2 {DIGEST}\n", "expected `sample INPUT"),
+        ("measure", f"sample 3 1 - 2 {DIGEST}\ndone 1\n", "must have 2 lines before"),
+        ("measure", f"sample 5 1 - 2 {DIGEST}\n" * 2 + "done 1\n", "expected 3, got 5"),
     ],
 )
-def test_answer_faults(tmp_path: Path, operation: str, answer: str, rule: str) -> None:
-    with good(tmp_path, answer) as worker:
-        worker.prepare(1, "v", "ML-DSA-44", operation, INPUTS)
+def test_faults_of_a_reply_end_the_worker(
+    tmp_path: Path, request_of: str, reply: str, rule: str
+) -> None:
+    is_timed = request_of == "measure"
+    with good(tmp_path, answer=reply, measure=reply) as worker:
+        worker.hello()
+        worker.prepare(1, "v", "ML-DSA-44", "sign" if is_timed else request_of, INPUTS)
         with pytest.raises(WorkerFault, match=rule) as caught:
-            worker.answer(1)
-        assert "worker fake, request answer 1:" in str(caught.value)
+            worker.measure(1, 1, 2, 0) if is_timed else worker.answer(1)
+        assert f"worker fake, request {'measure' if is_timed else 'answer'} 1" in str(caught.value)
         assert "\n" not in str(caught.value)
         assert not worker.alive and gone(worker.channel.pid)
         with pytest.raises(WorkerFault, match="ended by an earlier fault"):
             worker.hello()
-
-
-@pytest.mark.parametrize(
-    "attempts",
-    ["", "z0", "ok z0", "z0 x1 ok", "r1z0 ok", "z0z1 ok", "z ok", "z0 ok ok", "z0,r1 ok"],
-)
-def test_trace_faults(tmp_path: Path, attempts: str) -> None:
-    with good(tmp_path, f"trace 3 {attempts}\ndone 1\n") as worker:
-        worker.prepare(1, "v", "ML-DSA-44", "trace", INPUTS[:1])
-        with pytest.raises(WorkerFault, match="trace 3"):
-            worker.answer(1)
-
-
-@pytest.mark.parametrize(
-    ("sample", "rule"),
-    [
-        (f"sample 3 1 - 1 {DIGEST}", "of 2 calls, got 1"),
-        (f"sample 3 1 5 2 {DIGEST}", "cpu_clock"),
-        (f"sample 3 1.5 - 2 {DIGEST}", "wall ticks"),
-        ("sample 3 1 - 2 abcd", "32 bytes"),
-        (f"sample 3 1 2 {DIGEST}", "expected `sample INPUT"),
-    ],
-)
-def test_measure_faults(tmp_path: Path, sample: str, rule: str) -> None:
-    with good(tmp_path, measure=sample + "\ndone 1\n") as worker:
-        worker.hello()
-        worker.prepare(1, "v", "ML-DSA-44", "sign", INPUTS[:1])
-        with pytest.raises(WorkerFault, match=rule):
-            worker.measure(1, 1, 2, 0)
 
 
 @pytest.mark.parametrize(

@@ -154,26 +154,26 @@ def costs_of(
 
 
 def python_worker(
-    folder: Path, made: Sequence[Input], cpu: str = "own"
+    folder: Path, built: Sequence[Input], cpu: str = "own"
 ) -> tuple[WorkerEntry, Place]:
     """A worker that measures: 1,000 ticks, and 10 for each unit of the message's first byte."""
     program, hello, digests = (folder / n for n in ("w.py", "hello.txt", "digests.json"))
     program.write_text(PYTHON_WORKER, encoding="utf-8")
     hello.write_text(announced("Python", cpu), encoding="utf-8")
-    table = {i.message.hex(): i.digests.signature for i in made}
+    table = {i.message.hex(): i.digests.signature for i in built}
     digests.write_text(json.dumps(table), encoding="utf-8")
     run = ("python3", "-S", str(program), str(hello), str(digests))
     return WorkerEntry("fake", "Python", ".", (), run), Place(folder, folder)
 
 
-def c_worker(folder: Path, made: Sequence[Input]) -> tuple[WorkerEntry, Place]:
+def c_worker(folder: Path, built: Sequence[Input]) -> tuple[WorkerEntry, Place]:
     """A worker that answers, in C, with a function ``sign_one``."""
     source, program = folder / "w.c", folder / "worker"
     source.write_text(C_WORKER, encoding="utf-8")
     subprocess.run(["cc", "-O1", "-o", str(program), str(source)], check=True)
     hello, outputs = folder / "hello.txt", folder / "outputs.txt"
     hello.write_text(announced("C"), encoding="utf-8")
-    rows = [f"{i.message.hex()} {i.output.hex()}\n" for i in made]
+    rows = [f"{i.message.hex()} {i.output.hex()}\n" for i in built]
     outputs.write_text("".join(rows), encoding="utf-8")
     run = (str(program), str(hello), str(outputs))
     return WorkerEntry("fake", "C", ".", (), run), Place(folder, folder)

@@ -48,15 +48,15 @@ def times(
 
 
 def test_rounds_rotate_and_every_round_is_kept(tmp_path: Path) -> None:
-    made = signed(6)
-    entry, place = python_worker(tmp_path, made)
-    told: list[str] = []
+    built = signed(6)
+    entry, place = python_worker(tmp_path, built)
+    reported: list[str] = []
     kept: list[int] = []
 
     def show(text: str, *, step: float = 0) -> None:
         path = tmp_path / "ml-dsa-44-times.parquet"
         if step:
-            told.append(text)
+            reported.append(text)
             kept.append(len(read_costs(path).head.rounds) if path.exists() else 0)
 
     with Fleet() as fleet:
@@ -65,21 +65,21 @@ def test_rounds_rotate_and_every_round_is_kept(tmp_path: Path) -> None:
         item = batch(6, sample=4)
         (path,) = times(fleet, item, variants, 3, tmp_path, show)
         assert fleet.stations[0].starts == 7  # one to be announced, one for each cell and round
-    assert [text.split()[2] for text in told] == [
+    assert [text.split()[2] for text in reported] == [
         "toy:fast:compact", "toy:portable:compact", "toy:fast:compact", "toy:portable:compact",
         "toy:portable:compact", "toy:fast:compact",
     ]  # fmt: skip
     assert kept == [0, 0, 1, 1, 2, 2]
-    found = read_costs(path)
-    ticks = [1000 + 10 * i.message[0] for i in made]
-    assert found.cost.tolist() == [[ticks] * 3] * 2
-    assert all(about.clock == "own" for about in found.head.series)
+    result = read_costs(path)
+    ticks = [1000 + 10 * i.message[0] for i in built]
+    assert result.cost.tolist() == [[ticks] * 3] * 2
+    assert all(about.clock == "own" for about in result.head.series)
     orders = (tmp_path / "order.txt").read_text(encoding="utf-8").splitlines()
     assert len(orders) == 6 and orders[0] == orders[1] != orders[2] == orders[3]
     assert all(sorted(order.split()) == list("012345") for order in orders)
-    head = found.head
+    head = result.head
     assert (head.unit, head.sample, head.spec, len(head.rounds)) == ("ns", 4, SPEC, 3)
-    assert found.table.traces() == item.table.traces()
+    assert result.table.traces() == item.table.traces()
 
 
 def test_a_wrong_signature_is_refused(tmp_path: Path) -> None:
@@ -95,10 +95,10 @@ def test_a_wrong_signature_is_refused(tmp_path: Path) -> None:
 
 
 def test_failures_are_named() -> None:
-    made = signed(2)
+    built = signed(2)
     with pytest.raises(LabError, match="input 1: failed: out of memory"):
-        check_signatures(signer("a:b:compact"), made, [(1, None, "out of memory")])
-    strange = replace(made[0], context=b"context", rnd=bytes([1] * 32))
+        check_signatures(signer("a:b:compact"), built, [(1, None, "out of memory")])
+    strange = replace(built[0], context=b"context", rnd=bytes([1] * 32))
     with pytest.raises(LabError, match="input 0: it has a context, and a:b:compact takes none"):
         sign_jobs([strange], signer("a:b:compact", context=False, rnd="given"))
     (job,) = sign_jobs([strange], signer("a:b:compact", rnd="given"))
@@ -145,10 +145,10 @@ def test_rare_classes_get_inputs_of_their_own(monkeypatch: pytest.MonkeyPatch) -
     added = collect.added_inputs(SPEC, 500, plan, candidates=5500)
     assert added == sorted(set(added)) and min(added) >= 500
     classes = list(map(tuple, greedy.first_failures(everyone).tolist()))
-    wanted = wanted_classes(model, plan)
-    assert {classes[i] for i in added} <= wanted
+    requested = wanted_classes(model, plan)
+    assert {classes[i] for i in added} <= requested
     have = Counting(classes[:500]) + Counting(classes[i] for i in added)
-    for one in wanted:
+    for one in requested:
         least = min(classes.count(one), collect.MEMBERS)
         assert have[one] == max(least, Counting(classes[:500])[one])
 
@@ -210,16 +210,16 @@ def test_a_missing_valgrind_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_counts_of_a_worker_in_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     need_tools()
     monkeypatch.setattr(callgrind, "PART", 3)
-    made = signed(7)
-    entry, place = c_worker(tmp_path, made)
+    built = signed(7)
+    entry, place = c_worker(tmp_path, built)
     with Counter(entry, place, "sign_o*") as counter:
         chosen = counter.variant("toy", "ML-DSA-44")
         assert chosen.id == "toy:fast:compact"
         steps: list[int] = []
-        counts = counter.count(chosen, "ML-DSA-44", made, steps.append)
+        counts = counter.count(chosen, "ML-DSA-44", built, steps.append)
         assert steps == [3, 3, 1]
         # The work is linear in the first byte, and nothing else is counted but strtol's few.
-        bytes_ = np.array([i.message[0] for i in made], dtype=float)
+        bytes_ = np.array([i.message[0] for i in built], dtype=float)
         fit = np.polynomial.Polynomial.fit(bytes_, counts.astype(float), 1)
         slope = fit.convert().coef[1] / 100
         assert slope == pytest.approx(round(slope), abs=0.05) and 3 <= slope <= 8
@@ -230,21 +230,21 @@ def test_counts_of_a_worker_in_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ):
             with pytest.raises(LabError, match=rule):
                 counter.variant(name, set_name)
-        mixed = replace(made[0], output=made[1].output)
+        mixed = replace(built[0], output=built[1].output)
         with pytest.raises(LabError, match=r"toy:fast:compact, input 0: the signature"):
-            counter.count(chosen, "ML-DSA-44", (mixed, *made[1:]))
+            counter.count(chosen, "ML-DSA-44", (mixed, *built[1:]))
         variants = counter.announcement.variants
         (path,) = collect.collect(
             [(batch(7, sample=6), v) for v in variants], 1, "instructions", tmp_path,
             lambda b, v, _: counter.count(v, b.spec.set, b.inputs),
             lambda v: collect.describe(v, counter.announcement, counter.tool),
         )  # fmt: skip
-    found = read_costs(path)
-    assert (found.head.unit, len(found), found.head.sample) == ("instructions", 7, 6)
-    assert found.cost.tolist() == [[counts.tolist()]] * 2
-    assert all(about.clock.startswith("Callgrind, valgrind") for about in found.head.series)
+    result = read_costs(path)
+    assert (result.head.unit, len(result), result.head.sample) == ("instructions", 7, 6)
+    assert result.cost.tolist() == [[counts.tolist()]] * 2
+    assert all(about.clock.startswith("Callgrind, valgrind") for about in result.head.series)
     with (
         Counter(entry, place, "no_such_*") as counter,
         pytest.raises(LabError, match="one function no_such_"),
     ):
-        counter.count(counter.variant("toy", "ML-DSA-44"), "ML-DSA-44", made)
+        counter.count(counter.variant("toy", "ML-DSA-44"), "ML-DSA-44", built)

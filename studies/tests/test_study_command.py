@@ -24,7 +24,7 @@ def run(*words: object) -> Result:
 
 
 def refusal(*words: object) -> str:
-    """What a command says that it refuses."""
+    """Return the error of a refused command."""
     error = run(*words).exception
     assert isinstance(error, LabError), error
     return str(error)
@@ -96,8 +96,8 @@ def test_intervals_are_judged_on_the_inputs_that_a_record_has() -> None:
 
 def test_the_study_of_coverage_has_a_row_for_each_scene() -> None:
     names = ("noise 2%", "noise 2%, declared", "noise 2%, 3 rounds")
-    wanted = [scene for scene in scenes() if scene.name in names]
-    found = report(["ML-DSA-44"], 1, 1, (2, 3), wanted=wanted, truth=20_000)
-    (section,) = found.sections
+    requested = [scene for scene in scenes() if scene.name in names]
+    result = report(["ML-DSA-44"], 1, 1, (2, 3), requested=requested, truth=20_000)
+    (section,) = result.sections
     assert list(section.grid.columns[0].cells) == [name for name in names for _ in range(2)]
     assert len(scenes()) == len({scene.name for scene in scenes()}) == 44

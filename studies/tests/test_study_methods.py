@@ -49,8 +49,8 @@ def slowly(counts: np.ndarray, n: int, rates: np.ndarray) -> list[int]:
     for turn in range(n):
         best, at = math.inf, -1
         for place in range(turn * run, (turn + 1) * run):
-            found = rates_of([*taken, as_rejections(counts[place])])
-            distance = sum(abs(a - b) for a, b in zip(found, rates, strict=True))
+            result = rates_of([*taken, as_rejections(counts[place])])
+            distance = sum(abs(a - b) for a, b in zip(result, rates, strict=True))
             if distance < best - 1e-12:
                 best, at = distance, place
         chosen.append(at)
@@ -93,9 +93,9 @@ def test_stand_ins_are_of_the_class_and_differ_while_they_can() -> None:
     classes = np.array([[0, 0], [1, 2], [0, 0], [1, 2], [0, 0], [3, 0]])
     stock = Stock(classes)
     assert stock.classes.tolist() == [[0, 0], [1, 2], [3, 0]]
-    found = stock.stand_in(np.array([0, 0, 0, 1, 2, 2, 0]), rng_of(1))
-    assert classes[found].tolist() == [[0, 0]] * 3 + [[1, 2], [3, 0], [3, 0], [0, 0]]
-    assert sorted(found[:3]) == [0, 2, 4]
+    result = stock.stand_in(np.array([0, 0, 0, 1, 2, 2, 0]), rng_of(1))
+    assert classes[result].tolist() == [[0, 0]] * 3 + [[1, 2], [3, 0], [3, 0], [0, 0]]
+    assert sorted(result[:3]) == [0, 2, 4]
     firsts = {int(Stock(classes).stand_in(np.array([0]), rng_of(s))[0]) for s in range(40)}
     assert firsts == {0, 2, 4}
 
@@ -114,12 +114,12 @@ def test_mean_and_percentiles_of_a_signer_that_stops_early(set_name: str) -> Non
     costs = signer.draw(model, population, rng)
     table = random_table(model, 1500, rng)
     cost = signer.cost_of(table.traces()) * (1 + 0.002 * rng.standard_normal(1500))
-    found = truth(table, cost, model, PERCENTILES)
-    assert abs(found.mean.value - signer.mean(model)) < 4 * found.mean.error
-    assert found.mean.error < 3e-4 * found.mean.value
-    assert found.unexplained == pytest.approx(0.0024, rel=0.3)
-    assert found.plain == cost.mean()
-    for percentile, known in found.quantiles.items():
+    result = truth(table, cost, model, PERCENTILES)
+    assert abs(result.mean.value - signer.mean(model)) < 4 * result.mean.error
+    assert result.mean.error < 3e-4 * result.mean.value
+    assert result.unexplained == pytest.approx(0.0024, rel=0.3)
+    assert result.plain == cost.mean()
+    for percentile, known in result.quantiles.items():
         exact = float(np.quantile(costs, percentile / 100))
         # The population's own error at p99 is about 0.2 %.
         assert known.value == pytest.approx(exact, rel=6e-3)
@@ -133,6 +133,6 @@ def test_a_signer_that_is_not_linear_has_the_mean_of_all_signatures() -> None:
     off = []
     for _ in range(12):
         table = random_table(model, 800, rng)
-        found = truth(table, pairs[table.attempts() - 1], model, PERCENTILES)
-        off.append((found.mean.value - float(law @ pairs)) / found.mean.error)
+        result = truth(table, pairs[table.attempts() - 1], model, PERCENTILES)
+        off.append((result.mean.value - float(law @ pairs)) / result.mean.error)
     assert abs(np.mean(off)) < 1.5 and np.max(np.abs(off)) < 5

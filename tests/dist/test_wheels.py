@@ -76,7 +76,7 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 
 def has_library(place: Place) -> bool:
-    """Whether it has the wheel with the library of traces."""
+    """Return true if it has the wheel with the library of traces."""
     return bool(
         list(place.bin.parent.glob("lib/*/site-packages/mldsa_lab/tree/**/libmldsa_trace*"))
     )

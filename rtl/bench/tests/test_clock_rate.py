@@ -1,4 +1,4 @@
-"""nextpnr's report and the records of `fmax`. rtl/tests/test_fmax.py runs the tools."""
+"""nextpnr's report and the records of `fmax`. rtl/tests/test_synth.py runs the tools."""
 
 from __future__ import annotations
 

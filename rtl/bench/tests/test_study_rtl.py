@@ -42,7 +42,7 @@ def record() -> Record:
     """A core whose signing costs these cycles, and 700 fewer with its key loaded before."""
     chosen = read_ready(SET, "regression", 10).inputs
     counts = TraceTable.from_traces(SET, [item.trace for item in chosen]).counts()
-    found = Record(Run(SCHEMA, "t", "2026-11-23T00:00:00Z", "custom", "00", {}, {}))
+    result = Record(Run(SCHEMA, "t", "2026-11-23T00:00:00Z", "custom", "00", {}, {}))
     variants = []
     for key in ("compact", "expanded"):
         operations = ("keygen", "sign", "verify") if key == "compact" else ("sign",)
@@ -50,10 +50,10 @@ def record() -> Record:
             Variant(f"toy:fast:{key}", "toy", "1", "fast", key, "ml-dsa", (SET,), operations,
                     "given", True)  # type: ignore[arg-type]
         )  # fmt: skip
-    found.add(WorkerRow("toy-fast", "SystemVerilog", "", "", "cycles", "", None, tuple(variants)))
+    result.add(WorkerRow("toy-fast", "SystemVerilog", "", "", "cycles", "", None, tuple(variants)))
     for item in chosen:
         words = tuple(map(str, item.trace))
-        found.add(InputRow(SET, item.id, "design", bytes([item.id]) * 32, b"", b"", words))
+        result.add(InputRow(SET, item.id, "design", bytes([item.id]) * 32, b"", b"", words))
     ids = tuple(item.id for item in chosen)
     for variant in variants:
         loaded = 700 if variant.key == "expanded" else 0
@@ -65,11 +65,19 @@ def record() -> Record:
             "store": (STORE,) * len(ids),
         }
         cell = (variant.id, SET)
-        found.add(Samples(0, 0, *cell, "sign", 1, ids, {"wall": wall}, phases))
+        result.add(Samples(0, 0, *cell, "sign", 1, ids, {"wall": wall}, phases))
         if variant.key == "compact":
             parts = {"load": (10, 10), "compute": (90, 110), "store": (0, 0)}
-            found.add(Samples(0, 1, *cell, "verify", 1, ids[:2], {"wall": (100, 120)}, parts))
-    return found
+            result.add(Samples(0, 1, *cell, "verify", 1, ids[:2], {"wall": (100, 120)}, parts))
+    return result
+
+
+def write_record(path: Path) -> None:
+    """Write it as a file."""
+    whole = record()
+    with RecordWriter(path) as writer:
+        for row in (whole.run, *whole.workers, *whole.inputs, *whole.samples):
+            writer.write(row)
 
 
 def at(
@@ -77,14 +85,14 @@ def at(
 ) -> tuple[float, float, float]:
     """Value and limits of a figure."""
     name, keys = parse_identity(identity)
-    wanted = {"set": set_name, "phase": phase, **keys}
+    requested = {"set": set_name, "phase": phase, **keys}
     places = ("core", "configuration")
-    (found,) = (
+    (result,) = (
         f for f in rows
-        if f.name == name and {k: v for k, v in f.keys.items() if k not in places} == wanted
+        if f.name == name and {k: v for k, v in f.keys.items() if k not in places} == requested
     )  # fmt: skip
-    assert found.value is not None and found.low is not None and found.high is not None
-    return found.value, found.low, found.high
+    assert result.value is not None and result.low is not None and result.high is not None
+    return result.value, result.low, result.high
 
 
 def test_exact_counts_have_their_range_as_interval() -> None:
@@ -142,10 +150,7 @@ def test_the_mean_of_a_thousand_random_signatures_is_the_exact_one() -> None:
 def test_times_are_cycles_at_the_median_clock_rate(tmp_path: Path) -> None:
     """Of the core that has a clock rate; a core of another name has none."""
     path, rows = tmp_path / "record.jsonl", tmp_path / "rows.json"
-    whole = record()
-    with RecordWriter(path) as writer:
-        for row in (whole.run, *whole.workers, *whole.inputs, *whole.samples):
-            writer.write(row)
+    write_record(path)
     seeds = tuple(SeedResult(n, 1.0, rate, CriticalPath("a Q", "b D", 5.0, 15.0))
                   for n, rate in ((1, 40.0), (2, 50.0), (3, 55.0)))  # fmt: skip
     for name, measured in (("fast", 1), ("small", 0)):
@@ -158,17 +163,14 @@ def test_times_are_cycles_at_the_median_clock_rate(tmp_path: Path) -> None:
         times = [r for r in rows_in(rows) if "set" in r and "technology" in r]
         verified = [r for r in times if r["operation"] == "verify"]
         assert [r["set"] for r in verified] == [SET] * measured
-        for of in verified:  # 110 cycles of 20 ns
-            assert (of["mean"], of["mean_low"], of["mean_high"]) == (2200, 2000, 2400)
+        for r in verified:  # 110 cycles of 20 ns
+            assert (r["mean"], r["mean_low"], r["mean_high"]) == (2200, 2000, 2400)
 
 
 def test_the_command_shows_files(tmp_path: Path) -> None:
     path, area = tmp_path / "record.jsonl", tmp_path / "fast.json"
     rows, drawn, page = (tmp_path / name for name in ("rows.json", "random.json", "page.html"))
-    whole = record()
-    with RecordWriter(path) as writer:
-        for row in (whole.run, *whole.workers, *whole.inputs, *whole.samples):
-            writer.write(row)
+    write_record(path)
     taken = Resources(
         1, *CORE, "1", "00", {}, "xc7", {"yosys": "Yosys 0.70"},
         Taken(1000, 100, 20, 4, 2.5, 30), tuple(_modules(STAT, "top")[0]),

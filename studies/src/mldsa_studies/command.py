@@ -67,7 +67,7 @@ def estimators(
     chosen = words(implementations)
     if data:
         inside = [sorted(p.glob("*.parquet")) if p.is_dir() else [p] for p in data]
-        paths = [path for found in inside for path in found]
+        paths = [path for result in inside for path in result]
         if not all(inside):
             raise LabError(f"{data[inside.index([])]}: holds no files of costs (*.parquet)")
     else:
@@ -163,12 +163,12 @@ def coverage(
         return
     names, number = parse_set_names(sets or ("ml-dsa",), ml_dsa=True), replications or 42
     if source is not None:
-        wanted = _sizes(sizes, (1, 2, 3, 5, 10))
-        _publish(report_record(source, number, seed, wanted, names))
+        requested = _sizes(sizes, (1, 2, 3, 5, 10))
+        _publish(report_record(source, number, seed, requested, names))
         return
-    wanted = _sizes(sizes, (1, 2, 3, 5, 10, 30))
+    requested = _sizes(sizes, (1, 2, 3, 5, 10, 30))
     with Screen(console()).phase("coverage", total=1.0) as phase:
-        judged = report(names, number, seed, wanted, processes=cores_to_use(), show=phase.reach)
+        judged = report(names, number, seed, requested, processes=cores_to_use(), show=phase.reach)
     _publish(judged)
 
 
@@ -178,8 +178,8 @@ def _publish(report: Report) -> None:
         print(report.about)
 
 
-def _sizes(given: list[str] | None, default: tuple[int, ...]) -> tuple[int, ...]:
-    texts = words(given)
+def _sizes(chosen: list[str] | None, default: tuple[int, ...]) -> tuple[int, ...]:
+    texts = words(chosen)
     for text in texts:
         if not re.fullmatch("[1-9][0-9]{0,5}", text):
             raise LabError(f"size {text!r}: must be a whole number from 1 on")

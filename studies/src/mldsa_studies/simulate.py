@@ -139,11 +139,11 @@ def record_of(
         InputRow(set_name, i, DESIGN, bytes([i] * 32), b"", b"", tuple(map(str, trace)))
         for i, trace in enumerate(traces)
     ]
-    read = {name: np.rint(of).astype(int) for name, of in clocks.read(cell, rng).items()}
+    read = {name: np.rint(values).astype(int) for name, values in clocks.read(cell, rng).items()}
     for number in cell.rounds:
         here = cell.round_of == number
         inputs = tuple(cell.input_of[here].tolist())
-        metrics = {name: tuple(of[here].tolist()) for name, of in read.items()}
+        metrics = {name: tuple(values[here].tolist()) for name, values in read.items()}
         record.add(Samples(number, 0, variant.id, set_name, operation, 1, inputs, metrics))
     return record
 
@@ -254,7 +254,7 @@ def tick_coverage(
     gives none."""
     signer, pool = Signer(), draw_traces(model, 1000, rng)
     designs = [design(pool, model, inputs, seed=s, restarts=1) for s in range(5)]
-    found: list[Interval | None] = []
+    result: list[Interval | None] = []
     for number in range(replications):
         traces = [pool[i] for i in designs[number % len(designs)]]
         is_signing = operation == "sign"
@@ -263,8 +263,8 @@ def tick_coverage(
         cell = CALM.measure(cost, rounds, rng)
         record = record_of(cell, clocks, model.name, operation, traces, rng)
         (estimated,) = summarise(record, reference="signer").cells
-        found.append(None if estimated.mean is None else estimated.mean.times(1 / truth))
-    return found
+        result.append(None if estimated.mean is None else estimated.mean.times(1 / truth))
+    return result
 
 
 TICKS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.5)
@@ -288,7 +288,7 @@ def report(set_name: str, replications: int, seed: int) -> Report:
             ("stops at first bad polynomial", STOPPING, "no noise", QUIET),
             ("linear", Signer(), "input noise alone", NoisyMachine(drift=0, fast=0)),
         ):
-            found = {
+            result = {
                 title: root_mean_square(
                     mean_errors(model, n, signer, machine, replications, rng, designed=designed)
                 )
@@ -297,7 +297,7 @@ def report(set_name: str, replications: int, seed: int) -> Report:
                     ("designed inputs, regression", True),
                 )
             }
-            errors.append(({"n": n, "signer": name, "machine": label}, found))
+            errors.append(({"n": n, "signer": name, "machine": label}, result))
     for rounds in (4, 5, 12, 30):
         for label, machine in (("calm", CALM), ("shared", NoisyMachine())):
             signers = STOPPING, Signer()
@@ -326,24 +326,24 @@ def report_ticks(set_name: str, replications: int, seed: int) -> Report:
     model, rng = RejectionModel.for_set(set_name), np.random.default_rng(seed)
     tables: dict[str, list[Row]] = {}
     for operation, both, tick in product(("sign", "verify"), (False, True), TICKS):
-        found = [
+        result = [
             mean
             for lengths in (False, True)
             for mean in tick_coverage(
                 model, operation, Clocks(tick, both, lengths), replications, rng
             )
         ]
-        told = np.array([tuple(mean) for mean in found if mean is not None], dtype=float)
-        values = {"refused": 1 - len(told) / len(found)}
-        if len(told):
-            value, low, high = told.T
+        reported = np.array([tuple(mean) for mean in result if mean is not None], dtype=float)
+        values = {"refused": 1 - len(reported) / len(result)}
+        if len(reported):
+            value, low, high = reported.T
             values["holds"] = float(((low <= 1) & (high >= 1)).mean())
             values["error"] = root_mean_square(value - 1)
             values["half-width"] = float(np.median(high - low)) / 2
         title = "Both clocks coarse" if both else "CPU clock coarse, wall clock fine"
         keys = {"operation": operation, "tick": f"{tick:.0%} of a sample"}
         tables.setdefault(title, []).append((keys, values))
-    holds = [of["holds"] for rows in tables.values() for _, of in rows if "holds" in of]
+    holds = [row["holds"] for rows in tables.values() for _, row in rows if "holds" in row]
     return percent_report(
         "study of ticks",
         f"{min(holds):.1%} or more of the intervals hold the truth",

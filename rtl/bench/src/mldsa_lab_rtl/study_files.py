@@ -20,7 +20,7 @@ from mldsa_lab_rtl.study import TOTAL, core_keys, cycles, mean_cycles, operation
 from mldsa_lab_rtl.synth import Resources
 
 ROUND_3 = "round 3"
-"""What the names of cores of that round end in."""
+"""The end of the names of cores of that round."""
 AVERAGES = 10
 """Averages, and signatures of each."""
 
@@ -114,7 +114,7 @@ def read_study(path: Path) -> StudyFile:
     return decode_json(read_text(path), StudyFile, str(path))  # type: ignore[arg-type]
 
 
-def study_text(found: RandomFile | Round3File) -> str:
+def study_text(result: RandomFile | Round3File) -> str:
     """Return the text of a file, a line for each core and set."""
-    text = json.dumps(plain(found), separators=(",", ":"))
+    text = json.dumps(plain(result), separators=(",", ":"))
     return text.replace('{"core"', '\n{"core"') + "\n"

@@ -39,14 +39,14 @@ def measure_cores(
             phase.summary = f"{random} random signatures of each core and set"
         paths.append(paths[0].with_name("random.json"))
         write_text(paths[-1], study_text(RandomFile(1, drawn)))
-    found: list[Round3Cycles] = []
+    result: list[Round3Cycles] = []
     for manifest in (m for m in manifests if m not in final):
         with screen.phase("round 3") as phase:
-            found += measure_round_3(manifest, sets, seed, phase.show)
+            result += measure_round_3(manifest, sets, seed, phase.show)
             phase.summary = f"{manifest.worker}: {INPUTS} random inputs agree with dilithium-py"
-    if found:
+    if result:
         paths.append((paths[0].parent if paths else out) / "round-3.json")
-        write_text(paths[-1], study_text(Round3File(1, tuple(found))))
+        write_text(paths[-1], study_text(Round3File(1, tuple(result))))
     for path in paths:
         show_path(screen.console, "record", path)
     return paths
