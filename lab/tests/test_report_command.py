@@ -11,7 +11,7 @@ from pathlib import Path
 import measure_cases as cases
 import pytest
 from lab_runs import rows_in
-from report_records import SIGNERS, Shape, build, report_of
+from report_records import SIGNERS, Shape, build, record_of, report_of
 from typer.testing import CliRunner, Result
 
 from mldsa_lab.cli.main import app
@@ -79,45 +79,44 @@ def test_rows_say_which_run_they_are_of(path: Path, tmp_path: Path) -> None:
 # --- measured elsewhere -------------------------------------------------------------------------
 
 
-def test_one_selection_for_all_and_several_files(path: Path, tmp_path: Path) -> None:
-    selection, measured = card(tmp_path)
-    other = tmp_path / "board.csv"
-    other.write_text(measured.read_text().replace(",ms,", ",cycles,"))
-    chosen = (f"{file}:{selection}" for file in (measured, other))
-    text = shown(run(path, *chosen, "--to", "none"))
-    assert re.search(r"costs +ML-DSA-65 +ms", text) and re.search(r"board +ML-DSA-65 +cycles", text)
-
-
 def test_measurements_that_contradict_the_traces_have_no_figure(path: Path, tmp_path: Path) -> None:
     selection, measured = card(tmp_path)
     fixed = tmp_path / "fixed.csv"
     fixed.write_text(re.sub(r"(?m)^(\d+),[\d.]+", r"\1,5.5", measured.read_text()))
     out = tmp_path / "rows.json"
-    chosen = (f"{file}:{selection}" for file in (fixed, measured))
+    board = tmp_path / "board.csv"
+    board.write_text(measured.read_text().replace(",ms,", ",cycles,"))
+    chosen = (f"{file}:{selection}" for file in (fixed, measured, board))
     result = run(path, *chosen, "--to", out)
     assert "fixed: constant-trace: " in refused(result)
-    assert "Measured elsewhere: costs." in result.output
+    assert "Measured elsewhere: costs, board." in result.output
+    assert re.search(r"costs +ML-DSA-65 +ms", result.output)
+    assert re.search(r"board +ML-DSA-65 +cycles", result.output)
     assert not re.search(r"fixed +ML-DSA-65", result.output)
     names = {row["implementation"] for row in rows_in(out)}
     assert "costs" in names and "fixed" not in names
 
 
-def test_measurements_need_a_selection_and_a_record(path: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("RECORD COSTS", ":SELECTION.json"),
+        ("COSTS:SELECTION", "at least one record"),
+        ("RECORD:SELECTION", "a selection belongs to measurements"),
+        ("", "at least one record"),
+        ("RECORD --baseline nosuch", "unknown reference 'nosuch'"),
+        *((f"RECORD --to FOLDER/nowhere/x.{ending}", "nowhere")
+          for ending in ("md", "json", "csv", "html")),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_reported_is_refused_before_any_work(
+    path: Path, tmp_path: Path, arguments: str, said: str
+) -> None:
     selection, measured = card(tmp_path)
-    text = refused(run(path, measured, "--to", "none"))
-    assert f"{measured}:SELECTION.json" in text
-    text = refused(run(f"{measured}:{selection}"))
-    assert "at least one record" in text and "mldsa-lab estimate" in text
-    assert "a selection belongs to measurements" in refused(run(f"{path}x:{selection}"))
-    assert "at least one record" in refused(run())
-    assert "unknown reference 'nosuch'" in refused(run(path, "--reference", "nosuch"))
-
-
-@pytest.mark.parametrize("ending", ["md", "json", "csv", "html"])
-def test_a_folder_that_is_not_there_is_refused_before_any_work(path: Path, ending: str) -> None:
-    target = path.parent / "nowhere" / f"x.{ending}"
-    assert str(target) in refused(run(path, "--to", target))
-    assert not target.parent.exists() and not (path.parent / "report.html").exists()
+    paths = {"RECORD": path, "COSTS": measured, "SELECTION": selection, "FOLDER": tmp_path}
+    words = re.sub("[A-Z]{5,}", lambda name: str(paths[name[0]]), arguments).split()
+    assert said in refused(run(*words))
+    assert not (tmp_path / "nowhere").exists() and not (path.parent / "report.html").exists()
 
 
 def test_bad_targets_are_refused(path: Path, tmp_path: Path) -> None:
@@ -169,10 +168,9 @@ def test_a_run_without_measurements_is_an_error_that_says_why(tmp_path: Path) ->
     assert "acvp-sigver" in result.output and (tmp_path / "report.html").exists()
 
 
-def test_a_cell_whose_estimates_do_not_hold_has_no_figure_and_no_rank(tmp_path: Path) -> None:
+def test_a_cell_whose_estimates_do_not_hold_has_no_figure_and_no_rank() -> None:
     fixed = replace(SIGNERS[0], extra=1e5, cost={SET: (1.0, 1e6, 1.0)})
-    shape = Shape(sets=(SET,), signers=(fixed, SIGNERS[3]), operations=("sign",))
-    record = build(tmp_path / "r.jsonl", shape)
+    record = record_of(sets=(SET,), signers=(fixed, SIGNERS[3]), operations=("sign",))
     (cell,) = summarise(record).table(SET, "sign")
     assert cell.variant.implementation == "mldsa-native"
     report = report_of(record)
@@ -189,11 +187,10 @@ def test_a_cell_whose_estimates_do_not_hold_has_no_figure_and_no_rank(tmp_path: 
     ("rounds", "noise", "ranks"), [(1, 0.8, [None] * 3), (12, 0.002, [1, 2, 3])]
 )
 def test_a_short_run_ranks_nobody_and_a_long_one_warns_of_nothing(
-    tmp_path: Path, rounds: int, noise: float, ranks: list[int | None]
+    rounds: int, noise: float, ranks: list[int | None]
 ) -> None:
     signers = tuple(replace(s, noise=noise) for s in SIGNERS[3:6])
-    shape = Shape(sets=(SET,), signers=signers, rounds=rounds)
-    summary = summarise(build(tmp_path / "r.jsonl", shape))
+    summary = summarise(record_of(sets=(SET,), signers=signers, rounds=rounds))
     found = find(summary)
     assert len(found.cautions) == (2 if rounds == 1 else 0)
     assert found.headline.startswith("Too few rounds to rank: ") == (rounds == 1)
