@@ -37,14 +37,7 @@ def estimate(
     plot: Annotated[
         Path | None, typer.Option(help="Draw costs, fit and residuals (.svg or .png).")
     ] = None,
-    json_path: Annotated[
-        Path | None,
-        typer.Option(
-            "--json",
-            help="Write all figures, residuals and findings as one JSON object to this file.",
-            metavar="PATH",
-        ),
-    ] = None,
+    json_path: shared.JsonOption = None,
     cost_model: Annotated[
         Path | None,
         typer.Option(help="Write the fitted costs as a cost model, for select and others."),
@@ -54,8 +47,6 @@ def estimate(
 
     Exit status 2 where the costs contradict the selection's traces, so that no estimate holds.
     """
-    import json
-
     from mldsa_lab.errors import LabError
     from mldsa_lab.estimate.measured import estimate as estimate_selection
     from mldsa_lab.estimate.measured import parse_percentiles
@@ -66,7 +57,8 @@ def estimate(
     from mldsa_lab.show.estimation import estimation_report
 
     wanted = parse_percentiles(shared.words([percentiles]))
-    for path in (plot, json_path, cost_model):
+    outputs = shared.OutputOptions(no_page=True, json=json_path).check()
+    for path in (plot, cost_model):
         if path is not None:
             check_target(path)
     if plot is not None:
@@ -82,12 +74,11 @@ def estimate(
         noise=None if noise is None else noise / 100,
     )
     screen = shared.console()
-    shared.OutputOptions().show(estimation_report(found), screen)
+    report = estimation_report(found)
+    shared.OutputOptions().show(report, screen)
     # Nothing is written where the costs make no model.
     model = None if cost_model is None else found.cost_model().to_json()
-    if json_path is not None:
-        write_text(json_path, json.dumps(found.as_json(), indent=1, allow_nan=False) + "\n")
-        shared.show_path(screen, "figures", json_path)
+    outputs.show(report, screen, tables=False)
     if plot is not None:
         from mldsa_lab.show.estimate_plot import write_plot
 
