@@ -334,9 +334,13 @@ def of_estimates() -> Figures:
                 chosen = SHIPPED / set_name.lower() / f"{name}.json"
                 text = _measurements(read_json(chosen), rounds, noise, spikes)
                 costs.write_text(text, encoding="utf-8")
-                keys = {"measured": f"{name}, rounds {rounds}, spikes {len(spikes)}"}
-                yield from flatten(lab_json("estimate", chosen, costs, *words(options)), keys)
-            yield from flatten(read_json(model), {"measured": "cost model"})
+                measured = f"{name}, rounds {rounds}, spikes {len(spikes)}"
+                for one in of_command("estimate", chosen, costs, *words(options)):
+                    yield {**one, "keys": {**one["keys"], "measured": measured}}
+            fitted = read_json(model)
+            for attempt in ("first", "z", "r", "h"):
+                keys = {"set": set_name, "attempt": attempt, "measured": "cost model"}
+                yield figure(keys, "attempt_cost", fitted[attempt], None, None, fitted["unit"])
         *_, last = lab_json("report", CORES, f"{costs}:{chosen}")["lists"]
         yield from figures_of(last)
 

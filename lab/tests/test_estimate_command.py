@@ -13,11 +13,14 @@ from typing import Any
 import measure_cases as cases
 import numpy as np
 import pytest
+from lab_runs import load_script
 from numpy.typing import NDArray
 from typer.testing import CliRunner, Result
 
 from mldsa_lab.cli.main import app
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.contract import breaches
+from mldsa_lab.estimate.figure import Figure, Figures
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import estimate
 from mldsa_lab.estimate.reader import Measurements, read_measurements
@@ -31,6 +34,7 @@ from mldsa_studies.signers import Signer, usual
 
 NAME = "ML-DSA-65"
 TARGET = usual()
+GOLDEN = Path(__file__).parents[2] / "scripts" / "golden.py"
 Array = NDArray[np.float64]
 
 
@@ -60,15 +64,24 @@ def test_every_file(tmp_path: Path) -> None:
     )  # fmt: skip
     assert "±90%" in text
     assert str(plot) in text.replace("\n", "")
-    value = json.loads(figures.read_text())
-    assert (value["format"], value["version"]) == ("mldsa-lab estimate", 1)
+    (found,) = json.loads(figures.read_text())["lists"]
+    assert found["head"] == {"goal": "regression", "percentile": None, "confidence": 0.9}
+    made = [Figure(**one) for one in load_script(GOLDEN).figures_of(found)]
+    assert list(breaches(made)) == []
+    written = Figures(made)
     truth = TARGET.mean(RejectionModel.for_set(NAME)) * cases.UNIT
-    assert value["mean"]["value"] == pytest.approx(truth, rel=2e-3)
-    assert value["mean"]["low"] <= truth <= value["mean"]["high"]
-    assert [p["percentile"] for p in value["percentiles"]] == [5, 50, 99.99]
-    assert set(value["costs"]) == {"first", "z", "r", "h", "final", "setup"}
-    assert [r["id"] for r in value["residuals"]] == list(chosen.ids)
-    assert value["noise"] is None and value["without_outliers"] is None
+    (mean,) = written.select("mean")
+    assert mean.keys == {"set": NAME, "operation": "sign"} and mean.unit == "cycles"
+    assert mean.value == pytest.approx(truth, rel=2e-3)
+    assert (mean.low or 0) <= truth <= (mean.high or 0)
+    assert [f.keys["percentile"] for f in written.select("quantile")] == [5, 50, 99.99]
+    attempts = {f.keys["attempt"] for f in written.select("attempt_cost")}
+    assert {"first", "z", "r", "h", "final", "setup", "curvature"} <= attempts
+    seen, fitted = (list(written.select("cost", basis=b)) for b in ("seen", "expected"))
+    assert [f.keys["input"] for f in seen] == [f.keys["input"] for f in fitted] == list(chosen.ids)
+    rejected = [sum(f.value or 0 for f in written.select("count", input=i)) for i in chosen.ids]
+    assert rejected == [2 * len(trace) - 1 for trace in chosen.traces()]
+    assert {f.keys.get("inputs") for f in made} == {None}  # no outliers, no goal of an average
     assert plot.read_text().startswith("<?xml")
     fitted = CostModel.read(model)
     assert fitted.set == NAME
@@ -117,11 +130,15 @@ def test_costs_that_contradict_the_traces_give_no_figure(
     words = "mean|p50|p99|fit|residual|set-up|average"
     assert not re.search(words, "\n".join(lines)), result.output
     assert f"{NAME} signing: no estimate holds." in lines
-    value = json.loads(figures.read_text())
-    assert value["holds"] is False and value["findings"][0]["severity"] == "error"
-    estimates = ("mean", "percentiles", "costs", "terms", "misfit", "average", "without_outliers")
-    assert not any(value[name] for name in estimates)
-    assert {(r["fitted"], r["relative"]) for r in value["residuals"]} == {(None, None)}
+    (found,) = json.loads(figures.read_text())["lists"]
+    written = Figures([Figure(**one) for one in load_script(GOLDEN).figures_of(found)])
+    assert list(breaches(written)) == []
+    names = [f.name for f in written if "input" not in f.keys and f.keys.get("of") != "noise"]
+    assert names == ["rounds", "mean", "count"]
+    (mean,) = written.select("mean")
+    assert (mean.value, mean.verdict) == (None, "no estimate")
+    assert f"error: {code}: " in str(found["groups"][0]["figures"]["mean"]["notes"])
+    assert [f.keys["basis"] for f in written.select("cost")] == ["seen"] * 10
     texts = re.findall(r"<text[^>]*>([^<]*)</text>", picture.read_text())
     assert f"{NAME} signing, 10 inputs" in texts and "attempts" in texts
     assert not [text for text in texts if re.match(words, text)]
@@ -136,8 +153,12 @@ def test_a_figure_without_outliers_says_so(tmp_path: Path) -> None:
     paths = cases.write(tmp_path, chosen, costs)
     figures = tmp_path / "f.json"
     last = shown(run(*paths, "--to", figures)).splitlines()[-2]
-    value = json.loads(figures.read_text())
-    left_out = of_interval(Interval(**value["without_outliers"]["mean"]))
+    (found,) = json.loads(figures.read_text())["lists"]
+    written = Figures([Figure(**one) for one in load_script(GOLDEN).figures_of(found)])
+    (mean,) = written.select("mean", inputs="without outliers")
+    left_out = of_interval(mean.interval)
+    seen = written.select("cost", basis="seen")
+    assert [f.keys["input"] for f in seen if f.verdict == "excluded"] == [4, 7]
     assert last == f"{NAME} signing: mean {left_out} cycles without inputs 4, 7."
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import measure_cases as cases
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 from tiers import first_of
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.contract import breaches
 from mldsa_lab.estimate.fit import Fit, fit_costs
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import estimate, parse_percentiles
@@ -180,8 +180,8 @@ def test_whatever_is_measured_the_figures_are_numbers(
     found = estimate(
         chosen, cases.measurements(chosen, costs), percentiles=(0.01, 50, 99.999), noise=noise
     )
-    text = json.dumps(found.as_json(), allow_nan=False)
-    assert json.loads(text)["inputs"] == len(traces)
+    assert list(breaches(found.figures())) == []
+    assert len(list(found.figures().select("cost", basis="seen"))) == len(traces)
     for interval in (found.mean, *found.percentiles.values()):
         assert interval.low is not None and interval.high is not None
         assert 0 <= interval.low <= interval.value <= interval.high

@@ -53,8 +53,6 @@ def estimate(
 
     Exit status 2 where the costs contradict the selection's traces, so that no estimate holds.
     """
-    import json
-
     from mldsa_lab.errors import LabError
     from mldsa_lab.estimate.measured import estimate as estimate_selection
     from mldsa_lab.estimate.measured import parse_percentiles
@@ -63,8 +61,9 @@ def estimate(
     from mldsa_lab.files import check_target, write_text
     from mldsa_lab.inputs.selection import Selection
     from mldsa_lab.show.estimation import estimation_report
+    from mldsa_lab.show.report import as_json
 
-    wanted = parse_percentiles(shared.words([percentiles]))
+    asked = parse_percentiles(shared.words([percentiles]))
     outputs = shared.Outputs.parse(to, suffixes=(".json", *_PLOTS))
     plots = [path for path in outputs.files if path.suffix in _PLOTS]
     if cost_model is not None:
@@ -72,31 +71,28 @@ def estimate(
     if plots:
         need("page", "the plot")
     chosen = Selection.read(selection)
-    found = estimate_selection(
+    estimation = estimate_selection(
         chosen,
         read_measurements(measurements, chosen),
-        percentiles=wanted,
+        percentiles=asked,
         confidence=confidence,
         noise=None if noise is None else noise / 100,
     )
     screen = outputs.console()
-    text = json.dumps(found.as_json(), indent=1, allow_nan=False) + "\n"
-    if outputs.stdout:
-        print(text, end="")
-    else:
-        shared.Outputs().show(estimation_report(found), screen)
+    report = estimation_report(estimation)
+    shared.Outputs(stdout=outputs.stdout).show(report, screen)
     # Nothing is written where the costs make no model.
-    model = None if cost_model is None else found.cost_model().to_json()
+    model = None if cost_model is None else estimation.cost_model().to_json()
     for path in outputs.files:
         if path in plots:
             from mldsa_lab.show.estimate_plot import write_plot
 
-            write_plot(found, path)
+            write_plot(estimation, path)
         else:
-            write_text(path, text)
+            write_text(path, as_json([report]))
         shared.show_path(screen, "plot" if path in plots else "figures", path)
     if cost_model is not None and model is not None:
         write_text(cost_model, model)
         shared.show_path(screen, "cost model", cost_model)
-    if found.refutation:
-        raise LabError(f"{measurements}: {found.refutation}")
+    if estimation.refutation:
+        raise LabError(f"{measurements}: {estimation.refutation}")

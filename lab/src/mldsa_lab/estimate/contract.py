@@ -75,11 +75,13 @@ NAMES = {
     "scaling": "per second on `threads`, over that on one",
     "efficiency": "scaling over the number of threads",
     # Operations.
+    "relative_sd": "standard deviation over the mean of one measurement (`of` noise), of what no "
+    "term explains (`of` misfit)",
     "attempt_cost": "cost of a signature's attempt, by its end `attempt`, or of a term of the fit",
     "allocated": "bytes that an operation allocates",
     "collections": "garbage collections in a million operations",
     # Cold starts.
-    "cost": "cost of the call `call` of a process",
+    "cost": "cost of the call `call` of a process; of the input `input` in the typical round",
     "resolution": "step of the clock in the measured calls",
     # Comparison of runs.
     "change": "quantity `of` in the last run over that in the first",
@@ -180,7 +182,8 @@ KEYS = {
     "core": "hardware core",
     "configuration": "configuration of a core",
     "key": "form of the key",
-    "inputs": "drawn: inputs that nobody chose",
+    "input": "id of an input",
+    "inputs": "drawn: inputs that nobody chose; chosen: their plain average; without outliers",
     "process": "number of a process",
     "worker": "worker",
     "implementation": "implementation, of all its variants",

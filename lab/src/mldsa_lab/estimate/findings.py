@@ -36,6 +36,9 @@ class Remark:
     text: str
     ids: tuple[int, ...] = ()
 
+    def __str__(self) -> str:
+        return f"{self.severity}: {self.code}: {self.text}"
+
 
 def refutation(code: str, text: str) -> Remark:
     """A remark that no estimate holds."""

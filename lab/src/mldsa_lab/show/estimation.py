@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.findings import off_text
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import Estimation, Residual
@@ -29,17 +28,17 @@ def estimation_report(found: Estimation) -> Report:
     only the costs as measured."""
     about = f"{found.unit or 'unit not given'}, {found.inputs} input{'s' * (found.inputs > 1)}"
     about += f", {found.rounds} rounds" if found.rounds > 1 else ""
-    findings = [f"{f.severity}: {f.code}: {f.text}" for f in found.findings]
+    findings = list(map(str, found.findings))
     residuals = Section(_residuals(found))
     if found.refutation:
         text = f"{found.set} signing: no estimate holds"
-        return Report("estimate", text, (), [residuals], notes=[about, *findings])
-    estimates = {"all inputs": _figures(found)}
+        return Report("estimate", text, found.figures(), [residuals], notes=[about, *findings])
+    estimates = {"all inputs": _estimates(found)}
     if found.without_outliers is not None:
-        estimates[found.without] = _figures(found.without_outliers)
-    columns = [Column("estimate of", list(_figures(found)), head=True)]
-    for title, figures in estimates.items():
-        cells = [of_interval(interval) for interval in figures.values()]
+        estimates[found.without] = _estimates(found.without_outliers)
+    columns = [Column("estimate of", list(_estimates(found)), head=True)]
+    for title, intervals in estimates.items():
+        cells = [of_interval(interval) for interval in intervals.values()]
         columns.append(Column(title, cells, number=True))
     average = [_average(found)] if found.average is not None else []
     mean = of_interval((found.without_outliers or found).mean)
@@ -47,10 +46,7 @@ def estimation_report(found: Estimation) -> Report:
     return Report(
         kind="estimate",
         headline=" ".join(filter(None, headline)),
-        figures=[
-            Figure.of({"set": found.set}, name, interval, found.unit)
-            for name, interval in _figures(found).items()
-        ],
+        figures=found.figures(),
         sections=[
             Section(Grid(f"{found.set} signing", about, tuple(columns), found.confidence)),
             residuals,
@@ -59,7 +55,7 @@ def estimation_report(found: Estimation) -> Report:
     )
 
 
-def _figures(found: Estimation) -> dict[str, Interval]:
+def _estimates(found: Estimation) -> dict[str, Interval]:
     percentiles = {f"p{percent:g}": i for percent, i in found.percentiles.items()}
     return {"mean": found.mean, **percentiles, **{t: found.costs[n] for n, t in _COSTS.items()}}
 
