@@ -91,7 +91,7 @@ def estimators(
 def count(
     selection: Annotated[Path, typer.Argument(help="Selection whose inputs are signed.")],
     implementation: Annotated[
-        str, typer.Option(help="Implementation or variant id of the Rust worker.", metavar="NAME")
+        str, typer.Argument(help="Implementation or variant id of the Rust worker.", metavar="NAME")
     ],
     out: Annotated[
         Path, typer.Option("--out", "-o", help="File of measurements to write (CSV).")

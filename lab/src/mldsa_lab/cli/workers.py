@@ -34,7 +34,7 @@ def workers(
         typer.Argument(
             help="Workers of the registry, of setup also NAME:tuned for the tuned build; of doctor "
             "and conform ./PROGRAM, [NAME=]FOLDER of a JDK, or CORE.toml.",
-            metavar="[NAMES]",
+            metavar="NAMES",
         ),
     ] = None,
     only: Annotated[
