@@ -163,12 +163,12 @@ def coverage(
         return
     names, number = parse_set_names(sets or ("ml-dsa",), ml_dsa=True), replications or 42
     if source is not None:
-        wanted = _sizes(sizes, (1, 2, 3, 5, 10))
-        _publish(report_record(source, number, seed, wanted, names))
+        few = _sizes(sizes, (1, 2, 3, 5, 10))
+        _publish(report_record(source, number, seed, few, names))
         return
-    wanted = _sizes(sizes, (1, 2, 3, 5, 10, 30))
+    asked = _sizes(sizes, (1, 2, 3, 5, 10, 30))
     with Screen(console()).phase("coverage", total=1.0) as phase:
-        judged = report(names, number, seed, wanted, processes=cores_to_use(), show=phase.reach)
+        judged = report(names, number, seed, asked, processes=cores_to_use(), show=phase.reach)
     _publish(judged)
 
 
@@ -178,8 +178,8 @@ def _publish(report: Report) -> None:
         print(report.about)
 
 
-def _sizes(given: list[str] | None, default: tuple[int, ...]) -> tuple[int, ...]:
-    texts = words(given)
+def _sizes(options: list[str] | None, default: tuple[int, ...]) -> tuple[int, ...]:
+    texts = words(options)
     for text in texts:
         if not re.fullmatch("[1-9][0-9]{0,5}", text):
             raise LabError(f"size {text!r}: must be a whole number from 1 on")

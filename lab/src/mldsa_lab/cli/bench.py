@@ -248,5 +248,5 @@ def _judge(clock: str, confidence: float, record: Record) -> Precision | None:
     from mldsa_lab.bench.pace import Precision
     from mldsa_lab.estimate.precision import widest
 
-    found = widest(record, clock=clock, confidence=confidence)
-    return None if found is None else Precision(*found)
+    precision = widest(record, clock=clock, confidence=confidence)
+    return None if precision is None else Precision(*precision)

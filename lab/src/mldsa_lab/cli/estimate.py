@@ -64,7 +64,7 @@ def estimate(
     from mldsa_lab.inputs.selection import Selection
     from mldsa_lab.show.estimation import estimation_report
 
-    wanted = parse_percentiles(shared.words([percentiles]))
+    asked = parse_percentiles(shared.words([percentiles]))
     outputs = shared.Outputs.parse(to, suffixes=(".json", *_PLOTS))
     plots = [path for path in outputs.files if path.suffix in _PLOTS]
     if cost_model is not None:
@@ -72,31 +72,31 @@ def estimate(
     if plots:
         need("page", "the plot")
     chosen = Selection.read(selection)
-    found = estimate_selection(
+    estimation = estimate_selection(
         chosen,
         read_measurements(measurements, chosen),
-        percentiles=wanted,
+        percentiles=asked,
         confidence=confidence,
         noise=None if noise is None else noise / 100,
     )
     screen = outputs.console()
-    text = json.dumps(found.as_json(), indent=1, allow_nan=False) + "\n"
+    text = json.dumps(estimation.as_json(), indent=1, allow_nan=False) + "\n"
     if outputs.stdout:
         print(text, end="")
     else:
-        shared.Outputs().show(estimation_report(found), screen)
+        shared.Outputs().show(estimation_report(estimation), screen)
     # Nothing is written where the costs make no model.
-    model = None if cost_model is None else found.cost_model().to_json()
+    model = None if cost_model is None else estimation.cost_model().to_json()
     for path in outputs.files:
         if path in plots:
             from mldsa_lab.show.estimate_plot import write_plot
 
-            write_plot(found, path)
+            write_plot(estimation, path)
         else:
             write_text(path, text)
         shared.show_path(screen, "plot" if path in plots else "figures", path)
     if cost_model is not None and model is not None:
         write_text(cost_model, model)
         shared.show_path(screen, "cost model", cost_model)
-    if found.refutation:
-        raise LabError(f"{measurements}: {found.refutation}")
+    if estimation.refutation:
+        raise LabError(f"{measurements}: {estimation.refutation}")

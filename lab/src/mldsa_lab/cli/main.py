@@ -28,8 +28,8 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(is_asked: bool) -> None:
+    if is_asked:
         print(f"mldsa-lab {__version__}")
         raise typer.Exit
 

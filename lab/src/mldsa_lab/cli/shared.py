@@ -1,4 +1,4 @@
-"""What the commands have in common: options, files to write, the screen, old spellings."""
+"""Shared parts of the commands: options, files to write, the screen, old spellings."""
 
 from __future__ import annotations
 
