@@ -1,4 +1,4 @@
-"""Java: `--jdk` makes a worker of one that is on the machine; what the pinned ones announce."""
+"""Java: `--worker FOLDER` takes one of the machine; what the pinned ones announce."""
 
 from __future__ import annotations
 

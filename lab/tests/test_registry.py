@@ -141,7 +141,7 @@ def test_a_compiler_that_does_not_work_is_named(monkeypatch: pytest.MonkeyPatch)
         ('name = "one"', "", "worker 1: name is missing"),
         ('name = "one"', 'name = "One Two"', "worker One Two: name must be small letters"),
         ('language = "C"', 'like = "none"', "worker one: like names no worker before it: 'none'"),
-        ('name = "one"', 'name = "jdks"', "name must not be 'jdks', which stands for those of"),
+        ('name = "one"', 'name = "jdks"', "name must not be 'jdks', which stands for several"),
         ('"{target}/one"', '"{program}"', "program is missing: {program} stands for it"),
         ('"{target}/one"', '"{lock}"', "locks is missing: {lock} stands for the first of them"),
         ('"{target}/one"', '"-{options}"', "unknown place {options}"),
@@ -214,7 +214,7 @@ def test_a_program_by_its_path_is_a_worker(tmp_path: Path) -> None:
     entries = read_registry(write(tmp_path, ENTRY))
     program = tmp_path / "My_Worker.py"
     program.write_text("#!/bin/sh\n")
-    with pytest.raises(LabError, match=r"must be a program: no executable file has this path"):
+    with pytest.raises(LabError, match=r"must be a program, .*: no executable file has this path"):
         named(entries, [str(program)])
     program.chmod(0o755)
     one, other = named(entries, [str(program), "one"])

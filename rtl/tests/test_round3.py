@@ -85,7 +85,7 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def rows(core: Path, to: Path) -> list[dict[str, Any]]:
     """The rows that the command writes."""
-    words = ["rtl", "study", "--core", str(core), "--seed", RUN_SEED.hex(), "--to", str(to)]
+    words = ["rtl", "study", str(core), "--seed", RUN_SEED.hex(), "--to", str(to)]
     done = CliRunner().invoke(app, words)
     if done.exception is not None:
         raise done.exception

@@ -61,8 +61,8 @@ def test_a_study_of_costs(tmp_path: Path) -> None:
         (("estimators", "--from", "x", "--sets", "Ed25519"), "unknown parameter set 'Ed25519'"),
         (("estimators", "--sizes", "1000"), "selections of 1000 inputs: need costs of 4000 inputs"),
         (("estimators", "--implementations", "nosuch"), "unknown implementation 'nosuch'"),
-        (("count", "READY", "--implementation", "nosuch"), "unknown implementation 'nosuch'"),
-        (("count", "none.json", "--implementation", "mldsa-lanes"), "none.json: cannot read"),
+        (("count", "READY", "nosuch"), "unknown implementation 'nosuch'"),
+        (("count", "none.json", "mldsa-lanes"), "none.json: cannot read"),
         (("coverage", "--from", RECORD, "--sizes", "3,30"), "has 12 designed inputs"),
     ],
 )

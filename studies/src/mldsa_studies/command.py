@@ -91,7 +91,7 @@ def estimators(
 def count(
     selection: Annotated[Path, typer.Argument(help="Selection whose inputs are signed.")],
     implementation: Annotated[
-        str, typer.Option(help="Implementation or variant id of the Rust worker.", metavar="NAME")
+        str, typer.Argument(help="Implementation or variant id of the Rust worker.", metavar="NAME")
     ],
     out: Annotated[
         Path, typer.Option("--out", "-o", help="File of measurements to write (CSV).")
@@ -163,12 +163,12 @@ def coverage(
         return
     names, number = parse_set_names(sets or ("ml-dsa",), ml_dsa=True), replications or 42
     if source is not None:
-        requested = _sizes(sizes, (1, 2, 3, 5, 10))
-        _publish(report_record(source, number, seed, requested, names))
+        few = _sizes(sizes, (1, 2, 3, 5, 10))
+        _publish(report_record(source, number, seed, few, names))
         return
-    requested = _sizes(sizes, (1, 2, 3, 5, 10, 30))
+    asked = _sizes(sizes, (1, 2, 3, 5, 10, 30))
     with Screen(console()).phase("coverage", total=1.0) as phase:
-        judged = report(names, number, seed, requested, processes=cores_to_use(), show=phase.reach)
+        judged = report(names, number, seed, asked, processes=cores_to_use(), show=phase.reach)
     _publish(judged)
 
 
@@ -178,8 +178,8 @@ def _publish(report: Report) -> None:
         print(report.about)
 
 
-def _sizes(chosen: list[str] | None, default: tuple[int, ...]) -> tuple[int, ...]:
-    texts = words(chosen)
+def _sizes(options: list[str] | None, default: tuple[int, ...]) -> tuple[int, ...]:
+    texts = words(options)
     for text in texts:
         if not re.fullmatch("[1-9][0-9]{0,5}", text):
             raise LabError(f"size {text!r}: must be a whole number from 1 on")

@@ -53,17 +53,17 @@ def figures_of(
     with located(path):
         archived = [] if isinstance(scenario, Protocol) else schemes
         shrunk = compressibility(form for scheme in archived for form in scheme.forms)
-        found = impact(path.stem, scenario, times, shrunk)
-        return found if add is None else add(found, times)
+        figures = impact(path.stem, scenario, times, shrunk)
+        return figures if add is None else add(figures, times)
 
 
 def scenario_figures(argument: str) -> list[Figure]:
     """Return the figures of a scenario for an answer to a published page; ``argument``: its name,
     or its path below the checkout. A factor has no unit; there are no notes."""
     name = str(find_root() / argument) if argument.endswith(".toml") else argument
-    found = figures_of(name, None).figures
+    figures = figures_of(name, None).figures
     units = {"×": ""}
-    return [replace(f, unit=units.get(f.unit, f.unit), notes=()) for f in found]
+    return [replace(f, unit=units.get(f.unit, f.unit), notes=()) for f in figures]
 
 
 def impact(
@@ -130,8 +130,8 @@ def impact(
     if not no_network and getattr(read, "network", None) is not None:
         simulator = partial(simulate, screen=screen, processes=processes)
         add = partial(add_network, folder=path.parent, simulate=simulator)
-    found = figures_of(scenario, records, add, None if widest is None else widest / 100)
-    outputs.show(report(found), screen, every=every)
+    figures = figures_of(scenario, records, add, None if widest is None else widest / 100)
+    outputs.show(report(figures), screen, every=every)
 
 
 def _outputs(to: Sequence[str] | None, folder: Path) -> Outputs:

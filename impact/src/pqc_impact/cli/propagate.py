@@ -60,8 +60,8 @@ def propagate(
         for size in block_bytes
     ]
     each = [[load] for load in loads]
-    made = simulate(assumed, each, screen, processes)
-    figures = list(load_figures(path.stem, assumed, loads, made, interval))
+    propagations = simulate(assumed, each, screen, processes)
+    figures = list(load_figures(path.stem, assumed, loads, propagations, interval))
     outputs.show(network_report(assumed, figures), screen)
 
 

@@ -91,6 +91,7 @@ def bench(
     seed: shared.SeedText = None,
     out: shared.OutOption = Path("out"),
     to: shared.ToOption = None,
+    every: shared.AllOption = False,
     timeout: Annotated[
         float | None,
         typer.Option(
@@ -126,7 +127,7 @@ def bench(
     )
     console = outputs.console()
     outcome = run_bench(options, Screen(console), judge, kinds.load(workload).plan)
-    show_outcome(outcome, options, console, outputs)
+    show_outcome(outcome, options, console, outputs, every=every)
     if workload == "memory":
         _check_faults(outcome)
 
@@ -181,7 +182,7 @@ def _options(params: Mapping[str, Any], workload: str) -> Options:
 
 
 def show_outcome(
-    outcome: Outcome, options: Options, console: Console, outputs: shared.Outputs
+    outcome: Outcome, options: Options, console: Console, outputs: shared.Outputs, *, every: bool
 ) -> None:
     """Show what was measured, and where it lies; an interrupted run ends the program."""
     folder = outcome.record.parent
@@ -194,7 +195,7 @@ def show_outcome(
             console.print()
             look = Look(options.reference, options.clock, options.confidence)
             outputs = outputs.or_page(folder / "report.html").with_files([folder / "figures.json"])
-            outputs.show(read_reports([outcome.record], look), console)
+            outputs.show(read_reports([outcome.record], look), console, every=every)
     finally:
         show_path(console, "record", outcome.record)
     if outcome.interrupted:
@@ -247,5 +248,5 @@ def _judge(clock: str, confidence: float, record: Record) -> Precision | None:
     from mldsa_lab.bench.pace import Precision
     from mldsa_lab.estimate.precision import widest
 
-    found = widest(record, clock=clock, confidence=confidence)
-    return None if found is None else Precision(*found)
+    precision = widest(record, clock=clock, confidence=confidence)
+    return None if precision is None else Precision(*precision)

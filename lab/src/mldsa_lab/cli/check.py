@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _LIST = "list"
 _WRITTEN = ("*.jsonl*", "*.parquet", "*.json")
-"""What commands write that sources of figures read, the first that there is."""
+"""Patterns of what commands write for sources of figures, in the order of preference."""
 
 
 def check(
@@ -81,7 +81,9 @@ def _check_claims(names: Sequence[str], strict: bool, to: Sequence[str] | None) 
     tables = [read_claims(path) for path in paths]
     audits = [(table, judge(table)) for table in tables]
     outputs.show(audit_report(audits), outputs.console())
-    if strict and any(f.verdict is Verdict.CONTRADICTION for _, found in audits for f in found):
+    if strict and any(
+        f.verdict is Verdict.CONTRADICTION for _, findings in audits for f in findings
+    ):
         raise typer.Exit(1)
 
 
@@ -122,7 +124,7 @@ def _measure(page: AnswerPage, out: Path, screen: Console) -> dict[str, str]:
 
     check_folder(out)
     asked = [o.command for table in page.tables for o in table.ours if o.is_measured and o.command]
-    found = {}
+    records = {}
     for number, command in enumerate(dict.fromkeys(asked), 1):
         folder = (out / str(number)).absolute()
         screen.print(f"{command} --out {folder}", markup=False, highlight=False, soft_wrap=True)
@@ -131,5 +133,5 @@ def _measure(page: AnswerPage, out: Path, screen: Console) -> dict[str, str]:
         kinds = [kind for kind in _WRITTEN if any(folder.rglob(kind))]
         if not kinds:
             raise LabError(f"{command}: wrote no record to {folder}")
-        found[command] = f"{folder}/**/{kinds[0]}"
-    return found
+        records[command] = f"{folder}/**/{kinds[0]}"
+    return records

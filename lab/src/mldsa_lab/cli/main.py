@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from types import FrameType
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -28,8 +28,8 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(is_asked: bool) -> None:
+    if is_asked:
         print(f"mldsa-lab {__version__}")
         raise typer.Exit
 
@@ -69,8 +69,9 @@ def _run() -> int:
     try:
         return app(standalone_mode=False) or 0
     except typer.TyperException as error:
-        if option := getattr(error, "option_name", ""):
-            check_name(f"{error.ctx.info_name if error.ctx else ''} {option}")
+        unknown: Any = error
+        if option := getattr(unknown, "option_name", ""):
+            check_name(f"{unknown.ctx.info_name} {option}")
             check_name(option)
         raise
 

@@ -41,9 +41,9 @@ def report(
         hint = "; for measurements alone there is `mldsa-lab estimate`" if measured else ""
         raise LabError(f"report: at least one record is needed{hint}")
     outputs = shared.Outputs.parse(to, [records[0].parent / "report.html"])
-    found = elsewhere.read(measured, confidence)
+    external = elsewhere.read(measured, confidence)
     narrow = partial(
         shared.narrow, sets=sets, operations=operations, implementations=implementations
     )
-    reports = read_reports(records, Look(baseline, clock, confidence), found, narrow)
+    reports = read_reports(records, Look(baseline, clock, confidence), external, narrow)
     outputs.show(reports, outputs.console(), every=every)

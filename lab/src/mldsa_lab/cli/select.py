@@ -123,7 +123,10 @@ def _request(
     max_attempts: int | None,
     budget: int | None,
 ) -> SelectionRequest:
-    """What the options ask for. LabError for an unknown goal, or another set's cost model."""
+    """Return the request that the options make.
+
+    LabError for an unknown goal, or another set's cost model.
+    """
     from mldsa_lab.choice.choice import SelectionRequest
     from mldsa_lab.errors import LabError
     from mldsa_lab.theory.cost_model import CostModel
@@ -196,7 +199,7 @@ def _of_record(path: Path, set_name: str, screen: Screen) -> Selection:
 def _chosen(
     set_name: str, request: SelectionRequest, source: str | None, screen: Screen
 ) -> Selection:
-    """What is wished for, from a pool file or the pool that ships."""
+    """Choose and sign the inputs, from a pool file or the pool that ships."""
     from mldsa_lab.choice.build import build
     from mldsa_lab.choice.choice import choose
 
@@ -262,7 +265,7 @@ def _shipped(set_name: str, screen: Screen) -> Pool:
 
 
 def _show(selection: Selection, console: Console) -> None:
-    """What was chosen, and what to expect of it."""
+    """Print the inputs, and what to expect of them."""
     from rich.table import Table
 
     from mldsa_lab.files import convert

@@ -1,4 +1,4 @@
-"""What the commands have in common: options, files to write, the screen, old spellings."""
+"""Shared parts of the commands: options, files to write, the screen, old spellings."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ RENAMED = {
     "--dask": "--processes tcp://HOST:PORT",
     "--data": "--from PATH",
     "--example": "check claims NAME",
+    "--implementation": "study count SELECTION NAME",
     "--jdk": "--worker [NAME=]FOLDER",
     "--json": "--to FILE.json",
     "--markdown": "--to FILE.md",
@@ -143,9 +144,6 @@ ThreadsOption = Annotated[
 ]
 OutOption = Annotated[
     Path, typer.Option("--out", help="Folder in which the run gets a folder of its own.")
-]
-TimeoutOption = Annotated[
-    float, typer.Option("--timeout", help="Seconds a worker has for one request.", min=0.5)
 ]
 RegistryOption = Annotated[
     Path | None,

@@ -34,7 +34,7 @@ def workers(
         typer.Argument(
             help="Workers of the registry, of setup also NAME:tuned for the tuned build; of doctor "
             "and conform ./PROGRAM, [NAME=]FOLDER of a JDK, or CORE.toml.",
-            metavar="[NAMES]",
+            metavar="NAMES",
         ),
     ] = None,
     only: Annotated[
@@ -72,13 +72,12 @@ def _doctor(
 
     console = shared.console()
     entries = find_workers(names, listed, own) if names else listed
-    # What is unmet of each.
-    found = [(entry, unmet(entry, place)) for entry in entries if is_shipped(entry, place)]
+    states = [(entry, unmet(entry, place)) for entry in entries if is_shipped(entry, place)]
     _machine(console)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for title in ("worker", "written in", "state", "tools"):
         table.add_column(title)
-    for entry, lacking in found:
+    for entry, lacking in states:
         if len(lacking) == 1 and not is_set_up(entry, place):
             state = Text("not set up", style="yellow")
         elif lacking:
@@ -90,7 +89,7 @@ def _doctor(
         name = entry.name if entry.default else f"{entry.name} (not by default)"
         table.add_row(Text(name), Text(entry.language), state, Text("\n".join(_tools(entry))))
     console.print(table)
-    for entry, lacking in found:
+    for entry, lacking in states:
         for text in lacking:
             console.print(Text.assemble("\n", (f"{entry.name}: ", "bold"), text), soft_wrap=True)
     elsewhere = [e.name for e in entries if not is_shipped(e, place)]
@@ -100,7 +99,7 @@ def _doctor(
     for found_jdk in () if "java" in elsewhere else find_jdks():
         text = f"{found_jdk.name}: `mldsa-lab bench --worker {found_jdk.folder}` measures it"
         shared.show_named(console, "\nJava on this machine ", text)
-    if not any(entry.default and not lacking for entry, lacking in found):
+    if not any(entry.default and not lacking for entry, lacking in states):
         raise typer.Exit(1)
 
 
@@ -165,12 +164,12 @@ def _conform(
 def _tools(entry: WorkerEntry) -> list[str]:
     from mldsa_lab.machine import tool_version
 
-    found = []
+    tools = []
     for need in entry.needs:
         version = tool_version(need.version or (need.tool, "--version"))
         at_least = f" (needs {need.minimum} or newer)" if need.minimum else ""
-        found.append(f"{version}{at_least}" if version else f"{need.tool}: not found{at_least}")
-    return found
+        tools.append(f"{version}{at_least}" if version else f"{need.tool}: not found{at_least}")
+    return tools
 
 
 def _machine(console: Console) -> None:

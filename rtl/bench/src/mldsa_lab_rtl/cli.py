@@ -156,9 +156,9 @@ def study(
     outputs.show(read_findings(shown).report(), screen.console)
 
 
-def _manifests(chosen: Sequence[Path] | None) -> list[Manifest]:
-    """Those given, or those of the tree's own core."""
+def _manifests(paths: Sequence[Path] | None) -> list[Manifest]:
+    """Read these manifests, or those of the tree's own core."""
     from mldsa_lab_rtl.manifest import Manifest
 
     shipped = (find_root() / "rtl" / "core" / f"{name}.toml" for name in _SHIPPED)
-    return [Manifest.read(path) for path in chosen or shipped]
+    return [Manifest.read(path) for path in paths or shipped]

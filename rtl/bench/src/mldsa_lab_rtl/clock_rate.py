@@ -82,8 +82,8 @@ class Cells(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ClockRate(CoreRecord, frozen=True, tag="mldsa-lab clock rate"):
-    """A record of `mldsa-lab fmax`. ``goal``: the rate in MHz that was asked for. ``used`` and
-    ``available`` are missing where packing failed."""
+    """A record of `mldsa-lab rtl synth --seeds`. ``goal``: the rate in MHz that was asked for.
+    ``used`` and ``available`` are missing where packing failed."""
 
     device: Text
     package: Text

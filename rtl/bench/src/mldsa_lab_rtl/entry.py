@@ -32,15 +32,15 @@ def core_entry(manifest: Manifest, options: Sequence[str] = ()) -> WorkerEntry:
 def core_entries(texts: Sequence[str], others: Sequence[WorkerEntry]) -> list[WorkerEntry]:
     """Return a worker for each manifest; one behind which `:resets` stands is reset in operations.
     LabError also where two have one name."""
-    result: list[WorkerEntry] = []
+    entries: list[WorkerEntry] = []
     for text in texts:
         path = Path(text.removesuffix(_RESETS))
         options = ("--resets",) if text.endswith(_RESETS) else ()
         entry = core_entry(Manifest.read(path), options)
-        if entry.name in {e.name for e in (*others, *result)}:
+        if entry.name in {e.name for e in (*others, *entries)}:
             raise LabError(f"worker {path}: a worker is called {entry.name} already")
-        result.append(entry)
-    return result
+        entries.append(entry)
+    return entries
 
 
 def _shown(path: Path) -> str:

@@ -24,8 +24,8 @@ NOTE = (
     "yosys maps to LUTs and counts them; it places and routes nothing. A vendor's tool has small "
     "LUTs share one, and what it then finds is near the logic cells and the LUTs that are memory "
     "(of a published core yosys counted 50,951 cells, and its paper 53,187 LUTs). "
-    "Nothing here tells a clock rate: `mldsa-lab fmax` measures one on another chip, a Lattice "
-    "ECP5; that of your chip needs its vendor's tool."
+    "Nothing here tells a clock rate: `mldsa-lab rtl synth --seeds` measures one on another chip, "
+    "a Lattice ECP5; that of your chip needs its vendor's tool."
 )
 _SCRIPT = "synth.ys"
 _STAT = "stat.json"
