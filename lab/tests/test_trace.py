@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -94,19 +96,20 @@ def test_candidates_of_a_known_seed() -> None:
     assert (first.seed[:8].hex(), first.message.hex()) == ("0639aba0f154a2ae", "f4d3f7c756352d07")
 
 
-def test_refused_pools() -> None:
-    seed = bytes(32)
-    for rule, arguments in (
-        ("31 bytes", (seed[1:], "ML-DSA-44", 1)),
-        ("ML-DSA-11", (seed, "ML-DSA-11", 1)),
-        ("at least 0", (seed, "ML-DSA-44", -1)),
-    ):
-        with pytest.raises(LabError, match=rule):
-            candidates(*arguments)
-    with pytest.raises(LabError, match=r"0\.\.255"):
-        candidates(seed, "ML-DSA-44", 1, context_bytes=256)
-    with pytest.raises(LabError, match="message size"):
-        candidates(seed, "ML-DSA-44", 1, message_bytes=-1)
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        ({"run_seed": bytes(31)}, "31 bytes"),
+        ({"set_name": "ML-DSA-11"}, "ML-DSA-11"),
+        ({"count": -1}, "at least 0"),
+        ({"context_bytes": 256}, r"0\.\.255"),
+        ({"message_bytes": -1}, "message size"),
+    ],
+)
+def test_refused_candidates(change: dict[str, Any], rule: str) -> None:
+    right = {"run_seed": bytes(32), "set_name": "ML-DSA-44", "count": 1}
+    with pytest.raises(LabError, match=rule):
+        candidates(**(right | change))
 
 
 # --- traces in arrays say the same as traces in tuples --------------------------------------------

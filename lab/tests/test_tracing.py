@@ -389,22 +389,11 @@ def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch)
 # --- the command ----------------------------------------------------------------------------------
 
 
-def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "mldsa_lab.cli.main", "trace", *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "COLUMNS": "100"},
-    )
-
-
-@pytest.mark.e2e
 def test_the_command(tmp_path: Path) -> None:
-    done = _run(
-        "44", "65", "-n", "300", "--seed", "a text", "--per-key", "0", "--out", str(tmp_path)
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "ML-DSA-44" in done.stdout and "r0 passes" in done.stdout
+    words = ("44", "65", "-n", "300", "--seed", "a text", "--per-key", "0")
+    done = here("trace", *words, "--out", str(tmp_path))
+    assert done.status == 0, done.err
+    assert "ML-DSA-44" in done.out and "r0 passes" in done.out
     for name in ("ml-dsa-44", "ml-dsa-65"):
         pool = read_pool(tmp_path / f"{name}.parquet")
         assert len(pool) == 300 and pool.spec is not None and pool.spec.per_key == 0
