@@ -123,7 +123,7 @@ def signing_inputs() -> list[bytes]:
     sk = "00" * parameter_set("ML-DSA-44").private_key_bytes
     lines = [{"id": i, "sk": sk, "message": "0a0b"} for i in range(3)]
     seeds = [{"xi": f"{i:064x}", "message": "", "context": "0c"} for i in range(3)]
-    return ["".join(json.dumps(line) + "\n" for line in of).encode() for of in (lines, seeds)]
+    return ["".join(json.dumps(line) + "\n" for line in rows).encode() for rows in (lines, seeds)]
 
 
 def signing_inputs_csv() -> list[bytes]:

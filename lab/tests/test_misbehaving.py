@@ -149,7 +149,7 @@ def assert_healthy(done: Ran) -> None:
     assert {fault.variant for fault in record.faults} <= {"bad:python:compact"}
 
 
-@pytest.mark.parametrize("name", [n for of in SEAMS for n in first_of([*of], pytest.mark.e2e)])
+@pytest.mark.parametrize("name", [n for seam in SEAMS for n in first_of([*seam], pytest.mark.e2e)])
 def test_the_rest_goes_on_and_the_reason_names_the_worker(tmp_path: Path, name: str) -> None:
     mode = MODES[name]
     done = run(tmp_path, mode)

@@ -199,8 +199,8 @@ def says(text: str, status: int = 0) -> tuple[str, ...]:
     ],
 )
 def test_versions(text: str, minimum: str, unmet: str | None) -> None:
-    found = unmet_need(Need(sys.executable, "get it", says(text), minimum))
-    assert found is None if unmet is None else unmet in str(found)
+    result = unmet_need(Need(sys.executable, "get it", says(text), minimum))
+    assert result is None if unmet is None else unmet in str(result)
 
 
 def test_missing_and_broken_tools() -> None:

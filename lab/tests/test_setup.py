@@ -199,8 +199,11 @@ def test_what_bench_and_doctor_say(place: Place, tmp_path: Path) -> None:
     folder = place.root / "workers"
     registry = str(folder / "registry.toml")
     Path(registry).write_text(ENTRY.replace('folder = "workers"', f'folder = "{folder}"'))
-    told = here("workers", "doctor", "--registry", registry).out
-    assert "not set up" in told and "one: not set up: run `mldsa-lab workers setup one`" in told
+    reported = here("workers", "doctor", "--registry", registry).out
+    assert (
+        "not set up" in reported
+        and "one: not set up: run `mldsa-lab workers setup one`" in reported
+    )
     done = bench(
         tmp_path / "out", "--registry", registry, "--workers", "all", "--sets", "44", by=here
     )

@@ -52,7 +52,7 @@ def good(folder: Path, answer: str = "", measure: str = "") -> Worker:
 
 
 def gone(pid: int) -> bool:
-    """Whether no process of this id exists, not even as a zombie of ours."""
+    """Return true if no process of this id exists, not even as a zombie of ours."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -135,9 +135,9 @@ def test_runs_batches_and_forgotten_jobs(tmp_path: Path) -> None:
     answer = "output 3 aa bb\nfailed 5 no key\ndone 1\n"
     with good(tmp_path, answer, f"sample 3 1 - 1 {DIGEST}\n" * 2 + "done 1\n") as worker:
         worker.prepare(1, "v", "ML-DSA-44", "keygen", INPUTS)
-        made = worker.answer(1)
-        assert made[3].value == b"\xaa" and made[3].private_key == b"\xbb"
-        assert made[5].value is None and made[5].failure == "no key"
+        built = worker.answer(1)
+        assert built[3].value == b"\xaa" and built[3].private_key == b"\xbb"
+        assert built[5].value is None and built[5].failure == "no key"
         with pytest.raises(WorkerFault, match="expected 5, got 3"):
             worker.measure(1, 1, 1, 0, runs=Runs("batch", 1, 2))
 
@@ -333,29 +333,29 @@ def test_notes_on_stderr_are_heard_while_the_request_goes_on(tmp_path: Path) -> 
     assert heard == ["half done"]
 
 
-def test_megabytes_both_ways_and_on_stderr_do_not_deadlock(tmp_path: Path) -> None:
+def test_more_than_a_pipe_both_ways_and_on_stderr_does_not_deadlock(tmp_path: Path) -> None:
     # The worker writes to stderr and stdout before it has read its request's end, and the request,
     # the reply and the standard error are each far larger than a pipe.
     body = """
     noise = "x" * 99 + "\\n"
     line = sys.stdin.readline()
-    for _ in range(40000): sys.stderr.write(noise)
+    for _ in range(4000): sys.stderr.write(noise)
     size = 0
     while line != "end\\n":
         size += len(line); line = sys.stdin.readline()
-    sys.stderr.write(noise * 10000); sys.stderr.flush()
+    sys.stderr.write(noise * 3000); sys.stderr.flush()
     say("ready 1\\n")
     request()
-    sys.stderr.write(noise * 10000); sys.stderr.write("the end\\n")
-    say("output 3 " + "5a" * (3 << 20) + "\\n"); say("output 5 -\\ndone 1\\n")
+    sys.stderr.write(noise * 3000); sys.stderr.write("the end\\n")
+    say("output 3 " + "5a" * (1 << 19) + "\\n"); say("output 5 -\\ndone 1\\n")
     request()
     """
-    message = bytes(range(256)) * (1 << 14)
+    message = bytes(range(256)) * (1 << 11)
     inputs = [JobInput(3, message=message), JobInput(5, message=b"")]
     with start(tmp_path, body, prepare=60.0, answer=60.0) as worker:
         worker.prepare(1, "v", "ML-DSA-44", "sign", inputs)
         outputs = worker.answer(1)
-    assert outputs[3].value == b"\x5a" * (3 << 20)
+    assert outputs[3].value == b"\x5a" * (1 << 19)
     assert outputs[5].value == b""
     assert worker.channel.stderr_tail.endswith("the end")
 
@@ -370,7 +370,7 @@ def test_field_too_long_for_a_line(tmp_path: Path) -> None:
 
 
 def test_quit_waits_for_a_worker_that_is_still_starting(tmp_path: Path) -> None:
-    with start(tmp_path, "time.sleep(1); request()", hello=30, quit=0.1) as worker:
+    with start(tmp_path, "time.sleep(0.4); request()", hello=30, quit=0.1) as worker:
         worker.quit()
         assert gone(worker.channel.pid)
 
@@ -384,10 +384,10 @@ def test_end_of_input(tmp_path: Path) -> None:
 
 
 def test_program_that_cannot_be_started(tmp_path: Path) -> None:
-    with pytest.raises(WorkerFault, match="worker none, request start: cannot run") as found:
+    with pytest.raises(WorkerFault, match="worker none, request start: cannot run") as result:
         Worker.start("none", [str(tmp_path / "no-such-program")])
-    assert "cannot run no-such-program: the file does not exist; build" in str(found.value)
-    assert str(tmp_path) not in str(found.value)
+    assert "cannot run no-such-program: the file does not exist; build" in str(result.value)
+    assert str(tmp_path) not in str(result.value)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
