@@ -232,10 +232,10 @@ class StudyFile(_Table, frozen=True):
         if self.pipeline and any(e.of(Measure()) != Measure() for e in self.profiles.values()):
             raise ValueError("sets, operations and message_bytes of a profile are of [[measure]]")
         seen: set[str] = set()
-        for field in ("contrasts", "tables", "sizes", "figures"):
-            for number, part in enumerate(getattr(self, field)):
+        for kind in ("contrasts", "tables", "sizes", "figures"):
+            for number, part in enumerate(getattr(self, kind)):
                 if part.name in seen:
-                    raise ValueError(f"{field}[{number}]: the name {part.name!r} is given twice")
+                    raise ValueError(f"{kind}[{number}]: the name {part.name!r} is given twice")
                 seen.add(part.name)
 
     @property
