@@ -627,7 +627,10 @@ def test_a_new_scenario_runs_as_it_is(
     assert done.status == 2 and "must be the name of a new file" in done.err
 
 
-def test_a_bad_output_folder_is_noticed_first(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    done = here("impact", "bitcoin", "--out", str(tmp_path / "file" / "out"))
+def test_a_bad_output_folder_is_noticed_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").write_text("")
+    done = here("impact", "bitcoin")
     assert done.status == 2 and "cannot write it" in done.err and not done.out

@@ -1,4 +1,4 @@
-"""`fmax` on a unit of the core whose multipliers are known, and on designs that have no rate."""
+"""`rtl synth --seeds` on a unit of the core whose multipliers are known, and on designs that have no rate."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DESIGNS = {
 
 def fmax(path: Path, folder: Path, *options: str) -> tuple[int, str, Path]:
     """Run the command; return its status, its output and the path of the record."""
-    done = CliRunner().invoke(app, ["fmax", str(path), "--out", str(folder), *options])
+    done = CliRunner().invoke(app, ["rtl", "synth", str(path), "--out", str(folder), *options])
     error = "" if isinstance(done.exception, SystemExit | None) else str(done.exception)
     return done.exit_code, done.output + error, folder / "mldsa-core-fast-speed-6.json"
 

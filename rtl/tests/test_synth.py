@@ -1,4 +1,4 @@
-"""`synth` on a unit of the core whose multipliers are known."""
+"""`rtl synth` on a unit of the core whose multipliers are known."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_butterfly_has_its_multiplier_in_dsps(tmp_path: Path) -> None:
     more = '"butterfly.sv", "mulmod.sv"]\ninclude = ["parts"]'
     of.path.write_text(text.replace('"butterfly.sv"]', more), encoding="utf-8")
     of = Manifest.read(of.path)
-    done = CliRunner().invoke(app, ["synth", str(of.path), "--out", str(tmp_path)])
+    done = CliRunner().invoke(app, ["rtl", "synth", str(of.path), "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
     found = read_study(tmp_path / f"{of.worker}.json")
     assert isinstance(found, Resources)
