@@ -1,4 +1,4 @@
-"""`rtl synth --seeds` on a unit of the core whose multipliers are known, and on designs that have no rate."""
+"""`rtl synth --seeds` on a unit whose multipliers are known, and on designs that have no rate."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def estimate(
     from mldsa_lab.show.estimation import estimation_report
 
     asked = parse_percentiles(shared.words([percentiles]))
-    outputs = shared.Outputs.parse(to, suffixes=(".json", *_PLOTS))
+    outputs = shared.Targets.parse(to, suffixes=(".json", *_PLOTS))
     plots = [path for path in outputs.files if path.suffix in _PLOTS]
     if cost_model is not None:
         check_target(cost_model)
@@ -84,7 +84,7 @@ def estimate(
     if outputs.stdout:
         print(text, end="")
     else:
-        shared.Outputs().show(estimation_report(estimation), screen)
+        shared.Targets().show(estimation_report(estimation), screen)
     # Nothing is written where the costs make no model.
     model = None if cost_model is None else estimation.cost_model().to_json()
     for path in outputs.files:
