@@ -256,6 +256,12 @@ class Targets(NamedTuple):
             need("page", "the page")
         return self._replace(files=self.files + added)
 
+    def check_page(self) -> Targets:
+        """Return itself. LabError if `or_page` could not write the page."""
+        if not self.is_chosen:
+            need("page", "the page")
+        return self
+
     def or_page(self, page: Path) -> Targets:
         """Return itself with this page, unless --to was given."""
         return self if self.is_chosen else self.with_files([page])
