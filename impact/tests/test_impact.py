@@ -398,3 +398,12 @@ def test_a_new_scenario_runs_as_it_is(
     read_scenario(Path("mine.toml"))
     done = here("impact", name, "--new", "mine.toml")
     assert done.status == 2 and "must be the name of a new file" in done.err
+
+
+def test_a_bad_output_folder_is_noticed_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").write_text("")
+    done = here("impact", "bitcoin")
+    assert done.status == 2 and "cannot write it" in done.err and not done.out

@@ -137,7 +137,6 @@ def test_formulas() -> None:
     ("words", "message"),
     [
         (("impact", "dogecoin"), "unknown scenario 'dogecoin': known are bitcoin"),
-        (("impact", "bitcoin", "--out", "file/out"), "cannot write it"),
         (("propagate", "bitcoin-1999", "--bytes", "1000"), "unknown network 'bitcoin-1999': known"),
         (("propagate", "bitcoin-2019", "--bytes", "1000", "--nodes", "20"), "too many connections"),
         (("propagate", "none.toml", "--bytes", "1000"), "none.toml: cannot read it"),

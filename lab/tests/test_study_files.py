@@ -225,7 +225,7 @@ by = ["implementation", "backend", "key"]
     for process in (1, 2):
         shape = Shape(sets=("ML-DSA-44",), signers=SIGNERS[:3], rounds=4, seed=process)
         build(records / f"process-{process}.jsonl", shape)
-    done = here("study", str(path), "--record", str(records), "--out", str(out))
+    done = here("study", str(path), "--from", str(records), "--out", str(out))
     assert done.status == 0, done.err
     found = groups_in(out / "study.json")
     assert {row["table"] for row in found if "table" in row} == {"Slow ones", "Sizes"}
@@ -233,7 +233,7 @@ by = ["implementation", "backend", "key"]
     for text in (done.out, (out / "study.md").read_text(), (out / "study.html").read_text()):
         assert "Slow ones" in text and "SPKI" in text
     assert ">Spread: ML-DSA-44 sign<" in (out / "study.html").read_text()
-    done = here("study", str(path), "--record", str(tmp_path / "none"))
+    done = here("study", str(path), "--from", str(tmp_path / "none"))
     assert done.status == 2 and "holds no records" in done.err
 
 
@@ -493,7 +493,7 @@ def test_a_load_over_one_process_a_core_is_told_by_a_study() -> None:
 @pytest.mark.e2e
 def test_a_load_over_one_process_a_core_is_told_by_a_study_of_pipelines(tmp_path: Path) -> None:
     records = find_root() / "records" / "2026-11-23-epyc-zen4-pipeline"
-    done = here("study", "pipeline", "--record", str(records), "--out", str(tmp_path))
+    done = here("study", "pipeline", "--from", str(records), "--out", str(tmp_path))
     assert done.status == 0, done.err
     for text in (done.out, (tmp_path / "study.html").read_text(encoding="utf-8")):
         assert "The machine was busy with other work in" in " ".join(text.split())

@@ -407,6 +407,7 @@ def test_the_command(tmp_path: Path) -> None:
         (["44", "-n", "0"], "--count"),
         (["44", "65", "--inputs", "x.csv"], "name the one parameter set"),
         (["44", "--inputs", "none.csv"], "none.csv: cannot read it"),
+        (["44", "--processes", "0"], "--processes 0: must be a whole number from 1, or tcp://"),
         (["44", "--inputs", "none.csv", "-n", "5"], "--count: cannot be used with --inputs"),
         (["44", "--inputs", "none.csv", "--seed", "x"], "--seed: cannot be used with --inputs"),
     ],
@@ -419,7 +420,7 @@ def test_the_command_names_what_is_wrong(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("command", [("trace", "44"), ("select", "44", "--seed", "x")])
+@pytest.mark.parametrize("command", [("trace", "44"), ("select", "44", "--budget", "90")])
 def test_a_folder_that_cannot_be_written_is_noticed_before_the_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:

@@ -1,5 +1,4 @@
-"""`synth` and `fmax` on units of the core whose multipliers are known, and `fmax` on designs that
-have no rate."""
+"""`rtl synth`, with `--seeds` too, on units whose multipliers are known; designs without a rate."""
 
 from __future__ import annotations
 
@@ -49,7 +48,7 @@ def test_a_butterfly_has_its_multiplier_in_dsps(tmp_path: Path) -> None:
     more = '"butterfly.sv", "mulmod.sv"]\ninclude = ["parts"]'
     core.path.write_text(text.replace('"butterfly.sv"]', more), encoding="utf-8")
     core = Manifest.read(core.path)
-    done = CliRunner().invoke(app, ["synth", str(core.path), "--out", str(tmp_path)])
+    done = CliRunner().invoke(app, ["rtl", "synth", str(core.path), "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
     result = read_study(tmp_path / f"{core.worker}.json")
     assert isinstance(result, Resources)
@@ -83,7 +82,7 @@ DESIGNS = {
 
 def fmax(path: Path, folder: Path, *options: str) -> tuple[int, str, Path]:
     """Run the command; return its status, its output and the path of the record."""
-    done = CliRunner().invoke(app, ["fmax", str(path), "--out", str(folder), *options])
+    done = CliRunner().invoke(app, ["rtl", "synth", str(path), "--out", str(folder), *options])
     error = "" if isinstance(done.exception, SystemExit | None) else str(done.exception)
     return done.exit_code, done.output + error, folder / "mldsa-core-fast-speed-6.json"
 

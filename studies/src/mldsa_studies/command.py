@@ -11,9 +11,9 @@ import typer
 
 from mldsa_lab.cli.shared import (
     ImplementationsOption,
-    Outputs,
     SeedText,
     SetsOption,
+    Targets,
     console,
     show_path,
     words,
@@ -84,7 +84,7 @@ def estimators(
     with screen.phase("evaluate", total=1.0) as phase:
         study = evaluate(costs, plan, processes=cores_to_use(), show=phase.reach)
         phase.summary = f"{sum(len(c.errors) for c in study.cells):,} estimates"
-    outputs = Outputs((out / "estimators.json", out / "estimators.html"))
+    outputs = Targets((out / "estimators.json", out / "estimators.html"))
     outputs.show(report(study), screen.console)
 
 
@@ -173,7 +173,7 @@ def coverage(
 
 
 def _publish(report: Report) -> None:
-    Outputs().show(report, console())
+    Targets().show(report, console())
     if report.about:
         print(report.about)
 

@@ -14,8 +14,8 @@ from mldsa_lab.checkout import find_root
 from mldsa_lab.cli.shared import (
     FORMATS,
     AllOption,
-    Outputs,
     ProcessesOption,
+    Targets,
     ToOption,
     console,
     show_named,
@@ -134,9 +134,9 @@ def impact(
     outputs.show(report(figures), screen, every=every)
 
 
-def _outputs(to: Sequence[str] | None, folder: Path) -> Outputs:
+def _outputs(to: Sequence[str] | None, folder: Path) -> Targets:
     """Return the files to write: those of --to, or one of each kind in ``folder``."""
-    outputs = Outputs.parse(to)
+    outputs = Targets.parse(to)
     if outputs.is_chosen:
         return outputs
     with writing(folder):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mldsa_lab.cli.shared import Outputs, ProcessesOption, ToOption
+from mldsa_lab.cli.shared import ProcessesOption, Targets, ToOption
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,7 +52,7 @@ def propagate(
 
     path = find_network(network)
     assumed = read_network(path, nodes=nodes, blocks=blocks)
-    outputs = Outputs.parse(to)
+    outputs = Targets.parse(to)
     screen = outputs.console()
     loads = [
         BlockLoad(size, size / transaction_bytes, validation, relay)

@@ -114,9 +114,7 @@ def bench(
     if workload == "block" and build == BOTH_BUILDS:
         raise LabError("--build both: a block is measured in one build")
     need("bench", "bench")
-    outputs = shared.Outputs.parse(to)
-    if not outputs.is_chosen:
-        need("page", "the page")
+    outputs = shared.Targets.parse(to).check_page()
     if rounds is not None and (until is not None or limit is not None):
         raise LabError("--rounds: says how much to measure, and so do --until and --limit")
     options = _options(ctx.params, workload)
@@ -182,7 +180,7 @@ def _options(params: Mapping[str, Any], workload: str) -> Options:
 
 
 def show_outcome(
-    outcome: Outcome, options: Options, console: Console, outputs: shared.Outputs, *, every: bool
+    outcome: Outcome, options: Options, console: Console, outputs: shared.Targets, *, every: bool
 ) -> None:
     """Show what was measured, and where it lies; an interrupted run ends the program."""
     folder = outcome.record.parent

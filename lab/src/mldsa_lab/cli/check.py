@@ -76,7 +76,7 @@ def _check_claims(names: Sequence[str], strict: bool, to: Sequence[str] | None) 
         for name, path in examples().items():
             print(f"{name:16} {read_claims(path).source.title}\n{'':16} {path}")
         return
-    outputs = shared.Outputs.parse(to)
+    outputs = shared.Targets.parse(to)
     paths = [Path(name) if Path(name).suffix else example_path(name) for name in names]
     tables = [read_claims(path) for path in paths]
     audits = [(table, judge(table)) for table in tables]
@@ -101,7 +101,7 @@ def _check_answers(
             shared.show_named(shared.console(), f"{each:<16} ", about)
         return
     page = read_page(name)
-    outputs = shared.Outputs.parse(to)
+    outputs = shared.Targets.parse(to)
     screen = outputs.console()
     arguments = {} if folder is None else _measure(page, folder, screen)
     outputs.show(answer_report(page, arguments, confidence), screen)

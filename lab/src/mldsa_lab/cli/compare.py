@@ -58,7 +58,7 @@ def compare(
         if not (before and after):
             raise LabError(f"--pair: must be BEFORE=AFTER, is {text!r}")
         pairs.append((before, after))
-    outputs = shared.Outputs.parse(to)
+    outputs = shared.Targets.parse(to)
     chosen = (sets, operations, implementations)
     runs = [(path, shared.narrow(path, read_record(path), *chosen)) for path in (first, second)]
 

@@ -64,7 +64,7 @@ def estimate(
     from mldsa_lab.show.report import as_json
 
     asked = parse_percentiles(shared.words([percentiles]))
-    outputs = shared.Outputs.parse(to, suffixes=(".json", *_PLOTS))
+    outputs = shared.Targets.parse(to, suffixes=(".json", *_PLOTS))
     plots = [path for path in outputs.files if path.suffix in _PLOTS]
     if cost_model is not None:
         check_target(cost_model)
@@ -80,7 +80,7 @@ def estimate(
     )
     screen = outputs.console()
     report = estimation_report(estimation)
-    shared.Outputs(stdout=outputs.stdout).show(report, screen)
+    shared.Targets(stdout=outputs.stdout).show(report, screen)
     # Nothing is written where the costs make no model.
     model = None if cost_model is None else estimation.cost_model().to_json()
     for path in outputs.files:

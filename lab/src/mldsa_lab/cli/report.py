@@ -40,7 +40,7 @@ def report(
     if not records:
         hint = "; for measurements alone there is `mldsa-lab estimate`" if measured else ""
         raise LabError(f"report: at least one record is needed{hint}")
-    outputs = shared.Outputs.parse(to, [records[0].parent / "report.html"])
+    outputs = shared.Targets.parse(to, [records[0].parent / "report.html"])
     external = elsewhere.read(measured, confidence)
     narrow = partial(
         shared.narrow, sets=sets, operations=operations, implementations=implementations

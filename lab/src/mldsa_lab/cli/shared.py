@@ -215,7 +215,7 @@ def narrow(
         )
 
 
-class Outputs(NamedTuple):
+class Targets(NamedTuple):
     """The files that a command writes, and the format of its standard output, if not tables.
 
     ``is_chosen``: --to was given.
@@ -231,7 +231,7 @@ class Outputs(NamedTuple):
         to: Sequence[str] | None,
         default: Iterable[Path] = (),
         suffixes: Sequence[str] = tuple(_TITLES),
-    ) -> Outputs:
+    ) -> Targets:
         """Return the outputs that --to names, or the default files. LabError, before any work is
         done, if one cannot be written."""
         known = [name for name in FORMATS[1:] if f".{name}" in suffixes]
@@ -247,7 +247,7 @@ class Outputs(NamedTuple):
             raise LabError(f"--to {streams[1]}: standard output is {streams[0]} already")
         return cls((), "".join(streams), bool(to)).with_files(files if to else default)
 
-    def with_files(self, files: Iterable[Path]) -> Outputs:
+    def with_files(self, files: Iterable[Path]) -> Targets:
         """Return itself with further files. LabError if one cannot be written."""
         added = tuple(files)
         for path in added:
@@ -256,7 +256,13 @@ class Outputs(NamedTuple):
             need("page", "the page")
         return self._replace(files=self.files + added)
 
-    def or_page(self, page: Path) -> Outputs:
+    def check_page(self) -> Targets:
+        """Return itself. LabError if `or_page` could not write the page."""
+        if not self.is_chosen:
+            need("page", "the page")
+        return self
+
+    def or_page(self, page: Path) -> Targets:
         """Return itself with this page, unless --to was given."""
         return self if self.is_chosen else self.with_files([page])
 

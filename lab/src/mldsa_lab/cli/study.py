@@ -87,7 +87,7 @@ def run(
     path = find_study(study)
     read = read_study(path)
     read.amount(profile)  # LabError for an unknown one
-    outputs = shared.Outputs.parse(to)
+    outputs = shared.Targets.parse(to).check_page()
     folder = out or Path("out") / f"study-{path.stem}-{profile if source is None else 'records'}"
     screen = outputs.console()
     if source is None:

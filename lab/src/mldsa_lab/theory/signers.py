@@ -2,7 +2,7 @@
 
 Costs are in units of a rejected attempt of class r unless said otherwise. They rest on two things:
 counts of Keccak permutations, which dominate signing and follow from the parameter set, and fits
-of the committed records (`attempt_cost` in `mldsa-lab report RECORD --to FILE`).
+of the committed records (`attempt_cost` in `mldsa-lab report RECORD --to FILE.json`).
 """
 
 from __future__ import annotations

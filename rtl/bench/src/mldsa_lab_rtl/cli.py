@@ -12,9 +12,9 @@ import typer
 from mldsa_lab.checkout import find_root, find_target
 from mldsa_lab.cli.shared import (
     OutOption,
-    Outputs,
     SeedText,
     SetsOption,
+    Targets,
     ToOption,
     console,
     refuse_given,
@@ -81,7 +81,7 @@ def _count_resources(manifests: Sequence[Manifest], out: Path, screen: Screen) -
         path = out / f"{manifest.worker}.json"
         write_text(path, resources[-1].to_json())
         show_path(screen.console, "resources", path)
-    Outputs().show(CoreFindings([], resources).report(), screen.console)
+    Targets().show(CoreFindings([], resources).report(), screen.console)
 
 
 def _find_rates(
@@ -111,7 +111,7 @@ def _find_rates(
             rates.append(record)
             phase.summary = clock_words(record)
         show_path(screen.console, "clock rate", path)
-    Outputs().show(CoreFindings([], [], clocks=rates).report(), screen.console)
+    Targets().show(CoreFindings([], [], clocks=rates).report(), screen.console)
     if not all(record.rates for record in rates):
         raise typer.Exit(1)
 
@@ -143,7 +143,7 @@ def study(
     from mldsa_lab_rtl.study_run import measure_cores
     from mldsa_lab_rtl.study_show import read_findings
 
-    outputs = Outputs.parse(to)
+    outputs = Targets.parse(to)
     screen = Screen(outputs.console())
     cores = [path for path in files or () if path.suffix == ".toml"]
     shown = [path for path in files or () if path.suffix != ".toml"]
