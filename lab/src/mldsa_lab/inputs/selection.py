@@ -85,19 +85,11 @@ class SelectionRow(
                 raise LabError(f"{name} has {len(value)} bytes, must have {size}")
         digests = (self.pk_sha256, self.sk_sha256, self.signature_sha256)
         known = [digest.hex() for digest in digests if digest is not None]
-        return Input(
-            set_name,
-            self.id,
-            self.xi,
-            self.message,
-            self.context,
-            normalize_rnd(self.rnd),
-            self.pk,
-            self.sk,
-            self.signature,
-            trace=parse_trace(self.trace, set_name),
-            known_digests=Digests(*known) if known else None,
-        )
+        signed = self.xi, self.message, self.context, normalize_rnd(self.rnd)
+        outputs = self.pk, self.sk, self.signature
+        trace = parse_trace(self.trace, set_name)
+        hashes = Digests(*known) if known else None
+        return Input(set_name, self.id, *signed, *outputs, trace=trace, known_digests=hashes)
 
 
 class File(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

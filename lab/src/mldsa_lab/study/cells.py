@@ -22,7 +22,7 @@ from mldsa_lab.theory.arrays import Array
 Where = Mapping[str, Sequence[str]]
 _NUMBERS = ("batch_size", "threads", "message_bytes")
 _USUAL = {"mode": "single", "batch_size": "1", "threads": "1"}
-_TOLD = tuple(name for name in FIELDS if name not in ("version", "language", "build"))
+_DISTINCT = tuple(name for name in FIELDS if name not in ("version", "language", "build"))
 """Fields of a cell that do not follow from others."""
 _DEFAULT_MESSAGE = 32
 
@@ -61,7 +61,7 @@ class StudyCell:
     def keys(self, names: Iterable[str] | None = None) -> dict[str, Key]:
         """Return these fields as keys of a figure; None: those that tell the cell."""
         if names is None:
-            names = [n for n in _TOLD if self.fields[n] != _USUAL.get(n)]
+            names = [n for n in _DISTINCT if self.fields[n] != _USUAL.get(n)]
         texts = {key_of(name): (name, self.fields[name]) for name in names}
         return {
             key: int(t) if name in _NUMBERS and t.isdecimal() else t
@@ -114,19 +114,19 @@ class Gathered:
             for text in texts:
                 if text not in known and text not in self.named:
                     raise LabError(f"{name} {text!r}: measured are {', '.join(known)}")
-        found = [c for c in self.cells if all(c.fields[n] in ts for n, ts in where.items())]
-        if not found and not {t for texts in where.values() for t in texts} <= self.named:
+        cells = [c for c in self.cells if all(c.fields[n] in ts for n, ts in where.items())]
+        if not cells and not {t for texts in where.values() for t in texts} <= self.named:
             raise LabError("no cell was measured that fits all of `where`")
-        return found
+        return cells
 
     def arranged(
         self, where: Where, outer: Sequence[str], inner: Sequence[str]
     ) -> dict[tuple[str, ...], dict[str, StudyCell]]:
         """Return the cells that fit, by their texts of the fields ``outer`` and, joined, ``inner``.
         LabError where two have the same."""
-        found: dict[tuple[str, ...], dict[str, StudyCell]] = {}
+        places: dict[tuple[str, ...], dict[str, StudyCell]] = {}
         for cell in self.matching(where):
-            place = found.setdefault(cell.texts(outer), {})
+            place = places.setdefault(cell.texts(outer), {})
             label = " ".join(cell.texts(inner))
             if label in place:
                 other = place[label].fields
@@ -137,12 +137,12 @@ class Gathered:
                     "take in where, or add it to the fields"
                 )
             place[label] = cell
-        return found
+        return places
 
 
 def gather_cells(paths: Sequence[Path], clock: str, confidence: float) -> Gathered:
     """Return the cells of a study's records, one for each process."""
-    found: dict[tuple[str, ...], list[tuple[MeasuredCell, Array]]] = {}
+    processes: dict[tuple[str, ...], list[tuple[MeasuredCell, Array]]] = {}
     excluded = Counter[str]()
     loads = []
     for path in paths:
@@ -160,8 +160,10 @@ def gather_cells(paths: Sequence[Path], clock: str, confidence: float) -> Gather
             keys["build"] = cell.worker.build or ""
             texts = tuple(str(keys[name]) for name in FIELDS)
             rounds = _round_means(cell.estimate, cell.samples)
-            found.setdefault(texts, []).append((cell, rounds))
-    cells = [_join(dict(zip(FIELDS, texts, strict=True)), of) for texts, of in found.items()]
+            processes.setdefault(texts, []).append((cell, rounds))
+    cells = [
+        _join(dict(zip(FIELDS, texts, strict=True)), listed) for texts, listed in processes.items()
+    ]
     return Gathered(cells, excluded, len(paths), loads=loads)
 
 

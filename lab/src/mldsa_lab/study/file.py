@@ -23,7 +23,7 @@ FIELDS = (
     "implementation", "version", "language", "backend", "build", "key", "mode", "batch_size",
     "threads", "set", "operation", "worker", "message_bytes",
 )  # fmt: skip
-"""What a cell of a study can be told by."""
+"""The fields that distinguish the cells of a study."""
 
 Field = Literal[FIELDS]  # type: ignore[valid-type]
 TESTS = ("mann-whitney", "kruskal-wallis", "dunn")
@@ -35,7 +35,7 @@ Where = dict[Field, tuple[str, ...]]
 PERCENTILES: dict[str, int | float] = {"p50": 50, "p95": 95, "p99": 99, "p999": 99.9}
 SPREAD = "spread"
 COST_FIGURES = ("mean", *PERCENTILES, SPREAD, *METRICS)
-"""What a table of costs can show."""
+"""The figures of a table of costs."""
 CostFigure = Literal[COST_FIGURES]  # type: ignore[valid-type]
 
 
@@ -47,7 +47,7 @@ Sizes = tuple[Annotated[int, Meta(ge=0, le=1 << 16)], ...]
 
 
 class Measure(_Table, frozen=True):
-    """What a run of the bench measures, in the words of its options; empty: as it does by itself.
+    """The cells that a run of the bench measures, in the words of its options; by default all.
 
     Each size of ``message_bytes`` is a run of its own.
     """
@@ -63,11 +63,11 @@ class Measure(_Table, frozen=True):
         parse_set_names(self.sets)
 
 
-def _common(own: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...] | None:
-    """What is in both, no names standing for all; None where that is nothing."""
-    if not own or not wanted:
-        return own or wanted
-    return tuple(name for name in own if name in wanted) or None
+def _common(own: tuple[str, ...], kept: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Names in both, where no names stand for all; None if there are none."""
+    if not own or not kept:
+        return own or kept
+    return tuple(name for name in own if name in kept) or None
 
 
 class Effort(_Table, frozen=True):
@@ -86,8 +86,8 @@ class Effort(_Table, frozen=True):
     operations: tuple[Operation, ...] = ()
     message_bytes: Sizes = ()
 
-    def of(self, measure: Measure) -> Measure | None:
-        """What this profile measures of it, if anything."""
+    def narrow(self, measure: Measure) -> Measure | None:
+        """The part of a measure that this profile keeps, if any."""
         narrowed = {
             "workers": _common(measure.workers, self.workers),
             "implementations": self.implementations or measure.implementations,
@@ -101,8 +101,8 @@ class Effort(_Table, frozen=True):
 
     def __post_init__(self) -> None:
         parse_set_names(self.sets)
-        given = [value is not None for value in (self.seconds, self.rounds, self.jmh)]
-        if given not in ([True, True, False], [False, False, True]):
+        has_values = [value is not None for value in (self.seconds, self.rounds, self.jmh)]
+        if has_values not in ([True, True, False], [False, False, True]):
             raise ValueError("a profile has either seconds and rounds, or jmh")
         if self.rounds is not None and self.rounds[0] > self.rounds[1]:
             raise ValueError("rounds: the first number must not be above the second")
@@ -166,7 +166,7 @@ class SizesAsked(_Table, frozen=True):
 
 
 AXES = (*OPERATIONS, *OBJECTS)
-"""What an axis can show: the cost of an operation, or the bytes of an object."""
+"""The values of an axis: the cost of an operation, or the bytes of an object."""
 Axis = Literal[AXES]  # type: ignore[valid-type]
 
 
@@ -227,9 +227,9 @@ class StudyFile(_Table, frozen=True):
         if self.pipeline and any(effort.jmh for effort in self.profiles.values()):
             raise ValueError("[[pipeline]] is not measured by JMH")
         for name, effort in self.profiles.items():
-            if self.measure and not any(map(effort.of, self.measure)):
+            if self.measure and not any(map(effort.narrow, self.measure)):
                 raise ValueError(f"the profile {name} keeps nothing of any [[measure]]")
-        if self.pipeline and any(e.of(Measure()) != Measure() for e in self.profiles.values()):
+        if self.pipeline and any(e.narrow(Measure()) != Measure() for e in self.profiles.values()):
             raise ValueError("sets, operations and message_bytes of a profile are of [[measure]]")
         seen: set[str] = set()
         for kind in ("contrasts", "tables", "sizes", "figures"):
@@ -245,7 +245,7 @@ class StudyFile(_Table, frozen=True):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """What each process measures; of pipelines one run of all."""
+        """The measures of each process; one run of all pipelines."""
         if self.measure:
             return self.measure
         stages = [stage for pipeline in self.pipeline for stage in pipeline.stage]
@@ -272,8 +272,8 @@ def _each(names: Iterable[str]) -> tuple[str, ...]:
 
 def shipped() -> dict[str, Path]:
     """The studies of the source tree by name."""
-    found = sorted((find_root() / "studies").glob("*.toml"))
-    return {path.stem: path for path in found if path.name != "pyproject.toml"}
+    paths = sorted((find_root() / "studies").glob("*.toml"))
+    return {path.stem: path for path in paths if path.name != "pyproject.toml"}
 
 
 def find_study(name: str) -> Path:

@@ -43,32 +43,32 @@ def set_up(entry: WorkerEntry, place: Place, on_line: Callable[[str], None]) -> 
         filled = entry.fill(command, place)
         on_line(" ".join(filled))
         run_tool(filled, place.root, entry.environment(place), on_line, "set-up")
-    made = [path for path in _named(entry, place) if (place.target / path).exists()]
-    write_text(stamp, json.dumps({"digest": digest, "made": made}) + "\n")
+    present = [path for path in _named_paths(entry, place) if (place.target / path).exists()]
+    write_text(stamp, json.dumps({"digest": digest, "made": present}) + "\n")
 
 
 def is_set_up(entry: WorkerEntry, place: Place) -> bool:
-    """Whether its `setup` has succeeded with the commands and lock files of now, if it has any,
-    and what it made of the files that the worker's commands name is still there."""
+    """True where its `setup` has succeeded with the present commands and lock files, and the
+    files that it made for the worker's commands still exist; also where there is no `setup`."""
     if not entry.setup:
         return True
     try:
-        found = json.loads(_stamp(entry, place).read_bytes())
+        stamp = json.loads(_stamp(entry, place).read_bytes())
     except (OSError, ValueError):
         return False
-    if not isinstance(found, dict):
+    if not isinstance(stamp, dict):
         return False
-    there = all((place.target / path).exists() for path in found.get("made", ()))
-    return there and bool(found.get("digest") == _digest(entry, place))
+    there = all((place.target / path).exists() for path in stamp.get("made", ()))
+    return there and bool(stamp.get("digest") == _digest(entry, place))
 
 
 def is_shipped(entry: WorkerEntry, place: Place) -> bool:
-    """Whether the worker's folder is there: always in a checkout, but not in a wheel."""
+    """True where the worker's folder exists: always in a checkout, not always in a wheel."""
     return place.root != SHIPPED or (place.root / entry.folder).is_dir()
 
 
 def unmet(entry: WorkerEntry, place: Place) -> list[str]:
-    """What keeps the worker from being built and run here, and what to do about each."""
+    """The obstacles to building and running the worker here, each with its remedy."""
     if not is_shipped(entry, place):
         return [NOT_SHIPPED]
     if is_set_up(entry, place):
@@ -79,13 +79,13 @@ def unmet(entry: WorkerEntry, place: Place) -> list[str]:
 
 def lock_digests(entry: WorkerEntry, place: Place) -> dict[str, str]:
     """The SHA-256 of each of a worker's lock files; of paths outside the tree the name alone."""
-    found = {}
+    digests = {}
     for name in entry.fill(entry.locks, place):
         path = place.root / name
         with reading(path, f"worker {entry.name}, lock file "):
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        found[path.name if Path(name).is_absolute() else name] = digest
-    return found
+        digests[path.name if Path(name).is_absolute() else name] = digest
+    return digests
 
 
 def _stamp(entry: WorkerEntry, place: Place) -> Path:
@@ -95,12 +95,12 @@ def _stamp(entry: WorkerEntry, place: Place) -> Path:
 
 def _digest(entry: WorkerEntry, place: Place) -> str:
     # The templates and not what they are filled with: the tree may be moved.
-    of = json.dumps([entry.setup, lock_digests(entry, place)])
-    return hashlib.sha256(of.encode()).hexdigest()
+    text = json.dumps([entry.setup, lock_digests(entry, place)])
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _named(entry: WorkerEntry, place: Place) -> list[str]:
-    """What running and building it names below the target folder, relative to that."""
+def _named_paths(entry: WorkerEntry, place: Place) -> list[str]:
+    """Paths below the target folder that its commands name, relative to that folder."""
     paths = map(Path, entry.fill((*entry.run, *entry.build), place))
     return [str(p.relative_to(place.target)) for p in paths if p.is_relative_to(place.target)]
 

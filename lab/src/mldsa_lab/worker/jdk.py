@@ -43,28 +43,28 @@ class Jdk:
             raise LabError(f"{folder}: there is no such folder")
         if not whole:
             raise LabError(f"{folder} is no JDK: it has no bin/java")
-        told = dict(_PROPERTY.findall(_said(java, "-XshowSettings:properties", "-version")))
+        properties = dict(_PROPERTY.findall(_output(java, "-XshowSettings:properties", "-version")))
         release, version = (
-            told.get(f"java.{key}", "") for key in ("specification.version", "version")
+            properties.get(f"java.{key}", "") for key in ("specification.version", "version")
         )
         if not release or not version:
             raise LabError(f"{folder}: its bin/java does not tell its version, as Java does")
         major = release.removeprefix("1.").partition(".")[0]
         if not major.isdigit() or int(major) < OLDEST:
             raise LabError(f"{folder} is Java {version}: the worker needs {OLDEST} or newer")
-        modules = {line.partition("@")[0] for line in _said(java, "--list-modules").splitlines()}
+        modules = {line.partition("@")[0] for line in _output(java, "--list-modules").splitlines()}
         for module in _MODULES:
             if module not in modules:
                 raise LabError(f"{folder}: the worker needs the module {module}, which it lacks")
         # `Temurin-25.0.3+9`, where the vendor names its product, else the vendor: `Debian`.
-        vendor = re.match(r"[A-Za-z]+", told.get("java.vendor.version", "")) or re.match(
-            r"[A-Za-z]+", told.get("java.vendor", "")
+        vendor = re.match(r"[A-Za-z]+", properties.get("java.vendor.version", "")) or re.match(
+            r"[A-Za-z]+", properties.get("java.vendor", "")
         )
         words = ["java", version, *([vendor[0]] if vendor else [])]
         return cls(folder, re.sub(r"[^a-z0-9.]+", "-", "-".join(words).lower()).strip("-."))
 
     @classmethod
-    def of(cls, text: str) -> Jdk:
+    def from_text(cls, text: str) -> Jdk:
         """As `--worker` has it: `PATH`, or `NAME=PATH`."""
         name, equals, rest = text.partition("=")
         try:
@@ -104,15 +104,15 @@ def jdk_entries(texts: Sequence[str], own: Sequence[WorkerEntry]) -> list[Worker
     if java is None:
         raise LabError(f"worker {texts[0]}: the tree's registry has no worker {_LIKE!r}")
     in_tree(java.folder)
-    found: list[WorkerEntry] = []
+    entries: list[WorkerEntry] = []
     for text in texts:
-        entry = Jdk.of(text).entry(java)
-        if entry.name in {e.name for e in (*own, *found)}:
+        entry = Jdk.from_text(text).entry(java)
+        if entry.name in {e.name for e in (*own, *entries)}:
             raise LabError(
                 f"worker {text}: a worker is called {entry.name} already; NAME=PATH names another"
             )
-        found.append(entry)
-    return found
+        entries.append(entry)
+    return entries
 
 
 def find_jdks() -> Iterator[Jdk]:
@@ -132,12 +132,12 @@ def find_jdks() -> Iterator[Jdk]:
             yield Jdk.at(folder)
 
 
-def _said(java: Path, *options: str) -> str:
-    """What it prints, on both outputs. LabError if it does not start."""
+def _output(java: Path, *options: str) -> str:
+    """Return the text on both of its outputs. LabError if it does not start."""
     with located(f"{java} does not start"):
         done = ask([str(java), *options])
-    said = done.stdout + done.stderr
+    output = done.stdout + done.stderr
     if done.returncode != 0:
-        first = (said.strip() or "no output").splitlines()[0]
+        first = (output.strip() or "no output").splitlines()[0]
         raise LabError(f"{java} does not start (status {done.returncode}): {first}")
-    return said
+    return output

@@ -134,18 +134,20 @@ class RegistryWorker(Struct, frozen=True, forbid_unknown_fields=True):
                     known = ", ".join(f"{{{name}}}" for name in _PLACES)
                     raise LabError(f"{key}: unknown place {{{place}}}: known are {known}")
                 if place in _PLACES_OF and not getattr(self, _PLACES_OF[place][0]):
-                    of, what = _PLACES_OF[place]
-                    raise LabError(f"{of} is missing: {{{place}}} stands for {what}")
+                    field, meaning = _PLACES_OF[place]
+                    raise LabError(f"{field} is missing: {{{place}}} stands for {meaning}")
 
     def _templates(self) -> list[tuple[str, str]]:
         """Every template under the key that it stands at."""
         names = ("build", "test", "run", "jmh", "options", "locks")
         lists = {name: getattr(self, name) for name in names}
         lists["program"] = (self.program,)
-        found = [(key, part) for key, parts in lists.items() for part in parts]
-        found += [("setup", part) for command in self.setup for part in command]
+        templates = [(key, part) for key, parts in lists.items() for part in parts]
+        templates += [("setup", part) for command in self.setup for part in command]
         tables = {"env": self.env} | {f"builds.{n}.env": b.env for n, b in self.builds.items()}
-        return found + [(f"{key}.{n}", v) for key, env in tables.items() for n, v in env.items()]
+        return templates + [
+            (f"{key}.{n}", v) for key, env in tables.items() for n, v in env.items()
+        ]
 
 
 class WorkerEntry(RegistryWorker, frozen=True):
@@ -178,14 +180,14 @@ class WorkerEntry(RegistryWorker, frozen=True):
         return target / (self.home_of or self.name)
 
     def environment(self, place: Place) -> dict[str, str]:
-        """What building and setting up add to the environment."""
+        """Variables that building and setting up add to the environment."""
         env = self.env | (self.builds[self.chosen].env if self.chosen else {})
         return {name: self.text(value, place) for name, value in env.items()}
 
     def unmet(self) -> list[str]:
         """For each tool that is missing or too old, what is wrong and how to get it."""
-        found = (unmet_need(need) for need in self.needs)
-        return [text for text in found if text is not None]
+        faults = (unmet_need(need) for need in self.needs)
+        return [text for text in faults if text is not None]
 
     def fill(self, parts: Sequence[str], place: Place) -> list[str]:
         """Return a command of the entry, or its `locks`, with the names in braces replaced.
@@ -213,7 +215,7 @@ _PLACES: dict[str, Callable[[WorkerEntry, Place], str]] = {
     "libclang": lambda entry, place: str(libclang_folder()),
     "cc_include": lambda entry, place: compiler_include(),
 }
-"""What a name in braces stands for."""
+"""The values of the names in braces."""
 
 
 def libclang_folder() -> Path:
@@ -280,19 +282,19 @@ def read_registry(path: Path) -> list[WorkerEntry]:
         name = str(table.get("name", number))
         where = f"{path}, worker {name}"
         whole[name] = _completed(table, whole, where)
-        found = convert(whole[name], RegistryWorker, where)
-        if any(found.name == other.name for other in entries):
+        worker = convert(whole[name], RegistryWorker, where)
+        if any(worker.name == other.name for other in entries):
             raise LabError(f"{where}: the name is given to two entries")
-        if found.home_of and found.home_of not in [other.name for other in entries]:
-            raise LabError(f"{where}: home_of names no worker before it: {found.home_of!r}")
-        chosen = DEFAULT_BUILD if found.builds else None
-        entries.append(WorkerEntry(**structs.asdict(found), chosen=chosen))
+        if worker.home_of and worker.home_of not in [other.name for other in entries]:
+            raise LabError(f"{where}: home_of names no worker before it: {worker.home_of!r}")
+        chosen = DEFAULT_BUILD if worker.builds else None
+        entries.append(WorkerEntry(**structs.asdict(worker), chosen=chosen))
     return entries
 
 
 def every_build(entries: Sequence[WorkerEntry]) -> list[WorkerEntry]:
     """The entries, each in all of its builds."""
-    return [made for e in entries for made in ([e.with_build(n) for n in e.builds] or [e])]
+    return [b for e in entries for b in ([e.with_build(n) for n in e.builds] or [e])]
 
 
 def _completed(
