@@ -34,6 +34,7 @@ def compare(
         ),
     ] = None,
     json_path: shared.JsonOption = None,
+    csv: shared.CsvOption = None,
     page: shared.PageOption = None,
     all_tables: shared.AllTablesOption = False,
     reference: shared.ReferenceOption = DEFAULT_REFERENCE,
@@ -57,7 +58,7 @@ def compare(
         if not (before and after):
             raise LabError(f"--pair: must be BEFORE=AFTER, is {text!r}")
         pairs.append((before, after))
-    outputs = shared.OutputOptions(page is None, json_path, page=page).check()
+    outputs = shared.OutputOptions(page is None, json_path, csv, page=page).check()
     runs = [(path, read_record(path)) for path in (first, second)]
 
     def compared(confidence: float) -> Figures:

@@ -35,6 +35,9 @@ VERDICTS = {
 }
 """Verdicts, and the words in which tables show them."""
 
+PERCENTILES: dict[str, int | float] = {"p50": 50, "p95": 95, "p99": 99, "p999": 99.9}
+"""The percentiles of costs, by their names in rows of CSV and in files of studies."""
+
 KINDS = get_args(FigureKind)
 UNITS = frozenset(
     (

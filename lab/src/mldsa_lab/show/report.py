@@ -113,8 +113,8 @@ class Report:
     ``texts``: the paragraphs of a chapter of the page, by its title; one within backticks is a
     command. ``facts``: what it lists by name. ``fields``: those of a row of CSV, where these are
     documented: see `figure_tables.wide_rows`. ``name``: what tells it from others on the same page.
-    ``lacking``: why it has no figures. ``is_table``: whether it has rows of CSV; ``folded``: keys
-    that are in the names of their columns: see `figure_tables.as_rows`.
+    ``lacking``: why it has no figures. ``folded``: keys that are in the names of their columns of
+    CSV: see `figure_tables.as_rows`.
     """
 
     kind: str
@@ -133,7 +133,6 @@ class Report:
     fields: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
     lacking: str = ""
-    is_table: bool = True
     folded: Sequence[str] = ()
 
     @property
@@ -238,8 +237,10 @@ def as_json(reports: Sequence[Report]) -> str:
 
 
 def as_csv(reports: Sequence[Report]) -> str:
-    """Return the figures as lines of CSV, under a header of all names."""
-    return figure_tables.as_csv([row for r in reports if r.is_table for row in rows_of(r)])
+    """Return the figures as lines of CSV, under a header of all names; rows whose fields are
+    documented stand first."""
+    listed = sorted(reports, key=lambda r: not r.fields)
+    return figure_tables.as_csv([row for r in listed for row in rows_of(r)])
 
 
 def rows_of(report: Report) -> list[figure_tables.FigureRow]:
