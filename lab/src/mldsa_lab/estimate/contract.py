@@ -121,6 +121,9 @@ NAMES = {
     "speed_up": "gain by `by`",
     "clock": "clock rate; with `against` that at which it is as fast",
     "round_trips": "round trips that a sender waits for an acknowledgement",
+    # Audits of published values.
+    "claimed": "published value that the rule `rule` judges; None where it is no number",
+    "predicted": "`statistic` value that the rule `rule` allows",
     # Studies.
     "delta": "Cliff's delta of two groups",
     "p_value": "p-value of the test `test`",
@@ -171,7 +174,9 @@ KEYS = {
     "years": "years",
     "disk": "kind of disk",
     "resource": "limit of a block that a form uses, or part of a chip that a core takes",
-    "rule": "rule of today",
+    "rule": "rule of today, or of an audit",
+    "finding": "number of a finding of an audit",
+    "claim": "id of a published claim",
     "link": "link",
     "window": "window of a sender",
     "device": "device that verifies",
