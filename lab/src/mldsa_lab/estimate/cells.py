@@ -140,7 +140,7 @@ def estimate_signing(
     remarks: list[Remark] = []
     if shares is None:
         percentiles = PERCENTILES.values()
-        found = fit.quantiles([p / 100 for p in percentiles], confidence)
+        found = fit.quantiles([share_of(p) for p in percentiles], confidence)
         quantiles = {p: i for p, i in zip(percentiles, found, strict=True) if i.value > 0}
         remarks = contradictions(fit, cell.inputs)
     if mean.value <= 0:
@@ -226,12 +226,17 @@ def sample_quantiles(cell: CellSamples) -> dict[float, Interval]:
         for percentile in percentiles_of(len(cell.ticks), _SAMPLES_BEYOND)
         if cell.single_calls or percentile <= 50
     ]
-    return {p: Interval(float(np.quantile(cell.ticks, p / 100))) for p in honest}
+    return {p: Interval(float(np.quantile(cell.ticks, share_of(p)))) for p in honest}
 
 
 def percentiles_of(calls: int, beyond: int = 1) -> list[float]:
     """Return the percentiles that at least ``beyond`` of so many calls lie above."""
-    return [p for p in PERCENTILES.values() if round(calls * (100 - p) / 100, 6) >= beyond]
+    return [p for p in PERCENTILES.values() if calls * (1 - share_of(p)) >= beyond]
+
+
+def share_of(percentile: float) -> float:
+    """Return a percentile as a share: 0.999 for 99.9, whose hundredth is the next number."""
+    return round(percentile / 100, 9)
 
 
 @dataclass(frozen=True)

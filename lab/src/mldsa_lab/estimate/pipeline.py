@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import SPREAD, percentiles_of
+from mldsa_lab.estimate.cells import SPREAD, percentiles_of, share_of
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.interval import over
 from mldsa_lab.estimate.samples import Readings
@@ -69,7 +69,7 @@ class MeasuredPipeline:
         for name, of in SPREAD.items() if fewest > 1 else ():
             yield name, {}, np.array([*map(of, times)])
         for percentile in percentiles_of(fewest):
-            quantiles = [np.quantile(t, percentile / 100, method="hazen") for t in times]
+            quantiles = [np.quantile(t, share_of(percentile), method="hazen") for t in times]
             yield "quantile", {"percentile": percentile}, np.array(quantiles)
 
     def rate(self, threads: int) -> Array:
