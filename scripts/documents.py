@@ -33,6 +33,7 @@ from mldsa_lab.answers.states import page_counts, row_states
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.measured_cell import MeasuredCell
 from mldsa_lab.estimate.compare import agreement_figures, compare
+from mldsa_lab.estimate.contract import PERCENTILES
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.files import write_text
 from mldsa_lab.kinds import block
@@ -246,7 +247,6 @@ class RunPicture(RunTable, frozen=True, kw_only=True):
         return text.replace("<svg", head, 1) + "\n"
 
 
-PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "p999": 99.9}
 TEXTS = ("variant", "implementation", "version", "backend", "language", "key")
 """Texts that a column may have instead of figures."""
 

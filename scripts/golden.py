@@ -21,7 +21,6 @@ import os
 import random
 import re
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -247,24 +246,6 @@ def of_record(path: Path) -> Figures:
             yield {**f, "keys": {**f["keys"], "clock": "wall"}}
 
 
-def of_audit(path: Path) -> Figures:
-    """Verdicts of `check claims`, with the values claimed and predicted."""
-    from mldsa_lab.audit import read_claims
-
-    counted, kind = Counter[str](), read_claims(path).source.kind
-    for group in lab_json("check", "claims", path)["lists"][0]["groups"]:
-        row, figures = group["keys"], group["figures"]
-        keys = {k: row[k] for k in ("about", "claim", "verdict")}
-        keys |= {"id": row["rule"], "kind": kind}
-        counted[row["verdict"]] += 1
-        yield figure(keys, "sources.findings.claimed", figures["claimed"]["value"])
-        limits = figures["predicted"].get("low"), figures["predicted"].get("high")
-        yield figure(keys, "sources.findings.predicted", None, *limits)
-    for verdict in words("consistent undecidable implausible contradiction"):
-        yield figure({}, f"counts.{verdict}", counted[verdict])
-        yield figure({"kind": kind}, f"sources.counts.{verdict}", counted[verdict])
-
-
 def of_selections() -> Figures:
     """Every goal from the pool that ships and from a fresh one, limits, a record's own inputs."""
     model = {"format": "mldsa-lab cost model", "version": 2, "set": "ML-DSA-65"}
@@ -463,7 +444,7 @@ def sources() -> dict[str, Callable[[], Figures]]:
     found["studies/estimators"] = of_estimators
     examples = ROOT / "lab" / "src" / "mldsa_lab" / "audit" / "examples"
     for path in sorted(examples.glob("*.yaml")):
-        found[f"audit/{path.stem}"] = partial(of_audit, path)
+        found[f"audit/{path.stem}"] = command("check", "claims", path)
     return found | {
         "select": of_selections,
         "estimate": of_estimates,

@@ -41,14 +41,16 @@ def test_the_command_prints_and_writes(tmp_path: Path) -> None:
         assert expected in result.output
     lists = json.loads(path.read_text(encoding="utf-8"), parse_constant=pytest.fail)["lists"]
     groups = [group for one in lists for group in one["groups"]]
-    assert Counter(group["keys"]["verdict"] for group in groups)["contradiction"] == 13
-    for group in groups:
-        assert set(group["keys"]) == {
-            "source", "number", "claim", "about", "rule", "verdict", "claimed_text",
-            "predicted_text", "reading", "values",
-        }  # fmt: skip
-        assert set(group["figures"]) == {"claimed", "predicted"}
-        for name in re.findall(r"\w+", "source number claim claimed predicted"):
+    claimed = [g for g in groups if "claimed" in g["figures"]]
+    verdicts = Counter(group["figures"]["claimed"]["verdict"] for group in claimed)
+    assert verdicts["contradiction"] == 13
+    (about,) = (one["about"]["finding"] for one in lists)
+    assert [str(group["keys"]["finding"]) for group in claimed] == list(about)
+    assert {group["keys"]["statistic"] for group in groups if group not in claimed} == {
+        "least", "largest",
+    }  # fmt: skip
+    for one in about.values():
+        for name in one:
             assert f"`{name}`" in DOCUMENT
 
 

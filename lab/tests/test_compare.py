@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +20,11 @@ from mldsa_lab.estimate.figure import Figure, Figures
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.records import InputRow, Record, Run, WorkerRow
 from mldsa_lab.records.rows import Row
-from mldsa_lab.show.compare import effects
+from mldsa_lab.show.compare import FOLDED, comparison, effects
+from mldsa_lab.show.report import as_csv
 
 SET = "ML-DSA-65"
+CELL = ("set", "operation", "variant", "quantity")
 OURS = "mldsa-lanes:avx2:compact"
 SHAPE = Shape(sets=(SET,), signers=SIGNERS, rounds=12)
 FEW = replace(SHAPE, signers=(*SIGNERS[2:6], SIGNERS[9]))
@@ -164,6 +168,20 @@ def test_three_runs_have_a_column_each(before: Summary) -> None:
     assert change.value == pytest.approx(1, abs=0.05) and change.verdict == APART
     ours = changes(found, "ratio")["aws-lc:native:compact", "sign"]
     assert ours.verdict == OVERLAPPING
+
+
+def test_csv_has_every_figure_of_a_comparison(before: Summary) -> None:
+    after = summarise(record_of(shaped(AGAIN, 1.25)))
+    shown = comparison(compare((before, after), ()), 0.95)
+    lines = csv.DictReader(io.StringIO(as_csv([shown])))
+    cells = {tuple(line.get(key, "") for key in CELL): line for line in lines}
+    for f in shown.figures:
+        line = cells[tuple(str(f.keys.get(key) or "") for key in CELL)]
+        name = " ".join([f.name, *(f"{k}={f.keys[k]}" for k in FOLDED if k in f.keys)])
+        assert line[name] == ("" if f.value is None else str(f.value)), name
+        assert line.get(f"{name}_verdict", "") == f.verdict
+    assert cells["ML-DSA-65", "sign", OURS, ""]["effect_verdict"] == SLOWER
+    assert not any(line.get("started") for line in cells.values())
 
 
 @pytest.mark.e2e

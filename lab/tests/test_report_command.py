@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import re
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.contract import NO_ESTIMATE
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.kinds.operations import FIELDS
+from mldsa_lab.records import read_record
 from mldsa_lab.show.operations.findings import find
 
 SET = "ML-DSA-65"
@@ -74,6 +77,19 @@ def test_rows_say_which_run_they_are_of(path: Path, tmp_path: Path) -> None:
         assert row["per_second"] == pytest.approx(1e9 / row["mean"])
         for key, said in line.items():
             assert said == ("" if row.get(key) is None else str(row[key])), key
+
+
+def test_the_example_of_the_document_prints_every_p99(path: Path, tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "figures.md").read_text(encoding="utf-8")
+    (script,) = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    shown(run(path, "--no-page", "--json", tmp_path / "figures.json"))
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    cells = summarise(read_record(path)).cells
+    p99 = [c.value("quantile", percentile=99) for c in cells if c.set == SET]
+    printed = [float(line.rpartition(", ")[2]) for line in done.stdout.splitlines()]
+    assert printed and printed == [cost for cost in p99 if cost is not None]
 
 
 # --- measured elsewhere -------------------------------------------------------------------------

@@ -16,12 +16,12 @@ from scipy.special import ndtri
 
 from mldsa_lab.choice.design import design
 from mldsa_lab.estimate.cells import (
-    QUANTILES,
     CellEstimate,
     estimate_random,
     estimate_signing,
     ratio,
 )
+from mldsa_lab.estimate.contract import PERCENTILES
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.samples import CellSamples
 from mldsa_lab.estimate.summary import summarise
@@ -197,11 +197,12 @@ def signing_coverage(
     population: int = 400_000,
 ) -> Replications:
     """Judge the 95 % intervals of two signers measured in the same rounds: of the first one's mean
-    and `QUANTILES`, and of the ratio of the two. They share three quarters of the variance of the
+    and `PERCENTILES`, and of the ratio of the two. They share three quarters of the variance of the
     rounds' levels."""
     cost = signers[0].draw(model, population, rng)
     means = [signer.mean(model) for signer in signers]
-    truth = TrueCosts.exactly(means[0], *np.quantile(cost, QUANTILES), means[0] / means[1])
+    percentiles = [*PERCENTILES.values()]
+    truth = TrueCosts.exactly(means[0], *np.percentile(cost, percentiles), means[0] / means[1])
     pool = draw_traces(model, 2000, rng)
     designs = [design(pool, model, n, seed=s, restarts=1) for s in range(5)]
     intervals = []
@@ -215,7 +216,7 @@ def signing_coverage(
             estimates.append(estimate_signing(cell, chosen, model))
         first = estimates[0]
         intervals.append(
-            [first.mean, *(first.quantiles[s] for s in QUANTILES), ratio(first, estimates[1])]
+            [first.mean, *(first.quantiles[p] for p in percentiles), ratio(first, estimates[1])]
         )
     return Replications.of(intervals, truth)
 

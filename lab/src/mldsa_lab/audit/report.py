@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from mldsa_lab.audit.claims import ClaimTable
 from mldsa_lab.audit.judgement import NONE, RULES, Judgement, Verdict
-from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.estimate.figure import Figure, Figures, Key
 from mldsa_lab.show.grid import Grid, text_grid
 from mldsa_lab.show.report import Report, Section
 
@@ -27,7 +27,7 @@ def audit_report(audits: Sequence[Audited]) -> Report:
     return Report(
         kind="audit",
         headline=counts([f for _, findings in audits for f in findings]),
-        figures=[f for table, findings in audits for f in figures(table, findings)],
+        figures=audit_figures(audits),
         sections=[Section(_grid(table, findings)) for table, findings in audits],
         notes=notes,
     )
@@ -39,25 +39,30 @@ def counts(findings: Sequence[Judgement]) -> str:
     return ", ".join(f"{numbers[v]} {v}" for v in reversed(_GRAVITY) if numbers[v])
 
 
-def figures(table: ClaimTable, findings: Sequence[Judgement]) -> list[Figure]:
-    """Return the claimed value and the predicted limits of each finding."""
-    shown = []
-    for number, f in enumerate(findings, 1):
-        keys: dict[str, Key] = {
+def audit_figures(audits: Sequence[Audited]) -> Figures:
+    """Return the claimed value of each finding with its verdict, and the limits that are predicted
+    for it. Texts are attributes of the finding."""
+    made: list[Figure] = []
+    about: dict[Key, dict[str, Key]] = {}
+    listed = ((table, f) for table, findings in audits for f in findings)
+    for number, (table, f) in enumerate(listed, 1):
+        keys: dict[str, Key] = {"finding": number, "claim": f.claim, "rule": f.rule}
+        about[number] = {
             "source": table.source.title,
-            "number": number,
-            "claim": f.claim,
             "about": str(table.claim(f.claim).__struct_config__.tag),
-            "rule": f.rule,
-            "verdict": f.verdict.value,
             "claimed_text": f.claimed,
             "predicted_text": f.predicted,
             "values": "; ".join(f.values),
             "reading": f.reading,
         }
-        shown.append(Figure(keys, "claimed", f.value))
-        shown.append(Figure(keys, "predicted", None, f.low, f.high))
-    return shown
+        title, verdict = table.source.title, f.verdict.value
+        made.append(
+            Figure(keys, "claimed", f.value, kind="published", source=title, verdict=verdict)
+        )
+        for statistic, limit in (("least", f.low), ("largest", f.high)):
+            if limit is not None:
+                made.append(Figure({**keys, "statistic": statistic}, "predicted", limit))
+    return Figures(made, {"finding": about})
 
 
 def _grid(table: ClaimTable, findings: Sequence[Judgement]) -> Grid:

@@ -35,6 +35,9 @@ VERDICTS = {
 }
 """Verdicts, and the words in which tables show them."""
 
+PERCENTILES: dict[str, int | float] = {"p50": 50, "p95": 95, "p99": 99, "p999": 99.9}
+"""The percentiles of costs, by their names in rows of CSV and in files of studies."""
+
 KINDS = get_args(FigureKind)
 UNITS = frozenset(
     (
@@ -118,6 +121,9 @@ NAMES = {
     "speed_up": "gain by `by`",
     "clock": "clock rate; with `against` that at which it is as fast",
     "round_trips": "round trips that a sender waits for an acknowledgement",
+    # Audits of published values.
+    "claimed": "published value that the rule `rule` judges; None where it is no number",
+    "predicted": "`statistic` value that the rule `rule` allows",
     # Studies.
     "delta": "Cliff's delta of two groups",
     "p_value": "p-value of the test `test`",
@@ -168,7 +174,9 @@ KEYS = {
     "years": "years",
     "disk": "kind of disk",
     "resource": "limit of a block that a form uses, or part of a chip that a core takes",
-    "rule": "rule of today",
+    "rule": "rule of today, or of an audit",
+    "finding": "number of a finding of an audit",
+    "claim": "id of a published claim",
     "link": "link",
     "window": "window of a sender",
     "device": "device that verifies",

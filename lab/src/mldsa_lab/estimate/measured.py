@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cells import with_tick
-from mldsa_lab.estimate.contract import EXCLUDED, NO_ESTIMATE
+from mldsa_lab.estimate.contract import EXCLUDED, NO_ESTIMATE, PERCENTILES
 from mldsa_lab.estimate.diagnose import diagnose
 from mldsa_lab.estimate.figure import Figure, Figures, Key, Keys, as_key
 from mldsa_lab.estimate.findings import Evidence, Remark, note, refutation
@@ -21,9 +21,6 @@ from mldsa_lab.estimate.reader import Measurements
 from mldsa_lab.estimate.samples import LARGEST_TICK, NOTED_TICK
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.theory.cost_model import CostModel
-
-PERCENTILES = (50.0, 95.0, 99.0, 99.9)
-"""The percentiles that are estimated unless others are asked for."""
 
 
 @dataclass(frozen=True)
@@ -139,17 +136,20 @@ class Estimation:
             mean = Figure(keys, "mean", None, unit=self.unit, verdict=NO_ESTIMATE, notes=notes)
             made.append(mean)
         else:
-            made += self._estimates(keys, notes)
+            made += self.estimates({"set": self.set}, notes)
             made += self._of_choice(keys)
         made += [f for residual in self.residuals for f in self._of_input(keys, residual)]
         head = {"goal": self.goal, "percentile": self.goal_percentile}
         return Figures(made, head={**head, "confidence": self.confidence})
 
-    def _estimates(self, keys: Keys, notes: tuple[str, ...] = ()) -> Iterator[Figure]:
-        """Yield what the fit says of all signatures."""
-        yield Figure.of(keys, "mean", self.mean, self.unit, notes=notes)
+    def estimates(self, keys: Keys, notes: tuple[str, ...] = ()) -> Iterator[Figure]:
+        """Yield what the fit says of all signatures, with these keys, as a record's figures have
+        it."""
+        signing = {**keys, "operation": "sign"}
+        yield Figure.of(signing, "mean", self.mean, self.unit, notes=notes)
         for percentile, cost in self.percentiles.items():
-            yield Figure.of({**keys, "percentile": as_key(percentile)}, "quantile", cost, self.unit)
+            quantile = {**signing, "percentile": as_key(percentile)}
+            yield Figure.of(quantile, "quantile", cost, self.unit)
         for attempt, cost in (self.costs | self.terms).items():
             yield Figure.of({**keys, "attempt": attempt}, "attempt_cost", cost, self.unit)
 
@@ -157,7 +157,8 @@ class Estimation:
         """Yield what the fit leaves, what it says without outliers, and the plain average."""
         yield Figure({**keys, "of": "misfit"}, "relative_sd", self.misfit)
         if self.without_outliers is not None:
-            yield from self.without_outliers._estimates({**keys, "inputs": "without outliers"})
+            calm: Keys = {"set": self.set, "inputs": "without outliers"}
+            yield from self.without_outliers.estimates(calm)
         if self.average is not None:
             chosen = {**keys, "inputs": "chosen"}
             yield Figure(chosen, "mean", self.average.value, unit=self.unit)
@@ -193,7 +194,7 @@ def estimate(
     selection: Selection,
     measurements: Measurements,
     *,
-    percentiles: Sequence[float] = PERCENTILES,
+    percentiles: Sequence[float] = tuple(PERCENTILES.values()),
     confidence: float = 0.95,
     noise: float | None = None,
 ) -> Estimation:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import SPREAD
+from mldsa_lab.estimate.cells import SPREAD, percentiles_of, share_of
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.interval import over
 from mldsa_lab.estimate.samples import Readings
@@ -21,7 +21,6 @@ from mldsa_lab.records import Definition, PipelineContent, Record
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
 
-PERCENTILES = (50, 95, 99)
 BETWEEN = "between stages"
 
 
@@ -69,11 +68,9 @@ class MeasuredPipeline:
         fewest = min(map(len, times))
         for name, of in SPREAD.items() if fewest > 1 else ():
             yield name, {}, np.array([*map(of, times)])
-        for percentile in PERCENTILES:
-            share = percentile / 100
-            if fewest * (1 - share) >= 1:
-                quantiles = [np.quantile(t, share, method="hazen") for t in times]
-                yield "quantile", {"percentile": percentile}, np.array(quantiles)
+        for percentile in percentiles_of(fewest):
+            quantiles = [np.quantile(t, share_of(percentile), method="hazen") for t in times]
+            yield "quantile", {"percentile": percentile}, np.array(quantiles)
 
     def rate(self, threads: int) -> Array:
         """Return (processes,) records in a second."""

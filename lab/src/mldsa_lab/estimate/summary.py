@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cells import SPREAD, CellEstimate, Estimator
 from mldsa_lab.estimate.contract import CUT_SHORT, EXCLUDED, NO_ESTIMATE, REJECTED
-from mldsa_lab.estimate.figure import Figure, Key, as_key
+from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import Interval, is_above
 from mldsa_lab.estimate.measured_cell import MeasuredCell
@@ -223,8 +223,8 @@ def _cell(
     cell.add("rounds", Interval(len(samples.rounds)))
     if estimate is None:
         return cell
-    for share, cost in estimate.quantiles.items():
-        cell.add("quantile", cost, unit, percentile=as_key(100 * share))
+    for percentile, cost in estimate.quantiles.items():
+        cell.add("quantile", cost, unit, percentile=percentile)
     if (fit := cell.fit) is not None:
         keys = {"set": cell.set, "variant": variant.id}
         costs = fit.costs(confidence)

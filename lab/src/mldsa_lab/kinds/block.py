@@ -9,7 +9,7 @@ from mldsa_lab.bench.workloads.block import BlockPlan
 from mldsa_lab.estimate.blocks import block_figures, block_of
 from mldsa_lab.estimate.figure import Figures
 from mldsa_lab.estimate.interval import FEWEST_ROUNDS
-from mldsa_lab.kinds.kind import ROW_KEYS, Kind
+from mldsa_lab.kinds.kind import ROW_KEYS, TableKind
 from mldsa_lab.records import Record
 from mldsa_lab.show.figure_tables import FIRST, LAST, Lines, SpreadColumns, TableLayout
 from mldsa_lab.show.format import Unit, plain
@@ -117,7 +117,7 @@ _METHOD = (
     "accepted the whole block, and rejected exactly an altered signature, message and key in "
     "another one. The verdicts of every timed pass are compared again."
 )
-KIND = Kind(
+KIND = TableKind(
     "block",
     BlockPlan,
     _METHOD,

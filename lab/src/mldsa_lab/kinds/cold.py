@@ -14,11 +14,11 @@ from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.workloads.operations import Cell, Operations, times_of, typical_input
 from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import SPREAD, with_tick
+from mldsa_lab.estimate.cells import SPREAD, percentiles_of, with_tick
 from mldsa_lab.estimate.figure import Figure, Figures, Key
 from mldsa_lab.estimate.interval import over
 from mldsa_lab.estimate.samples import Readings
-from mldsa_lab.kinds.kind import ROW_KEYS, Kind
+from mldsa_lab.kinds.kind import ROW_KEYS, TableKind
 from mldsa_lab.records import Definition, Record, Row, Samples
 from mldsa_lab.sets import ALL_SETS, OPERATIONS, SCHEMES
 from mldsa_lab.show.figure_tables import Lines, SpreadColumns, TableLayout
@@ -84,7 +84,6 @@ CALLS = (1, 2, 3, 5, 10, 30, 100, 300, 1000)
 
 LATE = 100
 """From this call on caches and predictors are warm, and most compilers done."""
-_PERCENTILES = (50, 95, 99)
 
 
 def cold_figures(record: Record, confidence: float) -> list[Figure]:
@@ -125,7 +124,7 @@ def cold_figures(record: Record, confidence: float) -> list[Figure]:
                 made.append(Figure.of({**keys, "against": "last"}, "ratio", ratio))
         if operation not in SCHEMES[set_name].kin.random and len(rows[0].wall) > 2 * LATE:
             late = [np.array(row.wall[LATE - 1 :], dtype=np.float64) for row in rows]
-            for percentile in _PERCENTILES:
+            for percentile in percentiles_of(min(map(len, late))):
                 costs = np.array([np.quantile(calls, percentile / 100) for calls in late])
                 keys = {**cell, "percentile": percentile}
                 quantile = over(costs, confidence)
@@ -153,10 +152,9 @@ def _cold_layouts(record: Record) -> tuple[TableLayout, ...]:
     over = SpreadColumns("cost", "{value}", "call")
     rows = ("language", *ROW_KEYS)
     title = "{set} {operation}: cost of the n-th call of a process"
-    quantiles = (SpreadColumns("quantile", f"p{p}", keys={"percentile": p}) for p in _PERCENTILES)
     spread = (
         SpreadColumns("min", "min"),
-        *quantiles,
+        SpreadColumns("quantile", "p{value}", "percentile"),
         *(SpreadColumns(name, name) for name in ("max", "sd", "resolution")),
     )
     late = f"{{set}} {{operation}}: single calls from the {LATE}th of a process on"
@@ -192,7 +190,7 @@ _METHOD = (
     "late calls of each process, with one reading of the clock in each. Intervals are Student's "
     "over processes."
 )
-KIND = Kind(
+KIND = TableKind(
     "cold start",
     ColdPlan,
     _METHOD,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mldsa_lab.bench.workloads.memory import MemoryPlan
 from mldsa_lab.estimate.memory import memory_figures
-from mldsa_lab.kinds.kind import ROW_KEYS, Kind
+from mldsa_lab.kinds.kind import ROW_KEYS, TableKind
 from mldsa_lab.records import Record
 from mldsa_lab.show.figure_tables import KIB, Bars, SpreadColumns, TableLayout
 from mldsa_lab.sizes import OBJECTS, raw_bytes
@@ -47,7 +47,7 @@ _METHOD = (
     "those that its first cache serves too; caches are simulated, warm, and the same on every "
     "machine."
 )
-KIND = Kind(
+KIND = TableKind(
     "memory",
     MemoryPlan,
     _METHOD,

@@ -8,7 +8,7 @@ from functools import partial
 
 from mldsa_lab.bench.workloads.plan import WorkloadPlan
 from mldsa_lab.estimate.cells import SPREAD
-from mldsa_lab.estimate.contract import EXCLUDED, NAMES
+from mldsa_lab.estimate.contract import EXCLUDED, NAMES, PERCENTILES
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.measured_cell import MeasuredCell
 from mldsa_lab.estimate.samples import CellKey
@@ -29,7 +29,6 @@ from mldsa_lab.show.grid import PAGE, TERMINAL
 from mldsa_lab.show.operations.appendix import appendix, when, why_empty
 from mldsa_lab.show.operations.best import (
     SHOWN_OPERATIONS,
-    SHOWN_PERCENTILES,
     headline_cells,
     is_excluded_compact,
     is_expanded_only,
@@ -46,13 +45,13 @@ from mldsa_lab.show.report import Look, Report, Section, sections_of
 from mldsa_lab.show.variants import COMPACT, calls, headline_batch_size
 from mldsa_lab.wording import join_words
 
-_IDENTITIES = {name: f"quantile percentile={share}" for name, share in SHOWN_PERCENTILES.items()}
+_IDENTITIES = {name: f"quantile percentile={share}" for name, share in PERCENTILES.items()}
 FIELDS = {
     name: _IDENTITIES.get(name, name if name in NAMES else "")
     for name in (
         "implementation", "version", "language", "called_from", "backend", "build", "key", "mode",
         "batch_size", "threads", "set", "operation", "deterministic", "unit", "samples", "mean",
-        "mean_low", "mean_high", *SHOWN_PERCENTILES, "min", "min_low", "min_high", "max", "sd",
+        "mean_low", "mean_high", *PERCENTILES, "min", "min_low", "min_high", "max", "sd",
         "ratio", "ratio_low", "ratio_high", "clock", "per_second", "per_second_low",
         "per_second_high", "scaling", "scaling_low", "scaling_high", "allocated", "collections",
         *RUN_FACTS,
@@ -182,7 +181,7 @@ def _made(
 def _of_operation(run: MeasuredOperations, operation: str) -> TableLayout:
     """All variants of one set and operation. Percentiles are shown for signing, whose cost is
     random by design; those of other operations would show the machine's noise."""
-    quantiles = SHOWN_PERCENTILES.values() if operation == "sign" else ()
+    quantiles = PERCENTILES.values() if operation == "sign" else ()
     phases = dict.fromkeys(f.keys["phase"] for f in run.figures if "phase" in f.keys)
     column = partial(SpreadColumns, unit_scope=TABLE)
     return TableLayout(
@@ -440,11 +439,4 @@ def _texts(run: MeasuredOperations, present: set[str]) -> dict[str, list[str]]:
     return made | {SCHEME_FAMILIES[f].title: texts(f) for f in families}
 
 
-KIND = OperationsKind(
-    "operations",
-    WorkloadPlan,
-    texts("operations")[0],
-    lambda record, figures: "",
-    lambda record, confidence: [],
-    lambda record: (),
-)
+KIND = OperationsKind("operations", WorkloadPlan, texts("operations")[0])

@@ -12,7 +12,7 @@ import numpy as np
 from mldsa_lab.bench.workloads.pipeline import PipelinePlan
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.pipeline import pipeline_figures, pipelines_of
-from mldsa_lab.kinds.kind import Kind
+from mldsa_lab.kinds.kind import TableKind
 from mldsa_lab.records import Record, busy_notes
 from mldsa_lab.show import report
 from mldsa_lab.show.figure_tables import Lines, SpreadColumns, TableLayout, display_unit
@@ -36,6 +36,9 @@ def _layouts(record: Record) -> tuple[TableLayout, ...]:
     rate = SpreadColumns("per_second", "{value} threads", "threads")
     percentiles = SpreadColumns("quantile", "p{value}", "percentile", keys=_LATENCY)
     least, most, deviation = (SpreadColumns(n, n, keys=_LATENCY) for n in ("min", "max", "sd"))
+    scaling = SpreadColumns("scaling", "{value} threads over one", "threads", "last")
+    together = SpreadColumns("count", "together", keys={"of": "records"})
+    has_batches = any(p.together > 1 for p in pipelines_of([record]).values())
     return (
         TableLayout(
             "{pipeline}", ("pipeline",), ("stage", "variant", "batch"), (cost, share),
@@ -46,7 +49,7 @@ def _layouts(record: Record) -> tuple[TableLayout, ...]:
         ),
         TableLayout(
             "Records per second, all threads together", (), ("pipeline",),
-            (rate, SpreadColumns("scaling", "{value} threads over one", "threads", "last")),
+            (*([together] if has_batches else []), rate, scaling),
             (Lines("per_second", "threads", ("pipeline",)),),
         ),
         TableLayout(
@@ -85,7 +88,7 @@ _METHOD = (
     "another pipeline is the median over rounds, all passes counted, so it differs from the "
     "quotient of the wholes."
 )
-KIND = Kind(
+KIND = TableKind(
     "pipeline",
     PipelinePlan,
     _METHOD,

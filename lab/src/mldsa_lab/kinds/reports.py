@@ -15,7 +15,7 @@ from mldsa_lab.kinds.kind import Measured
 from mldsa_lab.kinds.operations import FIELDS, MeasuredOperations, OperationsKind
 from mldsa_lab.records import Record, read_record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE, known_reference
-from mldsa_lab.show.compare import sections_over_runs
+from mldsa_lab.show.compare import FOLDED, sections_over_runs
 from mldsa_lab.show.operations.elsewhere import Elsewhere, elsewhere_report
 from mldsa_lab.show.report import Look, Report
 from mldsa_lab.show.variants import assign_colours
@@ -89,7 +89,7 @@ def _compared(summaries: Sequence[Summary], reports: Sequence[Report], look: Loo
         kind=f"{len(reports)} runs",
         headline=agree if len(headlines) == 1 else f"{len(reports)} runs compared",
         figures=figures,
-        is_table=False,
+        folded=FOLDED,
         sections=[replace(s, brief=False, chapter=title) for s in sections],
         facts={title: [(r.name, f"{r.kind}: {r.headline}") for r in reports]},
         texts={} if sections else {title: ["The runs hold no results to compare."]},

@@ -14,6 +14,8 @@ from mldsa_lab.show.report import Report, Section, sections_of
 
 _MOST = 40
 """With more cells the brief table has the changed ones alone."""
+FOLDED = ("run", "of", "attempt", "statistic")
+"""The keys that are in the names of columns of CSV: a line is a cell."""
 AGREEMENT = TableLayout(
     "Agreement of the runs", (), ("operation", "quantity"),
     (
@@ -90,6 +92,7 @@ def comparison(figures: Figures, confidence: float) -> Report:
         figures=figures.of([*figures, *agreement]),
         sections=sections,
         notes=list(_notes(figures)),
+        folded=FOLDED,
     )
 
 

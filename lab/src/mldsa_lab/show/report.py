@@ -114,8 +114,8 @@ class Report:
     command. ``facts``: what it lists by name. ``fields``: those of a row of CSV, where these are
     documented: see `figure_tables.wide_rows`. ``name``: what tells it from others on the same page.
     ``lacking``: why it has no figures. ``has_brief_notes``: the terminal shows its notes without
-    ``--all``. ``is_table``: whether it has rows of CSV; ``folded``: keys
-    that are in the names of their columns: see `figure_tables.as_rows`.
+    ``--all``. ``folded``: keys that are in the names of their columns of CSV: see
+    `figure_tables.as_rows`.
     """
 
     kind: str
@@ -134,7 +134,6 @@ class Report:
     fields: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
     lacking: str = ""
-    is_table: bool = True
     has_brief_notes: bool = True
     folded: Sequence[str] = ()
 
@@ -244,8 +243,10 @@ def as_json(reports: Sequence[Report]) -> str:
 
 
 def as_csv(reports: Sequence[Report]) -> str:
-    """Return the figures as lines of CSV, under a header of all names."""
-    return figure_tables.as_csv([row for r in reports if r.is_table for row in rows_of(r)])
+    """Return the figures as lines of CSV, under a header of all names; rows whose fields are
+    documented stand first."""
+    listed = sorted(reports, key=lambda r: not r.fields)
+    return figure_tables.as_csv([row for r in listed for row in rows_of(r)])
 
 
 def rows_of(report: Report) -> list[figure_tables.FigureRow]:

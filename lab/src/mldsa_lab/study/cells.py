@@ -11,12 +11,13 @@ import numpy as np
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cells import CellEstimate
+from mldsa_lab.estimate.contract import PERCENTILES
 from mldsa_lab.estimate.figure import Key
 from mldsa_lab.estimate.measured_cell import MeasuredCell
 from mldsa_lab.estimate.samples import CellSamples
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.records import METRICS, Record, read_record
-from mldsa_lab.study.file import FIELDS, PERCENTILES, SPREAD
+from mldsa_lab.study.file import FIELDS, SPREAD
 from mldsa_lab.theory.arrays import Array
 
 Where = Mapping[str, Sequence[str]]

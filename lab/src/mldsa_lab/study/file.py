@@ -13,6 +13,7 @@ from mldsa_lab.bench.options import Jmh, Profile
 from mldsa_lab.bench.workloads.pipeline_file import Pipeline, check_pipelines
 from mldsa_lab.checkout import file_or_shipped, find_root
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.contract import PERCENTILES
 from mldsa_lab.files import Positive, Text, decode_toml, read_text
 from mldsa_lab.records import METRICS
 from mldsa_lab.sets import OPERATIONS, Operation, parse_set_names
@@ -32,7 +33,6 @@ Share = Annotated[float, Meta(gt=0, lt=1)]
 Fields = tuple[Field, ...]
 SomeFields = Annotated[Fields, Meta(min_length=1)]
 Where = dict[Field, tuple[str, ...]]
-PERCENTILES: dict[str, int | float] = {"p50": 50, "p95": 95, "p99": 99, "p999": 99.9}
 SPREAD = "spread"
 COST_FIGURES = ("mean", *PERCENTILES, SPREAD, *METRICS)
 """The figures of a table of costs."""

@@ -12,7 +12,8 @@ from functools import cache
 from pathlib import Path
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.figure import Figure, Figures, Key, as_key
+from mldsa_lab.estimate.contract import PERCENTILES
+from mldsa_lab.estimate.figure import Figure, Figures, Key
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import Estimation, estimate
 from mldsa_lab.estimate.reader import read_measurements
@@ -20,7 +21,7 @@ from mldsa_lab.estimate.summary import Summary
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
-from mldsa_lab.show.operations.best import SHOWN_PERCENTILES, best_cells
+from mldsa_lab.show.operations.best import best_cells
 from mldsa_lab.show.operations.plot_specs import relative_plot
 from mldsa_lab.show.operations.texts import texts
 from mldsa_lab.show.report import Look, Report, sections_of
@@ -34,10 +35,8 @@ _SIGN: dict[str, Key] = {"operation": "sign"}
 _COLUMNS = (
     SpreadColumns("mean", "mean", spare_interval=2, keys=_SIGN),
     *(
-        SpreadColumns(
-            "quantile", f"p{as_key(p)}", spare_interval=2, keys={**_SIGN, "percentile": as_key(p)}
-        )
-        for p in SHOWN_PERCENTILES.values()
+        SpreadColumns("quantile", f"p{p}", spare_interval=2, keys={**_SIGN, "percentile": p})
+        for p in PERCENTILES.values()
     ),
     SpreadColumns("attempt_cost", "first", spare_interval=2, keys={"attempt": "first"}),
 )
@@ -64,20 +63,14 @@ class Elsewhere:
     def costs(self) -> dict[str, Interval]:
         """The mean, percentiles and costs of attempts, by name."""
         of = self.figures
-        percentiles = {name: of.percentiles[p] for name, p in SHOWN_PERCENTILES.items()}
+        percentiles = {name: of.percentiles[p] for name, p in PERCENTILES.items()}
         return {"mean": of.mean, **percentiles, **of.costs}
 
     def emit(self) -> Iterator[Figure]:
         """Yield its figures as a run has them: signing, in its own unit."""
         of, keys = self.figures, {"set": self.found.set, "variant": self.name}
-        signing = {**keys, **_SIGN}
-        yield Figure.of(signing, "mean", of.mean, of.unit)
-        for percentile, cost in of.percentiles.items():
-            quantile = {**signing, "percentile": as_key(percentile)}
-            yield Figure.of(quantile, "quantile", cost, of.unit)
-        yield Figure(signing, "samples", of.inputs * of.rounds)
-        for attempt, cost in of.costs.items():
-            yield Figure.of({**keys, "attempt": attempt}, "attempt_cost", cost, of.unit)
+        yield from of.estimates(keys)
+        yield Figure({**keys, **_SIGN}, "samples", of.inputs * of.rounds)
 
     @property
     def attributes(self) -> dict[str, Key]:
@@ -116,8 +109,7 @@ def read(files: Sequence[tuple[Path, Path | None]], confidence: float) -> list[E
             raise LabError(f"measurements {path}: name their selection: {path}:SELECTION.json")
         chosen = read_once(selection)
         measured = read_measurements(path, chosen)
-        percentiles = tuple(SHOWN_PERCENTILES.values())
-        found = estimate(chosen, measured, percentiles=percentiles, confidence=confidence)
+        found = estimate(chosen, measured, confidence=confidence)
         name = path.stem
         if any(e.name == name for e in made):
             name = str(path.with_suffix(""))
@@ -189,8 +181,8 @@ def _shapes(measured: Sequence[Elsewhere], runs: Sequence[Summary], set_name: st
                 v, label = cell.variant, run.label(cell.variant) + name
                 about[label] = {"implementation": v.implementation, "key": v.key}
                 costs = cell.fit.costs(run.confidence)
-                for text, percentile in SHOWN_PERCENTILES.items():
-                    cost = cell.interval("quantile", percentile=as_key(percentile))
+                for text, percentile in PERCENTILES.items():
+                    cost = cell.interval("quantile", percentile=percentile)
                     costs |= {text: cost} if cost else {}
                 made += _unitless(label, costs | ({"mean": cell.mean} if cell.mean else {}))
     return Figures(made, {"signing": about})
