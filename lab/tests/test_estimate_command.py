@@ -8,8 +8,8 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-import jsonschema
 import measure_cases as cases
 import numpy as np
 import pytest
@@ -61,11 +61,6 @@ def test_every_file(tmp_path: Path) -> None:
     assert "±90%" in text
     assert str(plot) in text.replace("\n", "")
     value = json.loads(figures.read_text())
-    assert set(value) == {
-        "format", "version", "set", "goal", "goal_percentile", "unit", "confidence", "inputs",
-        "rounds", "mean", "percentiles", "costs", "terms", "noise", "misfit", "average",
-        "residuals", "findings", "without_outliers", "holds",
-    }  # fmt: skip
     assert (value["format"], value["version"]) == ("mldsa-lab estimate", 1)
     truth = TARGET.mean(RejectionModel.of(NAME)) * cases.UNIT
     assert value["mean"]["value"] == pytest.approx(truth, rel=2e-3)
@@ -73,9 +68,6 @@ def test_every_file(tmp_path: Path) -> None:
     assert [p["percentile"] for p in value["percentiles"]] == [5, 50, 99.99]
     assert set(value["costs"]) == {"first", "z", "r", "h", "final", "setup"}
     assert [r["id"] for r in value["residuals"]] == list(chosen.ids)
-    assert set(value["residuals"][0]) == {
-        "id", "attempts", "z", "r", "h", "cost", "fitted", "relative", "outlier",
-    }  # fmt: skip
     assert value["noise"] is None and value["without_outliers"] is None
     assert plot.read_text().startswith("<?xml")
     fitted = CostModel.read(model)
@@ -173,18 +165,12 @@ def test_plots_by_the_ending_of_their_files(tmp_path: Path) -> None:
     chosen = cases.selection(NAME, cases.designed(NAME, 10))
     costs = TARGET.cost_of(chosen.traces())[None, :] * cases.UNIT
     costs[0, 3] *= 1.3  # an outlier, which is drawn apart
-    found = estimate(chosen, cases.measurements(chosen, costs))
-    plot.write_plot(found, tmp_path / "a.png")
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    plot.write_plot(found, tmp_path / "a.SVG")
-    plot.write_plot(found, tmp_path / "b.svg")
-    text = (tmp_path / "b.svg").read_text()
-    assert text == (tmp_path / "a.SVG").read_text()
-    words = re.findall(r"<text[^>]*>([^<]*)</text>", text)
+    estimation = estimate(chosen, cases.measurements(chosen, costs))
+    for name, magic in (("a.png", b"\x89PNG"), ("b.SVG", b"<?xml")):
+        plot.write_plot(estimation, tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(magic)
+    words = re.findall(r"<text[^>]*>([^<]*)</text>", (tmp_path / "b.SVG").read_text())
     assert any(re.match(r"mean  \S+ \[\S+, \S+\]$", w) for w in words)
-    with pytest.raises(LabError, match=r"must end in \.svg or \.png"):
-        plot.write_plot(found, tmp_path / "a.pdf")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.SVG", "a.png", "b.svg"]
 
 
 # --- files of measurements ------------------------------------------------------------------------
@@ -205,15 +191,6 @@ def test_comments_blank_lines_bom_spaces_and_other_line_ends_are_let_pass(tmp_pa
     assert found.costs.tolist() == [[12.25, 13.0, 14.0]]
     assert found.unit == ""
     assert found.resolution == pytest.approx(0.01)
-
-
-def test_what_is_read_fits_the_published_schema() -> None:
-    schema = Path(__file__).parents[2] / "docs" / "schema" / "measurements.json"
-    valid = jsonschema.Draft202012Validator(json.loads(schema.read_text())).is_valid
-    one = {"id": 1, "cost": 5, "unit": "ns", "round": 0, "time": 1.5}
-    assert valid([one]) and valid({"unit": "ns", "measurements": [one]})
-    for wrong in ({"id": -1, "cost": 5}, {"id": 1}, one | {"price": 5}):
-        assert not valid([wrong])
 
 
 def test_rounds_make_a_table_with_gaps(tmp_path: Path) -> None:
@@ -263,10 +240,6 @@ def test_the_order_of_measuring(tmp_path: Path, text: str, order: list[int]) -> 
     [
         [{"id": 1, "cost": 5, "unit": "ns"}, {"id": 2, "cost": 6.5, "unit": "ns"}],
         {"unit": "ns", "measurements": [{"id": 1, "cost": 5}, {"id": 2, "cost": 6.5}]},
-        {"set": "ML-DSA-65", "measurements": [
-            {"id": 1, "cost": 5, "unit": "ns", "round": 0},
-            {"id": 2, "cost": 6.5, "unit": "ns", "round": 0},
-        ]},
     ],
 )  # fmt: skip
 def test_json_has_two_forms(tmp_path: Path, value: object) -> None:
@@ -284,18 +257,14 @@ def test_json_has_two_forms(tmp_path: Path, value: object) -> None:
         ("id,cost\n", "has no measurements"),
         ("id;cost\n1;2\n", "line 1: the header is 'id;cost'; it must have id and cost"),
         ("id,cost,weight\n", "line 1: the header is 'id,cost,weight'"),
-        ("id,cost,cost\n", "each once"),
         ("id,cost\n# no\n1,5\n9,5\n", "line 4 ('9,5'): id 9 is not in the selection, whose ids"),
         ("id,cost\n1,\n", "line 2 ('1,'): Object missing required field `cost`"),
         ("id,cost\n1,2,5\n", "line 2: has 3 fields, the header has 2 (a decimal comma?)"),
-        ('id,cost\n1,"2\n5"\n', "line 2: has 2 fields"),
         ("id,cost\n1,0\n", "line 2 ('1,0'), cost: Expected `float` >= 1e-100"),
-        ("id,cost\n1,nan\n", "line 2 ('1,nan'), cost: Expected `float`"),
         ("id,cost\n1,1e999\n", "line 2 ('1,1e999'), cost: Expected `float` <= 1e+100"),
         ("id,cost\n1.5,5\n", "line 2 ('1.5,5'), id: Expected `int`"),
         ("id,cost,unit\n1,5,ns\n2,6,\n", "unit 'none' after 'ns' at"),
         ("id,cost\n1,5\n1,6\n", "line 3 ('1,6'): id 1 was measured at"),
-        ("id,cost\n1,5\n1,6\n", "number repeats in a column 'round'"),
         ("id,cost,round\n1,5,0\n1,6,0\n", "id 1 in round 0 was measured at"),
         ("id,cost,round\n1,5,0\n1,6,\n", "all measurements must have a round, or none"),
         ("id,cost,time,order\n1,5,2,2\n", "has order and time, of which one says all"),
@@ -303,7 +272,6 @@ def test_json_has_two_forms(tmp_path: Path, value: object) -> None:
         # Files of JSON begin as such.
         ("{", "so it is not JSON"),
         ('{"measurements": [], "units": "ns"}', "contains unknown field `units`"),
-        ("[]", "has no measurements"),
         ('[{"id": 1, "cost": 5}, {"id": 2, "cost": "5"}]', "measurements[1].cost: Expected `fl"),
         ('[{"id": 1, "cost": 1' + "0" * 400 + "}]", "measurements[0].cost: Number out of range"),
         ('[{"id": 1, "cost": 2}, {"id": 1, "cost": 2}]', "measurements[1]: id 1 was measured at"),
@@ -316,6 +284,8 @@ def test_json_has_two_forms(tmp_path: Path, value: object) -> None:
 def test_a_broken_file_names_the_place_and_the_rule(
     tmp_path: Path, text: str, message: str
 ) -> None:
+    with pytest.raises(LabError, match=r"must end in \.csv or \.json"):
+        read(tmp_path, "id,cost\n1,5\n", "costs.txt")
     name = "costs.json" if text[:1] in ("{", "[") else "costs.csv"
     with pytest.raises(LabError) as caught:
         read(tmp_path, text, name)
@@ -323,24 +293,20 @@ def test_a_broken_file_names_the_place_and_the_rule(
     assert str(caught.value).startswith(str(tmp_path / name))
 
 
-def test_the_ending_says_what_a_file_is(tmp_path: Path) -> None:
-    with pytest.raises(LabError, match=r"must end in \.csv or \.json"):
-        read(tmp_path, "id,cost\n1,5\n", "costs.txt")
-
-
-def test_measurements_held_in_memory_keep_the_same_rules() -> None:
-    found = Measurements.of(CHOSEN, {3: 5, 1: 4.0}, "ns")
-    assert found.ids == (1, 3)
-    assert Measurements.of(CHOSEN, {1: [4, 5]}).rounds == (0, 1)
-    for costs, message in (
+@pytest.mark.parametrize(
+    ("costs", "message"),
+    [
         ({7: 1.0}, "id 7 is not in the selection"),
         ({1: float("nan")}, "id 1, cost: Expected `float`"),
         ({1: [2.0, 0.0]}, "id 1, cost: Expected `float` >= 1e-100"),
         ({}, "has no measurements"),
-    ):
-        with pytest.raises(LabError) as caught:
-            Measurements.of(CHOSEN, costs)
-        assert message in str(caught.value)
+    ],
+)
+def test_measurements_held_in_memory_keep_the_same_rules(costs: Any, message: str) -> None:
+    assert Measurements.of(CHOSEN, {3: 5, 1: [4, 5]}).rounds == (0, 1)
+    with pytest.raises(LabError) as caught:
+        Measurements.of(CHOSEN, costs)
+    assert message in str(caught.value)
 
 
 def test_costs_are_written_with_the_digits_that_they_have() -> None:

@@ -89,22 +89,6 @@ def test_batches_that_wait_for_their_longest_signature_are_estimated(
     assert inside >= 8
 
 
-@pytest.mark.simulation
-def test_intervals_hold_the_truth() -> None:
-    """Eight rounds of batches of 32 and of 1,000 on a machine that drifts by 3 %."""
-    model, machine = RejectionModel.of("ML-DSA-65"), NoisyMachine(drift=0.03, fast=0)
-    traces, truth = group(model, 3), LINEAR.mean(model)
-    for size in (32, 1000):
-        cost = shares(size) @ LINEAR.cost_of(traces)
-        inside = 0
-        for seed in range(60):
-            cell = machine.measure(cost, 8, np.random.default_rng(seed))
-            mean = estimate_signing(cell, traces, model, shares=shares(size)).mean
-            assert mean.low is not None and mean.high is not None
-            inside += mean.low <= truth <= mean.high
-        assert inside >= 52
-
-
 def test_inputs_that_are_not_balanced_are_remarked_upon() -> None:
     model = RejectionModel.of("ML-DSA-65")
     traces = group(model, 3)

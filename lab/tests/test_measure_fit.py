@@ -147,19 +147,6 @@ def test_what_is_known_of_the_noise_is_used() -> None:
     assert half_width(coarse) > 5 * half_width(fine)
 
 
-def test_the_unit_does_not_matter() -> None:
-    traces = cases.designed(NAME, 7)
-    noise = np.exp(0.01 * np.random.default_rng(2).standard_normal((1, 7)))
-    costs = usual().cost_of(traces)[None, :] * noise
-    one, other = (
-        [fit.mean(0.9), *fit.quantiles((0.5, 0.999), 0.9)]
-        for fit in (fit_costs(traces, costs * unit, MODEL) for unit in (1.0, 3e9))
-    )
-    for a, b in zip(one, other, strict=True):
-        assert b.value == pytest.approx(3e9 * a.value, rel=1e-4)
-        assert half_width(b) == pytest.approx(half_width(a), rel=1e-2)
-
-
 @pytest.mark.parametrize(
     "options",
     [{"percentiles": (100,)}, {"percentiles": (float("nan"),)}, {"confidence": 1.0}, {"noise": -1}],
