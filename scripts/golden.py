@@ -246,6 +246,13 @@ def of_record(path: Path) -> Figures:
             yield {**f, "keys": {**f["keys"], "clock": "wall"}}
 
 
+def of_runs(paths: Sequence[Path]) -> Figures:
+    """Figures of `report` on records of the same shape, each with the number of its run."""
+    for number, path in enumerate(paths, 1):
+        for found in of_record(path):
+            yield {**found, "keys": {**found["keys"], "run": number}}
+
+
 def of_selections() -> Figures:
     """Every goal from the pool that ships and from a fresh one, limits, a record's own inputs."""
     model = {"format": "mldsa-lab cost model", "version": 2, "set": "ML-DSA-65"}
@@ -422,8 +429,12 @@ def sources() -> dict[str, Callable[[], Figures]]:
     found: dict[str, Callable[[], Figures]] = {}
     for path in sorted(RECORDS.glob("*/*.jsonl.xz"), key=lambda path: -path.stat().st_size):
         name = f"records/{path.parent.name}-{path.name.removesuffix('.jsonl.xz')}"
-        if path.name != "kernels.jsonl.xz" and not path.parent.name.endswith(_PIPELINES):
+        is_shown_below = path.parent.match("*-arm-counts*") or path.parent.name.endswith(_PIPELINES)
+        if path.name != "kernels.jsonl.xz" and not is_shown_below:
             found[name] = partial(of_record, path)
+    for shape in ("plain", "sha3"):
+        runs = sorted(RECORDS.glob(f"*-arm-counts*/{shape}.jsonl.xz"))
+        found[f"records/arm-counts-{shape}"] = partial(of_runs, runs)
     for path in sorted(SCENARIOS.glob("*.toml")):
         found[f"impact/{path.stem}"] = partial(of_scenario, path, BUSY, "--widest", 1000)
     # By the records that ship, as answers to published pages take them.

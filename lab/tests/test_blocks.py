@@ -175,13 +175,6 @@ def bench_of(fleet: Fleet, text: str = SMALL) -> tuple[Engine[BlockCase], Blocks
     return Engine(fleet, workload, written.append), workload, written
 
 
-def only_first(engine: Engine[BlockCase]) -> BlockCase:
-    """Keep the cases of the first verifier alone."""
-    first = engine.cases[0]
-    engine.cases = [c for c in engine.cases if c.group == first.group]
-    return first
-
-
 @pytest.mark.e2e
 def test_everybody_is_checked_and_measured_in_every_way(fleet: Fleet) -> None:
     bench, _, written = bench_of(fleet)
@@ -219,16 +212,27 @@ def test_keys_are_used_as_often_as_asked() -> None:
     assert len({d.message for d in drawn}) == 12 and {len(d.message) for d in drawn} == {20}
 
 
-def test_a_signature_that_is_refused_leaves_its_verifier_out(fleet: Fleet) -> None:
+@pytest.mark.parametrize(
+    ("in_time", "said"),
+    [
+        (False, "single calls, accepts-block: on 1 threads"),
+        pytest.param(True, "no refused of 24", marks=pytest.mark.e2e),
+    ],
+)
+def test_a_signature_that_is_refused_leaves_its_verifier_out(
+    fleet: Fleet, in_time: bool, said: str
+) -> None:
     bench, workload, written = bench_of(fleet)
-    case = only_first(bench)
+    case = bench.cases[0]
+    bench.cases = [c for c in bench.cases if c.group == case.group]
+    if in_time:
+        bench.calibrate(lambda work: None)
     inputs = workload.inputs(case.variant.id, case.set_name)
-    other = inputs[14]
-    inputs[13] = replace(inputs[13], signature=other.signature)
-    bench.calibrate(lambda work: None)
+    inputs[13] = replace(inputs[13], signature=inputs[14].signature)
+    bench.round(1, lambda work: None) if in_time else bench.calibrate(lambda work: None)
     fault = written[-1]
-    assert isinstance(fault, Fault) and "single calls, accepts-block: on 1 threads" in fault.reason
-    assert not bench.cases
+    assert isinstance(fault, Fault) and said in fault.reason and not bench.cases
+    assert fault.round == (1 if in_time else None)
 
 
 @pytest.mark.parametrize(
@@ -248,19 +252,6 @@ def test_broken_workers_are_left_out(tmp_path: Path, mode: str, way: str) -> Non
     fault = written[-1]
     assert isinstance(fault, Fault) and not bench.cases
     assert f"block: {way}, refuses-altered: on 1 threads" in fault.reason
-
-
-@pytest.mark.e2e
-def test_a_wrong_verdict_while_timing_leaves_out(fleet: Fleet) -> None:
-    bench, workload, written = bench_of(fleet)
-    case = only_first(bench)
-    bench.calibrate(lambda work: None)
-    inputs = workload.inputs(case.variant.id, case.set_name)
-    inputs[5] = replace(inputs[5], message=b"another")
-    bench.round(1, lambda work: None)
-    fault = written[-1]
-    assert isinstance(fault, Fault) and fault.round == 1 and "no refused of 24" in fault.reason
-    assert not bench.cases
 
 
 @pytest.mark.e2e

@@ -113,14 +113,6 @@ def test_coarse_clocks_bias_no_mean(tick: float, both: bool, lengths: bool) -> N
     assert not told or abs(np.mean([mean.value for mean in told]) - 1) < tick / 2 + 0.005
 
 
-@pytest.mark.simulation
-@pytest.mark.parametrize("tick", [0.01, 0.03])
-def test_coarse_clocks_bias_no_mean_of_signing(tick: float) -> None:
-    means = tick_coverage(MODEL, "sign", Clocks(tick, both=True), 100, np.random.default_rng(32))
-    holds = [m.low <= 1 <= m.high for m in means if m is not None and m.low and m.high]
-    assert len(holds) == 100 and sum(holds) >= 88
-
-
 def test_the_mean_of_hedged_signing_is_not_trimmed() -> None:
     """A heavy tail is part of the cost: every robust location would be far below."""
     rng = np.random.default_rng(11)

@@ -95,7 +95,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sets = ("ML-DSA-44", "ML-DSA-65", "Ed25519", "RSA-2048-PSS")
     target = tmp_path_factory.mktemp("page") / "run.jsonl"
     refused, crashed = SIGNERS[7].id, SIGNERS[9].id
-    build(target, Shape(sets=sets, refused=(refused,), crashed=crashed, hostile=HOSTILE))
+    shape = Shape(sets=sets, rounds=4, refused=(refused,), crashed=crashed, hostile=HOSTILE)
+    build(target, shape)
     return target
 
 

@@ -65,7 +65,8 @@ def measured(key: str = "compact", **more: object) -> Variant:
         ({"mode": "single"}, (), (1, 4), [("loop", 100, 1), ("loop", 100, 4)]),
         # What announces no runs, or too short ones, is passed over.
         ({"mode": "single", "batch_size": 1, "threads": 1}, (1, 8), (1, 2), []),
-        ({"batch_size": 500}, (1000,), (), []),
+        ({"batch_size": 999}, (1000,), (), []),
+        ({"batch_size": 1000}, (1000,), (), [("batch", 1000, 1), ("loop", 100, 1)]),
     ],
 )  # fmt: skip
 def test_runs_are_those_that_a_variant_announces(
