@@ -31,21 +31,21 @@ def impact(
     name: str, scenario: Scenario, times: RecordTimes, compressed: Mapping[str, Compressed]
 ) -> Impact:
     """Return every figure of a scenario. LabError for more cores than were measured."""
-    result: list[Figure] = []
+    rows: list[Figure] = []
     for form, scheme in scenario.pairs():
         if isinstance(scenario, Protocol):
-            result += MessageFigures(name, scenario, form, scheme, times).all()  # type: ignore[arg-type]
+            rows += MessageFigures(name, scenario, form, scheme, times).all()  # type: ignore[arg-type]
         else:
             built = ChainFigures(name, scenario, form, scheme, times)  # type: ignore[arg-type]
-            result += built.all()
-            result += built.compressed(compressed)
+            rows += built.all()
+            rows += built.compressed(compressed)
     for scheme in map(scheme_of, scenario.schemes):
         if isinstance(scenario, Chain):
             today = scheme_of(scenario.compare)
-            result += SchemeFigures(name, scenario.node, scheme, today, times).all()
+            rows += SchemeFigures(name, scenario.node, scheme, today, times).all()
         if scenario.server is not None:
-            result += server_figures(name, scenario.server, scheme, times)
-    return Impact(name, scenario, result, times.records, times.remarks)
+            rows += server_figures(name, scenario.server, scheme, times)
+    return Impact(name, scenario, rows, times.records, times.remarks)
 
 
 STEADY: Mapping[str, Any] = {"years": 1, "load": "today"}

@@ -99,15 +99,15 @@ def unknown_parts(name: str) -> list[str]:
 def scheme_of(name: str) -> ImpactScheme:
     """A scheme by name, a hybrid by its parts' with a plus. ValueError for an unknown one."""
     parts = tuple(part.strip() for part in name.split("+"))
-    result = [_single(part) for part in parts]
+    known = [_single(part) for part in parts]
     return ImpactScheme(
         name,
-        sum(s.public_key_bytes for s in result),
-        sum(s.private_key_bytes for s in result),
-        tuple(sum(s.signature_bytes[i] for s in result) for i in range(3)),  # type: ignore[arg-type]
-        tuple(part for s in result for part in s.parts),
-        tuple(form for s in result for form in s.forms),
-        "; ".join(dict.fromkeys(s.source for s in result)),
+        sum(s.public_key_bytes for s in known),
+        sum(s.private_key_bytes for s in known),
+        tuple(sum(s.signature_bytes[i] for s in known) for i in range(3)),  # type: ignore[arg-type]
+        tuple(part for s in known for part in s.parts),
+        tuple(form for s in known for form in s.forms),
+        "; ".join(dict.fromkeys(s.source for s in known)),
     )
 
 
