@@ -237,7 +237,8 @@ FUZZ :=
 
 fuzz: setup-test ## the library under libFuzzer, then the lab's readers: SECONDS=60 for each target
 	@sh scripts/fuzz.sh $(SECONDS) $(MIRI) $(FUZZ)
-	cd lab && MLDSA_FUZZ_SECONDS=$(SECONDS) ../$(PY) -m pytest tests/test_fuzz_readers.py ../impact/tests/test_impact_errors.py ../rtl/bench/tests/test_core_manifest.py -k bent
+	cd lab && MLDSA_FUZZ_SECONDS=$(SECONDS) ../$(PY) -m pytest -c pyproject.toml -k bent tests/test_fuzz_readers.py \
+	  ../impact/tests/test_impact_errors.py ../rtl/bench/tests/test_core_manifest.py
 
 fuzz-faults: setup-bench ## faults that are planted: the bounded session of a target finds each
 	$(PY) scripts/mutants.py --fuzz

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -32,19 +31,19 @@ from pqc_impact.compress import (
     measure,
     ntt,
 )
-from pqc_impact.figures import Impact, own_keys
+from pqc_impact.figures import own_keys
 from pqc_impact.file import find_scenario, read_scenario, shipped
 from pqc_impact.protocol import Protocol
 from pqc_impact.schemes import scheme_of
-from pqc_impact.show import SERVER, document_table, report
+from pqc_impact.show import document_table, report
 from pqc_impact.times import RecordTimes, assumed, interval_of, measured
 
 
 def test_a_snapshot_of_the_state_is_downloaded_at_the_rate_of_the_line(tmp_path: Path) -> None:
-    found, line = figures(write(tmp_path)), 8e6 / 8
+    result, line = figures(write(tmp_path)), 8e6 / 8
     for stored, each in (("keys", 8 + 1312), ("hash of a key", 40)):
         name = f"time of=download object=accounts 'stored={stored}'"
-        spent = find(found, "ML-DSA-44", name)
+        spent = find(result, "ML-DSA-44", name)
         expected = [n * 1e6 * each / line for n in (2, 1, 3)]
         assert spent.unit == "s"
         # The ends are 95 % of an even distribution between 1 and 3 million.
@@ -54,21 +53,21 @@ def test_a_snapshot_of_the_state_is_downloaded_at_the_rate_of_the_line(tmp_path:
 
 @pytest.mark.e2e
 def test_an_archive_shrinks_by_its_parts(tmp_path: Path) -> None:
-    found = figures(write(tmp_path))
+    result = figures(write(tmp_path))
     kept, smaller = (
         f"bytes 'object={o}' load=today years=1" for o in ("archive", "compressed archive")
     )
     shrunk = (100 + 2420 * 0.5 + 1312 * 0.25) / 3832
-    whole, compressed = (value(found, "ML-DSA-44", name) for name in (kept, smaller))
+    whole, compressed = (value(result, "ML-DSA-44", name) for name in (kept, smaller))
     assert compressed == pytest.approx(whole * shrunk)
-    assert find(found, "Ed25519", smaller).source == "not here"
+    assert find(result, "Ed25519", smaller).source == "not here"
 
 
 def test_a_scheme_that_the_record_lacks_is_named_never_guessed(tmp_path: Path) -> None:
-    found = figures(write(tmp_path))
-    none = find(found, "Schnorr-secp256k1", "time of=block operation=verify threads=1")
+    result = figures(write(tmp_path))
+    none = find(result, "Schnorr-secp256k1", "time of=block operation=verify threads=1")
     assert none.value is None and none.source.startswith("no verification of Schnorr-secp256k1 in")
-    assert any(n.startswith("Not known of Schnorr-secp256k1: no") for n in report(found).notes)
+    assert any(n.startswith("Not known of Schnorr-secp256k1: no") for n in report(result).notes)
 
 
 def test_hybrids_and_encodings() -> None:
@@ -84,16 +83,16 @@ def test_hybrids_and_encodings() -> None:
 
 
 def test_intervals_are_carried_by_draws() -> None:
-    given = Interval(10.0, 8.0, 15.0)
-    drawn = measured("one", given)
-    found = interval_of(drawn)
-    assert found.value == 10
-    assert found.low == pytest.approx(8, rel=0.03) and found.high == pytest.approx(15, rel=0.03)
+    chosen = Interval(10.0, 8.0, 15.0)
+    drawn = measured("one", chosen)
+    result = interval_of(drawn)
+    assert result.value == 10
+    assert result.low == pytest.approx(8, rel=0.03) and result.high == pytest.approx(15, rel=0.03)
     # A sum of independent ones is less uncertain than its parts are together.
-    two = interval_of(drawn + measured("other", given))
+    two = interval_of(drawn + measured("other", chosen))
     assert two.value == 20 and two.low is not None and two.high is not None
     assert two.low > 16 and two.high < 30
-    assert np.array_equal(drawn, measured("one", given))
+    assert np.array_equal(drawn, measured("one", chosen))
     assert interval_of(assumed("one", Interval(3.0))) == Interval(3.0)
     even = interval_of(assumed("one", Interval(2.0, 1.0, 3.0)))
     assert even.low == pytest.approx(1.05, abs=0.02)
@@ -105,13 +104,13 @@ def test_schemes_have_their_usual_names(tmp_path: Path) -> None:
         tmp_path, ('"ML-DSA-44", "Sch', usual), ('{ "ML-DSA-44"', '{ "SLH-DSA-128s"'),
         ("[rules]]", '[rules]]\nbut = ["Dilithium3"]'), text=FULL,
     )  # fmt: skip
-    found = read_scenario(path)
-    assert found.schemes == (
+    result = read_scenario(path)
+    assert result.schemes == (
         "Ed25519", "FN-DSA-512", "ML-DSA-65", "Ed25519+FN-DSA-512 unpadded", "SLH-DSA-SHA2-128f",
         "Schnorr-secp256k1",
     )  # fmt: skip
-    assert found.server is not None and found.rules[0].but == ("ML-DSA-65",)
-    assert found.server.implementations == {"SLH-DSA-SHA2-128s": "mldsa-lanes"}
+    assert result.server is not None and result.rules[0].but == ("ML-DSA-65",)
+    assert result.server.implementations == {"SLH-DSA-SHA2-128s": "mldsa-lanes"}
     assert "Dilithium3 is taken as ML-DSA-65" in " ".join(report(figures(path)).notes)
 
 
@@ -185,10 +184,10 @@ FITS = "count of=transactions object=block"
 def test_exact_is_not_said_of_what_rests_on_an_assumption(
     tmp_path: Path, old: str, new: str, assumed: str
 ) -> None:
-    found = figures(write(tmp_path, (old, new)))
+    result = figures(write(tmp_path, (old, new)))
     exact = {
         (f.name, *own_keys(f).items())
-        for f in found.figures
+        for f in result.figures
         if "template" in f.keys and f.kind == "exact"
     }
 
@@ -207,18 +206,20 @@ def test_large_and_small_quantities(tmp_path: Path) -> None:
         tmp_path, ('unit = "B"', 'unit = "gas"'), ("1 MB", "1 Pgas"), ("1 kB", "0"),
         ("10 MB", "2 Pgas"), ("3 coins/kB", "0.000045 coins/kgas"),
     )  # fmt: skip
-    found = figures(path)
-    assert value(found, "ML-DSA-44", "count of=transactions object=block") == 10**15 // 3832
-    shown = next(s.grid for s in report(found).sections if s.grid.title == "Size and throughput")
+    result = figures(path)
+    assert value(result, "ML-DSA-44", "count of=transactions object=block") == 10**15 // 3832
+    shown = next(s.grid for s in report(result).sections if s.grid.title == "Size and throughput")
     fee = next(c for c in shown.columns if c.title.startswith("fee"))
     assert [cell.value for cell in fee.values][:2] == ["8.82e-06", "0.000172"]
 
 
 def test_a_record_with_wide_intervals_is_rejected() -> None:
     scheme = scheme_of("ECDSA-secp256k1")
-    with pytest.raises(LabError, match="interval is 107% of the value wide, more than 50%") as told:
+    with pytest.raises(
+        LabError, match="interval is 107% of the value wide, more than 50%"
+    ) as reported:
         RecordTimes([BUSY], ["ECDSA-secp256k1"]).rate(scheme, 1, {})
-    assert "mldsa-lab bench" in str(told.value) and "--widest 108" in str(told.value)
+    assert "mldsa-lab bench" in str(reported.value) and "--widest 108" in str(reported.value)
     assert not isinstance(RecordTimes([BUSY], [scheme.name], widest=1.1).rate(scheme, 1, {}), str)
 
 
@@ -256,10 +257,10 @@ def test_times_of_a_block_are_taken() -> None:
 
 def test_random_bytes_do_not_shrink_and_zeros_do() -> None:
     random = np.random.default_rng(1)
-    made = [SampleSignature(bytes(1000), random.bytes(1000)) for _ in range(20)]
-    found = measure(made)
-    assert found.ratios["signatures"] == 1 and found.ratios["keys"] < 0.01
-    assert "signatures do not" in found.source
+    built = [SampleSignature(bytes(1000), random.bytes(1000)) for _ in range(20)]
+    result = measure(built)
+    assert result.ratios["signatures"] == 1 and result.ratios["keys"] < 0.01
+    assert "signatures do not" in result.source
 
 
 @pytest.mark.toolchain
@@ -267,24 +268,24 @@ def test_signatures_of_ml_dsa_hardly_shrink() -> None:
     for name in ("rust", "rust-families"):
         build_rust(name)
     ecdsa, falcon = "ECDSA-secp256k1", "FN-DSA-512"
-    found = compressibility([
+    result = compressibility([
         "Ed25519", "ML-DSA-44", "RSA-2048-PSS", ecdsa, f"{ecdsa} DER", falcon,
         f"{falcon} unpadded",
     ])  # fmt: skip
-    assert found["Ed25519"].ratios == {"signatures": 1, "keys": 1}
-    assert found["RSA-2048-PSS"].source.endswith("gives no keys and signatures of RSA-2048-PSS")
-    one = found["ML-DSA-44"]
+    assert result["Ed25519"].ratios == {"signatures": 1, "keys": 1}
+    assert result["RSA-2048-PSS"].source.endswith("gives no keys and signatures of RSA-2048-PSS")
+    one = result["ML-DSA-44"]
     # A public key is 32 random bytes and 10 bits of each coefficient of t1, all values alike.
     assert one.ratios["keys"] == 1 and 0.98 < one.ratios["signatures"] < 1
     # Of an expanded key's coefficients 23 bits in 32 are in use, and log2 q of these.
     assert (20480 * math.log2(Q) / 32 + 32) / 20512 < one.ratios["expanded keys"] < 0.75
     # Tags and lengths in DER, zero bytes of padding.
-    ratios = {name: compressed.ratios.get("signatures", 0) for name, compressed in found.items()}
+    ratios = {name: compressed.ratios.get("signatures", 0) for name, compressed in result.items()}
     assert ratios[ecdsa] == 1 > ratios[f"{ecdsa} DER"] > 0.9
     assert ratios[f"{falcon} unpadded"] > ratios[falcon] > 0.95
     for name in ("Ed25519", ecdsa, f"{ecdsa} DER", falcon, f"{falcon} unpadded"):
         published = _published(name, "").ratios
-        assert published == pytest.approx(dict(found[name].ratios), rel=0.005), name
+        assert published == pytest.approx(dict(result[name].ratios), rel=0.005), name
 
 
 def test_without_a_worker_published_ratios_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,9 +299,9 @@ def test_without_a_worker_published_ratios_stand_in(monkeypatch: pytest.MonkeyPa
     read = [read_scenario(path) for path in paths]
     chains = [s for s in read if not isinstance(s, Protocol)]
     forms = {form for s in chains for name in s.schemes for form in scheme_of(name).forms}
-    found = compressibility(form for form in forms if not form.startswith("ML-DSA"))
-    assert "ECDSA-secp256k1 DER" in found
-    for name, one in found.items():
+    result = compressibility(form for form in forms if not form.startswith("ML-DSA"))
+    assert "ECDSA-secp256k1 DER" in result
+    for name, one in result.items():
         assert set(one.ratios) == {"signatures", "keys"}, name
         assert one.source.startswith("published measurement")
     assert "is not built" in compressibility(["RSA-2048-PSS"])["RSA-2048-PSS"].source
@@ -328,32 +329,25 @@ def test_expanded_keys_are_those_of_the_standard() -> None:
     assert np.array_equal(ntt(product), ntt(one) * ntt(two) % Q)
 
 
-@cache
-def reference(name: str) -> Impact:
-    read = read_scenario(find_scenario(name))
-    parts = [part for scheme in read.schemes for part in scheme_of(scheme).parts]
-    return impact(name, read, RecordTimes((), parts), {})
-
-
 @pytest.mark.e2e
 def test_the_report_of_a_scenario() -> None:
-    found = report(reference("bitcoin"))
-    overview, *others = (section.grid for section in found.sections)
-    row = value(
-        reference("bitcoin"), "ML-DSA-44", "over_today of=transactions", "P2PKH, 1 in, 2 out"
-    )
+    read = read_scenario(find_scenario("bitcoin"))
+    parts = [part for scheme in read.schemes for part in scheme_of(scheme).parts]
+    bitcoin = impact("bitcoin", read, RecordTimes((), parts), {})
+    result = report(bitcoin)
+    overview, *others = (section.grid for section in result.sections)
+    row = value(bitcoin, "ML-DSA-44", "over_today of=transactions", "P2PKH, 1 in, 2 out")
     shown = next(c for c in overview.columns if c.title == "ML-DSA-44").values[0]
     assert shown.number == pytest.approx(100 * row)
-    assert [s.brief for s in found.sections] == [True] + [False] * len(others)
+    assert [s.brief for s in result.sections] == [True] + [False] * len(others)
     assert any("a" in marks for marks in others[0].marks)
-    assert any(n.startswith("a: forbidden today, script elements") for n in found.notes)
+    assert any(n.startswith("a: forbidden today, script elements") for n in result.notes)
     # Times of one quantity share a unit.
     times = next(g for g in others if g.title == "Signing and verification")
     units = {c.title[-4:] for c in times.columns if c.title.startswith("as many as today")}
     assert units == {", ms"}
-    assert SERVER in {s.grid.title for s in report(reference("signing-server")).sections if s.brief}
     with pytest.raises(LabError, match="there is no figure 'kilos'"):
-        document_table(reference("bitcoin"), "P2MR, 1 in, 2 out", {"kilos": "kilos"})
+        document_table(bitcoin, "P2MR, 1 in, 2 out", {"kilos": "kilos"})
 
 
 @pytest.mark.e2e
@@ -362,9 +356,9 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     done = here("impact", "chain.toml", str(RECORDS[1]), "--to", "json")
     assert done.status == 0 and not (tmp_path / "out").exists(), done.err
-    (found,) = json.loads(done.out)["lists"]
-    figures = [f for group in found["groups"] for f in group["figures"].values()]
-    measured = {found["sources"][f["source"]] for f in figures if "kind" not in f and f["value"]}
+    (result,) = json.loads(done.out)["lists"]
+    figures = [f for group in result["groups"] for f in group["figures"].values()]
+    measured = {result["sources"][f["source"]] for f in figures if "kind" not in f and f["value"]}
     assert any("batches" in source for source in measured), measured
     assert not any("impact.jsonl" in source for source in measured)
     done = here("impact", "chain.toml")

@@ -1,4 +1,4 @@
-"""What a node, a server and a disk need: capacity, bandwidth, storage, threads, optimisations, and
+"""Needs of a node, a server and a disk: capacity, bandwidth, storage, threads, optimisations, and
 which records are tight enough for it."""
 
 from __future__ import annotations
@@ -36,12 +36,13 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Impact:
 @cache
 def costs() -> dict[tuple[str, str], float]:
     """Return the mean costs of mldsa-lanes, in ns, by operation and backend."""
+    record = read_record(RECORDS[0])
+    own = {name for name in record.variants if name.startswith("mldsa-lanes:")}
+    record.samples[:] = [s for s in record.samples if s.set == "ML-DSA-44" and s.variant in own]
     return {
         (r.operation, r.variant.backend): r.cost
-        for r in summarise(read_record(RECORDS[0])).cells
-        if (r.set, r.variant.key, r.worker.build) == ("ML-DSA-44", "compact", "default")
-        and (r.variant.implementation, r.variant.mode) == ("mldsa-lanes", "single")
-        and not r.variant.runs
+        for r in summarise(record).cells
+        if (r.variant.key, r.worker.build) == ("compact", "default") and not r.variant.runs
     }
 
 

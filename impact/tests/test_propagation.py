@@ -108,8 +108,8 @@ def test_without_limits_of_bandwidth_the_shortest_way_counts(network: Network) -
     )  # fmt: skip
 
     def shortest(hop: Array) -> Array:
-        found: Array = dijkstra(csr_array((hop, free.peer, free.start)), indices=0)
-        return found
+        result: Array = dijkstra(csr_array((hop, free.peer, free.start)), indices=0)
+        return result
 
     np.testing.assert_allclose(_validated(network, free, "push"), shortest(free.delay + VALIDATION))
     # Where all connections take as long, who tells a node first also sends first.
@@ -152,9 +152,9 @@ def test_the_network_of_2015_has_the_median_that_was_measured() -> None:
 
     Nothing here was fitted to it: bandwidths, delays and degrees are SimBlock's of that year."""
     network = read_network(find_network("bitcoin-2015"), blocks=8)
-    (found,) = propagate(network, [[BlockLoad(534_800, 1000, 0.0)]], AT_ONCE)
-    assert found.time(0.5).value == pytest.approx(8.7, rel=0.3)
-    assert 0.005 < found.stale(600).value < 0.02
+    (result,) = propagate(network, [[BlockLoad(534_800, 1000, 0.0)]], AT_ONCE)
+    assert result.time(0.5).value == pytest.approx(8.7, rel=0.3)
+    assert 0.005 < result.stale(600).value < 0.02
 
 
 # --- networks -------------------------------------------------------------------------------------
@@ -196,8 +196,8 @@ def test_the_figures_are_the_same_on_any_workers(network: Network) -> None:
     with (
         LocalCluster(  # type: ignore[no-untyped-call]
             n_workers=2, threads_per_worker=2, dashboard_address=None, processes=True
-        ) as made,
-        dask(made.scheduler_address) as force,
+        ) as built,
+        dask(built.scheduler_address) as force,
     ):
         cluster = propagate(small, loads, force)
     for one, *others in zip(here, two, cluster, strict=True):
@@ -215,8 +215,8 @@ def test_the_command_shows_each_relay_and_size() -> None:
     rows = [line for line in done.out.splitlines() if line.startswith("a block of")]
     assert len(rows) == 4 and "200 nodes" in done.out
     done = here("propagate", *small, *sizes, "--to", "json")
-    (found,) = json.loads(done.out)["lists"]
-    groups = [(group["keys"], *group["figures"].items()) for group in found["groups"]]
+    (result,) = json.loads(done.out)["lists"]
+    groups = [(group["keys"], *group["figures"].items()) for group in result["groups"]]
     assert len(groups) == 2 * 2 * 4
     (first, (name, _)), (last, (last_name, _)) = groups[0], groups[-1]
     keys = ("of", "block", "relay")

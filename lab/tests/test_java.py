@@ -76,47 +76,44 @@ def test_a_jdk_is_the_worker_java_on_its_own_program(tmp_path: Path) -> None:
     assert not jdk_entries([], OWN)
 
 
+@pytest.fixture(scope="module")
+def jdks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of a sound JDK and of others."""
+    folder = tmp_path_factory.mktemp("jdks")
+    make(folder / "sound")
+    for name, version, release in (("8", "1.8.0_432", "1.8"), ("11", "11.0.25", "11")):
+        make(folder / name, {"java.version": version, "java.specification.version": release})
+    make(folder / "silent", {"java.version": ""})
+    make(folder / "small", modules=("java.base",))
+    make(folder / "broken", status=3)
+    (make(folder / "closed") / "bin" / "java").chmod(0o644)
+    (folder / "empty").mkdir()
+    return folder
+
+
 @pytest.mark.parametrize(
-    ("changed", "rule"),
+    ("texts", "rule"),
     [
-        ({"java.version": "1.8.0_432", "java.specification.version": "1.8"},
-         r"is Java 1\.8\.0_432: the worker needs 17 or newer"),
-        ({"java.version": "11.0.25", "java.specification.version": "11"},
-         r"is Java 11\.0\.25: the"),
-        ({"java.version": ""}, "does not tell its version"),
+        (["DIR/8"], r"/8\b.* is Java 1\.8\.0_432: the worker needs 17 or newer"),
+        (["DIR/11"], r"is Java 11\.0\.25: the"),
+        (["DIR/silent"], "does not tell its version"),
+        (["DIR/missing"], r"missing: there is no such folder$"),
+        (["name=DIR/empty"], r"is no JDK: it has no bin/java$"),
+        (["Two Words=DIR/sound"], r"the name must be small letters.*'Two Words'"),
+        (["DIR/small"], r"needs the module java\.management, which it lacks"),
+        (["DIR/broken"], r"bin/java does not start \(status 3\):"),
+        (["DIR/closed"], r"bin/java does not start: Permission denied"),
+        (["~nobody-here/jdk"], "home directory"),
+        (["x" * 300], "File name too long"),
+        ([f"n={'x' * 300}"], "File name too long"),
+        (["DIR/sound", "DIR/sound"], r"is called \S+ already; NAME=PATH names another"),
+        (["java-25=DIR/sound"], r"is called \S+ already; NAME=PATH names another"),
+        (["jdks=DIR/sound"], "name must not be 'jdks', which stands for several workers"),
     ],
 )  # fmt: skip
-def test_other_machines_are_refused(tmp_path: Path, changed: dict[str, str], rule: str) -> None:
-    folder = make(tmp_path / "jdk", changed)
-    with pytest.raises(LabError, match=f"{folder}.*{rule}"):
-        Jdk.from_text(str(folder))
-
-
-def test_paths_that_are_none_and_names_that_are_taken_are_refused(tmp_path: Path) -> None:
-    folder = make(tmp_path / "jdk")
-    with pytest.raises(LabError, match=r"missing: there is no such folder$"):
-        Jdk.from_text(str(tmp_path / "missing"))
-    with pytest.raises(LabError, match=r"is no JDK: it has no bin/java$"):
-        Jdk.from_text(f"name={tmp_path}")
-    with pytest.raises(LabError, match=r"the name must be small letters.*'Two Words'"):
-        Jdk.from_text(f"Two Words={folder}")
-    with pytest.raises(LabError, match=r"needs the module java\.management, which it lacks"):
-        Jdk.at(make(tmp_path / "small", modules=("java.base",)))
-    with pytest.raises(LabError, match=r"bin/java does not start \(status 3\):"):
-        Jdk.at(make(tmp_path / "broken", status=3))
-    for text, rule in (("~nobody-here/jdk", "home directory"), ("x" * 300, "File name too long"),
-                       (f"n={'x' * 300}", "File name too long")):  # fmt: skip
-        with pytest.raises(LabError, match=rule):
-            Jdk.from_text(text)
-    (folder / "bin" / "java").chmod(0o644)
-    with pytest.raises(LabError, match=r"bin/java does not start: Permission denied"):
-        Jdk.at(folder)
-    (folder / "bin" / "java").chmod(0o755)
-    for texts in ([folder, folder], [f"java-25={folder}"]):
-        with pytest.raises(LabError, match=r"is called \S+ already; NAME=PATH names another"):
-            jdk_entries([str(text) for text in texts], OWN)
-    with pytest.raises(LabError, match="name must not be 'jdks', which stands for several workers"):
-        jdk_entries([f"jdks={folder}"], OWN)
+def test_paths_and_names_that_are_refused(jdks: Path, texts: list[str], rule: str) -> None:
+    with pytest.raises(LabError, match=rule):
+        jdk_entries([text.replace("DIR", str(jdks)) for text in texts], OWN)
 
 
 def test_the_refusal_is_one_line_before_anything_is_built(tmp_path: Path) -> None:

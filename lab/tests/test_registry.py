@@ -163,6 +163,7 @@ def test_a_compiler_that_does_not_work_is_named(monkeypatch: pytest.MonkeyPatch)
         ("[[worker]]", "[[wroker]]", "registry.toml: Object contains unknown field `wroker`"),
         ("[[worker]]", "[worker]", "worker: Expected `array`, got `object`"),
         ('name = "one"', "name = ", "not a readable TOML file"),
+        ("[[worker]]", f"{ENTRY}[[worker]]", "worker one: the name is given to two entries"),
     ],
 )  # fmt: skip
 def test_refusals(tmp_path: Path, old: str, new: str, rule: str) -> None:
@@ -171,11 +172,6 @@ def test_refusals(tmp_path: Path, old: str, new: str, rule: str) -> None:
     with pytest.raises(LabError, match=rule) as caught:
         read_registry(path)
     assert str(path) in str(caught.value)
-
-
-def test_two_entries_of_one_name(tmp_path: Path) -> None:
-    with pytest.raises(LabError, match="worker one: the name is given to two entries"):
-        read_registry(write(tmp_path, ENTRY + ENTRY))
 
 
 def test_no_file(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fake_worker import HELLO
+from fake_worker import HELLO, fake_worker
 from msgspec.structs import replace
 
 from mldsa_lab.inputs.input import Input
@@ -25,38 +24,33 @@ from mldsa_studies.signers import Signer, random_table
 SPEC = Spec("ML-DSA-44", bytes(32))
 
 
-def announced(cpu: str) -> str:
-    """Two backends of one implementation."""
+def _hello() -> str:
     head, _, variant = HELLO.removesuffix("end\n").partition("variant ")
-    head = head.replace("cpu_clock none", f"cpu_clock {cpu}")
+    head = head.replace("cpu_clock none", "cpu_clock own")
     variant = variant.replace("rnd given\ncontext yes", "rnd zero\ncontext no")
     backends = (variant.replace("python", b).replace("fake", "toy") for b in ("fast", "portable"))
     return head + "".join(f"variant {backend}" for backend in backends) + "end\n"
 
 
-PYTHON_WORKER = """
-import json, sys
-from pathlib import Path
-announced, table = (Path(p).read_text() for p in sys.argv[1:3])
-digests = json.loads(table)
-jobs, reading = {}, None
-for line in sys.stdin:
-    words = line.split()
-    if reading is not None and words[0] != "prepare":
-        if words[0] == "input": reading.append([words[1], None])
-        elif words[0] == "message": reading[-1][1] = words[1]
-        elif words[0] == "end": reading = None; print("ready", job, flush=True)
-        continue
-    if words[0] == "hello": print(announced, end="", flush=True)
-    elif words[0] == "prepare": job = words[1]; reading = jobs[job] = []
-    elif words[0] == "measure":
-        with Path(__file__).with_name("order.txt").open("a") as log:
-            print(*(number for number, _ in jobs[words[1]]), file=log)
-        for number, message in jobs[words[1]]:
+HELLO_OF_TWO = _hello()
+"""The announcement of two backends of one implementation."""
+
+MEASURING = """
+jobs = {}
+while True:
+    word, *rest = request()
+    if word == "hello": say(HELLO)
+    elif word == "prepare":
+        jobs[rest[0]] = [line[1] for line in body if line[0] in ("input", "message")]
+        say(f"ready {rest[0]}\\n")
+    elif word == "measure":
+        numbers, messages = jobs[rest[0]][::2], jobs[rest[0]][1::2]
+        with open(ORDER, "a") as log: print(*numbers, file=log)
+        for number, message in zip(numbers, messages):
             ticks = 1000 + 10 * int(message[:2], 16)
-            print("sample", number, ticks + 7, ticks, 1, digests[message])
-        print("done", words[1], flush=True)
-    elif words[0] == "quit": break
+            say(f"sample {number} {ticks + 7} {ticks} 1 {DIGESTS[message]}\\n")
+        say(f"done {rest[0]}\\n")
+    elif word == "quit": sys.exit(0)
 """
 
 
@@ -111,17 +105,14 @@ def costs_of(
     return Costs(head, index, table, cost)
 
 
-def python_worker(
-    folder: Path, built: Sequence[Input], cpu: str = "own"
-) -> tuple[WorkerEntry, Place]:
-    """A worker that measures: 1,000 ticks, and 10 for each unit of the message's first byte."""
-    program, hello, digests = (folder / n for n in ("w.py", "hello.txt", "digests.json"))
-    program.write_text(PYTHON_WORKER, encoding="utf-8")
-    hello.write_text(announced(cpu), encoding="utf-8")
-    table = {i.message.hex(): i.digests.signature for i in built}
-    digests.write_text(json.dumps(table), encoding="utf-8")
-    run = ("python3", "-S", str(program), str(hello), str(digests))
-    return WorkerEntry("fake", "Python", ".", (), run), Place(folder, folder)
+def python_worker(folder: Path, inputs: Sequence[Input]) -> tuple[WorkerEntry, Place]:
+    """Return a worker that measures: 1,000 ticks, and 10 for each unit of the message's first byte.
+    It writes the order of its inputs to ``order.txt``."""
+    digests = {item.message.hex(): item.digests.signature for item in inputs}
+    known = f"HELLO, DIGESTS = {HELLO_OF_TWO!r}, {digests!r}\n"
+    known += f"ORDER = {str(folder / 'order.txt')!r}\n"
+    argv = fake_worker(folder, known + MEASURING)
+    return WorkerEntry("fake", "Python", ".", (), tuple(argv)), Place(folder, folder)
 
 
 def need_valgrind() -> None:

@@ -84,7 +84,7 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
         cbor, tls_records,
     )
 } | {"min": min, "max": max, "ceil": math.ceil}  # fmt: skip
-"""What an expression may call."""
+"""The functions that an expression may call."""
 
 
 def evaluate(text: str, names: Mapping[str, float], place: str = "") -> float:

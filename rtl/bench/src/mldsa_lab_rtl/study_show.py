@@ -128,10 +128,10 @@ def read_findings(paths: Sequence[Path]) -> CoreFindings:
             rows += core_rows(read_record(path))
             continue
         match read_study(path):
-            case Resources() as found:
-                resources.append(found)
-            case ClockRate() as found:
-                clocks.append(found)
+            case Resources() as taken:
+                resources.append(taken)
+            case ClockRate() as rate:
+                clocks.append(rate)
             case Round3File(cores=cores):
                 rows += (row for core in cores for row in core.rows())
             case RandomFile(signatures=signatures):
@@ -190,12 +190,12 @@ class CoreFindings:
         """Return all tables that have rows."""
         built = [self._latency(core) for core in dict.fromkeys(map(_core, self.rows))]
         for title, note, columns in _TOTALS:
-            of_cores = [
-                figures
+            rows = [
+                f
                 for figures in self.totals.values()
                 if all(_find(figures, c.name, c.keys) for c in columns)
+                for f in figures
             ]
-            rows = [f for figures in of_cores for f in figures]
             built.append(_grid(title, note, ("set", "core"), columns, rows))
         names = dict.fromkeys(str(f.keys["of"]) for f in self.counters)
         counted = [SpreadColumns("count", name, keys={"of": name}) for name in names]
@@ -231,7 +231,7 @@ class CoreFindings:
             if _core(f) == core and (f.name, _own(f)) == (column.name, column.keys)
         ]
         note = "cycles; signing with the private key handed over"
-        columns = _plain({phase: phase for phase in (TOTAL, *PHASES)})
+        columns = [SpreadColumns(phase, phase) for phase in (TOTAL, *PHASES)]
         return _grid(core, note, ("set", "operation"), columns, figures)
 
     @cached_property
@@ -328,16 +328,15 @@ class CoreFindings:
             ]
             parts = taken.get(str(core).removesuffix(f", {ROUND_3}"), {})
             result += [_count(keys, name, value) for name, value in parts.items()]
+        sets = {set_name for set_name, _ in self.totals}
         for core, rows in published()["cores"].items():
-            for row in rows:
+            for row in (row for row in rows if row["set"] in sets):
                 keys = {"set": row["set"], "core": core, "source": row["source"]}
-                if any(row["set"] == set_name for set_name, _ in self.totals):
-                    for k, v in row.items():
-                        if k not in keys:
-                            column, scale = _PUBLISHED[k], 1e6 if k == "fmax" else 1
-                            unit = "Hz" if k == "fmax" else ""
-                            own = {**keys, **column.keys}
-                            result.append(Figure(own, column.name, v * scale, unit=unit))
+                for k in (k for k in row if k not in keys):
+                    column, value, unit = _PUBLISHED[k], row[k], ""
+                    if k == "fmax":
+                        value, unit = value * 1e6, "Hz"
+                    result.append(Figure({**keys, **column.keys}, column.name, value, unit=unit))
         return sorted(result, key=lambda f: str(f.keys["set"]))
 
     def _product(self) -> Grid | None:
@@ -369,11 +368,6 @@ def _grid(
     for table in figure_tables.tables(list(figures), TableLayout(title, (), rows, tuple(columns))):
         return figure_tables.grid(table, CONFIDENCE, note)
     return None
-
-
-def _plain(columns: Mapping[str, str]) -> tuple[SpreadColumns, ...]:
-    """Return columns of figures that their names tell apart, by their titles."""
-    return tuple(SpreadColumns(name, title) for name, title in columns.items())
 
 
 def _own(f: Figure) -> dict[str, Key]:
