@@ -29,6 +29,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.pipeline import BETWEEN, pipelines_of
 from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.spec import Spec
+from mldsa_lab.kinds.pipeline import KIND
 from mldsa_lab.records import (
     PIPELINE,
     Definition,
@@ -40,6 +41,7 @@ from mldsa_lab.records import (
     Variant,
     read_record,
 )  # fmt: skip
+from mldsa_lab.show.report import Look
 from mldsa_lab.study.file import read_study
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.protocol import JobInput
@@ -342,3 +344,12 @@ def test_a_pipeline_with_a_fault_has_no_figures() -> None:
     record.add(Fault(variant, None, None, 1, f"pipeline {name}: it ended"))
     with pytest.raises(LabError, match=f"pipeline {name}: it ended"):
         pipelines_of([record])
+
+
+def test_batches_say_how_many_records_go_together() -> None:
+    folder = Path(__file__).parents[2] / "records" / "2026-11-23-epyc-zen4-pipeline"
+    record = read_record(min(folder.glob("process-*.jsonl.xz")))
+    shown = KIND.report(KIND.read(record, Look()), "process-1.jsonl.xz")
+    (grid,) = (s.grid for s in shown.sections if s.grid.title.startswith("Records per second"))
+    columns = {c.title: [str(cell) for cell in c.cells] for c in grid.columns}
+    assert columns["together"] == ["1", "1", "64"]
