@@ -429,8 +429,8 @@ def sources() -> dict[str, Callable[[], Figures]]:
     found: dict[str, Callable[[], Figures]] = {}
     for path in sorted(RECORDS.glob("*/*.jsonl.xz"), key=lambda path: -path.stat().st_size):
         name = f"records/{path.parent.name}-{path.name.removesuffix('.jsonl.xz')}"
-        is_shown_below = path.parent.match("*-arm-counts*") or path.parent.name.endswith(_PIPELINES)
-        if path.name != "kernels.jsonl.xz" and not is_shown_below:
+        is_joined = path.parent.name.endswith(_PIPELINES) or path.parent.match("*-arm-counts*")
+        if path.name != "kernels.jsonl.xz" and not is_joined:
             found[name] = partial(of_record, path)
     for shape in ("plain", "sha3"):
         runs = sorted(RECORDS.glob(f"*-arm-counts*/{shape}.jsonl.xz"))

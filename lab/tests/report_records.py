@@ -284,7 +284,7 @@ def _workers(shape: Shape) -> Iterator[WorkerRow]:
 
 
 def _inputs(set_name: str, shape: Shape, rng: np.random.Generator) -> list[InputRow]:
-    made = []
+    created = []
     for number in range(shape.designed + shape.random):
         digest = hashlib.sha256(f"{set_name} {number}".encode()).digest()
         trace = None
@@ -292,15 +292,15 @@ def _inputs(set_name: str, shape: Shape, rng: np.random.Generator) -> list[Input
         if set_name in ML_DSA:
             trace = _designed_trace(number, shape.designed) if designed else _trace(set_name, rng)
         role = "design" if designed else "random"
-        made.append(InputRow(set_name, number, role, digest, digest * 2, b"", trace))
+        created.append(InputRow(set_name, number, role, digest, digest * 2, b"", trace))
     if (shape.batch_sizes or shape.thread_counts) and set_name in ML_DSA:
         pool = [_trace(set_name, rng) for _ in range(400)]
         for role in (MANY_KEYS, ONE_KEY):
             table = TraceTable.from_traces(set_name, [parse_trace(t) for t in pool])
             for i in choose(table, "all", SelectionRequest("mean", 100)).positions:
                 digest = hashlib.sha256(f"{set_name} {role} {i}".encode()).digest()
-                made.append(InputRow(set_name, len(made), role, digest, digest, b"", pool[i]))
-    return made
+                created.append(InputRow(set_name, len(created), role, digest, digest, b"", pool[i]))
+    return created
 
 
 def _designed_trace(number: int, count: int) -> tuple[str, ...]:
@@ -371,13 +371,13 @@ def _run_samples(
     cost, signing = costs[single.operation], single.operation == "sign"
     chosen = shapes.runs_of(runs.variant, len(group))
     level = 1 + 0.01 * float(rng.standard_normal())
-    of: list[float] = []
+    part: list[float] = []
     firsts, wall = [], []
     for number in range(chosen.count):
         places = [p for t in range(runs.threads) for p in chosen.positions(number, len(group), t)]
-        if signing and (not of or runs.signer.rnd == "none"):
-            of = [_sign_cost(single.set, cost, row.trace, runs.signer, rng) for row in group]
-        total = sum(of[p] for p in places) if signing else cost * len(places)
+        if signing and (not part or runs.signer.rnd == "none"):
+            part = [_sign_cost(single.set, cost, row.trace, runs.signer, rng) for row in group]
+        total = sum(part[p] for p in places) if signing else cost * len(places)
         firsts.append(group[places[0]].id)
         wall.append(int(total * runs.factor() * level))
     return Samples(

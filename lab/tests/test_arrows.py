@@ -89,16 +89,16 @@ def allowed(folder: str, name: str) -> bool:
 
 def against(sources: dict[str, str]) -> list[str]:
     """The imports that run against the arrows: ``sources`` by path in the package."""
-    found = []
+    result = []
     for path, source in sources.items():
         folder = Path(path).parts[0].removesuffix(".py")
         if folder != "__init__":
-            found += [
+            result += [
                 f"{path}:{line} imports {name}"
                 for line, name in imported(source)
                 if not allowed(folder, name)
             ]
-    return found
+    return result
 
 
 def sources(package: str) -> dict[str, str]:
@@ -110,10 +110,10 @@ def sources(package: str) -> dict[str, str]:
 
 
 def test_imports_run_one_way() -> None:
-    found = sources(mldsa_lab.__file__)
-    folders = {Path(path).parts[0].removesuffix(".py") for path in found}
+    result = sources(mldsa_lab.__file__)
+    folders = {Path(path).parts[0].removesuffix(".py") for path in result}
     assert folders == {"__init__", "cli", *BASE, *MAY_USE}
-    assert against(found) == []
+    assert against(result) == []
 
 
 @pytest.mark.parametrize("package", [mldsa_lab_rtl, mldsa_studies, pqc_impact])
@@ -151,12 +151,12 @@ def test_what_runs_back_is_found() -> None:
 
 def shared_names(sources: dict[str, str]) -> dict[str, list[str]]:
     """The names of classes that stand in several modules, with these."""
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for path, source in sources.items():
         for node in ast.parse(source).body:
             if isinstance(node, ast.ClassDef):
-                found.setdefault(node.name, []).append(path)
-    return {name: paths for name, paths in found.items() if len(paths) > 1}
+                result.setdefault(node.name, []).append(path)
+    return {name: paths for name, paths in result.items() if len(paths) > 1}
 
 
 def test_every_class_has_a_name_of_its_own() -> None:
@@ -198,7 +198,9 @@ def circles(sources: dict[str, str], *, at_load: bool) -> list[list[str]]:
                 name = name.rpartition(".")[0]
             uses.setdefault(module, set()).update({name} - {"", module})
     reached = {module: reach(module, uses) for module in modules}
-    groups = {frozenset(m for m in of if module in reached[m]) for module, of in reached.items()}
+    groups = {
+        frozenset(m for m in all_ if module in reached[m]) for module, all_ in reached.items()
+    }
     return sorted(sorted(group) for group in groups if group)
 
 
@@ -224,7 +226,9 @@ def all_sources() -> dict[str, str]:
 
 def test_modules_import_each_other_in_no_circle() -> None:
     assert circles(all_sources(), at_load=True) == []
-    late = {module.split(".")[1] for of in circles(all_sources(), at_load=False) for module in of}
+    late = {
+        module.split(".")[1] for part in circles(all_sources(), at_load=False) for module in part
+    }
     assert late == LATE_CIRCLES
 
 

@@ -85,9 +85,9 @@ def measure(folder: Path, cpu: int, wall: int = 1, clock: str = "cpu") -> Measur
         record = Record(Run(SCHEMA, "", "", "", "", {}, {}), workers=[fleet.stations[0].row()])
     for row in written:
         record.add(row)
-    (found,) = summarise(record, clock=clock).cells
+    (result,) = summarise(record, clock=clock).cells
     requests = [line.split() for line in log.read_text().splitlines()]
-    return Measured(found, [(int(calls), int(ns)) for calls, ns in requests])
+    return Measured(result, [(int(calls), int(ns)) for calls, ns in requests])
 
 
 @pytest.mark.parametrize("tick", [1, 1_000, 100_000, 1_000_000, 15_625_000])
@@ -101,11 +101,11 @@ def test_a_coarse_cpu_clock_biases_no_mean(tmp_path: Path, tick: int) -> None:
     assert done.row.samples.clock == ("cpu" if tick <= 100_000 else "wall")
     assert max(ns for _, ns in done.requests) < 2 * CELL_NS
     # The tick is told, with what it does.
-    told = "" if tick < 100_000 else "includes it" if tick == 100_000 else "is by the wall clock"
-    assert len(done.row.notes) == bool(told)
+    stated = "" if tick < 100_000 else "includes it" if tick == 100_000 else "is by the wall clock"
+    assert len(done.row.notes) == bool(stated)
     for note in done.row.notes:
         assert re.match(r"the CPU clock \(thread time\) (has a tick of|reads 0)", note)
-        assert note.endswith(told)
+        assert note.endswith(stated)
 
 
 def test_two_coarse_clocks_get_long_samples_of_fewer_inputs(tmp_path: Path) -> None:
@@ -224,11 +224,11 @@ def test_measurements_that_a_clock_truncates_are_covered_or_refused(
         )
     ]
     path.write_text("id,round,cost,unit\n" + "".join(lines), encoding="utf-8")
-    found = estimate(chosen, read_measurements(path, chosen))
-    assert ("coarse: costs are multiples of" in found.refutation) == (share > 0.05)
-    if not found.refutation:
-        assert found.mean.low is not None and found.mean.high is not None
-        assert found.mean.low <= truth * scale <= found.mean.high
+    result = estimate(chosen, read_measurements(path, chosen))
+    assert ("coarse: costs are multiples of" in result.refutation) == (share > 0.05)
+    if not result.refutation:
+        assert result.mean.low is not None and result.mean.high is not None
+        assert result.mean.low <= truth * scale <= result.mean.high
 
 
 BY_WALL = {
@@ -245,8 +245,8 @@ def test_other_kinds_say_that_their_clock_is_too_coarse(tmp_path: Path, kind: st
     record, tick = read_record(find_root() / "records" / name), 10_000_000_000
     samples = []
     for s in record.samples[:400]:
-        read = {n: tuple(v // tick * tick for v in of) for n, of in s.metrics.items()}
-        zeros = {n: tuple(0 for _ in of) for n, of in s.phases.items()}
+        read = {n: tuple(v // tick * tick for v in part) for n, part in s.metrics.items()}
+        zeros = {n: tuple(0 for _ in part) for n, part in s.phases.items()}
         samples.append(structs.replace(s, metrics=read, phases=zeros))
     parts = record.run, *record.workers, *record.inputs, *record.definitions, *samples
     path = write(tmp_path / "run.jsonl", parts)

@@ -38,10 +38,10 @@ def shaped(shape: Shape, factor: float = 1.0, **changed: object) -> Shape:
     return replace(shape, signers=tuple(signers))
 
 
-def changes(figures: Figures, of: str) -> dict[tuple[object, object], Figure]:
+def changes(figures: Figures, part: str) -> dict[tuple[object, object], Figure]:
     """By variant and operation."""
-    found = figures.select("change", of=of)
-    return {(f.keys["variant"], f.keys["operation"]): f for f in found}
+    result = figures.select("change", of=part)
+    return {(f.keys["variant"], f.keys["operation"]): f for f in result}
 
 
 def on_another_cpu(row: Row) -> Row:
@@ -67,35 +67,35 @@ def compare_with(
 
 
 def test_the_same_programs_again(before: Summary) -> None:
-    found = compare_with(before)
-    assert len(effects(found)) == 33 and not any(f.notes for f in effects(found))
-    assert found[-1].keys == {"reference": "mldsa-native"} and found[-1].value is not None
+    result = compare_with(before)
+    assert len(effects(result)) == 33 and not any(f.notes for f in effects(result))
+    assert result[-1].keys == {"reference": "mldsa-native"} and result[-1].value is not None
     # 5 % of 33 cells each way; seven or more come once in a thousand.
-    assert sum(f.verdict != UNCHANGED for f in effects(found)) < 7
+    assert sum(f.verdict != UNCHANGED for f in effects(result)) < 7
     agreement = {(f.keys["operation"], f.keys["quantity"], f.keys["statistic"]): f.value
-                 for f in agreement_figures(found)}  # fmt: skip
+                 for f in agreement_figures(result)}  # fmt: skip
     assert agreement["sign", "ratio", "overlapping"] == agreement["sign", "ratio", "cells"]
     assert (agreement["verify", "ratio", "median"] or 9) < 0.02
 
 
 @pytest.mark.parametrize(("factor", "said"), [(1.25, SLOWER), (0.8, FASTER)])
 def test_a_change_is_found_where_it_is(before: Summary, factor: float, said: str) -> None:
-    found = compare_with(before, shaped(AGAIN, factor))
-    mine = [f for f in effects(found) if f.keys["variant"] == OURS]
+    result = compare_with(before, shaped(AGAIN, factor))
+    mine = [f for f in effects(result) if f.keys["variant"] == OURS]
     assert [(f.verdict, f.notes) for f in mine] == [(said, ())] * 3
     for f in mine:
         key = f.keys["variant"], f.keys["operation"]
-        assert f.value == changes(found, "ratio")[key].value
+        assert f.value == changes(result, "ratio")[key].value
         assert f.value == pytest.approx(factor, rel=0.05)
-        assert changes(found, "ratio")[key].verdict == APART
-    others = [f for f in effects(found) if not str(f.keys["variant"]).startswith("mldsa-lanes:")]
+        assert changes(result, "ratio")[key].verdict == APART
+    others = [f for f in effects(result) if not str(f.keys["variant"]).startswith("mldsa-lanes:")]
     assert sum(f.verdict != UNCHANGED for f in others) < 6
 
 
 @pytest.mark.e2e
 def test_what_else_differs_is_said() -> None:
     before = summarise(record_of(FEW))
-    again = replace(FEW, seed=2)
+    later = replace(FEW, seed=2)
 
     def longer(row: Row) -> Row:
         return structs.replace(row, message=bytes(100)) if isinstance(row, InputRow) else row
@@ -104,40 +104,40 @@ def test_what_else_differs_is_said() -> None:
         tell = isinstance(row, WorkerRow) and row.worker == "rust"
         return structs.replace(row, compiler="rustc 1.99.0") if tell else row
 
-    def reasons(found: Figures) -> dict[object, list[str]]:
+    def reasons(result: Figures) -> dict[object, list[str]]:
         """By operation of our signer, without details."""
-        mine = [f for f in effects(found) if OURS in (f.keys["variant"], f.keys.get("before"))]
+        mine = [f for f in effects(result) if OURS in (f.keys["variant"], f.keys.get("before"))]
         return {f.keys["operation"]: [x.partition(":")[0] for x in f.notes] for f in mine}
 
     every = ("keygen", "sign", "verify")
-    found = compare_with(before, again, on_another_cpu)
-    assert reasons(found) == {operation: ["other machine"] for operation in every}
-    assert all(len(f.notes) == 1 for f in effects(found))
-    found = compare_with(before, again, newer)
-    assert reasons(found) == {operation: ["other compiler or flags"] for operation in every}
+    result = compare_with(before, later, on_another_cpu)
+    assert reasons(result) == {operation: ["other machine"] for operation in every}
+    assert all(len(f.notes) == 1 for f in effects(result))
+    result = compare_with(before, later, newer)
+    assert reasons(result) == {operation: ["other compiler or flags"] for operation in every}
     # The reference was compiled anew too, so nothing is judged by it.
-    assert found[-1].keys == {}
-    alike = {str(f.keys["variant"]).split(":")[1] for f in effects(found) if not f.notes}
+    assert result[-1].keys == {}
+    alike = {str(f.keys["variant"]).split(":")[1] for f in effects(result) if not f.notes}
     assert alike == {"go"}
-    found = compare_with(before, again, longer)
+    result = compare_with(before, later, longer)
     inputs = ["other inputs"]
-    assert reasons(found) == {"keygen": [], "sign": inputs, "verify": inputs}
-    found = compare_with(before, shaped(again, rnd="none"))
-    assert reasons(found)["sign"] == ["other randomness"] and not reasons(found)["verify"]
-    found = compare_with(before, shaped(again, backend="avx512"))
-    assert reasons(found) == {operation: ["other backend"] for operation in every}
-    gone = replace(again, signers=tuple(s for s in again.signers if s.id != OURS))
-    found = compare_with(before, gone)
-    lone = [f for f in found if f.name == "effect" and f.value is None]
+    assert reasons(result) == {"keygen": [], "sign": inputs, "verify": inputs}
+    result = compare_with(before, shaped(later, rnd="none"))
+    assert reasons(result)["sign"] == ["other randomness"] and not reasons(result)["verify"]
+    result = compare_with(before, shaped(later, backend="avx512"))
+    assert reasons(result) == {operation: ["other backend"] for operation in every}
+    gone = replace(later, signers=tuple(s for s in later.signers if s.id != OURS))
+    result = compare_with(before, gone)
+    lone = [f for f in result if f.name == "effect" and f.value is None]
     assert {(f.keys["variant"], f.notes) for f in lone} == {(OURS, ("only in run 1",))}
 
 
 def test_few_other_implementations_show_nothing(before: Summary) -> None:
     few = replace(AGAIN, signers=tuple(s for s in AGAIN.signers if s.id == OURS))
-    found = compare_with(before, few)
-    assert found[-1].value is None and found[-1].keys == {}
-    means = changes(found, "mean")
-    for f in effects(found):
+    result = compare_with(before, few)
+    assert result[-1].value is None and result[-1].keys == {}
+    means = changes(result, "mean")
+    for f in effects(result):
         assert f.interval == means[f.keys["variant"], f.keys["operation"]].interval
 
 
@@ -145,11 +145,11 @@ def test_two_variants_of_one_run_share_its_rounds(before: Summary) -> None:
     run = before
     with pytest.raises(LabError, match="one run: name what to compare with --pair"):
         compare((run, run), ())
-    found = compare((run, run), (("mldsa-native", OURS),))
-    assert found[-1].value is None and "the same rounds" in found[-1].notes[0]
-    assert [f.keys["operation"] for f in effects(found)] == ["keygen", "sign", "verify"]
+    result = compare((run, run), (("mldsa-native", OURS),))
+    assert result[-1].value is None and "the same rounds" in result[-1].notes[0]
+    assert [f.keys["operation"] for f in effects(result)] == ["keygen", "sign", "verify"]
     cells = run.by_id
-    for f in effects(found):
+    for f in effects(result):
         operation = str(f.keys["operation"])
         first = str(f.keys["before"]).split()[0]
         one, other = (cells[variant, SET, operation] for variant in (OURS, first))
@@ -161,12 +161,12 @@ def test_two_variants_of_one_run_share_its_rounds(before: Summary) -> None:
 
 def test_three_runs_have_a_column_each(before: Summary) -> None:
     shapes = shaped(AGAIN, 1.5), replace(SHAPE, seed=3)
-    found = compare((before, *(summarise(record_of(shape)) for shape in shapes)), ())
-    runs = [f.keys["run"] for f in found if f.name == "mean" and f.keys["variant"] == OURS]
+    result = compare((before, *(summarise(record_of(shape)) for shape in shapes)), ())
+    runs = [f.keys["run"] for f in result if f.name == "mean" and f.keys["variant"] == OURS]
     assert runs == [1, 2, 3] * 3
-    change = changes(found, "ratio")[OURS, "sign"]
+    change = changes(result, "ratio")[OURS, "sign"]
     assert change.value == pytest.approx(1, abs=0.05) and change.verdict == APART
-    ours = changes(found, "ratio")["aws-lc:native:compact", "sign"]
+    ours = changes(result, "ratio")["aws-lc:native:compact", "sign"]
     assert ours.verdict == OVERLAPPING
 
 
@@ -187,19 +187,19 @@ def test_csv_has_every_figure_of_a_comparison(before: Summary) -> None:
 @pytest.mark.e2e
 def test_the_command(tmp_path: Path) -> None:
     first, after, other, elsewhere = (tmp_path / f"{name}.jsonl" for name in "abcd")
-    again = replace(FEW, seed=2)
+    later = replace(FEW, seed=2)
     write(first, rows(FEW))
-    write(after, rows(shaped(again, 1.25)))
-    write(other, rows(replace(again, sets=("ML-DSA-44",))))
-    write(elsewhere, map(on_another_cpu, rows(again)))
+    write(after, rows(shaped(later, 1.25)))
+    write(other, rows(replace(later, sets=("ML-DSA-44",))))
+    write(elsewhere, map(on_another_cpu, rows(later)))
     table = tmp_path / "changes.json"
     for limit, status, slower in ((40, 0, 0), (5, 1, 3)):
         options = ("--fail-above", str(limit), "--to", str(table))
         done = here("compare", str(first), str(after), *options)
         said = f"{slower} of 15 cells are slower by more than {limit} %"
         assert done.status == status and said in " ".join(done.out.split()), done.err
-    found = [row for row in rows_in(table) if "effect" in row]
-    cells = {(row["variant"], row["operation"]): row["effect_verdict"] for row in found}
+    result = [row for row in rows_in(table) if "effect" in row]
+    cells = {(row["variant"], row["operation"]): row["effect_verdict"] for row in result}
     assert cells[OURS, "sign"] == "slower" and len(cells) == 15
     for second, options, said in (
         (other, (), "the runs have no cell (variant, set, operation) in common"),

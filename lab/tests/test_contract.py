@@ -86,9 +86,9 @@ def test_a_column_shows_the_figure_that_has_exactly_its_keys() -> None:
         "time", "{value} cores", "threads", keys={"of": "block", "operation": "verify"}
     )
     (table,) = tables(figures, TableLayout("t", (), ("scheme",), (column,)))
-    made = grid(table, 0.95)
-    assert [c.title for c in made.columns] == ["scheme", "1 cores, s", "8 cores, s"]
-    assert [[str(x) for x in c.cells] for c in made.columns[1:]] == [["1.00"], ["8.00"]]
+    created = grid(table, 0.95)
+    assert [c.title for c in created.columns] == ["scheme", "1 cores, s", "8 cores, s"]
+    assert [[str(x) for x in c.cells] for c in created.columns[1:]] == [["1.00"], ["8.00"]]
 
 
 def test_two_figures_of_one_cell_are_refused() -> None:
@@ -162,10 +162,10 @@ def in_files(report: Report) -> list[dict[tuple[object, int], Parts]]:
 @given(drawn=st.lists(st.tuples(PARTS, PARTS), max_size=3))
 def test_terminal_page_json_and_csv_hold_the_same_numbers(drawn: list[tuple[Parts, Parts]]) -> None:
     table = [((5e3, 4.9e3, 5.2e3), (9e3, None, None)), *drawn]
-    parts = {("abcd"[row], n): of[n > 1] for row, of in enumerate(table) for n in (1, 8)}
+    parts = {("abcd"[row], n): entries[n > 1] for row, entries in enumerate(table) for n in (1, 8)}
     figures = [
-        Figure({"scheme": scheme, "threads": n}, "mean", *of, unit="ns")
-        for (scheme, n), of in parts.items()
+        Figure({"scheme": scheme, "threads": n}, "mean", *entries, unit="ns")
+        for (scheme, n), entries in parts.items()
     ]
     columns = (SpreadColumns("mean", "{value} threads", "threads"),)
     sections = sections_of(figures, [TableLayout("", (), ("scheme",), columns)], 0.95)
@@ -177,9 +177,9 @@ def test_terminal_page_json_and_csv_hold_the_same_numbers(drawn: list[tuple[Part
     assert unit is not None
     divisor = DIVISORS[unit[1]]
     cells = PAGE_CELL.findall(render([report]))
-    for (exact, value, limits), of in zip(cells, parts.values(), strict=True):
-        assert has_numbers(f"{value} {limits}", of, divisor), (value, of)
-        assert float(exact) == of[0] or of[0] is None
+    for (exact, value, limits), entries in zip(cells, parts.values(), strict=True):
+        assert has_numbers(f"{value} {limits}", entries, divisor), (value, entries)
+        assert float(exact) == entries[0] or entries[0] is None
     lines = [line for line in out.getvalue().splitlines() if re.match("[abcd] ", line)]
     for line, (one, other) in zip(lines, table, strict=True):
         first, second = re.split(r"(?<=[]\d–]) +(?=[\d–])", line[1:].strip())

@@ -163,9 +163,9 @@ def test_rejection_machine_and_reproduction_are_told(summary: Summary, page: str
     assert "acvp-sigver: 1 of 15 wrong (signature 3 differs at byte 17" in text
     assert "✗ rejected" in text and text.count("✓ passed") == 10
     assert "AMD EPYC 9B14" in text and "profile release; RUSTFLAGS none" in text
-    told = command(summary.record)
-    assert told in text and summary.record.run.seed in told
-    assert told.startswith("mldsa-lab bench --quick --sets ML-DSA-44,ML-DSA-65")
+    stated = command(summary.record)
+    assert stated in text and summary.record.run.seed in stated
+    assert stated.startswith("mldsa-lab bench --quick --sets ML-DSA-44,ML-DSA-65")
 
 
 def test_foreign_texts_are_printed_as_they_are(
@@ -249,9 +249,9 @@ def test_cycles_and_nanoseconds_are_not_ranked_together() -> None:
     # Cycles have no wall clock.
     assert not any("w" in mark for s in report_of(record).sections for mark in s.grid.marks)
     tables = summarise(record).tables
-    units = {(key[1], unit_of(of).name, len(of)) for key, of in tables.items()}
+    units = {(key[1], unit_of(entries).name, len(entries)) for key, entries in tables.items()}
     assert {u for u in units if u[0] == "sign"} == {("sign", "µs", 1), ("sign", "kcycles", 1)}
-    ratios = [row.interval("ratio") for of in tables.values() for row in of]
+    ratios = [row.interval("ratio") for entries in tables.values() for row in entries]
     assert ratios.count(None) == 3 and "kcycles" in page_of(record)
 
 
@@ -338,6 +338,6 @@ def test_a_load_over_one_process_a_core_is_told_in_answer_and_page(
     loads = [Load(number, load) for number, load in enumerate(rounds)]
     path = write(tmp_path / "record.jsonl", [first, *others[:-1], *loads, others[-1]])
     assert read_record(path).busy == said
-    told = f"The machine was busy with other work: {said}"
-    assert (told in " ".join(warnings(summarise(read_record(path))))) == bool(said)
+    stated = f"The machine was busy with other work: {said}"
+    assert (stated in " ".join(warnings(summarise(read_record(path))))) == bool(said)
     assert said in about_record(str(path)) and about_record(str(path)).endswith(said)

@@ -89,7 +89,7 @@ def test_what_answers_derive(record: Record) -> None:
     means = {f.keys["operation"]: f.interval for f in figures.select("mean", variant=native.id)}
     sign, verify, both = (means[name] for name in ("sign", "verify", TOGETHER))
     assert both.value == pytest.approx(sign.value + verify.value)
-    parts = ((of.high - of.value) ** 2 for of in (sign, verify))
+    parts = ((part.high - part.value) ** 2 for part in (sign, verify))
     assert (both.high - both.value) ** 2 == pytest.approx(sum(parts))
 
 
