@@ -145,7 +145,7 @@ test-lab: setup-test ## the lab's fast tests
 	$(PYTEST) -m "not (e2e or simulation or toolchain or browser)"
 
 test-lab-all: setup-test ## all tests of the lab
-	@$(LAB) setup java-25
+	@$(LAB) workers setup java-25
 	@$(PY) lab/tests/prebuild.py --all
 	$(PYTEST)
 
@@ -166,12 +166,12 @@ test-firmware: ## generate, import, sign and verify without a heap, on an emulat
 # Counts are exact, so one round says all.
 count-arm: ARGS =
 count-arm: setup-bench ## instructions of ML-DSA on AArch64 by class, emulated, with the SHA3 extension and without (docs/arm.md): ARGS="--batch 16"
-	@$(LAB) setup arm
+	@$(LAB) workers setup arm
 	@for worker in arm-sha3 arm; do \
 	  $(LAB) bench --workers $$worker --sets 44,65,87 --rounds 10 --seed arm --timeout 600 $(ARGS) || exit 1; done
 
 model-arm: setup-bench ## cycles that LLVM's models predict for AArch64 kernels and operations: rewrites docs/arm.md (Debian: llvm-19 and count-arm's needs)
-	@$(LAB) setup arm && $(PY) -m mldsa_lab.worker.build arm
+	@$(LAB) workers setup arm && $(PY) -m mldsa_lab.worker.build arm
 	@$(PY) scripts/model_arm.py
 
 check-dependent: ## a dependent's object code, in Cargo's own profile: no kernel's code outside its entry point
@@ -237,7 +237,8 @@ FUZZ :=
 
 fuzz: setup-test ## the library under libFuzzer, then the lab's readers: SECONDS=60 for each target
 	@sh scripts/fuzz.sh $(SECONDS) $(MIRI) $(FUZZ)
-	cd lab && MLDSA_FUZZ_SECONDS=$(SECONDS) ../$(PY) -m pytest tests/test_fuzz_readers.py -k bent
+	cd lab && MLDSA_FUZZ_SECONDS=$(SECONDS) ../$(PY) -m pytest -c pyproject.toml -k bent tests/test_fuzz_readers.py \
+	  ../impact/tests/test_impact_errors.py ../rtl/bench/tests/test_core_manifest.py
 
 fuzz-faults: setup-bench ## faults that are planted: the bounded session of a target finds each
 	$(PY) scripts/mutants.py --fuzz
@@ -280,7 +281,7 @@ test-dist: setup-test dist ## install each wheel of dist/ in an empty environmen
 
 setup: setup-bench ## the Python environment in .venv, as bench needs it
 	@echo "setup: .venv is ready for $(LAB); the workers are built when they are first measured"
-	@echo "next: make bench, or $(LAB) doctor, which says which workers can run here"
+	@echo "next: make bench, or $(LAB) workers doctor, which says which workers can run here"
 
 # ARGS: options of `mldsa-lab study jvm`. CONTAINER may be podman.
 container: CONTAINER = docker
@@ -293,7 +294,7 @@ container: ## the JVM study in a container of 2 CPUs and 2 GB, its results in ou
 
 rtl-others: setup-rtl ## public designs in the harness: fetch them, make Verilog, measure them (git, Debian: ghdl)
 	$(PY) rtl/others/prepare.py
-	$(LAB) study rtl $(foreach core,highperf/core lowres/ii lowres/iii lowres/v,--core rtl/others/$(core).toml)
+	$(LAB) rtl study $(foreach core,highperf/core lowres/ii lowres/iii lowres/v,rtl/others/$(core).toml)
 
 # The groups of pyproject.toml: bench, pools, study, impact, dask, rtl, lint, ct, dist, tls, test.
 setup-%: ## more of it: make setup-impact, setup-pools, setup-rtl, setup-test …

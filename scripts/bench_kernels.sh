@@ -35,7 +35,7 @@ case "$*" in
       if [ -f "$workers/$worker/setup.json" ]; then
         lint --manifest-path workers/c/Cargo.toml -p "mldsa-worker-$worker"
       else
-        echo "lint-peers: workers/c/$worker is left out: not set up (mldsa-lab setup $worker)"
+        echo "lint-peers: workers/c/$worker is left out: not set up (mldsa-lab workers setup $worker)"
       fi
     done
     exit

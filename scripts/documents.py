@@ -34,14 +34,14 @@ from mldsa_lab.answers.join import (
 )
 from mldsa_lab.answers.page import OwnTable, pages, read_page
 from mldsa_lab.estimate.compare import agreement_figures, compare
-from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.estimate.figure import PERCENTILES, Figure
 from mldsa_lab.estimate.summary import MeasuredCell
 from mldsa_lab.files import write_text
 from mldsa_lab.kinds import block
+from mldsa_lab.kinds.reports import AGREEMENT
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS, Operation, parse_set_names
 from mldsa_lab.show import figure_tables
-from mldsa_lab.show.compare import AGREEMENT
 from mldsa_lab.show.figure_tables import TableLayout
 from mldsa_lab.show.grid import (
     MISSING,
@@ -154,44 +154,46 @@ class RunTable(Struct, frozen=True, forbid_unknown_fields=True):
             if not best or row.operation in ("sign", "verify") or v.key == "compact":
                 key = (v.implementation,) if best else (v.id, v.key)
                 lines.setdefault(key, {}).setdefault((row.set, row.operation), row)
-        columns = [self.column(said) for said in self.columns]
+        columns = [self.column(text) for text in self.columns]
         figures = [c for c in columns if isinstance(c, FigureColumn)]
 
-        def order(of: dict[tuple[str, str], MeasuredCell]) -> tuple[int, float]:
-            """By the first figure that it has."""
-            first = ((n, of.get((c.sets[0], c.operation))) for n, c in enumerate(figures))
+        def order(cells_of: dict[tuple[str, str], MeasuredCell]) -> tuple[int, float]:
+            """Order by the first known figure."""
+            first = ((n, cells_of.get((c.sets[0], c.operation))) for n, c in enumerate(figures))
             return next(((n, r.cost) for n, r in first if r), (len(figures), 0.0))
 
         listed = sorted(lines.values(), key=order)
         cells = [
             c.cells(listed, marked=best)
             if isinstance(c, FigureColumn)
-            else [c[0], *(text_of(next(iter(of.values())), c[1]) for of in listed)]
+            else [c[0], *(text_of(next(iter(cells_of.values())), c[1]) for cells_of in listed)]
             for c in columns
         ]
         return [list(line) for line in zip(*cells, strict=True)]
 
-    def column(self, said: str) -> FigureColumn | tuple[str, str]:
+    def column(self, text: str) -> FigureColumn | tuple[str, str]:
         """Parse `[TITLE=]key`, or `[TITLE=]sign@44/65.ratio`."""
-        title, _, spec = said.rpartition("=")
+        title, _, spec = text.rpartition("=")
         if spec in TEXTS:
             return title or spec, spec
-        found = re.fullmatch(r"(\w+)(?:@([\w/]+))?\.(mean|ratio|p50|p95|p99|p999)", spec)
-        if not found:
+        match = re.fullmatch(r"(\w+)(?:@([\w/]+))?\.(mean|ratio|p50|p95|p99|p999)", spec)
+        if not match:
             raise LabError(
-                f"column {said!r}: must be one of {', '.join(TEXTS)}, or "
+                f"column {text!r}: must be one of {', '.join(TEXTS)}, or "
                 "OPERATION[@SETS].FIGURE like sign@44/65/87.ratio"
             )
-        sets = parse_set_names(found[2].split("/") if found[2] else self.sets)
-        return FigureColumn(title, found[1], tuple(sets), found[3])
+        sets = parse_set_names(match[2].split("/") if match[2] else self.sets)
+        return FigureColumn(title, match[1], tuple(sets), match[3])
 
-    def by_operation(self, rows: Sequence[MeasuredCell], place: Mapping[MeasuredCell, int]) -> list[list[str]]:
+    def by_operation(
+        self, rows: Sequence[MeasuredCell], place: Mapping[MeasuredCell, int]
+    ) -> list[list[str]]:
         """Return operations, and how they are called, against sets: the best of the variants asked
         for, or the fastest implementation and the next; of several records (``place``: the record
         of a row) the first that has them."""
-        found: dict[tuple[str, str, str], list[MeasuredCell]] = {}
+        variants: dict[tuple[str, str, str], list[MeasuredCell]] = {}
         for row in sorted(rows, key=lambda r: (place[r], r.cost)):
-            ranked = found.setdefault((row.operation, calls(row.variant), row.set), [])
+            ranked = variants.setdefault((row.operation, calls(row.variant), row.set), [])
             if not ranked or place[ranked[0]] == place[row]:
                 ranked.append(row)
         ways = ("compact key", "expanded key", *KEYS.values())
@@ -199,17 +201,17 @@ class RunTable(Struct, frozen=True, forbid_unknown_fields=True):
         sets = parse_set_names(self.sets)
         lines = [["", *(s.removeprefix("ML-DSA-") for s in sets)]]
         for operation, way in sorted(
-            dict.fromkeys(key[:2] for key in found),
+            dict.fromkeys(key[:2] for key in variants),
             key=lambda k: order.index((k[0], next(w for w in ways if k[1].endswith(w)))),
         ):
-            of = [found.get((operation, way, s), []) for s in sets]
+            cells = [variants.get((operation, way, s), []) for s in sets]
             name = operation if way == "compact key" else f"{operation}, {way}"
             if self.rows == "fastest":
-                lines.append([name, *map(fastest, of)])
+                lines.append([name, *map(fastest, cells)])
                 continue
-            unit = choose_unit([ranked[0].cost for ranked in of if ranked], "ns")
+            unit = choose_unit([ranked[0].cost for ranked in cells if ranked], "ns")
             name += "" if self.figure == "ratio" else f", {unit.name}"
-            texts = (figure_text(r[0] if r else None, self.figure, unit, brief=True) for r in of)
+            texts = (figure_text(r[0] if r else None, self.figure, unit, brief=True) for r in cells)
             lines.append([name, *texts])
         return lines
 
@@ -255,9 +257,8 @@ class RunPicture(RunTable, frozen=True, kw_only=True):
         return text.replace("<svg", head, 1) + "\n"
 
 
-PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "p999": 99.9}
 TEXTS = ("variant", "implementation", "version", "backend", "language", "key")
-"""What a column that is no figure may hold."""
+"""Texts that a column may have instead of figures."""
 
 
 def text_of(row: MeasuredCell, name: str) -> str:
@@ -277,18 +278,20 @@ class FigureColumn:
     sets: tuple[str, ...]
     figure: str
 
-    def cells(self, lines: Sequence[dict[tuple[str, str], MeasuredCell]], *, marked: bool) -> list[str]:
+    def cells(
+        self, lines: Sequence[dict[tuple[str, str], MeasuredCell]], *, marked: bool
+    ) -> list[str]:
         """Return the title and a text for each line; ``marked``: with a star where the key is an
         expanded one."""
-        rows = [[of.get((s, self.operation)) for s in self.sets] for of in lines]
+        rows = [[row.get((s, self.operation)) for s in self.sets] for row in lines]
         known = [r for each in rows for r in each if r is not None]
         unit = choose_unit([r.cost for r in known], known[0].unit if known else "ns")
-        what = {"p999": "p99.9", "ratio": "ratio"}.get(self.figure, self.figure)
-        what += "" if self.figure == "ratio" else f", {unit.name}"
+        heading = {"p999": "p99.9", "ratio": "ratio"}.get(self.figure, self.figure)
+        heading += "" if self.figure == "ratio" else f", {unit.name}"
         sets = " / ".join(s.removeprefix("ML-DSA-") for s in self.sets)
         brief = len(self.sets) > 1
         return [
-            self.title or f"{self.operation} {sets}, {what}",
+            self.title or f"{self.operation} {sets}, {heading}",
             *(
                 " / ".join(figure_text(r, self.figure, unit, brief=brief) for r in each)
                 + "\\*" * (marked and any(r and r.variant.key == "expanded" for r in each))
@@ -356,7 +359,7 @@ def scenario_figures(name: str) -> Any:
 
 
 class CoreTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """A marker of the kind `rtl`: a table of `study rtl` by its title, from these files."""
+    """A marker of the kind `rtl`: a table of `rtl study` by its title, from these files."""
 
     table: str
     record: Names = ()
@@ -369,11 +372,11 @@ class CoreTable(Struct, frozen=True, forbid_unknown_fields=True):
         from mldsa_lab_rtl.study_show import BESIDE, read_findings
 
         names = (*self.record, *self.drawn, *self.resources, *self.clock)
-        found = read_findings([folder / name for name in names])
-        grids = {grid.title: grid for grid in found.grids()}
+        findings = read_findings([folder / name for name in names])
+        grids = {grid.title: grid for grid in findings.grids()}
         if self.table not in grids:
             raise LabError(f"table {self.table!r}: must be one of {'; '.join(grids)}")
-        sources = found.sources() if self.table == BESIDE else []
+        sources = findings.sources() if self.table == BESIDE else []
         listed = "".join(f"- {source}\n" for source in sources)
         return markdown(grids[self.table]) + (f"\n{listed}" if listed else "")
 
@@ -392,7 +395,7 @@ class AnswerTables(Struct, frozen=True, forbid_unknown_fields=True):
             commands = "".join(f"    {command}\n" for command in table.commands)
             words = [part for part in (commands, f"{table.remark}\n" * bool(table.remark)) if part]
             parts.append("\n".join([f"## {table.title}\n", *words, markdown(next(sections).grid)]))
-            for own in table.beside:
+            for own in table.own:
                 parts.append(f"{own.title}:\n\n{markdown(next(sections).grid)}")
         if records := about_records(page):
             parts.append("## Records\n\n" + "".join(f"- {text}\n" for text in records))
@@ -416,8 +419,10 @@ class FigureTable(Struct, frozen=True, forbid_unknown_fields=True):
         """Return the table."""
         columns = dict(text.partition(" = ")[::2] for text in self.columns)
         keys = dict(text.partition("=")[::2] for text in self.keys)
-        own = OwnTable("", self.source, self.of, self.rows, columns, keys=keys)
-        return markdown_of(own.of_source(figures_of(self.source, self.of)), own.layout)
+        own = OwnTable(
+            self.source, self.of, title="", rows=self.rows, columns=columns, keys=keys
+        )
+        return markdown_of(own.select(figures_of(self.source, self.of)), own.layout)
 
 
 class AnswerStates(Struct, frozen=True, forbid_unknown_fields=True):
@@ -458,15 +463,15 @@ def parse_marker(kind: str, words: str) -> Any:
         raise LabError(f"mldsa-lab:{kind}: must be one of {', '.join(KINDS)}")
     fields = msgspec.inspect.type_info(KINDS[kind]).fields
     lists = {f.name for f in fields if isinstance(f.type, msgspec.inspect.VarTupleType)}
-    given: dict[str, object] = {}
+    values: dict[str, object] = {}
     try:
         for word in shlex.split(words):
             name, separator, value = word.partition("=")
             if not separator:
                 raise LabError(f"{word!r}: must be NAME=VALUE")
             parts = tuple(part.strip() for part in value.split(","))
-            given[name] = parts if name in lists else value
-        return msgspec.convert(given, KINDS[kind])
+            values[name] = parts if name in lists else value
+        return msgspec.convert(values, KINDS[kind])
     except ValueError as error:
         raise LabError(str(error)) from None
 
@@ -475,17 +480,17 @@ def rewritten(path: Path, text: str) -> str:
     """Return the text of a document with its tables and phrases made anew. LabError names the file
     and, of a table, the line."""
 
-    def replaced(found: re.Match[str]) -> str:
-        if found["code"]:
-            return found[0]
-        where = f"{path}:{text.count(chr(10), 0, found.start()) + 1}"
-        if not found["end"]:
-            raise LabError(f"{where}: the marker has no end: <!-- /mldsa-lab:{found['kind']} -->")
+    def replaced(match: re.Match[str]) -> str:
+        if match["code"]:
+            return match[0]
+        where = f"{path}:{text.count(chr(10), 0, match.start()) + 1}"
+        if not match["end"]:
+            raise LabError(f"{where}: the marker has no end: <!-- /mldsa-lab:{match['kind']} -->")
         try:
-            table = parse_marker(found["kind"], found["words"]).text(path.parent)
+            table = parse_marker(match["kind"], match["words"]).text(path.parent)
         except LabError as error:
             raise LabError(f"{where}: {error}") from None
-        return f"{found['start']}{table}{found['end']}"
+        return f"{match['start']}{table}{match['end']}"
 
     text = MARKER.sub(replaced, text)
     try:
@@ -496,9 +501,9 @@ def rewritten(path: Path, text: str) -> str:
 
 def pictures(path: Path, text: str) -> Iterator[tuple[Path, str, str]]:
     """Yield the pictures of a document: the file, its text, and that made anew."""
-    for found in MARKER.finditer(text):
-        if found["kind"] == "picture":
-            marker = parse_marker("picture", found["words"])
+    for match in MARKER.finditer(text):
+        if match["kind"] == "picture":
+            marker = parse_marker("picture", match["words"])
             file = path.parent / marker.out
             old = file.read_text(encoding="utf-8") if file.exists() else ""
             yield file, old, marker.drawn(path.parent)

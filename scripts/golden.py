@@ -21,7 +21,6 @@ import os
 import random
 import re
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -202,15 +201,15 @@ def read_json(path: Path) -> Any:
 
 
 def lab_json(*arguments: object) -> Any:
-    """What a command writes with `--json`."""
+    """What a command writes with `--to FILE.json`."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "figures.json"
-        lab(*arguments, "--json", path)
+        lab(*arguments, "--to", path)
         return read_json(path)
 
 
 def of_command(*arguments: object) -> Figures:
-    """The figures that a command writes with `--json`."""
+    """The figures that a command writes with `--to FILE.json`."""
     for one in lab_json(*arguments)["lists"]:
         yield from figures_of(one)
 
@@ -233,7 +232,7 @@ def emitted(figures: Iterable[Any]) -> Figures:
 def of_record(path: Path) -> Figures:
     """Figures of `report`; of operations also the means and ratios by the wall clock, where the
     mean differs."""
-    report = partial(of_command, "report", path, "--no-page")
+    report = partial(of_command, "report", path)
     figures = list(report())
     yield from figures
     cells = {json.dumps(f["keys"]): f for f in figures if f["name"] == "mean"}
@@ -247,45 +246,37 @@ def of_record(path: Path) -> Figures:
             yield {**f, "keys": {**f["keys"], "clock": "wall"}}
 
 
-def of_audit(path: Path) -> Figures:
-    """Verdicts of `audit`, with the values claimed and predicted."""
-    from mldsa_lab.audit import read_claims
-
-    counted, kind = Counter[str](), read_claims(path).source.kind
-    for group in lab_json("audit", path)["lists"][0]["groups"]:
-        row, figures = group["keys"], group["figures"]
-        keys = {k: row[k] for k in ("about", "claim", "verdict")}
-        keys |= {"id": row["rule"], "kind": kind}
-        counted[row["verdict"]] += 1
-        yield figure(keys, "sources.findings.claimed", figures["claimed"]["value"])
-        limits = figures["predicted"].get("low"), figures["predicted"].get("high")
-        yield figure(keys, "sources.findings.predicted", None, *limits)
-    for verdict in words("consistent undecidable implausible contradiction"):
-        yield figure({}, f"counts.{verdict}", counted[verdict])
-        yield figure({"kind": kind}, f"sources.counts.{verdict}", counted[verdict])
+def of_runs(paths: Sequence[Path]) -> Figures:
+    """Figures of `report` on records of the same shape, each with the number of its run."""
+    for number, path in enumerate(paths, 1):
+        for found in of_record(path):
+            yield {**found, "keys": {**found["keys"], "run": number}}
 
 
 def of_selections() -> Figures:
     """Every goal from the pool that ships and from a fresh one, limits, a record's own inputs."""
     model = {"format": "mldsa-lab cost model", "version": 2, "set": "ML-DSA-65"}
     model |= {"first": 30_000, "z": 12_000, "r": 17_000, "h": 21_000}
-    fresh = "--seed golden --pool-size 2000"
     with tempfile.TemporaryDirectory() as folder:
         costs = Path(folder) / "costs.json"
         costs.write_text(json.dumps(model), encoding="utf-8")
+        paths = {"COSTS": costs, "RECORD": FIRST}
+        for name, inputs in (("87", "--message-bytes 100 --per-key 0"), ("44", "--rnd given")):
+            traced = "-n 2000 --seed golden --checks all"
+            lab("trace", name, *words(f"{traced} {inputs}"), "--out", folder)
+            paths[f"FRESH-{name}"] = Path(folder) / f"ml-dsa-{name}.parquet"
         for options in (
             "65 --goal regression",
             "44 --goal mean -n 5",
-            "87 --percentile 95 -n 5",
-            "65 --percentile 50 -n 3 --cost-model COSTS",
+            "87 --goal p95 -n 5",
+            "65 --goal p50 -n 3 --cost-model COSTS",
             "44 --goal coverage",
             "65 -n 4 --max-attempts 9 --budget 20",
-            f"87 -n 3 {fresh} --message-bytes 100 --per-key 0",
-            f"44 --goal mean -n 10 {fresh} --rnd given",
-            "65 --record RECORD",
-            "87 --ready p99 -n 10",
+            "87 -n 3 --from FRESH-87",
+            "44 --goal mean -n 10 --from FRESH-44",
+            "65 --from RECORD",
+            "87 --from ready --goal p99 -n 10",
         ):
-            paths = {"COSTS": costs, "RECORD": FIRST}
             asked = (paths.get(word, word) for word in words(options))
             lab("select", *asked, "--formats", "json", "--out", folder)
             chosen = read_json(Path(folder) / "selection.json")
@@ -331,10 +322,14 @@ def of_estimates() -> Figures:
                 chosen = SHIPPED / set_name.lower() / f"{name}.json"
                 text = _measurements(read_json(chosen), rounds, noise, spikes)
                 costs.write_text(text, encoding="utf-8")
-                keys = {"measured": f"{name}, rounds {rounds}, spikes {len(spikes)}"}
-                yield from flatten(lab_json("estimate", chosen, costs, *words(options)), keys)
-            yield from flatten(read_json(model), {"measured": "cost model"})
-        *_, last = lab_json("report", CORES, f"{costs}:{chosen}", "--no-page")["lists"]
+                measured = f"{name}, rounds {rounds}, spikes {len(spikes)}"
+                for one in of_command("estimate", chosen, costs, *words(options)):
+                    yield {**one, "keys": {**one["keys"], "measured": measured}}
+            fitted = read_json(model)
+            for attempt in ("first", "z", "r", "h"):
+                keys = {"set": set_name, "attempt": attempt, "measured": "cost model"}
+                yield figure(keys, "attempt_cost", fitted[attempt], None, None, fitted["unit"])
+        *_, last = lab_json("report", CORES, f"{costs}:{chosen}")["lists"]
         yield from figures_of(last)
 
 
@@ -355,8 +350,7 @@ def of_scenario(path: Path, *record: object) -> Figures:
 
 def of_study(name: str, profile: str, folder: Path) -> Figures:
     """A study of published records."""
-    from mldsa_lab.study.cells import gather_cells
-    from mldsa_lab.study.file import find_study, read_study
+    from mldsa_lab.study.file import find_study, gather_cells, read_study
     from mldsa_lab.study.report import study_report
     from mldsa_lab.study.run import find_records
 
@@ -400,13 +394,12 @@ def of_theory() -> Figures:
     """What follows from FIPS 204 alone, and the sizes of all objects."""
     from dataclasses import asdict
 
-    from mldsa_lab.sets import ALL_SETS
-    from mldsa_lab.sizes import sizes
+    from mldsa_lab.sets import ALL_SETS, sizes
     from mldsa_lab.theory.law import CostModel
     from mldsa_lab.theory.rejection import RejectionModel
 
     for name in SETS:
-        model, costs, keys = RejectionModel.of(name), CostModel.default(name), {"set": name}
+        model, costs, keys = RejectionModel.for_set(name), CostModel.default(name), {"set": name}
         yield figure(keys, "attempts", model.expected_attempts)
         yield figure(keys, "mean cost", costs.mean(model))
         yield from flatten(list(model.attempt), keys, "probability")
@@ -434,8 +427,12 @@ def sources() -> dict[str, Callable[[], Figures]]:
     found: dict[str, Callable[[], Figures]] = {}
     for path in sorted(RECORDS.glob("*/*.jsonl.xz"), key=lambda path: -path.stat().st_size):
         name = f"records/{path.parent.name}-{path.name.removesuffix('.jsonl.xz')}"
-        if path.name != "kernels.jsonl.xz" and not path.parent.name.endswith(_PIPELINES):
+        is_joined = path.parent.name.endswith(_PIPELINES) or path.parent.match("*-arm-counts*")
+        if path.name != "kernels.jsonl.xz" and not is_joined:
             found[name] = partial(of_record, path)
+    for shape in ("plain", "sha3"):
+        runs = sorted(RECORDS.glob(f"*-arm-counts*/{shape}.jsonl.xz"))
+        found[f"records/arm-counts-{shape}"] = partial(of_runs, runs)
     for path in sorted(SCENARIOS.glob("*.toml")):
         found[f"impact/{path.stem}"] = partial(of_scenario, path, BUSY, "--widest", 1000)
     # By the records that ship, as answers to published pages take them.
@@ -456,7 +453,7 @@ def sources() -> dict[str, Callable[[], Figures]]:
     found["studies/estimators"] = of_estimators
     examples = ROOT / "lab" / "src" / "mldsa_lab" / "audit" / "examples"
     for path in sorted(examples.glob("*.yaml")):
-        found[f"audit/{path.stem}"] = partial(of_audit, path)
+        found[f"audit/{path.stem}"] = command("check", "claims", path)
     return found | {
         "select": of_selections,
         "estimate": of_estimates,
@@ -465,7 +462,7 @@ def sources() -> dict[str, Callable[[], Figures]]:
         # Programs that did change, and cells that a wrong rule would judge otherwise.
         "compare/changes": command("compare", *changed),
         "compare/counts": command("compare", *counted),
-        "memory": command("report", GOLDEN / "memory.jsonl.xz", "--no-page"),
+        "memory": command("report", GOLDEN / "memory.jsonl.xz"),
         "theory": of_theory,
     }
 

@@ -27,7 +27,11 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "tests": (*TESTS, "-p", "mldsa-fuzz", *FEATURES, "--lib", "--test", "*", "--", "--show-output"),
     "memory": (*TESTS, "--release", *FEATURES, "--test", "memory"),
     "bounds": ("make", "bounds"),
-    "readers": (sys.executable, "-m", "pytest", "lab/tests/test_fuzz_readers.py"),
+    "readers": (
+        sys.executable, "-m", "pytest", "-c", "lab/pyproject.toml", "-k", "bent or planted_fault",
+        "lab/tests/test_fuzz_readers.py", "impact/tests/test_impact_errors.py",
+        "rtl/bench/tests/test_core_manifest.py",
+    ),
     "ct": ("make", "ct"),
     "ct-code": (sys.executable, "scripts/ct_code"),
     "miri": ("make", "miri"),

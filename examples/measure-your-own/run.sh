@@ -11,4 +11,4 @@ set -x
 "$lab" select 65 --goal regression -n 10 --out "$folder"
 sh "$here/measure.sh" "$folder"
 "$lab" estimate "$folder/selection.json" "$folder/measurements.csv" \
-  --plot "$folder/plot.png" --cost-model "$folder/cost.json"
+  --to "$folder/plot.png" --cost-model "$folder/cost.json"

@@ -28,8 +28,8 @@ def scenario(name: str) -> Scenario:
 
 
 def sizes(name: str, template: str, scheme: str, extreme: int = 0) -> dict[str, float]:
-    found = scenario(name)
-    return found.names(scheme_of(scheme), found.all_templates[template], extreme)
+    result = scenario(name)
+    return result.names(scheme_of(scheme), result.all_templates[template], extreme)
 
 
 def pairs(name: str, start: str) -> list[tuple[str, str]]:
@@ -44,9 +44,9 @@ def some(size: float) -> bytes:
 
 
 def bitcoin() -> Utxo:
-    found = scenario("bitcoin")
-    assert isinstance(found, Utxo)
-    return found
+    result = scenario("bitcoin")
+    assert isinstance(result, Utxo)
+    return result
 
 
 PAYMENTS = [(p, scheme) for p in bitcoin().payments for _, scheme in pairs("bitcoin", p.name)]
@@ -74,15 +74,15 @@ def test_bitcoin(payment: Payment, scheme: str) -> None:
             "P2MR": [signature, leaf, b"\xc1"],
         }[form]
         script = CScript([signature + b"\x01", key]) if form == "P2PKH" else CScript()
-        made = CTransaction(
+        built = CTransaction(
             [CTxIn(COutPoint(some(32), i), script) for i in range(payment.inputs)],
             [CTxOut(5_000_000_000, output) for _ in range(payment.outputs)],
             witness=CTxWitness(
                 [CTxInWitness(CScriptWitness(witness)) for _ in range(payment.inputs)]
             ),
         )
-        whole = len(made.serialize())
-        bare = len(CTransaction(made.vin, made.vout).serialize())
+        whole = len(built.serialize())
+        bare = len(CTransaction(built.vin, built.vout).serialize())
         names = sizes("bitcoin", payment.name, scheme, extreme)
         assert names["bytes"] == whole
         assert names["weight"] == 3 * bare + whole  # BIP 141
@@ -106,8 +106,8 @@ def operation(signature: bytes) -> bytes:
     gas = (100_000).to_bytes(16, "big") + (100_000).to_bytes(16, "big")
     fees = (10**9).to_bytes(16, "big") + (30 * 10**9).to_bytes(16, "big")
     kind = "(address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes)[]"
-    made = [(address, 200, b"", call, gas, 50_000, fees, b"", signature)]
-    return some(4) + encode([kind, "address"], [made, address])
+    built = [(address, 200, b"", call, gas, 50_000, fees, b"", signature)]
+    return some(4) + encode([kind, "address"], [built, address])
 
 
 def test_ethereum_transfer() -> None:
@@ -165,7 +165,7 @@ def solana_message(keys: int, data: bytes, accounts: int) -> Message:
 
 @pytest.mark.parametrize("name", ["Transfer", "Transfer, key in the transaction", "Votes"])
 def test_fast_slots(name: str) -> None:
-    found = scenario("fast-slots")
+    result = scenario("fast-slots")
     if name == "Votes":
         message = solana_message(3, some(116), 2)
     else:
@@ -173,7 +173,7 @@ def test_fast_slots(name: str) -> None:
         paid = TransferParams(from_pubkey=one.pubkey(), to_pubkey=other, lamports=1)
         message = Message.new_with_blockhash([transfer(paid)], one.pubkey(), Hash(some(32)))
     whole = len(bytes(Transaction.new_unsigned(message)))  # with 64 bytes for the signature
-    for template, scheme in found.pairs():
+    for template, scheme in result.pairs():
         if template.name != name:
             continue
         more = scheme.signature_bytes[0] - 64

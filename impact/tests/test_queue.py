@@ -16,7 +16,7 @@ SKEWED = ServiceLaw(np.array([1.0, 2.0, 9.0]), np.array([0.6, 0.3, 0.1]))
 
 def geometric() -> ServiceLaw:
     """The law of signing where all iterations cost the same."""
-    accept = RejectionModel.of("ML-DSA-44").p_accept
+    accept = RejectionModel.for_set("ML-DSA-44").p_accept
     number = np.arange(1, 200)
     mass = accept * (1 - accept) ** (number - 1)
     return ServiceLaw(number.astype(np.float64), mass / mass.sum())
@@ -47,10 +47,10 @@ def test_exponential_service_has_an_exponential_response() -> None:
     """M/M/1: the response is exponential with the rate that is left over."""
     shares = (np.arange(20_000) + 0.5) / 20_000
     law = ServiceLaw(-np.log1p(-shares), np.full(20_000, 1 / 20_000))
-    found = responses(law, 0.7)
+    result = responses(law, 0.7)
     for percent in (50, 90, 99):
         exact = -np.log1p(-percent / 100) / 0.3
-        assert found.percentile(percent) == pytest.approx(exact, rel=5e-3)
+        assert result.percentile(percent) == pytest.approx(exact, rel=5e-3)
 
 
 @pytest.mark.parametrize("size_and_load", first_of([(4, 0.3), (1, 0.5), (1, 0.65), (8, 0.8)]))
@@ -59,12 +59,12 @@ def test_simulated_responses_have_the_same_law(size_and_load: tuple[int, float])
     law = geometric()
     batch = law if size == 1 else law.of_batch(size)
     rate = load * size / batch.mean
-    found = responses(batch, rate, size)
+    result = responses(batch, rate, size)
     drawn = simulate(batch, rate, size, 60_000 if size > 1 else 40_000, seed=size)
-    assert found.mean == pytest.approx(drawn.mean(), rel=0.05)
+    assert result.mean == pytest.approx(drawn.mean(), rel=0.05)
     for percent, tolerance in ((50, 0.05), (90, 0.05), (99, 0.08)):
         expected = np.percentile(drawn, percent)
-        assert found.percentile(percent) == pytest.approx(expected, rel=tolerance)
+        assert result.percentile(percent) == pytest.approx(expected, rel=tolerance)
 
 
 def test_a_batch_is_the_sum_of_its_services() -> None:

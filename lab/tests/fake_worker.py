@@ -150,7 +150,7 @@ def cell_of(variant: Variant, operation: str = "verify", runs: Runs | None = Non
 
 
 def rows_of(fleet: Fleet, workload: Workload[Any], rounds: int) -> list[Row]:
-    """What a run writes."""
+    """Return the rows that a run writes."""
     rows: list[Row] = []
     engine = Engine(fleet, workload, rows.append)
     engine.calibrate(lambda case: None)

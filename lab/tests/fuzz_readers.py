@@ -35,12 +35,8 @@ from mldsa_lab.theory.law import CostModel
 from mldsa_lab.worker import protocol
 from mldsa_lab.worker.protocol import parse_link, parse_output, parse_sample
 from mldsa_lab.worker.registry import read_registry
-from mldsa_lab_rtl.manifest import Manifest
-from pqc_impact.file import read_scenario
-from pqc_impact.network import read_network
 
 ROOT = Path(__file__).parents[2]
-SCENARIOS = "impact/src/pqc_impact/scenarios"
 DATA = ROOT / "lab" / "src" / "mldsa_lab" / "data"
 
 
@@ -115,12 +111,6 @@ def files(folder: str, pattern: str) -> Callable[[], list[bytes]]:
     return lambda: [path.read_bytes() for path in sorted((ROOT / folder).glob(pattern))]
 
 
-def cores() -> list[bytes]:
-    """Manifests whose sources are whatever lies beside them."""
-    given = files("rtl/core", "*.toml")()
-    return [re.sub(rb"(?m)^sources = \[[^\]]*\]", b'sources = ["*"]', text) for text in given]
-
-
 def costs() -> list[bytes]:
     return [CostModel(20.0, 5.0, 7.5, 9.0, "us", "measured", "ML-DSA-44").to_json().encode()]
 
@@ -133,7 +123,7 @@ def signing_inputs() -> list[bytes]:
     sk = "00" * parameter_set("ML-DSA-44").private_key_bytes
     lines = [{"id": i, "sk": sk, "message": "0a0b"} for i in range(3)]
     seeds = [{"xi": f"{i:064x}", "message": "", "context": "0c"} for i in range(3)]
-    return ["".join(json.dumps(line) + "\n" for line in of).encode() for of in (lines, seeds)]
+    return ["".join(json.dumps(line) + "\n" for line in rows).encode() for rows in (lines, seeds)]
 
 
 def signing_inputs_csv() -> list[bytes]:
@@ -157,14 +147,11 @@ READERS = {
         lambda: [path.read_bytes() for path in examples().values()],
     ),
     "measurements": Reader(".csv", read_either, measurements),
-    "scenario": Reader(".toml", read_scenario, files(SCENARIOS, "*.toml")),
-    "network": Reader(".toml", read_network, files(f"{SCENARIOS}/networks", "*.toml")),
     "study": Reader(".toml", read_study, files("studies", "[bjp]*[ehm].toml")),
     "registry": Reader(".toml", read_registry, files("workers", "registry.toml")),
     "block": Reader(
         ".toml", lambda path: read_block(str(path), "quick"), files("scenarios/blocks", "*.toml")
     ),
-    "core": Reader(".toml", Manifest.read, cores),
     "costs": Reader(".json", CostModel.read, costs),
     "inputs": Reader(".jsonl", read_inputs, signing_inputs),
     "inputs-csv": Reader(".csv", read_inputs, signing_inputs_csv),
@@ -230,9 +217,10 @@ class Finding:
         return f"{self.reader}: {type(self.error).__name__}: {self.error}\n{shown!r}"
 
 
-def session(name: str, folder: Path, seconds: float, seed: int) -> tuple[int, Finding | None]:
-    """Bent documents until the time is up: how many were read or refused, and what was found."""
-    reader = READERS[name]
+def session(
+    name: str, reader: Reader, folder: Path, seconds: float, seed: int
+) -> tuple[int, Finding | None]:
+    """Read bent documents until the time is up; return their number and the first finding."""
     documents = reader.documents()
     assert documents, name
     numbers = random.Random(f"{name} {seed}")
@@ -260,3 +248,11 @@ def seconds() -> float:
 
 def seed() -> int:
     return int(os.environ.get("MLDSA_FUZZ_SEED", time.time_ns()))
+
+
+def fuzz(name: str, reader: Reader, folder: Path) -> None:
+    """Assert that a bounded session finds nothing."""
+    chosen = seed()
+    count, finding = session(name, reader, folder, seconds(), chosen)
+    assert finding is None, f"MLDSA_FUZZ_SEED={chosen}: {finding}"
+    assert count > 0

@@ -26,14 +26,14 @@ UNIT = 41_234.0
 def pool(set_name: str, seed: int = 0, size: int = 600) -> tuple[Trace, ...]:
     """Drawn traces."""
     rng = np.random.default_rng([seed, size])
-    return tuple(draw_traces(RejectionModel.of(set_name), size, rng))
+    return tuple(draw_traces(RejectionModel.for_set(set_name), size, rng))
 
 
 @cache
 def designed(set_name: str, n: int, seed: int = 0) -> tuple[Trace, ...]:
     """Traces chosen for the regression."""
     drawn = pool(set_name, seed)
-    chosen = design(drawn, RejectionModel.of(set_name), n, seed=seed, restarts=1)
+    chosen = design(drawn, RejectionModel.for_set(set_name), n, seed=seed, restarts=1)
     return tuple(drawn[i] for i in chosen)
 
 

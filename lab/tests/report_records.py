@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import io
 from bisect import bisect
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import count
 from pathlib import Path
 
 import numpy as np
+from msgspec import structs
 from rich.console import Console
 
 from mldsa_lab.bench import fleet
-from mldsa_lab.choice.choice import Wish, choose
+from mldsa_lab.choice.choice import SelectionRequest, choose
 from mldsa_lab.kinds.operations import KIND, MeasuredOperations
 from mldsa_lab.records import (
     MANY_KEYS,
@@ -66,6 +69,17 @@ class Signer:
         mark = ":tuned" if self.tuned else ""
         return f"{self.implementation}:{self.backend}:{self.key}{mark}"
 
+    def variant(self, hostile: str = "") -> Variant:
+        return Variant(
+            self.id, self.implementation, "0.1.0", self.backend, self.key, self.family,
+            tuple(self.cost), OPERATIONS, self.rnd, True, note=self.note + hostile,
+        )  # fmt: skip
+
+    def scaled(self, factor: float, **changed: object) -> Signer:
+        """Return it with other fields, at this multiple of its cost."""
+        cost = {name: tuple(factor * c for c in costs) for name, costs in self.cost.items()}
+        return replace(self, cost=cost, **changed)  # type: ignore[arg-type]
+
 
 def _three(*costs: tuple[float, float, float]) -> dict[str, tuple[float, float, float]]:
     return {s: tuple(1e3 * c for c in cost) for s, cost in zip(ML_DSA, costs, strict=True)}  # type: ignore[misc]
@@ -115,12 +129,7 @@ TUNED = 0.8
 def in_both_builds(signers: tuple[Signer, ...] = SIGNERS + CLASSICAL) -> tuple[Signer, ...]:
     """The signers, and those of the Rust worker in its tuned build too, where AVX2 is not kept."""
     tuned = (
-        replace(
-            s,
-            tuned=True,
-            backend="avx2+native" if s.backend == "avx2" else s.backend,
-            cost={name: tuple(TUNED * c for c in cost) for name, cost in s.cost.items()},  # type: ignore[misc]
-        )
+        s.scaled(TUNED, tuned=True, backend="avx2+native" if s.backend == "avx2" else s.backend)
         for s in signers
         if s.worker == "rust"
     )
@@ -129,7 +138,7 @@ def in_both_builds(signers: tuple[Signer, ...] = SIGNERS + CLASSICAL) -> tuple[S
 
 @dataclass(frozen=True)
 class Shape:
-    """What a synthetic record holds."""
+    """The contents of a synthetic record."""
 
     sets: tuple[str, ...] = ML_DSA
     operations: tuple[str, ...] = OPERATIONS
@@ -149,15 +158,16 @@ class Shape:
 
 @dataclass(frozen=True)
 class InRuns:
-    """A signer measured in runs: what it adds to the id, its form, size and threads."""
+    """A signer measured in runs of a form and a size, on threads."""
 
     signer: Signer
     form: str
     size: int
     threads: int = 1
 
-    def variant(self, variant: Variant) -> Variant:
-        return fleet.in_runs(variant, self.form, self.size, self.threads)
+    @property
+    def variant(self) -> Variant:
+        return fleet.in_runs(self.signer.variant(), self.form, self.size, self.threads)
 
     def factor(self) -> float:
         """Cost of an operation of all threads together, over that of a single call: batches
@@ -167,25 +177,41 @@ class InRuns:
 
 
 def in_runs(signer: Signer, shape: Shape) -> list[InRuns]:
-    """What a bench with batches and threads measures of a signer: only mldsa-lanes has batches."""
+    """The runs in which a bench measures a signer: only mldsa-lanes has batches."""
     if signer.worker != "rust":
         return []
     batch = signer.implementation == "mldsa-lanes"
-    made = [InRuns(signer, "batch", size) for size in shape.batch_sizes if batch]
-    if shape.batch_sizes:
-        made.append(InRuns(signer, "loop", 100))
+    runs = [InRuns(signer, "batch", size) for size in shape.batch_sizes if batch]
+    runs += [InRuns(signer, "loop", 100)] * bool(shape.batch_sizes)
     for threads in shape.thread_counts:
-        made.append(InRuns(signer, "loop", 100, threads))
-        made += [InRuns(signer, "batch", 1000, threads)] * batch
-    return [runs for i, runs in enumerate(made) if runs not in made[:i]]
+        runs.append(InRuns(signer, "loop", 100, threads))
+        runs += [InRuns(signer, "batch", 1000, threads)] * batch
+    return [r for place, r in enumerate(runs) if r not in runs[:place]]
+
+
+def record_of(shape: Shape | None = None, **changed: object) -> Record:
+    """A synthetic record; ``changed``: fields of the shape."""
+    run, *others = rows(replace(shape or Shape(), **changed))  # type: ignore[arg-type]
+    assert isinstance(run, Run)
+    record = Record(run)
+    for row in others:
+        record.add(row)
+    return record
+
+
+def write(path: Path, rows: Iterable[Row]) -> Path:
+    """Write rows as the file of a record."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    with RecordWriter(path) as writer:
+        for row in rows:
+            writer.write(row)
+    return path
 
 
 def build(path: Path, shape: Shape | None = None) -> Record:
     """Write a synthetic record to `path` and read it back."""
-    with RecordWriter(path) as writer:
-        for row in rows(shape or Shape()):
-            writer.write(row)
-    return read_record(path)
+    return read_record(write(path, rows(shape or Shape())))
 
 
 def rows(shape: Shape) -> list[Row]:
@@ -204,87 +230,76 @@ def rows(shape: Shape) -> list[Row]:
             {"sets": list(shape.sets), "operations": list(shape.operations), "quick": True,
              "rounds": shape.rounds, "note": hostile}, machine)
     ]  # fmt: skip
-    for name, tuned in (("rust", False), ("rust", True), ("go", False)):
-        mine = [s for s in shape.signers if (s.worker, s.tuned) == (name, tuned)]
-        if mine:
-            out.append(_worker(name, tuned, mine, shape))
+    out += _workers(shape)
     out.append(Skipped("java", "java is not installed: install a JDK of version 25" + hostile))
-    for set_name in shape.sets:
-        out += _inputs(set_name, shape, rng)
-    inputs = [row for row in out if isinstance(row, InputRow)]
+    inputs = {name: _inputs(name, shape, rng) for name in shape.sets}
+    out += [row for of_set in inputs.values() for row in of_set]
     out += [g for s in shape.signers for g in _gates(s, shape)]
-    turn = 0
-    for round_number in range(shape.rounds):
-        out.append(Load(round_number, round(0.8 + 0.4 * float(rng.random()), 2)))
+    turns = count()
+    for number in range(shape.rounds):
+        out.append(Load(number, round(0.8 + 0.4 * float(rng.random()), 2)))
         for set_name in shape.sets:
             for signer in shape.signers:
                 if set_name not in signer.cost or signer.id in shape.refused:
                     continue
-                if signer.id == shape.crashed and round_number >= 2:
-                    if round_number == 2 and set_name == shape.sets[0]:
+                if signer.id == shape.crashed and number >= 2:
+                    if number == 2 and set_name == shape.sets[0]:
                         reason = "the worker ended with signal 11 in `measure`" + hostile
                         out.append(Fault(signer.id, None, "sign", 2, reason))
                     continue
-                mine = [row for row in inputs if row.set == set_name]
                 for operation in shape.operations:
-                    out.append(_samples(signer, set_name, operation, mine, round_number, turn,
-                                        shape, rng))  # fmt: skip
-                    turn += 1
+                    cell = signer, set_name, operation, inputs[set_name]
+                    single = _samples(*cell, number, next(turns), shape, rng)
+                    out.append(single)
                     for runs in in_runs(signer, shape):
-                        out.append(_run_samples(runs, out[-1], mine, rng))  # type: ignore[arg-type]
-                        turn += 1
+                        turned = structs.replace(single, turn=next(turns))
+                        out.append(_run_samples(runs, turned, inputs[set_name], rng))
     if shape.end:
         out.append(End("2026-11-21T21:41:10Z", shape.end, shape.rounds))
     return out
 
 
-def _worker(name: str, tuned: bool, signers: list[Signer], shape: Shape) -> WorkerRow:
-    language, compiler, flags = {
-        ("rust", False): ("Rust", "rustc 1.95.0", "profile release; RUSTFLAGS none"),
-        ("rust", True): ("Rust", "rustc 1.95.0", "profile tuned; RUSTFLAGS -C target-cpu=native"),
-        ("go", False): ("Go", "go1.26.1", "GOAMD64=v3"),
-    }[name, tuned]
-    single = [
-        Variant(
-            id=s.id, implementation=s.implementation, version="0.1.0", backend=s.backend,
-            key=s.key, family=s.family, sets=tuple(s.cost),
-            operations=OPERATIONS, rnd=s.rnd, context=True, note=s.note + shape.hostile,
-        )
-        for s in signers
-    ]  # fmt: skip
-    variants = (
-        *single,
-        *(
-            runs.variant(v)
-            for s, v in zip(signers, single, strict=True)
-            for runs in in_runs(s, shape)
-        ),
-    )
-    build = None if name == "go" else "tuned" if tuned else "default"
-    return WorkerRow(f"{name}:tuned" if tuned else name, language, compiler, flags + shape.hostile,
-                  "ns", "CLOCK_MONOTONIC", "CLOCK_THREAD_CPUTIME_ID" if name == "rust" else None,
-                  variants, build)  # fmt: skip
+BUILDS = {
+    ("rust", False): ("Rust", "rustc 1.95.0", "profile release; RUSTFLAGS none", "default"),
+    ("rust", True): (
+        "Rust", "rustc 1.95.0", "profile tuned; RUSTFLAGS -C target-cpu=native", "tuned"
+    ),
+    ("go", False): ("Go", "go1.26.1", "GOAMD64=v3", None),
+}  # fmt: skip
+"""Language, compiler, flags and build of each worker."""
+
+
+def _workers(shape: Shape) -> Iterator[WorkerRow]:
+    for (name, tuned), (language, compiler, flags, build) in BUILDS.items():
+        signers = [s for s in shape.signers if (s.worker, s.tuned) == (name, tuned)]
+        single = [s.variant(shape.hostile) for s in signers]
+        variants = (*single, *(runs.variant for s in signers for runs in in_runs(s, shape)))
+        if signers:
+            yield WorkerRow(
+                f"{name}:tuned" if tuned else name, language, compiler, flags + shape.hostile,
+                "ns", "CLOCK_MONOTONIC", "CLOCK_THREAD_CPUTIME_ID" if name == "rust" else None,
+                variants, build,
+            )  # fmt: skip
 
 
 def _inputs(set_name: str, shape: Shape, rng: np.random.Generator) -> list[InputRow]:
-    made = []
+    created = []
     for number in range(shape.designed + shape.random):
         digest = hashlib.sha256(f"{set_name} {number}".encode()).digest()
         trace = None
+        designed = number < shape.designed
         if set_name in ML_DSA:
-            designed = number < shape.designed
             trace = _designed_trace(number, shape.designed) if designed else _trace(set_name, rng)
-        role = "design" if number < shape.designed else "random"
-        made.append(InputRow(set_name, number, role, digest, digest * 2, b"", trace))
+        role = "design" if designed else "random"
+        created.append(InputRow(set_name, number, role, digest, digest * 2, b"", trace))
     if (shape.batch_sizes or shape.thread_counts) and set_name in ML_DSA:
         pool = [_trace(set_name, rng) for _ in range(400)]
         for role in (MANY_KEYS, ONE_KEY):
-            table = TraceTable.of(set_name, [parse_trace(t) for t in pool])
-            for i in choose(table, "all", Wish("mean", 100)).positions:
-                number = len(made)
+            table = TraceTable.from_traces(set_name, [parse_trace(t) for t in pool])
+            for i in choose(table, "all", SelectionRequest("mean", 100)).positions:
                 digest = hashlib.sha256(f"{set_name} {role} {i}".encode()).digest()
-                made.append(InputRow(set_name, number, role, digest, digest, b"", pool[i]))
-    return made
+                created.append(InputRow(set_name, len(created), role, digest, digest, b"", pool[i]))
+    return created
 
 
 def _designed_trace(number: int, count: int) -> tuple[str, ...]:
@@ -305,41 +320,32 @@ def _trace(set_name: str, rng: np.random.Generator) -> tuple[str, ...]:
 @cache
 def _attempt_law(set_name: str) -> list[float]:
     """Cumulated probabilities of an attempt's ends but the last."""
-    law: list[float] = np.cumsum(RejectionModel.of(set_name).attempt)[:-1].tolist()
+    law: list[float] = np.cumsum(RejectionModel.for_set(set_name).attempt)[:-1].tolist()
     return law
 
 
 def _gates(signer: Signer, shape: Shape) -> list[Gate]:
-    if signer.family == "classical":
-        return []
-    made = []
-    for set_name in shape.sets:
-        if set_name not in signer.cost:
-            continue
-        broken = signer.id in shape.refused
-        failure = "signature 3 differs at byte 17" + shape.hostile if broken else None
-        checks = (
-            Check("acvp-keygen", 25, 0, None),
-            Check("acvp-sigver", 15, 1 if broken else 0, failure),
-            Check("verifies-reference", 40, 0, None),
-            Check("refuses-hint", 64, 2 if broken else 0, failure),
-        )
-        made.append(Gate(signer.id, set_name, not broken, checks))
-    return made
+    broken = signer.id in shape.refused
+    failure = "signature 3 differs at byte 17" + shape.hostile if broken else None
+    checks = (
+        Check("acvp-keygen", 25, 0, None),
+        Check("acvp-sigver", 15, int(broken), failure),
+        Check("refuses-hint", 64, 2 * broken, failure),
+    )
+    sets = [s for s in shape.sets if s in signer.cost and signer.family != "classical"]
+    return [Gate(signer.id, set_name, not broken, checks) for set_name in sets]
 
 
 def _samples(
     signer: Signer, set_name: str, operation: str, inputs: list[InputRow], round_number: int,
     turn: int, shape: Shape, rng: np.random.Generator,
 ) -> Samples:  # fmt: skip
-    keygen, sign, verify = signer.cost[set_name]
+    cost = dict(zip(OPERATIONS, signer.cost[set_name], strict=True))[operation]
     role = "random" if signer.rnd == "none" else "design"
+    mine, costs = inputs[: shape.designed], [cost] * shape.designed
     if operation == "sign":
         mine = [row for row in inputs if row.role == role]
-        costs = [_sign_cost(set_name, sign, row.trace, signer, rng) for row in mine]
-    else:
-        mine = inputs[: shape.designed]
-        costs = [keygen if operation == "keygen" else verify] * len(mine)
+        costs = [_sign_cost(set_name, cost, row.trace, signer, rng) for row in mine]
     # A slow state of the machine touches the whole round; an interrupt touches one sample.
     slow = 1 + 0.01 * float(rng.standard_normal())
     ticks = [
@@ -360,35 +366,23 @@ def _run_samples(
     ml_dsa = single.set in ML_DSA
     key = ONE_KEY if runs.signer.key == "expanded" else MANY_KEYS
     group = [row for row in inputs if row.role == (key if ml_dsa else "random")]
-    keygen, sign, verify = runs.signer.cost[single.set]
-    operations = runs.size * runs.threads
-    chosen = fleet.runs_of(runs.variant(_announced(runs.signer)), len(group))
+    costs = dict(zip(OPERATIONS, runs.signer.cost[single.set], strict=True))
+    cost, signing = costs[single.operation], single.operation == "sign"
+    chosen = fleet.runs_of(runs.variant, len(group))
     level = 1 + 0.01 * float(rng.standard_normal())
-    signing = single.operation == "sign"
-    of: list[float] = []
+    part: list[float] = []
     firsts, wall = [], []
     for number in range(chosen.count):
         places = [p for t in range(runs.threads) for p in chosen.positions(number, len(group), t)]
-        costs = {"keygen": keygen, "verify": verify}
-        if signing:
-            if not of or runs.signer.rnd == "none":
-                of = [_sign_cost(single.set, sign, row.trace, runs.signer, rng) for row in group]
-            total = sum(of[p] for p in places)
-        else:
-            total = costs[single.operation] * operations
+        if signing and (not part or runs.signer.rnd == "none"):
+            part = [_sign_cost(single.set, cost, row.trace, runs.signer, rng) for row in group]
+        total = sum(part[p] for p in places) if signing else cost * len(places)
         firsts.append(group[places[0]].id)
         wall.append(int(total * runs.factor() * level))
     return Samples(
-        single.round, single.turn + 1, runs.variant(_announced(runs.signer)).id, single.set,
+        single.round, single.turn, runs.variant.id, single.set,
         single.operation, 1, tuple(firsts),
         {"wall": tuple(wall), "cpu": tuple(w * runs.threads for w in wall)},
-    )  # fmt: skip
-
-
-def _announced(s: Signer) -> Variant:
-    return Variant(
-        s.id, s.implementation, "0.1.0", s.backend, s.key, s.family, tuple(s.cost), OPERATIONS,
-        s.rnd, True,
     )  # fmt: skip
 
 
@@ -408,7 +402,7 @@ def _sign_cost(
 
 @cache
 def _mean_weight(set_name: str) -> float:
-    n_z, n_r, n_h = RejectionModel.of(set_name).expected_counts
+    n_z, n_r, n_h = RejectionModel.for_set(set_name).expected_counts
     return float(1.1 + 0.86 * n_z + n_r + 1.05 * n_h)
 
 
@@ -435,7 +429,7 @@ def page_of(record: Record, look: Look | None = None) -> str:
 
 
 def printed(record: Record, width: int) -> str:
-    """What the terminal shows of a record with all tables."""
+    """The text of a record in the terminal, with all tables."""
     out = io.StringIO()
     report = replace(report_of(record), lacking="")
     publish(report, Console(file=out, width=width), {}, every=True)

@@ -1,14 +1,16 @@
 """Imports between packages and between the lab's folders run one way, those inside functions too;
-and every class has a name of its own."""
+modules import each other in no circle, folders keep their size, classes have names of their own."""
 
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from lab_runs import load_script
 
 import mldsa_lab
 import mldsa_lab_rtl
@@ -57,9 +59,9 @@ PACKAGES: dict[str, tuple[str, ...]] = {
 uses none."""
 
 
-def imported(source: str) -> Iterator[tuple[int, str]]:
+def imported(source: str | ast.AST) -> Iterator[tuple[int, str]]:
     """Line and full name of each thing that a module imports of these packages."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(ast.parse(source) if isinstance(source, str) else source):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -87,16 +89,16 @@ def allowed(folder: str, name: str) -> bool:
 
 def against(sources: dict[str, str]) -> list[str]:
     """The imports that run against the arrows: ``sources`` by path in the package."""
-    found = []
+    result = []
     for path, source in sources.items():
         folder = Path(path).parts[0].removesuffix(".py")
         if folder != "__init__":
-            found += [
+            result += [
                 f"{path}:{line} imports {name}"
                 for line, name in imported(source)
                 if not allowed(folder, name)
             ]
-    return found
+    return result
 
 
 def sources(package: str) -> dict[str, str]:
@@ -108,10 +110,10 @@ def sources(package: str) -> dict[str, str]:
 
 
 def test_imports_run_one_way() -> None:
-    found = sources(mldsa_lab.__file__)
-    folders = {Path(path).parts[0].removesuffix(".py") for path in found}
+    result = sources(mldsa_lab.__file__)
+    folders = {Path(path).parts[0].removesuffix(".py") for path in result}
     assert folders == {"__init__", "cli", *BASE, *MAY_USE}
-    assert against(found) == []
+    assert against(result) == []
 
 
 @pytest.mark.parametrize("package", [mldsa_lab_rtl, mldsa_studies, pqc_impact])
@@ -149,20 +151,129 @@ def test_what_runs_back_is_found() -> None:
 
 def shared_names(sources: dict[str, str]) -> dict[str, list[str]]:
     """The names of classes that stand in several modules, with these."""
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for path, source in sources.items():
         for node in ast.parse(source).body:
             if isinstance(node, ast.ClassDef):
-                found.setdefault(node.name, []).append(path)
-    return {name: paths for name, paths in found.items() if len(paths) > 1}
+                result.setdefault(node.name, []).append(path)
+    return {name: paths for name, paths in result.items() if len(paths) > 1}
 
 
 def test_every_class_has_a_name_of_its_own() -> None:
-    everything = {
-        f"{package.__name__}/{path}": source
-        for package in (mldsa_lab, mldsa_lab_rtl, mldsa_studies, pqc_impact)
-        for path, source in sources(str(package.__file__)).items()
-    }
-    assert shared_names(everything) == {}
+    assert shared_names(all_sources()) == {}
     two = {"a.py": "class Cell: ...", "b.py": "class Cell(int): ...\nclass Other: ..."}
     assert shared_names(two) == {"Cell": ["a.py", "b.py"]}
+
+
+# --- circles --------------------------------------------------------------------------------------
+
+
+EVERY = (mldsa_lab, mldsa_lab_rtl, mldsa_studies, pqc_impact)
+LATE_CIRCLES = {"bench", "show"}
+"""Folders with modules that import each other in a circle by imports inside functions."""
+
+
+class AtLoad(ast.NodeTransformer):
+    """A module without what does not run when it is loaded."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        return None
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        return None if "TYPE_CHECKING" in ast.unparse(node.test) else self.generic_visit(node)
+
+
+def circles(sources: dict[str, str], *, at_load: bool) -> list[list[str]]:
+    """Return the groups of modules that import each other, if only over others."""
+    modules = {
+        p.removesuffix(".py").removesuffix("/__init__").replace("/", "."): p for p in sources
+    }
+    uses: dict[str, set[str]] = {}
+    for module, path in modules.items():
+        source = sources[path]
+        if at_load:
+            source = ast.unparse(AtLoad().visit(ast.parse(source)))
+        for _, name in imported(source):
+            while name and name not in modules:
+                name = name.rpartition(".")[0]
+            uses.setdefault(module, set()).update({name} - {"", module})
+    reached = {module: reach(module, uses) for module in modules}
+    groups = {
+        frozenset(m for m in all_ if module in reached[m]) for module, all_ in reached.items()
+    }
+    return sorted(sorted(group) for group in groups if group)
+
+
+def reach(module: str, uses: dict[str, set[str]]) -> set[str]:
+    """Return the modules that one imports, and those that these import."""
+    reached: set[str] = set()
+    waiting = [module]
+    while waiting:
+        new = uses.get(waiting.pop(), set()) - reached
+        reached |= new
+        waiting += new
+    return reached
+
+
+def all_sources() -> dict[str, str]:
+    """Return the modules of all packages by their paths."""
+    return {
+        f"{package.__name__}/{path}": source
+        for package in EVERY
+        for path, source in sources(str(package.__file__)).items()
+    }
+
+
+def test_modules_import_each_other_in_no_circle() -> None:
+    assert circles(all_sources(), at_load=True) == []
+    late = {
+        module.split(".")[1] for part in circles(all_sources(), at_load=False) for module in part
+    }
+    assert late == LATE_CIRCLES
+
+
+def test_a_circle_is_found() -> None:
+    three = {
+        "mldsa_lab/a.py": "from mldsa_lab.b import c",
+        "mldsa_lab/b/__init__.py": "def f():\n    from mldsa_lab.b.c import g",
+        "mldsa_lab/b/c.py": "import mldsa_lab.a",
+    }
+    assert circles(three, at_load=True) == [["mldsa_lab.a", "mldsa_lab.b.c"]]
+    apart = three | {"mldsa_lab/a.py": "def f():\n    import mldsa_lab.b"}
+    assert circles(apart, at_load=True) == []
+    assert circles(apart, at_load=False) == [["mldsa_lab.a", "mldsa_lab.b", "mldsa_lab.b.c"]]
+
+
+# --- sizes ----------------------------------------------------------------------------------------
+
+
+BUDGETS = {
+    "mldsa_lab": 1148,
+    "mldsa_lab/answers": 633,
+    "mldsa_lab/audit": 2305,
+    "mldsa_lab/bench": 2976,
+    "mldsa_lab/choice": 1078,
+    "mldsa_lab/cli": 1583,
+    "mldsa_lab/estimate": 3382,
+    "mldsa_lab/inputs": 1120,
+    "mldsa_lab/kinds": 943,
+    "mldsa_lab/records": 583,
+    "mldsa_lab/show": 2782,
+    "mldsa_lab/study": 828,
+    "mldsa_lab/theory": 716,
+    "mldsa_lab/worker": 2887,
+    "mldsa_lab_rtl": 1938,
+    "mldsa_studies": 1885,
+    "pqc_impact": 3103,
+}
+"""The most code lines of each folder: no blank lines, comments, docstrings."""
+
+
+def test_folders_keep_their_size() -> None:
+    code_lines = load_script(Path(__file__).parents[2] / "scripts" / "count_code.py").code_lines
+    sizes: Counter[str] = Counter()
+    for path, source in all_sources().items():
+        depth = 2 if path.startswith(f"{LAB}/") else 1
+        sizes["/".join(path.split("/")[:-1][:depth])] += code_lines(source)
+    assert sizes.keys() == BUDGETS.keys()
+    assert {name: size for name, size in sizes.items() if size > BUDGETS[name]} == {}

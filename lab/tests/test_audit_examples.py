@@ -17,7 +17,7 @@ from mldsa_lab.audit import audit, read_claims
 from mldsa_lab.audit.claims import ABOUT
 from mldsa_lab.audit.judgement import RULES
 from mldsa_lab.audit.reading import Defaults, example_path, examples
-from mldsa_lab.cli.audit import audit as command
+from mldsa_lab.cli.check import check
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
 
@@ -28,45 +28,48 @@ DOCUMENT = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
 # The command ------------------------------------------------------------------------------------
 
 app = typer.Typer(pretty_exceptions_enable=False)
-app.command()(command)
+app.command()(check)
 run = CliRunner()
 
 
 def test_the_command_prints_and_writes(tmp_path: Path) -> None:
     path = tmp_path / "found.json"
-    names = "vendor-page,chain-project"
-    result = run.invoke(app, ["--example", names, "--json", str(path)], env={"COLUMNS": "100"})
+    names = ("vendor-page", "chain-project")
+    result = run.invoke(app, ["claims", *names, "--to", str(path)], env={"COLUMNS": "100"})
     assert result.exit_code == 0
     for expected in ("H33", "Dilithion", "sign.one-input", "13 contradiction", "found.json"):
         assert expected in result.output
     lists = json.loads(path.read_text(encoding="utf-8"), parse_constant=pytest.fail)["lists"]
     groups = [group for one in lists for group in one["groups"]]
-    assert Counter(group["keys"]["verdict"] for group in groups)["contradiction"] == 13
-    for group in groups:
-        assert set(group["keys"]) == {
-            "source", "number", "claim", "about", "rule", "verdict", "claimed_text",
-            "predicted_text", "reading", "values",
-        }  # fmt: skip
-        assert set(group["figures"]) == {"claimed", "predicted"}
-        for name in re.findall(r"\w+", "source number claim claimed predicted"):
+    claimed = [g for g in groups if "claimed" in g["figures"]]
+    verdicts = Counter(group["figures"]["claimed"]["verdict"] for group in claimed)
+    assert verdicts["contradiction"] == 13
+    (about,) = (one["about"]["finding"] for one in lists)
+    assert [str(group["keys"]["finding"]) for group in claimed] == list(about)
+    assert {group["keys"]["statistic"] for group in groups if group not in claimed} == {
+        "least", "largest",
+    }  # fmt: skip
+    for one in about.values():
+        for name in one:
             assert f"`{name}`" in DOCUMENT
 
 
 def test_strict_is_for_contradictions(tmp_path: Path) -> None:
     path = tmp_path / "t.yaml"
     path.write_text(text(sign(median=117)), encoding="utf-8")
-    assert run.invoke(app, ["--example", "vendor-page"]).exit_code == 0
-    assert run.invoke(app, ["--example", "vendor-page", "--strict"]).exit_code == 1
-    assert run.invoke(app, [str(path), "--strict"]).exit_code == 0
+    assert run.invoke(app, ["claims", "vendor-page"]).exit_code == 0
+    assert run.invoke(app, ["claims", "vendor-page", "--strict"]).exit_code == 1
+    assert run.invoke(app, ["claims", str(path), "--strict"]).exit_code == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "rule"),
     [
-        ([], "name a file of claims"),
-        (["--example", "none"], "unknown example 'none'"),
-        (["nowhere.yaml"], "cannot read it"),
-        (["--example", "method-post", "--json", "/nowhere/found.json"], "/nowhere"),
+        (["claims", "none"], "unknown example 'none'"),
+        (["claims", "nowhere.yaml"], "cannot read it"),
+        (["claims", "method-post", "--to", "/nowhere/found.json"], "/nowhere"),
+        (["claims", "list", "--measure", "out"], "--measure: cannot be used with claims"),
+        (["answers", "list", "--strict"], "--strict: cannot be used with answers"),
     ],
 )
 def test_errors_are_lab_errors(arguments: list[str], rule: str) -> None:
@@ -78,7 +81,7 @@ def test_errors_are_lab_errors(arguments: list[str], rule: str) -> None:
 def test_nothing_is_written_when_a_file_is_bad(tmp_path: Path) -> None:
     bad, out = tmp_path / "bad.yaml", tmp_path / "out.json"
     bad.write_text(text(sign(median=-1)), encoding="utf-8")
-    result = run.invoke(app, [str(example_path("jvm-study")), str(bad), "--json", str(out)])
+    result = run.invoke(app, ["claims", str(example_path("jvm-study")), str(bad), "--to", str(out)])
     assert isinstance(result.exception, LabError)
     assert not out.exists()
 
@@ -87,7 +90,7 @@ def test_titles_are_no_markup(tmp_path: Path) -> None:
     path = tmp_path / "t.yaml"
     source = {"title": "[bold]a[/] [/b]", "kind": "other"}
     path.write_text(text(sign(median=117, id="[red]x[/]"), source=source), encoding="utf-8")
-    output = run.invoke(app, [str(path)], env={"COLUMNS": "120"}).output
+    output = run.invoke(app, ["claims", str(path)], env={"COLUMNS": "120"}).output
     assert "[bold]a[/] [/b]" in output
     assert "[red]x[/]" in output
 
@@ -122,5 +125,5 @@ def test_the_document_has_every_kind_of_claim_and_every_example() -> None:
         assert f"### `{about}`" in DOCUMENT
     for name in (*examples(), *Defaults.__struct_fields__):
         assert f"`{name}`" in DOCUMENT
-    exact = [RejectionModel.of(name).expected_attempts for name in PARAMETER_SETS]
+    exact = [RejectionModel.for_set(name).expected_attempts for name in PARAMETER_SETS]
     assert f"the exact {', '.join(f'{value:.2f}' for value in exact)}." in DOCUMENT

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from mldsa_lab.audit import audit
 from mldsa_lab.audit.claims import Claim, ClaimSource, ClaimTable, Cost
-from mldsa_lab.audit.values import ClaimedScheme, StatedFigure
+from mldsa_lab.audit.judgement import ClaimedScheme, StatedFigure
 from mldsa_lab.estimate.summary import MeasuredCell, summarise
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.theory.rejection import RejectionModel, most_first
+from mldsa_lab.theory.rejection import RejectionModel, max_setup_cost
 from mldsa_studies.signers import Signer, random_table
 from mldsa_studies.simulate import QUIET, NoisyMachine
 
@@ -82,10 +82,10 @@ def signer(name: str, rng: np.random.Generator) -> Signer:
     """Any implementation: its setup up to the bound, z cheaper or not, stopping early or not."""
     attempt = 100 * float(np.exp(rng.uniform(-3, 6)))
     step = float(rng.choice([0, 0.02]))
-    middle = RejectionModel.of(name).l / 2
+    middle = RejectionModel.for_set(name).l / 2
     z = attempt * rng.uniform(0.75, 1.1)
     return Signer(
-        setup=attempt * rng.uniform(1, most_first(name)),
+        setup=attempt * rng.uniform(1, max_setup_cost(name)),
         z=z * (1 - step * middle),
         r=attempt,
         h=1.25 * attempt,
@@ -102,7 +102,7 @@ def test_honest_tables_raise_no_alarm() -> None:
         name = SETS[case % 3]
         n = SAMPLES[case % len(SAMPLES)]
         machine = MACHINES[case % len(MACHINES)]
-        drawn = random_table(RejectionModel.of(name), n, rng)
+        drawn = random_table(RejectionModel.for_set(name), n, rng)
         target = signer(name, rng)
         cost = target.cost(drawn)
         keep = {s for s in statistics if rng.random() < 0.6}
@@ -131,7 +131,7 @@ def test_one_input_signed_again_is_found(samples: int) -> None:
     machine = NoisyMachine(drift=0.02, fast=0, spikes=0)
     for case in range(30):
         name = SETS[case % 3]
-        (one,) = signer(name, rng).draw(RejectionModel.of(name), 1, rng)
+        (one,) = signer(name, rng).draw(RejectionModel.for_set(name), 1, rng)
         claims = [
             claim(name, operation, noisy(machine, np.full(samples, cost), rng), keep, True)
             for operation, cost in (("sign", one), ("verify", one / 3))
@@ -148,7 +148,7 @@ def test_a_tail_cut_by_a_fifth_is_found() -> None:
         name = SETS[case % 3]
         costs = signer(name, rng)
         costs = Signer(setup=2.5 * costs.r, z=costs.r, r=costs.r, h=costs.r)
-        cost = costs.draw(RejectionModel.of(name), 10_000, rng)
+        cost = costs.draw(RejectionModel.for_set(name), 10_000, rng)
         cut = np.sort(noisy(NoisyMachine(drift=0.02, fast=0, spikes=0), cost, rng))[:8000]
         findings = audit(table(claim(name, "sign", cut, keep, True)))
         graves = {f.rule for f in findings if f.verdict in GRAVE}

@@ -13,10 +13,9 @@ from audit_tables import HEAD, sign, text
 
 from mldsa_lab import LabError
 from mldsa_lab.audit import parse_claims, read_claims
-from mldsa_lab.audit.claims import Cost, Limit, Rate
-from mldsa_lab.audit.published import repeated
+from mldsa_lab.audit.claims import Cost, Limit, Rate, repeated
+from mldsa_lab.audit.judgement import ClaimedSet, StatedFigure
 from mldsa_lab.audit.reading import claims_schema, examples
-from mldsa_lab.audit.values import ClaimedSet, StatedFigure
 
 
 def read(*claims: dict[str, Any], **head: Any) -> Any:
@@ -101,7 +100,7 @@ BAD = [
     (sign(median=1e300), ", median: must be a finite number between 1e-18 and 1e+18"),
     (sign(median=1, samples=10**13), ", samples: Expected `int` <= 1000000000000"),
     (sign(median="72 us"), ", median: must be a number"),
-    (sign(median=1, p100=1), ", p100: a percentile lies strictly between 0 and 100"),
+    (sign(median=1, p100=1), ", p100: must be min, max, mean, median, sd or a percentile"),
     (sign(median=1, p50=1), "the median appears twice"),
     (sign(median=1, set="ML-DSA-66"), ", set: 'ML-DSA-66' is no parameter set"),
     (sign(median=1, unit="days"), ", unit: 'days' must be one of"),
@@ -118,11 +117,11 @@ BAD = [
      "there is no part 'b'"),
     ({"about": "rate", "operations": 1, "bytes_read": 0}, ", bytes_read: must be greater than 0"),
     ({"about": "rejection", "set": "44", "reject": [0.8, 0.7]}, "the lower limit first"),
-    ({"about": "rejection", "set": "44", "attempts": {"p100": 3}}, "attempts, p100: a percentile"),
+    ({"about": "rejection", "set": "44", "attempts": {"p100": 3}}, "attempts: p100: must be min"),
     ({"about": "rejection", "set": "44", "attempts": {"sd": 3}}, "sd is unknown here"),
     ({"about": "statements", "values": [{"value": 1}, {"value": 2}]}, "required field `quantity`"),
     ({"about": "scaling", "points": [{"threads": 1, "per_second": 1}], "cost_of": "z"},
-     ", cost_of: 'z' is not the id of a cost or a batch in a unit of time"),
+     "cost_of: 'z' is not the id of a cost or a batch in a unit of time"),
     ("sign", "must be a mapping of fields"),
 ]  # fmt: skip
 

@@ -27,7 +27,7 @@ from mldsa_lab.bench.material import (
     read_selections,
     subject_of,
 )
-from mldsa_lab.choice.choice import path_of
+from mldsa_lab.choice.choice import ready_path
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.inputs.tracing import load
@@ -50,8 +50,9 @@ def selection(folder: Path, *options: str) -> Path:
 @pytest.mark.e2e
 def test_a_run_measures_a_selection_and_gives_it_back(tmp_path: Path) -> None:
     build_rust()
-    wanted = ("--rnd", "given", "--context-bytes", "3", "--pool-size", "500")
-    path = selection(tmp_path / "in", *wanted)
+    asked = ("--rnd", "given", "--context-bytes", "3", "-n", "500", "--checks", "all")
+    assert here("trace", "44", *asked, "--out", str(tmp_path)).status == 0
+    path = selection(tmp_path / "in", "--from", str(tmp_path / "ml-dsa-44.parquet"))
     given = Selection.read(path)
     ran = bench(tmp_path / "out", *LANES, "--selection", str(path), "--rounds", "2")
     assert ran.status == 0, ran.err
@@ -67,7 +68,7 @@ def test_a_run_measures_a_selection_and_gives_it_back(tmp_path: Path) -> None:
         assert s.operation != "sign" or list(s.inputs) == list(given.ids)
     assert record.run.options["selections"] == {"ML-DSA-44": "selection.json"}
     assert ran.folder is not None
-    from_run = ("--record", str(ran.folder / "record.jsonl"))
+    from_run = ("--from", str(ran.folder / "record.jsonl"))
     back = here("select", "44", *from_run, "--out", str(tmp_path / "b"))
     assert back.status == 0, back.err
     assert Selection.read(tmp_path / "b" / "selection.json").inputs == given.inputs
@@ -77,14 +78,14 @@ def test_a_run_measures_a_selection_and_gives_it_back(tmp_path: Path) -> None:
 
 
 def test_what_a_run_cannot_measure_is_named_before_anything_is(tmp_path: Path) -> None:
-    ready = str(path_of("ML-DSA-44", "mean", 2))
-    ran = bench(tmp_path / "o", "--sets", "65", "--selection", ready, by=here)
-    assert ran.status == 2 and f"{ready}: is of ML-DSA-44, which is not among the sets" in ran.err
-    ran = bench(tmp_path / "o", "--selection", ready, "--selection", ready, by=here)
-    assert ran.status == 2 and f"{ready}: is of ML-DSA-44, as {ready} is" in ran.err
-    ran = bench(tmp_path / "o", "--selection", "none.json", by=here)
-    assert ran.status == 2 and "none.json: cannot read it" in ran.err
-    assert not (tmp_path / "o").exists()
+    ready = str(ready_path("ML-DSA-44", "mean", 2))
+    for options, said in (
+        (("--sets", "65", "--selection", ready), "is of ML-DSA-44, which is not among the sets"),
+        (("--selection", ready, "--selection", ready), f"{ready}: is of ML-DSA-44, as {ready} is"),
+        (("--selection", "none.json"), "none.json: cannot read it"),
+    ):
+        ran = bench(tmp_path / "o", *options, by=here)
+        assert (ran.status, ran.folder) == (2, None) and said in ran.err
     compact = json.loads(Path(ready).read_text())
     compact["inputs"][1]["signature_sha256"] = "00" * 32
     wrong = tmp_path / "wrong.json"
@@ -104,7 +105,7 @@ def _inputs(known: Selection) -> tuple[Input, ...]:
 
 
 def test_a_signer_that_cannot_take_an_input_is_named(tmp_path: Path) -> None:
-    known = Selection.read(path_of("ML-DSA-44", "mean", 1))
+    known = Selection.read(ready_path("ML-DSA-44", "mean", 1))
     (item,) = _inputs(known)
     signer = measured(sets=("ML-DSA-44",), rnd="zero", context=False)
     with_rnd = replace(item, rnd=bytes([1] * 32))
@@ -129,13 +130,13 @@ def test_inputs_of_a_run_follow_from_its_seed() -> None:
     assert [len(inputs) for inputs in roles.values()] == [12, 6, 10, 10]
     assert len({i.seed for i in roles[ONE_KEY]}) == 1 and len({i.seed for i in one}) == 29
     assert {len(i.message) for i in one} == {40}
-    table = TraceTable.of("ML-DSA-65", [i.trace for i in roles["design"]])
+    table = TraceTable.from_traces("ML-DSA-65", [i.trace for i in roles["design"]])
     assert abs(drift_correlations(table)).max() < 0.25
 
 
 def test_the_reference_confirms_or_names_what_differs() -> None:
     build_rust()
-    made = _inputs(Selection.read(path_of("ML-DSA-44", "mean", 2)))
+    made = _inputs(Selection.read(ready_path("ML-DSA-44", "mean", 2)))
     item, other = made
     with Fleet() as fleet:
         fleet.add(rust_station())

@@ -93,13 +93,13 @@ def test_bad_files_name_place_and_rule(tmp_path: Path, old: str, new: str, said:
 
 
 def test_options_that_the_file_gives_are_refused(tmp_path: Path) -> None:
-    for said in ("--sets 44", "--batch 8", "--message-bytes 7", "--until 1", "--reference aws-lc",
-                   "--core x.toml", "--clock wall"):  # fmt: skip
+    for said in ("--sets 44", "--batch 8", "--message-bytes 7", "--until 1", "--baseline aws-lc",
+                   "--workers x.toml", "--clock wall"):  # fmt: skip
         option = said.split()
-        done = here("bench", "--scenario", str(write(tmp_path)), *option)
-        assert done.status == 2 and f"{option[0]}: cannot be used with --scenario" in done.err
-    done = here("bench", "--scenario", str(write(tmp_path)), "--build", "both")
-    assert done.status == 2 and "a scenario is measured in one build" in done.err
+        done = here("bench", "--kind", str(write(tmp_path)), *option)
+        assert done.status == 2 and f"{option[0]}: cannot be used with --kind" in done.err
+    done = here("bench", "--kind", str(write(tmp_path)), "--build", "both")
+    assert done.status == 2 and "a block is measured in one build" in done.err
 
 
 @pytest.mark.parametrize("inputs", [1, 3, 24, 4000])
@@ -167,13 +167,6 @@ def bench_of(fleet: Fleet, text: str = SMALL) -> tuple[Engine[BlockCase], Blocks
     return Engine(fleet, workload, written.append), workload, written
 
 
-def only_first(engine: Engine[BlockCase]) -> BlockCase:
-    """Keep the cases of the first verifier alone."""
-    first = engine.cases[0]
-    engine.cases = [c for c in engine.cases if c.group == first.group]
-    return first
-
-
 @pytest.mark.e2e
 def test_everybody_is_checked_and_measured_in_every_way(fleet: Fleet) -> None:
     bench, _, written = bench_of(fleet)
@@ -211,16 +204,27 @@ def test_keys_are_used_as_often_as_asked() -> None:
     assert len({d.message for d in drawn}) == 12 and {len(d.message) for d in drawn} == {20}
 
 
-def test_a_signature_that_is_refused_leaves_its_verifier_out(fleet: Fleet) -> None:
+@pytest.mark.parametrize(
+    ("in_time", "said"),
+    [
+        (False, "single calls, accepts-block: on 1 threads"),
+        pytest.param(True, "no refused of 24", marks=pytest.mark.e2e),
+    ],
+)
+def test_a_signature_that_is_refused_leaves_its_verifier_out(
+    fleet: Fleet, in_time: bool, said: str
+) -> None:
     bench, workload, written = bench_of(fleet)
-    case = only_first(bench)
+    case = bench.cases[0]
+    bench.cases = [c for c in bench.cases if c.group == case.group]
+    if in_time:
+        bench.calibrate(lambda work: None)
     inputs = workload.inputs(case.variant.id, case.set_name)
-    other = inputs[14]
-    inputs[13] = replace(inputs[13], signature=other.signature)
-    bench.calibrate(lambda work: None)
+    inputs[13] = replace(inputs[13], signature=inputs[14].signature)
+    bench.round(1, lambda work: None) if in_time else bench.calibrate(lambda work: None)
     fault = written[-1]
-    assert isinstance(fault, Fault) and "single calls, accepts-block: on 1 threads" in fault.reason
-    assert not bench.cases
+    assert isinstance(fault, Fault) and said in fault.reason and not bench.cases
+    assert fault.round == (1 if in_time else None)
 
 
 @pytest.mark.parametrize(
@@ -243,22 +247,9 @@ def test_broken_workers_are_left_out(tmp_path: Path, mode: str, way: str) -> Non
 
 
 @pytest.mark.e2e
-def test_a_wrong_verdict_while_timing_leaves_out(fleet: Fleet) -> None:
-    bench, workload, written = bench_of(fleet)
-    case = only_first(bench)
-    bench.calibrate(lambda work: None)
-    inputs = workload.inputs(case.variant.id, case.set_name)
-    inputs[5] = replace(inputs[5], message=b"another")
-    bench.round(1, lambda work: None)
-    fault = written[-1]
-    assert isinstance(fault, Fault) and fault.round == 1 and "no refused of 24" in fault.reason
-    assert not bench.cases
-
-
-@pytest.mark.e2e
 def test_the_command_measures_and_shows(tmp_path: Path) -> None:
     path, out = write(tmp_path), tmp_path / "out"
-    done = lab("bench", "--scenario", str(path), "--quick", "--out", str(out), "--seed", "tests")
+    done = lab("bench", "--kind", str(path), "--quick", "--out", str(out), "--seed", "tests")
     assert done.status == 0, done.err
     (folder,) = out.iterdir()
     record = read_record(folder / "record.jsonl")
@@ -278,5 +269,5 @@ def test_the_command_measures_and_shows(tmp_path: Path) -> None:
         assert ("ratio warm" in r) == (r["caches"] == "cold")
     assert "<svg" in (folder / "report.html").read_text()
     table = tmp_path / "x.csv"
-    assert here("report", str(folder / "record.jsonl"), "--csv", str(table)).status == 0
+    assert here("report", str(folder / "record.jsonl"), "--to", str(table)).status == 0
     assert len(table.read_text().splitlines()) > len(rows)

@@ -34,7 +34,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
 def batched(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """The worker whose batches are as good as their worst operation, in batches."""
     options = ("--implementations", f"broken-*,{SOUND}", "--batch", "1,8", "--rounds", "1")
-    return run(tmp_path_factory.mktemp("batched"), ("spoil-batch",), *options, "--no-page")
+    return run(tmp_path_factory.mktemp("batched"), ("spoil-batch",), *options, "--to", "none")
 
 
 def gate(ran: Ran, mode: str) -> Gate:

@@ -48,14 +48,14 @@ def judge(folder: Path, source: str, *only: str) -> Conformance:
 
 
 def test_conforming_worker_passes_every_check(tmp_path: Path) -> None:
-    found = judge(tmp_path, GOOD)
-    assert found.passed, "\n".join(found.lines())
-    assert {finding.status for finding in found.findings} == {"passed"}
-    names = [finding.check for finding in found.findings]
+    result = judge(tmp_path, GOOD)
+    assert result.passed, "\n".join(result.lines())
+    assert {finding.status for finding in result.findings} == {"passed"}
+    names = [finding.check for finding in result.findings]
     assert len(set(names)) == len(names)
     total = f"worker toy: {len(names)} passed, 0 failed, 0 not tested, 0 skipped"
-    assert found.lines()[-1] == total
-    for finding in found.findings:
+    assert result.lines()[-1] == total
+    for finding in result.findings:
         parts = finding.description.split("; ")
         assert len(set(parts)) == len(parts), finding.description
     named = {check for checks, _, _ in DEVIATIONS.values() for check in checks}
@@ -389,12 +389,12 @@ DEVIATIONS = {name: fault for name, *fault in read_faults(FAULTS)}
 @pytest.mark.parametrize("name", DEVIATIONS)
 def test_deviation_is_named(tmp_path: Path, name: str) -> None:
     checks, said, source = DEVIATIONS[name]
-    found = judge(tmp_path, source, *checks)
-    findings = {finding.check: finding for finding in found.findings}
+    result = judge(tmp_path, source, *checks)
+    findings = {finding.check: finding for finding in result.findings}
     failed = [findings[check] for check in checks]
-    assert not found.passed and {f.status for f in failed} == {"failed"}, "\n".join(found.lines())
+    assert not result.passed and {f.status for f in failed} == {"failed"}, "\n".join(result.lines())
     assert said in " ".join(failed[0].said), failed[0].said
-    shown = "\n".join(found.lines())
+    shown = "\n".join(result.lines())
     assert failed[0].description in shown and failed[0].said[0] in shown
 
 
@@ -427,11 +427,11 @@ def test_the_gate_names_deviations_too(name: str, variant: str, check: str) -> N
 
 
 def test_what_is_no_worker_is_judged_by_hello_alone(tmp_path: Path) -> None:
-    found = judge(tmp_path, "print('Usage: toy FILE')")
-    assert [finding.check for finding in found.findings] == ["hello"] and not found.passed
+    result = judge(tmp_path, "print('Usage: toy FILE')")
+    assert [finding.check for finding in result.findings] == ["hello"] and not result.passed
     entry = WorkerEntry("none", "Python", ".", (), ("/no/such/program",))
-    found = conform_entry(entry, Place(tmp_path, tmp_path), limits=QUICK)
-    assert not found.passed and "cannot run" in found.findings[0].said[0]
+    result = conform_entry(entry, Place(tmp_path, tmp_path), limits=QUICK)
+    assert not result.passed and "cannot run" in result.findings[0].said[0]
 
 
 def test_a_program_in_no_registry_may_have_any_name(tmp_path: Path) -> None:
@@ -440,8 +440,8 @@ def test_a_program_in_no_registry_may_have_any_name(tmp_path: Path) -> None:
     place = Place(tmp_path, tmp_path)
     assert conform_entry(entry, place, limits=QUICK, only=["hello"]).passed
     listed = WorkerEntry("program", "Python", ".", (), (str(program),))
-    found = conform_entry(listed, place, limits=QUICK, only=["hello"])
-    assert found.findings[0].said == ("it calls itself fake, the registry program",)
+    result = conform_entry(listed, place, limits=QUICK, only=["hello"])
+    assert result.findings[0].said == ("it calls itself fake, the registry program",)
 
 
 def test_unknown_check_is_refused(tmp_path: Path) -> None:
@@ -466,9 +466,9 @@ def test_workers_of_this_repository_conform(
     build(entry, place, lambda line: None)
     # What both of its parts do has been looked at.
     only = ("hello", "implementations", "chain") if entry.name == "rust-all" else ()
-    found = conform_entry(entry, place, only=only, reference_items=reference_items)
-    assert found.passed, "\n".join(found.lines())
-    assert "untested" not in {f.status for f in found.findings}, "\n".join(found.lines())
+    result = conform_entry(entry, place, only=only, reference_items=reference_items)
+    assert result.passed, "\n".join(result.lines())
+    assert "untested" not in {f.status for f in result.findings}, "\n".join(result.lines())
 
 
 MINIMAL = ROOT / "examples" / "minimal-worker"
@@ -479,9 +479,9 @@ def test_minimal_worker_conforms(reference_items: Callable[[str], Items]) -> Non
     """The one that CONTRIBUTING walks through."""
     (entry,) = read_registry(MINIMAL / "registry.toml")
     place = Place.of(ROOT)
-    found = conform_entry(entry, place, reference_items=reference_items)
-    assert found.passed, "\n".join(found.lines())
-    judged = {finding.check for finding in found.findings if finding.status == "passed"}
+    result = conform_entry(entry, place, reference_items=reference_items)
+    assert result.passed, "\n".join(result.lines())
+    judged = {finding.check for finding in result.findings if finding.status == "passed"}
     assert {"acvp-siggen", "keygen-again", "signs", "signs-rnd", "verifies-own"} <= judged
     assert {"refuses-context", "refuses-as-verdict", "measure-sign"} <= judged
 
@@ -557,11 +557,11 @@ def test_what_the_gate_refuses_conform_refuses(
 ) -> None:
     changes, old, new, check = MUTANTS[name]
     entry = minimal_entry(tmp_path, changes, old, new)
-    found = conform_entry(
+    result = conform_entry(
         entry, Place(tmp_path, tmp_path), only=[check], reference_items=reference_items
     )
-    assert {f.check for f in found.findings if f.status == "failed"} == {check}, found.lines()
-    assert found.lines()[0].startswith(f"failed      {check}: ")
+    assert {f.check for f in result.findings if f.status == "failed"} == {check}, result.lines()
+    assert result.lines()[0].startswith(f"failed      {check}: ")
 
 
 @pytest.mark.parametrize("changes", first_of([VERIFIES, SIGNS_HEDGED], pytest.mark.e2e))
@@ -569,9 +569,9 @@ def test_a_sound_part_of_a_worker_passes_with_nothing_untested(
     tmp_path: Path, changes: dict[str, str], reference_items: Callable[[str], Items]
 ) -> None:
     entry = minimal_entry(tmp_path, changes)
-    found = conform_entry(entry, Place(tmp_path, tmp_path), reference_items=reference_items)
-    states = {f.check: f.status for f in found.findings}
-    assert found.passed and "untested" not in states.values(), "\n".join(found.lines())
+    result = conform_entry(entry, Place(tmp_path, tmp_path), reference_items=reference_items)
+    states = {f.check: f.status for f in result.findings}
+    assert result.passed and "untested" not in states.values(), "\n".join(result.lines())
     measured = "measure-verify" if changes is VERIFIES else "measure-sign"
     judged = "refuses-z-norm" if changes is VERIFIES else "verified-by-reference"
     assert states[measured] == states[judged] == "passed"
@@ -585,16 +585,18 @@ def test_what_is_not_tested_is_said_loudly_and_once(tmp_path: Path) -> None:
 
     checks = ["verifies-reference", "refuses-z-norm", "refuses-hint", "jobs", "measure-verify"]
     entry, place = minimal_entry(tmp_path, VERIFIES), Place(tmp_path, tmp_path)
-    found = conform_entry(entry, place, only=[*checks, "measure-handshake"], reference_items=absent)
-    lines = found.lines()
+    result = conform_entry(
+        entry, place, only=[*checks, "measure-handshake"], reference_items=absent
+    )
+    lines = result.lines()
     # Signatures to alter are NIST's.
     assert [line.split(":")[0] for line in lines if line.startswith("NOT TESTED")] == [
         "NOT TESTED  verifies-reference", "NOT TESTED  refuses-z-norm",
     ]  # fmt: skip
     assert lines[0].startswith("NOT TESTED") and sum("no cargo" in line for line in lines) == 1
     assert lines[-1] == "worker minimal: 4 passed, 0 failed, 2 not tested, 1 skipped"
-    found = conform_entry(entry, place, only=checks[2:], known=False)
-    assert "no variant of this worker announces keygen" in "\n".join(found.lines())
+    result = conform_entry(entry, place, only=checks[2:], known=False)
+    assert "no variant of this worker announces keygen" in "\n".join(result.lines())
     failing = GOOD.replace('rnd = f.get("rnd", b"")', 'raise Failed("no luck")')
     (said,) = {
         text

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 from lab_runs import load_script
+from rich.console import Console
 
 from mldsa_lab import LabError
 from mldsa_lab.estimate.figure import KEYS, NAMES, UNITS, Figure, Figures, breaches, parse_identity
 from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout, grid, tables
+from mldsa_lab.show.page import render
+from mldsa_lab.show.report import FiguresFile, Report, as_csv, as_json, publish, sections_of
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"
-OTHERS = {"estimate", "select", "theory", *(f"audit/{p.stem}" for p in GOLDEN.glob("audit/*.json"))}
-"""Files of what is no figure: residuals, chosen inputs, findings, probabilities."""
+OTHERS = {"select", "theory"}
+"""Files of what is no figure: chosen inputs, probabilities."""
 FILES = {p.relative_to(GOLDEN).with_suffix("").as_posix() for p in GOLDEN.rglob("*.json")} - OTHERS
 
 
@@ -76,9 +84,9 @@ def test_a_column_shows_the_figure_that_has_exactly_its_keys() -> None:
         "time", "{value} cores", "threads", keys={"of": "block", "operation": "verify"}
     )
     (table,) = tables(figures, TableLayout("t", (), ("scheme",), (column,)))
-    made = grid(table, 0.95)
-    assert [c.title for c in made.columns] == ["scheme", "1 cores, s", "8 cores, s"]
-    assert [[str(x) for x in c.cells] for c in made.columns[1:]] == [["1.00"], ["8.00"]]
+    created = grid(table, 0.95)
+    assert [c.title for c in created.columns] == ["scheme", "1 cores, s", "8 cores, s"]
+    assert [[str(x) for x in c.cells] for c in created.columns[1:]] == [["1.00"], ["8.00"]]
 
 
 def test_two_figures_of_one_cell_are_refused() -> None:
@@ -105,3 +113,72 @@ def test_an_identity_in_words_is_that_of_the_figure() -> None:
     for wrong in ("", "time of", "time 'of=block"):
         with pytest.raises(LabError, match="must be a name and keys"):
             parse_identity(wrong)
+
+
+# --- all renderers --------------------------------------------------------------------------------
+
+
+DIVISORS = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}
+SHOWN = re.compile(r"–|\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]\d+)?")
+PAGE_CELL = re.compile(
+    r'<td class="num" data-value="([^"]+)">([^<]*)(?:<span class="sub">([^<]*)</span>)?'
+)
+Parts = tuple[float | None, float | None, float | None]
+PARTS = st.builds(
+    lambda value, width: (value, value * (1 - width), value * (1 + width)),
+    st.floats(0.5, 1e8),
+    st.floats(5e-4, 0.5),
+) | st.sampled_from([(None, None, None), (1234.5, None, None)])
+
+
+def has_numbers(text: str, parts: Parts, divisor: float) -> bool:
+    """Return whether a text has these numbers, each rounded to its last digit."""
+    shown, known = SHOWN.findall(text), [part for part in parts if part is not None]
+    if not known:
+        return [*shown] == ["–"]
+    for word, part in zip(shown, known, strict=True):
+        mantissa, _, exponent = word.partition("e")
+        step = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+        if abs(float(word.replace(",", "")) * divisor - part) > (0.5001 * step + 1e-9) * divisor:
+            return False
+    return True
+
+
+def in_files(report: Report) -> list[dict[tuple[object, int], Parts]]:
+    """Return value and limits by scheme and threads, in the JSON and the CSV of a report."""
+    (stored,) = msgspec.json.decode(as_json([report]), type=FiguresFile).lists
+    means = [(group.keys, group.figures["mean"]) for group in stored.groups]
+    lines = {}
+    for line in csv.DictReader(io.StringIO(as_csv([report]))):
+        texts = (line.get(name) for name in ("mean", "mean_low", "mean_high"))
+        value, low, high = (float(text) if text else None for text in texts)
+        lines[line["scheme"], int(line["threads"])] = value, low, high
+    return [{(k["scheme"], k["threads"]): (f.value, f.low, f.high) for k, f in means}, lines]
+
+
+@settings(max_examples=20, phases=[Phase.explicit, Phase.generate])
+@given(drawn=st.lists(st.tuples(PARTS, PARTS), max_size=3))
+def test_terminal_page_json_and_csv_hold_the_same_numbers(drawn: list[tuple[Parts, Parts]]) -> None:
+    table = [((5e3, 4.9e3, 5.2e3), (9e3, None, None)), *drawn]
+    parts = {("abcd"[row], n): entries[n > 1] for row, entries in enumerate(table) for n in (1, 8)}
+    figures = [
+        Figure({"scheme": scheme, "threads": n}, "mean", *entries, unit="ns")
+        for (scheme, n), entries in parts.items()
+    ]
+    columns = (SpreadColumns("mean", "{value} threads", "threads"),)
+    sections = sections_of(figures, [TableLayout("", (), ("scheme",), columns)], 0.95)
+    report = Report("", "A headline", figures, sections)
+    assert in_files(report) == [parts, parts]
+    out = io.StringIO()
+    publish(report, Console(file=out, width=200), {})
+    unit = re.search(r"threads, (\S+)", out.getvalue())
+    assert unit is not None
+    divisor = DIVISORS[unit[1]]
+    cells = PAGE_CELL.findall(render([report]))
+    for (exact, value, limits), entries in zip(cells, parts.values(), strict=True):
+        assert has_numbers(f"{value} {limits}", entries, divisor), (value, entries)
+        assert float(exact) == entries[0] or entries[0] is None
+    lines = [line for line in out.getvalue().splitlines() if re.match("[abcd] ", line)]
+    for line, (one, other) in zip(lines, table, strict=True):
+        first, second = re.split(r"(?<=[]\d–]) +(?=[\d–])", line[1:].strip())
+        assert has_numbers(first, one, divisor) and has_numbers(second, other, divisor), line

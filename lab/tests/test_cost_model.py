@@ -16,7 +16,7 @@ from mldsa_lab.theory.law import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
 
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
-MODEL = RejectionModel.of("ML-DSA-65")
+MODEL = RejectionModel.for_set("ML-DSA-65")
 ODD = CostModel(61.0, 17.3, 21.1, 29.9, unit="us", source="a test")
 
 
@@ -36,7 +36,7 @@ def ordered_paths(
 @pytest.mark.parametrize("share", [0.05, 0.5, 0.7])
 @pytest.mark.parametrize("name", SETS)
 def test_quantiles_are_those_of_enumerated_paths(name: str, share: float) -> None:
-    model = RejectionModel.of(name)
+    model = RejectionModel.for_set(name)
     paths = ordered_paths(model, ODD, 9)
     # Paths of more than nine rejections cost more than any quantile asked for here.
     cumulated = np.cumsum([p for _, p in paths])

@@ -11,7 +11,7 @@ from lab_runs import variant
 from tiers import first_of
 
 from mldsa_lab.bench.fleet import GROUP, in_runs, runs_of
-from mldsa_lab.choice.choice import Wish, choose
+from mldsa_lab.choice.choice import SelectionRequest, choose
 from mldsa_lab.estimate.cells import estimate_signing
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.theory.rejection import RejectionModel
@@ -26,7 +26,9 @@ LINEAR = Signer(setup=90_000, z=17_000, r=22_000, h=27_500)
 
 def group(model: RejectionModel, seed: int) -> list[Trace]:
     pool = draw_traces(model, 4 * GROUP, np.random.default_rng(seed))
-    chosen = choose(TraceTable.of(model.name, pool), "all", Wish("mean", GROUP))
+    chosen = choose(
+        TraceTable.from_traces(model.name, pool), "all", SelectionRequest("mean", GROUP)
+    )
     return [pool[i] for i in chosen.positions]
 
 
@@ -49,7 +51,7 @@ def lanes_cost(attempts: np.ndarray, lanes: int) -> float:
 @pytest.mark.parametrize("name", first_of(SETS))
 @pytest.mark.parametrize("size", SIZES)
 def test_a_linear_signer_is_recovered_at_every_size(name: str, size: int) -> None:
-    model = RejectionModel.of(name)
+    model = RejectionModel.for_set(name)
     traces = group(model, 3)
     cost = shares(size) @ LINEAR.cost_of(traces)
     cell = QUIET.measure(cost, 4, np.random.default_rng())
@@ -66,7 +68,7 @@ def test_batches_that_wait_for_their_longest_signature_are_estimated(
 ) -> None:
     """Against batches of fresh signatures by the thousand: the cost is not linear in the trace, and
     eight lanes wait for the longest of eight."""
-    model, lanes = RejectionModel.of("ML-DSA-65"), 8
+    model, lanes = RejectionModel.for_set("ML-DSA-65"), 8
     rng = np.random.default_rng(7)
     attempts = rng.geometric(model.p_accept, size=(max(50, 100_000 // size), size))
     truth = np.mean([lanes_cost(batch, lanes) for batch in attempts]) / size
@@ -88,24 +90,8 @@ def test_batches_that_wait_for_their_longest_signature_are_estimated(
     assert inside >= 8
 
 
-@pytest.mark.simulation
-def test_intervals_hold_the_truth() -> None:
-    """Eight rounds of batches of 32 and of 1,000 on a machine that drifts by 3 %."""
-    model, machine = RejectionModel.of("ML-DSA-65"), NoisyMachine(drift=0.03, fast=0)
-    traces, truth = group(model, 3), LINEAR.mean(model)
-    for size in (32, 1000):
-        cost = shares(size) @ LINEAR.cost_of(traces)
-        inside = 0
-        for seed in range(60):
-            cell = machine.measure(cost, 8, np.random.default_rng(seed))
-            mean = estimate_signing(cell, traces, model, shares=shares(size)).mean
-            assert mean.low is not None and mean.high is not None
-            inside += mean.low <= truth <= mean.high
-        assert inside >= 52
-
-
 def test_inputs_that_are_not_balanced_are_remarked_upon() -> None:
-    model = RejectionModel.of("ML-DSA-65")
+    model = RejectionModel.for_set("ML-DSA-65")
     traces = group(model, 3)
     cell = QUIET.measure(np.array([5e4]), 4, np.random.default_rng())
     assert estimate_signing(cell, traces, model, shares=shares(1000)).notes == ()

@@ -61,8 +61,8 @@ def test_the_base_install_estimates_audits_and_shows(selection: tuple[Path, Path
     for words, said in (
         (("estimate", "--help"), "Percentiles to estimate"),
         (("estimate", *selection), "mean"),
-        (("audit", "--example", "list"), "jvm"),
-        (("audit", "--example", "jvm-study"), "claim"),
+        (("check", "claims", "list"), "jvm"),
+        (("check", "claims", "jvm-study"), "claim"),
         (("select", "--help"), "goal"),
         (("study", "list"), "bench"),
     ):
@@ -74,16 +74,16 @@ def test_the_base_install_estimates_audits_and_shows(selection: tuple[Path, Path
 LACKING = {
     "bench --quick --out OUT/out": "bench",
     "trace 44 -n 1 --out OUT": "pools",
-    "select 44 --pool OUT/it.parquet --out OUT": "pools",
-    "report RECORD --page OUT/page.html": "page",
-    "estimate SELECTION MEASURED --plot OUT/plot.svg": "page",
-    "trace 44 -n 1 --dask tcp://localhost:1 --out OUT": "dask",
+    "select 44 --from OUT/it.parquet --out OUT": "pools",
+    "report RECORD --to OUT/page.html": "page",
+    "estimate SELECTION MEASURED --to OUT/plot.svg": "page",
+    "trace 44 -n 1 --processes tcp://localhost:1 --out OUT": "dask",
     "study estimators --quick": "study",
     "propagate bitcoin-2019 --bytes 1000": "impact",
     "impact bitcoin": "impact",
-    "synth": "rtl",
-    "study rtl --sets 44": "rtl",
-    "conform cores --core core.toml": "rtl",
+    "rtl synth": "rtl",
+    "rtl study --sets 44": "rtl",
+    "workers conform core.toml": "rtl",
 }
 
 

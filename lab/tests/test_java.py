@@ -1,4 +1,4 @@
-"""Java: `--jdk` makes a worker of one that is on the machine; what the pinned ones announce."""
+"""Java: `--worker FOLDER` takes one of the machine; what the pinned ones announce."""
 
 from __future__ import annotations
 
@@ -75,52 +75,49 @@ def test_a_jdk_is_the_worker_java_on_its_own_program(tmp_path: Path) -> None:
     assert not jdk_entries([], OWN)
 
 
+@pytest.fixture(scope="module")
+def jdks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of a sound JDK and of others."""
+    folder = tmp_path_factory.mktemp("jdks")
+    make(folder / "sound")
+    for name, version, release in (("8", "1.8.0_432", "1.8"), ("11", "11.0.25", "11")):
+        make(folder / name, {"java.version": version, "java.specification.version": release})
+    make(folder / "silent", {"java.version": ""})
+    make(folder / "small", modules=("java.base",))
+    make(folder / "broken", status=3)
+    (make(folder / "closed") / "bin" / "java").chmod(0o644)
+    (folder / "empty").mkdir()
+    return folder
+
+
 @pytest.mark.parametrize(
-    ("changed", "rule"),
+    ("texts", "rule"),
     [
-        ({"java.version": "1.8.0_432", "java.specification.version": "1.8"},
-         r"is Java 1\.8\.0_432: the worker needs 17 or newer"),
-        ({"java.version": "11.0.25", "java.specification.version": "11"},
-         r"is Java 11\.0\.25: the"),
-        ({"java.version": ""}, "does not tell its version"),
+        (["DIR/8"], r"/8\b.* is Java 1\.8\.0_432: the worker needs 17 or newer"),
+        (["DIR/11"], r"is Java 11\.0\.25: the"),
+        (["DIR/silent"], "does not tell its version"),
+        (["DIR/missing"], r"missing: there is no such folder$"),
+        (["name=DIR/empty"], r"is no JDK: it has no bin/java$"),
+        (["Two Words=DIR/sound"], r"the name must be small letters.*'Two Words'"),
+        (["DIR/small"], r"needs the module java\.management, which it lacks"),
+        (["DIR/broken"], r"bin/java does not start \(status 3\):"),
+        (["DIR/closed"], r"bin/java does not start: Permission denied"),
+        (["~nobody-here/jdk"], "home directory"),
+        (["x" * 300], "File name too long"),
+        ([f"n={'x' * 300}"], "File name too long"),
+        (["DIR/sound", "DIR/sound"], r"is called \S+ already; NAME=PATH names another"),
+        (["java-25=DIR/sound"], r"is called \S+ already; NAME=PATH names another"),
+        (["jdks=DIR/sound"], "name must not be 'jdks', which stands for several workers"),
     ],
 )  # fmt: skip
-def test_other_machines_are_refused(tmp_path: Path, changed: dict[str, str], rule: str) -> None:
-    folder = make(tmp_path / "jdk", changed)
-    with pytest.raises(LabError, match=f"{folder}.*{rule}"):
-        Jdk.of(str(folder))
-
-
-def test_paths_that_are_none_and_names_that_are_taken_are_refused(tmp_path: Path) -> None:
-    folder = make(tmp_path / "jdk")
-    with pytest.raises(LabError, match=r"missing: there is no such folder$"):
-        Jdk.of(str(tmp_path / "missing"))
-    with pytest.raises(LabError, match=r"is no JDK: it has no bin/java$"):
-        Jdk.of(f"name={tmp_path}")
-    with pytest.raises(LabError, match=r"the name must be small letters.*'Two Words'"):
-        Jdk.of(f"Two Words={folder}")
-    with pytest.raises(LabError, match=r"needs the module java\.management, which it lacks"):
-        Jdk.at(make(tmp_path / "small", modules=("java.base",)))
-    with pytest.raises(LabError, match=r"bin/java does not start \(status 3\):"):
-        Jdk.at(make(tmp_path / "broken", status=3))
-    for text, rule in (("~nobody-here/jdk", "home directory"), ("x" * 300, "File name too long"),
-                       (f"n={'x' * 300}", "File name too long")):  # fmt: skip
-        with pytest.raises(LabError, match=rule):
-            Jdk.of(text)
-    (folder / "bin" / "java").chmod(0o644)
-    with pytest.raises(LabError, match=r"bin/java does not start: Permission denied"):
-        Jdk.at(folder)
-    (folder / "bin" / "java").chmod(0o755)
-    for texts in ([folder, folder], [f"java-25={folder}"]):
-        with pytest.raises(LabError, match=r"is called \S+ already; NAME=PATH names another"):
-            jdk_entries([str(text) for text in texts], OWN)
-    with pytest.raises(LabError, match="name must not be 'jdks', which stands for those of --jdk"):
-        jdk_entries([f"jdks={folder}"], OWN)
+def test_paths_and_names_that_are_refused(jdks: Path, texts: list[str], rule: str) -> None:
+    with pytest.raises(LabError, match=rule):
+        jdk_entries([text.replace("DIR", str(jdks)) for text in texts], OWN)
 
 
 def test_the_refusal_is_one_line_before_anything_is_built(tmp_path: Path) -> None:
-    for command in (["bench", "--quick"], ["conform", "jdks"], ["doctor"]):
-        done = here(*command, "--jdk", str(tmp_path))
+    for command in (["bench", "--worker"], ["workers", "conform"], ["workers", "doctor"]):
+        done = here(*command, str(tmp_path))
         assert done.status == 2 and not done.out
         assert done.err == f"mldsa-lab: error: {tmp_path} is no JDK: it has no bin/java\n"
 
@@ -135,9 +132,9 @@ def test_java_home_and_the_usual_folders_are_searched(
     make(tmp_path / "own", {"java.version": "23.0.2", "java.specification.version": "23"})
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "own"))
-    found = [jdk for jdk in find_jdks() if tmp_path in jdk.folder.parents]
-    assert [jdk.name for jdk in found] == ["java-23.0.2-corretto", "java-21.0.13-corretto"]
-    assert {jdk.folder.name for jdk in found} == {"own", "21.0.13-amzn"}
+    result = [jdk for jdk in find_jdks() if tmp_path in jdk.folder.parents]
+    assert [jdk.name for jdk in result] == ["java-23.0.2-corretto", "java-21.0.13-corretto"]
+    assert {jdk.folder.name for jdk in result} == {"own", "21.0.13-amzn"}
     for nowhere in ("/", "x" * 300):
         monkeypatch.setenv("JAVA_HOME", nowhere)
         assert {jdk.name for jdk in find_jdks()} >= {"java-21.0.13-corretto"}
@@ -149,7 +146,7 @@ def test_a_study_goes_on_with_the_jdks_it_began_with(tmp_path: Path) -> None:
     assert begin(study, "default", out, ["a=/a", "b=/b"]) == seed
     (out / "01-01" / "run").mkdir(parents=True)
     (out / "01-01" / "run" / "record.jsonl").touch()
-    with pytest.raises(LabError, match="measures, or --jdk, was changed"):
+    with pytest.raises(LabError, match="measures, or --worker, was changed"):
         begin(study, "default", out, ["a=/a"])
 
 
@@ -161,12 +158,12 @@ def test_a_jdk_of_the_machine_is_measured_under_its_name(tmp_path: Path) -> None
         if lacking := unmet(entry, PLACE):
             pytest.skip(f"{entry.name}: {'; '.join(lacking)}")
     folder = Path(java.fill(java.run, PLACE)[0]).parents[1]
-    found = lab(
-        "bench", "--quick", "--workers", "java-25", "--jdk", f"found={folder}", "--sets", "ml-kem",
-        "--implementations", "jdk-ml-kem", "--operations", "decaps", "--rounds", "1", "--no-page",
-        "--out", str(tmp_path),
+    result = lab(
+        "bench", "--quick", "--workers", f"java-25,found={folder}", "--sets", "ml-kem",
+        "--implementations", "jdk-ml-kem", "--operations", "decaps", "--rounds", "1",
+        "--to", "none", "--out", str(tmp_path),
     )  # fmt: skip
-    assert found.status == 0, found.err
+    assert result.status == 0, result.err
     (path,) = tmp_path.glob("*/record.jsonl")
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     workers = {row["worker"]: row for row in rows if row["type"] == "worker"}
@@ -201,42 +198,27 @@ def test_versions_are_those_of_the_lock_file(entry: WorkerEntry) -> None:
     with Worker.start(entry.name, argv(entry), cwd=ROOT) as worker:
         announced = worker.hello()
     jars = " ".join(read_lock(ROOT / "workers" / "java" / "jars.lock"))
-    artifacts = {
-        "bouncycastle": "bcprov-jdk18on",
-        "bouncycastle-1.83": "bcprov-jdk18on",
-        "accp": "AmazonCorrettoCryptoProvider",
-        "conscrypt": "conscrypt-openjdk-uber",
-    }
-    found = {v.implementation: v for v in announced.variants}
-    beside = {
-        f"{name}-{family}" for name in list(artifacts)[:2] for family in ("ml-kem", "slh-dsa")
-    }
-    assert found.keys() - {"jdk", "jdk-ml-kem"} == artifacts.keys() | beside
-    for name, v in found.items():
-        artifact = artifacts.get(name.removesuffix("-ml-kem").removesuffix("-slh-dsa"))
-        assert artifact is None or f"{artifact}-{v.version}" in jars
-    assert found["bouncycastle-1.83"].version == "1.83" != found["bouncycastle"].version
+    result = {v.implementation: v for v in announced.variants}
+    for name, artifact in (
+        ("bouncycastle", "bcprov-jdk18on"), ("bouncycastle-1.83", "bcprov-jdk18on"),
+        ("accp", "AmazonCorrettoCryptoProvider"), ("conscrypt", "conscrypt-openjdk-uber"),
+    ):  # fmt: skip
+        assert f"{artifact}-{result[name].version}" in jars
+    assert result["bouncycastle-1.83"].version == "1.83" != result["bouncycastle"].version
     release, _, avx = entry.name.removeprefix("java-").partition("-avx")
     assert f" {release}." in announced.compiler and f"UseAVX={avx}" in announced.flags
-    assert ("jdk" in found) == (release == "25")  # the pinned runtimes; a later 21 may have it
-    assert ("jdk-ml-kem" in found) == (release == "25")
-    assert len(found["bouncycastle-slh-dsa"].sets) == len(sets_of("slh-dsa"))
+    # The pinned runtimes; a later 21 may have it.
+    assert ("jdk" in result) == ("jdk-ml-kem" in result) == (release == "25")
+    assert len(result["bouncycastle-slh-dsa"].sets) == len(sets_of("slh-dsa"))
     # 17.0.9 has no javax.crypto.KEM: BouncyCastle is called by its own interface.
-    assert ("KeyGenerator with" in found["bouncycastle-ml-kem"].note) == (release == "17")
-    forms = {v.implementation: v.private_keys for v in announced.variants}
-    assert forms["bouncycastle-ml-kem"] == ("seed", "sk") and forms["bouncycastle-1.83-ml-kem"] == (
-        "seed",
-    )
-
-
-@pytest.mark.toolchain
-def test_conscrypt_signs_with_ntt_forms_in_its_keys_and_verifies_without() -> None:
-    with Worker.start("java-25", argv(ENTRIES["java-25"]), cwd=ROOT) as worker:
-        found = [v for v in worker.hello().variants if v.implementation == "conscrypt"]
-    assert {v.key: v.operations for v in found} == {
-        "expanded": ("sign", "lookup"),
-        "compact": ("verify",),
-    }
+    assert ("KeyGenerator with" in result["bouncycastle-ml-kem"].note) == (release == "17")
+    assert result["bouncycastle-ml-kem"].private_keys == ("seed", "sk")
+    assert result["bouncycastle-1.83-ml-kem"].private_keys == ("seed",)
+    # Conscrypt signs with NTT forms in its keys, and verifies without.
+    conscrypt = [v for v in announced.variants if v.implementation == "conscrypt"]
+    if release == "25":
+        known = {"expanded": ("sign", "lookup"), "compact": ("verify",)}
+        assert {v.key: v.operations for v in conscrypt} == known
 
 
 @pytest.mark.toolchain
@@ -250,17 +232,3 @@ def test_a_provider_without_its_jar_is_left_out(tmp_path: Path) -> None:
         pytest.raises(WorkerFault, match=r"no variant is announced"),
     ):
         worker.hello()
-
-
-@pytest.mark.toolchain
-def test_a_provider_that_lacks_a_set_is_refused_in_one_line(tmp_path: Path) -> None:
-    argv(ENTRIES["java-25"])
-    done = here(
-        "bench", "--workers", "java-25", "--implementations", "accp", "--sets", "ml-kem",
-        "--out", str(tmp_path / "out"),
-    )  # fmt: skip
-    assert done.status == 2 and not (tmp_path / "out").exists()
-    assert done.err == (
-        "mldsa-lab: error: nothing to measure: none of the chosen implementations has ML-KEM-512 "
-        "or ML-KEM-768 or ML-KEM-1024\n"
-    )

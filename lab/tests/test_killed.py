@@ -41,7 +41,7 @@ processes = 2
     ("arguments", "called"),
     [
         (["select", "65"], "mldsa_lab.inputs.tracing.load"),
-        (["doctor"], "mldsa_lab.cli.workers.describe"),
+        (["workers"], "mldsa_lab.machine.describe"),
     ],
 )
 def test_an_interrupted_command_says_so(arguments: list[str], called: str) -> None:
@@ -144,7 +144,7 @@ def test_a_study_whose_worker_and_then_itself_is_killed(tmp_path: Path) -> None:
     left = read_record(second)
     assert left.interrupted and len(left.samples) >= 4
     kept = first.read_bytes()
-    done = lab("study", str(path), "--out", str(out), "--no-page")
+    done = lab("study", str(path), "--out", str(out), "--to", "none")
     assert done.status == 0, done.err
     assert first.read_bytes() == kept and len(list(out.glob("01-01/*"))) == 1
     again = [read_record(p) for p in out.glob("01-02/*/record.jsonl") if p != second]

@@ -28,7 +28,6 @@ class Mode(NamedTuple):
 HELLO, ANSWER, QUIT = (f'word == "{word}"' for word in ("hello", "answer", "quit"))
 AGAIN = f"{HELLO} and starts == 3"
 DIE, HANG = "os.kill(os.getpid(), signal.SIGKILL)", "time.sleep(60)"
-CHILD = 'subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(60)"])'
 HOUR = "3600 * 10**9"
 
 
@@ -48,32 +47,16 @@ def value(said: str, word: int, text: str, when: str = "is_late") -> Mode:
 
 VALUES = {
     "a wall time of 64 bits": value("below 2.63", 2, "2**63"),
-    "a wall time of 20 digits": value("below 2.63", 2, "10**20 - 1"),
-    "a wall time of 21 digits": value("wall ticks must be", 2, "10**20"),
     "a wall time of an hour": value(r"3600\d* ns in a request that took", 2, HOUR),
     "a wall time of an hour in calibration": value(
         r"3600\d* ns in a request that took", 2, HOUR, 'word == "measure"'
     ),
-    "a negative wall time": value("wall ticks must be", 2, "-5"),
-    "a wall time with a point": value("wall ticks must be", 2, "1.5"),
-    "a CPU time of 64 bits": value("below 2.63", 3, "2**63"),
     "a CPU time of an hour": value(r"3600\d* ns of CPU time in \d+ ns of wall", 3, HOUR),
-    "no CPU time": value("cpu_clock", 3, "'-'"),
-    "another number of calls": value("calls, got 77", 4, "77"),
-    "a digest in capitals": value("hexadecimal", 5, "w[5].upper()"),
-    "a short digest": value("32 bytes", 5, "w[5][2:]"),
     "a wrong output in a late round": value("wrong output", 5, "'ab' * 32"),
     "a wrong output in round 0": value(
         "wrong output", 5, "'ab' * 32", "starts == 2 and measures == 3"
     ),
     "a wrong answer": value("output differs", 2, "'ab' * 32", ANSWER),
-    "one value more": value("expected .sample INPUT", 5, "w[5] + ' 1'"),
-    "a line that is not UTF-8": before(
-        "UTF-8", r'sys.stdout.buffer.write(b"sample \xff\n"); sys.stdout.flush()'
-    ),
-    "a control character": after("control character", r'lines[0] += "\x07"'),
-    "a line of 17 MiB": after("longer than", 'lines[0] = "a" * (17 << 20)'),
-    "an empty line": after("expected .sample INPUT", 'lines.insert(0, "")'),
     "a failed input": value("hash of input 0 failed: ", 0, "'failed'"),
     "a failure with markup": after(
         r"failed: \[red\]:bug:$", 'lines[0] = "failed 0 [red]:bug:"'
@@ -83,15 +66,8 @@ VALUES = {
 }  # fmt: skip
 ORDER = {
     "samples in another order": after("in order", "lines[:2] = lines[1::-1]"),
-    "a sample twice": after("in order", "lines[1] = lines[0]"),
-    "a sample too few": after("must have 24 lines", "del lines[-2]"),
-    "a sample too many": after("in order", "lines.insert(0, lines[0])"),
-    "the end of another job": after("done 4711", 'lines[-1] = "done 4711"'),
-    "another job prepared": after("ready 0", 'lines[:] = ["ready 0"]', 'word == "prepare"'),
     "the end of a job twice": after("unasked", "lines.append(lines[-1])"),
     "words before hello": before("Loading", r'say("Loading\n")', HELLO),
-    "words after hello": after("unasked", 'lines.append("ready")', HELLO),
-    "words after ready": after("unasked", 'lines.append("ready")', 'word == "prepare"'),
     "the reply to another request": after("expected .output", "lines = ['ready 1']", ANSWER),
 }
 DEATH = {
@@ -99,27 +75,14 @@ DEATH = {
     "death at prepare": before("status 5", "sys.exit(5)", 'word == "prepare"'),
     "death in calibration": before("SIGKILL", DIE, 'word == "measure"'),
     "death in a late round": before("SIGKILL", DIE),
-    "death in the middle of a line": before("SIGKILL", f'say("sample 0 12"); {DIE}'),
-    "death with a last word": before(
-        "status 1 .*: out of memory$", r'sys.stderr.write("out of memory\n"); sys.exit(1)'
-    ),
     "a closed output": before("closed its standard output", f"os.close(1); {HANG}"),
-    "a child that keeps the pipes": before("status 3", f"{CHILD}; os._exit(3)"),
     "a hang in the gate": before("within 2 s to .answer", HANG, ANSWER),
     "a hang in a late round": before("within 2 s to .measure", HANG),
     "a stopped process": before("within 2 s to .measure", "os.kill(os.getpid(), signal.SIGSTOP)"),
-    "a hang in the middle of a line": before("within 2 s to .measure", f'say("sample 0"); {HANG}'),
 }
 GREETING = {
     "no hello": before("hello: .*status 5", "sys.exit(5)", HELLO),
     "a hang at hello": before("within 2 s to .hello 1", HANG, HELLO),
-    "a refusal of hello": after("hello: .*not today", 'lines = ["error not today"]', HELLO),
-    "another protocol": after("protocol must be 1", 'lines[1] = "protocol 2"', HELLO),
-    "no clock": after("missing required field `clock`", "del lines[5]", HELLO),
-    "an unknown key": after("colour", 'lines.insert(2, "colour red")', HELLO),
-    "an unknown set": after(
-        "MD5", 'lines = [x.replace("SHA3-256", "MD5") for x in lines]', HELLO
-    ),
     "another worker's variant": after(
         "variant healthy:python:compact is worker healthy's",
         'lines = [x.replace("bad", "healthy") for x in lines]', HELLO,
@@ -139,8 +102,6 @@ GREETING = {
 ENDING = {
     "a hang at quit": before("did not end within 2 s", HANG, QUIT),
     "a status at quit": before("status 3 instead of status 0", "sys.exit(3)", QUIT),
-    "a crash at quit": before("SIGKILL instead of status 0", DIE, QUIT),
-    "words at quit": before("spoke after it was told to end", r'say("bye\n")', QUIT),
 }
 MODES = VALUES | ORDER | DEATH | GREETING | ENDING
 SEAMS = (VALUES, ORDER, DEATH, GREETING, ENDING)
@@ -164,7 +125,7 @@ def run(folder: Path, mode: Mode, *options: str) -> Ran:
     with mock.patch.object(Worker, "start", start):
         return bench(
             folder / "out", "--registry", str(folder / "registry.toml"), "--sets", "SHA3-256",
-            "--rounds", "3", "--no-page", *options, by=here,
+            "--rounds", "3", "--to", "none", *options, by=here,
         )  # fmt: skip
 
 
@@ -188,7 +149,7 @@ def assert_healthy(done: Ran) -> None:
     assert {fault.variant for fault in record.faults} <= {"bad:python:compact"}
 
 
-@pytest.mark.parametrize("name", [n for of in SEAMS for n in first_of([*of], pytest.mark.e2e)])
+@pytest.mark.parametrize("name", [n for seam in SEAMS for n in first_of([*seam], pytest.mark.e2e)])
 def test_the_rest_goes_on_and_the_reason_names_the_worker(tmp_path: Path, name: str) -> None:
     mode = MODES[name]
     done = run(tmp_path, mode)
@@ -215,7 +176,7 @@ def test_programs_that_are_in_no_registry_keep_their_declared_language(tmp_path:
     one, other = (hashing_worker(tmp_path / name, name) for name in ("one", "other"))
     done = bench(
         tmp_path / "out", "--workers", f"{one},{other}", "--sets", "SHA3-256", "--rounds", "1",
-        "--no-page", by=here,
+        "--to", "none", by=here,
     )  # fmt: skip
     assert {(r["implementation"], r["language"]) for r in done.rows} == {
         ("one", "Python"), ("other", "Python"),
@@ -223,16 +184,14 @@ def test_programs_that_are_in_no_registry_keep_their_declared_language(tmp_path:
     assert "worker one, nothing to build" in done.out and "unknown" not in done.out
 
 
-def test_a_worker_that_is_named_but_does_not_start_stops_no_other(tmp_path: Path) -> None:
+def test_a_named_worker_that_does_not_start_stops_no_other_and_is_named(tmp_path: Path) -> None:
     done = run(
         tmp_path, GREETING["no hello"], "--implementations", "healthy,bad", "--reference", "bad"
     )
     assert_healthy(done)
     assert "left out: worker bad, request hello: the worker ended with status 5" in done.out
-
-
-def test_where_no_named_worker_starts_the_reason_is_said(tmp_path: Path) -> None:
-    done = run(tmp_path, GREETING["no hello"], "--implementations", "bad")
+    (tmp_path / "alone").mkdir()
+    done = run(tmp_path / "alone", GREETING["no hello"], "--implementations", "bad")
     assert done.status == 2 and done.folder is None
     assert "worker bad, request hello: the worker ended with status 5" in done.err
 
@@ -257,7 +216,7 @@ def test_a_report_leaves_out_a_bad_line(tmp_path: Path) -> None:
     number = next(n for n, x in enumerate(lines) if "samples" in x and "healthy" in x)
     lines[number] = re.sub(r'"wall":\[\d+', f'"wall":[{2**63}', lines[number])
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    shown = here("report", str(path), "--no-page", "--json", str(table))
+    shown = here("report", str(path), "--to", "none", "--to", str(table))
     assert shown.status == 0, shown.err
     samples = {r["implementation"]: r["samples"] for r in rows_in(table) if "samples" in r}
     assert samples == {"healthy": 2 * 24, "bad": 3 * 24}

@@ -29,7 +29,7 @@ def drift_correlations(table: TraceTable) -> Array:
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize(("n", "most"), [(10, 0.2), (100, 0.02)])
 def test_ready_made_selections_come_in_it(name: str, n: int, most: float) -> None:
-    table = TraceTable.of(name, read_ready(name, "regression", n).traces())
+    table = TraceTable.from_traces(name, read_ready(name, "regression", n).traces())
     by_attempts = table.take(np.argsort(table.attempts(), kind="stable"))
     assert np.abs(drift_correlations(by_attempts)).max() > 0.6
     assert np.abs(drift_correlations(table)).max() < most
@@ -42,8 +42,8 @@ def test_a_warm_up_that_decays_moves_the_regression_no_more_than_its_mean(
 ) -> None:
     """Costs are 8 % too high at first; a straight line through costs over attempts, with relative
     errors, at the mean and at the 99th percentile."""
-    model = RejectionModel.of(name)
-    drawn = TraceTable.of(name, draw_traces(model, 1000, np.random.default_rng(n)))
+    model = RejectionModel.for_set(name)
+    drawn = TraceTable.from_traces(name, draw_traces(model, 1000, np.random.default_rng(n)))
     table = drawn.take(design(drawn, model, n))
 
     targets = np.array([model.expected_attempts, model.attempts_quantile(0.99)])
@@ -63,7 +63,7 @@ def test_a_warm_up_that_decays_moves_the_regression_no_more_than_its_mean(
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 400])
 def test_any_number(n: int) -> None:
-    model = RejectionModel.of("ML-DSA-65")
-    table = TraceTable.of("ML-DSA-65", draw_traces(model, n, np.random.default_rng(2)))
+    model = RejectionModel.for_set("ML-DSA-65")
+    table = TraceTable.from_traces("ML-DSA-65", draw_traces(model, n, np.random.default_rng(2)))
     order = balanced_order(table)
     assert sorted(order) == list(range(n)) and order == balanced_order(table)

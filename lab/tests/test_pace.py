@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from lab_runs import here
-from report_records import ML_DSA, Shape, build
+from report_records import ML_DSA, SIGNERS, record_of
 from rich.console import Console
 
 from mldsa_lab.bench.bench import Pace, Precision
@@ -84,8 +84,8 @@ def test_judging_takes_a_small_part_of_the_time(monkeypatch: pytest.MonkeyPatch)
     assert looks[0] >= 10 and 2.0 * looks[0] <= 0.11 * now[0]
 
 
-def test_the_precision_is_that_of_the_table(tmp_path: Path) -> None:
-    record = build(tmp_path / "r.jsonl", Shape(sets=("ML-DSA-65",), rounds=4))
+def test_the_precision_is_that_of_the_table() -> None:
+    record = record_of(sets=("ML-DSA-65",), rounds=4, signers=SIGNERS[2:5])
     found = widest(record, clock="cpu", confidence=0.95)
     assert found is not None and found[2] == "every signing mean"
     rows = [r for r in summarise(record).cells if r.operation == "sign"]
@@ -103,11 +103,12 @@ def test_the_precision_is_that_of_the_table(tmp_path: Path) -> None:
 
 
 def test_contradictions_are_refused(tmp_path: Path) -> None:
-    for words in (("--until", "1"), ("--limit", "9")):
-        done = here("bench", "--out", str(tmp_path), "--rounds", "3", *words)
-        assert done.status == 2 and "--rounds: says how much to measure" in done.err
-    done = here("bench", "--out", str(tmp_path), "--until", "0")
-    assert done.status == 2 and "--until" in done.err
+    for words, said in (
+        ("--rounds 3 --until 1", "--rounds: says how much to measure"),
+        ("--rounds 3 --limit 9", "--rounds: says how much to measure"), ("--until 0", "--until"),
+    ):  # fmt: skip
+        done = here("bench", "--out", str(tmp_path), *words.split())
+        assert done.status == 2 and said in done.err
 
 
 def test_progress_is_lines_where_nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:

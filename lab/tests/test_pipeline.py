@@ -17,19 +17,18 @@ from msgspec import structs
 from mldsa_lab import LabError
 from mldsa_lab.bench.engine import Engine
 from mldsa_lab.bench.fleet import Fleet
+from mldsa_lab.bench.material import _group, spread
 from mldsa_lab.bench.options import Pipeline, Stage, _suiting, resolve
-from mldsa_lab.bench.pipeline_inputs import _group, spread
-from mldsa_lab.estimate.figure import breaches
-from mldsa_lab.files import to_builtins
+from mldsa_lab.checkout import find_root
 from mldsa_lab.inputs.input import Spec
 from mldsa_lab.inputs.tracing import load
 from mldsa_lab.kinds.pipeline import (
     BETWEEN,
+    KIND,
     PipelineCase,
     Pipelines,
     PreparedPipeline,
     content_of,
-    pipeline_figures,
     pipelines_of,
 )
 from mldsa_lab.records import (
@@ -37,15 +36,13 @@ from mldsa_lab.records import (
     Definition,
     Fault,
     PipelineContent,
-    PipelineStage,
     Record,
     Row,
-    Run,
     Samples,
     Variant,
-    WorkerRow,
     read_record,
 )
+from mldsa_lab.show.report import Look
 from mldsa_lab.study.file import read_study
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.protocol import JobInput
@@ -160,7 +157,7 @@ def test_expanded_keys_of_each_record_are_asked_for() -> None:
 
 
 def test_few_records_stand_for_all() -> None:
-    model = RejectionModel.of("ML-DSA-44")
+    model = RejectionModel.for_set("ML-DSA-44")
     pool = load().trace("ML-DSA-44", Spec("ML-DSA-44", bytes(32), per_key=0).inputs(0, 4000))
     count = 64
     chosen = spread([pool], count)
@@ -192,7 +189,7 @@ def test_variants_suit_the_keys(fleet: Fleet) -> None:
     asked = [
         Pipeline("shared", (sign, fn), "rust-all"),
         Pipeline("each", (sign, fn), "rust-all", keys="each"),
-        Pipeline("forced", (replace_key(sign, "compact"),), "rust-all"),
+        Pipeline("forced", (structs.replace(sign, key="compact"),), "rust-all"),
     ]  # fmt: skip
     found = resolve(asked, fleet, every, 2)
     assert [[fleet.variants[s.implementation].key for s in p.stage] for p in found] == [
@@ -203,23 +200,17 @@ def test_variants_suit_the_keys(fleet: Fleet) -> None:
     assert _group(found[0], fleet.variants).designed == (("ML-DSA-44", False),)
 
 
-def replace_key(one: Stage, key: str) -> Stage:
-    return Stage(one.operation, one.set, one.implementation, key=key)
-
-
 @pytest.mark.toolchain
 def test_a_worker_without_chains_or_nanoseconds_is_refused(fleet: Fleet) -> None:
     station = fleet.stations[0]
     before = station.announcement
-    import msgspec
-
     asked = [Pipeline("p", (stage("hash", "SHA3-256", "*"),), "rust-all")]
     try:
         for changed, said in (
             ({"chains": False}, "has no chains"),
             ({"unit": "cycles"}, "counts cycles, not ns"),
         ):
-            station._announced = msgspec.structs.replace(before, **changed)
+            station._announced = structs.replace(before, **changed)
             with pytest.raises(LabError, match=f"pipeline 'p': worker rust-all {said}"):
                 resolve(asked, fleet, list(fleet.variants.values()), 1)
     finally:
@@ -280,26 +271,21 @@ def test_keys_that_stay_in_the_worker_can_be_chained(fleet: Fleet) -> None:
         assert sum(r.wall) <= r.metrics["elapsed"][0] * int(r.shape["threads"])
 
 
-@pytest.mark.parametrize("place", [0, 2])
+@pytest.mark.parametrize(
+    ("place", "said"), [(0, "gave a wrong output"), (2, "gave a wrong output"), (None, "altered")]
+)
 @pytest.mark.toolchain
-def test_a_pipeline_with_a_wrong_output_is_left_out(fleet: Fleet, place: int) -> None:
+def test_a_pipeline_with_a_wrong_output_or_verdict_is_left_out(
+    fleet: Fleet, place: int | None, said: str
+) -> None:
     bench, pipeline, written = work_of(fleet)
-    pipeline.outputs[place] = [b"\0" * 32] * 4
-    bench.calibrate(lambda work: None)
-    row, fault = written
-    assert isinstance(row, Definition) and row.checks[0].failed == 4
-    assert isinstance(fault, Fault) and "gave a wrong output" in fault.reason and not bench.cases
-
-
-@pytest.mark.toolchain
-def test_a_verification_that_accepts_altered_records_is_left_out(fleet: Fleet) -> None:
-    bench, pipeline, written = work_of(fleet)
-    # As one that looks at no message would: the altered one is what was signed.
-    flipped = [replace(job, message=flip_back(job)) for job in pipeline.inputs[2]]
-    pipeline.inputs[2] = flipped
+    if place is None:  # as one that looks at no message: the altered one is what was signed
+        pipeline.inputs[2] = [replace(job, message=flip_back(job)) for job in pipeline.inputs[2]]
+    else:
+        pipeline.outputs[place] = [b"\0" * 32] * 4
     bench.calibrate(lambda work: None)
     fault = written[-1]
-    assert isinstance(fault, Fault) and "refuses-altered" in fault.reason, written
+    assert isinstance(fault, Fault) and said in fault.reason and not bench.cases, written
 
 
 def flip_back(job: JobInput) -> bytes:
@@ -331,7 +317,7 @@ def test_the_command_measures_and_shows(tmp_path: Path) -> None:
     assert "<svg" in (out / "study.html").read_text()
     again = here("study", str(path), "--out", str(out))
     assert again.status == 0 and "gate" not in again.out
-    one = here("report", str(next(out.glob("*/*/record.jsonl"))), "--no-page")
+    one = here("report", str(next(out.glob("*/*/record.jsonl"))), "--to", "none")
     assert one.status == 0 and "between stages" in one.out
 
 
@@ -351,44 +337,20 @@ def check_record(record: Record) -> None:
         assert sum(row.wall) <= row.metrics["elapsed"][0]
 
 
-# --- statistics -----------------------------------------------------------------------------------
-
-
-def test_stages_are_those_of_the_median_pass() -> None:
-    stage = PipelineStage("a", "a:b:compact", "SHA3-256", "hash", 0, 0, 0, (0, 1))
-    content = PipelineContent("shared", (1,), (stage, structs.replace(stage, name="b")))
-    variant = Variant("a:b:compact", "a", "1", "b", "compact", "hash", ("SHA3-256",), ("hash",),
-                      "none", False)  # fmt: skip
-    record = Record(Run(8, "t", "2026-11-23T00:00:00Z", "p", "00", {}, {}))
-    record.add(WorkerRow("w", "C", "cc", "", "ns", "c", None, (variant,)))
-    record.add(Definition("pipeline", "p", to_builtins(content)))
-    for n, (whole, *stages, rest) in enumerate((
-        ((10, 30), (4, 5), (5, 20), (1, 5)), ((12, 20), (7, 9), (2, 8), (3, 3)),
-        ((90, 25), (5, 6), (5, 17), (80, 2)),
-    )):  # fmt: skip
-        metrics = {"wall": whole, "elapsed": (sum(whole),)}
-        phases = {"a": stages[0], "b": stages[1], BETWEEN: rest}
-        shape: dict[str, str | int] = {"pipeline": "p", "threads": 1}
-        record.add(Samples(n, 0, variant.id, "SHA3-256", "hash", 1, (0, 1), metrics, phases, shape))
-    (costs,) = pipelines_of([record])["p"].processes
-    assert costs.whole.tolist() == [12, 25]
-    assert {n: p.tolist() for n, p in costs.parts.items()} == {
-        "a": [7, 6], "b": [2, 17], BETWEEN: [3, 2],
-    }  # fmt: skip
-    assert costs.level.tolist() == [20, 16, 57.5]
-    assert costs.rates[1] == pytest.approx(2 / 40 * 1e9)
-    made = pipeline_figures([record], 0.95)
-    assert list(breaches(made)) == []
-    telling = ("of", "stage", "percentile", "set")
-    figures = {(f.name, *(f.keys[k] for k in telling if k in f.keys)): f.value for f in made}
-    assert figures["share", "pipeline", "b"] == pytest.approx(9.5 / 18.5)
-    assert figures["share", "pipeline", "SHA3-256"] == pytest.approx((6.5 + 9.5) / 18.5)
-    assert [figures[name, "latency", "b"] for name in ("min", "max")] == [2, 17]
-    assert figures["quantile", "latency", "b", 50] == 9.5
-    assert ("quantile", "latency", "b", 95) not in figures
-    assert figures["sd", "latency", "b"] == pytest.approx(112.5**0.5)  # (7.5² + 7.5²) / 1
-    assert (figures["min", "latency"], figures["max", "latency"]) == (12, 25)
-    assert figures["count", "samples", "b"] == figures["count", "samples"] == 2
-    record.add(Fault(variant.id, None, None, 1, "pipeline p: it ended"))
-    with pytest.raises(LabError, match="pipeline p: it ended"):
+def test_a_pipeline_with_a_fault_has_no_figures() -> None:
+    """tests/golden has the figures of sound ones."""
+    folder = find_root() / "records" / "2026-11-23-epyc-zen4-pipeline"
+    record = read_record(folder / "process-1.jsonl.xz")
+    name, variant = next(iter(pipelines_of([record]))), record.samples[0].variant
+    record.add(Fault(variant, None, None, 1, f"pipeline {name}: it ended"))
+    with pytest.raises(LabError, match=f"pipeline {name}: it ended"):
         pipelines_of([record])
+
+
+def test_batches_say_how_many_records_go_together() -> None:
+    folder = Path(__file__).parents[2] / "records" / "2026-11-23-epyc-zen4-pipeline"
+    record = read_record(min(folder.glob("process-*.jsonl.xz")))
+    shown = KIND.report(KIND.read(record, Look()), "process-1.jsonl.xz")
+    (grid,) = (s.grid for s in shown.sections if s.grid.title.startswith("Records per second"))
+    columns = {c.title: [str(cell) for cell in c.cells] for c in grid.columns}
+    assert columns["together"] == ["1", "1", "64"]

@@ -24,8 +24,10 @@ SPEC = Spec("ML-DSA-44", bytes(32), per_key=0)
 
 
 def _table(count: int, seed: int = 1) -> TraceTable:
-    model = RejectionModel.of("ML-DSA-44")
-    return TraceTable.of("ML-DSA-44", draw_traces(model, count, np.random.default_rng(seed)))
+    model = RejectionModel.for_set("ML-DSA-44")
+    return TraceTable.from_traces(
+        "ML-DSA-44", draw_traces(model, count, np.random.default_rng(seed))
+    )
 
 
 def _generated(count: int, start: int = 0) -> Pool:
@@ -35,8 +37,8 @@ def _generated(count: int, start: int = 0) -> Pool:
 
 def _write(path: Path, *parts: Pool) -> Path:
     key: Key | None = None
-    if parts[0].given is not None:
-        key = "xi" if parts[0].given[0][1].sk is None else "sk"
+    if parts[0].listed is not None:
+        key = "xi" if parts[0].listed[0][1].sk is None else "sk"
     with PoolWriter(path, "ML-DSA-44", parts[0].checks, parts[0].spec, key=key) as writer:
         for part in parts:
             writer.write(part)
@@ -48,7 +50,7 @@ def test_generated_inputs_there_and_back(tmp_path: Path) -> None:
     path = _write(tmp_path / "pool.parquet", one, two)
     found = read_pool(path)
     assert found.table.traces() == one.table.traces() + two.table.traces()
-    assert found.index.tolist() == list(range(65)) and found.spec == SPEC and found.given is None
+    assert found.index.tolist() == list(range(65)) and found.spec == SPEC and found.listed is None
     assert found.checks == "reached" and found.set == "ML-DSA-44"
     assert found.input(50) == SPEC.input(50)
     assert [len(part) for part in read_parts(path)] == [40, 25]
@@ -69,7 +71,7 @@ def test_given_inputs_there_and_back(tmp_path: Path, key: str) -> None:
     given = tuple((f"case {i}", item) for i, item in enumerate(inputs))
     pool = Pool(_table(5), np.arange(5, dtype=np.uint64), "all", None, given)
     found = read_pool(_write(tmp_path / "pool.parquet", pool))
-    assert found.given == given and found.spec is None and found.checks == "all"
+    assert found.listed == given and found.spec is None and found.checks == "all"
     assert found.input(3) == inputs[3]
 
 

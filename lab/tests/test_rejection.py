@@ -22,7 +22,7 @@ SHARES = (0.05, 0.50, 0.95, 0.99, 0.999)
 @pytest.mark.parametrize("name", SETS)
 def test_check_probabilities_by_enumeration(name: str) -> None:
     """One coefficient's chance to pass, counted over all values instead of by formula."""
-    p, model = parameter_set(name), RejectionModel.of(name)
+    p, model = parameter_set(name), RejectionModel.for_set(name)
     y = np.arange(-p.gamma1 + 1, p.gamma1 + 1)
     for shift in (-p.beta, 0, 7, p.beta):  # every possible c s1 gives the same count
         passes = np.count_nonzero(np.abs(y + shift) < p.gamma1 - p.beta)
@@ -37,7 +37,7 @@ def test_check_probabilities_by_enumeration(name: str) -> None:
 
 @pytest.mark.parametrize("name", SETS)
 def test_class_table_sums_to_one_and_has_the_closed_forms_as_moments(name: str) -> None:
-    model = RejectionModel.of(name)
+    model = RejectionModel.for_set(name)
     assert 0 <= 1 - model.class_table(1e-3).probability.sum() < 1e-3
     counts, probability = model.class_table(1e-12)
     assert 1 - 1e-12 <= probability.sum() <= 1 + 1e-12
@@ -60,7 +60,7 @@ def test_class_table_sums_to_one_and_has_the_closed_forms_as_moments(name: str) 
 @pytest.mark.parametrize("name", SETS)
 def test_simulated_attempts_agree(name: str) -> None:
     """Draw whole vectors of polynomials, not the model's shortcuts, and compare every law."""
-    model, rng, size = RejectionModel.of(name), np.random.default_rng(44), 200_000
+    model, rng, size = RejectionModel.for_set(name), np.random.default_rng(44), 200_000
     z_fails = rng.random((size, model.l)) > model.p_z ** (1 / model.l)
     r_fails = rng.random((size, model.k)) > model.p_r ** (1 / model.k)
     z, r = z_fails.any(axis=1), r_fails.any(axis=1)
@@ -86,7 +86,7 @@ def test_simulated_attempts_agree(name: str) -> None:
 @pytest.mark.parametrize("name", SETS)
 def test_drawn_traces_follow_the_law(name: str) -> None:
     """The generator that the other tests rest on."""
-    model, count = RejectionModel.of(name), 50_000
+    model, count = RejectionModel.for_set(name), 50_000
     drawn = random_table(model, count, np.random.default_rng(1))
     seen = np.bincount(drawn.rejections(), minlength=4)
     assert seen[3] == count == len(drawn)
@@ -100,10 +100,10 @@ def test_drawn_traces_follow_the_law(name: str) -> None:
 
 
 def test_quantiles_of_the_law_are_those_of_simulated_costs() -> None:
-    model, size = RejectionModel.of("ML-DSA-65"), 400_000
+    model, size = RejectionModel.for_set("ML-DSA-65"), 400_000
     counts = random_table(model, size, np.random.default_rng(3)).counts()
     cost = 60.0 + counts @ [17.3, 21.1, 26.3]
-    law = Law.of_costs(model, (60.0, 17.3, 21.1, 26.3))
+    law = Law.from_costs(model, (60.0, 17.3, 21.1, 26.3))
     assert cost.mean() == pytest.approx(law.mean, rel=0.005)
     for share in SHARES:
         value, _ = law.quantile(share)
@@ -122,11 +122,11 @@ def test_quantiles_of_the_law_are_those_of_simulated_costs() -> None:
 
 
 def test_arguments_out_of_range() -> None:
-    model = RejectionModel.of("ML-DSA-44")
+    model = RejectionModel.for_set("ML-DSA-44")
     for p in (0.0, 1.0, -1.0, float("nan")):
         with pytest.raises(LabError, match="strictly between 0 and 1"):
             model.attempts_quantile(p)
     with pytest.raises(LabError, match="tail"):
         model.class_table(0.0)
     with pytest.raises(LabError, match="ML-DSA-43"):
-        RejectionModel.of("ML-DSA-43")
+        RejectionModel.for_set("ML-DSA-43")

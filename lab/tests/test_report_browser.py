@@ -11,12 +11,12 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from report_records import Shape, build, page_of
+from report_records import page_of, record_of
 
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.files import write_text
 from mldsa_lab.show.grid import estimate
-from mldsa_lab.show.operations.remarks import unit_of
+from mldsa_lab.show.remarks import unit_of
 
 pytestmark = pytest.mark.browser
 
@@ -41,20 +41,20 @@ def browser() -> str:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("browser")
+def summary() -> Summary:
+    """Two sets with every kind of row."""
+    return summarise(record_of(
+        sets=("ML-DSA-44", "ML-DSA-87", "Ed25519"), refused=("fips204:portable:compact",),
+        crashed="circl:go:compact", batch_sizes=(1, 8, 1000), thread_counts=(1, 2, 16),
+    ))  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def summary(folder: Path) -> Summary:
-    """A page of two sets, with every kind of row, at `folder`/page.html."""
-    shape = Shape(
-        sets=("ML-DSA-44", "ML-DSA-87", "Ed25519"), refused=("fips204:portable:compact",),
-        crashed="circl:go:compact", batch_sizes=(1, 8, 1000), thread_counts=(1, 2, 16),
-    )  # fmt: skip
-    record = build(folder / "run.jsonl", shape)
-    write_text(folder / "page.html", page_of(record))
-    return summarise(record)
+def folder(tmp_path_factory: pytest.TempPathFactory, summary: Summary) -> Path:
+    """A folder with the page of `summary`."""
+    folder = tmp_path_factory.mktemp("browser")
+    write_text(folder / "page.html", page_of(summary.record))
+    return folder
 
 
 def run(browser: str, page: Path, *flags: str) -> tuple[str, str]:
@@ -112,9 +112,7 @@ def test_the_page_loads_whole_and_without_complaint(
 
 
 @pytest.mark.parametrize("width", [320, 768, 1280])
-def test_nothing_sticks_out_or_overlaps(
-    browser: str, summary: Summary, folder: Path, width: int
-) -> None:
+def test_nothing_sticks_out_or_overlaps(browser: str, folder: Path, width: int) -> None:
     problems = probe(
         browser, folder, f"overlap{width}", width,
         """
@@ -158,14 +156,14 @@ def test_a_click_sorts_by_number_and_back(browser: str, summary: Summary, folder
   return JSON.stringify([up, down, button.parentElement.getAttribute("aria-sort")]);
 """,
     )  # fmt: skip
-    up, down, state = _json(result)
+    up, down, state = json.loads(result)
     medians = (cell.value("quantile", percentile=50) for cell in summary.table("ML-DSA-44", "sign"))
     expected = sorted(value for value in medians if value is not None)
     assert up == pytest.approx(expected) and down == pytest.approx(expected[::-1])
     assert state == "descending"
 
 
-def test_languages_are_chosen_by_a_click(browser: str, summary: Summary, folder: Path) -> None:
+def test_languages_are_chosen_by_a_click(browser: str, folder: Path) -> None:
     script = """
   const buttons = [...doc.querySelectorAll(".filter button")];
   const rows = [...doc.querySelectorAll("tr[data-tag]")];
@@ -178,8 +176,3 @@ def test_languages_are_chosen_by_a_click(browser: str, summary: Summary, folder:
     # Only that one, another too, all, the last one, and, with none left, all.
     assert names == ["C", "Go", "Rust"]
     assert found == [names, ["C"], ["C", "Go"], names, ["Rust"], names]
-
-
-def _json(text: str) -> tuple[list[float], list[float], str]:
-    up, down, state = json.loads(text)
-    return up, down, state

@@ -11,117 +11,40 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from msgspec import structs
-from report_records import SIGNERS, Shape, build, page_of, printed, report_of, rows
+from report_records import CLASSICAL, SIGNERS, Shape, page_of, printed, record_of, report_of
 
+from mldsa_lab.estimate.fit import fit_costs
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.estimate.summary import MeasuredCell, Summary, summarise
-from mldsa_lab.records import Record, RecordWriter, read_record
+from mldsa_lab.estimate.summary import Summary, summarise
+from mldsa_lab.records import Record
 from mldsa_lab.show import plots, report, svg
 from mldsa_lab.show.grid import Grid
 from mldsa_lab.show.report import SERIES_COUNT, Look
+from mldsa_lab.show.signing_plots import curve_of
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_studies.signers import Signer, draw_traces
 
-SIZES = (1, 8, 100, 1000)
 SET = "ML-DSA-65"
 LANES = "mldsa-lanes:avx2:compact"
 
 
 @pytest.fixture(scope="module")
-def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
-    shape = Shape(sets=(SET, "Ed25519"), rounds=6, batch_sizes=SIZES, thread_counts=(1, 2, 4))
-    return build(tmp_path_factory.mktemp("runs") / "run.jsonl", shape)
-
-
-@pytest.fixture(scope="module")
-def summary(record: Record) -> Summary:
-    return summarise(record)
-
-
-def row(summary: Summary, variant: str, operation: str = "sign") -> MeasuredCell:
-    return summary.by_id[variant, SET, operation]
-
-
-def names_of(cell: MeasuredCell) -> set[str]:
-    return {f.name for f in cell.figures}
-
-
-# --- the rows -----------------------------------------------------------------------------------
-
-
-def test_a_batch_row_is_the_cost_of_one_operation(summary: Summary) -> None:
-    single = row(summary, LANES)
-    for size in SIZES:
-        of_size = row(summary, f"{LANES}:batch-{size}")
-        v = of_size.variant
-        assert (v.mode, v.batch_size, v.threads) == ("batch", size, 1)
-        factor = 0.55 + 0.5 / size**0.7
-        assert of_size.cost / single.cost == pytest.approx(factor, rel=0.04)
-        assert "quantile" not in names_of(of_size) and of_size.samples.clock == "cpu"
-        assert all(of_size.interval(name).low is not None for name in ("mean", "ratio"))
-    loop = row(summary, "mldsa-native:native:compact:loop-100")
-    assert (loop.variant.mode, loop.variant.batch_size) == ("single", 100)
-    assert loop.value("ratio") == pytest.approx(1.02, rel=0.04)
-
-
-def test_threads_have_throughput_and_scaling(summary: Summary) -> None:
-    one = row(summary, f"{LANES}:batch-1000")
-    four = row(summary, f"{LANES}:batch-1000:threads-4")
-    assert four.samples.clock == "wall"
-    rate, scaling = four.interval("per_second"), four.interval("scaling")
-    assert rate is not None and scaling is not None
-    assert rate.value == pytest.approx(1e9 / four.cost)
-    assert one.interval("scaling") == Interval(1.0, 1.0, 1.0)
-    assert scaling.value == pytest.approx(4 * (1 - 0.012 * 3), rel=0.03)
-    assert scaling.low is not None and scaling.high is not None
-    assert scaling.low < 4 * (1 - 0.012 * 3) < scaling.high
-    assert rate.low is not None and rate.low < rate.value
-    assert "scaling" not in names_of(row(summary, LANES))
-
-
-def test_ratios_of_threads_are_to_the_reference_on_as_many(summary: Summary) -> None:
-    reference = row(summary, "mldsa-native:native:compact:loop-100:threads-4")
-    assert reference.interval("ratio") == Interval(1.0, 1.0, 1.0)
-    assert row(summary, "mldsa-native:native:compact").value("ratio") == 1.0
-    four = row(summary, f"{LANES}:loop-100:threads-4")
-    assert four.value("ratio") == pytest.approx(131 / 132, rel=0.04)
+def record() -> Record:
+    signers = (*SIGNERS[:8], CLASSICAL[0])
+    shape = Shape(sets=(SET, "Ed25519"), signers=signers, rounds=5)
+    return record_of(shape, batch_sizes=(1, 8, 1000), thread_counts=(1, 2))
 
 
 def test_a_variant_id_as_reference_stands_for_its_threads_too(record: Record) -> None:
-    found = summarise(record, reference=LANES)
-    assert row(found, LANES).value("ratio") == 1.0
-    assert row(found, f"{LANES}:loop-100:threads-2").value("ratio") == 1.0
-
-
-def test_classical_schemes_stand_beside_the_cheapest_of_each_kind(summary: Summary) -> None:
-    found = {
-        (c.cell.operation, c.cell.variant.id): c.ratio
-        for c in summary.classical
-        if c.against.variant.id.startswith("ed25519-dalek")
-    }
-    kinds = {v for o, v in found if o == "sign"}
-    assert LANES in kinds and "mldsa-lanes:portable:expanded" in kinds
-    assert len(kinds) == 4
-    (best,) = [v for v in kinds if ":batch" in v and "avx2" in v]
-    assert best in (f"{LANES}:batch-1000", f"{LANES}:batch-100")
-    assert found["sign", best].value == pytest.approx(0.57 * 131 / 20, rel=0.08)
-    assert found["sign", best].low is not None
-    assert not any("loop" in v or "threads" in v for _, v in found)
-
-
-# --- what a reader sees -------------------------------------------------------------------------
-
-
-def test_ranks_ascend_where_ratios_contradict_means(tmp_path: Path) -> None:
-    signers = tuple(dataclasses.replace(s, noise=0.1 * (1 + i % 3)) for i, s in enumerate(SIGNERS))
-    shape = Shape(sets=(SET,), signers=signers, rounds=6, random=8, seed=0)
-    summary = summarise(build(tmp_path / "run.jsonl", shape))
-    ranks = summary.ranks(summary.table(SET, "verify"))
-    assert ranks == [1, 2, 2, 2, 2, 6, 7, 8, 9, 10, 10]
+    cells = summarise(record, reference=LANES).by_id
+    for variant in (LANES, f"{LANES}:loop-100:threads-2"):
+        assert cells[variant, SET, "sign"].value("ratio") == 1.0
 
 
 def test_a_rank_is_the_place_of_the_first_row_that_has_it(
-    summary: Summary, monkeypatch: pytest.MonkeyPatch
+    record: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rng = np.random.default_rng(5)
+    summary, rng = summarise(record), np.random.default_rng(5)
     for _ in range(200):
         size = int(rng.integers(1, 14))
         table = rng.random((size, size)) < rng.random()
@@ -135,17 +58,16 @@ def test_a_rank_is_the_place_of_the_first_row_that_has_it(
 # --- colours ------------------------------------------------------------------------------------
 
 
-def test_no_two_implementations_of_a_report_look_alike(tmp_path: Path) -> None:
+def test_no_two_implementations_of_a_report_look_alike() -> None:
     names = [*report._COLOURED[:-8], *(f"new-{n}" for n in range(14))]
     signers = tuple(dataclasses.replace(SIGNERS[0], implementation=name) for name in names)
     shape = Shape(sets=(SET,), signers=signers, operations=("verify",), rounds=1, random=1)
-    colours = report.assign_colours([build(tmp_path / "r.jsonl", shape)])
+    colours = report.assign_colours([record_of(shape)])
     looks = [(svg.series(colours[n]), svg.marker(colours[n])) for n in names]
     assert len(set(looks)) == len({colour for colour, _ in looks}) == len(names) == 40
     assert colours["libcrux"] != colours["mldsa-lanes-hardened"]
     assert [colours[n] for n in ("mldsa-native", "mldsa-lanes")] == [0, 1]
-    one = dataclasses.replace(shape, signers=(signers[8],))
-    alone = report.assign_colours([build(tmp_path / "one.jsonl", one)])
+    alone = report.assign_colours([record_of(shape, signers=(signers[8],))])
     assert alone[names[8]] == colours[names[8]]
     css = (Path(svg.__file__).parent / "page.css").read_text()
     themes = re.split(r"@media", css)
@@ -154,30 +76,15 @@ def test_no_two_implementations_of_a_report_look_alike(tmp_path: Path) -> None:
         assert len(found) == len(set(found.values())) == SERIES_COUNT
 
 
-def test_signers_with_expanded_keys_alone_are_named(tmp_path: Path) -> None:
-    lone = dataclasses.replace(SIGNERS[1], implementation="lone")
-    record = build(tmp_path / "run.jsonl", Shape(sets=(SET,), signers=(*SIGNERS[2:4], lone)))
-    shown = report_of(record)
-    grid = next(
-        s.grid for s in shown.sections if s.grid.title == f"{SET}: single calls, compact key"
-    )
-    columns = {column.title: list(column.cells) for column in grid.columns}
-    place = list(map(str, columns["implementation"])).index("lone")
-    assert [n for n, mark in enumerate(grid.marks) if "e" in mark] == [place]
-
-
-def test_not_there_excluded_and_not_asked_for_are_three_things(tmp_path: Path) -> None:
+def test_not_there_excluded_and_not_asked_for_are_three_things() -> None:
     names = ("lone", "refused", "unasked")
     signers = [dataclasses.replace(SIGNERS[1], implementation=name) for name in names]
     signers += [dataclasses.replace(SIGNERS[0], implementation=name) for name in names[1:]]
     *_, refused, unasked = (s.id for s in signers)
-    shape = Shape(sets=(SET,), signers=(*SIGNERS[2:4], *signers), refused=(refused,))
-    path = tmp_path / "run.jsonl"
-    with RecordWriter(path) as writer:
-        for made in rows(shape):
-            if getattr(made, "variant", None) != unasked:
-                writer.write(made)
-    shown = report_of(read_record(path))
+    record = record_of(sets=(SET,), signers=(*SIGNERS[2:4], *signers), refused=(refused,))
+    record.samples[:] = [s for s in record.samples if s.variant != unasked]
+    record.gates[:] = [g for g in record.gates if g.variant != unasked]
+    shown = report_of(record)
     compact, expanded = (
         next(s.grid for s in shown.sections if s.grid.title == f"{SET}: {kind}")
         for kind in ("single calls, compact key", "expanded keys")
@@ -191,8 +98,8 @@ def test_not_there_excluded_and_not_asked_for_are_three_things(tmp_path: Path) -
     assert any("excluded with a compact key" in text for text in told)
 
 
-def test_each_mark_stands_at_its_rows(tmp_path: Path) -> None:
-    record = build(tmp_path / "run.jsonl", Shape(sets=(SET,), rounds=8, crashed=SIGNERS[4].id))
+def test_each_mark_stands_at_its_rows() -> None:
+    record = record_of(sets=(SET,), rounds=8, crashed=SIGNERS[4].id)
     place, first = next(
         (n, s) for n, s in enumerate(record.samples)
         if (s.variant, s.operation) == (SIGNERS[7].id, "sign")
@@ -208,9 +115,9 @@ def test_each_mark_stands_at_its_rows(tmp_path: Path) -> None:
     assert {reason.subject for reason in shown.remarks["Marks"]} == set("hwfn!")
 
 
-def test_costs_of_a_table_have_the_unit_of_its_means(tmp_path: Path) -> None:
+def test_costs_of_a_table_have_the_unit_of_its_means() -> None:
     """A largest call of milliseconds beside means of microseconds."""
-    record = build(tmp_path / "run.jsonl", Shape(sets=(SET,), rounds=6, signers=SIGNERS[:4]))
+    record = record_of(sets=(SET,), rounds=6, signers=SIGNERS[:4])
     for n, s in enumerate(record.samples):
         if s.operation == "verify" and s.round == 0:
             late = {name: (5_000_000, *of[1:]) for name, of in s.metrics.items()}
@@ -224,11 +131,9 @@ def _cells(grid: Grid, title: str) -> list[str]:
     return [str(cell) for cell in column.cells]
 
 
-def test_a_row_that_was_cut_short_has_no_rank(tmp_path: Path) -> None:
-    cost = {SET: (44e3 * 12, 131e3 * 12, 45e3 * 12)}
-    slow = dataclasses.replace(SIGNERS[4], cost=cost)
-    shape = Shape(sets=(SET,), signers=(*SIGNERS[2:4], slow), crashed=slow.id)
-    record = build(tmp_path / "run.jsonl", shape)
+def test_a_row_that_was_cut_short_has_no_rank() -> None:
+    slow = SIGNERS[4].scaled(9)
+    record = record_of(sets=(SET,), signers=(*SIGNERS[2:4], slow), crashed=slow.id)
     summary = summarise(record)
     assert [cell.variant.id for cell in summary.table(SET, "sign")][-1] == slow.id
     ranked = [f.keys["variant"] for f in summary.figures() if f.name == "rank"]
@@ -240,20 +145,17 @@ def test_a_row_that_was_cut_short_has_no_rank(tmp_path: Path) -> None:
     assert places[slow.implementation] == "–" and "1" in places.values()
 
 
-def test_the_plot_of_batches_has_few_levels_and_the_reference(record: Record) -> None:
+def test_runs_have_tables_in_a_narrow_terminal_and_a_plot(record: Record) -> None:
+    text = printed(record, 80)
+    assert max(map(len, text.splitlines())) <= 80
+    for title in ("sign in batches", "sign on threads", "Beside classical schemes"):
+        assert title in text
     page = page_of(record, Look("rustcrypto"))
     [picture] = re.findall(r'<svg [^>]*"Cost over batch size of ML-DSA-65 sign.*?</svg>', page)
     labels = re.findall(r">([^<]+)</text>", picture)
     assert "mldsa-lanes avx2, many keys" in labels
     levels = [label for label in labels if label.endswith(", loop")]
     assert 1 < len(levels) <= 6 and "rustcrypto, loop" in levels
-
-
-def test_a_narrow_terminal_has_all_tables(record: Record) -> None:
-    text = printed(record, 80)
-    assert max(map(len, text.splitlines())) <= 80
-    for title in ("sign in batches", "sign on threads", "Beside classical schemes"):
-        assert title in text
 
 
 # --- plots --------------------------------------------------------------------------------------
@@ -274,12 +176,7 @@ def test_lines_are_drawn_over_any_numbers(counts: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("noise", [0.0, 0.03])
 def test_the_law_drawn_is_that_of_the_percentiles(noise: float) -> None:
     """With the scatter about the fit that the percentiles include."""
-    from mldsa_lab.estimate.fit import fit_costs
-    from mldsa_lab.show.operations.signing_plots import curve_of
-    from mldsa_lab.theory.rejection import RejectionModel
-    from mldsa_studies.signers import Signer, draw_traces
-
-    model, rng = RejectionModel.of("ML-DSA-65"), np.random.default_rng(1)
+    model, rng = RejectionModel.for_set("ML-DSA-65"), np.random.default_rng(1)
     traces = draw_traces(model, 20, rng)
     cost = Signer().cost_of(traces) * np.exp(noise * rng.standard_normal(20))
     fit = fit_costs(traces, cost[None, :], model, noise=0.0)

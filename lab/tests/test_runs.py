@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lab_runs import announced, bench, here, variant
@@ -52,27 +54,25 @@ def measured(key: str = "compact", **more: object) -> Variant:
 # --- which runs are measured --------------------------------------------------------------------
 
 
-def test_a_batch_interface_is_measured_at_every_size_and_in_a_loop() -> None:
-    found = shapes(batching(), (1, 8, 1000), ())
-    assert found == [
-        ("batch", 1, 1), ("batch", 8, 1), ("batch", 1000, 1), ("loop", 100, 1),
-    ]  # fmt: skip
-
-
-def test_threads_take_loops_and_batches_each_number_once() -> None:
-    found = shapes(batching(), (1000,), (1, 2))
-    assert found == [
-        ("batch", 1000, 1), ("loop", 100, 1), ("loop", 100, 2), ("batch", 1000, 2),
-    ]  # fmt: skip
-    single = shapes(batching(mode="single"), (), (1, 4))
-    assert single == [("loop", 100, 1), ("loop", 100, 4)]
-
-
-def test_a_worker_that_announces_no_runs_is_passed_over() -> None:
-    plain = batching(mode="single", batch_size=1, threads=1)
-    assert shapes(plain, (1, 8), (1, 2)) == []
-    few = batching(mode="batch", batch_size=500)
-    assert shapes(few, (1000,), ()) == []
+@pytest.mark.parametrize(
+    ("more", "sizes", "threads", "expected"),
+    [
+        ({}, (1, 8, 1000), (),
+         [("batch", 1, 1), ("batch", 8, 1), ("batch", 1000, 1), ("loop", 100, 1)]),
+        # Threads take loops and batches, each number once.
+        ({}, (1000,), (1, 2),
+         [("batch", 1000, 1), ("loop", 100, 1), ("loop", 100, 2), ("batch", 1000, 2)]),
+        ({"mode": "single"}, (), (1, 4), [("loop", 100, 1), ("loop", 100, 4)]),
+        # What announces no runs, or too short ones, is passed over.
+        ({"mode": "single", "batch_size": 1, "threads": 1}, (1, 8), (1, 2), []),
+        ({"batch_size": 999}, (1000,), (), []),
+        ({"batch_size": 1000}, (1000,), (), [("batch", 1000, 1), ("loop", 100, 1)]),
+    ],
+)  # fmt: skip
+def test_runs_are_those_that_a_variant_announces(
+    more: dict[str, object], sizes: tuple[int, ...], threads: tuple[int, ...], expected: object
+) -> None:
+    assert shapes(batching(**more), sizes, threads) == expected
 
 
 def test_where_none_of_the_chosen_can_it_is_an_error_with_their_names() -> None:
@@ -122,34 +122,6 @@ def test_a_pass_has_many_runs_that_use_all_inputs_equally_often(
     # Each run is known by its first input.
     assert len({runs.positions(n, GROUP)[0] for n in range(count)}) == count
     assert runs_of(in_runs(measured(), "loop", 100), 24).count in (6, 8)
-
-
-# --- the words of the command line --------------------------------------------------------------
-
-
-def test_batch_sizes_are_sorted_and_each_once() -> None:
-    assert parse_batch_sizes(["32,1", "8", " 32"]) == (1, 8, 32)
-    assert parse_batch_sizes(["all"]) == BATCH_SIZES and parse_batch_sizes([]) == ()
-
-
-@pytest.mark.parametrize("word", ["0", "x", "1.5", "100001", "٣", "9" * 30])
-def test_what_is_no_batch_size_is_named(word: str) -> None:
-    with pytest.raises(LabError) as error:
-        parse_batch_sizes(["8", word])
-    assert str(error.value) == f"batch size {word!r}: must be a whole number from 1 to 100000"
-
-
-def test_thread_counts_have_one_thread_to_compare_with() -> None:
-    assert parse_thread_counts(["4,2"], cores=4) == (1, 2, 4)
-    assert parse_thread_counts(["all"], cores=3) == (1, 2, 3) and parse_thread_counts([], 3) == ()
-    assert parse_thread_counts(["all"], cores=12) == (1, 2, 4, 8, 12)
-    for word in ("0", "two"):
-        with pytest.raises(LabError, match=r"number of threads '.*': must be a whole"):
-            parse_thread_counts([word], cores=4)
-    with pytest.raises(LabError, match="8 threads: this machine has 4 cores to run on"):
-        parse_thread_counts(["2", "8"], cores=4)
-    with pytest.raises(LabError, match="2 threads: this machine has 1 core to run on"):
-        parse_thread_counts(["2"], cores=1)
 
 
 # --- cells --------------------------------------------------------------------------------------
@@ -312,23 +284,16 @@ def schedule() -> Engine[Cell]:
     return Engine(Fleet(), Operations(Fleet(), cells), lambda row: None)
 
 
-def test_every_round_visits_every_cell_once() -> None:
-    s = schedule()
-    for number in range(30):
-        order = s.order(number)
-        assert len(order) == len(s.cases)
-        assert {id(c) for c in order} == {id(c) for c in s.cases}
-
-
-def test_each_variant_has_each_place_equally_often() -> None:
+def test_rounds_visit_every_cell_once_and_each_variant_has_each_place_equally_often() -> None:
     """Over 2 x 4 rounds every variant of a group of 4 is twice at each place of the group."""
     s = schedule()
     places: Counter[tuple[str, int]] = Counter()
     for number in range(8):
-        group = [c for c in s.order(number) if (c.set_name, c.operation) == ("ML-DSA-65", "sign")]
+        order = s.order(number)
+        assert sorted(map(id, order)) == sorted(map(id, s.cases))
+        group = [c for c in order if (c.set_name, c.operation) == ("ML-DSA-65", "sign")]
         places.update((c.variant.id, place) for place, c in enumerate(group))
-    assert set(places.values()) == {2}
-    assert len(places) == 16
+    assert set(places.values()) == {2} and len(places) == 16
 
 
 def test_a_fault_excludes_the_variant_and_a_refusal_one_set_of_it() -> None:
@@ -351,22 +316,39 @@ def test_selection() -> None:
     assert ids("aws-lc,mldsa-lanes:avx2:compact") == [VARIANTS[2].id, VARIANTS[0].id]
     assert ids("mldsa-*") == [VARIANTS[i].id for i in (0, 1)]
     assert ids("mldsa-oracle") == ids("mldsa-oracle:*") == [VARIANTS[3].id]
-    with pytest.raises(LabError, match=r"unknown implementation 'openssl'.*known are mldsa-lanes"):
-        ids("openssl")
-    with pytest.raises(LabError, match=r"nothing to measure: none.*has ML-DSA-44"):
-        ids("dalek")
 
 
-def test_names_of_sets_and_operations() -> None:
+def test_words_of_the_command_line() -> None:
+    assert parse_batch_sizes(["32,1", "8", " 32"]) == (1, 8, 32)
+    assert parse_batch_sizes(["all"]) == BATCH_SIZES and parse_batch_sizes([]) == ()
+    # There is one thread to compare with.
+    assert parse_thread_counts(["4,2"], cores=4) == (1, 2, 4)
+    assert parse_thread_counts(["all"], cores=3) == (1, 2, 3) and parse_thread_counts([], 3) == ()
+    assert parse_thread_counts(["all"], cores=12) == (1, 2, 4, 8, 12)
     assert parse_set_names(["87,44"]) == ("ML-DSA-44", "ML-DSA-87")
     assert parse_set_names(["ml-dsa-65", "ED25519"]) == ("ML-DSA-65", "Ed25519")
-    assert parse_set_names(["all"]) == ALL_SETS
-    assert parse_set_names(["classical"]) == CLASSICAL_SETS
-    with pytest.raises(LabError, match="unknown parameter set '45': known are 44, 65, 87"):
-        parse_set_names(["44", "45"])
+    assert (parse_set_names(["all"]), parse_set_names(["classical"])) == (ALL_SETS, CLASSICAL_SETS)
     assert parse_operations(["verify", "sign"]) == ("sign", "verify")
-    with pytest.raises(LabError, match="unknown operation 'trace': known are keygen"):
-        parse_operations(["sign,trace"])
+
+
+@pytest.mark.parametrize(
+    ("parse", "words", "said"),
+    [
+        *((parse_batch_sizes, ["8", word], f"batch size {word!r}: must be a whole number from 1 to")
+          for word in ("0", "x", "1.5", "100001", "٣", "9" * 30)),
+        *((partial(parse_thread_counts, cores=4), [word], "number of threads '.*': must be a whole")
+          for word in ("0", "two")),
+        (partial(parse_thread_counts, cores=4), ["2", "8"], "8 threads: this machine has 4 cores"),
+        (partial(parse_thread_counts, cores=1), ["2"], "2 threads: this machine has 1 core to"),
+        (parse_set_names, ["44", "45"], "unknown parameter set '45': known are 44, 65, 87"),
+        (parse_operations, ["sign,trace"], "unknown operation 'trace': known are keygen"),
+        (partial(select, VARIANTS, sets=SETS), ["openssl"], "'openssl'.*known are mldsa-lanes"),
+        (partial(select, VARIANTS, sets=SETS), ["dalek"], "measure: none.*has ML-DSA-44"),
+    ],
+)  # fmt: skip
+def test_unknown_words_are_named(parse: Any, words: list[str], said: str) -> None:
+    with pytest.raises(LabError, match=said):
+        parse(words)
 
 
 def test_seeds() -> None:

@@ -39,7 +39,7 @@ def test_setup_ends_with_what_is_ready_and_what_to_do_next() -> None:
 def test_a_changed_figure_is_reported(
     golden: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    def found(mean: float, *more: Any) -> Any:
+    def source(mean: float, *more: Any) -> Any:
         return lambda: {"small": lambda: iter([golden.figure(KEYS, "mean", mean, *more)])}
 
     def run(*options: str) -> tuple[int, str]:
@@ -47,36 +47,35 @@ def test_a_changed_figure_is_reported(
         return status, capsys.readouterr().out
 
     monkeypatch.setattr(golden, "GOLDEN", tmp_path)
-    monkeypatch.setattr(golden, "sources", found(100.0, 99.0, 101.0, "ns"))
+    monkeypatch.setattr(golden, "sources", source(100.0, 99.0, 101.0, "ns"))
     assert run("--write")[0] == 0
     assert run() == (0, "golden: 1 files compared, 0 differences\n")
-    monkeypatch.setattr(golden, "sources", found(100.0 * (1 + 1e-10), 99.0, 101.0, "ns"))
+    monkeypatch.setattr(golden, "sources", source(100.0 * (1 + 1e-10), 99.0, 101.0, "ns"))
     assert run()[0] == 0
-    monkeypatch.setattr(golden, "sources", found(100.0 * (1 + 1e-8), 99.0, 102.0, "us"))
+    monkeypatch.setattr(golden, "sources", source(100.0 * (1 + 1e-8), 99.0, 102.0, "us"))
     status, out = run()
-    lines = out.splitlines()
-    assert status == 1 and len(lines) == 4
-    assert lines[0] == "small.json: set=ML-DSA-65 threads=2: mean: value 100.0 -> 100.000001"
-    assert lines[1].endswith("high 101.0 -> 102.0") and lines[2].endswith("unit ns -> us")
+    place = "small.json: set=ML-DSA-65 threads=2: mean: "
+    changes = ("value 100.0 -> 100.000001", "high 101.0 -> 102.0", "unit ns -> us")
+    assert status == 1 and out.splitlines()[:-1] == [f"{place}{change}" for change in changes]
 
 
-def test_a_difference_is_relative_to_the_limits(golden: Any) -> None:
-    def differences(*values: float) -> int:
-        old, new = (golden.by_identity([golden.figure(KEYS, "z", v, -9.0, 9.0)]) for v in values)
-        return len(list(golden.differences(old, new)))
-
-    assert differences(4.0e-6, 4.001e-6) == 0
-    assert differences(4.0e-6, 5.0e-6) == 1
-
-
-@pytest.mark.parametrize("key", ["set", "threads"])
-def test_missing_and_new_figures_are_reported(golden: Any, key: str) -> None:
-    old = golden.by_identity([golden.figure(KEYS, "mean", 1.0)])
-    new = golden.by_identity([golden.figure({**KEYS, key: "other"}, "mean", 1.0)])
-    assert [line.split(": ")[-1] for line in golden.differences(old, new)] == [
-        "missing, 1.0",
-        "new, 1.0",
-    ]
+@pytest.mark.parametrize(
+    ("old", "new", "endings"),
+    [
+        # A difference is relative to the limits.
+        ({"z": 4.0e-6}, {"z": 4.001e-6}, []),
+        ({"z": 4.0e-6}, {"z": 5.0e-6}, ["value 4e-06 -> 5e-06"]),
+        ({"mean": 1.0}, {"ratio": 1.0}, ["missing, 1.0", "new, 1.0"]),
+    ],
+)
+def test_differences(
+    golden: Any, old: dict[str, float], new: dict[str, float], endings: list[str]
+) -> None:
+    one, other = (
+        golden.by_identity([golden.figure(KEYS, name, v, -9.0, 9.0) for name, v in of.items()])
+        for of in (old, new)
+    )
+    assert [line.split(": ")[-1] for line in golden.differences(one, other)] == endings
 
 
 def test_figures_of_json(golden: Any) -> None:

@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 
 from mldsa_lab import LabError
 from mldsa_lab.choice import choice as ready
-from mldsa_lab.choice.choice import Wish, build, choose, complete, read_ready
+from mldsa_lab.choice.choice import SelectionRequest, build, choose, complete, read_ready
+from mldsa_lab.cli.main import app
 from mldsa_lab.cli.select import select
 from mldsa_lab.files import to_builtins
 from mldsa_lab.inputs import tracing
@@ -40,6 +41,10 @@ def run(*words: object) -> str:
     return result.output
 
 
+def trace_pool(*words: object) -> None:
+    assert CliRunner().invoke(app, ["trace", *map(str, words)]).exit_code == 0
+
+
 def test_a_selection_of_the_pool_that_ships(tmp_path: Path) -> None:
     text = run("65", "-n", 3, "--out", tmp_path / "mine")
     selection = Selection.read(tmp_path / "mine" / "selection.json")
@@ -56,22 +61,36 @@ def test_a_selection_of_the_pool_that_ships(tmp_path: Path) -> None:
 
 
 def test_ready_made_ones_in_full(tmp_path: Path) -> None:
-    run("ML-DSA-44", "--ready", "p95", "-n", 2, "--out", tmp_path, "--formats", "json,rsp")
+    run(
+        "ML-DSA-44",
+        "--from",
+        "ready",
+        "--goal",
+        "p95",
+        "-n",
+        2,
+        "--out",
+        tmp_path,
+        "--formats",
+        "json,rsp",
+    )
     assert sorted(p.name for p in tmp_path.iterdir()) == ["selection.json", "selection.rsp"]
     selection = Selection.read(tmp_path / "selection.json")
     shipped = read_ready("ML-DSA-44", "p95", 2)
-    assert not selection.compact and selection.made == shipped.made
+    assert not selection.compact and selection.provenance == shipped.provenance
     assert [i.digests for i in selection.inputs] == [i.digests for i in shipped.inputs]
-    text = run("87", "--ready", "coverage", "--out", tmp_path, "--formats", "json")
+    text = run(
+        "87", "--from", "ready", "--goal", "coverage", "--out", tmp_path, "--formats", "json"
+    )
     assert "covered" in text and "not shown by the pool" in text
 
 
 def test_default_numbers_and_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run("44", "--goal", "mean", "--formats", "json")
-    run("44", "--percentile", 5, "-n", 2, "--formats", "json")
+    run("44", "--goal", "p5", "-n", 2, "--formats", "json")
     run("44", "--goal", "coverage", "--formats", "json")
-    run("44", "--ready", "mean", "--formats", "json")
+    run("44", "--from", "ready", "--goal", "mean", "--formats", "json")
     base = tmp_path / "out" / "selections"
     numbers = {path.parent.name: len(Selection.read(path).inputs) for path in base.glob("*/*.json")}
     assert numbers.pop("ml-dsa-44-coverage") < 9
@@ -80,30 +99,27 @@ def test_default_numbers_and_folders(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_fresh_pools(tmp_path: Path) -> None:
     """Other inputs than those of the pool that ships: the same for the same options."""
-    options = ["44", "-n", 2, "--per-key", 0, "--rnd", "given", "--message-bytes", 5]
-    more = ["--context-bytes", 3, "--pool-size", 1200, "--formats", "json"]
+    traced = ["44", "-n", 1200, "--per-key", 0, "--rnd", "given", "--message-bytes", 5]
+    more = ["--context-bytes", 3, "--checks", "all"]
     folders = [tmp_path / name for name in ("one", "two", "three")]
-    for folder, seed in zip(folders, ([], [], ["--seed", "x"]), strict=True):
-        run(*options, *more, *seed, "--out", folder)
+    for folder, seed in zip(folders, ("a", "a", "x"), strict=True):
+        trace_pool(*traced, *more, "--seed", seed, "--out", folder)
+        pool = folder / "ml-dsa-44.parquet"
+        run("44", "-n", 2, "--from", pool, "--formats", "json", "--out", folder)
     one, two, three = (Selection.read(f / "selection.json") for f in folders)
     assert one == two and one.inputs != three.inputs
     inputs = one.inputs
     assert len({i.seed for i in inputs}) == 1 and len({i.rnd for i in inputs}) == 2
     assert all((len(i.message), len(i.context)) == (5, 3) for i in inputs)
-    assert one.made is not None and one.made["pool"]["size"] == 1200
-    # Options that say what the shipped pool is anyway take that.
-    run("44", "-n", 2, "--message-bytes", 32, "--formats", "json", "--out", tmp_path)
-    assert [i.digests for i in Selection.read(tmp_path / "selection.json").inputs] == [
-        i.digests for i in read_ready("ML-DSA-44", "regression", 2).inputs
-    ]
+    assert one.provenance is not None and one.provenance["pool"]["size"] == 1200
 
 
 def test_a_pool_and_a_cost_model_of_ones_own(tmp_path: Path) -> None:
     pool = pools.shipped_path("ML-DSA-65")
     cost = tmp_path / "cost.json"
     cost.write_text(CostModel(50.0, 8.0, 11.0, 14.0, "us", set="ML-DSA-65").to_json())
-    options = ["--pool", pool, "--cost-model", cost, "--formats", "json", "--out", tmp_path]
-    text = run("65", "--goal", "percentile", "--percentile", 80, "-n", 3, *options)
+    options = ["--from", pool, "--cost-model", cost, "--formats", "json", "--out", tmp_path]
+    text = run("65", "--goal", "p80", "-n", 3, *options)
     selection = Selection.read(tmp_path / "selection.json")
     assert selection.cost_model is not None and selection.cost_model["unit"] == "us"
     assert "costs in us" in text
@@ -118,20 +134,21 @@ def test_a_pool_and_a_cost_model_of_ones_own(tmp_path: Path) -> None:
         (["ml-dsa"], "set 'ml-dsa': must be one of"),
         (["66"], "unknown parameter set '66': known are 44, .*, ML-DSA-87$"),
         (["44", "--max-attempts", "1"], "all 10 inputs have 1 attempt, so that no cost of an"),
-        (["44", "--record", "none.jsonl"], "none.jsonl: cannot read it"),
-        (["44", "--record", "none.jsonl", "-n", "3"], "--count: cannot be used with --record"),
-        (["44", "--ready", "mean", "--record", "x"], "--record: cannot be used with --ready"),
+        (["44", "--from", "none.jsonl"], "none.jsonl: cannot read it"),
+        (["44", "--from", "none.jsonl", "-n", "3"], "--count: cannot be used with --from none"),
+        (["44", "--from", "none.jsonl", "--goal", "p5"], "--goal: cannot be used with --from"),
         (["44", "-n", "10001"], "choice of 10001 inputs: the pool has 10000 traces"),
-        (["44", "--percentile", "100"], "percentile 100.0: must lie in"),
+        (["44", "--goal", "p100"], "percentile 100.0: must lie in"),
         (
             ["44", "--formats", "json,xml"],
             "format 'xml': must be one of json, rsp, c, c-hashes, readmemh",
         ),
-        (["44", "--ready", "p7"], "ready-made selection 'p7'"),
-        (["44", "--ready", "mean", "-n", "7"], "'mean' of 7 inputs"),
-        (["44", "--ready", "mean", "--budget", "70"], "--budget: cannot be used with --ready"),
-        (["44", "--pool", "none.parquet"], "pool none.parquet: cannot read it"),
-        (["44", "--pool", "none.parquet", "--seed", "x"], "--seed: cannot be used with --pool"),
+        (["44", "--goal", "p.."], "--goal p..: '..' is no number"),
+        (["44", "--goal", "best"], "--goal best: must be regression, mean"),
+        (["44", "--from", "ready", "--goal", "p7"], "ready-made selection 'p7'"),
+        (["44", "--from", "ready", "--goal", "mean", "-n", "7"], "'mean' of 7 inputs"),
+        (["44", "--from", "ready", "--budget", "70"], "--budget: cannot be used with --from ready"),
+        (["44", "--from", "none.parquet"], "pool none.parquet: cannot read it"),
         (["44", "--cost-model", "none.json", "--goal", "mean"], "none.json: cannot read it"),
     ],
 )
@@ -146,10 +163,10 @@ def test_files_that_are_no_pools(tmp_path: Path) -> None:
     path = tmp_path / "pool.parquet"
     path.write_bytes(whole[:1000])
     with pytest.raises(LabError, match="is not a whole Parquet file"):
-        run("44", "--pool", path, "--out", tmp_path / "out")
+        run("44", "--from", path, "--out", tmp_path / "out")
     path.write_bytes(whole)
     with pytest.raises(LabError, match="is of ML-DSA-44, not of ML-DSA-65"):
-        run("65", "--pool", path, "--out", tmp_path / "out")
+        run("65", "--from", path, "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -157,7 +174,7 @@ def test_ready_made_ones_need_no_cargo(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(tracing, "_loaded", [])
     monkeypatch.setattr(tracing, "find_root", lambda: tmp_path)
     monkeypatch.setattr("shutil.which", lambda name: None)
-    text = run("65", "--ready", "mean", "--out", tmp_path / "ready")
+    text = run("65", "--from", "ready", "--goal", "mean", "--out", tmp_path / "ready")
     assert "install Rust with rustup" in " ".join(text.split())
     path, header = sorted((tmp_path / "ready").iterdir())
     assert header.name == "selection_hashes.h" and header.stat().st_size < 16_000
@@ -167,8 +184,9 @@ def test_ready_made_ones_need_no_cargo(tmp_path: Path, monkeypatch: pytest.Monke
     run("65", "--formats", "json", "--out", tmp_path / "stand-in")
     (path,) = (tmp_path / "stand-in").iterdir()
     assert Selection.read(path) == read_ready("ML-DSA-65", "regression", 10)
-    for words in (["65", "--seed", "1"], ["65", "--ready", "mean", "--formats", "c"]):
-        with pytest.raises(LabError, match=r"cargo is not installed.* rustup .*--ready NAME"):
+    ready = ["65", "--from", "ready", "--goal", "mean", "--formats", "c"]
+    for words in (["65", "--budget", "90"], ready):
+        with pytest.raises(LabError, match=r"cargo is not installed.* rustup .*--from ready"):
             run(*words, "--out", tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
@@ -181,9 +199,12 @@ def signed(item: Input) -> tuple[object, ...]:
 
 
 def test_a_selection_holds_what_was_signed() -> None:
-    pool, wish = shipped_pool("ML-DSA-65"), Wish("percentile", 4, 90, max_attempts=20, budget=60)
-    choice = choose(pool.table, pool.checks, wish)
-    selection = build(pool, wish, choice, load())
+    pool, request = (
+        shipped_pool("ML-DSA-65"),
+        SelectionRequest("percentile", 4, 90, max_attempts=20, budget=60),
+    )
+    choice = choose(pool.table, pool.checks, request)
+    selection = build(pool, request, choice, load())
     assert (selection.goal, selection.percentile, selection.ids) == ("percentile", 90, (1, 2, 3, 4))
     assert selection.cost_model == CostModel.default("ML-DSA-65").as_json()
     for item, at in zip(selection.inputs, choice.positions, strict=True):
@@ -191,7 +212,7 @@ def test_a_selection_holds_what_was_signed() -> None:
         digests = [hashlib.sha256(part).hexdigest() for part in item.outputs]
         assert list(item.digests) == digests
     assert [item.outputs for item in selection.inputs] == load().sign("ML-DSA-65", selection.inputs)
-    made = selection.made
+    made = selection.provenance
     assert made is not None and pool.spec is not None
     assert made["pool"] == to_builtins(pool.spec) | {
         "size": 10_000,
@@ -208,11 +229,11 @@ def test_given_inputs_and_pools_of_the_reached_checks() -> None:
     given = tuple((f"case {i}", item) for i, item in enumerate(inputs))
     table = load().trace("ML-DSA-87", inputs, "reached")
     pool = Pool(table, np.arange(60, dtype=np.uint64), "reached", None, given)
-    wish = Wish("coverage", 8)
-    choice = choose(pool.table, pool.checks, wish)
-    selection = build(pool, wish, choice, load())
-    assert selection.made is not None
-    assert selection.made["pool"]["ids"] == [f"case {i}" for i in choice.positions]
+    request = SelectionRequest("coverage", 8)
+    choice = choose(pool.table, pool.checks, request)
+    selection = build(pool, request, choice, load())
+    assert selection.provenance is not None
+    assert selection.provenance["pool"]["ids"] == [f"case {i}" for i in choice.positions]
     full = load().trace("ML-DSA-87", [inputs[i] for i in choice.positions], "all")
     assert selection.traces() == full.traces()
 
@@ -223,12 +244,12 @@ def test_a_pool_of_other_inputs_is_noticed(checks: str) -> None:
     table = load().trace("ML-DSA-44", spec.inputs(0, 40), checks)  # type: ignore[arg-type]
     index = np.arange(40, dtype=np.uint64)
     pool = Pool(table, index, checks, spec)  # type: ignore[arg-type]
-    wish = Wish("mean", 5)
-    choice = choose(table, pool.checks, wish)
-    assert len(build(pool, wish, choice, load()).inputs) == 5
+    request = SelectionRequest("mean", 5)
+    choice = choose(table, pool.checks, request)
+    assert len(build(pool, request, choice, load()).inputs) == 5
     shifted = replace(pool, index=index + 1)
     with pytest.raises(LabError, match=r"pool: trace \d+ is not that of signing its input"):
-        build(shifted, wish, choice, load())
+        build(shifted, request, choice, load())
 
 
 def test_checks_that_the_pool_has_seen_are_compared() -> None:
@@ -239,12 +260,12 @@ def test_checks_that_the_pool_has_seen_are_compared() -> None:
     failing_z = np.flatnonzero(((codes & 0xF) != 0xF) & ((codes >> 12) == 0xF))
     codes[failing_z] = (codes[failing_z] & 0x0FFF) | (3 << 12)
     wrong = TraceTable("ML-DSA-44", codes, table.ends)
-    wish = Wish("mean", 5)
-    choice = choose(wrong, "all", wish)
+    request = SelectionRequest("mean", 5)
+    choice = choose(wrong, "all", request)
     index = np.arange(40, dtype=np.uint64)
     with pytest.raises(LabError, match="is not that of signing its input"):
-        build(Pool(wrong, index, "all", spec), wish, choice, load())
-    assert build(Pool(wrong, index, "reached", spec), wish, choice, load()).set == "ML-DSA-44"
+        build(Pool(wrong, index, "all", spec), request, choice, load())
+    assert build(Pool(wrong, index, "reached", spec), request, choice, load()).set == "ML-DSA-44"
 
 
 # --- what ships -----------------------------------------------------------------------------------
@@ -264,7 +285,7 @@ def test_pools_are_traces_of_their_spec(name: str) -> None:
         again = load().trace(name, pool.spec.inputs(start, 1000), "all")
         some = pool.table.take(np.arange(start, start + 1000))
         assert (again.codes == some.codes).all() and (again.ends == some.ends).all()
-    model = RejectionModel.of(name)
+    model = RejectionModel.for_set(name)
     means = pool.table.counts().mean(axis=0)
     assert means == pytest.approx(model.expected_counts, rel=0.05, abs=0.004)
 
@@ -275,20 +296,20 @@ def test_every_selection_is_that_of_signing_again(name: str) -> None:
     tracing = load()
     for what, count in ready.all_ready():
         selection = ready.read_ready(name, what, count)
-        wish = ready.wish_of(what, count)
+        request = ready.request_for(what, count)
         full = complete(selection, tracing)
-        assert (selection.set, selection.goal) == (name, wish.goal)
-        assert selection.percentile == wish.percentile
+        assert (selection.set, selection.goal) == (name, request.goal)
+        assert selection.percentile == request.percentile
         assert count is None or len(selection.inputs) == count
         assert selection.compact and not full.compact
         assert full.ids == tuple(range(1, len(full.inputs) + 1))
         assert len({signed(item) for item in full.inputs}) == len(full.inputs)
         # The inputs are those of the shipped pool that `made` names.
-        assert selection.made is not None
-        index = selection.made["pool"]["index"]
+        assert selection.provenance is not None
+        index = selection.provenance["pool"]["index"]
         spec = shipped_spec(name)
         assert [signed(i) for i in selection.inputs] == [signed(spec.input(i)) for i in index]
-        if wish.goal in ("mean", "percentile"):
+        if request.goal in ("mean", "percentile"):
             assert selection.cost_model == CostModel.default(name).as_json()
 
 
@@ -302,8 +323,8 @@ def test_every_selection_is_that_of_signing_again(name: str) -> None:
     ],
 )
 def test_made_again_they_are_the_same_bytes(name: str, what: str, count: int | None) -> None:
-    path = ready.path_of(name, what, count)
-    text = ready.make(shipped_pool(name), ready.wish_of(what, count), load())
+    path = ready.ready_path(name, what, count)
+    text = ready.make(shipped_pool(name), ready.request_for(what, count), load())
     data = path.read_bytes()
     assert (lzma.decompress(data) if path.suffix == ".xz" else data).decode() == text
 
@@ -311,7 +332,7 @@ def test_made_again_they_are_the_same_bytes(name: str, what: str, count: int | N
 def test_nothing_else_ships_and_it_is_small() -> None:
     files = {path for path in DATA.rglob("*") if path.is_file()}
     expected = {shipped_path(name) for name in SETS}
-    expected |= {ready.path_of(name, *which) for name in SETS for which in ready.all_ready()}
+    expected |= {ready.ready_path(name, *which) for name in SETS for which in ready.all_ready()}
     assert files == expected
     assert sum(path.stat().st_size for path in files) < 1_000_000
     assert all(path.stat().st_size < 30_000 for path in files if path.suffix != ".parquet")

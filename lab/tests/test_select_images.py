@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 import shutil
@@ -15,12 +14,9 @@ from msgspec.structs import replace
 
 from mldsa_lab import LabError
 from mldsa_lab.checkout import find_root
-from mldsa_lab.inputs.images import COMPACT_FORMATS, FORMATS, images, write_images
 from mldsa_lab.inputs.input import Input, Spec
-from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.inputs.selection import COMPACT_FORMATS, FORMATS, Selection, images, write_images
 from mldsa_lab.inputs.tracing import build_library, load
-from mldsa_lab.sets import ML_DSA_44
-from mldsa_lab.theory.trace import parse_trace
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +26,7 @@ def selection() -> Selection:
     inputs[0] = replace(inputs[0], message=b"")
     inputs[1] = replace(inputs[1], context=b"")
     items = load().make("ML-DSA-44", [replace(item, id=item.id + 7) for item in inputs])
-    return Selection("ML-DSA-44", "mean", items, made={"tool": "mldsa-lab test"})
+    return Selection("ML-DSA-44", "mean", items, provenance={"tool": "mldsa-lab test"})
 
 
 def _expected(item: Input) -> dict[str, bytes]:
@@ -203,51 +199,33 @@ def test_what_cannot_be_written_is_named(selection: Selection, tmp_path: Path) -
 # --- the file itself ------------------------------------------------------------------------------
 
 
-TRACES = ("ok", "z0r2 r3 ok", "h3 ok")
-
-
-def _selection() -> Selection:
-    inputs = []
-    for number, text in enumerate(TRACES, 1):
-        sizes = ML_DSA_44.public_key_bytes, ML_DSA_44.private_key_bytes, ML_DSA_44.signature_bytes
-        pk, sk, signature = (bytes([number]) * size for size in sizes)
-        what = "ML-DSA-44", number, bytes([number] * 32), b"message"
-        trace = parse_trace(text.split(), "ML-DSA-44")
-        inputs.append(Input(*what, pk=pk, sk=sk, output=signature, trace=trace))
-    made = {"tool": "test", "pool": None, "options": {}}
-    return Selection("ML-DSA-44", "percentile", tuple(inputs), 99.0, {"z": 1}, made)
-
-
-def test_there_and_back(tmp_path: Path) -> None:
-    selection = _selection()
+def test_there_and_back(selection: Selection, tmp_path: Path) -> None:
     path = tmp_path / "selection.json"
     path.write_text(selection.to_json())
-    found = Selection.read(path)
-    assert found == selection and not found.compact
-    assert found.counts().tolist() == [[0, 0, 0], [1, 1, 0], [0, 0, 1]]
-    assert found.ids == (1, 2, 3)
+    read = Selection.read(path)
+    assert read == selection and not read.compact
+    rejected = [[sum(a.rejection == c for a in i.trace) for c in "zrh"] for i in selection.inputs]
+    assert read.counts().tolist() == rejected and read.ids == (7, 8, 9)
     small = Selection.parse(selection.to_json(compact=True), "here")
     assert small.compact and [i.digests for i in small.inputs] == [
         i.digests for i in selection.inputs
     ]
     assert small.to_json(compact=True) == selection.to_json(compact=True)
     assert len(small.to_json(compact=True)) < len(selection.to_json()) // 10
-    with pytest.raises(LabError, match="input 1: has no outputs"):
+    with pytest.raises(LabError, match="input 7: has no outputs"):
         small.to_json()
 
 
 def _set(path: str, value: object) -> Any:
-    """A change of one value in the file's object."""
+    """A change of one value in the file's object; None removes it."""
 
-    def change(whole: dict[str, Any]) -> None:
-        at: Any = whole
+    def change(whole: Any) -> None:
         *way, last = [int(p) if p.isdigit() else p for p in path.split("/")]
         for step in way:
-            at = at[step]
-        if value is None and last in at and last not in ("percentile", "made"):
-            del at[last]
-        else:
-            at[last] = value
+            whole = whole[step]
+        whole[last] = value
+        if value is None:
+            del whole[last]
 
     return change
 
@@ -258,10 +236,10 @@ def _set(path: str, value: object) -> Any:
         (_set("format", "other"), "is no selection"),
         (_set("version", 2), "has format version 2, this reader knows 1"),
         (_set("set", "ML-DSA-66"), "set: 'ML-DSA-66' must be one of"),
-        (_set("goal", "mean"), "a percentile belongs to the goal"),
+        (_set("percentile", 50), "a percentile belongs to the goal"),
         (_set("inputs", []), "inputs: Expected `array` of length >= 1"),
         (_set("more", 1), "contains unknown field `more`"),
-        (_set("inputs/1/id", 1), "the id 1 appears twice"),
+        (_set("inputs/1/id", 7), "the id 7 appears twice"),
         (_set("inputs/1/id", -2), r"inputs\[1\].id: Expected `int` >= 0"),
         (_set("inputs/0/xi", "00"), r"inputs\[0\]: xi has 1 bytes, must have 32"),
         (_set("inputs/0/message", "0"), r"inputs\[0\].message: must be bytes in hexadecimal"),
@@ -276,8 +254,8 @@ def _set(path: str, value: object) -> Any:
         (_set("inputs/0/pk_sha256", "00" * 32), r"inputs\[0\]: sk_sha256 is missing"),
     ],
 )
-def test_what_breaks_a_rule_is_named(change: Any, message: str) -> None:
-    whole = copy.deepcopy(json.loads(_selection().to_json()))
+def test_what_breaks_a_rule_is_named(selection: Selection, change: Any, message: str) -> None:
+    whole = json.loads(selection.to_json())
     change(whole)
     with pytest.raises(LabError, match=f"^here.*{message}"):
         Selection.parse(json.dumps(whole), "here")

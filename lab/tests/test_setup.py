@@ -20,8 +20,8 @@ from mldsa_lab import LabError
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.launch import start
 from mldsa_lab.checkout import BuildError
+from mldsa_lab.cli.main import app
 from mldsa_lab.cli.shared import console
-from mldsa_lab.cli.workers import setup
 from mldsa_lab.records import Skipped
 from mldsa_lab.screen import Screen
 from mldsa_lab.worker import fetch
@@ -58,6 +58,10 @@ folder = "workers"
 build = []
 run = ["plain"]
 """
+
+
+def setup(*names: str) -> None:
+    app(["workers", "setup", *names], standalone_mode=False)
 
 
 def quiet(line: str) -> None:
@@ -114,10 +118,10 @@ def test_each_build_is_set_up_by_itself(
     monkeypatch.setattr(Place, "of", lambda root: place)
     default = entry_of(place)
     tuned = default.with_build("tuned")
-    setup(["one"])
+    setup("one")
     assert is_set_up(default, place) and not is_set_up(tuned, place)
-    assert unmet(tuned, place) == ["not set up: run `mldsa-lab setup one:tuned`"]
-    setup(["one:tuned"])
+    assert unmet(tuned, place) == ["not set up: run `mldsa-lab workers setup one:tuned`"]
+    setup("one:tuned")
     assert is_set_up(tuned, place) and log(place) == ["one", "release", "one", "tuned"]
     capsys.readouterr()
     setup()
@@ -165,7 +169,7 @@ def test_a_missing_lock_file_is_named(place: Place) -> None:
 def test_a_worker_not_set_up_is_neither_built_nor_measured(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    entry, said = entry_of(place), "not set up: run `mldsa-lab setup one`"
+    entry, said = entry_of(place), "not set up: run `mldsa-lab workers setup one`"
     with pytest.raises(BuildError, match=f"^{said}$"):
         build(entry, place, quiet)
     with Fleet() as fleet:
@@ -179,29 +183,32 @@ def test_the_command(
     monkeypatch.setattr(Place, "of", lambda root: place)
     setup()
     assert capsys.readouterr().out == "one (C): not set up\n"
-    setup(["one", "plain"])
+    setup("one", "plain")
     assert "plain (C): nothing to set up\n" in capsys.readouterr().out
     assert is_set_up(entry_of(place), place)
-    setup(["one"])
+    setup("one")
     assert capsys.readouterr().out.endswith("one (C): is set up\n")
     assert log(place) == ["one", "two"]
     setup()
     assert capsys.readouterr().out == "one (C): set up\n"
     with pytest.raises(LabError, match="unknown worker 'two': the registry has one, plain"):
-        setup(["two"])
+        setup("two")
 
 
 def test_what_bench_and_doctor_say(place: Place, tmp_path: Path) -> None:
     folder = place.root / "workers"
     registry = str(folder / "registry.toml")
     Path(registry).write_text(ENTRY.replace('folder = "workers"', f'folder = "{folder}"'))
-    told = here("doctor", "--registry", registry).out
-    assert "not set up" in told and "one: not set up: run `mldsa-lab setup one`" in told
+    reported = here("workers", "doctor", "--registry", registry).out
+    assert (
+        "not set up" in reported
+        and "one: not set up: run `mldsa-lab workers setup one`" in reported
+    )
     done = bench(
         tmp_path / "out", "--registry", registry, "--workers", "all", "--sets", "44", by=here
     )
     assert done.status == 2
-    assert "worker one: not set up: run `mldsa-lab setup one`; worker plain: " in done.err
+    assert "worker one: not set up: run `mldsa-lab workers setup one`; worker plain: " in done.err
 
 
 # --- jars -----------------------------------------------------------------------------------------

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from mldsa_lab.sets import ALL_SETS, SCHEMES
-from mldsa_lab.sizes import PRIVATE, PUBLIC, SIGNATURE, sizes
+from mldsa_lab.sets import ALL_SETS, PRIVATE, PUBLIC, SCHEMES, SIGNATURE, sizes
 from mldsa_lab.worker.build import unmet
 from mldsa_lab.worker.registry import Place, read_registry
 
@@ -55,7 +54,7 @@ def table(name: str) -> dict[tuple[str, str], Any]:
 
 
 def ran(worker: str, program: str, *arguments: str) -> Any:
-    """What a program says on a worker's runtime; skipped where that is not set up."""
+    """Return the JSON that a program prints on a worker's runtime; skip where it is not set up."""
     if lacking := unmet(ENTRIES[worker], PLACE):
         pytest.skip("; ".join(lacking))
     home = ENTRIES[worker].home(PLACE.target)
@@ -66,7 +65,7 @@ def ran(worker: str, program: str, *arguments: str) -> Any:
 
 
 def openssl_key(name: str) -> tuple[str, dict[str, Any]]:
-    """What node:crypto makes a key of this set by."""
+    """Return the type and options of a set's key in node:crypto."""
     if name in CURVES:
         return "ec", {"namedCurve": CURVES[name]}
     if name.startswith("RSA"):
@@ -81,9 +80,9 @@ def test_encodings_are_those_that_openssl_writes() -> None:
     names = [n for n in ALL_SETS if SCHEMES[n].family not in lacking and "Schnorr" not in n]
     program = str(ENTRIES["node"].fill(ENTRIES["node"].run, PLACE)[0])
     asked = json.dumps({name: openssl_key(name) for name in names})
-    found = ran("node", program, "--input-type=module", "-e", NODE, asked)
+    result = ran("node", program, "--input-type=module", "-e", NODE, asked)
     for name in names:
-        known, got = table(name), found[name]
+        known, got = table(name), result[name]
         assert got["spki"] == known[PUBLIC, "SPKI"].bytes, name
         # With a seed OpenSSL writes both; RSA's primes make a key a few bytes shorter.
         private = known.get((PRIVATE, "PKCS #8, both"), known[PRIVATE, "PKCS #8"]).bytes
@@ -95,17 +94,17 @@ def test_encodings_are_those_that_openssl_writes() -> None:
         elif got["signed"]:
             assert set(got["signed"]) == {known[SIGNATURE, "raw"].bytes}, name
     for size in (512, 1024):
-        known, got = table(f"FN-DSA-{size}"), found[f"falcon{size}"]
+        known, got = table(f"FN-DSA-{size}"), result[f"falcon{size}"]
         assert got["raw"] == known[PUBLIC, "raw"].bytes
         varied = known[SIGNATURE, "not padded"]
         assert max(got["signed"]) <= varied.bytes
         assert abs(sum(got["signed"]) / 60 - varied.mean) < 2
-        assert set(found[f"falcon{size}padded"]["signed"]) == {known[SIGNATURE, "raw"].bytes}
+        assert set(result[f"falcon{size}padded"]["signed"]) == {known[SIGNATURE, "raw"].bytes}
 
 
 @pytest.mark.toolchain
 def test_seeds_are_as_cryptography_writes_them() -> None:
-    found = ran("python", "venv/bin/python", "-c", PYTHON)
-    assert len(found) == 5
-    for name, size in found.items():
+    result = ran("python", "venv/bin/python", "-c", PYTHON)
+    assert len(result) == 5
+    for name, size in result.items():
         assert size == table(name)[PRIVATE, "PKCS #8, seed"].bytes

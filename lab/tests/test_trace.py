@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -23,7 +25,7 @@ from mldsa_lab.theory.trace import (
 from mldsa_studies.signers import draw_traces
 
 checks = st.tuples(*[st.one_of(st.just(PASSED), st.integers(0, 7)) for _ in range(4)])
-rejected = checks.map(Attempt.of).filter(lambda a: a != ACCEPTED)
+rejected = checks.map(Attempt.from_indexes).filter(lambda a: a != ACCEPTED)
 traces = st.lists(rejected, max_size=30).map(lambda t: (*t, ACCEPTED))
 
 
@@ -46,7 +48,7 @@ def test_classes_follow_the_order_of_the_standard() -> None:
     assert [a.rejection for a in trace] == ["z", "z", "r", "r", "h", "h", "z", "ok"]
     assert [a.failed for a in trace] == [3, 9, 2, 6, 4, 8, 15, 0]
     assert trace[0].first_failing == (0, 2, PASSED, PASSED)
-    table = TraceTable.of("ML-DSA-87", [trace, trace[-1:]])
+    table = TraceTable.from_traces("ML-DSA-87", [trace, trace[-1:]])
     np.testing.assert_array_equal(table.counts(), [[3, 2, 2], [0, 0, 0]])
 
 
@@ -93,19 +95,20 @@ def test_candidates_of_a_known_seed() -> None:
     assert (first.seed[:8].hex(), first.message.hex()) == ("0639aba0f154a2ae", "f4d3f7c756352d07")
 
 
-def test_refused_pools() -> None:
-    seed = bytes(32)
-    for rule, arguments in (
-        ("31 bytes", (seed[1:], "ML-DSA-44", 1)),
-        ("ML-DSA-11", (seed, "ML-DSA-11", 1)),
-        ("at least 0", (seed, "ML-DSA-44", -1)),
-    ):
-        with pytest.raises(LabError, match=rule):
-            candidates(*arguments)
-    with pytest.raises(LabError, match=r"0\.\.255"):
-        candidates(seed, "ML-DSA-44", 1, context_bytes=256)
-    with pytest.raises(LabError, match="message size"):
-        candidates(seed, "ML-DSA-44", 1, message_bytes=-1)
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        ({"run_seed": bytes(31)}, "31 bytes"),
+        ({"set_name": "ML-DSA-11"}, "ML-DSA-11"),
+        ({"count": -1}, "at least 0"),
+        ({"context_bytes": 256}, r"0\.\.255"),
+        ({"message_bytes": -1}, "message size"),
+    ],
+)
+def test_refused_candidates(change: dict[str, Any], rule: str) -> None:
+    right = {"run_seed": bytes(32), "set_name": "ML-DSA-44", "count": 1}
+    with pytest.raises(LabError, match=rule):
+        candidates(**(right | change))
 
 
 # --- traces in arrays say the same as traces in tuples --------------------------------------------
@@ -116,13 +119,13 @@ TEXTS = ["ok", "z0r2 ok", "r5 h3 z1r0h5 ok", "c0 c1h2 z4r5c5h5 ok"]
 def test_attempts_and_their_codes() -> None:
     for word in {w for text in TEXTS for w in text.split()}:
         attempt = parse_attempt(word)
-        assert Attempt.of(attempt.first_failing) == attempt and attempt <= 0xFFFF
+        assert Attempt.from_indexes(attempt.first_failing) == attempt and attempt <= 0xFFFF
 
 
 def test_a_table_says_what_the_traces_say() -> None:
     traces = [parse_trace(text.split()) for text in TEXTS]
-    traces += draw_traces(RejectionModel.of("ML-DSA-65"), 300, np.random.default_rng(1))
-    table = TraceTable.of("ML-DSA-65", traces)
+    traces += draw_traces(RejectionModel.for_set("ML-DSA-65"), 300, np.random.default_rng(1))
+    table = TraceTable.from_traces("ML-DSA-65", traces)
     assert table.traces() == traces
     counts = [[sum(a.rejection == c for a in t) for c in "zrh"] for t in traces]
     assert (table.counts() == counts).all()
@@ -138,7 +141,7 @@ def test_a_table_says_what_the_traces_say() -> None:
 
 
 def test_an_empty_table() -> None:
-    table = TraceTable.of("ML-DSA-44", [])
+    table = TraceTable.from_traces("ML-DSA-44", [])
     assert len(table) == 0 and table.counts().shape == (0, 3) and table.traces() == []
 
 
@@ -196,10 +199,10 @@ def test_sets_and_seeds_give_other_inputs() -> None:
         ({"set": "ML-DSA-66"}, "unknown parameter set"),
         ({"seed": "00"}, "seed of 1 bytes: must have 32"),
         ({"seed": "xy"}, "seed: must be bytes in hexadecimal"),
-        ({"message_bytes": -1}, "message size -1"),
+        ({"message_bytes": -1}, "message_bytes: Expected `int` >= 0"),
         ({"message_bytes": True}, "message_bytes: Expected `int`"),
-        ({"context_bytes": 256}, "context size 256"),
-        ({"per_key": -1}, "inputs per key -1"),
+        ({"context_bytes": 256}, "context_bytes: Expected `int` <= 255"),
+        ({"per_key": -1}, "per_key: Expected `int` >= 0"),
         ({"rnd": "random"}, "rnd: 'random' must be one of given, zero"),
     ],
 )

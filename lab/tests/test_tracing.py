@@ -20,13 +20,12 @@ from msgspec.structs import replace
 
 from mldsa_lab import LabError
 from mldsa_lab.checkout import find_root
-from mldsa_lab.choice.choice import Wish, build, choose, complete
+from mldsa_lab.choice.choice import SelectionRequest, build, choose, complete
 from mldsa_lab.inputs import tracing as pools
-from mldsa_lab.inputs.images import FORMATS, images
 from mldsa_lab.inputs.input import Input, Spec
 from mldsa_lab.inputs.pool import FromFile, Generated
 from mldsa_lab.inputs.poolfile import read_pool
-from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.inputs.selection import FORMATS, Selection, images
 from mldsa_lab.inputs.tracing import (
     Library,
     LibraryMissing,
@@ -209,9 +208,9 @@ def test_given_inputs(
     path = write(tmp_path / ("in.csv" if write is _csv else "in.jsonl"), rows)
     make_pool(FromFile(path, "ML-DSA-65"), tmp_path / "pool.parquet", one_thread(), "all")
     pool = read_pool(tmp_path / "pool.parquet")
-    assert pool.given is not None
+    assert pool.listed is not None
     inputs = Spec("ML-DSA-65", SEED, 10, 2, 3, "given").inputs(0, 70)
-    assert pool.given == tuple((row["id"], i) for row, i in zip(rows, inputs, strict=True))
+    assert pool.listed == tuple((row["id"], i) for row, i in zip(rows, inputs, strict=True))
     assert (pool.table.codes == load().trace("ML-DSA-65", inputs, "all").codes).all()
 
 
@@ -223,9 +222,9 @@ def test_a_target_without_a_seed(tmp_path: Path, small_blocks: None) -> None:
     make_pool(FromFile(path, "ML-DSA-44"), tmp_path / "pool.parquet", one_thread(), "all")
     pool = read_pool(tmp_path / "pool.parquet")
     assert pool.table.traces() == [i.trace for i in known]
-    assert pool.given is not None and {item.seed for _, item in pool.given} == {None}
-    wish = Wish("regression", 3)
-    selection = build(pool, wish, choose(pool.table, "all", wish), load())
+    assert pool.listed is not None and {item.seed for _, item in pool.listed} == {None}
+    request = SelectionRequest("regression", 3)
+    selection = build(pool, request, choose(pool.table, "all", request), load())
     for compact in (False, True):
         text = selection.to_json(compact=compact)
         assert '"xi"' not in text and '"sk"' in text
@@ -246,7 +245,7 @@ def test_given_inputs_need_no_context_rnd_or_id(tmp_path: Path) -> None:
     path = tmp_path / "in.csv"
     path.write_text(f"message,xi\n00ff,{'01' * 32}\n\n,{'02' * 32}\n")
     (block,) = FromFile(path, "ML-DSA-44").blocks(10)
-    assert block.given is not None and [name for name, _ in block.given] == ["0", "1"]
+    assert block.listed is not None and [name for name, _ in block.listed] == ["0", "1"]
     assert block.inputs() == [
         Input("ML-DSA-44", 0, b"\x01" * 32, b"\x00\xff"),
         Input("ML-DSA-44", 1, b"\x02" * 32),
@@ -308,7 +307,7 @@ def test_inputs_that_cannot_be_read_are_named(tmp_path: Path) -> None:
 
 def test_results_are_in_order_for_any_number_of_workers() -> None:
     items = [WorkItem(f"power {n}", pow, (n, 3)) for n in range(20)]
-    for force in (local(1), local(2), threads(5), hire(2, None)):
+    for force in (local(1), local(2), threads(5), hire("2")):
         with force as workers:
             assert list(in_order(items, workers)) == [n**3 for n in range(20)]
 
@@ -393,22 +392,11 @@ def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch)
 # --- the command ----------------------------------------------------------------------------------
 
 
-def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "mldsa_lab.cli.main", "trace", *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "COLUMNS": "100"},
-    )
-
-
-@pytest.mark.e2e
 def test_the_command(tmp_path: Path) -> None:
-    done = _run(
-        "44", "65", "-n", "300", "--seed", "a text", "--per-key", "0", "--out", str(tmp_path)
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "ML-DSA-44" in done.stdout and "r0 passes" in done.stdout
+    words = ("44", "65", "-n", "300", "--seed", "a text", "--per-key", "0")
+    done = here("trace", *words, "--out", str(tmp_path))
+    assert done.status == 0, done.err
+    assert "ML-DSA-44" in done.out and "r0 passes" in done.out
     for name in ("ml-dsa-44", "ml-dsa-65"):
         pool = read_pool(tmp_path / f"{name}.parquet")
         assert len(pool) == 300 and pool.spec is not None and pool.spec.per_key == 0
@@ -422,6 +410,7 @@ def test_the_command(tmp_path: Path) -> None:
         (["44", "-n", "0"], "--count"),
         (["44", "65", "--inputs", "x.csv"], "name the one parameter set"),
         (["44", "--inputs", "none.csv"], "none.csv: cannot read it"),
+        (["44", "--processes", "0"], "--processes 0: must be a whole number from 1, or tcp://"),
         (["44", "--inputs", "none.csv", "-n", "5"], "--count: cannot be used with --inputs"),
         (["44", "--inputs", "none.csv", "--seed", "x"], "--seed: cannot be used with --inputs"),
     ],
@@ -434,7 +423,7 @@ def test_the_command_names_what_is_wrong(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("command", [("trace", "44"), ("select", "44", "--seed", "x")])
+@pytest.mark.parametrize("command", [("trace", "44"), ("select", "44", "--budget", "90")])
 def test_a_folder_that_cannot_be_written_is_noticed_before_the_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:

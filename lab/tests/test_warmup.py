@@ -190,7 +190,7 @@ def test_each_case_has_a_process_of_its_own_in_each_round(tmp_path: Path) -> Non
 @pytest.mark.e2e
 def test_the_command_measures_and_shows(tmp_path: Path) -> None:
     ran = bench(
-        tmp_path, "--cold", "--workers", "rust", "--sets", "44", "--operations", "verify",
+        tmp_path, "--kind", "cold", "--workers", "rust", "--sets", "44", "--operations", "verify",
         "--implementations", "mldsa-lanes:portable:*,aws-lc", "--rounds", "4",
     )  # fmt: skip
     assert ran.status == 0, ran.err
@@ -201,4 +201,4 @@ def test_the_command_measures_and_shows(tmp_path: Path) -> None:
     first = next(r for r in rows if r.get("call") == 1 and r["key"] == "expanded")
     assert first["cost"] > 0 and first["cost_low"] < first["cost"] < first["cost_high"]
     assert "<svg" in (ran.folder / "report.html").read_text()
-    assert here("bench", "--cold", "--batch", "8").status == 2
+    assert here("bench", "--kind", "cold", "--batch", "8").status == 2

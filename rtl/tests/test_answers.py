@@ -6,21 +6,19 @@ from __future__ import annotations
 import hashlib
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 
 import pytest
-from conftest import LIMITS, TARGET, started
+from conftest import LIMITS, TARGET, Running, started, wrong_answers
 
 from mldsa_lab.checkout import find_root
 from mldsa_lab.choice.choice import read_ready
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.worker.conformance import conform_entry
+from mldsa_lab.worker.examination import known_answers
 from mldsa_lab.worker.protocol import JobInput, Output
 from mldsa_lab.worker.registry import Place
-from mldsa_lab.worker.subject import known_answers
-from mldsa_lab.worker.worker import Worker
 from mldsa_lab_rtl.build import make
 from mldsa_lab_rtl.entry import core_entry
 from mldsa_lab_rtl.manifest import Manifest
@@ -34,21 +32,6 @@ WAYS = {"stalls": (), "no-stalls": ("--stalls", "none"), "resets": ("--resets",)
 each_set = pytest.mark.parametrize("set_name", SETS)
 
 
-@dataclass(frozen=True)
-class Running:
-    """A core at work."""
-
-    worker: Worker
-    name: str
-
-    def answer(
-        self, set_name: str, operation: str, inputs: list[JobInput], key: str = "compact"
-    ) -> list[Output]:
-        """Its answers, in order."""
-        self.worker.prepare(1, f"mldsa-core:{self.name}:{key}", set_name, operation, inputs)
-        return list(self.worker.answer(1).values())
-
-
 @pytest.fixture(scope="module", params=CONFIGURATIONS)
 def core(request: pytest.FixtureRequest) -> Iterator[Running]:
     with started(find_root() / "rtl" / "core" / f"{request.param}.toml") as worker:
@@ -56,38 +39,11 @@ def core(request: pytest.FixtureRequest) -> Iterator[Running]:
 
 
 @each_set
-def test_nist_key_generation(core: Running, set_name: str) -> None:
-    cases = known_answers(set_name, "keygen")
-    found = core.answer(set_name, "keygen", [JobInput(n, seed=c.seed) for n, c in enumerate(cases)])
-    wrong = [
-        c.id for c, o in zip(cases, found, strict=True) if (o.value, o.private_key) != (c.pk, c.sk)
-    ]
-    assert len(cases) == 25 and wrong == []
-
-
-@each_set
-@pytest.mark.parametrize("kind", ["siggen", "siggen-hedged"])
-def test_nist_signing(core: Running, set_name: str, kind: str) -> None:
-    cases = known_answers(set_name, kind)
-    inputs = [
-        JobInput(n, sk=c.sk, message=c.message, context=c.context, rnd=c.rnd or ZERO)
-        for n, c in enumerate(cases)
-    ]
-    found = core.answer(set_name, "sign", inputs)
-    wrong = [c.id for c, o in zip(cases, found, strict=True) if o.value != c.output]
-    assert len(cases) == 15 and wrong == []
-
-
-@each_set
-def test_nist_verification(core: Running, set_name: str) -> None:
-    cases = known_answers(set_name, "sigver")
-    inputs = [
-        JobInput(n, pk=c.pk, message=c.message, context=c.context, signature=c.output)
-        for n, c in enumerate(cases)
-    ]
-    found = core.answer(set_name, "verify", inputs)
-    wrong = [c.id for c, o in zip(cases, found, strict=True) if o.value != bytes([c.valid])]
-    assert len(cases) == 15 and wrong == []
+@pytest.mark.parametrize(
+    ("kind", "count"), [("keygen", 25), ("siggen", 15), ("siggen-hedged", 15), ("sigver", 15)]
+)
+def test_nist(core: Running, set_name: str, kind: str, count: int) -> None:
+    assert len(known_answers(set_name, kind)) == count and not wrong_answers(core, set_name, kind)
 
 
 @cache
@@ -109,9 +65,9 @@ def wycheproof() -> list[tuple[str, int, JobInput, bool]]:
 @each_set
 def test_wycheproof_verification(core: Running, set_name: str) -> None:
     cases = [case for case in wycheproof() if case[0] == set_name]
-    found = core.answer(set_name, "verify", [item for _, _, item, _ in cases])
+    result = core.answer(set_name, "verify", [item for _, _, item, _ in cases])
     wrong = [
-        n for (_, n, _, valid), o in zip(cases, found, strict=True) if o.value != bytes([valid])
+        n for (_, n, _, valid), o in zip(cases, result, strict=True) if o.value != bytes([valid])
     ]
     assert len(cases) > 100 and {valid for *_, valid in cases} == {True, False} and wrong == []
 
@@ -149,8 +105,8 @@ def test_every_rejection_path(configuration: str, way: str) -> None:
             both = [signed]
             if configuration != "wrapped":  # which loads the key each time
                 both.append(core.answer(set_name, "sign", jobs, "expanded"))
-            for found in both:
-                assert [d for d, _ in digests(found)] == [i.digests.signature for i in inputs]
+            for result in both:
+                assert [d for d, _ in digests(result)] == [i.digests.signature for i in inputs]
             good, other = (
                 [JobInput(i.id, pk=k.value, message=i.message + more, context=b"",
                           signature=s.value) for i, k, s in zip(inputs, keys, signed, strict=True)]
@@ -181,5 +137,5 @@ def test_it_keeps_to_the_protocol(manifest: str) -> None:
     seeds among it, and messages of 1 MiB."""
     read = Manifest.read(find_root() / "rtl" / manifest)
     make(read, TARGET / read.worker, lambda line: None)
-    found = conform_entry(core_entry(read), Place(find_root(), TARGET), limits=LIMITS, known=False)
-    assert found.passed, "\n".join(found.lines())
+    result = conform_entry(core_entry(read), Place(find_root(), TARGET), limits=LIMITS, known=False)
+    assert result.passed, "\n".join(result.lines())

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from conftest import LIMITS, TARGET, started
+from conftest import LIMITS, TARGET, TOY, WORDS, altered_toy, started
 
 from mldsa_lab.checkout import find_root
 from mldsa_lab.theory.trace import parse_trace
@@ -19,8 +19,6 @@ from mldsa_lab_rtl.core_worker import own_counters, wrong_counters
 from mldsa_lab_rtl.entry import core_entry
 from mldsa_lab_rtl.manifest import Manifest
 
-TOYS = find_root() / "rtl" / "tests" / "toy"
-TOY, WORDS = TOYS / "toy.toml", TOYS / "toy_words.toml"
 SEED = bytes(range(32))
 
 
@@ -28,10 +26,10 @@ SEED = bytes(range(32))
 def test_it_keeps_to_the_protocol(path: Path) -> None:
     manifest = Manifest.read(path)
     make(manifest, TARGET / manifest.worker, lambda line: None)
-    found = conform_entry(
+    result = conform_entry(
         core_entry(manifest), Place(find_root(), TARGET), limits=LIMITS, known=False
     )
-    assert found.passed, "\n".join(found.lines())
+    assert result.passed, "\n".join(result.lines())
 
 
 def keys(worker: Worker, variant: str, seed: bytes = SEED) -> tuple[bytes, bytes]:
@@ -50,7 +48,7 @@ def signing(sk: bytes, count: int) -> list[JobInput]:
 
 def test_both_shapes_and_any_stalls_give_the_same_bytes() -> None:
     """One is handed whole keys in words of 64 bits, the other their parts in words of 32."""
-    made = []
+    built = []
     for path, variant in ((TOY, "toy:packets"), (WORDS, "toy:words")):
         for options in (
             [],
@@ -64,21 +62,16 @@ def test_both_shapes_and_any_stalls_give_the_same_bytes() -> None:
                 outputs = [output.value for output in worker.answer(2).values()]
                 digests = [sample.digest for sample in worker.measure(2, 1, 1, 0)]
             assert digests == [hashlib.sha256(value or b"").digest() for value in outputs]
-            made.append((sk, outputs))
-    assert all(one == made[0] for one in made) and len(set(made[0][1])) == 12
+            built.append((sk, outputs))
+    assert all(one == built[0] for one in built) and len(set(built[0][1])) == 12
 
 
 def test_what_has_no_ready_is_taken_under_stalls(tmp_path: Path) -> None:
     """Results and the response, each there for one cycle."""
-    text = TOY.read_text(encoding="utf-8")
-    text = text.replace(', ready = "rsp_ready"', "").replace(', ready = "out_ready"', "")
-    for source in TOYS.glob("toy.*"):
-        (tmp_path / source.name).write_bytes(source.read_bytes())
-    path = tmp_path / "toy.toml"
-    path.write_text(
-        text.replace("{ fault = 0 }", "{ fault = 0, rsp_ready = 1, out_ready = 1 }"),
-        encoding="utf-8",
-    )
+    path = altered_toy(
+        tmp_path, (', ready = "rsp_ready"', ""), (', ready = "out_ready"', ""),
+        ("{ fault = 0 }", "{ fault = 0, rsp_ready = 1, out_ready = 1 }"),
+    )  # fmt: skip
     with started(path, name="toy-pulse") as worker:
         inputs = [JobInput(n, seed=bytes([n] * 32)) for n in range(12)]
         worker.prepare(1, "toy:packets:compact", "ML-DSA-44", "keygen", inputs)
@@ -98,8 +91,8 @@ def test_phases_are_what_the_core_does() -> None:
         job = JobInput(0, sk=sk, message=bytes(6), context=b"", rnd=bytes(32))
         for key, load, compute in (("compact", 1 + 320, delay + 1), ("expanded", 0, 0)):
             worker.prepare(2, f"{variant}:{key}", "ML-DSA-44", "sign", [job])
-            first, again = worker.measure(2, 2, 1, 0)
-            assert first.phases == again.phases == (load + 1 + 4 + 1, compute + delay + 1, 303)
+            first, repeated = worker.measure(2, 2, 1, 0)
+            assert first.phases == repeated.phases == (load + 1 + 4 + 1, compute + delay + 1, 303)
         assert worker.measure(2, 1, 3, 0)[0].phases == tuple(3 * n for n in first.phases)
 
 
@@ -107,19 +100,12 @@ def test_phases_are_what_the_core_does() -> None:
 def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A core that withdraws its results in ML-DSA-65 and never ends in ML-DSA-87, whose keys are
     those of ML-DSA-44 besides."""
-    folder = tmp_path_factory.mktemp("broken")
-    for source in TOYS.glob("toy.*"):
-        (folder / source.name).write_bytes(source.read_bytes())
-    sets = (
-        "[sets]\nML-DSA-44 = {}\n"
-        + "".join(
-            f"ML-DSA-{n} = {{ ports = {{ fault = {fault} }} }}\n" for n, fault in ((65, 1), (87, 2))
-        )
-    ).replace("ML-DSA-44 = {}", "ML-DSA-44 = { ports = { fault = 0 } }")
-    text = TOY.read_text(encoding="utf-8").replace("[sets.ML-DSA-44]\n", sets)
-    path = folder / "core.toml"
-    path.write_text(text.replace('"packets"', '"broken"'), encoding="utf-8")
-    return path
+    faults = enumerate(("ML-DSA-44", "ML-DSA-65", "ML-DSA-87"))
+    sets = [f"{name} = {{ ports = {{ fault = {fault} }} }}" for fault, name in faults]
+    return altered_toy(
+        tmp_path_factory.mktemp("broken"), ('"packets"', '"broken"'),
+        ("[sets.ML-DSA-44]\n", "\n".join(["[sets]", *sets, ""])),
+    )  # fmt: skip
 
 
 def test_broken_rules_are_told_and_harm_nothing_after_them(broken: Path) -> None:
@@ -142,29 +128,20 @@ def test_broken_rules_are_told_and_harm_nothing_after_them(broken: Path) -> None
         assert worker.answer(2)[0].failure == "loading the key: bad key"
 
 
-def test_the_core_s_own_counters_are_held_against_what_is_known(tmp_path: Path) -> None:
-    """One of cycles that is wrong is noted and has a dash; one of attempts is held against the
-    trace."""
-    for source in TOYS.glob("toy.*"):
-        (tmp_path / source.name).write_bytes(source.read_bytes())
-    path = tmp_path / "core.toml"
-    text = TOY.read_text(encoding="utf-8").replace('"packets"', '"counting"')
-    for more, store in (("", None), ('store = "cnt_three"\n', 3)):
-        path.write_text(f'{text}attempts = "cnt_three"\n{more}')
-        with started(path, "--threads", "1", name=f"toy-counting{store}") as worker:
-            variant = "toy:counting:compact"
-            worker.prepare(1, variant, "ML-DSA-44", "keygen", [JobInput(7, seed=SEED)])
-            assert worker.raw(b"counters 1\n") == "counters"  # not performed yet
-            assert worker.answer(1)[7].value is not None
-            (told,) = own_counters(worker, 1, 1)
-            assert told.pop("attempts") == 3 and told.pop("store", None) == store
-            assert list(told) == ["load"]
-            (sample,) = worker.measure(1, 1, 1, 0)
-            assert sample.failure is None and sample.phases[2] == 484
-            assert own_counters(worker, 1, 1) == [{"load": 4, "attempts": 3}]
-            why = "its counter of store says 3, and it took 484 cycles"
-            assert (why in worker.channel.stderr_tail) == (store is not None)
+def test_the_core_s_own_counters_are_compared_with_the_trace(tmp_path: Path) -> None:
+    path = altered_toy(tmp_path, ('"packets"', '"counting"'))
+    path.write_text(path.read_text(encoding="utf-8") + 'attempts = "cnt_three"\n')
+    with started(path, "--threads", "1", name="toy-counting") as worker:
+        variant = "toy:counting:compact"
+        worker.prepare(1, variant, "ML-DSA-44", "keygen", [JobInput(7, seed=SEED)])
+        assert worker.raw(b"counters 1\n") == "counters"  # not performed yet
+        assert worker.answer(1)[7].value is not None
+        (counters,) = own_counters(worker, 1, 1)
+        assert counters.pop("attempts") == 3 and list(counters) == ["load"]
+        (sample,) = worker.measure(1, 1, 1, 0)
+        assert sample.failure is None and sample.phases[2] == 484
+        assert own_counters(worker, 1, 1) == [{"load": 4, "attempts": 3}]
     trace = parse_trace(["z0r1", "r3", "ok"])
     assert wrong_counters({"attempts": 3, "z": 1, "r0": 1, "hint": 0, "store": 9}, trace) == {}
-    for told in ({"attempts": 4}, {"z": 0}, {"r0": 2}, {"ct0": 1}):
-        assert list(wrong_counters(told, trace)) == list(told)
+    for reported in ({"attempts": 4}, {"z": 0}, {"r0": 2}, {"ct0": 1}):
+        assert list(wrong_counters(reported, trace)) == list(reported)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import LIMITS, TARGET, started
+from conftest import LIMITS, TARGET, TOY, altered_toy, started
 
 from mldsa_lab.checkout import find_root
 from mldsa_lab.worker.conformance import Conformance, conform_entry
@@ -21,8 +21,6 @@ from mldsa_lab_rtl.core_worker import own_counters
 from mldsa_lab_rtl.entry import core_entry
 from mldsa_lab_rtl.manifest import Manifest
 
-TOYS = find_root() / "rtl" / "tests" / "toy"
-SEED = bytes(range(32))
 ORDER = "its result depends on the operation before: another output"
 RIGHT = (
     "",
@@ -87,20 +85,10 @@ PLANTED = {
 @pytest.fixture(scope="module")
 def level(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The manifest of the toy with a response without `ready`."""
-    folder = tmp_path_factory.mktemp("level")
-    for source in TOYS.glob("toy.*"):
-        (folder / source.name).write_bytes(source.read_bytes())
-    text = (TOYS / "toy.toml").read_text(encoding="utf-8")
-    for old, new in (
-        (', ready = "rsp_ready"', ""),
-        ("{ fault = 0 }", "{ fault = 0, rsp_ready = 1 }"),
-        ('"packets"', '"level"'),
-    ):
-        assert old in text
-        text = text.replace(old, new)
-    path = folder / "level.toml"
-    path.write_text(text, encoding="utf-8")
-    return path
+    return altered_toy(
+        tmp_path_factory.mktemp("level"), (', ready = "rsp_ready"', ""),
+        ("{ fault = 0 }", "{ fault = 0, rsp_ready = 1 }"), ('"packets"', '"level"'),
+    )  # fmt: skip
 
 
 def conform(path: Path, *options: str, notes: list[str] | None = None) -> Conformance:
@@ -121,28 +109,22 @@ def failures(result: Conformance) -> str:
     )
 
 
-@pytest.mark.parametrize("way", RIGHT)
-def test_right_cores_pass(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOY_WAY", way)
-    notes: list[str] = []
-    result = conform(TOYS / "toy.toml", notes=notes)
-    assert result.passed and notes == [], failures(result)
-
-
-@pytest.mark.parametrize("way", RIGHT_LEVELS)
-def test_right_cores_without_ready_pass(
-    way: str, level: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("way", "is_level"), [*((w, False) for w in RIGHT), *((w, True) for w in RIGHT_LEVELS)]
+)
+def test_right_cores_pass(
+    way: str, is_level: bool, level: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TOY_WAY", way)
     notes: list[str] = []
-    result = conform(level, notes=notes)
+    result = conform(level if is_level else TOY, notes=notes)
     assert result.passed and notes == [], failures(result)
 
 
 @pytest.mark.parametrize("way", PLANTED)
 def test_planted_bugs_fail(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOY_WAY", way)
-    result = conform(TOYS / "toy.toml")
+    result = conform(TOY)
     assert not result.passed and PLANTED[way] in failures(result), "\n".join(result.lines())
 
 
@@ -157,7 +139,7 @@ def test_a_hang_says_how_long_it_waits_and_is_waited_for_three_times(
 ) -> None:
     monkeypatch.setenv("TOY_WAY", "no end of key generation")
     heard: list[str] = []
-    with started(TOYS / "toy.toml", "--threads", "1") as worker:
+    with started(TOY, "--threads", "1") as worker:
         worker.channel.on_note = heard.append
         prepare_keys(worker, 5)
         said = [str(output.failure) for output in worker.answer(1).values()]
@@ -168,35 +150,25 @@ def test_a_hang_says_how_long_it_waits_and_is_waited_for_three_times(
     assert len(heard) == 3 and all(text.startswith(waits) for text in heard)
 
 
-def test_a_wrong_counter_is_noted_once_and_has_a_dash(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_counters_are_noted_once_and_have_a_dash(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOY_WAY", "a wrong counter of cycles")
     heard: list[str] = []
-    with started(TOYS / "toy.toml", "--threads", "1") as worker:
+    with started(TOY, "--threads", "1") as worker:
         worker.channel.on_note = heard.append
         prepare_keys(worker, 3)
-        assert not any(output.failure for output in worker.answer(1).values())
+        keys = worker.answer(1).values()
+        assert not any(output.failure for output in keys)
         samples = worker.measure(1, 1, 1, 0)
         assert [s.phases and s.phases[0] for s in samples] == [5, 5, 5]
         assert own_counters(worker, 1, 3) == [{}] * 3
-    wrong = "key generation, ML-DSA-44: its counter of load says 104, and it took 5 cycles"
-    assert len(heard) == 1 and heard[0].startswith(wrong)
-
-
-def test_wrong_counters_of_loading_and_signing_are_both_noted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    with started(TOYS / "toy.toml", "--threads", "1") as worker:
-        worker.prepare(1, "toy:packets:compact", "ML-DSA-44", "keygen", [JobInput(0, seed=SEED)])
-        sk = worker.answer(1)[0].private_key
-    monkeypatch.setenv("TOY_WAY", "a wrong counter of cycles")
-    heard: list[str] = []
-    with started(TOYS / "toy.toml", "--threads", "1") as worker:
-        worker.channel.on_note = heard.append
+        sk = next(iter(keys)).private_key
         job = JobInput(0, sk=sk, message=b"", context=b"", rnd=bytes(32))
-        worker.prepare(1, "toy:packets:compact", "ML-DSA-44", "sign", [job])
-        worker.measure(1, 2, 1, 0)
+        worker.prepare(2, "toy:packets:compact", "ML-DSA-44", "sign", [job])
+        worker.measure(2, 2, 1, 0)
+    wrong = "key generation, ML-DSA-44: its counter of load says 104, and it took 5 cycles"
+    assert heard[0].startswith(wrong)
     assert [text.partition(":")[0] for text in heard] == [
-        "loading the key, ML-DSA-44", "signing, ML-DSA-44",
+        "key generation, ML-DSA-44", "loading the key, ML-DSA-44", "signing, ML-DSA-44",
     ]  # fmt: skip
 
 
@@ -207,5 +179,5 @@ def test_a_level_that_never_ends_is_named(level: Path, monkeypatch: pytest.Monke
 
 def test_resets_within_operations_find_what_they_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOY_WAY", "a reset leaves operands")
-    assert conform(TOYS / "toy.toml").passed
-    assert not conform(TOYS / "toy.toml", "--resets").passed
+    assert conform(TOY).passed
+    assert not conform(TOY, "--resets").passed

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import altered_toy
 from dilithium_py.dilithium import Dilithium2, Dilithium5
 from dilithium_py.dilithium.dilithium import Dilithium
-from test_harness import TOY, TOYS
 from typer.testing import CliRunner
 
 from mldsa_lab import LabError
@@ -53,7 +53,7 @@ def counted(
 
 
 def answers(set_name: str, monkeypatch: pytest.MonkeyPatch) -> Answers:
-    scheme, found = SCHEMES[set_name], Answers([], [])
+    scheme, result = SCHEMES[set_name], Answers([], [])
     for one in candidates(RUN_SEED, set_name, INPUTS, stream="round 3"):
         monkeypatch.setattr(scheme, "random_bytes", lambda size, seed=one.seed: seed)
         pk, sk = scheme.keygen()
@@ -62,46 +62,38 @@ def answers(set_name: str, monkeypatch: pytest.MonkeyPatch) -> Answers:
         mu = hashlib.shake_256(tr + one.message).digest(64)
         other = hashlib.shake_256(tr + one.message + b"x").digest(64)
         cycles = BEST + EACH * (attempts - 1)
-        found.attempts.append(attempts)
-        found.lines += [
+        result.attempts.append(attempts)
+        result.lines += [
             f"0{one.seed.hex()} 300 0 {pk.hex()},{sk.hex()}",
             f"2{sk.hex()},{mu.hex()},{one.message.hex()} {cycles} 0 {signature.hex()}",
             f"3{pk.hex()},{mu.hex()},{signature.hex()} 700 0 -",
             f"3{pk.hex()},{other.hex()},{signature.hex()} 700 1 -",
         ]
-    return found
+    return result
 
 
 @pytest.fixture(scope="module")
 def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The toy as a core of round 3 that is handed the message, and mu besides."""
-    folder = tmp_path_factory.mktemp("replay")
-    for name in ("toy.sv", "replay.cpp"):
-        (folder / name).write_bytes((TOYS / name).read_bytes())
-    text = TOY.read_text(encoding="utf-8")
-    for old, new in (
+    return altered_toy(
+        tmp_path_factory.mktemp("replay"),
         ('"packets"', '"replay"'), ("FIPS 204", "round 3"), ("toy.cpp", "replay.cpp"),
         ('["rnd", "m_prime"]', '["mu", "message"]'), ('"pk", "m_prime"', '"pk", "mu"'),
         ("[sets.ML-DSA-44]", "[sets.ML-DSA-44]\n[sets.ML-DSA-87]"),
-    ):  # fmt: skip
-        assert old in text
-        text = text.replace(old, new)
-    path = folder / "core.toml"
-    path.write_text(text, encoding="utf-8")
-    return path
+    )  # fmt: skip
 
 
 def rows(core: Path, to: Path) -> list[dict[str, Any]]:
     """The rows that the command writes."""
-    words = ["study", "rtl", "--core", str(core), "--seed", RUN_SEED.hex(), "--json", str(to)]
+    words = ["rtl", "study", str(core), "--seed", RUN_SEED.hex(), "--to", str(to)]
     done = CliRunner().invoke(app, words)
     if done.exception is not None:
         raise done.exception
     assert "replay, round 3" in done.output
-    (found,) = json.loads(to.read_text(encoding="utf-8"))["lists"]
+    (result,) = json.loads(to.read_text(encoding="utf-8"))["lists"]
     return [
         group["keys"] | {name: f["value"] for name, f in group["figures"].items()}
-        for group in found["groups"]
+        for group in result["groups"]
     ]
 
 
@@ -109,7 +101,7 @@ def test_a_core_of_round_3_is_compared_and_measured(
     core: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = {name: answers(name, monkeypatch) for name in SCHEMES}
-    lines = [line for of in known.values() for line in of.lines]
+    lines = [line for answer in known.values() for line in answer.lines]
     path = tmp_path / "answers.txt"
     monkeypatch.setenv("TOY_ANSWERS", str(path))
 
@@ -117,22 +109,22 @@ def test_a_core_of_round_3_is_compared_and_measured(
         path.write_text("".join(f"{line[0]} {change(line)[1:]}\n" for line in lines))
         return rows(core, tmp_path / "rows.json")
 
-    found = played()
-    for name, of in known.items():
-        assert len(set(of.attempts)) > 3
+    result = played()
+    for name, answer in known.items():
+        assert len(set(answer.attempts)) > 3
 
         def cycles(figure: str, phase: str = "total", name: str = name, **keys: str) -> float:
             place = {"core": "toy", "configuration": "replay, round 3", "set": name}
-            wanted = {**place, "phase": phase, **keys}
-            rows_with = (row for row in found if figure in row)
-            (row,) = (r for r in rows_with if {k: r[k] for k in KEY_NAMES & r.keys()} == wanted)
+            requested = {**place, "phase": phase, **keys}
+            rows_with = (row for row in result if figure in row)
+            (row,) = (r for r in rows_with if {k: r[k] for k in KEY_NAMES & r.keys()} == requested)
             return float(row[figure])
 
         # Bytes of a word.
         assert cycles("mean", "store", operation="keygen") == KEYS[name] / 8
         assert 700 < cycles("mean", "compute", operation="verify") < 720
         # Each attempt takes the same, whatever it fails, so the mean follows from the attempts.
-        mean = BEST + EACH * (RejectionModel.of(name).expected_attempts - 1)
+        mean = BEST + EACH * (RejectionModel.for_set(name).expected_attempts - 1)
         signed = cycles("mean", "compute", operation="sign", key="expanded")
         assert signed == pytest.approx(mean + 11, rel=0.01)
         for check in ("z", "r"):
@@ -163,5 +155,5 @@ def test_the_traces_are_those_of_dilithium_py(monkeypatch: pytest.MonkeyPatch) -
             trace = ours.trace(sk, message)
             assert len(trace) == attempts and ours.sign(sk, message) == signature
             counts.append([a.rejection for a in trace])
-        kinds = {kind for of in counts for kind in of}
-        assert {"z", "r", "ok"} <= kinds and np.all([of.count("ok") == 1 for of in counts])
+        kinds = {kind for words in counts for kind in words}
+        assert {"z", "r", "ok"} <= kinds and np.all([words.count("ok") == 1 for words in counts])

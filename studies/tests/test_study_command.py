@@ -24,7 +24,7 @@ def run(*words: object) -> Result:
 
 
 def refusal(*words: object) -> str:
-    """What a command says that it refuses."""
+    """Return the error of a refused command."""
     error = run(*words).exception
     assert isinstance(error, LabError), error
     return str(error)
@@ -36,7 +36,7 @@ def test_a_study_of_costs(tmp_path: Path) -> None:
     data.mkdir()
     write_costs(costs_of("ns", 0.02, 3, inputs=80, added=8), data / "a.parquet")
     write_costs(costs_of("instructions", inputs=80, added=8), data / "b.parquet")
-    words = ("estimators", "--data", data, "--out", tmp_path / "out", "--quick", "--sizes", "3")
+    words = ("estimators", "--from", data, "--out", tmp_path / "out", "--quick", "--sizes", "3")
     done = run(*words)
     assert done.exit_code == 0, done.exception
     assert "Mean signing cost from 3 designed inputs" in re.sub(r"\s+", " ", done.stdout)
@@ -49,21 +49,21 @@ def test_a_study_of_costs(tmp_path: Path) -> None:
     assert page.count("<svg") >= 3 and "What counts as the truth" in page
     for more in (("--sets", "87"), ("--implementations", "other")):
         assert "no costs of these parameter sets and impl" in refusal(*words, *more)
-    assert "need costs of 400 inputs" in refusal("estimators", "--data", data, "--out", tmp_path)
+    assert "need costs of 400 inputs" in refusal("estimators", "--from", data, "--out", tmp_path)
 
 
 @pytest.mark.parametrize(
     ("words", "rule"),
     [
-        (("estimators", "--data", "nowhere.parquet"), "nowhere.parquet: cannot read it"),
-        (("estimators", "--data", "."), "holds no files of costs"),
-        (("estimators", "--data", "x", "--sizes", "2,two"), "size 'two': must be a whole number"),
-        (("estimators", "--data", "x", "--sets", "Ed25519"), "unknown parameter set 'Ed25519'"),
+        (("estimators", "--from", "nowhere.parquet"), "nowhere.parquet: cannot read it"),
+        (("estimators", "--from", "."), "holds no files of costs"),
+        (("estimators", "--from", "x", "--sizes", "2,two"), "size 'two': must be a whole number"),
+        (("estimators", "--from", "x", "--sets", "Ed25519"), "unknown parameter set 'Ed25519'"),
         (("estimators", "--sizes", "1000"), "selections of 1000 inputs: need costs of 4000 inputs"),
         (("estimators", "--implementations", "nosuch"), "unknown implementation 'nosuch'"),
-        (("count", "READY", "--implementation", "nosuch"), "unknown implementation 'nosuch'"),
-        (("count", "none.json", "--implementation", "mldsa-lanes"), "none.json: cannot read"),
-        (("coverage", "--record", RECORD, "--sizes", "3,30"), "has 12 designed inputs"),
+        (("count", "READY", "nosuch"), "unknown implementation 'nosuch'"),
+        (("count", "none.json", "mldsa-lanes"), "none.json: cannot read"),
+        (("coverage", "--from", RECORD, "--sizes", "3,30"), "has 12 designed inputs"),
     ],
 )
 def test_what_is_refused(
@@ -87,9 +87,7 @@ def test_what_is_refused(
 
 @pytest.mark.simulation
 def test_intervals_are_judged_on_the_inputs_that_a_record_has() -> None:
-    done = run(
-        "coverage", "--record", RECORD, "--sets", "44", "--replications", 2, "--sizes", "3,6"
-    )
+    done = run("coverage", "--from", RECORD, "--sets", "44", "--replications", 2, "--sizes", "3,6")
     assert "first.jsonl.xz, 14 cells, 2 choices each, seed 1" in done.stdout
     rows = [line.split() for line in done.stdout.splitlines() if re.match(r"[36] ", line)]
     for (n, median, _, held, _), most in zip(rows, (1.5, 0.5), strict=True):
@@ -98,8 +96,8 @@ def test_intervals_are_judged_on_the_inputs_that_a_record_has() -> None:
 
 def test_the_study_of_coverage_has_a_row_for_each_scene() -> None:
     names = ("noise 2%", "noise 2%, declared", "noise 2%, 3 rounds")
-    wanted = [scene for scene in scenes() if scene.name in names]
-    found = report(["ML-DSA-44"], 1, 1, (2, 3), wanted=wanted, truth=20_000)
-    (section,) = found.sections
+    requested = [scene for scene in scenes() if scene.name in names]
+    result = report(["ML-DSA-44"], 1, 1, (2, 3), requested=requested, truth=20_000)
+    (section,) = result.sections
     assert list(section.grid.columns[0].cells) == [name for name in names for _ in range(2)]
     assert len(scenes()) == len({scene.name for scene in scenes()}) == 44

@@ -27,17 +27,17 @@ COSTS = costs_of("ns", 0.1, 3, 15, 5, ABOUTS)
 
 def test_there_and_back(tmp_path: Path) -> None:
     write_costs(COSTS, tmp_path / "c.parquet")
-    found = read_costs(tmp_path / "c.parquet")
-    assert found.table.traces() == COSTS.table.traces()
-    assert found.index.tolist() == COSTS.index.tolist() and len(found) == 20
-    assert found.head == COSTS.head and (found.cost == COSTS.cost).all()
+    result = read_costs(tmp_path / "c.parquet")
+    assert result.table.traces() == COSTS.table.traces()
+    assert result.index.tolist() == COSTS.index.tolist() and len(result) == 20
+    assert result.head == COSTS.head and (result.cost == COSTS.cost).all()
     assert [p.name for p in tmp_path.iterdir()] == ["c.parquet"]
     frame = pl.read_parquet(tmp_path / "c.parquet")
     assert frame["cost_1_2"].to_list() == COSTS.cost[1, 2].tolist()
-    for wanted in (["toy1"], ["toy1:portable:compact"]):
-        (one,) = found.take(wanted)
+    for requested in (["toy1"], ["toy1:portable:compact"]):
+        (one,) = result.take(requested)
         assert one.head.series[0].implementation == "toy1" and (one.cost == COSTS.cost[1:]).all()
-    assert len(found.take([])) == 2 and found.take(["other"]) == []
+    assert len(result.take([])) == 2 and result.take(["other"]) == []
 
 
 def rewritten(path: Path, change: Any = None, drop: str = "", cast: str = "") -> None:

@@ -20,7 +20,7 @@ from mldsa_studies.signers import random_table
 
 pytestmark = pytest.mark.simulation
 
-MODEL = RejectionModel.of("ML-DSA-65")
+MODEL = RejectionModel.for_set("ML-DSA-65")
 PLAN = Plan(sizes=(2, 10), draws=4, pool=3000)
 
 
@@ -33,10 +33,10 @@ def pick(
     cells: Iterable[MethodErrors], kind: str, method: str, n: int, target: str = "mean"
 ) -> dict[str, float]:
     """The figures of a cell by name, a standard error by what it is of."""
-    wanted = (kind, method, n, target)
+    requested = (kind, method, n, target)
     names = ("measured", "method", "n", "target")
-    (found,) = (c for c in cells if tuple(c.keys[name] for name in names) == wanted)
-    figures = found.figures()
+    (result,) = (c for c in cells if tuple(c.keys[name] for name in names) == requested)
+    figures = result.figures()
     assert list(breaches(figures)) == []
     names = (f"{f.keys['of']}_error" if "of" in f.keys else f.name for f in figures)
     return {name: f.value for name, f in zip(names, figures, strict=True) if f.value is not None}
@@ -73,8 +73,8 @@ def test_draws_are_what_the_plan_says() -> None:
     ):  # fmt: skip
         chosen = choose(costs.table, costs.head.sample, plan, Task(method, n, MEAN))
         assert chosen.shape == (draws, n)
-        again = choose(costs.table, costs.head.sample, plan, Task(method, n, MEAN))
-        assert (chosen == again).all()
+        repeated = choose(costs.table, costs.head.sample, plan, Task(method, n, MEAN))
+        assert (chosen == repeated).all()
         if method is RANDOM:
             assert chosen.max() < 440
             assert all(len(set(row)) == n for row in chosen.tolist())

@@ -13,15 +13,15 @@ from mldsa_studies.spread import _of_all_sets
 def test_sets_together_have_the_root_of_their_mean_square() -> None:
     """Two kinds, one of a single set, which is no pool; three variances have thrice the degrees of
     freedom, and so nearer limits."""
-    found = [
+    result = [
         Figure({"set": f"ML-DSA-{name}", "method": "greedy", "n": 10}, "sd", value)
         for name, value in (("44", 0.03), ("65", 0.04), ("87", 0.05))
     ]
-    found += [
+    result += [
         Figure({"set": "ML-DSA-44", "method": "random", "n": 10}, "sd", 0.2),
         Figure({"set": "ML-DSA-65", "method": "greedy", "n": 10}, "draws", 20),
     ]
-    (together,) = _of_all_sets(found)
+    (together,) = _of_all_sets(result)
     assert together.keys == {"set": "all", "method": "greedy", "n": 10}
     assert together.value == pytest.approx(math.sqrt(50 / 3) / 100)
     assert together.low and together.high

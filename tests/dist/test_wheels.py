@@ -76,7 +76,7 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 
 def has_library(place: Place) -> bool:
-    """Whether it has the wheel with the library of traces."""
+    """Return true if it has the wheel with the library of traces."""
     return bool(
         list(place.bin.parent.glob("lib/*/site-packages/mldsa_lab/tree/**/libmldsa_trace*"))
     )
@@ -112,26 +112,28 @@ def test_choosing_estimating_and_auditing(lab: Place) -> None:
         rows = [(i["id"], 1000 * (2 + len(i["trace"])), "cycles") for i in chosen]
         csv.writer(file).writerows([("id", "cost", "unit"), *rows])
     assert "p99" in lab.run("mldsa-lab", "estimate", "mine/selection.json", "measured.csv")
-    assert "contradiction" in lab.run("mldsa-lab", "audit", "--example", "jvm-study")
-    lab.run("mldsa-lab", "select", "87", "--ready", "p99", "-n", "1", "--out", "ready")
+    assert "contradiction" in lab.run("mldsa-lab", "check", "claims", "jvm-study")
+    lab.run(
+        "mldsa-lab", "select", "87", "--from", "ready", "--goal", "p99", "-n", "1", "--out", "ready"
+    )
 
 
 def test_what_is_missing_is_named_with_its_command(lab: Place) -> None:
     for words, command in (
         (("bench", "--quick"), "pip install 'mldsa-lab[bench]'"),
         (("impact", "bitcoin"), "pip install 'pqc-impact'"),
-        (("synth",), "pip install 'mldsa-lab-rtl'"),
+        (("rtl", "synth"), "pip install 'mldsa-lab-rtl'"),
         (("trace", "44", "-n", "1"), "pip install 'mldsa-lab[pools]'"),
-        (("conform", "go"), "git clone "),
-        (("conform", "python"), "mldsa-lab setup python"),
-        (("setup", "java-25"), "git clone "),
+        (("workers", "conform", "go"), "git clone "),
+        (("workers", "conform", "python"), "mldsa-lab workers setup python"),
+        (("workers", "setup", "java-25"), "git clone "),
         (("study", "estimators"), "make setup setup-study"),
-        (("answer", "list"), "git clone "),
+        (("check", "answers", "list"), "git clone "),
     ):
         assert command in lab.run("mldsa-lab", *words, status=2), words
     if not has_library(lab):
-        said = lab.run("mldsa-lab", "select", "65", "--seed", "mine", status=2)
-        assert "rustup" in said and "git clone " in said and "--ready NAME" in said
+        said = lab.run("mldsa-lab", "select", "65", "--budget", "90", status=2)
+        assert "rustup" in said and "git clone " in said and "--from ready --goal NAME" in said
 
 
 @pytest.fixture(scope="module")
@@ -148,8 +150,8 @@ def test_benchmarks_outside_a_checkout(full: Place) -> None:
     said = full.run("mldsa-lab", "bench", "--quick", *options, "--out", "runs")
     assert "mldsa-lanes" in said and "mldsa-lab/workers" not in said
     (record,) = (full.work / "runs").glob("*/record.jsonl")
-    full.run("mldsa-lab", "report", record, "--page", "page.html")
-    full.run("mldsa-lab", "conform", "rust", "--only", "hello")
+    full.run("mldsa-lab", "report", record, "--to", "page.html")
+    full.run("mldsa-lab", "workers", "conform", "rust", "--only", "hello")
     worker = full.work / "worker"
     (program,) = full.bin.parent.glob(
         "lib/*/site-packages/mldsa_lab/tree/workers/prebuilt/*worker*"
@@ -160,14 +162,14 @@ def test_benchmarks_outside_a_checkout(full: Place) -> None:
     assert "mldsa-lanes" in full.run("mldsa-lab", "bench", "--quick", *options, *chosen)
     (other,) = (full.work / "program").glob("*/record.jsonl")
     assert "mldsa-lanes" in full.run("mldsa-lab", "compare", record, other)
-    assert "git clone" in full.run("mldsa-lab", "doctor")
-    java = ("bench", "--quick", "--jdk", "/usr/lib/jvm/any")
+    assert "git clone" in full.run("mldsa-lab", "workers", "doctor")
+    java = ("bench", "--quick", "--worker", "any=/usr/lib/jvm/any")
     assert "git clone" in full.run("mldsa-lab", *java, status=2)
 
 
 def test_the_cost_of_a_migration(full: Place) -> None:
-    said = full.run("mldsa-lab", "impact", "bitcoin", "--out", "impact")
-    assert "Bitcoin" in said and (full.work / "impact").is_dir()
+    said = full.run("mldsa-lab", "impact", "bitcoin")
+    assert "Bitcoin" in said and (full.work / "out" / "impact-bitcoin").is_dir()
 
 
 @pytest.mark.parametrize("wheel", wheels("mldsa_lab_rtl"), ids=lambda wheel: wheel.stem)
@@ -175,7 +177,7 @@ def test_hardware_cores(wheel: Path, tmp_path: Path) -> None:
     place = Place(tmp_path / "place")
     (lab_wheel,) = wheels("mldsa_lab", "linux")
     place.install(lab_wheel, wheel)
-    assert "FPGA" in place.run("mldsa-lab", "synth", "--help")
+    assert "FPGA" in place.run("mldsa-lab", "rtl", "synth", "--help")
     place.run("python", "-c", "from mldsa_lab_rtl.manifest import Manifest")
 
 

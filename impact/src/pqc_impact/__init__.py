@@ -1,1 +1,1 @@
-"""What a migration costs a chain or a protocol: scenarios as files, figures with their sources."""
+"""The costs of a migration for a chain or a protocol: scenarios and figures."""

@@ -42,7 +42,7 @@ def lab_names(place: str, names: Names, besides: str = "") -> Names:
     """Return a list of schemes, or a table by scheme, with the lab's names for usual ones. Raise
     ValueError, beginning with ``place``, for an unknown scheme, or one that is given twice;
     ``besides``: another name that may be in the table."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for name in names:
         renamed = lab_name(name)
         at = f'{place}."{name}"' if isinstance(names, dict) else place
@@ -51,10 +51,10 @@ def lab_names(place: str, names: Names, besides: str = "") -> Names:
                 scheme_of(renamed)
         except ValueError as error:
             raise ValueError(f"{at}: {error}") from None
-        if renamed in found:
+        if renamed in result:
             raise ValueError(f"{at}: the scheme {renamed} is given twice")
-        found[renamed] = names[name] if isinstance(names, dict) else None
-    return found if isinstance(names, dict) else tuple(found)
+        result[renamed] = names[name] if isinstance(names, dict) else None
+    return result if isinstance(names, dict) else tuple(result)
 
 
 def unknown_schemes(table: Any, place: str = "") -> Iterator[str]:
@@ -117,7 +117,7 @@ class RuleOfToday(ScenarioTable, frozen=True):
             raise ValueError("most: of and most are given together")
 
     def applies(self, scheme: str, names: tuple[str, ...]) -> bool:
-        """Whether it applies to this scheme in a template that has these names."""
+        """Return true if it applies to this scheme in a template that has these names."""
         if self.only and not set(self.only) & set(names):
             return False
         return scheme not in self.but and (not self.schemes or scheme in self.schemes)
@@ -179,12 +179,12 @@ class ScenarioForm(ScenarioTable, frozen=True):
 
     @property
     def size_assumption(self) -> str:
-        """What its bytes rest on besides encodings, "" for nothing."""
+        """The assumption that its bytes rest on, "" for none."""
         return "; ".join(dict.fromkeys(part.assumption for part in self.parts if part.assumption))
 
     @property
     def assumption(self) -> str:
-        """What its figures rest on besides encodings and rules, "" for nothing."""
+        """The assumption that its figures rest on, "" for none."""
         return self.size_assumption
 
     @property
@@ -249,14 +249,14 @@ class ScenarioFile(ScenarioTable, Generic[F], frozen=True, kw_only=True, tag_fie
                 place = f"rules[{number}].only"
                 raise ValueError(f"{place}: no template or form is called {min(lost)!r}")
         for form, scheme in self.pairs():
-            found = self.names(scheme, form)
+            result = self.names(scheme, form)
             texts = self.expressions | {self.place(form, n): t for n, t in form.further.items()}
             for number, rule in enumerate(self.rules):
                 if rule.applies(scheme.name, form.called):
                     texts |= {f"rules[{number}].of": rule.of}
             for place, text in texts.items():
                 if text:
-                    evaluate(text, found, place)
+                    evaluate(text, result, place)
 
     @abstractmethod
     def forms_of(self) -> tuple[F, ...]:
@@ -285,9 +285,9 @@ class ScenarioFile(ScenarioTable, Generic[F], frozen=True, kw_only=True, tag_fie
 
     def today_of(self, form: F) -> tuple[F, ImpactScheme]:
         """Return the form and scheme that this form is compared with."""
-        beside = self.all_templates[form.beside or form.name]
-        own = self.compare in (beside.schemes or self.schemes)
-        return beside, scheme_of(self.compare if own else beside.schemes[0])
+        neighbor = self.all_templates[form.beside or form.name]
+        own = self.compare in (neighbor.schemes or self.schemes)
+        return neighbor, scheme_of(self.compare if own else neighbor.schemes[0])
 
     def place(self, form: F, key: str) -> str:
         """Return where the file has this key of a form."""
@@ -296,16 +296,16 @@ class ScenarioFile(ScenarioTable, Generic[F], frozen=True, kw_only=True, tag_fie
     def names(self, scheme: ImpactScheme, form: F, extreme: int = 0) -> dict[str, float]:
         """Return the names that expressions of a form may use; ``extreme``: as of
         `ImpactScheme.names`."""
-        found = {**self.numbers, **scheme.names(extreme), **form.counts}
+        result = {**self.numbers, **scheme.names(extreme), **form.counts}
         for name, table in self.by_scheme.items():
             if scheme.name in table:
-                found[name] = table[scheme.name]
+                result[name] = table[scheme.name]
         for name, text in self.terms_of(scheme).items():
-            found[name] = evaluate(text, found, f"terms: {name}, {scheme.name}")
+            result[name] = evaluate(text, result, f"terms: {name}, {scheme.name}")
         for number, part in enumerate(form.parts):
             place = self.place(form, f"parts[{number}].bytes")
-            found[part.identifier] = evaluate(part.bytes, found, place)
-        found["bytes"] = sum(found[part.identifier] for part in form.parts)
+            result[part.identifier] = evaluate(part.bytes, result, place)
+        result["bytes"] = sum(result[part.identifier] for part in form.parts)
         for name, text in form.derived.items():
-            found[name] = evaluate(text, found)
-        return found
+            result[name] = evaluate(text, result)
+        return result

@@ -1,4 +1,4 @@
-"""What scenarios of chains have in common: limits of a block, forms of transactions, what nodes
+"""Parts of all scenarios of chains: limits of a block, forms of transactions, what nodes
 keep, the network. `file.py` has the two kinds of chains, and reads them."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Above = Annotated[float, Meta(gt=0)]
 
 
 class BlockLimit(ScenarioTable, frozen=True):
-    """What a block may have of something: ``block`` in ``unit``, ``reserved`` of it for what is no
+    """A limit of a block: ``block`` in ``unit``, ``reserved`` of it for what is no
     transaction, other limits to try (``given``), and what one ``unit`` costs."""
 
     name: Text
@@ -31,17 +31,17 @@ class BlockLimit(ScenarioTable, frozen=True):
 
     @property
     def is_assumed(self) -> bool:
-        """Whether it is no rule of today."""
+        """Return true if it is no rule of today."""
         return is_assumed(self.source, self.block, self.reserved)
 
     @property
     def set_aside(self) -> float:
-        """What is reserved, in the unit."""
+        """The reserved part, in the unit."""
         return quantity(self.reserved, self.unit, "reserved").value
 
     @property
     def room(self) -> float:
-        """What transactions of a block may use, in the unit."""
+        """The part for the transactions of a block, in the unit."""
         return self._room("block", self.block)
 
     @property
@@ -86,7 +86,7 @@ class Template(ScenarioForm, frozen=True):
 
     @property
     def assumption(self) -> str:
-        """What its figures rest on besides encodings and rules, "" for nothing."""
+        """The assumption that its figures rest on, "" for none."""
         return "; ".join(filter(None, (self.assumes, self.size_assumption)))
 
     @property
@@ -107,8 +107,8 @@ class Template(ScenarioForm, frozen=True):
 
 
 class State(ScenarioTable, frozen=True):
-    """What every node keeps: so many ``entries``; the bytes of one with a hash of the key, and with
-    the key itself."""
+    """The state that every node keeps: so many ``entries``; the bytes of one with a hash of the
+    key, and with the key itself."""
 
     name: Text
     entries: Text
@@ -170,12 +170,12 @@ class Storage(ScenarioTable, frozen=True):
     @property
     def disk_prices(self) -> dict[str, tuple[str, Interval]]:
         """The currency and the price of each disk."""
-        found = {}
+        result = {}
         for name, text in self.disks.items():
             size, _, each = text.partition(" at ")
             currency, cost = price(each, "B", f"disks: {name}")
-            found[name] = currency, cost.times(positive(size, "B", f"disks: {name}").value)
-        return found
+            result[name] = currency, cost.times(positive(size, "B", f"disks: {name}").value)
+        return result
 
 
 class BlockNetwork(ScenarioTable, frozen=True):
@@ -232,13 +232,13 @@ class Chain(ScenarioFile[Template], frozen=True, kw_only=True):
             if not evaluate(self.node.mempool_each, names):
                 raise ValueError(f"node.mempool_each: a transaction ({form.name}) takes none")
             self.fitting(form, names)
-            beside, today = self.today_of(form)
-            count, limit = self.fitting(beside, self.names(today, beside))
+            neighbor, today = self.today_of(form)
+            count, limit = self.fitting(neighbor, self.names(today, neighbor))
             if limit and count < 1:
                 place = f"limits[{list(self.limit).index(limit)}].block"
                 raise ValueError(
                     f"{place}: the {limit} of a block is smaller than that of one transaction "
-                    f"({beside.name}, {today.name})"
+                    f"({neighbor.name}, {today.name})"
                 )
 
     @property
@@ -280,4 +280,4 @@ class Chain(ScenarioFile[Template], frozen=True, kw_only=True):
         ]
         if not counts:
             raise ValueError(f"templates: {form.name}: uses no limit and has no per_block")
-        return min(counts, key=lambda found: found[0])
+        return min(counts, key=lambda result: result[0])

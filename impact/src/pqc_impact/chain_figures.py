@@ -31,21 +31,21 @@ def impact(
     name: str, scenario: Scenario, times: RecordTimes, compressed: Mapping[str, Compressed]
 ) -> Impact:
     """Return every figure of a scenario. LabError for more cores than were measured."""
-    found: list[Figure] = []
+    rows: list[Figure] = []
     for form, scheme in scenario.pairs():
         if isinstance(scenario, Protocol):
-            found += MessageFigures(name, scenario, form, scheme, times).all()  # type: ignore[arg-type]
+            rows += MessageFigures(name, scenario, form, scheme, times).all()  # type: ignore[arg-type]
         else:
-            made = ChainFigures(name, scenario, form, scheme, times)  # type: ignore[arg-type]
-            found += made.all()
-            found += made.compressed(compressed)
+            built = ChainFigures(name, scenario, form, scheme, times)  # type: ignore[arg-type]
+            rows += built.all()
+            rows += built.compressed(compressed)
     for scheme in map(scheme_of, scenario.schemes):
         if isinstance(scenario, Chain):
             today = scheme_of(scenario.compare)
-            found += SchemeFigures(name, scenario.node, scheme, today, times).all()
+            rows += SchemeFigures(name, scenario.node, scheme, today, times).all()
         if scenario.server is not None:
-            found += server_figures(name, scenario.server, scheme, times)
-    return Impact(name, scenario, found, times.records, times.remarks)
+            rows += server_figures(name, scenario.server, scheme, times)
+    return Impact(name, scenario, rows, times.records, times.remarks)
 
 
 STEADY: Mapping[str, Any] = {"years": 1, "load": "today"}
@@ -136,15 +136,15 @@ class ChainFigures(FormFigures[Chain, Template]):
             yield self.figure(
                 "needed", needed, limit.unit, text, needs, resource=name, load="today"
             )
-            for given, room in limit.others.items():
+            for chosen, room in limit.others.items():
                 count, _ = scenario.fitting(self.form, self.names, **{name: room})
-                yield from self.at_limit(count, given)
+                yield from self.at_limit(count, chosen)
 
-    def at_limit(self, count: float, given: str) -> Iterator[Figure]:
+    def at_limit(self, count: float, chosen: str) -> Iterator[Figure]:
         """Yield what follows of blocks with so many transactions, which another limit lets in."""
         block = count * self.bytes + self.scenario.overhead
         ratio, rate = count / self.today, count / self.scenario.seconds.value
-        text, at = "the limit is given", {"limit": given}
+        text, at = "the limit is given", {"limit": chosen}
         figure = partial(self.figure, source=text, kind="assumed", **at)
         yield figure("per_second", rate, "1/s", of="transactions")
         yield figure("count", count, "", of="transactions", object="block")

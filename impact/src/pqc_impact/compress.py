@@ -16,8 +16,7 @@ import numpy as np
 
 from mldsa_lab import LabError
 from mldsa_lab.bench.material import SampleSignature, draw_signatures
-from mldsa_lab.sets import ML_DSA_44, N, ParameterSet, Q
-from mldsa_lab.sizes import CURVES
+from mldsa_lab.sets import CURVES, ML_DSA_44, N, ParameterSet, Q
 from mldsa_lab.theory.trace import Ints
 from pqc_impact.base import EXPANDED
 from pqc_impact.schemes import DER, UNPADDED, base_of
@@ -41,7 +40,7 @@ METHODS: dict[str, Callable[[bytes], bytes]] = {
     "xz -9e": lambda data: lzma.compress(data, preset=9 | lzma.PRESET_EXTREME),
     "zstd -19": lambda data: _zstd().compress(data, asbytes=True),
 }
-"""What compresses, each in its strongest setting."""
+"""The methods, each in its strongest setting."""
 
 
 @dataclass(frozen=True)
@@ -54,36 +53,36 @@ class Compressed:
     source: str
 
 
-def measure(made: Sequence[SampleSignature], expanded: ParameterSet | None = None) -> Compressed:
+def measure(built: Sequence[SampleSignature], expanded: ParameterSet | None = None) -> Compressed:
     """Compress these signatures and keys, all behind each other as in a block; with a set, some of
     its keys ``expanded`` too."""
     joined = {
-        "signatures": b"".join(one.signature for one in made),
-        "keys": b"".join(one.public_key for one in made),
+        "signatures": b"".join(one.signature for one in built),
+        "keys": b"".join(one.public_key for one in built),
     }
     if expanded is not None:
-        keys = (one.public_key for one in made[:_EXPANDED_SAMPLES])
+        keys = (one.public_key for one in built[:_EXPANDED_SAMPLES])
         joined[EXPANDED] = b"".join(expand_public_key(key, expanded) for key in keys)
     ratios, words = {}, []
     for holds, data in joined.items():
         ratio, best = min((len(shrink(data)) / len(data), name) for name, shrink in METHODS.items())
         ratios[holds] = min(ratio, 1.0)
         words.append(f"{holds} to {ratio:.2%} by {best}" if ratio < 1 else f"{holds} do not shrink")
-    return Compressed(ratios, f"{len(made)} real ones: {', '.join(words)}")
+    return Compressed(ratios, f"{len(built)} real ones: {', '.join(words)}")
 
 
 def compressibility(forms: Iterable[str]) -> dict[str, Compressed]:
     """Measure schemes with the encoding of their signatures; where no worker that signs with one is
     built, take what was published."""
-    found = {}
+    result = {}
     for form in dict.fromkeys(forms):
         base = base_of(form)
         try:
-            made = [_encoded(form, one) for one in _drawn(base)]
-            found[form] = measure(made, EXPANDED_SETS.get(base))
+            built = [_encoded(form, one) for one in _drawn(base)]
+            result[form] = measure(built, EXPANDED_SETS.get(base))
         except LabError as error:
-            found[form] = _published(form, str(error))
-    return found
+            result[form] = _published(form, str(error))
+    return result
 
 
 def _published(form: str, why: str) -> Compressed:
@@ -104,9 +103,9 @@ def _drawn(name: str) -> list[SampleSignature]:
     return draw_signatures(name, seed, SAMPLES)
 
 
-def _encoded(form: str, made: SampleSignature) -> SampleSignature:
+def _encoded(form: str, built: SampleSignature) -> SampleSignature:
     """A bare signature in the encoding that the name has behind it."""
-    signature = made.signature
+    signature = built.signature
     if form.endswith(UNPADDED):
         signature = signature.rstrip(bytes(1))
     elif form.endswith(DER):
@@ -116,16 +115,16 @@ def _encoded(form: str, made: SampleSignature) -> SampleSignature:
         # Values of fewer than 128 bytes: a tag and one byte of length.
         integers = b"".join(bytes([2, len(n)]) + n for n in plain)
         signature = bytes([0x30, len(integers)]) + integers
-    return made._replace(signature=signature)
+    return built._replace(signature=signature)
 
 
-def expand_public_key(pk: bytes, of: ParameterSet) -> bytes:
+def expand_public_key(pk: bytes, p: ParameterSet) -> bytes:
     """A public key as EIP-8051 (draft) takes it: Â, tr, and t1 in NTT form, a coefficient in four
     bytes; of ML-DSA-44 20,512 bytes."""
     rho, packed = pk[:32], np.frombuffer(pk, np.uint8, offset=32)
-    bits = np.unpackbits(packed, bitorder="little").reshape(of.k, N, -1)
+    bits = np.unpackbits(packed, bitorder="little").reshape(p.k, N, -1)
     t1 = bits @ (1 << np.arange(bits.shape[2]))
-    a_hat = [_sampled(rho + bytes([s, r])) for r in range(of.k) for s in range(of.l)]
+    a_hat = [_sampled(rho + bytes([s, r])) for r in range(p.k) for s in range(p.l)]
     tr = hashlib.shake_256(pk).digest(64)[:32]
     return b"".join([*map(_words, a_hat), tr, *(_words(ntt(row)) for row in t1)])
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from mldsa_lab import sizes
+from mldsa_lab import sets
 from mldsa_lab.estimate import figure
 
 
@@ -48,7 +48,7 @@ def short_vec(count: float) -> float:
 def der(content: float) -> float:
     """A DER value of one tag byte around as many bytes (X.690)."""
     whole = math.floor(content)
-    return sizes.der(whole) + content - whole
+    return sets.der(whole) + content - whole
 
 
 def base64(content: float) -> float:
@@ -85,7 +85,7 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
         cbor, tls_records,
     )
 } | {"min": min, "max": max, "ceil": math.ceil}  # fmt: skip
-"""What an expression may call."""
+"""The functions that an expression may call."""
 
 
 def evaluate(text: str, names: Mapping[str, float], place: str = "") -> float:

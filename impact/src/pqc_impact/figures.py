@@ -48,12 +48,12 @@ def make_figure(
     value; ``rates``: the times that it is made of; ``more``: further keys, None being left out."""
     if isinstance(value, np.ndarray):
         value = interval_of(value)
-    found, low, high = value if isinstance(value, Interval) else (value, None, None)
+    result, low, high = value if isinstance(value, Interval) else (value, None, None)
     libraries = {f"{BY}{' + '.join(rate.libraries)}": None for rate in rates}
     records = {f"{ELSEWHERE}{name}": None for rate in rates for name in rate.elsewhere}
     notes = (*libraries, *records)
-    every = {**keys, **{key: of for key, of in more.items() if of is not None}}
-    return Figure(every, name, found, low, high, unit, kind, source, verdict, notes)
+    every = {**keys, **{k: v for k, v in more.items() if v is not None}}
+    return Figure(every, name, result, low, high, unit, kind, source, verdict, notes)
 
 
 def kind_of(*assumes: object) -> Kind:
@@ -106,10 +106,10 @@ class FormFigures(Generic[S, F]):
         self.keys = figure_keys(name, scheme, form.name)
         self.figure = partial(make_figure, self.keys)
         self.names = scenario.names(scheme, form)
-        beside, today = scenario.today_of(form)
-        self.today_form = beside
-        self.today_names = scenario.names(today, beside)
-        self.compared = today.name if beside is form else f"{today.name}, {beside.name}"
+        neighbor, today = scenario.today_of(form)
+        self.today_form = neighbor
+        self.today_names = scenario.names(today, neighbor)
+        self.compared = today.name if neighbor is form else f"{today.name}, {neighbor.name}"
 
     def exact(
         self, figure: str, name: str, unit: str, assumes: str = "", source: str = "", **keys: Any
@@ -191,19 +191,15 @@ class MessageFigures(FormFigures[Protocol, ProtocolMessage]):
                 continue
             implementations = self.scenario.host.implementations
             rate = self.times.rate(self.scheme, 1, implementations, operation=operation)
-            spent = partial(
-                self.figure, "time", unit="s", of="message", operation=operation, threads=1
-            )
-            per_second = partial(
-                self.figure, "per_second", unit="1/s", of="messages", operation=operation, threads=1
-            )
+            figure = partial(self.figure, operation=operation, threads=1)
             if isinstance(rate, str):
-                yield spent(value=None, source=rate)
-                yield per_second(value=None, source=rate)
+                yield figure("time", None, "s", rate, of="message")
+                yield figure("per_second", None, "1/s", rate, of="messages")
                 continue
             source = f"{count:g} signature{'s' if count > 1 else ''}; {rate.source}"
-            yield spent(value=count / rate.draws, source=source, rates=[rate])
-            yield per_second(value=rate.draws / count, source=source, rates=[rate])
+            figure = partial(figure, source=source, rates=[rate])
+            yield figure("time", count / rate.draws, "s", of="message")
+            yield figure("per_second", rate.draws / count, "1/s", of="messages")
 
     def on_device(self, device: Device, count: float) -> Figure:
         """Return the time of one message's verifications, and of what is hashed before, on the

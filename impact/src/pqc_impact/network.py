@@ -55,7 +55,7 @@ class Compact(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Network(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is assumed of a network.
+    """The assumptions about a network.
 
     ``outbound_shares``: the shares of nodes that open 1, 2, 3 … connections. ``latency_ms``: from
     region to region, one way. ``bandwidth_spread`` and ``latency_spread``: standard deviations of
@@ -147,8 +147,8 @@ def read_network(path: Path, **instead: int | None) -> Network:
     place in it and the rule it breaks."""
     network = decode_toml(read_text(path), Network, str(path))
     try:
-        given = {name: number for name, number in instead.items() if number is not None}
-        return structs.replace(network, **given)
+        chosen = {name: number for name, number in instead.items() if number is not None}
+        return structs.replace(network, **chosen)
     except ValueError as error:
         raise LabError(f"{path}: {error}") from None
 
@@ -181,16 +181,16 @@ def _connections(outbound: Ints, rng: np.random.Generator) -> Ints:
     """Each node's ``outbound`` connections to others, in random order. Of two between the same
     nodes one stays, and a new end is drawn for the other, a few times."""
     nodes = len(outbound)
-    wanted = np.repeat(np.arange(nodes), outbound)
+    requested = np.repeat(np.arange(nodes), outbound)
     pairs = np.empty((0, 2), dtype=np.int64)
     for _ in range(_TRIES):
-        ends = rng.integers(0, nodes - 1, size=len(wanted))
-        pairs = np.concatenate([pairs, np.stack([wanted, ends + (ends >= wanted)], axis=1)])
+        ends = rng.integers(0, nodes - 1, size=len(requested))
+        pairs = np.concatenate([pairs, np.stack([requested, ends + (ends >= requested)], axis=1)])
         low, high = pairs.min(axis=1), pairs.max(axis=1)
         _, first = np.unique(low * nodes + high, return_index=True)
-        again = np.ones(len(pairs), dtype=np.bool_)
-        again[first] = False
-        wanted, pairs = pairs[again, 0], pairs[np.sort(first)]
-        if not wanted.size:
+        repeated = np.ones(len(pairs), dtype=np.bool_)
+        repeated[first] = False
+        requested, pairs = pairs[repeated, 0], pairs[np.sort(first)]
+        if not requested.size:
             break
     return rng.permutation(pairs)

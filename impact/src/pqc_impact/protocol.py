@@ -15,7 +15,8 @@ from pqc_impact.schemes import SIGNERS, ImpactScheme, lab_name
 
 
 class ProtocolMessage(ScenarioForm, frozen=True):
-    """What one side sends or stores: how often one is signed and verified, as expressions.
+    """A message that one side sends or stores, with expressions for the times it is signed and
+    verified.
     ``flight``: the bytes that its sender may not wait within, for initial windows."""
 
     signed: Text = "0"

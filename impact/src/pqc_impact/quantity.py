@@ -28,15 +28,17 @@ YEAR = _EQUAL["s"]["year"]
 def quantity(text: str, unit: str, field: str) -> Interval:
     """Return the quantity in ``unit`` ("" for a plain count), not negative; of a range "A to B
     UNIT" the middle and both ends. "0" needs no unit. ValueError begins with ``field``."""
-    found = _TEXT.fullmatch(text.strip())
-    if found is None:
+    result = _TEXT.fullmatch(text.strip())
+    if result is None:
         raise ValueError(f"{field}: {text!r} is no number with a unit")
-    factor = 0.0 if text == "0" else _factor(found[3], unit)
+    factor = 0.0 if text == "0" else _factor(result[3], unit)
     if factor is None:
-        wanted = f"a multiple of {unit}" if unit else "a number, or thousands, millions, billions"
-        missing = "has no unit" if not found[3] else f"is in {found[3]}"
-        raise ValueError(f"{field}: {text!r} {missing}, must be {wanted}")
-    ends = [float(re.sub("[,_]", "", end)) * factor for end in found.group(1, 2) if end]
+        requested = (
+            f"a multiple of {unit}" if unit else "a number, or thousands, millions, billions"
+        )
+        missing = "has no unit" if not result[3] else f"is in {result[3]}"
+        raise ValueError(f"{field}: {text!r} {missing}, must be {requested}")
+    ends = [float(re.sub("[,_]", "", end)) * factor for end in result.group(1, 2) if end]
     if min(ends) < 0:
         raise ValueError(f"{field}: {text!r} must not be negative")
     if ends[0] > ends[-1]:
@@ -46,10 +48,10 @@ def quantity(text: str, unit: str, field: str) -> Interval:
 
 def positive(text: str, unit: str, field: str) -> Interval:
     """Return a quantity above zero."""
-    found = quantity(text, unit, field)
-    if (found.value if found.low is None else found.low) <= 0:
+    result = quantity(text, unit, field)
+    if (result.value if result.low is None else result.low) <= 0:
         raise ValueError(f"{field}: {text!r} must be above zero")
-    return found
+    return result
 
 
 def amount(field: str, unit: str) -> Any:
@@ -66,20 +68,20 @@ def amount(field: str, unit: str) -> Any:
 def price(text: str, unit: str, field: str) -> tuple[str, Interval]:
     """Return a price for each ``unit``, such as "10 sat/vB": the currency, and how much of it."""
     money, _, each = text.rpartition("/")
-    found = _TEXT.fullmatch(money.strip())
+    result = _TEXT.fullmatch(money.strip())
     factor = _factor(each.strip(), unit)
-    if found is None or not found[3] or factor is None:
+    if result is None or not result[3] or factor is None:
         raise ValueError(f"{field}: {text!r} is no price such as '10 coins/{unit}'")
-    return found[3], quantity(money, found[3], field).times(1 / factor)
+    return result[3], quantity(money, result[3], field).times(1 / factor)
 
 
 def _factor(text: str, unit: str) -> float | None:
-    """What one ``text`` is in ``unit``; None if it is no multiple of it."""
+    """Return the factor from ``text`` to ``unit``; None if it is no multiple of it."""
     if not unit:
         return _WORDS.get(text)
     if "/" in unit:
         halves = zip(text.partition("/")[::2], unit.partition("/")[::2], strict=True)
-        above, below = (_factor(part, of) for part, of in halves)
+        above, below = (_factor(part, whole) for part, whole in halves)
         return None if above is None or below is None else above / below
     names = {unit: 1.0} | _EQUAL.get(unit, {})
     word, _, rest = text.partition(" ")

@@ -105,7 +105,7 @@ def _waiting(drift: Transform) -> Transform:
     lattice = np.fft.irfft(drift, BINS)
     ratio[0] = -lattice @ np.fft.fftfreq(BINS, 1 / BINS)
     logarithm = np.log(np.abs(ratio)) + 1j * np.unwrap(np.angle(ratio))
-    found = -np.fft.irfft(logarithm, BINS)
-    found[0], found[BINS // 2 :] = 0.0, 0.0
-    transform = np.fft.rfft(found)
+    result = -np.fft.irfft(logarithm, BINS)
+    result[0], result[BINS // 2 :] = 0.0, 0.0
+    transform = np.fft.rfft(result)
     return np.asarray(np.exp(transform - transform[0]))

@@ -164,25 +164,25 @@ class SchemeFigures:
         exact law of their iterations, and in a second of the time that they take; the share of
         accesses that simulated caches serve. Of the implementation that the node names, if its
         traffic was counted."""
-        wanted = self.node.implementations.get(self.scheme.name)
-        keys = {"set": self.scheme.name, "implementation": wanted, "key": "compact"}
+        requested = self.node.implementations.get(self.scheme.name)
+        keys = {"set": self.scheme.name, "implementation": requested, "key": "compact"}
 
         def moved(name: str, **further: str) -> float:
-            figures = traffic().select(name, **keys, **further) if wanted else ()
+            figures = traffic().select(name, **keys, **further) if requested else ()
             return sum(f.value or 0.0 for f in figures if f.keys["operation"] != "keygen")
 
-        found = {name: moved(name) for name in ("read", "written", "accesses")}
+        result = {name: moved(name) for name in ("read", "written", "accesses")}
         rates = [self.single[name] for name in ("sign", "verify") if name in self.single]
-        if not found["accesses"] or len(rates) < 2:
+        if not result["accesses"] or len(rates) < 2:
             return
-        source = f"{wanted}, {TRAFFIC}"
+        source = f"{requested}, {TRAFFIC}"
         for name in ("read", "written"):
-            yield self.figure(name, 10_000 * found[name], "B", source, operations=10_000)
+            yield self.figure(name, 10_000 * result[name], "B", source, operations=10_000)
         spent = np.sum([1 / rate.draws for rate in rates], axis=0)
-        speed = (found["read"] + found["written"]) / spent
+        speed = (result["read"] + result["written"]) / spent
         timed = "; ".join([source, *(rate.source for rate in rates)])
         yield self.figure("bytes_per_second", speed, "B/s", timed, of="memory")
         for level, size in (("first", "32 KiB"), ("last", "1 MiB")):
-            share = 1 - moved("misses", level=level) / found["accesses"]
+            share = 1 - moved("misses", level=level) / result["accesses"]
             text = f"simulated; {source}"
             yield self.figure("share", share, "", text, of="accesses", cache=size)

@@ -6,14 +6,16 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from mldsa_lab.sets import PARAMETER_SETS, SCHEMES, sets_of
-from mldsa_lab.sizes import (
+from mldsa_lab.sets import (
     CURVES,
     NOT_PADDED,
+    PARAMETER_SETS,
     PUBLIC,
+    SCHEMES,
     SIGNATURE,
     algorithm_bytes,
     ecdsa_der_law,
+    sets_of,
     sizes,
 )
 
@@ -45,18 +47,18 @@ class ImpactScheme:
     def names(self, extreme: int) -> dict[str, float]:
         """Return the sizes that expressions may name: of a signature whose length varies the mean,
         or with ``extreme`` -1 and 1 the usual least and most."""
-        found = {
+        result = {
             "signature": self.signature_bytes[extreme],
             "public_key": float(self.public_key_bytes),
         }
         if self.name in SIGNERS:
-            found["signature_der"] = signature_der(self.name)[extreme]
+            result["signature_der"] = signature_der(self.name)[extreme]
             if (algorithm := algorithm_bytes(self.name)) is not None:
-                found["algorithm"] = algorithm
+                result["algorithm"] = algorithm
             for size in sizes(self.name):
                 if (size.object, size.encoding) == (PUBLIC, "SPKI"):
-                    found["spki"] = size.bytes
-        return found
+                    result["spki"] = size.bytes
+        return result
 
 
 def _folded(name: str) -> str:
@@ -99,15 +101,15 @@ def unknown_parts(name: str) -> list[str]:
 def scheme_of(name: str) -> ImpactScheme:
     """A scheme by name, a hybrid by its parts' with a plus. ValueError for an unknown one."""
     parts = tuple(part.strip() for part in name.split("+"))
-    found = [_single(part) for part in parts]
+    known = [_single(part) for part in parts]
     return ImpactScheme(
         name,
-        sum(s.public_key_bytes for s in found),
-        sum(s.private_key_bytes for s in found),
-        tuple(sum(s.signature_bytes[i] for s in found) for i in range(3)),  # type: ignore[arg-type]
-        tuple(part for s in found for part in s.parts),
-        tuple(form for s in found for form in s.forms),
-        "; ".join(dict.fromkeys(s.source for s in found)),
+        sum(s.public_key_bytes for s in known),
+        sum(s.private_key_bytes for s in known),
+        tuple(sum(s.signature_bytes[i] for s in known) for i in range(3)),  # type: ignore[arg-type]
+        tuple(part for s in known for part in s.parts),
+        tuple(form for s in known for form in s.forms),
+        "; ".join(dict.fromkeys(s.source for s in known)),
     )
 
 
@@ -117,7 +119,7 @@ def _single(name: str) -> ImpactScheme:
         raise ValueError(f"scheme {name!r}: only {' and '.join(CURVES)} have a DER encoding")
     if base not in SIGNERS:
         raise ValueError(f"scheme {name!r} is unknown: {KNOWN}")
-    known_sizes = {(found.object, found.encoding): found for found in sizes(base)}
+    known_sizes = {(result.object, result.encoding): result for result in sizes(base)}
     public, signature = known_sizes[PUBLIC, "raw"], known_sizes[SIGNATURE, "raw"]
     most = float(signature.bytes)
     lengths, source = (most, most, most), signature.source

@@ -41,36 +41,36 @@ def server_figures(
     asked: dict[str, Key] = {"percentile": as_key(server.percentile)}
     single = times.signer(scheme, server.implementations)
     for size in (1, *server.batches):
-        found = times.signer(scheme, server.implementations, size)
+        result = times.signer(scheme, server.implementations, size)
         keys = {**asked, "batch": size if size > 1 else None}
         response = partial(make, "quantile", unit="s", of="response", **keys)
         loads = {as_key(100 * load): load for load in server.loads}
-        if isinstance(found, str) or isinstance(single, str):
+        if isinstance(result, str) or isinstance(single, str):
             for utilisation in loads:
-                yield response(value=None, source=str(found), utilisation=utilisation)
+                yield response(value=None, source=str(result), utilisation=utilisation)
             continue
         law = signing_law(single.fit)
         # In units of the mean time of an operation, by single calls or in a batch.
         whole = law if size == 1 else law.of_batch(size)
         how = "one by one" if size == 1 else f"when {size} wait, at their measured mean time"
         kind = "constant" if single.fit is None else "exact law of rejections at fitted costs"
-        source = f"{found.source}; {how}; service times: {kind}; one core, {server.source}"
+        source = f"{result.source}; {how}; service times: {kind}; one core, {server.source}"
 
-        timed = {"source": source, "rates": [found]}
+        timed = {"source": source, "rates": [result]}
 
         def percentile(load: float, whole: ServiceLaw = whole, size: int = size) -> float:
             return responses(whole, load, size).percentile(server.percentile)
 
-        gain = float(found.draws[0] / single.draws[0])
+        gain = float(result.draws[0] / single.draws[0])
         for utilisation, load in loads.items():
             # The load is a share of what single calls can do.
-            value = percentile(load / gain) / found.draws if load < gain else None
+            value = percentile(load / gain) / result.draws if load < gain else None
             yield response(value=value, utilisation=utilisation, **timed)
         curve = np.array([percentile(load) for load in _LOADS])
-        share = _largest_load(server.seconds.value * found.draws, curve)
+        share = _largest_load(server.seconds.value * result.draws, curve)
         safe = partial(make, within=server.limit, **timed, **keys)
         yield safe("share", share, "", of="core")
-        yield safe("per_second", share * found.draws, "1/s", operation="sign")
+        yield safe("per_second", share * result.draws, "1/s", operation="sign")
 
 
 def _largest_load(limit: Array, curve: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,203 +22,171 @@ from pqc_impact.times import BUSY, CONFIDENCE, DRAWS, NOUNS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-NETWORK, PARTS = "Blocks on the network", "Bytes by part"
+NETWORK, PARTS, THREADS = "Blocks on the network", "Bytes by part", "Threads"
 SERVER = "Response times of one core that signs"
 _HELD = {"": "other parts", "other": "other parts", "expanded keys": "keys"}
 """Columns of parts, by `Part.holds` where they are called otherwise."""
 _AT = ("load", "limit")
 
 
-@dataclass(frozen=True)
-class ImpactColumn:
-    """Columns of the figures of one name with exactly these ``keys`` (a tuple being alternatives),
-    one for each combination of the keys ``over``, and of those that may be there (``maybe``).
-
-    ``title``: may name keys, whose values have their words, and ``at``, the load or limit.
-    ``spare``: as of `Column`; ``least``: of a key that is a number, its least value.
-    """
-
-    name: str
-    title: str
-    spare: int = 0
-    keys: Mapping[str, Key | tuple[Key, ...]] = field(default_factory=dict)
-    over: tuple[str, ...] = ()
-    maybe: tuple[str, ...] = ()
-    least: Mapping[str, int] = field(default_factory=dict)
-
-    def heading(self, figure: Figure, keys: Mapping[str, Key]) -> str | None:
-        """Return the title of the column that a figure belongs to; None if it has none. ``keys``:
-        what tells it from others of its row."""
-        wanted = {*self.keys, *self.over}
-        if figure.name != self.name or not wanted <= keys.keys() <= wanted.union(self.maybe):
-            return None
-        for key, value in self.keys.items():
-            if keys[key] not in (value if isinstance(value, tuple) else (value,)):
-                return None
-        if any(int(keys[key] or 0) < number for key, number in self.least.items()):
-            return None
-        return self.title.format(**_words(keys))
-
-
 def _words(keys: Mapping[str, Key]) -> dict[str, str]:
     """Return the values of keys in the words of titles."""
-    said = {key: str(value) for key, value in keys.items()}
-    said["at"] = f" at {keys['limit']}" if keys.get("limit") else ""
-    said["at"] += " at today's throughput" if keys.get("load") == "today" else ""
-    said["operation"] = NOUNS.get(said.get("operation", ""), "")
-    said["years"] = {"1": "a year", "10": "ten years"}.get(said.get("years", ""), "")
+    words = {key: str(value) for key, value in keys.items()}
+    words["at"] = f" at {keys['limit']}" if keys.get("limit") else ""
+    words["at"] += " at today's throughput" if keys.get("load") == "today" else ""
+    words["operation"] = NOUNS.get(words.get("operation", ""), "")
+    words["years"] = {"1": "a year", "10": "ten years"}.get(words.get("years", ""), "")
     cores = count_cores(int(keys.get("threads") or 0))
-    said |= {"cores": cores, "on": f"{'in batches ' * (keys.get('mode') == 'batch')}on {cores}"}
-    said["kept"] = said.get("object", "").removesuffix(" archive")
-    said["stored"] = said.get("stored", "").removesuffix(" of a key")
-    return said
+    words |= {"cores": cores, "on": f"{'in batches ' * (keys.get('mode') == 'batch')}on {cores}"}
+    words["kept"] = words.get("object", "").removesuffix(" archive")
+    words["stored"] = words.get("stored", "").removesuffix(" of a key")
+    return words
 
 
 _VERIFIED: Mapping[str, Key] = {"operation": "verify"}
 _TODAY = {**_VERIFIED, "of": "block", "load": "today"}
-_BATCH: Mapping[str, Key] = {"mode": "batch"}
 _RESPONSE, _SAFE = ("percentile", "utilisation"), ("percentile", "within")
-TABLES: dict[str, tuple[ImpactColumn, ...]] = {
+_COUNTED: Mapping[str, tuple[Key, ...]] = {"of": ("transactions", "messages")}
+_ARCHIVES: Mapping[str, tuple[Key, ...]] = {"object": ("pruned archive", "compressed archive")}
+_PLAIN = Unit(1.0, "")
+"""The unit of rates: they have no prefix, and titles say 'per second'."""
+
+
+def _column(
+    name: str,
+    title: str,
+    spare: int = 0,
+    over: Sequence[str] = (),
+    /,
+    *optional: str,
+    **keys: Key,
+) -> SpreadColumns:
+    """Return columns of the figures of one name with exactly these ``keys``, one for each
+    combination of the keys ``over``, and of those that may be there (``optional``)."""
+    unit = _PLAIN if name == "per_second" else None
+    return SpreadColumns(
+        name,
+        title,
+        spare=spare,
+        keys=keys,
+        over=tuple(over),
+        optional=optional,
+        unit=unit,
+        is_exact=True,
+    )
+
+
+TABLES: dict[str, tuple[SpreadColumns, ...]] = {
     "Size and throughput": (
-        ImpactColumn("bytes", "bytes"),
-        ImpactColumn("over_today", "bytes, of today's", 3, {"of": "bytes"}),
-        ImpactColumn("round_trips", "extra round trips, {window}", over=("window",)),
-        ImpactColumn("time", "{link}", 2, {"of": "transfer"}, ("link",)),
-        ImpactColumn("used", "{resource}", 2, over=("resource",)),
-        ImpactColumn("fee", "fee", 2),
-        ImpactColumn("fee", "fee for {resource}", 2, over=("resource",)),
-        ImpactColumn("count", "in a block", 0, {"object": "block"}, ("of",)),
-        ImpactColumn("per_second", "per second", 0, {"of": ("transactions", "messages")}),
-        ImpactColumn("over_today", "throughput, of today's", 0, {"of": "transactions"}),
-        ImpactColumn("bytes_per_second", "bandwidth", 0, {"of": "blocks"}),
-        ImpactColumn("share", "share of the {resource}", 0, {"of": "limit"}, ("resource",)),
-        ImpactColumn("per_second", "per second at {limit}", 1, {"of": "transactions"}, ("limit",)),
-        ImpactColumn(
-            "needed", "{resource} for today's throughput", 4, {"load": "today"}, ("resource",)
-        ),
+        _column("bytes", "bytes"),
+        _column("over_today", "bytes, of today's", 3, of="bytes"),
+        _column("round_trips", "extra round trips, {window}", 0, ["window"]),
+        _column("time", "{link}", 2, ["link"], of="transfer"),
+        _column("used", "{resource}", 2, ["resource"]),
+        _column("fee", "fee", 2),
+        _column("fee", "fee for {resource}", 2, ["resource"]),
+        replace(_column("count", "in a block", object="block"), any_of=_COUNTED),
+        replace(_column("per_second", "per second"), any_of=_COUNTED),
+        _column("over_today", "throughput, of today's", of="transactions"),
+        _column("bytes_per_second", "bandwidth", of="blocks"),
+        _column("share", "share of the {resource}", 0, ["resource"], of="limit"),
+        _column("per_second", "per second at {limit}", 1, ["limit"], of="transactions"),
+        _column("needed", "{resource} for today's throughput", 4, ["resource"], load="today"),
     ),
     "Signing and verification": (
-        ImpactColumn("time", "signing", 0, {"of": "message", "operation": "sign", "threads": 1}),
-        ImpactColumn(
+        _column("time", "signing", of="message", operation="sign", threads=1),
+        _column(
             "per_second",
             "signed per second and core",
             1,
-            {"of": "messages", "operation": "sign"},
-            ("threads",),
+            ["threads"],
+            of="messages",
+            operation="sign",
         ),
-        ImpactColumn(
-            "time", "verification, {cores}", 0, {"of": "message", **_VERIFIED}, ("threads",)
-        ),
-        ImpactColumn(
-            "time", "verification, {device}", 0, {"of": "message", **_VERIFIED}, ("device",)
-        ),
-        ImpactColumn(
+        _column("time", "verification, {cores}", 0, ["threads"], of="message", **_VERIFIED),
+        _column("time", "verification, {device}", 0, ["device"], of="message", **_VERIFIED),
+        _column(
             "per_second",
             "verified per second and core",
             1,
-            {"of": "messages", **_VERIFIED},
-            ("threads",),
+            ["threads"],
+            of="messages",
+            **_VERIFIED,
         ),
-        ImpactColumn("time", "as many as today, {on}", 1, _TODAY, ("threads",)),
-        ImpactColumn("time", "as many as today, {on}", 2, {**_TODAY, **_BATCH}, ("threads",)),
-        ImpactColumn(
-            "share", "of the interval, {on}", 4, {**_TODAY, "of": "interval"}, ("threads",)
-        ),
-        ImpactColumn("time", "first sync, {on}", 2, {"of": "first sync"}, ("threads",)),
+        _column("time", "as many as today, {on}", 1, ["threads"], **_TODAY),
+        _column("time", "as many as today, {on}", 2, ["threads"], mode="batch", **_TODAY),
+        _column("share", "of the interval, {on}", 4, ["threads"], **{**_TODAY, "of": "interval"}),
+        _column("time", "first sync, {on}", 2, ["threads"], of="first sync"),
     ),
     "Operations per second": (
-        ImpactColumn("per_second", "{operation}, {threads}", 1, over=("operation", "threads")),
+        _column("per_second", "{operation}, {threads}", 1, ["operation", "threads"]),
     ),
-    "Threads": tuple(
-        ImpactColumn(
-            name,
-            "{operation}, {threads}",
-            spare,
-            over=("operation", "threads"),
-            least={"threads": 2},
-        )
-        for spare, name in ((1, "scaling"), (2, "efficiency"))
+    THREADS: (
+        _column("scaling", "{operation}, {threads}", 1, ["operation", "threads"]),
+        _column("efficiency", "{operation}, {threads}", 2, ["operation", "threads"]),
     ),
     "Life cycle of a key": (
-        ImpactColumn("time", "{operation}", 0, {"of": "life cycle"}, ("operation",)),
-        ImpactColumn("time", "together", 0, {"of": "life cycle"}),
-        ImpactColumn("share", "{operation}", 1, {"of": "life cycle"}, ("operation",)),
+        _column("time", "{operation}", 0, ["operation"], of="life cycle"),
+        _column("time", "together", of="life cycle"),
+        _column("share", "{operation}", 1, ["operation"], of="life cycle"),
     ),
     "Optimisations": (
-        ImpactColumn("speed_up", "{operation}, {by}", 1, over=("operation", "by")),
-        ImpactColumn(
-            "clock",
-            "as fast in hardware, {operation}",
-            2,
-            {"against": "hardware core"},
-            ("operation",),
+        _column("speed_up", "{operation}, {by}", 1, ["operation", "by"]),
+        _column(
+            "clock", "as fast in hardware, {operation}", 2, ["operation"], against="hardware core"
         ),
     ),
     SERVER: (
-        ImpactColumn(
-            "quantile", "p{percentile}, {utilisation} %", 0, {"of": "response"}, _RESPONSE
+        _column("quantile", "p{percentile}, {utilisation} %", 0, _RESPONSE, of="response"),
+        _column("share", "load with p{percentile} within {within}", 1, _SAFE, of="core"),
+        _column("per_second", "per second", 0, _SAFE, operation="sign"),
+        _column(
+            "per_second", "per second, batches of {batch}", 2, [*_SAFE, "batch"], operation="sign"
         ),
-        ImpactColumn("share", "load with p{percentile} within {within}", 1, {"of": "core"}, _SAFE),
-        ImpactColumn("per_second", "per second", 0, {"operation": "sign"}, _SAFE),
-        ImpactColumn(
-            "per_second",
-            "per second, batches of {batch}",
-            2,
-            {"operation": "sign"},
-            (*_SAFE, "batch"),
-        ),
-        ImpactColumn(
+        _column(
             "quantile",
             "p{percentile}, {utilisation} %, batches of {batch}",
             3,
-            {"of": "response"},
-            (*_RESPONSE, "batch"),
+            [*_RESPONSE, "batch"],
+            of="response",
         ),
-        ImpactColumn(
+        _column(
             "share",
             "load with p{percentile} within {within}, batches of {batch}",
             4,
-            {"of": "core"},
-            (*_SAFE, "batch"),
+            [*_SAFE, "batch"],
+            of="core",
         ),
     ),
     "A node": (
-        ImpactColumn("bytes_per_second", "bandwidth{at}", 0, {"of": "node"}, maybe=_AT),
-        ImpactColumn("share", "share of the line{at}", 1, {"of": "line"}, maybe=_AT),
-        ImpactColumn(
+        _column("bytes_per_second", "bandwidth{at}", 0, [], *_AT, of="node"),
+        _column("share", "share of the line{at}", 1, [], *_AT, of="line"),
+        _column(
             "over_today",
             "{operation} capacity, {on}",
             2,
-            {"of": "capacity"},
-            ("operation", "threads"),
-            ("mode",),
+            ["operation", "threads"],
+            "mode",
+            of="capacity",
         ),
     ),
     NETWORK: (
-        ImpactColumn("time", "to {nodes} %", 0, {"of": "spread"}, ("nodes",)),
-        ImpactColumn("share", "stale, every {interval}", 2, {"of": "stale blocks"}, ("interval",)),
+        _column("time", "to {nodes} %", 0, ["nodes"], of="spread"),
+        _column("share", "stale, every {interval}", 2, ["interval"], of="stale blocks"),
     ),
     "Storage": (
-        ImpactColumn("bytes", "archive a year", 0, {"object": "archive", "years": 1}),
-        ImpactColumn("bytes", "ten years", 1, {"object": "archive", "years": 10}),
-        ImpactColumn(
-            "bytes", "at today's throughput", 0, {"object": "archive", "years": 1, "load": "today"}
+        _column("bytes", "archive a year", object="archive", years=1),
+        _column("bytes", "ten years", 1, object="archive", years=10),
+        _column("bytes", "at today's throughput", object="archive", years=1, load="today"),
+        replace(
+            _column("bytes", "{kept}{at}", 3, ["object"], years=1, load="today"), any_of=_ARCHIVES
         ),
-        ImpactColumn(
-            "bytes",
-            "{kept}{at}",
-            3,
-            {"object": ("pruned archive", "compressed archive"), "years": 1, "load": "today"},
-        ),
-        ImpactColumn("bytes", "chain in {years}{at}", 1, {"object": "chain"}, ("years",), _AT),
-        ImpactColumn("price", "disk, {years}{at}", 2, {"object": "chain"}, ("years",), _AT),
-        ImpactColumn("capacity", "blocks in the mempool", 1, {"of": "blocks", "object": "mempool"}),
-        ImpactColumn("bytes", "{object}, {stored}", 2, over=("object", "stored")),
+        _column("bytes", "chain in {years}{at}", 1, ["years"], *_AT, object="chain"),
+        _column("price", "disk, {years}{at}", 2, ["years"], *_AT, object="chain"),
+        _column("capacity", "blocks in the mempool", 1, of="blocks", object="mempool"),
+        _column("bytes", "{object}, {stored}", 2, ["object", "stored"]),
     ),
-    PARTS: (
-        ImpactColumn("bytes", "{held}", over=("held",)),
-        ImpactColumn("bytes", "together"),
-    ),
+    PARTS: (_column("bytes", "{held}", 0, ["held"]), _column("bytes", "together")),
 }
 """The columns of each table. A table without figures is left out."""
 _METHOD = (
@@ -232,88 +200,76 @@ _OTHER_MACHINE = "†"
 """Marks a scheme whose times are from another machine than those of the first record."""
 
 
-def report(found: Impact) -> Report:
+def report(impact: Impact) -> Report:
     """Return everything that is shown of a scenario."""
-    figures = [*found.figures, *_held(found)]
-    headline, sections = overview(found)
+    figures = [*impact.figures, *_held(impact)]
+    headline, sections = overview(impact)
     kinds = []
     for title, columns in TABLES.items():
-        if made := table(figures, title, columns):
-            plots = tuple(_plots(found, figures, title))
-            sections.append(Section(grid(found, made), plots=plots, brief=title == SERVER))
-            kinds.append(f"{title}: {_kinds(made)}")
+        if filled := table(figures, title, columns):
+            plots = tuple(_plots(impact, figures, title))
+            sections.append(Section(grid(impact, filled), plots=plots, brief=title == SERVER))
+            kinds.append(f"{title}: {_kinds(filled)}")
     return Report(
-        kind=f"what a migration costs · scenario {found.name}",
+        kind=f"what a migration costs · scenario {impact.name}",
         headline=headline,
-        figures=found.figures,
+        figures=impact.figures,
         sections=sections,
-        about=found.scenario.text.removesuffix("."),
+        about=impact.scenario.text.removesuffix("."),
         method=_METHOD,
-        notes=[*notes(found), *kinds],
-        source=", ".join(found.records),
+        notes=[*notes(impact), *kinds],
+        source=", ".join(impact.records),
+        has_brief_notes=False,  # those of a scenario fill screens
     )
 
 
 def network_report(network: Network, figures: Sequence[Figure]) -> Report:
     """Return everything that is shown of blocks without a scheme."""
-    made = table(figures, NETWORK, TABLES[NETWORK])
-    assert made is not None
+    filled = table(figures, NETWORK, TABLES[NETWORK])
+    assert filled is not None
     about = (
         f"{network.title}: the mean of {network.blocks} blocks, and their middle 95 %, over "
         f"{network.nodes:,} nodes"
     )
-    section = Section(figure_tables.grid(made, CONFIDENCE))
+    section = Section(figure_tables.grid(filled, CONFIDENCE))
     return Report("how blocks spread", about, figures, [section])
 
 
 def table(
-    figures: Sequence[Figure], title: str, columns: Sequence[ImpactColumn]
+    figures: Sequence[Figure], title: str, columns: Sequence[SpreadColumns]
 ) -> FigureTable | None:
     """Return a table of the figures that match the columns, with a row for each combination of
     keys; None if there is none."""
-    shown: list[Figure] = []
-    spread = []
-    rows_of = {"block", "relay"} if title == NETWORK else set[str]()
-    for number, column in enumerate(columns):
-        matching: dict[str, list[Figure]] = {}
-        for f in figures:
-            keys = {k: v for k, v in own_keys(f).items() if k not in rows_of}
-            if (rows_of <= f.keys.keys()) and (text := column.heading(f, keys)) is not None:
-                matching.setdefault(text, []).append(f)
-        for text, of_text in matching.items():
-            # What one column declares shares its unit, where it is stored in one.
-            alike = [f for many in matching.values() for f in many if f.unit == of_text[0].unit]
-            # What a second holds and what resources cost have no prefix: titles say the former.
-            is_plain = of_text[0].unit == "1/s" or of_text[0].name == "fee"
-            unit = Unit(1.0, of_text[0].unit * (of_text[0].name == "fee"))
-            unit = unit if is_plain else figure_tables.display_unit(alike)
-            heading = text + (f", {unit.name}" if unit.name else "")
-            escaped = heading.replace("{", "{{").replace("}", "}}")
-            # Figures of several identities may share a heading, so the column is found by it.
-            name = f"{number} {text}"
-            spread.append(SpreadColumns(name, escaped, spare=column.spare))
-            for f in of_text:
-                keys = {key: value for key, value in f.keys.items() if key in _ROWS}
-                shown.append(replace(_in_unit(f, unit), name=name, keys=keys))
-    fewest = {"template": 2}  # A column that says the same everywhere is left out.
-    rows = tuple(
-        key for key in _ROWS
-        if len({f.keys[key] for f in shown if f.keys.get(key)}) >= fewest.get(key, 1)
-    )  # fmt: skip
-    made = figure_tables.tables(shown, TableLayout(title, (), rows, tuple(spread)))
-    return made[0] if made else None
+    names = {column.name for column in columns}
+    named = [f for f in figures if f.name in names and _is_shown(f, title)]
+    layout = TableLayout(title, (), _ROWS if title == NETWORK else _ROWS[:2], tuple(columns))
+    layout = replace(layout, words=_words)
+    for whole in figure_tables.tables(named, layout):
+        # A column that says the same everywhere is left out.
+        values = {key: {known.get(key) for known in whole.known} - {None, ""} for key in _ROWS}
+        rows = tuple(key for key in _ROWS if len(values[key]) > (key == "template"))
+        return figure_tables.tables(named, replace(layout, rows=rows))[0]
+    return None
 
 
-def grid(found: Impact, made: FigureTable) -> Grid:
+def _is_shown(figure: Figure, title: str) -> bool:
+    """Return whether a table may show a figure: not the scaling of one thread, and blocks on the
+    network only by relay."""
+    if title == NETWORK:
+        return "relay" in figure.keys
+    return title != THREADS or figure.keys.get("threads") != 1
+
+
+def grid(impact: Impact, filled: FigureTable) -> Grid:
     """Return a table for every renderer: with the mark of each rule that a form breaks, the
     implementations of times, and a mark at each scheme whose times are from another machine."""
-    schemes, legend = list(found.scenario.schemes), rules(found)
-    keys = [{k: str(v) for k, v in of[0].keys.items()} for of in made.rows.values()]
-    plain = figure_tables.grid(made, CONFIDENCE)
+    schemes, legend = list(impact.scenario.schemes), rules(impact)
+    keys = [{k: str(v) for k, v in of[0].keys.items()} for of in filled.rows.values()]
+    plain = figure_tables.grid(filled, CONFIDENCE)
     # The page is too narrow for columns of the other keys: they stand below the schemes.
-    others = [key for key in made.layout.rows if key != "scheme"]
+    others = [key for key in filled.layout.rows if key != "scheme"]
     changed: dict[str, dict[str, Any]] = {key: {"where": TERMINAL, "head": False} for key in others}
-    names, libraries, note = _sources(made)
+    names, libraries, note = _sources(filled)
     below = [[*(k[key] for key in others), *each] for k, each in zip(keys, libraries, strict=True)]
     changed["scheme"] = {"head": True, "cells": names}
     if any(below):
@@ -324,12 +280,12 @@ def grid(found: Impact, made: FigureTable) -> Grid:
     if any(libraries):
         cells = [", ".join(texts) for texts in libraries]
         column = Column("implementation", cells, where=TERMINAL)
-        columns.insert(len(made.layout.rows), column)
+        columns.insert(len(filled.layout.rows), column)
     marks = [
         "".join(
             mark
             for mark, rule in legend.items()
-            if found.find(k.get("template", ""), k["scheme"], "excess", rule=rule)
+            if impact.find(k.get("template", ""), k["scheme"], "excess", rule=rule)
         )
         for k in keys
     ]
@@ -337,46 +293,46 @@ def grid(found: Impact, made: FigureTable) -> Grid:
     return replace(plain, note=note, columns=tuple(columns), dots=dots, marks=marks, legend=legend)
 
 
-def _sources(made: FigureTable) -> tuple[list[str], list[list[str]], str]:
+def _sources(filled: FigureTable) -> tuple[list[str], list[list[str]], str]:
     """Return for each row its scheme, with a mark if its times are from another machine, and the
     implementations of its times; and the note on the mark."""
-    libraries, records = (_noted(made, start) for start in (BY, ELSEWHERE))
-    schemes = (str(of[0].keys["scheme"]) for of in made.rows.values())
+    libraries, records = (_noted(filled, start) for start in (BY, ELSEWHERE))
+    schemes = (str(of[0].keys["scheme"]) for of in filled.rows.values())
     names = [s + f" {_OTHER_MACHINE}" * bool(r) for s, r in zip(schemes, records, strict=True)]
     elsewhere = ", ".join(dict.fromkeys(name for of in records for name in of))
     note = f"{_OTHER_MACHINE}: measured on another machine, {elsewhere}" if elsewhere else ""
     return names, libraries, note
 
 
-def _noted(made: FigureTable, start: str) -> list[list[str]]:
+def _noted(filled: FigureTable, start: str) -> list[list[str]]:
     """Return, for each row, what its figures' notes that begin with ``start`` name."""
-    notes = (dict.fromkeys(note for f in of for note in f.notes) for of in made.rows.values())
+    notes = (dict.fromkeys(note for f in of for note in f.notes) for of in filled.rows.values())
     return [[x.removeprefix(start) for x in of if x.startswith(start)] for of in notes]
 
 
 def document_table(
-    found: Impact, template: str, asked: Mapping[str, str], schemes: Sequence[str] = ()
+    impact: Impact, template: str, asked: Mapping[str, str], schemes: Sequence[str] = ()
 ) -> Grid:
     """Return figures of one form, for a document, or with the template "" those of schemes; of
     these schemes alone, if any are given. The first row is the form of today where that is another
     one. Schemes have the implementations of their times, and a mark if these are from another
     machine than the first record's. The table's note explains the mark and names records of busy
     machines. ``asked``: by the title of their column, the name and the keys of figures."""
-    forms = found.scenario.all_templates
-    rows = {("", name): name for name in found.scenario.schemes}
+    forms = impact.scenario.all_templates
+    rows = {("", name): name for name in impact.scenario.schemes}
     if template:
         if template not in forms:
             raise LabError(f"template {template!r}: must be one of {'; '.join(forms)}")
         form = forms[template]
-        beside, today = found.scenario.today_of(form)
-        rows = {(template, s.name): s.name for f, s in found.scenario.pairs() if f is form}
+        beside, today = impact.scenario.today_of(form)
+        rows = {(template, s.name): s.name for f, s in impact.scenario.pairs() if f is form}
         if beside is not form:
             rows = {(beside.name, today.name): f"{today.name}, today", **rows}
     figures = [
         replace(f, keys={**own_keys(f), "scheme": label})
         for key, label in rows.items()
         if not schemes or key[1] in schemes
-        for f in found.figures
+        for f in impact.figures
         if (f.keys.get("template", ""), f.keys["scheme"]) == key
     ]
     columns = []
@@ -384,13 +340,13 @@ def document_table(
         name, keys = parse_identity(text)
         if not any(f.name == name and own_keys(f) == keys for f in figures):
             raise LabError(f"template {template!r}: there is no figure {text!r}")
-        columns.append(ImpactColumn(name, title.replace("{", "{{").replace("}", "}}"), keys=keys))
-    made = table(figures, "", columns)
-    assert made is not None
-    plain = figure_tables.grid(made, CONFIDENCE)
-    cells, libraries, note = _sources(made)
+        columns.append(_column(name, title.replace("{", "{{").replace("}", "}}"), **keys))
+    filled = table(figures, "", columns)
+    assert filled is not None
+    plain = figure_tables.grid(filled, CONFIDENCE)
+    cells, libraries, note = _sources(filled)
     below = [", ".join(each) for each in libraries] if any(libraries) else ()
-    busy = [text for text in found.remarks if text.startswith(BUSY)] if below else []
+    busy = [text for text in impact.remarks if text.startswith(BUSY)] if below else []
     note = ". ".join(filter(None, (note, *busy)))
     shown = (
         replace(c, head=True, cells=cells, below=below) if c.title == "scheme" else c
@@ -399,44 +355,35 @@ def document_table(
     return replace(plain, columns=tuple(shown), note=note)
 
 
-def _kinds(made: FigureTable) -> str:
+def _kinds(filled: FigureTable) -> str:
     """Return the columns of each kind; of several kinds in one column the least certain counts."""
     titles: dict[str, dict[str, None]] = {}
-    for column in made.layout.columns:
-        found = {f.kind for f in made.at(column.name) if f is not None}
-        kind = next(kind for kind in ("assumed", "measured", "exact") if kind in found)
-        titles.setdefault(kind, {})[column.title.partition(", ")[0]] = None
+    for column in filled.layout.columns:
+        known = {f.kind for f in filled.of_spread(column) if f is not None}
+        for kind in [k for k in ("assumed", "measured", "exact") if k in known][:1]:
+            titles.setdefault(kind, {})[column.title.partition(", ")[0]] = None
     return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in titles.items())
 
 
-def _in_unit(figure: Figure, unit: Unit) -> Figure:
-    """Return a figure whose values are in a unit that its column's title names."""
-    values = [None if x is None else unit.shown(x) for x in figure.interval or (None, None, None)]
-    value = values[0]
-    if value is not None and values[1] is None and value == int(value):
-        values[0] = int(value)
-    return replace(figure, value=values[0], low=values[1], high=values[2], unit="")
-
-
-def rules(found: Impact) -> dict[str, str]:
+def rules(impact: Impact) -> dict[str, str]:
     """Return the rules of today that a form breaks, by their mark in tables."""
-    broken = dict.fromkeys(str(f.keys["rule"]) for f in found.figures if f.verdict == FORBIDDEN)
+    broken = dict.fromkeys(str(f.keys["rule"]) for f in impact.figures if f.verdict == FORBIDDEN)
     return dict(zip("abcdefghijklmnopqrstuvwxyz", broken, strict=False))
 
 
-def overview(found: Impact) -> tuple[str, list[Section]]:
+def overview(impact: Impact) -> tuple[str, list[Section]]:
     """Return the headline, and one table over forms and schemes: throughput in percent of today's,
     or bytes over today's in a scenario without blocks. Neither has today's scheme."""
-    title = found.scenario.title
-    compared = [f for f in found.figures if f.name == "over_today" and "template" in f.keys]
+    title = impact.scenario.title
+    compared = [f for f in impact.figures if f.name == "over_today" and "template" in f.keys]
     by_throughput = any(own_keys(f) == {"of": "transactions"} for f in compared)
-    wanted = {"of": "transactions" if by_throughput else "bytes"}
+    compared_keys = {"of": "transactions" if by_throughput else "bytes"}
     figures = [
         Figure(
             {"form": f.keys["template"]}, str(f.keys["scheme"]), f.value * (1, 100)[by_throughput]
         )
         for f in compared
-        if own_keys(f) == wanted and f.value is not None and f.value != 1
+        if own_keys(f) == compared_keys and f.value is not None and f.value != 1
     ]
     schemes = dict.fromkeys(f.name for f in figures)
     if not schemes:
@@ -454,25 +401,25 @@ def overview(found: Impact) -> tuple[str, list[Section]]:
     return headline, sections_of(figures, [layout], CONFIDENCE)
 
 
-def notes(found: Impact) -> list[str]:
+def notes(impact: Impact) -> list[str]:
     """Return the rules that are broken, the figures that are missing, and sources."""
-    lines = [f"{mark}: forbidden today, {rule}" for mark, rule in rules(found).items()]
-    renamed = found.scenario.renamed.items()
+    lines = [f"{mark}: forbidden today, {rule}" for mark, rule in rules(impact).items()]
+    renamed = impact.scenario.renamed.items()
     lines += [
         f"{name} is taken as {ours}, with the sizes and times of the standard"
         for name, ours in renamed
     ]
-    lines += found.remarks
+    lines += impact.remarks
     unknown = dict.fromkeys(
         f"Not known of {f.keys['scheme']}: {f.source}"
-        for f in found.figures
+        for f in impact.figures
         if f.value is None and f.verdict != FORBIDDEN
     )
-    forms = found.scenario.all_templates.values()
+    forms = impact.scenario.all_templates.values()
     lines += [*unknown, *dict.fromkeys(f"{form.name}: {form.note}" for form in forms if form.note)]
     lines += dict.fromkeys(
         f"{f.keys['scheme']}: {f.source}"
-        for f in found.figures
+        for f in impact.figures
         if f.value is not None and _is_sourced(f)
     )
     return lines
@@ -480,8 +427,9 @@ def notes(found: Impact) -> list[str]:
 
 def _is_sourced(figure: Figure) -> bool:
     """Return whether the notes have a figure's source: verification, and what was compressed."""
-    keys, of = figure.keys, figure.keys.get("of")
-    is_timed = figure.name in ("time", "per_second") and of not in ("life cycle", "first sync")
+    keys = figure.keys
+    is_elsewhere = keys.get("of") in ("life cycle", "first sync")
+    is_timed = figure.name in ("time", "per_second") and not is_elsewhere
     is_archive = figure.name == "bytes" and keys.get("object") == "compressed archive"
     return is_archive or (is_timed and keys.get("operation") == "verify")
 
@@ -489,14 +437,14 @@ def _is_sourced(figure: Figure) -> bool:
 # --- plots ----------------------------------------------------------------------------------------
 
 
-def _held(found: Impact) -> Iterator[Figure]:
+def _held(impact: Impact) -> Iterator[Figure]:
     """Yield bytes by what they are, of every form and scheme."""
-    for f in found.figures:
+    for f in impact.figures:
         if f.name == "bytes" and "template" in f.keys and not own_keys(f):
             form, scheme = str(f.keys["template"]), str(f.keys["scheme"])
             sizes = dict.fromkeys(("other parts", "signatures", "keys"), 0.0)
-            for part in found.scenario.all_templates[form].parts:
-                size = found.find(form, scheme, "bytes", part=part.name)
+            for part in impact.scenario.all_templates[form].parts:
+                size = impact.find(form, scheme, "bytes", part=part.name)
                 sizes[_HELD.get(part.holds, part.holds)] += (size and size.value) or 0.0
             yield from (
                 replace(f, keys={**f.keys, "held": n}, value=v, low=None, high=None, source="")
@@ -504,17 +452,17 @@ def _held(found: Impact) -> Iterator[Figure]:
             )
 
 
-def _plots(found: Impact, figures: Sequence[Figure], title: str) -> Iterator[PlotSpec]:
+def _plots(impact: Impact, figures: Sequence[Figure], title: str) -> Iterator[PlotSpec]:
     """Yield bytes by part of each form, or times over the size of a block."""
     if title == PARTS:
         legend = tuple((n, Dot(i)) for i, n in enumerate(("other parts", "signatures", "keys")))
-        for form in found.scenario.all_templates:
+        for form in impact.scenario.all_templates:
             yield PlotSpec(form, partial(_draw_parts, figures, form), legend)
     elif title == NETWORK:
         curves = [f for f in figures if "relay" in f.keys and f.value]
         for pair in dict.fromkeys((f.keys["template"], f.keys["relay"]) for f in curves):
             named = f"{pair[0]}, {pair[1]}: 50 (dotted), 90 and 99 % (dashed) of nodes"
-            yield PlotSpec(named, partial(_draw_spread, found, *pair))
+            yield PlotSpec(named, partial(_draw_spread, impact, *pair))
 
 
 def _draw_parts(figures: Sequence[Figure], form: str) -> Drawing:
@@ -535,14 +483,14 @@ def _draw_parts(figures: Sequence[Figure], form: str) -> Drawing:
     return plots.amounts(bars, "B", 520.0)
 
 
-def _draw_spread(found: Impact, form: Key, relay: Key) -> Drawing:
+def _draw_spread(impact: Impact, form: Key, relay: Key) -> Drawing:
     """Curves of times over the size of a block."""
     from mldsa_lab.show import plots
 
     drawn = []
-    for place, scheme in enumerate(found.scenario.schemes):
+    for place, scheme in enumerate(impact.scenario.schemes):
         here = [
-            f for f in found.figures
+            f for f in impact.figures
             if "block" in f.keys and (f.keys["template"], f.keys["scheme"]) == (form, scheme)
         ]  # fmt: skip
         sizes = {f.keys["block"]: (f.value or 0.0) / 1e6 for f in here if "relay" not in f.keys}

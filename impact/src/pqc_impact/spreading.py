@@ -32,27 +32,27 @@ def simulated(network: Network) -> str:
 
 
 def spread_figures(
-    keys: Mapping[str, Key], found: Propagation | None, intervals: Mapping[str, float], source: str
+    keys: Mapping[str, Key], result: Propagation | None, intervals: Mapping[str, float], source: str
 ) -> Iterator[Figure]:
     """Yield the figures of one block, whose keys name it and its relay; without values where
-    ``found`` is None, and ``source`` says why."""
+    ``result`` is None, and ``source`` says why."""
     for share in SHARES:
-        value = found.time(share) if found else None
+        value = result.time(share) if result else None
         nodes = round(100 * share)
         yield make_figure(keys, "time", value, "s", source, "assumed", of="spread", nodes=nodes)
     for text, seconds in intervals.items():
-        value = found.stale(seconds) if found else None
+        value = result.stale(seconds) if result else None
         yield make_figure(
             keys, "share", value, "", source, "assumed", of="stale blocks", interval=text
         )
 
 
 def load_figures(
-    name: str, network: Network, loads: Sequence[BlockLoad], found: Sequence[Propagation],
+    name: str, network: Network, loads: Sequence[BlockLoad], result: Sequence[Propagation],
     interval_s: float,
 ) -> Iterator[Figure]:  # fmt: skip
     """Yield the figures of blocks without a scheme, on the network called ``name``."""
-    for load, one in zip(loads, found, strict=True):
+    for load, one in zip(loads, result, strict=True):
         keys = {
             "scenario": name,
             "block": f"a block of {load.block_bytes:,.0f} B", "relay": load.relay,
@@ -74,32 +74,34 @@ class _Case:
     source: str
 
 
-def add_network(found: Impact, times: RecordTimes, folder: Path, simulate: Simulate) -> Impact:
+def add_network(result: Impact, times: RecordTimes, folder: Path, simulate: Simulate) -> Impact:
     """Return the figures with those of the scenario's network, if it names one. ``folder``: of the
     scenario."""
-    chain = found.scenario
-    wanted = chain.network if isinstance(chain, Chain) else None
-    if wanted is None:
-        return found
+    chain = result.scenario
+    requested = chain.network if isinstance(chain, Chain) else None
+    if requested is None:
+        return result
     assert isinstance(chain, Chain)
-    own = wanted.like.endswith(".toml")
-    path = folder / wanted.like if own else find_network(wanted.like)
-    network = read_network(path, nodes=wanted.nodes, blocks=wanted.blocks)
-    intervals = {chain.interval: chain.seconds.value, **wanted.seconds} if wanted.stale else {}
+    own = requested.like.endswith(".toml")
+    path = folder / requested.like if own else find_network(requested.like)
+    network = read_network(path, nodes=requested.nodes, blocks=requested.blocks)
+    intervals = (
+        {chain.interval: chain.seconds.value, **requested.seconds} if requested.stale else {}
+    )
     node, cores = chain.node, max(chain.node.cores)
-    figures, cases = list(found.figures), []
+    figures, cases = list(result.figures), []
     for form, scheme in chain.pairs():
-        if form.name not in wanted.templates or scheme.name not in (
-            wanted.schemes or chain.schemes
+        if form.name not in requested.templates or scheme.name not in (
+            requested.schemes or chain.schemes
         ):
             continue
-        at = ChainFigures(found.name, chain, form, scheme, times)
+        at = ChainFigures(result.name, chain, form, scheme, times)
         rate = times.rate(scheme, cores, node.implementations, stretch=node.extrapolate)
         draws, source = np.empty(0), str(rate)
         if not isinstance(rate, str):
             draws = rate.draws[1 : 1 + network.blocks]
             source = f"{simulated(network)}; verified on {count_cores(cores)}: {rate.source}"
-        blocks = {as_today(many): many * at.steady for many in sorted(wanted.of_today)}
+        blocks = {as_today(many): many * at.steady for many in sorted(requested.of_today)}
         for block, count in (blocks | ({FULL: at.count} if at.count else {})).items():
             keys: dict[str, Key] = {**at.keys, "block": block}
             size = count * at.bytes + chain.overhead
@@ -117,4 +119,4 @@ def add_network(found: Impact, times: RecordTimes, folder: Path, simulate: Simul
         figures += spread_figures(
             case.keys, next(spread) if case.loads else None, intervals, case.source
         )
-    return replace(found, figures=figures)
+    return replace(result, figures=figures)

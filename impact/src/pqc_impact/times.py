@@ -47,27 +47,27 @@ _MEASURE = (
 """A run whose record has every scheme on one machine."""
 
 
-def measured(what: str, found: Interval) -> Array:
-    """Draws of a positive figure whose interval is ``found``: lognormal, each side its own; the
+def measured(what: str, result: Interval) -> Array:
+    """Draws of a positive figure whose interval is ``result``: lognormal, each side its own; the
     first is the figure itself. The same for the same ``what``, whatever else is drawn."""
     normal = _random(what).standard_normal(DRAWS)
-    sides = [np.log(x / found.value) if x else 0.0 for x in (found.low, found.high)]
+    sides = [np.log(x / result.value) if x else 0.0 for x in (result.low, result.high)]
     spread = np.where(normal < 0, -sides[0], sides[1]) / _DEVIATE
-    return np.concatenate([[found.value], found.value * np.exp(normal * spread)])
+    return np.concatenate([[result.value], result.value * np.exp(normal * spread)])
 
 
-def assumed(what: str, found: Interval) -> Array:
+def assumed(what: str, result: Interval) -> Array:
     """Draws of a quantity of a scenario, likewise: anything between its ends alike, if it has
     them."""
-    if found.low is None or found.high is None:
-        return np.full(DRAWS + 1, found.value)
-    drawn = _random(what).uniform(found.low, found.high, DRAWS)
-    return np.concatenate([[found.value], drawn])
+    if result.low is None or result.high is None:
+        return np.full(DRAWS + 1, result.value)
+    drawn = _random(what).uniform(result.low, result.high, DRAWS)
+    return np.concatenate([[result.value], drawn])
 
 
-def relative_width(found: Interval) -> float:
+def relative_width(result: Interval) -> float:
     """How wide an interval is, as a part of its value; 0 where it has no limits."""
-    value, low, high = found
+    value, low, high = result
     return 0.0 if low is None or high is None or not value else (high - low) / value
 
 
@@ -144,7 +144,7 @@ class _RecordTimes:
 
 
 class RecordTimes:
-    """What records say of ``operations``; ``paths``: in the order in which they are asked, the
+    """The times of ``operations`` in records; ``paths``: in the order in which they are asked, the
     shipped ones if there are none. ``widest``: of the intervals that count, as a part of the value.
     A wider one on one thread raises LabError; on several threads, whose intervals are wide unless
     a machine has its cores to itself, and in a shipped record, `remarks` names it."""
@@ -163,8 +163,8 @@ class RecordTimes:
         self._wide: dict[str, None] = {}
         self._elsewhere: dict[str, None] = {}
         self._busy: dict[str, None] = {}
-        wanted = set(schemes)
-        self._times = [_times(path, wanted, operations) for path in paths]
+        requested = set(schemes)
+        self._times = [_times(path, requested, operations) for path in paths]
         self._libraries: dict[tuple[str, str], str | None] = {}
 
     def rate(
@@ -178,28 +178,28 @@ class RecordTimes:
         those of a hybrid's schemes that have none). ``stretch``: more cores than were measured are
         taken to share the work evenly, else LabError.
         """
-        found = []
+        result = []
         has_batches = not batches
         for part in scheme.parts:
             rows = self._timed(part, {}, operation, unit, "batch") if batches else []
             has_batches |= bool(rows)
             rows = rows or self._timed(part, implementations, operation, unit, "single")
             if not rows:
-                wanted = _named(part, implementations)
+                requested = _named(part, implementations)
                 noun = NOUNS[operation]
-                by = f" by {wanted}" if wanted else ""
+                by = f" by {requested}" if requested else ""
                 in_unit = "" if unit == "ns" else f" in {unit}"
                 return f"no {noun} of {part}{by}{in_unit} in {', '.join(self.records)}"
-            found.append(self._fastest(part, rows, cores, stretch))
+            result.append(self._fastest(part, rows, cores, stretch))
         if not has_batches:
             return f"no batch interface for {scheme.name} in {', '.join(self.records)}"
-        draws = 1 / sum(1 / rate.draws for rate in found)
-        source = "; ".join(dict.fromkeys(r.source for r in found))
+        draws = 1 / sum(1 / rate.draws for rate in result)
+        source = "; ".join(dict.fromkeys(r.source for r in result))
         return RecordRate(
-            np.asarray(draws), source, any(r.modelled for r in found),
-            libraries=tuple(library for r in found for library in r.libraries),
-            elsewhere=tuple(dict.fromkeys(name for r in found for name in r.elsewhere)),
-            scaling=found[0].scaling if len(found) == 1 else None,
+            np.asarray(draws), source, any(r.modelled for r in result),
+            libraries=tuple(library for r in result for library in r.libraries),
+            elsewhere=tuple(dict.fromkeys(name for r in result for name in r.elsewhere)),
+            scaling=result[0].scaling if len(result) == 1 else None,
         )  # fmt: skip
 
     def signer(
@@ -228,7 +228,7 @@ class RecordTimes:
         ``baseline`` one, and, in the fastest backend, each size of batch than single calls: a
         title, draws of the ratio, the source. Each is of one record, the first that has both, by
         default builds with intervals that are not too wide."""
-        found: set[str] = set()
+        result: set[str] = set()
         for record in self._times:
             rows: dict[tuple[str, int], TimedCalls] = {}
             for row in record.rows:
@@ -242,11 +242,11 @@ class RecordTimes:
             for (backend, batch), row in sorted(rows.items()):
                 title = f"batches of {batch:,}" if batch else backend
                 before = rows.get((backend, 0) if batch else (baseline, 0))
-                if before is row or before is None or title in found or batch == 1:
+                if before is row or before is None or title in result or batch == 1:
                     continue
                 if batch and backend != best:
                     continue
-                found.add(title)
+                result.add(title)
                 slower, faster = (
                     measured(f"{operation} {name} {r.variant.id} {record.name}", r.mean)
                     for r in (before, row)
@@ -258,8 +258,8 @@ class RecordTimes:
     ) -> list[tuple[_RecordTimes, TimedCalls]]:
         """Return the rows of a scheme by the implementation that the file names, else by the one
         that is chosen for all sets of the family; by any where this one lacks the operation."""
-        if wanted := _named(name, implementations):
-            return self._rows(name, wanted, operation, unit, mode)
+        if requested := _named(name, implementations):
+            return self._rows(name, requested, operation, unit, mode)
         chosen = self._library(name, unit)
         rows = self._rows(name, chosen, operation, unit, mode) if chosen else []
         return rows or self._rows(name, None, operation, unit, mode)
@@ -290,7 +290,7 @@ class RecordTimes:
         return self._libraries.setdefault((group[0], unit), min(best, key=rank, default=None))
 
     def _rows(
-        self, name: str, wanted: str | None, operation: str, unit: str, mode: str
+        self, name: str, requested: str | None, operation: str, unit: str, mode: str
     ) -> list[tuple[_RecordTimes, TimedCalls]]:
         """Return the rows of a scheme with their records."""
         return [
@@ -299,7 +299,7 @@ class RecordTimes:
             for row in record.rows
             if (row.set, row.operation, row.unit) == (name, operation, unit)
             and row.variant.mode == mode
-            and (wanted is None or wanted in (row.variant.implementation, row.variant.id))
+            and (requested is None or requested in (row.variant.implementation, row.variant.id))
         ]
 
     def _fastest(
@@ -307,13 +307,13 @@ class RecordTimes:
     ) -> RecordRate:
         """Return the rate, on so many cores, of what is fastest on one core in the first record
         that has the scheme; other records of the same machine add numbers of cores."""
-        found = rows[0][0]
-        first = [row for record, row in rows if record is found]
+        result = rows[0][0]
+        first = [row for record, row in rows if record is result]
         fastest = min(first, key=lambda row: (row.variant.threads, row.variant.tuned, row.cost))
         best = fastest.variant
         same = [
             (record, row) for record, row in rows
-            if row.variant.base == best.base and record.machine == found.machine
+            if row.variant.base == best.base and record.machine == result.machine
             and (best.mode == "single" or row.variant.batch_size == best.batch_size
                  or row.variant.threads > 1)
         ]  # fmt: skip
@@ -367,21 +367,21 @@ class RecordTimes:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a reader must know of the times that were taken."""
-        made = []
+        """Remarks on the times that were taken."""
+        built = []
         if self._busy:
-            made.append(f"{BUSY}: {'; '.join(self._busy)}")
+            built.append(f"{BUSY}: {'; '.join(self._busy)}")
         if self._wide:
-            made.append(
+            built.append(
                 f"Not tight, with 95 % confidence intervals wider than {self.widest:.0%} of the "
                 f"value: {'; '.join(self._wide)}. For a record of your own: {_MEASURE}"
             )
         if self._elsewhere:
-            made.append(
+            built.append(
                 "Measured on another machine than the other schemes, so compare them with care: "
                 + "; ".join(self._elsewhere)
             )
-        return tuple(made)
+        return tuple(built)
 
 
 def _group(name: str) -> tuple[str, ...]:
@@ -422,8 +422,8 @@ def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> _RecordT
             s for s in record.samples
             if s.operation in operations and s.set in schemes and s.variant in compact
         ]  # fmt: skip
-        found = summarise(record, confidence=CONFIDENCE)
-    timed = [TimedCalls.of(c) for c in found.cells if c.mean and c.unit in ("ns", "cycles")]
+        result = summarise(record, confidence=CONFIDENCE)
+    timed = [TimedCalls.of(c) for c in result.cells if c.mean and c.unit in ("ns", "cycles")]
     rows = [
         r for r, v in ((row, row.variant) for row in timed)
         if (v.threads > 1 or v.batch_size <= (BATCH_MOST if v.mode == "batch" else 1))
@@ -443,7 +443,7 @@ def _calls(row: TimedCalls) -> tuple[str | int, ...]:
 def _of_block(record: Record) -> list[TimedCalls]:
     """Return the verifications of a block by keys as bytes and with warm caches."""
     count = block_of(record).verifications
-    made = []
+    built = []
     for f in block_figures(record, CONFIDENCE):
         block = f.interval
         v, worker = record.variants[str(f.keys["variant"])]
@@ -456,8 +456,8 @@ def _of_block(record: Record) -> list[TimedCalls]:
         called = structs.replace(v, mode=mode, batch_size=batch or 1, threads=threads)
         mean, rate = block.times(1 / count), block.inverse(count * 1e9)
         name = str(f.keys["set"])
-        made.append(TimedCalls(called, name, "verify", worker.unit, mean, rate))
-    return made
+        built.append(TimedCalls(called, name, "verify", worker.unit, mean, rate))
+    return built
 
 
 def _shown(path: Path) -> str:

@@ -280,10 +280,21 @@ def in_order(items: Iterable[WorkItem], force: Workforce) -> Iterator[Any]:
         under_way.extend(islice(submitted, 1))
 
 
-def hire(processes: int | None, scheduler: str | None) -> AbstractContextManager[Workforce]:
-    """Return the workers of the Dask ``scheduler``; without one, ``processes`` of this machine, by
-    default one for each core."""
-    return local(processes or cores_to_use()) if scheduler is None else dask(scheduler)
+def is_scheduler(text: str | None) -> bool:
+    """Return whether a text is the address of a Dask scheduler, not a number of processes."""
+    return text is not None and ":" in text
+
+
+def hire(text: str | None = None) -> AbstractContextManager[Workforce]:
+    """Return the workers of the Dask scheduler at this address, or so many processes of this
+    machine, by default one for each core."""
+    if text is None:
+        return local(cores_to_use())
+    if is_scheduler(text):
+        return dask(text)
+    if not text.isdecimal() or int(text) < 1:
+        raise LabError(f"--processes {text}: must be a whole number from 1, or tcp://HOST:PORT")
+    return local(int(text))
 
 
 def local(processes: int) -> AbstractContextManager[Workforce]:

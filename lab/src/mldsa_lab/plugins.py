@@ -17,7 +17,6 @@ from contextlib import suppress
 from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from mldsa_lab import LabError
@@ -26,7 +25,7 @@ from mldsa_lab.checkout import install_command
 # Entry points of other packages.
 
 
-MakeWorkers = Callable[[Sequence[Path], Sequence[Any], bool], list[Any]]
+MakeWorkers = Callable[[Sequence[str], Sequence[Any]], list[Any]]
 
 
 class Package(NamedTuple):
@@ -42,11 +41,11 @@ class Package(NamedTuple):
 
 PACKAGES = (
     Package("pqc-impact", "setup-impact", ("impact", "propagate"), figures=("impact",)),
-    Package("mldsa-lab-rtl", "setup-rtl", ("synth", "fmax", "study.rtl"), ("core",), ("rtl",)),
+    Package("mldsa-lab-rtl", "setup-rtl", ("rtl.study", "rtl.synth"), ("core",), ("rtl",)),
     Package(
         "mldsa-studies",
         "setup-study",
-        ("study.estimators", "study.count", "study.simulate", "study.coverage"),
+        ("study.estimators", "study.count", "study.coverage"),
         figures=("estimators",),
         published=False,
     ),
@@ -66,11 +65,11 @@ def commands(parent: str = "") -> dict[str, Callable[..., None] | LabError]:
 
 
 def workers(kind: str) -> MakeWorkers:
-    """The function from the paths of option `--KIND`, the workers that there are, and whether they
-    are reset in operations, to registry entries. LabError if its package is not installed."""
+    """The function from texts and the workers that there are to registry entries. LabError if its
+    package is not installed."""
     made: MakeWorkers | None = _loaded("workers").get(kind)
     if made is None:
-        raise _missing_package(f"--{kind}", next(p for p in PACKAGES if kind in p.workers))
+        raise _missing_package(f"a hardware {kind}", next(p for p in PACKAGES if kind in p.workers))
     return made
 
 

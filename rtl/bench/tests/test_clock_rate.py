@@ -1,4 +1,4 @@
-"""nextpnr's report and the records of `fmax`. rtl/tests/test_fmax.py runs the tools."""
+"""nextpnr's report and the records of `fmax`. rtl/tests/test_synth.py runs the tools."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_record_is_shown_with_its_technology(tmp_path: Path) -> None:
     record, rows = tmp_path / "toy.json", tmp_path / "rows.json"
     record.write_text(RATE.to_json())
     assert read_study(record) == RATE
-    done = here("study", "rtl", str(record), "--json", str(rows))
+    done = here("rtl", "study", str(record), "--to", str(rows))
     assert done.status == 0, done.err
     figures = rows_in(rows)
     toy = [row for row in figures if row["core"] == "toy fast"]
@@ -109,7 +109,7 @@ def test_a_bad_record_is_named_with_its_place(
     path = tmp_path / "bad.json"
     assert old in RATE.to_json()
     path.write_text(RATE.to_json().replace(old, new))
-    done = here("study", "rtl", str(path))
+    done = here("rtl", "study", str(path))
     assert done.status == 2 and str(path) in done.err and words in done.err, done.err
 
 
@@ -137,7 +137,7 @@ def test_a_file_has_the_speed_grade_and_progress_counts_the_chosen_seeds(
     monkeypatch.setattr(clock_rate, "measure_clock_rate", lambda *options: iter([RATE]))
     monkeypatch.setattr(Phase, "reach", lambda phase, completed, text: reached.append(completed))
     for speed in ("6", "7"):
-        done = here("fmax", "--seeds", "2", "--speed", speed, "--out", str(tmp_path))
+        done = here("rtl", "synth", "--seeds", "2", "--speed", speed, "--out", str(tmp_path))
         assert done.status == 0, done.err
     names = [f"mldsa-core-{core}-speed-{n}.json" for core in ("fast", "small") for n in (6, 7)]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
@@ -157,5 +157,5 @@ def test_bad_options_are_named(tmp_path: Path) -> None:
         (["--out", str(other)], "mldsa-core-fast-speed-6.json, format"),
         (["--out", str(tmp_path / "file" / "out")], "is not a folder"),
     ):
-        done = here("fmax", *options)
+        done = here("rtl", "synth", "--seeds", "3", *options)
         assert done.status == 2 and words in done.err, done.err

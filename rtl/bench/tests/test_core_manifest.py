@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+from fuzz_readers import Reader, files, fuzz
 from lab_runs import here
 
 from mldsa_lab import LabError
-from mldsa_lab.bench.launch import _named
-from mldsa_lab.bench.material import Sizes
-from mldsa_lab.bench.options import Options, Profile
+from mldsa_lab.bench.launch import find_workers
 from mldsa_lab.checkout import find_root
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.worker.protocol import parse_hello
-from mldsa_lab.worker.registry import CORES
 from mldsa_lab_rtl.binding import header, hello
 from mldsa_lab_rtl.build import without_temporaries
 from mldsa_lab_rtl.entry import core_entries, core_entry
@@ -25,8 +24,8 @@ TOYS = find_root() / "rtl" / "tests" / "toy"
 TOY, WORDS = TOYS / "toy.toml", TOYS / "toy_words.toml"
 
 
-def altered(tmp_path: Path, old: str, new: str, of: Path = TOY) -> Path:
-    text = of.read_text(encoding="utf-8")
+def altered(tmp_path: Path, old: str, new: str, original: Path = TOY) -> Path:
+    text = original.read_text(encoding="utf-8")
     assert old in text
     for source in TOYS.glob("toy.*"):
         (tmp_path / source.name).write_bytes(source.read_bytes())
@@ -97,8 +96,8 @@ def test_sizes_are_those_of_the_standards(tmp_path: Path) -> None:
         assert final.size("pk") == p.public_key_bytes and final.size("sk") == p.private_key_bytes
         assert final.size("signature") == p.signature_bytes
         assert final.slices["signature.h"] == (p.hint_offset, p.omega + p.k)
-    made = {name: Layout.of(name, round_3=True) for name in PARAMETER_SETS}
-    sizes = [tuple(of.size(w) for w in ("pk", "sk", "signature")) for of in made.values()]
+    built = {name: Layout.of(name, round_3=True) for name in PARAMETER_SETS}
+    sizes = [tuple(layout.size(w) for w in ("pk", "sk", "signature")) for layout in built.values()]
     # Dilithium, round 3, version 3.1, table 2.
     assert sizes == [(1312, 2528, 2420), (1952, 4000, 3293), (2592, 4864, 4595)]
     path = altered(tmp_path, "FIPS 204", "round 3")
@@ -128,9 +127,9 @@ def test_saved_state_has_no_temporaries() -> None:
     )
     text = "void M::__Vserialize(VerilatedSerialize& os) {\n%s}\nos<<__Vafter;"
     lines = [f"    os << {name};\n" for name in (*kept, *dropped)]
-    found = without_temporaries(text % "".join(lines))
-    assert all(f"os << {name};" in found for name in kept) and "os<<__Vafter;" in found
-    assert not any(name in found for name in dropped)
+    result = without_temporaries(text % "".join(lines))
+    assert all(f"os << {name};" in result for name in kept) and "os<<__Vafter;" in result
+    assert not any(name in result for name in dropped)
 
 
 def test_a_core_is_a_worker(tmp_path: Path) -> None:
@@ -138,18 +137,13 @@ def test_a_core_is_a_worker(tmp_path: Path) -> None:
     assert entry.name == "toy-packets" and entry.language == "SystemVerilog"
     assert "rtl/tests/toy/toy.sv" in entry.locks
     with pytest.raises(LabError, match="a worker is called toy-packets already"):
-        core_entries([TOY, altered(tmp_path, "limit", "limit")], [])
+        core_entries([str(TOY), str(altered(tmp_path, "limit", "limit"))], [])
 
 
 def test_resets_reach_the_core_s_program() -> None:
     """By `bench`; `conform` takes the same entries."""
-    for resets in (False, True):
-        options = Options(
-            sets=("ML-DSA-44",), operations=("sign",), implementations=(), workers=(CORES,),
-            cores=(TOY,), resets=resets, profile=Profile("quick", 35.0, 5, 50), sizes=Sizes(),
-            seed=bytes(32), timeout=1.0, out=Path("out"),
-        )  # fmt: skip
-        (entry,) = _named(options, [])
+    for text, resets in ((str(TOY), False), (f"{TOY}:resets", True)):
+        (entry,) = find_workers([text], [], [])
         assert ("--resets" in entry.run) == resets
 
 
@@ -165,22 +159,31 @@ def test_the_page_shows_the_shipped_manifest() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["bench", "--workers", "cores"], "cores: needs at least one --core PATH"),
-        (["conform", "cores"], "cores: --core has to be given once, not 0 times"),
-        (["bench", "--core", "none.toml"], "none.toml: cannot read it"),
-        (["bench", "--core", str(TOY), "--core", str(TOY)], "is called toy-packets already"),
+        (["workers", "conform"], "workers conform: name one worker"),
+        (["bench", "--worker", "none.toml"], "none.toml: cannot read it"),
+        (["bench", "--worker", f"{TOY},{TOY}"], "is called toy-packets already"),
         # The core alone is chosen, and nothing is built before the rest is looked at.
         (
-            ["bench", "--workers", "cores", "--core", str(TOY), "--implementations", "nobody"],
+            ["bench", "--worker", str(TOY), "--implementations", "nobody"],
             "unknown implementation 'nobody': it fits no implementation or variant id; known are "
             "toy\n",
         ),
-        (["conform", "rust", "--resets"], "--resets: has no hardware core; pass --core PATH"),
-        (["bench", "--resets"], "--resets: has no hardware core; pass --core PATH"),
-        (["study", "rtl", "--core", "none.toml"], "none.toml: cannot read it"),
-        (["study", "rtl", "--sets", "Ed25519"], "unknown parameter set 'Ed25519'"),
+        (["workers", "conform", "rust:resets"], "unknown worker 'rust:resets'"),
+        (["rtl", "study", "none.toml"], "none.toml: cannot read it"),
+        (["rtl", "study", "--sets", "Ed25519"], "unknown parameter set 'Ed25519'"),
     ],
 )
 def test_commands_that_take_cores_say_what_is_wrong(words: list[str], said: str) -> None:
     done = here(*words)
     assert done.status == 2 and said in done.err, done.err
+
+
+def documents() -> list[bytes]:
+    """Return manifests whose sources are all files next to them."""
+    texts = files("rtl/core", "*.toml")()
+    return [re.sub(rb"(?m)^sources = \[[^\]]*\]", b'sources = ["*"]', text) for text in texts]
+
+
+@pytest.mark.simulation
+def test_bent_manifests_are_read_or_refused(tmp_path: Path) -> None:
+    fuzz("core", Reader(".toml", Manifest.read, documents), tmp_path)

@@ -72,8 +72,8 @@ def test_a_memory_becomes_text(
     memory = {"file": "rom.v", "old": "read(words);", "name": "ram", "words": "words.txt"}
     edit = {"file": "rom.v", "old": r"module (\w+)", "new": r"module my_\1"}
     design = {"verilog": ["*.v"], "memories": [memory], "edits": [edit]}
-    made = prepare.prepare("core", design, clone[0])
-    text = (made / "rom.v").read_text()
+    built = prepare.prepare("core", design, clone[0])
+    text = (built / "rom.v").read_text()
     assert text == "module my_rom;\ninitial ram[0] = 'h1A;\nram[1] = 'h2B;\nendmodule\n"
     edit.update(old="none", new="x")
     with pytest.raises(prepare.PrepareError, match=r"rom\.v: nothing matches 'none'"):
@@ -112,17 +112,17 @@ def test_the_record_agrees_with_what_was_published(
     by a key that stays."""
     record = find_root() / "records" / "2026-11-27-rtl-others" / "round-3.json"
     of_core = {
-        place: of for place, of in read_findings([record]).totals.items()
+        place: figures for place, figures in read_findings([record]).totals.items()
         if str(place[1]).startswith(core)
     }  # fmt: skip
     rows = [r for r in published()["cores"][f"{design}, round 3"] if r["source"] == source]
     assert len(rows) == 3
     for row in rows:
-        of_set = [f for (name, _), of in of_core.items() if name == row["set"] for f in of]
+        of_set = [f for (name, _), fs in of_core.items() if name == row["set"] for f in fs]
         for name, (identity, most) in names.items():
-            wanted, keys = parse_identity(identity)
+            requested, keys = parse_identity(identity)
             places = {"set": row["set"], **keys}
-            (ours,) = (f.value for f in of_set if f.name == wanted
+            (ours,) = (f.value for f in of_set if f.name == requested
                        and {k: v for k, v in f.keys.items() if k != "core"} == places)  # fmt: skip
             assert ours == pytest.approx(row[name], rel=most)
 

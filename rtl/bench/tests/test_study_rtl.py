@@ -41,8 +41,8 @@ FIRST, SLOPES = 20_000, np.array([3000, 4000, 5000])
 def record() -> Record:
     """A core whose signing costs these cycles, and 700 fewer with its key loaded before."""
     chosen = read_ready(SET, "regression", 10).inputs
-    counts = TraceTable.of(SET, [item.trace for item in chosen]).counts()
-    found = Record(Run(SCHEMA, "t", "2026-11-23T00:00:00Z", "custom", "00", {}, {}))
+    counts = TraceTable.from_traces(SET, [item.trace for item in chosen]).counts()
+    result = Record(Run(SCHEMA, "t", "2026-11-23T00:00:00Z", "custom", "00", {}, {}))
     variants = []
     for key in ("compact", "expanded"):
         operations = ("keygen", "sign", "verify") if key == "compact" else ("sign",)
@@ -50,10 +50,10 @@ def record() -> Record:
             Variant(f"toy:fast:{key}", "toy", "1", "fast", key, "ml-dsa", (SET,), operations,
                     "given", True)  # type: ignore[arg-type]
         )  # fmt: skip
-    found.add(WorkerRow("toy-fast", "SystemVerilog", "", "", "cycles", "", None, tuple(variants)))
+    result.add(WorkerRow("toy-fast", "SystemVerilog", "", "", "cycles", "", None, tuple(variants)))
     for item in chosen:
         words = tuple(map(str, item.trace))
-        found.add(InputRow(SET, item.id, "design", bytes([item.id]) * 32, b"", b"", words))
+        result.add(InputRow(SET, item.id, "design", bytes([item.id]) * 32, b"", b"", words))
     ids = tuple(item.id for item in chosen)
     for variant in variants:
         loaded = 700 if variant.key == "expanded" else 0
@@ -65,11 +65,19 @@ def record() -> Record:
             "store": (STORE,) * len(ids),
         }
         cell = (variant.id, SET)
-        found.add(Samples(0, 0, *cell, "sign", 1, ids, {"wall": wall}, phases))
+        result.add(Samples(0, 0, *cell, "sign", 1, ids, {"wall": wall}, phases))
         if variant.key == "compact":
             parts = {"load": (10, 10), "compute": (90, 110), "store": (0, 0)}
-            found.add(Samples(0, 1, *cell, "verify", 1, ids[:2], {"wall": (100, 120)}, parts))
-    return found
+            result.add(Samples(0, 1, *cell, "verify", 1, ids[:2], {"wall": (100, 120)}, parts))
+    return result
+
+
+def write_record(path: Path) -> None:
+    """Write it as a file."""
+    whole = record()
+    with RecordWriter(path) as writer:
+        for row in (whole.run, *whole.workers, *whole.inputs, *whole.samples):
+            writer.write(row)
 
 
 def at(
@@ -77,14 +85,14 @@ def at(
 ) -> tuple[float, float, float]:
     """Value and limits of a figure."""
     name, keys = parse_identity(identity)
-    wanted = {"set": set_name, "phase": phase, **keys}
+    requested = {"set": set_name, "phase": phase, **keys}
     places = ("core", "configuration")
-    (found,) = (
+    (result,) = (
         f for f in rows
-        if f.name == name and {k: v for k, v in f.keys.items() if k not in places} == wanted
+        if f.name == name and {k: v for k, v in f.keys.items() if k not in places} == requested
     )  # fmt: skip
-    assert found.value is not None and found.low is not None and found.high is not None
-    return found.value, found.low, found.high
+    assert result.value is not None and result.low is not None and result.high is not None
+    return result.value, result.low, result.high
 
 
 def test_exact_counts_have_their_range_as_interval() -> None:
@@ -142,10 +150,7 @@ def test_the_mean_of_a_thousand_random_signatures_is_the_exact_one() -> None:
 def test_times_are_cycles_at_the_median_clock_rate(tmp_path: Path) -> None:
     """Of the core that has a clock rate; a core of another name has none."""
     path, rows = tmp_path / "record.jsonl", tmp_path / "rows.json"
-    whole = record()
-    with RecordWriter(path) as writer:
-        for row in (whole.run, *whole.workers, *whole.inputs, *whole.samples):
-            writer.write(row)
+    write_record(path)
     seeds = tuple(SeedResult(n, 1.0, rate, CriticalPath("a Q", "b D", 5.0, 15.0))
                   for n, rate in ((1, 40.0), (2, 50.0), (3, 55.0)))  # fmt: skip
     for name, measured in (("fast", 1), ("small", 0)):
@@ -153,22 +158,19 @@ def test_times_are_cycles_at_the_median_clock_rate(tmp_path: Path) -> None:
             1, "toy", name, "1", "00", {}, "LFE5U-85F", "CABGA756", 6, 100.0, {}, seeds
         )
         (tmp_path / "clock.json").write_text(clock.to_json())
-        done = here("study", "rtl", str(path), str(tmp_path / "clock.json"), "--json", str(rows))
+        done = here("rtl", "study", str(path), str(tmp_path / "clock.json"), "--to", str(rows))
         assert done.status == 0, done.err
         times = [r for r in rows_in(rows) if "set" in r and "technology" in r]
         verified = [r for r in times if r["operation"] == "verify"]
         assert [r["set"] for r in verified] == [SET] * measured
-        for of in verified:  # 110 cycles of 20 ns
-            assert (of["mean"], of["mean_low"], of["mean_high"]) == (2200, 2000, 2400)
+        for r in verified:  # 110 cycles of 20 ns
+            assert (r["mean"], r["mean_low"], r["mean_high"]) == (2200, 2000, 2400)
 
 
 def test_the_command_shows_files(tmp_path: Path) -> None:
     path, area = tmp_path / "record.jsonl", tmp_path / "fast.json"
     rows, drawn, page = (tmp_path / name for name in ("rows.json", "random.json", "page.html"))
-    whole = record()
-    with RecordWriter(path) as writer:
-        for row in (whole.run, *whole.workers, *whole.inputs, *whole.samples):
-            writer.write(row)
+    write_record(path)
     taken = Resources(
         1, *CORE, "1", "00", {}, "xc7", {"yosys": "Yosys 0.70"},
         Taken(1000, 100, 20, 4, 2.5, 30), tuple(_modules(STAT, "top")[0]),
@@ -179,7 +181,7 @@ def test_the_command_shows_files(tmp_path: Path) -> None:
     signatures = RandomSignatures(*CORE, "00", SET, Hex(b"\1"), (11_000, 12_000, 16_000), counters)
     drawn.write_text(study_text(RandomFile(1, (signatures,))))
     files = [str(file) for file in (path, area, drawn)]
-    done = here("study", "rtl", *files, "--json", str(rows), "--page", str(page))
+    done = here("rtl", "study", *files, "--to", str(rows), "--to", str(page))
     assert done.status == 0, done.err
     figures = groups_in(rows)
     (row,) = (row for row in figures if row.get("inputs") == "drawn")
@@ -193,7 +195,7 @@ def test_the_command_shows_files(tmp_path: Path) -> None:
     area.write_text(taken.to_json().replace('"lut": 1000', '"lut": -1'))
     drawn.write_text(drawn.read_text().replace("11000", "0"))
     for file, place in ((area, "lut"), (drawn, "random.json, signatures[0].cycles[0]")):
-        done = here("study", "rtl", str(file))
+        done = here("rtl", "study", str(file))
         assert done.status == 2 and place in done.err and str(file) in done.err
-    done = here("study", "rtl", str(path), "--sets", "44")
-    assert done.status == 2 and "--sets: cannot be used with FILES" in done.err
+    done = here("rtl", "study", str(path), "--sets", "44")
+    assert done.status == 2 and f"--sets: cannot be used with {path}" in done.err

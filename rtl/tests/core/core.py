@@ -3,6 +3,8 @@ counters, several operations after one another."""
 
 from __future__ import annotations
 
+import hashlib
+import random
 import re
 import shutil
 import subprocess
@@ -12,6 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mldsa_lab.checkout import find_root, run_tool
+from mldsa_lab.inputs import tracing
+from mldsa_lab.inputs.input import Input
 from mldsa_lab_rtl.verilator import Verilator
 
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
@@ -25,7 +29,7 @@ HERE = Path(__file__).parent
 
 
 class Answer(NamedTuple):
-    """What an operation ended with: status, cycles from command to response, the core's own
+    """The end of an operation: status, cycles from command to response, the core's own
     counters, rejections by the first failing check."""
 
     status: int
@@ -135,14 +139,14 @@ class Core:
         up to 64 bits takes 1, 2, 4 or 8 bytes, a wider one words of 4 bytes; memories are arrays
         of these."""
         saved = bytes.fromhex(self._ask("state"))
-        found: dict[str, bytes] = {}
+        result: dict[str, bytes] = {}
         sizes = saved_sizes(self._program.parent)
         at = len(saved) - sum(size for _, size in sizes)  # behind Verilator's own
         for name, size in sizes:
             if "__V" not in name and "unnamedblk" not in name:  # temporaries, loop variables
-                found[name.replace("__DOT__", ".")] = saved[at : at + size]
+                result[name.replace("__DOT__", ".")] = saved[at : at + size]
             at += size
-        return found
+        return result
 
 
 _BYTES = {"CData": 1, "SData": 2, "IData": 4, "QData": 8}
@@ -214,3 +218,32 @@ def lint(fast: bool, operations: Sequence[str]) -> None:
     tool = Verilator.find()
     command = [tool.program, "--lint-only", "-Wall", *PARTIAL, *parameters(fast, operations)]
     run_tool([*command, *sources()], find_root(), tool.environment, lambda line: None)
+
+
+def inputs(set_name: str, count: int, seed: int = 1) -> tuple[Input, ...]:
+    """Random inputs of one key, with their traces, keys and signatures."""
+    draw = random.Random(f"{set_name} {seed}")
+    xi = draw.randbytes(32)
+    built = []
+    for number in range(count):
+        message = draw.randbytes(draw.choice([0, 5, 6, 70, 200]))
+        built.append(Input(set_name, number, xi, message, rnd=draw.randbytes(32)))
+    return tracing.load().make(set_name, built)
+
+
+def m_prime(built: Input) -> bytes:
+    """M' of Algorithms 2 and 3."""
+    return bytes([0, len(built.context)]) + built.context + built.message
+
+
+def mu(pk: bytes, built: Input) -> bytes:
+    tr = hashlib.shake_256(pk).digest(64)
+    return hashlib.shake_256(tr + m_prime(built)).digest(64)
+
+
+def rejections(built: Input) -> tuple[int, int, int, int]:
+    """How many attempts failed z first, r0 first, ct0 first, the hint alone."""
+    result = [0, 0, 0, 0]
+    for attempt in built.trace[:-1]:
+        result[(attempt.failed & -attempt.failed).bit_length() - 1] += 1
+    return tuple(result)  # type: ignore[return-value]

@@ -27,6 +27,10 @@ from core import (
     Core,
     Packet,
     build,
+    inputs,
+    m_prime,
+    mu,
+    rejections,
 )
 
 from mldsa_lab.inputs import tracing
@@ -41,55 +45,26 @@ def program(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture(params=[0, 1], ids=["", "stalls"])
 def core(program: Path, request: pytest.FixtureRequest) -> Iterator[Core]:
-    found = Core(program, stalls=int(request.param))
-    yield found
-    found.close()
-
-
-def inputs(set_name: str, count: int, seed: int = 1) -> tuple[Input, ...]:
-    """Random inputs of one key, with their traces, keys and signatures."""
-    draw = random.Random(f"{set_name} {seed}")
-    xi = draw.randbytes(32)
-    made = []
-    for number in range(count):
-        message = draw.randbytes(draw.choice([0, 5, 6, 70, 200]))
-        made.append(Input(set_name, number, xi, message, rnd=draw.randbytes(32)))
-    return tracing.load().make(set_name, made)
-
-
-def m_prime(made: Input) -> bytes:
-    """M' of Algorithms 2 and 3."""
-    return bytes([0, len(made.context)]) + made.context + made.message
-
-
-def mu(pk: bytes, made: Input) -> bytes:
-    tr = hashlib.shake_256(pk).digest(64)
-    return hashlib.shake_256(tr + m_prime(made)).digest(64)
-
-
-def rejections(made: Input) -> tuple[int, int, int, int]:
-    """How many attempts failed z first, r0 first, ct0 first, the hint alone."""
-    found = [0, 0, 0, 0]
-    for attempt in made.trace[:-1]:
-        found[(attempt.failed & -attempt.failed).bit_length() - 1] += 1
-    return tuple(found)  # type: ignore[return-value]
+    result = Core(program, stalls=int(request.param))
+    yield result
+    result.close()
 
 
 @pytest.mark.parametrize("set_name", SETS)
 def test_keys_signatures_and_counters(core: Core, set_name: str) -> None:
-    made = inputs(set_name, 3)
-    keys = core.run(KEYGEN, set_name, made[0].seed)
-    out = made[0].outputs
+    built = inputs(set_name, 3)
+    keys = core.run(KEYGEN, set_name, built[0].seed)
+    out = built[0].outputs
     assert (keys.status, keys.packets) == (OK, [out.pk, out.sk])
     assert core.run(LOAD_SK, set_name, out.sk).status == OK
-    for one in made:
+    for one in built:
         message = m_prime(one)
-        for given, is_mu in ((message, False), (mu(out.pk, one), True)):
-            signed = core.run(SIGN, set_name, one.signing_rnd, given, mu=is_mu)
+        for chosen, is_mu in ((message, False), (mu(out.pk, one), True)):
+            signed = core.run(SIGN, set_name, one.signing_rnd, chosen, mu=is_mu)
             assert (signed.status, signed.packets) == (OK, [one.output])
             assert signed.attempts == len(one.trace)
             assert signed.rejected == rejections(one)
-    for one in made:
+    for one in built:
         signature = one.output
         args = (out.pk, m_prime(one), signature)
         assert core.run(VERIFY, set_name, *args).status == OK
@@ -151,8 +126,8 @@ def test_malformed_operands(core: Core, set_name: str) -> None:
 def test_a_refused_command_leaves_the_loaded_key(program: Path, set_name: str) -> None:
     """Or drops it: whatever command comes in whatever cycle after loading, while t0 is transformed
     or later, signing gives the right signature or says that no key is loaded."""
-    made = min(inputs(set_name, 8), key=lambda one: len(one.trace))
-    sk, rnd, message = made.sk, made.signing_rnd, m_prime(made)
+    built = min(inputs(set_name, 8), key=lambda one: len(one.trace))
+    sk, rnd, message = built.sk, built.signing_rnd, m_prime(built)
     other = SETS.index(next(name for name in SETS if name != set_name))
     number = SETS.index(set_name)
     keeping = [(op, 3, BAD_COMMAND, ()) for op in (KEYGEN, LOAD_SK, SIGN, VERIFY, 5, 6, 7)]
@@ -165,7 +140,7 @@ def test_a_refused_command_leaves_the_loaded_key(program: Path, set_name: str) -
     dropping = [
         (KEYGEN, number, BAD_OPERAND, (b"",)),
         (LOAD_SK, number, BAD_KEY, (sk[:8],)),
-        (VERIFY, number, BAD_KEY, (b"", message, made.output)),
+        (VERIFY, number, BAD_KEY, (b"", message, built.output)),
     ]
     draw = random.Random(set_name)
     core = Core(program)
@@ -178,7 +153,7 @@ def test_a_refused_command_leaves_the_loaded_key(program: Path, set_name: str) -
                 assert (answer.status, answer.packets) == (status, [])
                 signed = core.run(SIGN, set_name, rnd, message, wait=draw.randrange(400))
                 if status in (BAD_COMMAND, NO_KEY) or op == SIGN:
-                    assert (signed.status, signed.packets) == (OK, [made.output]), op
+                    assert (signed.status, signed.packets) == (OK, [built.output]), op
                 else:
                     assert (signed.status, signed.packets) == (NO_KEY, []), op
     core.close()
@@ -215,8 +190,8 @@ def test_no_word_of_a_key_shows_after_a_reset(program: Path, set_name: str) -> N
         low, high = 1, whole.cycles  # the first cycle by which so many words have left
         while low < high:
             middle = (low + high) // 2
-            given = core.words_before(middle, KEYGEN, set_name, old.seed)
-            low, high = (low, middle) if given is None or given >= words else (middle + 1, high)
+            chosen = core.words_before(middle, KEYGEN, set_name, old.seed)
+            low, high = (low, middle) if chosen is None or chosen >= words else (middle + 1, high)
         assert core.words_before(low, KEYGEN, set_name, old.seed) == words
         assert core.run(LOAD_SK, set_name, new.sk).status == OK
         signed = core.run(SIGN, set_name, new.signing_rnd, m_prime(new))
@@ -331,9 +306,9 @@ def test_time_depends_on_nothing_secret(program: Path, set_name: str) -> None:
         (key,) = library_.sign(set_name, [Input(set_name, 0, draw.randbytes(32))])
         keys = [key.sk[:32] + draw.randbytes(32) + key.sk[64:] for _ in range(60)]
         drawn = [Input(set_name, 0, None, draw.randbytes(20), sk=sk) for sk in keys]
-        made = [one for one in library_.make(set_name, drawn) if len(one.trace) == 1][:10]
-        count += len(made)
-        for one in made:
+        built = [one for one in library_.make(set_name, drawn) if len(one.trace) == 1][:10]
+        count += len(built)
+        for one in built:
             assert core.run(LOAD_SK, set_name, one.sk).status == OK
             for _ in range(2):  # the second time nothing of loading is left to do
                 answer = core.run(SIGN, set_name, one.signing_rnd, m_prime(one))
@@ -343,7 +318,7 @@ def test_time_depends_on_nothing_secret(program: Path, set_name: str) -> None:
             times.setdefault(steps, set()).add(total)
     core.close()
     assert len(times) < count, "no two that can be compared"
-    assert all(len(found) == 1 for found in times.values()), times
+    assert all(len(result) == 1 for result in times.values()), times
 
 
 @pytest.mark.parametrize("set_name", SETS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,14 +20,15 @@ from core import (
     ZEROIZE,
     Core,
     build,
+    inputs,
+    m_prime,
+    mu,
 )
-from test_core import inputs, m_prime, mu
 
 from mldsa_lab.inputs import tracing
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.sets import ParameterSet, parameter_set
 
-Q = 8380417
 CYCLES = {"fast": 2080, "small": 544}
 """From the command, or the input, to the response, or to the next command: less two."""
 ATTEMPTS = {"ML-DSA-44": 16384, "ML-DSA-65": 13107, "ML-DSA-87": 9362}
@@ -44,77 +44,26 @@ def configuration(program: Path) -> str:
     return program.parent.name.removeprefix("driver-")
 
 
-def ntt(w: list[int]) -> list[int]:
-    """Algorithm 41."""
-    w, m, length = list(w), 0, 128
-    while length:
-        for start in range(0, 256, 2 * length):
-            m += 1
-            z = pow(1753, int(f"{m:08b}"[::-1], 2), Q)
-            for j in range(start, start + length):
-                t = z * w[j + length] % Q
-                w[j], w[j + length] = (w[j] + t) % Q, (w[j] - t) % Q
-        length //= 2
-    return w
-
-
-def fields(data: bytes, bits: int, top: int) -> list[int]:
-    """BitUnpack: top less each field."""
-    number = int.from_bytes(data, "little")
-    return [top - (number >> bits * i & (1 << bits) - 1) for i in range(8 * len(data) // bits)]
-
-
-def words(poly: list[int]) -> list[bytes]:
-    """Four coefficients a word, as the model keeps them."""
-    packed = (
-        sum(c % Q << 23 * i for i, c in enumerate(poly[at : at + 4])) for at in range(0, 256, 4)
-    )
-    return [word.to_bytes(12, "little") for word in packed]
-
-
-def lanes(s: list[list[int]], width: int) -> Iterator[bytes]:
-    """Short polynomials as the memories of `sparse` hold them: of each lane, from row to row."""
-    for lane in range(width):
-        yield bytes(c % 16 for poly in s for c in poly[lane::width])
-
-
 def split(data: bytes, size: int) -> list[bytes]:
     return [data[at : at + size] for at in range(0, len(data), size)]
 
 
-def secrets_of(one: Input, p: ParameterSet, attempts: int, width: int) -> dict[str, list[bytes]]:
-    """What an observer must not find, by name, as the model would hold it."""
+def secrets_of(one: Input, p: ParameterSet) -> dict[str, list[bytes]]:
+    """Return secrets by name, as words of packed bytes: the model holds them so at some time."""
     sk, seed = one.sk, one.seed
     assert seed is not None
-    eta, short = p.eta, 32 * (2 * p.eta).bit_length()
     expanded = hashlib.shake_256(seed + bytes([p.k, p.l])).digest(128)
     assert expanded[96:] == sk[32:64]
-    message = mu(one.pk, one)
-    rho2 = hashlib.shake_256(sk[32:64] + one.signing_rnd + message).digest(64)
-    end = 128 + short * (p.l + p.k)
-    s = [fields(part, (2 * eta).bit_length(), eta) for part in split(sk[128:end], short)]
-    t0 = [fields(part, 13, 1 << 12) for part in split(sk[end:], 416)]
-    bits = 1 + (p.gamma1 - 1).bit_length()
-    y = [
-        fields(hashlib.shake_256(rho2 + n.to_bytes(2, "little")).digest(32 * bits), bits, p.gamma1)
-        for n in range(p.l * (attempts + 1))
-    ]
-    return {
-        "xi": split(seed, 8),
-        "K": split(sk[32:64], 8),
-        "rho'": split(expanded[32:96], 8),
-        "rho''": split(rho2, 8),
-        "s1 and s2, packed": split(sk[128:end], 8),
-        "s1": list(lanes(s[: p.l], width)),
-        "s2": list(lanes(s[p.l :], width)),
-        "t0": [word for poly in t0 for word in words(poly)],
-        "NTT(t0)": [word for poly in t0 for word in words(ntt(poly))],
-        "y": [word for poly in y for word in words(poly)],
-        "NTT(y)": [word for poly in y for word in words(ntt(poly))],
-    }
+    rho2 = hashlib.shake_256(sk[32:64] + one.signing_rnd + mu(one.pk, one)).digest(64)
+    end = 128 + 32 * (2 * p.eta).bit_length() * (p.l + p.k)
+    secrets = {
+        "xi": seed, "K": sk[32:64], "rho'": expanded[32:96], "rho''": rho2,
+        "s1 and s2": sk[128:end],
+    }  # fmt: skip
+    return {name: split(value, 8) for name, value in secrets.items()}
 
 
-def found(state: dict[str, bytes], secrets: dict[str, list[bytes]]) -> set[str]:
+def find_secrets(state: dict[str, bytes], secrets: dict[str, list[bytes]]) -> set[str]:
     """Names of secrets of which a word is anywhere in the state."""
     whole = b"\xff".join(state.values())
     return {name for name, values in secrets.items() if any(v in whole for v in values)}
@@ -133,9 +82,9 @@ def rejected_input(set_name: str, rejections: int) -> Input:
     draw = random.Random(f"{set_name} {rejections}")
     while True:
         seed, message, rnd = draw.randbytes(32), draw.randbytes(20), draw.randbytes(32)
-        (made,) = tracing.load().make(set_name, [Input(set_name, 0, seed, message, rnd=rnd)])
-        if rejections < len(made.trace) <= rejections + 2:
-            return made
+        (built,) = tracing.load().make(set_name, [Input(set_name, 0, seed, message, rnd=rnd)])
+        if rejections < len(built.trace) <= rejections + 2:
+            return built
 
 
 @pytest.mark.parametrize("set_name", SETS)
@@ -150,23 +99,23 @@ def test_a_search_of_all_state_finds_no_secret_any_more(program: Path, set_name:
     clean.close()
 
     (one,) = inputs(set_name, 1)
-    secrets = secrets_of(one, p, len(one.trace), 128 if kind == "fast" else 16)
+    secrets = secrets_of(one, p)
     core = Core(program, seed=12)
-    assert found(core.state(), secrets) == set()
+    assert find_secrets(core.state(), secrets) == set()
     there = set()
     assert core.run(KEYGEN, set_name, one.seed).packets == [one.pk, one.sk]
-    there |= found(core.state(), secrets)
+    there |= find_secrets(core.state(), secrets)
     assert core.run(LOAD_SK, set_name, one.sk).status == OK
-    there |= found(core.state(), secrets)
+    there |= find_secrets(core.state(), secrets)
     for _ in range(2):
         signed = core.run(SIGN, set_name, one.signing_rnd, m_prime(one))
         assert signed.packets == [one.output]
-    there |= found(core.state(), secrets)
-    assert there == set(secrets) - ({"y"} if kind == "small" else set())  # which becomes z
+    there |= find_secrets(core.state(), secrets)
+    assert there == set(secrets)
     assert differing(core.state(), untouched)
     answer = core.run(ZEROIZE, 3, mu=True)  # the set does not matter
     assert (answer.status, answer.cycles, answer.packets) == (OK, CYCLES[kind] + 2, [])
-    assert found(core.state(), secrets) == set()
+    assert find_secrets(core.state(), secrets) == set()
     assert differing(core.state(), untouched) == []
     assert core.run(SIGN, set_name, one.signing_rnd, m_prime(one)).status == NO_KEY
     assert core.run(KEYGEN, set_name, one.seed).packets == [one.pk, one.sk]

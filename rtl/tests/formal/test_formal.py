@@ -89,14 +89,14 @@ PROOFS = (
 
 @pytest.fixture(scope="session", autouse=True)
 def tools() -> None:
-    found = Path(sys.executable).parent
-    if missing := [name for name in TOOLS if not (found / name).exists()]:
+    result = Path(sys.executable).parent
+    if missing := [name for name in TOOLS if not (result / name).exists()]:
         why = f"the formal proofs need {', '.join(missing)}: make setup-rtl"
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(why)
 
 
 def prove(proof: Proof, fault: Fault | None, folder: Path) -> str:
-    """What SymbiYosys says in its last line: PASS, FAIL, UNKNOWN."""
+    """Return the verdict of SymbiYosys: PASS, FAIL, UNKNOWN."""
     names = [*PACKAGES, *proof.within, proof.top]
     shutil.copytree(Path(__file__).parent, folder, ignore=shutil.ignore_patterns("*.py", "__*"))
     for name in names:
@@ -141,7 +141,7 @@ def test_proof(proof: Proof, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("proof", "fault"),
     [(proof, fault) for proof in PROOFS for fault in proof.faults],
-    ids=lambda of: of.top if isinstance(of, Proof) else of.new,
+    ids=lambda one: one.top if isinstance(one, Proof) else one.new,
 )
 def test_fault_is_found(proof: Proof, fault: Fault, tmp_path: Path) -> None:
     """The first steps from the reset already show it: no proof that merely fails to be found."""

@@ -30,7 +30,7 @@ from mldsa_lab.worker.registry import Need, Place, WorkerEntry, unmet_need
 from mldsa_lab.worker.worker import Limits, Worker
 from mldsa_studies.jobs import check_signatures, one_each, sign_jobs
 
-FUNCTION = "*::adapter::Timed<*::answer"
+FUNCTION = "*::job::Timed<*::answer"
 """The function of the worker `rust` that performs one signature: a name as Valgrind prints it,
 with the wildcards * and ?."""
 VALGRIND = Need(
@@ -74,10 +74,10 @@ def take_counts(out: Path, function: str) -> list[int]:
     paths = [p for p in out.parent.glob(f"{out.name}.*") if p.suffix[1:].isdigit()]
     counts = []
     for path in sorted(paths, key=lambda p: int(p.suffix[1:])):
-        found = _DUMP.search(path.read_text(encoding="utf-8", errors="replace"))
-        if found is None or found[1] != function:
+        result = _DUMP.search(path.read_text(encoding="utf-8", errors="replace"))
+        if result is None or result[1] != function:
             raise LabError(f"Callgrind wrote no count after {function}: {path}")
-        counts.append(int(found[2]))
+        counts.append(int(result[2]))
         path.unlink()
     return counts
 
@@ -93,7 +93,7 @@ class Counter(AbstractContextManager["Counter"]):
             raise LabError(text)
         version = machine.tool_version(VALGRIND.version) or "valgrind of unknown version"
         self.tool = f"Callgrind, {version}"
-        """What counts."""
+        """The tool that counts."""
         self._pattern = function
         self._name = entry.name
         self._argv = entry.fill(entry.run, place)
@@ -107,17 +107,17 @@ class Counter(AbstractContextManager["Counter"]):
 
     @cached_property
     def announcement(self) -> Announcement:
-        """What the worker announces on Valgrind's CPU."""
+        """The announcement of the worker on Valgrind's CPU."""
         with self._start(None) as worker:
             return worker.hello()
 
     def variant(self, name: str, set_name: str) -> Announced:
         """Return the worker's variant of this id or implementation. LabError if there is none that
         signs deterministically."""
-        found = one_each(self.announcement.variants, (name,))[0]
-        if set_name not in found.sets:
-            raise LabError(f"variant {found.id} has no set {set_name}")
-        return found
+        result = one_each(self.announcement.variants, (name,))[0]
+        if set_name not in result.sets:
+            raise LabError(f"variant {result.id} has no set {set_name}")
+        return result
 
     def count(
         self,
@@ -142,13 +142,13 @@ class Counter(AbstractContextManager["Counter"]):
             for start in range(0, len(inputs), PART):
                 part = inputs[start : start + PART]
                 self._answer(worker, variant, set_name, part)
-                found = take_counts(self._out, self._exact)
-                if len(found) != len(part):
+                result = take_counts(self._out, self._exact)
+                if len(result) != len(part):
                     raise LabError(
-                        f"worker {self._name}: Callgrind saw {len(found)} calls of {self._exact} "
+                        f"worker {self._name}: Callgrind saw {len(result)} calls of {self._exact} "
                         f"for {len(part)} signatures"
                     )
-                counts += found
+                counts += result
                 show(len(part))
         return np.array(counts, dtype=np.uint64)
 
@@ -169,10 +169,10 @@ class Counter(AbstractContextManager["Counter"]):
             self._answer(worker, variant, set_name, inputs)
         called = sorted(n for n in names(self._out) if fnmatchcase(n, self._pattern))
         if len(called) != 1:
-            found = "; ".join(called) or "none: is it built without symbols?"
+            result = "; ".join(called) or "none: is it built without symbols?"
             raise LabError(
                 f"worker {self._name}: one function {self._pattern} must be called to sign, "
-                f"found {found}"
+                f"found {result}"
             )
         return called[0]
 

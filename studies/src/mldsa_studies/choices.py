@@ -1,4 +1,4 @@
-"""What a study tries, and the inputs of each method in each draw.
+"""The plan of a study, and the inputs of each method in each draw.
 
 Only traces matter for a choice, so that one plan serves all implementations of a parameter set. The
 greedy method looks at nothing but how often which check failed. So each draw gives it a fresh pool
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mldsa_lab import LabError
 from mldsa_lab.choice import greedy
-from mldsa_lab.choice.choice import Wish
+from mldsa_lab.choice.choice import SelectionRequest
 from mldsa_lab.choice.choice import choose as select
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import TraceTable
@@ -113,15 +113,15 @@ class Stock:
     def stand_in(self, classes: NDArray[np.int64], rng: np.random.Generator) -> Positions:
         """Inputs of these classes (numbers in `classes`), each drawn anew; none twice as long as
         the class has others."""
-        found = np.empty(len(classes), dtype=np.int64)
-        for wanted in np.unique(classes):
-            places = np.flatnonzero(classes == wanted)
-            start, size = self._starts[wanted], self._sizes[wanted]
+        result = np.empty(len(classes), dtype=np.int64)
+        for requested in np.unique(classes):
+            places = np.flatnonzero(classes == requested)
+            start, size = self._starts[requested], self._sizes[requested]
             members = self._members[start : start + size]
             turns = -(-len(places) // size)
             order = np.concatenate([rng.permutation(members) for _ in range(turns)])
-            found[places] = order[: len(places)]
-        return found
+            result[places] = order[: len(places)]
+        return result
 
 
 def greedy_classes(
@@ -146,7 +146,7 @@ def greedy_classes(
     chosen = np.empty((draws, n), dtype=np.int64)
     for row in chosen:
         members = np.searchsorted(limits, limits[-1] * rng.random(pool), side="right")
-        row[:] = members[greedy.select_classes(stock.classes, members, n, rates)]
+        row[:] = members[greedy.select(stock.classes, members, n, rates)]
     return chosen
 
 
@@ -157,12 +157,12 @@ def wanted_classes(model: RejectionModel, plan: Plan) -> set[tuple[int, ...]]:
     z, r, h = law.T
     stock = Stock(np.column_stack([z, r, np.zeros_like(z), h]))
     rng = np.random.default_rng(plan.seed)
-    found: set[tuple[int, ...]] = set()
+    result: set[tuple[int, ...]] = set()
     for n in plan.sizes:
         for target in TARGETS:
             taken = greedy_classes(stock, model, n, target, _PILOTS, plan.pool, rng)
-            found |= set(map(tuple, stock.classes[np.unique(taken)].tolist()))
-    return found
+            result |= set(map(tuple, stock.classes[np.unique(taken)].tolist()))
+    return result
 
 
 def choose(table: TraceTable, sample: int, plan: Plan, task: Task) -> Positions:
@@ -174,7 +174,7 @@ def choose(table: TraceTable, sample: int, plan: Plan, task: Task) -> Positions:
     """
     plan.check(sample)
     method, n, target = task
-    model = RejectionModel.of(table.set)
+    model = RejectionModel.for_set(table.set)
     draws = plan.draws_of(n)
     rng = np.random.default_rng([plan.seed, METHODS.index(method), n, int(target)])
     rows: list[Positions] = []
@@ -182,8 +182,8 @@ def choose(table: TraceTable, sample: int, plan: Plan, task: Task) -> Positions:
         rows = [rng.choice(sample, n, replace=False) for _ in range(draws)]
     elif method == GREEDY:
         stock = Stock(greedy.first_failures(table))
-        found = greedy_classes(stock, model, n, target, draws, plan.pool, rng)
-        rows = [stock.stand_in(classes, rng) for classes in found]
+        result = greedy_classes(stock, model, n, target, draws, plan.pool, rng)
+        rows = [stock.stand_in(classes, rng) for classes in result]
     elif target != MEAN:
         try:
             rows = [_at_percentile(table, model, n, target, rng) for _ in range(draws)]
@@ -192,7 +192,7 @@ def choose(table: TraceTable, sample: int, plan: Plan, task: Task) -> Positions:
     goal = "regression" if method == REGRESSION else "mean"
     while len(rows) < draws:
         for part in np.array_split(rng.permutation(len(table)), PARTS):
-            taken = select(table.take(part), "reached", Wish(goal, n)).positions
+            taken = select(table.take(part), "reached", SelectionRequest(goal, n)).positions
             rows.append(part[np.array(taken)])
     return np.array(rows[:draws], dtype=np.int64)
 
@@ -206,8 +206,8 @@ def _at_percentile(
     known = {tuple(row): number for number, row in enumerate(stock.classes.tolist())}
     drawn = random_table(model, max(POOL, _EACH * n), rng)
     counts = drawn.counts().astype(np.int64)
-    of = np.array([known.get(tuple(row), -1) for row in counts.tolist()])
-    pool = np.flatnonzero(of >= 0)
-    wish = Wish("percentile", n, percentile)
-    found = np.array(select(drawn.take(pool), "reached", wish).positions)
-    return stock.stand_in(of[pool[found]], rng)
+    places = np.array([known.get(tuple(row), -1) for row in counts.tolist()])
+    pool = np.flatnonzero(places >= 0)
+    request = SelectionRequest("percentile", n, percentile)
+    result = np.array(select(drawn.take(pool), "reached", request).positions)
+    return stock.stand_in(places[pool[result]], rng)

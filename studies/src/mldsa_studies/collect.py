@@ -59,16 +59,16 @@ def added_inputs(spec: Spec, sample: int, plan: Plan, *, candidates: int = CANDI
     Each class of traces that selections want and the sample has few of gets up to `MEMBERS` in all,
     as far as so many ``candidates`` have them.
     """
-    wanted = wanted_classes(RejectionModel.of(spec.set), plan)
+    requested = wanted_classes(RejectionModel.for_set(spec.set), plan)
     table = load().trace(spec.set, spec.inputs(0, sample + candidates))
     classes = [tuple(row) for row in greedy.first_failures(table).tolist()]
     have = Counting(classes[:sample])
-    found: list[int] = []
+    result: list[int] = []
     for number, one in enumerate(classes[sample:], sample):
-        if one in wanted and have[one] < MEMBERS:
+        if one in requested and have[one] < MEMBERS:
             have[one] += 1
-            found.append(number)
-    return found
+            result.append(number)
+    return result
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def collect(
     one cell. A round visits every cell, in rotated order. The file of a set is written when all of
     its cells have the round."""
     started: list[dict[str, Any]] = []
-    found: list[list[Numbers]] = [[] for _ in cells]
+    result: list[list[Numbers]] = [[] for _ in cells]
     paths: dict[str, Path] = {}
     for number in range(rounds):
         started.append({"started": now(), "load1": machine.load1()})
@@ -143,12 +143,12 @@ def collect(
             batch, variant = cells[place]
             text = f"round {number + 1}: {variant.id} {batch.spec.set}"
             show(text)
-            found[place].append(measure(batch, variant, number))
+            result[place].append(measure(batch, variant, number))
             show(text, step=1)
-            places = [p for p, (of, _) in enumerate(cells) if of.spec == batch.spec]
-            if all(len(found[p]) > number for p in places):
+            places = [p for p, (item, _) in enumerate(cells) if item.spec == batch.spec]
+            if all(len(result[p]) > number for p in places):
                 series = [about(cells[p][1]) for p in places]
-                cost = [found[p] for p in places]
+                cost = [result[p] for p in places]
                 paths[batch.spec.set] = batch.write(folder, unit, series, cost, started)
     return list(paths.values())
 
@@ -171,14 +171,14 @@ def measure_time(fleet: Fleet, batch: InputBatch, variant: Announced, number: in
     samples = worker.measure(_JOB, 1, 1, _WARMUP_NS)
     check_signatures(variant, batch.inputs, ((s.input, s.digest, s.failure) for s in samples))
     station.stop()
-    found = np.zeros(len(jobs), dtype=np.uint64)
+    result = np.zeros(len(jobs), dtype=np.uint64)
     for sample in samples:
-        found[sample.input] = sample.wall if sample.cpu is None else sample.cpu
-    if not found.all():
+        result[sample.input] = sample.wall if sample.cpu is None else sample.cpu
+    if not result.all():
         raise LabError(
             f"{variant.id}, {batch.spec.set}: an input took no time: its clock is coarse"
         )
-    return found
+    return result
 
 
 def collect_all(
@@ -227,8 +227,8 @@ def collect_all(
     make(entry, place, screen)
     with counter:
         announced = counter.announcement
-        wanted = implementations or COUNTED
-        chosen = cells(one_each(announced.variants, wanted, implementations))
+        requested = implementations or COUNTED
+        chosen = cells(one_each(announced.variants, requested, implementations))
         with screen.phase("counts", total=len(chosen)) as phase:
             paths += collect(
                 chosen, 1, "instructions", folder,

@@ -5,12 +5,20 @@ from __future__ import annotations
 import re
 import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from mldsa_lab import LabError
-from mldsa_lab.cli.shared import OutputOptions, SeedText, console, show_path, words
+from mldsa_lab.cli.shared import (
+    ImplementationsOption,
+    SeedText,
+    SetsOption,
+    Targets,
+    console,
+    show_path,
+    words,
+)
 from mldsa_lab.files import check_target, write_text
 from mldsa_lab.machine import cores_to_use
 from mldsa_lab.sets import parse_set_names
@@ -18,10 +26,6 @@ from mldsa_lab.sets import parse_set_names
 if TYPE_CHECKING:
     from mldsa_lab.show.report import Report
 
-_SetsOption = Annotated[
-    list[str] | None,
-    typer.Option(help="44, 65, 87, ml-dsa (all three) or full names.", metavar="NAMES"),
-]
 _SizesOption = Annotated[
     list[str] | None, typer.Option(help="Numbers n of inputs to estimate from.", metavar="N")
 ]
@@ -31,6 +35,7 @@ def estimators(
     data: Annotated[
         list[Path] | None,
         typer.Option(
+            "--from",
             help="Evaluate these files of costs (or all in these folders), measuring nothing.",
             metavar="PATHS",
         ),
@@ -38,10 +43,8 @@ def estimators(
     quick: Annotated[
         bool, typer.Option("--quick", help="Few inputs, rounds and draws: a look, not a result.")
     ] = False,
-    sets: _SetsOption = None,
-    implementations: Annotated[
-        list[str] | None, typer.Option(help="Implementations or variant ids.", metavar="NAMES")
-    ] = None,
+    sets: SetsOption = None,
+    implementations: ImplementationsOption = None,
     sizes: _SizesOption = None,
     seed: SeedText = None,
     out: Annotated[Path, typer.Option(help="Folder for costs, page and table.")] = Path(
@@ -64,7 +67,7 @@ def estimators(
     chosen = words(implementations)
     if data:
         inside = [sorted(p.glob("*.parquet")) if p.is_dir() else [p] for p in data]
-        paths = [path for found in inside for path in found]
+        paths = [path for result in inside for path in result]
         if not all(inside):
             raise LabError(f"{data[inside.index([])]}: holds no files of costs (*.parquet)")
     else:
@@ -81,14 +84,14 @@ def estimators(
     with screen.phase("evaluate", total=1.0) as phase:
         study = evaluate(costs, plan, processes=cores_to_use(), show=phase.reach)
         phase.summary = f"{sum(len(c.errors) for c in study.cells):,} estimates"
-    outputs = OutputOptions(json=out / "estimators.json", page=out / "estimators.html")
+    outputs = Targets((out / "estimators.json", out / "estimators.html"))
     outputs.show(report(study), screen.console)
 
 
 def count(
     selection: Annotated[Path, typer.Argument(help="Selection whose inputs are signed.")],
     implementation: Annotated[
-        str, typer.Option(help="Implementation or variant id of the Rust worker.", metavar="NAME")
+        str, typer.Argument(help="Implementation or variant id of the Rust worker.", metavar="NAME")
     ],
     out: Annotated[
         Path, typer.Option("--out", "-o", help="File of measurements to write (CSV).")
@@ -126,56 +129,57 @@ def count(
     show_path(screen.console, "counts", out)
 
 
-def simulate(
-    sets: _SetsOption = None,
-    replications: Annotated[int, typer.Option(help="Runs that are simulated.", min=1)] = 300,
-    ticks: Annotated[
-        bool, typer.Option("--ticks", help="Judge them on coarse clocks instead.")
-    ] = False,
-) -> None:
-    """Judge the estimates of records on synthetic signers on synthetic machines."""
-    from mldsa_studies.simulate import report, report_ticks
-
-    for name in parse_set_names(sets or ("ML-DSA-65",), ml_dsa=True):
-        _publish((report_ticks if ticks else report)(name, replications, 1))
-
-
 def coverage(
-    sets: _SetsOption = None,
+    sets: SetsOption = None,
+    by: Annotated[
+        Literal["inputs", "records", "ticks"],
+        typer.Option(
+            help="inputs: estimates from a few inputs; records: from the records of synthetic "
+            "machines; ticks: the same with coarse clocks."
+        ),
+    ] = "inputs",
     replications: Annotated[
-        int, typer.Option(help="Runs that are simulated, of each kind and size.", min=1)
-    ] = 42,
+        int | None,
+        typer.Option(
+            help="Runs that are simulated: 300, of inputs 42 of each kind and size.", min=1
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of all randomness.", min=0)] = 1,
     sizes: _SizesOption = None,
-    record: Annotated[
-        Path | None, typer.Option(help="Judge on this record's designed inputs instead.")
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", help="Judge on this record's designed inputs.", metavar="RECORD"),
     ] = None,
 ) -> None:
-    """Judge the intervals of estimates from few inputs on synthetic signers."""
+    """Judge the intervals of estimates on synthetic signers."""
     from mldsa_lab.screen import Screen
+    from mldsa_studies import simulate
     from mldsa_studies.coverage import report, report_record
 
-    names = parse_set_names(sets or ("ml-dsa",), ml_dsa=True)
-    if record is not None:
-        wanted = _sizes(sizes, (1, 2, 3, 5, 10))
-        _publish(report_record(record, replications, seed, wanted, names))
+    if by != "inputs":
+        make = simulate.report_ticks if by == "ticks" else simulate.report
+        for name in parse_set_names(sets or ("ML-DSA-65",), ml_dsa=True):
+            _publish(make(name, replications or 300, seed))
         return
-    wanted = _sizes(sizes, (1, 2, 3, 5, 10, 30))
+    names, number = parse_set_names(sets or ("ml-dsa",), ml_dsa=True), replications or 42
+    if source is not None:
+        few = _sizes(sizes, (1, 2, 3, 5, 10))
+        _publish(report_record(source, number, seed, few, names))
+        return
+    asked = _sizes(sizes, (1, 2, 3, 5, 10, 30))
     with Screen(console()).phase("coverage", total=1.0) as phase:
-        found = report(
-            names, replications, seed, wanted, processes=cores_to_use(), show=phase.reach
-        )
-    _publish(found)
+        judged = report(names, number, seed, asked, processes=cores_to_use(), show=phase.reach)
+    _publish(judged)
 
 
 def _publish(report: Report) -> None:
-    OutputOptions().show(report, console())
+    Targets().show(report, console())
     if report.about:
         print(report.about)
 
 
-def _sizes(given: list[str] | None, default: tuple[int, ...]) -> tuple[int, ...]:
-    texts = words(given)
+def _sizes(options: list[str] | None, default: tuple[int, ...]) -> tuple[int, ...]:
+    texts = words(options)
     for text in texts:
         if not re.fullmatch("[1-9][0-9]{0,5}", text):
             raise LabError(f"size {text!r}: must be a whole number from 1 on")

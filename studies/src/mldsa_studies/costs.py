@@ -76,13 +76,13 @@ class Costs:
     def __len__(self) -> int:
         return len(self.table)
 
-    def take(self, wanted: Sequence[str]) -> list[Costs]:
+    def take(self, requested: Sequence[str]) -> list[Costs]:
         """Return the costs of each of these implementations or variant ids by itself; of all where
         none is named."""
         return [
             replace(self, head=structs.replace(self.head, series=[s]), cost=cost[None])
             for s, cost in zip(self.head.series, self.cost, strict=True)
-            if not wanted or s.variant in wanted or s.implementation in wanted
+            if not requested or s.variant in requested or s.implementation in requested
         ]
 
 
@@ -132,8 +132,8 @@ def read_costs(path: Path) -> Costs:
         table = TraceTable(head.set, lists.flatten().to_numpy(zero_copy_only=False), ends)
     columns = [rows[name].to_numpy() for name in expected.names[2:]]
     cost = np.array(columns).reshape(len(head.series), len(head.rounds), len(table))
-    for about, of in zip(head.series, cost, strict=True):
-        if (of == 0).any():
+    for about, own in zip(head.series, cost, strict=True):
+        if (own == 0).any():
             raise LabError(f"{where}, {about.variant}: a cost must be above 0")
     return Costs(head, rows["index"].to_numpy(), table, cost)
 

@@ -62,7 +62,7 @@ def targets(set_name: str) -> dict[str, Signer]:
 
 @dataclass(frozen=True)
 class Scene:
-    """What a run of measurements suffers from, every input measured once in each of ``rounds``.
+    """The disturbances of a run of measurements, every input measured once in each of ``rounds``.
 
     ``relative``, ``additive``: noise of one measurement, the former relative, the latter constant,
     in attempts; ``declared``: `estimate` is told the former. ``warm_up``: by how much the first
@@ -98,39 +98,39 @@ class Scene:
         keys = -(-inputs // self.per_key)
         offset = np.exp(self.offset * rng.standard_normal(keys)).repeat(self.per_key)[:inputs]
         shape = (self.rounds, inputs)
-        found = exact * offset * np.exp(self.relative * rng.standard_normal(shape))
-        found += self.additive * rng.standard_normal(shape)
-        run = np.arange(found.size).reshape(shape) / max(found.size - 1, 1)
-        found *= 1 + self.warm_up * np.exp(-_DECAY * run)
-        found *= np.exp(self.between * rng.standard_normal((self.rounds, 1)))
-        found[rng.integers(self.rounds), rng.integers(inputs)] *= self.outlier
-        return np.maximum(found, 0.05 * exact)
+        result = exact * offset * np.exp(self.relative * rng.standard_normal(shape))
+        result += self.additive * rng.standard_normal(shape)
+        run = np.arange(result.size).reshape(shape) / max(result.size - 1, 1)
+        result *= 1 + self.warm_up * np.exp(-_DECAY * run)
+        result *= np.exp(self.between * rng.standard_normal((self.rounds, 1)))
+        result[rng.integers(self.rounds), rng.integers(inputs)] *= self.outlier
+        return np.maximum(result, 0.05 * exact)
 
 
 def scenes() -> list[Scene]:
     """Return all scenes that the intervals are judged in."""
-    found = []
+    result = []
     for relative in (0.0, 0.02, 0.05, 0.1, 0.15):
-        found.append(Scene(f"noise {relative:.0%}", relative))
-        found.append(Scene(f"noise {relative:.0%}, declared", relative, declared=True))
-    found += [Scene(f"noise {additive} attempt", additive=additive) for additive in (0.1, 0.3)]
+        result.append(Scene(f"noise {relative:.0%}", relative))
+        result.append(Scene(f"noise {relative:.0%}, declared", relative, declared=True))
+    result += [Scene(f"noise {additive} attempt", additive=additive) for additive in (0.1, 0.3)]
     for up in (0.08, 0.3):
-        found.append(Scene(f"warm-up {up:.0%}", 0.01, warm_up=up))
-        found.append(Scene(f"warm-up {up:.0%}, sorted", 0.01, warm_up=up, sorted=True))
-    found.append(Scene("outlier x1.6", 0.01, outlier=1.6))
-    found.append(Scene("outlier x1.6, declared", 0.01, declared=True, outlier=1.6))
-    found += [Scene(f"bent by {bend}", 0.01, bend=bend) for bend in (0.003, 0.03)]
-    found.append(Scene("two inputs a key", 0.001, per_key=2, offset=0.003))
-    found.append(Scene("one key", 0.001, per_key=1000, offset=0.003))
-    again = [replace(s, name=f"{s.name}, 3 rounds", rounds=3) for s in found if not s.declared]
+        result.append(Scene(f"warm-up {up:.0%}", 0.01, warm_up=up))
+        result.append(Scene(f"warm-up {up:.0%}, sorted", 0.01, warm_up=up, sorted=True))
+    result.append(Scene("outlier x1.6", 0.01, outlier=1.6))
+    result.append(Scene("outlier x1.6, declared", 0.01, declared=True, outlier=1.6))
+    result += [Scene(f"bent by {bend}", 0.01, bend=bend) for bend in (0.003, 0.03)]
+    result.append(Scene("two inputs a key", 0.001, per_key=2, offset=0.003))
+    result.append(Scene("one key", 0.001, per_key=1000, offset=0.003))
+    repeated = [replace(s, name=f"{s.name}, 3 rounds", rounds=3) for s in result if not s.declared]
     for rounds in (2, 10):
         for scene in (
             Scene("noise 2%", 0.02),
             Scene("outlier x40", 0.02, outlier=40),
             Scene("noise 2% and between rounds 2%", 0.02, between=0.02),
         ):
-            again.append(replace(scene, name=f"{scene.name}, {rounds} rounds", rounds=rounds))
-    return [*found, *again]
+            repeated.append(replace(scene, name=f"{scene.name}, {rounds} rounds", rounds=rounds))
+    return [*result, *repeated]
 
 
 Designs = Sequence[Sequence[Trace]]
@@ -191,10 +191,10 @@ def coverage(
         chosen = scene.selection(set_name, designs[number % len(designs)])
         costs = scene.measure(target.cost_of(chosen.traces()), rng)
         measured = Measurements.of(chosen, dict(zip(chosen.ids, costs.T.tolist(), strict=True)))
-        found = estimate(chosen, measured, percentiles=percentiles, noise=noise)
-        intervals.append([found.mean, *found.percentiles.values()])
+        result = estimate(chosen, measured, percentiles=percentiles, noise=noise)
+        intervals.append([result.mean, *result.percentiles.values()])
         # Set aside, so that the few inputs which all have it are judged too.
-        warnings.append({f.code for f in found.warnings} - {FEW_INPUTS})
+        warnings.append({f.code for f in result.warnings} - {FEW_INPUTS})
     return Replications.of(intervals, truth, warnings)
 
 
@@ -210,7 +210,7 @@ class Job(NamedTuple):
 
     def judge(self) -> Replications:
         """Judge so many replications in all; signers take turns."""
-        model = RejectionModel.of(self.set)
+        model = RejectionModel.for_set(self.set)
         designs = draw_designs(model, self.n, self.seed)
         kinds = list(targets(self.set).values())
         parts = []
@@ -231,25 +231,25 @@ def report(
     seed: int,
     sizes: Sequence[int],
     *,
-    wanted: Sequence[Scene] = (),
+    requested: Sequence[Scene] = (),
     truth: int = TRUTH,
     processes: int = 1,
     show: Callable[[float, str], object] = lambda part, text: None,
 ) -> Report:
     """Return the report of `study coverage`: for each scene and number of inputs, over all signers
     and sets. ``show`` gets the part of all that is done, and what was done last."""
-    cells = [(scene, n) for scene in wanted or scenes() for n in sizes]
+    cells = [(scene, n) for scene in requested or scenes() for n in sizes]
     jobs = [Job(name, n, scene, replications, seed, truth) for scene, n in cells for name in sets]
     items = (WorkItem(f"{job.scene.name}, n = {job.n}", Job.judge, (job,)) for job in jobs)
     rows: list[Row] = []
     with hire_workers(processes) as force:
         judged = in_order(items, force)
         for number, (scene, n) in enumerate(cells, 1):
-            found = Replications.together([next(judged) for _ in sets])
+            result = Replications.together([next(judged) for _ in sets])
             show(number / len(cells), f"{scene.name}, n = {n}")
-            codes = ", ".join(f"{code} {times}" for code, times in found.codes.most_common(3))
-            calm = found.calm()
-            values = {"warned": float(found.warned.mean()), "missed": found.missed()}
+            codes = ", ".join(f"{code} {times}" for code, times in result.codes.most_common(3))
+            calm = result.calm()
+            values = {"warned": float(result.warned.mean()), "missed": result.missed()}
             if len(calm.warned) >= _ENOUGH:
                 values |= dict(zip(_JUDGED, map(float, calm.holds.mean(axis=0)), strict=True))
             if len(calm.warned):
@@ -287,7 +287,7 @@ def report_record(
             raise LabError(
                 f"{path}: has {len(chosen)} designed inputs of {set_name}, not {max(sizes)}"
             )
-        model = RejectionModel.of(set_name)
+        model = RejectionModel.for_set(set_name)
         traces = [parse_trace(i.trace or (), set_name) for i in chosen]
         whole = fit_costs(traces, cell.table(), model)
         truth = TrueCosts.exactly(whole.mean(0.95).value)
@@ -295,8 +295,8 @@ def report_record(
             for _ in range(choices):
                 some = rng.choice(len(traces), n, replace=False)
                 # Costs in the typical round: what differs is the choice of inputs.
-                found = fit_costs([traces[i] for i in some], whole.cost[None, some], model)
-                judged[n].append(Replications.of([[found.mean(0.95)]], truth))
+                result = fit_costs([traces[i] for i in some], whole.cost[None, some], model)
+                judged[n].append(Replications.of([[result.mean(0.95)]], truth))
     if not judged[sizes[0]]:
         raise LabError(f"{path}: has no signing of designed inputs")
     rows: list[Row] = []

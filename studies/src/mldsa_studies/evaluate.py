@@ -33,7 +33,7 @@ from mldsa_studies.judge import hire_workers, root_mean_square
 from mldsa_studies.truth import Known, Truth, truth
 
 ONCE, MEDIAN, COUNT = "once", "median", "count"
-"""What is known of each input: one time, taken in a round drawn anew for each draw; the times of
+"""The measurements of each input: one time, taken in a round drawn anew for each draw; the times of
 all rounds; or its number of instructions."""
 
 
@@ -66,8 +66,8 @@ class MethodErrors:
 
 @dataclass
 class Study:
-    """What a study found. ``costs``: of one implementation each; ``truths``: by the number of the
-    costs and the kind of measurement."""
+    """The result of a study. ``costs``: of one implementation each; ``truths``: by the number of
+    the costs and the kind of measurement."""
 
     plan: Plan
     costs: Sequence[Costs]
@@ -112,12 +112,12 @@ def evaluate(
             chosen[job] = positions
             show(0.5 * len(chosen) / len(jobs), work.name)
         judging = []
-        for key, of in zip(inputs, costs, strict=True):
-            name = f"{of.head.set}: {of.head.series[0].variant}, {of.head.unit}"
+        for key, cost in zip(inputs, costs, strict=True):
+            name = f"{cost.head.set}: {cost.head.series[0].variant}, {cost.head.unit}"
             choices = [(task, chosen[key, task]) for task in tasks]
-            judging.append(WorkItem(name, judge, (of, choices, plan.seed)))
+            judging.append(WorkItem(name, judge, (cost, choices, plan.seed)))
         for number, (truths, cells) in enumerate(in_order(judging, force)):
-            study.truths |= {(number, kind): found for kind, found in truths.items()}
+            study.truths |= {(number, kind): result for kind, result in truths.items()}
             study.cells += cells
             show(0.5 + 0.5 * (number + 1) / len(costs), judging[number].name)
     return study
@@ -130,7 +130,7 @@ def judge(
     the estimates from each choice of its inputs are from it."""
     head, table = costs.head, costs.table
     about = head.series[0]
-    model = RejectionModel.of(head.set)
+    model = RejectionModel.for_set(head.set)
     ticks = costs.cost[0].astype(np.float64)
     random = table.take(np.arange(head.sample))
     truths: dict[str, Truth] = {}
@@ -178,11 +178,11 @@ def _truth(
     """The mean is that of what is measured: of single times, spikes included, or of the rounds'
     medians. Percentiles are over inputs, in the typical round."""
     noise = float(np.sqrt(np.mean(split_levels(ticks).noise ** 2))) if len(ticks) > 1 else 0.0
-    found = truth(random, np.median(seen, axis=0), model, PERCENTILES, noise)
+    result = truth(random, np.median(seen, axis=0), model, PERCENTILES, noise)
     if kind == ONCE and len(ticks) > 1:
         of_singles = truth(random, seen.mean(axis=0), model, PERCENTILES)
-        return replace(found, mean=of_singles.mean)
-    return found
+        return replace(result, mean=of_singles.mean)
+    return result
 
 
 def _estimates(

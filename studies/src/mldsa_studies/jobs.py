@@ -36,7 +36,7 @@ def check_signatures(
 
 
 def one_each(
-    variants: Iterable[Announced], wanted: Sequence[str], optional: Sequence[str] = ()
+    variants: Iterable[Announced], requested: Sequence[str], optional: Sequence[str] = ()
 ) -> list[Announced]:
     """Return the variants of these implementations or ids, in the order asked.
 
@@ -47,7 +47,7 @@ def one_each(
     signers = [v for v in variants if v.family == "ml-dsa" and "sign" in v.operations]
     signers = [v for v in signers if v.rnd != "none"]
     chosen: list[Announced] = []
-    for name in wanted:
+    for name in requested:
         fitting = [v for v in signers if name in (v.id, v.implementation)]
         if not fitting and name not in optional:
             names = ", ".join(dict.fromkeys(v.implementation for v in signers))

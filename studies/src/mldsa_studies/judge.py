@@ -61,7 +61,7 @@ class TrueCosts(NamedTuple):
 
 @dataclass(frozen=True)
 class Replications:
-    """What became of replications.
+    """The outcome of replications.
 
     ``holds``: (replications, figures) whether the interval holds the truth; ``half_width``,
     ``error``: (replications, figures), relative to the truth. ``warned``: (replications,) whether
@@ -77,13 +77,13 @@ class Replications:
     @classmethod
     def of(
         cls,
-        found: Sequence[Sequence[Interval]],
+        result: Sequence[Sequence[Interval]],
         truth: TrueCosts,
         warnings: Sequence[Collection[str]] = (),
     ) -> Replications:
         """Judge the intervals of each replication, with the warnings that were given in each.
         LabError for an interval without limits."""
-        rows = np.array([[tuple(interval) for interval in row] for row in found], dtype=float)
+        rows = np.array([[tuple(interval) for interval in row] for row in result], dtype=float)
         value, low, high = np.moveaxis(rows, -1, 0)
         if np.isnan(rows).any():
             raise LabError("simulation: an interval without limits cannot be judged")
@@ -91,7 +91,7 @@ class Replications:
             (low <= truth.high) & (high >= truth.low),
             (high - low) / 2 / truth.value,
             value / truth.value - 1,
-            np.array([bool(codes) for codes in warnings or [()] * len(found)]),
+            np.array([bool(codes) for codes in warnings or [()] * len(result)]),
             Counter(code for codes in warnings for code in codes),
         )
 

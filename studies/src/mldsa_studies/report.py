@@ -13,7 +13,7 @@ from mldsa_studies.evaluate import COUNT, MEDIAN, ONCE, MethodErrors, Study
 from mldsa_studies.judge import root_mean_square
 
 KINDS = {ONCE: "time, each input once", MEDIAN: "time, median of the rounds", COUNT: "instructions"}
-"""What was measured of each input, in words."""
+"""The measurements of each input, in words."""
 SHOWN_N = 10
 """The number of inputs of the headline and of detailed tables, if the study has it."""
 _METHOD = (
@@ -100,17 +100,17 @@ def _groups(
 ) -> list[Figure]:
     """Return the errors over the cells that agree in these keys: root mean squares, and the mean
     bias."""
-    found: dict[tuple[Key, ...], list[dict[str, float]]] = {}
+    result: dict[tuple[Key, ...], list[dict[str, float]]] = {}
     for cell in cells:
         values = {f.name: f.value or 0.0 for f in cell.figures()}
         keys = {**cell.keys, "implementation": cell.implementation}
-        found.setdefault(tuple(keys[k] for k in (*names, *more)), []).append(values)
+        result.setdefault(tuple(keys[k] for k in (*names, *more)), []).append(values)
     figures = []
-    for place, of in found.items():
+    for place, errors in result.items():
         keys = dict(zip((*names, *more), place, strict=True))
         keys["measured"] = KINDS[str(keys["measured"])]
-        values = {name: root_mean_square(v[name] for v in of) for name in ("rmse", "sd")}
-        values["bias"] = sum(v["bias"] for v in of) / len(of)
+        values = {name: root_mean_square(v[name] for v in errors) for name in ("rmse", "sd")}
+        values["bias"] = sum(v["bias"] for v in errors) / len(errors)
         figures += [Figure(keys, name, value) for name, value in values.items()]
     return figures
 
@@ -122,17 +122,17 @@ def _place(f: Figure) -> tuple[int, str, int]:
 
 def _truths(study: Study) -> list[Figure]:
     figures = []
-    for (number, kind), found in study.truths.items():
-        head, mean = study.costs[number].head, found.mean
+    for (number, kind), result in study.truths.items():
+        head, mean = study.costs[number].head, result.mean
         variant = f"{head.series[0].variant} {head.series[0].version}"
         keys: dict[str, Key] = {"measured": KINDS[kind], "set": head.set, "variant": variant}
         figures.append(Figure(keys, "mean", mean.value, unit=head.unit))
-        for p, quantile in found.quantiles.items():
+        for p, quantile in result.quantiles.items():
             own = {**keys, "percentile": as_key(p)}
             figures.append(Figure(own, "quantile", quantile.value, unit=head.unit))
         figures.append(Figure(keys, "standard_error", mean.error / mean.value))
-        figures.append(Figure({**keys, **_PLAIN}, "bias", found.plain / mean.value - 1))
-        figures.append(Figure(keys, "sd", found.unexplained))
+        figures.append(Figure({**keys, **_PLAIN}, "bias", result.plain / mean.value - 1))
+        figures.append(Figure(keys, "sd", result.unexplained))
     return figures
 
 

@@ -21,18 +21,18 @@ def random_table(model: RejectionModel, count: int, rng: np.random.Generator) ->
     """Traces of ``count`` signatures, drawn from the exact law; ct0 never fails, and the hint only
     where z and r0 pass."""
     parts: list[NDArray[np.uint16]] = []
-    found = 0
-    while found < count:
-        size = int((count - found) * model.expected_attempts * 1.1) + 64
+    result = 0
+    while result < count:
+        size = int((count - result) * model.expected_attempts * 1.1) + 64
         z = _first_failing(model.p_z, model.l, size, rng)
         r = _first_failing(model.p_r, model.k, size, rng)
         fails = (rng.random(size) < model.fail_h) & (z == PASSED) & (r == PASSED)
         h = np.where(fails, 0, PASSED)
         codes = attempt_codes(z, r, h)
-        accepted = np.flatnonzero(codes == ACCEPTED)[: count - found]
+        accepted = np.flatnonzero(codes == ACCEPTED)[: count - result]
         if len(accepted):
             parts.append(codes[: accepted[-1] + 1])
-            found += len(accepted)
+            result += len(accepted)
     drawn = np.concatenate(parts)
     return TraceTable(model.name, drawn, np.flatnonzero(drawn == ACCEPTED) + 1)
 
@@ -56,7 +56,7 @@ def draw_traces(model: RejectionModel, count: int, rng: np.random.Generator) -> 
 
 @dataclass(frozen=True)
 class Signer:
-    """What a signature costs: by default in ns; `usual` has costs in attempts.
+    """The cost of a signature: by default in ns; `usual` has costs in attempts.
 
     ``z_step``, ``r_step``: more for each polynomial before the one that fails. ``r_first``: r0 is
     checked before z. ``group``: attempts are computed so many at a time. ``bend``: times the
@@ -82,7 +82,7 @@ class Signer:
 
     def cost_of(self, traces: Sequence[Trace]) -> Array:
         """(traces,) the cost of each."""
-        return self.cost(TraceTable.of(_LARGEST, traces))
+        return self.cost(TraceTable.from_traces(_LARGEST, traces))
 
     def draw(self, model: RejectionModel, count: int, rng: np.random.Generator) -> Array:
         """(count,) costs of random signatures."""
@@ -106,10 +106,10 @@ class Signer:
         by_z, by_r = self.z + self.z_step * z, self.r + self.r_step * r
         if self.r_first:
             # An attempt whose r0 fails never comes to z.
-            found = np.where(r != PASSED, by_r - 0.25, np.where(z != PASSED, by_z, self.h))
+            result = np.where(r != PASSED, by_r - 0.25, np.where(z != PASSED, by_z, self.h))
         else:
-            found = np.where(z != PASSED, by_z, np.where(r != PASSED, by_r, self.h))
-        return np.asarray(found, dtype=np.float64)
+            result = np.where(z != PASSED, by_z, np.where(r != PASSED, by_r, self.h))
+        return np.asarray(result, dtype=np.float64)
 
     def _of_number(self, attempts: Ints) -> Array:
         waste = (-attempts) % self.group

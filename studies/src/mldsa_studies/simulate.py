@@ -1,6 +1,6 @@
 """Synthetic signers on a synthetic machine, with known answers.
 
-`mldsa-lab study simulate` prints how the estimators do on them: error of the mean for
+`mldsa-lab study coverage --by records` prints how the estimators do on them: error of the mean for
 random and designed inputs, and coverage of the intervals. The tests use the same functions.
 """
 
@@ -16,13 +16,13 @@ from scipy.special import ndtri
 
 from mldsa_lab.choice.design import design
 from mldsa_lab.estimate.cells import (
-    QUANTILES,
     CellEstimate,
     CellSamples,
     estimate_random,
     estimate_signing,
     ratio,
 )
+from mldsa_lab.estimate.figure import PERCENTILES
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.records import DESIGN, SCHEMA, InputRow, Record, Run, Samples, Variant, WorkerRow
@@ -138,11 +138,11 @@ def record_of(
         InputRow(set_name, i, DESIGN, bytes([i] * 32), b"", b"", tuple(map(str, trace)))
         for i, trace in enumerate(traces)
     ]
-    read = {name: np.rint(of).astype(int) for name, of in clocks.read(cell, rng).items()}
+    read = {name: np.rint(values).astype(int) for name, values in clocks.read(cell, rng).items()}
     for number in cell.rounds:
         here = cell.round_of == number
         inputs = tuple(cell.input_of[here].tolist())
-        metrics = {name: tuple(of[here].tolist()) for name, of in read.items()}
+        metrics = {name: tuple(values[here].tolist()) for name, values in read.items()}
         record.add(Samples(number, 0, variant.id, set_name, operation, 1, inputs, metrics))
     return record
 
@@ -196,11 +196,12 @@ def signing_coverage(
     population: int = 400_000,
 ) -> Replications:
     """Judge the 95 % intervals of two signers measured in the same rounds: of the first one's mean
-    and `QUANTILES`, and of the ratio of the two. They share three quarters of the variance of the
+    and `PERCENTILES`, and of the ratio of the two. They share three quarters of the variance of the
     rounds' levels."""
     cost = signers[0].draw(model, population, rng)
     means = [signer.mean(model) for signer in signers]
-    truth = TrueCosts.exactly(means[0], *np.quantile(cost, QUANTILES), means[0] / means[1])
+    percentiles = [*PERCENTILES.values()]
+    truth = TrueCosts.exactly(means[0], *np.percentile(cost, percentiles), means[0] / means[1])
     pool = draw_traces(model, 2000, rng)
     designs = [design(pool, model, n, seed=s, restarts=1) for s in range(5)]
     intervals = []
@@ -214,7 +215,7 @@ def signing_coverage(
             estimates.append(estimate_signing(cell, chosen, model))
         first = estimates[0]
         intervals.append(
-            [first.mean, *(first.quantiles[s] for s in QUANTILES), ratio(first, estimates[1])]
+            [first.mean, *(first.quantiles[p] for p in percentiles), ratio(first, estimates[1])]
         )
     return Replications.of(intervals, truth)
 
@@ -253,7 +254,7 @@ def tick_coverage(
     gives none."""
     signer, pool = Signer(), draw_traces(model, 1000, rng)
     designs = [design(pool, model, inputs, seed=s, restarts=1) for s in range(5)]
-    found: list[Interval | None] = []
+    result: list[Interval | None] = []
     for number in range(replications):
         traces = [pool[i] for i in designs[number % len(designs)]]
         is_signing = operation == "sign"
@@ -262,8 +263,8 @@ def tick_coverage(
         cell = CALM.measure(cost, rounds, rng)
         record = record_of(cell, clocks, model.name, operation, traces, rng)
         (estimated,) = summarise(record, reference="signer").cells
-        found.append(None if estimated.mean is None else estimated.mean.times(1 / truth))
-    return found
+        result.append(None if estimated.mean is None else estimated.mean.times(1 / truth))
+    return result
 
 
 TICKS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.5)
@@ -276,8 +277,8 @@ _COVERED = ("mean", "p50", "p95", "p99", "p99.9", "ratio")
 
 
 def report(set_name: str, replications: int, seed: int) -> Report:
-    """Return the report of `study simulate`."""
-    model = RejectionModel.of(set_name)
+    """Return the report of `study coverage --by records`."""
+    model = RejectionModel.for_set(set_name)
     rng = np.random.default_rng(seed)
     errors: list[Row] = []
     covered: list[Row] = []
@@ -287,7 +288,7 @@ def report(set_name: str, replications: int, seed: int) -> Report:
             ("stops at first bad polynomial", STOPPING, "no noise", QUIET),
             ("linear", Signer(), "input noise alone", NoisyMachine(drift=0, fast=0)),
         ):
-            found = {
+            result = {
                 title: root_mean_square(
                     mean_errors(model, n, signer, machine, replications, rng, designed=designed)
                 )
@@ -296,7 +297,7 @@ def report(set_name: str, replications: int, seed: int) -> Report:
                     ("designed inputs, regression", True),
                 )
             }
-            errors.append(({"n": n, "signer": name, "machine": label}, found))
+            errors.append(({"n": n, "signer": name, "machine": label}, result))
     for rounds in (4, 5, 12, 30):
         for label, machine in (("calm", CALM), ("shared", NoisyMachine())):
             signers = STOPPING, Signer()
@@ -317,29 +318,32 @@ def report(set_name: str, replications: int, seed: int) -> Report:
 
 
 def report_ticks(set_name: str, replications: int, seed: int) -> Report:
-    """Return the report of `study simulate --ticks`: so many replications by clocks that truncate
-    moments, and as many by clocks that truncate lengths."""
-    model, rng = RejectionModel.of(set_name), np.random.default_rng(seed)
+    """Return the report of `study coverage --by ticks`.
+
+    So many replications are by clocks that truncate moments, and as many by clocks that truncate
+    lengths.
+    """
+    model, rng = RejectionModel.for_set(set_name), np.random.default_rng(seed)
     tables: dict[str, list[Row]] = {}
     for operation, both, tick in product(("sign", "verify"), (False, True), TICKS):
-        found = [
+        result = [
             mean
             for lengths in (False, True)
             for mean in tick_coverage(
                 model, operation, Clocks(tick, both, lengths), replications, rng
             )
         ]
-        told = np.array([tuple(mean) for mean in found if mean is not None], dtype=float)
-        values = {"refused": 1 - len(told) / len(found)}
-        if len(told):
-            value, low, high = told.T
+        reported = np.array([tuple(mean) for mean in result if mean is not None], dtype=float)
+        values = {"refused": 1 - len(reported) / len(result)}
+        if len(reported):
+            value, low, high = reported.T
             values["holds"] = float(((low <= 1) & (high >= 1)).mean())
             values["error"] = root_mean_square(value - 1)
             values["half-width"] = float(np.median(high - low)) / 2
         title = "Both clocks coarse" if both else "CPU clock coarse, wall clock fine"
         keys = {"operation": operation, "tick": f"{tick:.0%} of a sample"}
         tables.setdefault(title, []).append((keys, values))
-    holds = [of["holds"] for rows in tables.values() for _, of in rows if "holds" in of]
+    holds = [row["holds"] for rows in tables.values() for _, row in rows if "holds" in row]
     return percent_report(
         "study of ticks",
         f"{min(holds):.1%} or more of the intervals hold the truth",

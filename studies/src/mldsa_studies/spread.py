@@ -26,14 +26,14 @@ def spread_figures(argument: str) -> list[Figure]:
     ``argument``: patterns of files of costs below the checkout, or absolute ones.
     """
     files = files_of(argument, "file of costs")
-    found = [f for file in files for costs in read_costs(file).take(()) for f in _spread(costs)]
-    return [*found, *_of_all_sets(found)]
+    result = [f for file in files for costs in read_costs(file).take(()) for f in _spread(costs)]
+    return [*result, *_of_all_sets(result)]
 
 
-def _of_all_sets(found: Sequence[Figure]) -> Iterator[Figure]:
+def _of_all_sets(result: Sequence[Figure]) -> Iterator[Figure]:
     """Yield the deviations of all sets together, the root of their mean square."""
     kinds: dict[tuple[tuple[str, Key], ...], list[Figure]] = {}
-    for figure in found:
+    for figure in result:
         if figure.name == "sd":
             same = {k: v for k, v in figure.keys.items() if k != "set"}
             kinds.setdefault(tuple(same.items()), []).append(figure)

@@ -21,11 +21,15 @@ def percent_report(
     """Return a report of tables by their titles, fractions in percent. The figures are ``share``s,
     and their key ``of`` is the title of the column."""
     figures, sections = [], []
-    for title, rows in tables.items():
-        found = [Figure({**k, "of": of}, "share", v) for k, row in rows for of, v in row.items()]
-        titles = dict.fromkeys(of for _, row in rows for of in row)
+    for heading, rows in tables.items():
+        result = [
+            Figure({**keys, "of": title}, "share", value)
+            for keys, row in rows
+            for title, value in row.items()
+        ]
+        titles = dict.fromkeys(title for _, row in rows for title in row)
         columns = tuple(SpreadColumns("share", t, keys={"of": t}) for t in titles)
-        layout = TableLayout(title, (), tuple(rows[0][0]), columns)
-        sections += sections_of(found, [layout], 0.95)
-        figures += found
+        layout = TableLayout(heading, (), tuple(rows[0][0]), columns)
+        sections += sections_of(result, [layout], 0.95)
+        figures += result
     return Report(kind, headline, figures, sections, about=about)

@@ -1,4 +1,4 @@
-"""What an implementation's signing costs on average and at percentiles, from all inputs measured.
+"""The mean and the percentiles of an implementation's signing costs, from all inputs measured.
 
 The inputs are a random sample of all signatures, and what they cost is nearly a function of their
 traces, whose law is known. So the cost of the sample is regressed on the trace, and the regression

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,15 +12,18 @@ import typer
 
 from mldsa_lab import LabError, located
 from mldsa_lab.checkout import find_root
-from mldsa_lab.cli.shared import AllTablesOption, console, show_named, show_path
-from pqc_impact.cli.propagate import (
-    Dask,
-    JsonFile,
-    Processes,
-    open_outputs,
-    show,
-    simulate,
+from mldsa_lab.cli.shared import (
+    FORMATS,
+    AllOption,
+    ProcessesOption,
+    Targets,
+    ToOption,
+    console,
+    show_named,
+    show_path,
 )
+from mldsa_lab.files import writing
+from pqc_impact.cli.propagate import simulate
 
 if TYPE_CHECKING:
     from mldsa_lab.estimate.figure import Figure
@@ -50,17 +53,17 @@ def figures_of(
     with located(path):
         archived = [] if isinstance(scenario, Protocol) else schemes
         shrunk = compressibility(form for scheme in archived for form in scheme.forms)
-        found = impact(path.stem, scenario, times, shrunk)
-        return found if add is None else add(found, times)
+        figures = impact(path.stem, scenario, times, shrunk)
+        return figures if add is None else add(figures, times)
 
 
 def scenario_figures(argument: str) -> list[Figure]:
     """Return the figures of a scenario for an answer to a published page; ``argument``: its name,
     or its path below the checkout. A factor has no unit; there are no notes."""
     name = str(find_root() / argument) if argument.endswith(".toml") else argument
-    found = figures_of(name, None).figures
+    figures = figures_of(name, None).figures
     units = {"×": ""}
-    return [replace(f, unit=units.get(f.unit, f.unit), notes=()) for f in found]
+    return [replace(f, unit=units.get(f.unit, f.unit), notes=()) for f in figures]
 
 
 def impact(
@@ -86,11 +89,7 @@ def impact(
             metavar="PATH",
         ),
     ] = None,
-    json_path: JsonFile = "",
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Folder of page, rows and Markdown; by default out/impact-SCENARIO."),
-    ] = None,
+    to: ToOption = None,
     no_network: Annotated[
         bool, typer.Option("--no-network", help="Leave out the scenario's network.")
     ] = False,
@@ -103,10 +102,9 @@ def impact(
             metavar="PERCENT",
         ),
     ] = None,
-    all_tables: AllTablesOption = False,
-    processes: Processes = None,
-    dask: Dask = None,
-) -> None:  # fmt: skip
+    every: AllOption = False,
+    processes: ProcessesOption = None,
+) -> None:
     """Show what a change of signature scheme costs a chain or protocol: sizes, throughput, storage,
     verification."""
     from pqc_impact import file
@@ -126,10 +124,21 @@ def impact(
         raise LabError("impact: name a scenario, or list")
     path = file.find_scenario(scenario)
     read = file.read_scenario(path)
-    screen, files = open_outputs(json_path, out or Path("out") / f"impact-{path.stem}")
+    outputs = _outputs(to, Path("out") / f"impact-{path.stem}")
+    screen = outputs.console()
     add: Add | None = None
     if not no_network and getattr(read, "network", None) is not None:
-        simulator = partial(simulate, screen=screen, processes=processes, dask=dask)
+        simulator = partial(simulate, screen=screen, processes=processes)
         add = partial(add_network, folder=path.parent, simulate=simulator)
-    found = figures_of(scenario, records, add, None if widest is None else widest / 100)
-    show(report(found), screen, files, json_path, every=all_tables)
+    figures = figures_of(scenario, records, add, None if widest is None else widest / 100)
+    outputs.show(report(figures), screen, every=every)
+
+
+def _outputs(to: Sequence[str] | None, folder: Path) -> Targets:
+    """Return the files to write: those of --to, or one of each kind in ``folder``."""
+    outputs = Targets.parse(to)
+    if outputs.is_chosen:
+        return outputs
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    return outputs.with_files(folder / f"impact.{end}" for end in FORMATS)

@@ -1,42 +1,20 @@
-"""`mldsa-lab propagate`, and the options and output that it shares with `impact`."""
+"""`mldsa-lab propagate`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from mldsa_lab.cli.shared import OutputOptions, console
-from mldsa_lab.files import check_target, writing
+from mldsa_lab.cli.shared import ProcessesOption, Targets, ToOption
 
 if TYPE_CHECKING:
-    from mldsa_lab.show.report import Report
+    from rich.console import Console
+
     from pqc_impact.network import Network
     from pqc_impact.propagation import BlockLoad
     from pqc_impact.sweep import Propagation
-
-STANDARD_OUTPUT = "-"
-JsonFile = Annotated[
-    str,
-    typer.Option(
-        "--json", help="Write the figures to this file alone; - for standard output.",
-        metavar="PATH",
-    ),
-]  # fmt: skip
-Processes = Annotated[
-    int | None, typer.Option(help="Processes to simulate with; by default all cores.", min=1)
-]
-Dask = Annotated[
-    str | None,
-    typer.Option(
-        help="Address of a Dask scheduler whose workers simulate, tcp://host:8786.",
-        metavar="ADDRESS",
-    ),
-]
 
 
 def propagate(
@@ -62,9 +40,8 @@ def propagate(
     blocks: Annotated[
         int | None, typer.Option(help="So many blocks of each kind instead of the file's.", min=2)
     ] = None,
-    json_path: JsonFile = "",
-    processes: Processes = None,
-    dask: Dask = None,
+    to: ToOption = None,
+    processes: ProcessesOption = None,
 ) -> None:
     """Simulate how blocks spread over a peer-to-peer network: when 50, 90 and 99 % of the nodes
     have validated one, and how many blocks go stale."""
@@ -75,60 +52,24 @@ def propagate(
 
     path = find_network(network)
     assumed = read_network(path, nodes=nodes, blocks=blocks)
-    screen, files = open_outputs(json_path)
+    outputs = Targets.parse(to)
+    screen = outputs.console()
     loads = [
         BlockLoad(size, size / transaction_bytes, validation, relay)
         for relay in assumed.relays
         for size in block_bytes
     ]
     each = [[load] for load in loads]
-    made = simulate(assumed, each, screen, processes, dask)
-    figures = list(load_figures(path.stem, assumed, loads, made, interval))
-    show(network_report(assumed, figures), screen, files, json_path)
-
-
-def open_outputs(json_path: str, folder: Path | None = None) -> tuple[Console, OutputOptions]:
-    """Return the screen, and the files to write: the JSON alone, or all in ``folder``, which is
-    made. LabError, before any work is done, if they cannot be written."""
-    files = OutputOptions(no_page=True)
-    if json_path not in ("", STANDARD_OUTPUT):
-        files = files._replace(json=Path(json_path))
-    elif folder is not None and not json_path:
-        check_folder(folder)
-        ends = ("json", "csv", "md", "html")
-        files = OutputOptions(False, *(folder / f"impact.{end}" for end in ends))
-    files.check()
-    return console(stderr=json_path == STANDARD_OUTPUT), files
-
-
-def show(
-    report: Report, screen: Console, files: OutputOptions, json_path: str, *, every: bool = False
-) -> None:
-    """Print a report and write its files; its JSON alone, if that goes to standard output."""
-    from mldsa_lab.show.report import as_json
-
-    if json_path == STANDARD_OUTPUT:
-        print(as_json([report]), end="")
-        return
-    # Notes of a scenario fill screens. Without --all-tables they are in the files alone.
-    shown = report if every else replace(report, notes=())
-    OutputOptions().show(shown, screen, every=every)
-    files.show(report, screen, tables=False)
-
-
-def check_folder(folder: Path) -> None:
-    """Make a folder. LabError if it cannot be written to."""
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    check_target(folder / "impact.json")
+    propagations = simulate(assumed, each, screen, processes)
+    figures = list(load_figures(path.stem, assumed, loads, propagations, interval))
+    outputs.show(network_report(assumed, figures), screen)
 
 
 def simulate(
     network: Network,
     loads: Sequence[Sequence[BlockLoad]],
     screen: Console,
-    processes: int | None,
-    dask: str | None,
+    processes: str | None,
 ) -> list[Propagation]:
     """Return the propagation of each load, simulated by the workers that the options name; the
     screen shows how far it is."""
@@ -136,7 +77,7 @@ def simulate(
     from mldsa_lab.screen import Screen
     from pqc_impact.sweep import propagate
 
-    with hire(processes, dask) as force, Screen(screen).phase("network", total=1) as phase:
+    with hire(processes) as force, Screen(screen).phase("network", total=1) as phase:
         spread = propagate(
             network, loads, force, progress=lambda share: phase.reach(share, f"{share:.0%}")
         )

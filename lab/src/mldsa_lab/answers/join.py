@@ -14,18 +14,16 @@ from mldsa_lab.answers.page import (
     AnswerPage,
     AnswerPart,
     AnswerTable,
+    FigureSource,
     OurFigures,
-    OwnTable,
     pages,
     read_page,
 )
 from mldsa_lab.answers.sources import about_record, own_findings
 from mldsa_lab.audit import audit
-from mldsa_lab.audit.claims import FORMS, Quotient
-from mldsa_lab.audit.judgement import Verdict, verdict_on
-from mldsa_lab.audit.published import PublishedValue
-from mldsa_lab.audit.report import counts
-from mldsa_lab.audit.values import unit_text
+from mldsa_lab.audit.audit import counts
+from mldsa_lab.audit.claims import FORMS, PublishedValue, Quotient
+from mldsa_lab.audit.judgement import BYTES, SECONDS, Verdict, unit_text, verdict_on
 from mldsa_lab.checkout import in_tree
 from mldsa_lab.estimate.figure import PLACES, Figure, Figures, Key, evaluate
 from mldsa_lab.estimate.interval import Interval
@@ -33,18 +31,17 @@ from mldsa_lab.files import Text, decode_toml, read_text
 from mldsa_lab.show.figure_tables import NOTES, SpreadColumns, TableLayout
 from mldsa_lab.show.report import Report, Section, sections_of
 
-# Published values beside our figures, as figures and as a report.
+# Published values next to our figures, as figures and as a report.
 
 
 Arguments = Mapping[str, str]
 """By command, the argument of its source where it was measured here."""
 
+_TIMES = {**SECONDS, "µs": 1e-6, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _SCALES = {
-    "ns": ("time", 1e-9), "us": ("time", 1e-6), "µs": ("time", 1e-6), "ms": ("time", 1e-3),
-    "s": ("time", 1.0), "min": ("time", 60.0), "h": ("time", 3600.0), "d": ("time", 86400.0),
-    "B": ("bytes", 1.0), "bytes": ("bytes", 1.0), "KiB": ("bytes", 1024.0),
-    "kB": ("bytes", 1e3), "KB": ("bytes", 1e3), "MB": ("bytes", 1e6), "GB": ("bytes", 1e9),
-    "B/s": ("rate", 1.0), "KB/s": ("rate", 1e3), "MB/s": ("rate", 1e6), "GB/s": ("rate", 1e9),
+    **{unit: ("time", seconds) for unit, seconds in _TIMES.items()},
+    **{unit: ("bytes", float(size)) for unit, size in BYTES.items()},
+    **{f"{unit}/s": ("rate", float(size)) for unit, size in BYTES.items()},
     "1": ("", 1.0), "": ("", 1.0), "x": ("", 1.0), "%": ("", 0.01), "count": ("", 1.0),
 }  # fmt: skip
 """Dimension and size of the units of claims and figures; others are taken as they are."""
@@ -68,29 +65,28 @@ def answer_figures(page: AnswerPage, arguments: Arguments | None = None) -> list
     the same unit, and the ``ratio`` of ours to it. ``arguments`` stand in for the published
     records. LabError for a selection that fits several figures."""
     findings = audit(page.claims())
-    made: list[Figure] = []
-    for table in page.tables:
-        for value in page.values(table):
-            with located(f"table {table.title!r}, {value.label!r}"):
-                ours = _ours(page, table, value, arguments or {})
-            label = value.label if len(table.claims) > 1 else value.name or value.claim
-            unit = "" if value.unit == "count" else unit_text(value.unit)
-            keys: dict[str, Key] = {
-                "page": page.name, "table": table.title, "value": label,
-                "published": value.value.text, "unit": unit,
-            }  # fmt: skip
-            made += _row(keys, value, ours, *verdict_on(value.label, findings))
-    return made
+    figures: list[Figure] = []
+    for table, value in page.cells():
+        with located(f"table {table.title!r}, {value.label!r}"):
+            ours = _ours(page, table, value, arguments or {})
+        label = value.label if len(table.claims) > 1 else value.name or value.claim
+        unit = "" if value.unit == "count" else unit_text(value.unit)
+        keys: dict[str, Key] = {
+            "page": page.name, "table": table.title, "value": label,
+            "published": value.value.text, "unit": unit,
+        }  # fmt: skip
+        figures += _row(keys, value, ours, *verdict_on(value.label, findings))
+    return figures
 
 
 def _row(
-    keys: dict[str, Key], value: PublishedValue, ours: Figure | None, verdict: str, said: str
+    keys: dict[str, Key], value: PublishedValue, ours: Figure | None, verdict: str, note: str
 ) -> Iterator[Figure]:
     span = value.value
     low, high = (None, None) if span.one else (span.low.value, span.high.value)
     published = span.low.value if span.one else None
     yield Figure(
-        keys, "published", published, low, high, kind="published", verdict=verdict, notes=(said,)
+        keys, "published", published, low, high, kind="published", verdict=verdict, notes=(note,)
     )
     if ours is None or ours.interval is None:
         yield Figure(keys, "ours", None)
@@ -111,7 +107,7 @@ def _ours(
     arguments: Arguments,
     users: tuple[str, ...] = (),
 ) -> Figure | None:
-    """The figure that the first fitting selection names; None if there is none. ``users``: labels
+    """Return the figure that the first fitting selection names, None without one. ``users``: labels
     of the values whose figures need this one. LabError if its own is one of them."""
     users = (*users, value.label)
     if value.label in users[:-1]:
@@ -120,10 +116,10 @@ def _ours(
             "name another value in less or over"
         )
     for ours in table.ours:
-        argument = _argument(ours, arguments if ours.measured else {})
-        asked = ours.selected(value.label)
-        if asked is not None and argument:
-            figure = _selected(figures_of(ours.source, argument), *asked)
+        argument = _argument(ours, arguments if ours.is_measured else {})
+        selection = ours.select(value.label, page.words)
+        if selection is not None and argument:
+            figure = _select_one(figures_of(ours.source, argument), *selection)
             return _related(page, ours, value, figure, arguments, users)
     return None
 
@@ -136,7 +132,8 @@ def _related(
     arguments: Arguments,
     users: tuple[str, ...],
 ) -> Figure | None:
-    """The figure less another one of ours, over it, or as a change from a published value."""
+    """Return the figure less another one of ours, over it, or as a change from a published
+    value."""
     field, label = ours.relation(value.label)
     if not field or figure is None or figure.interval is None:
         return figure
@@ -147,70 +144,64 @@ def _related(
         is_less = isinstance(claim, Quotient) and claim.form == "percent less"
         formula, unit = FORMS["percent less" if is_less else "percent more"], "%"
     else:
-        found = _ours(page, cell.table, cell.value, arguments, users)
-        if found is None or found.interval is None:
+        related = _ours(page, cell.table, cell.value, arguments, users)
+        if related is None or related.interval is None:
             return None
-        other = found.interval.times(_factor(found.unit, figure.unit))
-        formula, unit = ("of - over", figure.unit) if field == "less" else (FORMS["ratio"], "")
-    result = evaluate(formula, {"of": figure.interval, "over": other})
+        other = related.interval.times(_factor(related.unit, figure.unit))
+        formula, unit = ("value - over", figure.unit) if field == "less" else (FORMS["ratio"], "")
+    result = evaluate(formula, {"value": figure.interval, "over": other})
     return Figure.of(figure.keys, figure.name, result, unit)
 
 
 def _cell(page: AnswerPage, label: str) -> AnswerCell:
-    """The cell of that label. LabError if no table has it."""
+    """Return the cell of that label. LabError if no table has it."""
     for cell in page.cells():
         if cell.value.label == label:
             return cell
     raise LabError(f"no table has the value {label!r}")
 
 
-def _selected(figures: Figures, name: str, keys: Mapping[str, Sequence[str]]) -> Figure | None:
-    """The figure of that name with the first of the texts that there are of each key or attribute,
-    and with as few further keys as there are."""
-    found = [f for f in figures if f.name == name]
-    known = {id(f): figures.known(f) for f in found}
+def _select_one(figures: Figures, name: str, keys: Mapping[str, Sequence[str]]) -> Figure | None:
+    """Return the figure of that name with the first known text of each key or attribute, and with
+    as few further keys as possible. LabError for several."""
+    known = [(f, figures.known(f)) for f in figures if f.name == name]
     for key, texts in sorted(keys.items(), key=lambda item: len(item[1])):
-        of = [[f for f in found if str(known[id(f)].get(key, "")) == text] for text in texts]
-        found = next(filter(None, of), [])
-    further = [len(f.keys.keys() - keys.keys() - PLACES) for f in found]
-    found = [f for f, number in zip(found, further, strict=True) if number == min(further)]
-    if len(found) > 1:
-        differ = [k for k in found[0].keys if len({str(f.keys.get(k)) for f in found}) > 1]
-        raise LabError(f"{name} is {len(found)} figures that differ in {', '.join(differ)}")
-    return found[0] if found else None
+        by_text = ([pair for pair in known if str(pair[1].get(key, "")) == t] for t in texts)
+        known = next(filter(None, by_text), [])
+    further = [len(f.keys.keys() - keys.keys() - PLACES) for f, _ in known]
+    fitting = [f for (f, _), n in zip(known, further, strict=True) if n == min(further)]
+    if len(fitting) > 1:
+        differ = [k for k in fitting[0].keys if len({str(f.keys.get(k)) for f in fitting}) > 1]
+        raise LabError(f"{name} is {len(fitting)} figures that differ in {', '.join(differ)}")
+    return fitting[0] if fitting else None
 
 
-def _factor(unit: str, wanted: str) -> float:
-    """What to multiply a figure with to have it in a claim's unit. LabError where they are of
-    different things."""
-    (what, size), (other, target) = (_SCALES.get(u, (u, 1.0)) for u in (unit, wanted))
-    if what != other:
-        raise LabError(f"our figure is in {unit or 'no unit'}, the published one in {wanted}")
-    return size / target
+def _factor(unit: str, target: str) -> float:
+    """Return the factor from a figure's unit to a claim's. LabError for different dimensions."""
+    (dimension, size), (other, target_size) = (_SCALES.get(u, (u, 1.0)) for u in (unit, target))
+    if dimension != other:
+        raise LabError(f"our figure is in {unit or 'no unit'}, the published one in {target}")
+    return size / target_size
 
 
 def about_records(page: AnswerPage, arguments: Arguments | None = None) -> list[str]:
     """Return the records that a page's figures are from, each with its machine and date."""
-    given = arguments or {}
-    parts: list[OurFigures | OwnTable] = []
-    for table in page.tables:
-        parts += [*table.ours, *table.beside]
-    found: list[str] = []
-    for part in parts:
-        argument = _argument(part, given)
+    records: list[str] = []
+    for part in (part for table in page.tables for part in (*table.ours, *table.own)):
+        argument = _argument(part, arguments or {})
         if part.source == "study":
-            found += argument.split()[1:]
+            records += argument.split()[1:]
         elif part.source == "record":
-            found.append(argument)
-    return [about_record(argument) for argument in dict.fromkeys(found) if argument]
+            records.append(argument)
+    return [about_record(record) for record in dict.fromkeys(records) if record]
 
 
-def _argument(part: OurFigures | OwnTable, arguments: Arguments) -> str:
-    """The argument of a part's source: where its command measured, the records of this; of a study
-    its name stands before them."""
+def _argument(part: FigureSource, arguments: Arguments) -> str:
+    """Return the argument of a source: where its command measured, the records of this; of a study
+    after its name."""
     if part.command not in arguments:
-        return part.of
-    name = part.of.partition(" ")[0] + " " if part.source == "study" else ""
+        return part.argument
+    name = part.argument.partition(" ")[0] + " " if part.source == "study" else ""
     return name + arguments[part.command]
 
 
@@ -224,12 +215,12 @@ def answer_report(
         of_table = [f for f in figures if f.keys["table"] == table.title]
         note = "; ".join(filter(None, (*(f"`{c}`" for c in table.commands), table.remark)))
         sections += sections_of(of_table, [_LAYOUT], confidence, note.removesuffix("."))
-        for own in table.beside:
-            found = own.of_source(figures_of(own.source, _argument(own, arguments or {})))
-            shown = sections_of(found, [own.layout], confidence)
-            if not (shown or arguments):
+        for own in table.own:
+            own_figures = own.select(figures_of(own.source, _argument(own, arguments or {})))
+            own_sections = sections_of(own_figures, [own.layout], confidence)
+            if not (own_sections or arguments):
                 raise LabError(f"table {own.title!r}: no figure has exactly its rows and keys")
-            sections += shown
+            sections += own_sections
     source = page.claims().source
     notes = about_records(page, arguments)
     notes += [
@@ -291,9 +282,8 @@ def computed_states() -> dict[int, RowState]:
     none of the values of their tables have a figure of ours."""
     known: dict[int, list[bool]] = {}
     reasons: dict[int, dict[str, None]] = {}
-    unsaid: dict[int, list[str]] = {}
-    for name in pages():
-        page = read_page(name)
+    unexplained: dict[int, list[str]] = {}
+    for page in map(read_page, pages()):
         ours = (f for f in answer_figures(page) if f.name == "ours")
         for (table, value), figure in zip(page.cells(), ours, strict=True):
             missing = table.missing_of(value.label)
@@ -302,8 +292,8 @@ def computed_states() -> dict[int, RowState]:
                 if figure.value is None and missing:
                     reasons.setdefault(number, {})[missing.why] = None
                 elif figure.value is None:
-                    unsaid.setdefault(number, []).append(value.label)
-    for number, labels in unsaid.items():
+                    unexplained.setdefault(number, []).append(value.label)
+    for number, labels in unexplained.items():
         more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
         reasons.setdefault(number, {})[f"no figure of {labels[0]}{more}"] = None
     return {
@@ -312,20 +302,20 @@ def computed_states() -> dict[int, RowState]:
     }
 
 
-def _state(has: Sequence[bool]) -> State:
-    return "works" if all(has) else "partly" if any(has) else "not"
+def _state(has_figure: Sequence[bool]) -> State:
+    return "works" if all(has_figure) else "partly" if any(has_figure) else "not"
 
 
 def row_states() -> list[tuple[PageRow, RowState]]:
     """Return all rows, each with the worse of its computed state and the one that the file has."""
     computed = computed_states()
-    found = []
+    states = []
     for row in page_rows():
         own = (row.why,) if row.why else ()
         state = computed.get(row.number, RowState(row.state))
         worse = max(row.state, state.state, key=get_args(State).index)
-        found.append((row, state._replace(state=worse, missing=(*state.missing, *own))))
-    return found
+        states.append((row, state._replace(state=worse, missing=(*state.missing, *own))))
+    return states
 
 
 def page_counts(page: AnswerPage) -> tuple[int, int]:

@@ -1,112 +1,127 @@
-"""An answer as data: which of our figures stands beside which published value."""
+"""An answer as data: our figure of each published value."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, TypeVar
 
 from msgspec import Meta, Struct, structs
 
 from mldsa_lab import LabError
 from mldsa_lab.audit import read_claims
-from mldsa_lab.audit.claims import ClaimTable
-from mldsa_lab.audit.published import PublishedValue, published_values
+from mldsa_lab.audit.claims import ClaimTable, PublishedValue, published_values
 from mldsa_lab.audit.reading import example_path
 from mldsa_lab.checkout import in_tree
 from mldsa_lab.estimate.figure import Figure, Figures, Key, parse_identity
 from mldsa_lab.files import Text, decode_toml, read_text
 from mldsa_lab.show.figure_tables import NOTES, SpreadColumns, TableLayout
 
-FIGURE = "figure"
-"""The group of a pattern that names the figure; other groups are keys."""
 RELATIONS = ("less", "over", "change_from")
 """Fields that name another value, to which our figure is put in relation."""
+Texts = Key | tuple[Key, ...]
+"""The value of a key, or several in the order of preference."""
+Words = Mapping[str, Mapping[str, Texts]]
+"""By key, our values for the page's words."""
 
 
-def _pattern(cells: str) -> re.Pattern[str]:
-    """The pattern of labels. ValueError for a wrong one."""
+def _pattern(text: str) -> re.Pattern[str]:
+    """Return the pattern of labels. ValueError for a wrong one."""
     try:
-        return re.compile(cells)
+        return re.compile(text)
     except re.error as error:
-        raise ValueError(f"cells: no pattern: {error}") from None
+        raise ValueError(f"{text!r}: no pattern: {error}") from None
 
 
 class AnswerPart(Struct, frozen=True, forbid_unknown_fields=True):
     """A part of the file of an answer."""
 
 
-class OurFigures(AnswerPart, frozen=True):
-    """Where our figures of some values are from.
+AnyPart = TypeVar("AnyPart", bound="FigureSource")
 
-    ``source``: an entry point of `mldsa_lab.figures`; ``of``: its argument, "" where no record is
-    published; ``command`` makes what it names. ``cells``: a pattern of the values' labels, whose
-    groups are keys of the figure and its name (`FIGURE`, or ``figure`` for all, keys with it), with
-    ``words`` for what is called otherwise here; ``keys``: further ones, a list being in the order
-    of preference; ``rows``: as of a table, where only some of its values are meant.
+
+class FigureSource(AnswerPart, frozen=True):
+    """A record or another origin of figures. ``source`` is an entry point of `mldsa_lab.figures`,
+    ``argument`` its argument, "" where no record is published; ``command`` makes what this names.
+    A part of a table may give the name of one of the page's `sources` instead."""
+
+    source: Text
+    argument: str = ""
+    command: str = ""
+
+
+class OurFigures(FigureSource, frozen=True, kw_only=True):
+    """Our figures of some values.
+
+    ``figures``: by a pattern of the values' labels our figure, a name and its keys, which may refer
+    to groups of the pattern (``\\1``); named groups are keys too. ``keys``: further ones, a list
+    being in the order of preference. ``rows``: as of a table, where only some of its values are
+    meant.
 
     ``less``, ``over``: the label of another value, whose figure of ours is subtracted or divides;
     ``change_from``: the label of a published value, from which our figure is a change in percent.
-    At most one of the three; it may refer to groups of ``cells`` (``\\1``).
+    At most one of the three; it may refer to groups.
     """
 
-    source: Text
-    cells: Text
-    of: str = ""
-    command: str = ""
-    figure: str = ""
-    keys: dict[str, Key | tuple[Key, ...]] = {}
-    words: dict[str, Key] = {}
+    figures: Annotated[dict[str, Text], Meta(min_length=1)]
+    keys: dict[str, Texts] = {}
     rows: tuple[int, ...] = ()
     less: str = ""
     over: str = ""
     change_from: str = ""
 
     def __post_init__(self) -> None:
-        pattern = _pattern(self.cells)
-        if (FIGURE in pattern.groupindex) == bool(self.figure):
-            raise ValueError(f"figure: name it here or by a group {FIGURE!r} of cells, not both")
         names = [name for name in RELATIONS if getattr(self, name)]
         if len(names) > 1:
             raise ValueError(f"{' and '.join(names)}: give one of them")
-        for name in names:
-            try:
-                pattern.sub(getattr(self, name), "")
-            except (re.error, IndexError) as error:
-                raise ValueError(f"{name}: no reference to groups of cells: {error}") from None
+        for text, figure in self.figures.items():
+            pattern = _pattern(text)
+            for name in ("figures", *names):
+                try:
+                    pattern.sub(figure if name == "figures" else getattr(self, name), "")
+                except (re.error, IndexError) as error:
+                    raise ValueError(f"{name}: no reference to groups: {error}") from None
 
     @property
-    def measured(self) -> bool:
-        """Whether the command measures; other sources compute."""
-        return not self.of or self.of.startswith("records/")
+    def is_measured(self) -> bool:
+        """True if the command measures; other sources compute."""
+        return not self.argument or self.argument.startswith("records/")
+
+    def match(self, label: str) -> re.Match[str] | None:
+        """Return the match of the first pattern that a value's label fits."""
+        return next(filter(None, (re.fullmatch(text, label) for text in self.figures)), None)
 
     def relation(self, label: str) -> tuple[str, str]:
         """Return which of `RELATIONS` is given, and by it the label of the other value; two empty
         texts for none."""
-        match = re.fullmatch(self.cells, label)
+        match = self.match(label)
         field = next((name for name in RELATIONS if getattr(self, name)), "")
         return field, match.expand(getattr(self, field)) if match and field else ""
 
-    def selected(self, label: str) -> tuple[str, dict[str, tuple[str, ...]]] | None:
+    def select(self, label: str, words: Words) -> tuple[str, dict[str, tuple[str, ...]]] | None:
         """Return the name of the figure for a value, and by key the texts that it may have; None
-        for another value."""
-        match = re.fullmatch(self.cells, label)
+        for another value. ``words``: those of the page."""
+        match = self.match(label)
         if match is None:
             return None
-        groups = {k: v for k, v in match.groupdict().items() if v is not None}
-        found = {k: str(self.words.get(v, v)) for k, v in groups.items()}
-        name, own = parse_identity(found.pop(FIGURE, self.figure))
-        found |= {key: str(value) for key, value in own.items()}
-        listed = {k: v if isinstance(v, tuple) else (v,) for k, v in (self.keys | found).items()}
-        return name, {k: tuple(map(str, texts)) for k, texts in listed.items()}
+        name, own = parse_identity(match.expand(self.figures[match.re.pattern]))
+        groups = {key: text for key, text in match.groupdict().items() if text is not None}
+        keys = {k: _translate(v, words.get(k, {})) for k, v in (self.keys | groups | own).items()}
+        return name, keys
+
+
+def _translate(texts: Texts, words: Mapping[str, Texts]) -> tuple[str, ...]:
+    """Return the values that a key may have, in our words."""
+    every = (words.get(str(t), t) for t in (texts if isinstance(texts, tuple) else (texts,)))
+    return tuple(str(t) for each in every for t in (each if isinstance(each, tuple) else (each,)))
 
 
 class MissingFigures(AnswerPart, frozen=True):
-    """Values that have no figure of ours on purpose. ``cells``, ``rows``: as of `OurFigures`;
-    ``why``: the reason, which counts against these rows and those of the table."""
+    """Values that have no figure of ours on purpose. ``cells``: a pattern of their labels; ``why``:
+    the reason, which counts against the ``rows`` and those of the table."""
 
     cells: Text
     why: Text
@@ -133,42 +148,39 @@ class LeftOutValues(AnswerPart, frozen=True):
         return f"{self.title}: {self.why}"
 
 
-class OwnTable(AnswerPart, frozen=True):
+class OwnTable(FigureSource, frozen=True, kw_only=True):
     """A table of ours alone: figures ``columns`` of a source, each by its name and keys, by the
     keys ``rows``; of those with the ``keys`` alone, a list being alternatives. ``findings``:
     figures whose notes are shown in place of their values; ``across``: a key whose values have a
     column each, in place of a figure's title."""
 
     title: Text
-    source: Text
-    of: Text
     rows: tuple[Text, ...]
     columns: dict[str, Text] = {}
     findings: dict[str, Text] = {}
     across: str = ""
-    command: str = ""
-    keys: dict[str, Key | tuple[Key, ...]] = {}
+    keys: dict[str, Texts] = {}
 
-    def of_source(self, figures: Figures) -> Figures:
+    def select(self, figures: Figures) -> Figures:
         """Return the figures that have the keys."""
-        texts = {k: v if isinstance(v, tuple) else (v,) for k, v in self.keys.items()}
+        texts = {key: _translate(value, {}) for key, value in self.keys.items()}
 
-        def takes(figure: Figure) -> bool:
+        def has_keys(figure: Figure) -> bool:
             known = figures.known(figure)
-            return all(str(known.get(k)) in map(str, v) for k, v in texts.items())
+            return all(str(known.get(key)) in options for key, options in texts.items())
 
-        return figures.only(takes)
+        return figures.only(has_keys)
 
     @property
     def layout(self) -> TableLayout:
         """Return how it is shown."""
         columns = []
-        for asked, show in ((self.columns, ""), (self.findings, NOTES)):
-            for text, title in asked.items():
+        for declared, show in ((self.columns, ""), (self.findings, NOTES)):
+            for text, title in declared.items():
                 name, keys = parse_identity(text)
                 heading = "{value}" if self.across else title
                 columns.append(SpreadColumns(name, heading, self.across, show=show, keys=keys))
-        split = [key for key, of in self.keys.items() if not isinstance(of, tuple)]
+        split = [key for key, texts in self.keys.items() if not isinstance(texts, tuple)]
         free = tuple(self.keys.keys() - split)
         return TableLayout(self.title, tuple(split), self.rows, tuple(columns), free=free)
 
@@ -176,20 +188,20 @@ class OwnTable(AnswerPart, frozen=True):
 class AnswerTable(AnswerPart, frozen=True):
     """One table of the page. ``values``: a pattern of the labels that are its rows; ``rows``: the
     numbers of docs/answers/rows.toml that it answers; ``missing``: values without a figure of ours;
-    ``beside``: tables of ours alone; ``note``: what a reader must know."""
+    ``own``: tables of ours alone; ``note``: what a reader must know."""
 
     title: Text
     claims: Annotated[tuple[Text, ...], Meta(min_length=1)]
     values: str = ".*"
     ours: tuple[OurFigures, ...] = ()
     missing: tuple[MissingFigures, ...] = ()
-    beside: tuple[OwnTable, ...] = ()
+    own: tuple[OwnTable, ...] = ()
     rows: tuple[int, ...] = ()
     note: str = ""
 
     def ours_of(self, label: str) -> OurFigures | None:
         """Return where our figure of a value is from; None if it has none."""
-        return next((o for o in self.ours if o.of and o.selected(label)), None)
+        return next((o for o in self.ours if o.argument and o.match(label)), None)
 
     def missing_of(self, label: str) -> MissingFigures | None:
         """Return what says why a value has no figure of ours; None where nothing does."""
@@ -216,7 +228,7 @@ class AnswerTable(AnswerPart, frozen=True):
     @property
     def commands(self) -> list[str]:
         """The commands of its figures, each once."""
-        commands = [part.command for part in self.ours] + [part.command for part in self.beside]
+        commands = [part.command for part in self.ours] + [part.command for part in self.own]
         return list(dict.fromkeys(filter(None, commands)))
 
 
@@ -234,11 +246,14 @@ class AnswerCell(NamedTuple):
 
 class AnswerPage(AnswerPart, frozen=True):
     """The answer to a page: its tables in the page's order, and the values that are in no table.
-    ``name``: also the name of the audit's example with the published values."""
+    ``words``: our words for the page's, by key. ``name``: also the name of the audit's example with
+    the published values."""
 
     title: Text
     tables: Annotated[tuple[AnswerTable, ...], Meta(min_length=1)]
     left_out: tuple[LeftOutValues, ...] = ()
+    sources: dict[str, FigureSource] = {}
+    words: dict[str, dict[str, Texts]] = {}
     name: str = ""
 
     def claims(self) -> ClaimTable:
@@ -277,8 +292,20 @@ def read_page(name: str) -> AnswerPage:
     if name not in known:
         raise LabError(f"answer: unknown page {name!r}: known are {', '.join(known)}")
     path = known[name]
-    found = decode_toml(read_text(path), AnswerPage, path.name)
-    return structs.replace(found, name=name)
+    page = decode_toml(read_text(path), AnswerPage, path.name)
+    tables = tuple(_with_sources(table, page.sources) for table in page.tables)
+    return structs.replace(page, tables=tables, name=name)
+
+
+def _with_sources(table: AnswerTable, sources: Mapping[str, FigureSource]) -> AnswerTable:
+    """Return a table whose parts have the sources that they name."""
+
+    def resolve(part: AnyPart) -> AnyPart:
+        known = sources.get(part.source)
+        return structs.replace(part, **structs.asdict(known)) if known else part
+
+    ours, own = tuple(map(resolve, table.ours)), tuple(map(resolve, table.own))
+    return structs.replace(table, ours=ours, own=own)
 
 
 def command_words(command: str) -> list[str]:

@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import cache
 from itertools import chain, product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from msgspec import structs
@@ -19,8 +18,7 @@ from msgspec import structs
 from mldsa_lab.answers.page import AnswerPage
 from mldsa_lab.audit import audit
 from mldsa_lab.audit.claims import Batch, Claim, Scaling
-from mldsa_lab.audit.judgement import Judgement
-from mldsa_lab.audit.values import Positive
+from mldsa_lab.audit.judgement import Judgement, Positive
 from mldsa_lab.checkout import files_of
 from mldsa_lab.estimate.figure import FASTER, SLOWER, Figure, Figures, Key, as_key
 from mldsa_lab.estimate.interval import Interval, over
@@ -28,11 +26,9 @@ from mldsa_lab.kinds import kind_of
 from mldsa_lab.kinds.pipeline import pipeline_figures
 from mldsa_lab.records import Record, read_record
 from mldsa_lab.records.rows import DEFAULT_REFERENCE
-from mldsa_lab.sets import ALL_SETS, PARAMETER_SETS
+from mldsa_lab.sets import ALL_SETS, PARAMETER_SETS, sizes
 from mldsa_lab.show.report import Look
-from mldsa_lab.sizes import sizes
-from mldsa_lab.study.cells import Gathered, StudyCell, gather_cells
-from mldsa_lab.study.file import Contrast, find_study, read_study
+from mldsa_lab.study.file import Contrast, Gathered, StudyCell, find_study, gather_cells, read_study
 from mldsa_lab.study.report import study_report
 from mldsa_lab.theory.rejection import RejectionModel
 
@@ -46,36 +42,32 @@ _OF_POINT = ("cost", "total", "per_second", "speedup", "efficiency")
 
 
 def own_findings(page: AnswerPage, figures: Sequence[Figure]) -> list[Judgement]:
-    """Return what arithmetic says of our figures that stand beside scalings and batches;
+    """Return what arithmetic says of our figures of scalings and batches;
     ``figures``: those of `answer_figures`."""
     ours = (f for f in figures if f.name == "ours")
     values = {
         cell.value.label: figure.value for cell, figure in zip(page.cells(), ours, strict=True)
     }
-    claims = [_own(claim, values) for claim in page.claims().claims]
-    table = structs.replace(page.claims(), claims=tuple(c for c in claims if c is not None))
+    claims = tuple(filter(None, (_own(claim, values) for claim in page.claims().claims)))
+    table = structs.replace(page.claims(), claims=claims)
     return [f for f in audit(table) if f.rule in RULES]
 
 
 def _own(claim: Claim, values: Mapping[str, float | None]) -> Claim | None:
-    """A scaling or batch with our figures in the place of the published ones; None where some are
-    missing, and for other claims."""
+    """Return a scaling or batch with our figures in the place of the published ones; None where
+    some are missing, and for other claims."""
     if not isinstance(claim, Scaling | Batch):
         return None
     points = []
     for point in claim.points:
         size = getattr(point, "threads", None) or getattr(point, "size", None)
-        given = [name for name in _OF_POINT if getattr(point, name, None) is not None]
-        found = {name: values.get(f"{claim.id}, {size} {name}") for name in given}
-        if None in found.values():
+        names = [name for name in _OF_POINT if getattr(point, name, None) is not None]
+        ours = {name: values.get(f"{claim.id}, {size} {name}") for name in names}
+        if None in ours.values():
             return None
-        points.append(_with(point, {name: value for name, value in found.items() if value}))
+        rounded = {name: Positive(v, v * _ROUNDED) for name, v in ours.items() if v}
+        points.append(structs.replace(point, **rounded))
     return structs.replace(claim, points=tuple(points), cost_of=(), same={})
-
-
-def _with(point: Any, values: Mapping[str, float]) -> Any:
-    rounded = {name: Positive(value, value * _ROUNDED) for name, value in values.items()}
-    return structs.replace(point, **rounded)
 
 
 # Sources.
@@ -191,7 +183,7 @@ def _of_processes(paths: list[Path]) -> Figures:
         keys["variant"] = ":".join(map(str, own.values()))
         about[str(keys["variant"])] = own
         for name, more, values, unit in cell.all_figures():
-            further = {key: of for key, of in more.items() if key not in {*own, *keys}}
+            further = {k: v for k, v in more.items() if k not in {*own, *keys}}
             figures.append(Figure.of(keys | further, name, over(values, CONFIDENCE), unit))
         if cell.fields["operation"] == "keygen":
             same = keys | {"message_bytes": ALL_SIZES}
@@ -211,19 +203,19 @@ def study_figures(argument: str) -> list[Figure]:
     study = read_study(find_study(name))
     plain = structs.replace(study, figures=(), tables=(), sizes=())
     measured = gather_cells(record_paths(paths), "cpu", CONFIDENCE)
-    found = [f for f in study_report(plain, "", measured).figures if "contrast" in f.keys]
+    shown = [f for f in study_report(plain, "", measured).figures if "contrast" in f.keys]
     between = [c for c in study.contrasts if c.between == ("implementation",)]
-    return found + [f for c in between[:1] for f in choices(c, measured, found)]
+    return shown + [f for c in between[:1] for f in choices(c, measured, shown)]
 
 
-def choices(contrast: Contrast, measured: Gathered, found: list[Figure]) -> Iterator[Figure]:
+def choices(contrast: Contrast, measured: Gathered, compared: list[Figure]) -> Iterator[Figure]:
     """Yield for each worker and set what to take in its operations: the only implementation, or
     the one that is faster than all others; else the verdict that leaves this open."""
     texts: dict[tuple[Key, Key], dict[str, dict[str, None]]] = {}
     for groups in measured.arranged(contrast.where, contrast.within, contrast.between).values():
         keys = next(iter(groups.values())).keys(contrast.within)
         own = {"contrast": contrast.name, **keys}
-        pairs = [f for f in found if f.name == "ratio" and own.items() <= f.keys.items()]
+        pairs = [f for f in compared if f.name == "ratio" and own.items() <= f.keys.items()]
         ends = {SLOWER: "second", FASTER: "first"}
         undecided = [f.notes[0] for f in pairs if f.verdict not in ends]
         faster = [f.keys[ends[f.verdict]] for f in pairs if f.verdict in ends]
@@ -233,8 +225,8 @@ def choices(contrast: Contrast, measured: Gathered, found: list[Figure]) -> Iter
         place.setdefault(text, {})[str(keys["operation"])] = None
     for (worker, name), operations in texts.items():
         notes = [
-            text if len(operations) == 1 else f"{text} ({', '.join(of)})"
-            for text, of in operations.items()
+            text if len(operations) == 1 else f"{text} ({', '.join(names)})"
+            for text, names in operations.items()
         ]
         figure_keys: dict[str, Key] = {"set": name, "worker": worker}
         yield Figure(figure_keys, "choice", None, notes=tuple(notes))
@@ -242,13 +234,13 @@ def choices(contrast: Contrast, measured: Gathered, found: list[Figure]) -> Iter
 
 def theory_figures(argument: str) -> list[Figure]:
     """Return what follows from FIPS 204 and the encodings; the argument is not used."""
-    made = (*map(_rejection, PARAMETER_SETS), *map(_profiles, PARAMETER_SETS))
-    return list(chain(*made, *map(_sizes, ALL_SETS)))
+    loops = (*map(_rejection, PARAMETER_SETS), *map(_profiles, PARAMETER_SETS))
+    return list(chain(*loops, *map(_sizes, ALL_SETS)))
 
 
 def _rejection(name: str) -> Iterator[Figure]:
     """Rates of the checks and attempts of a signature."""
-    model = RejectionModel.of(name)
+    model = RejectionModel.for_set(name)
     keys: dict[str, Key] = {"set": name}
     hint = 1 - model.fail_h
     values = {
@@ -266,18 +258,18 @@ def _profiles(name: str) -> Iterator[Figure]:
     """The pass rates of z and r0, in percent, that n signatures can have together, the nearest to
     the expected ones first: ``z`` and ``r0`` rejections of all, ``distance`` the sum of both
     differences."""
-    model = RejectionModel.of(name)
+    model = RejectionModel.for_set(name)
     for n in _SIGNATURES:
-        found = []
+        profiles = []
         for z, r0 in product(range(_MOST * n), repeat=2):
             rates = (n + r0) / (n + r0 + z), n / (n + r0)
             off = abs(rates[0] - model.p_z) + abs(rates[1] - model.p_r)
-            found.append((off, z, r0, *rates))
-        for rank, (off, z, r0, *of_both) in enumerate(sorted(found)[:_NEAREST], 1):
+            profiles.append((off, z, r0, *rates))
+        for rank, (off, z, r0, *both) in enumerate(sorted(profiles)[:_NEAREST], 1):
             keys: dict[str, Key] = {"set": name, "signatures": n, "rank": rank}
             yield Figure(keys, "z", z)
             yield Figure(keys, "r0", r0)
-            for figure, rate in zip(("profile_z", "profile_r0"), of_both, strict=True):
+            for figure, rate in zip(("profile_z", "profile_r0"), both, strict=True):
                 yield Figure(keys, figure, 100 * rate, unit="%")
             yield Figure(keys, "distance", 100 * off, unit="%")
 

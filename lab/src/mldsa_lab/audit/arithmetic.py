@@ -1,19 +1,43 @@
-"""Rules of arithmetic: a published value follows from others of its source by a formula.
-
-Each value lies within its rounding. Rules of repeated statements and of counts need no formula.
-"""
+"""Rules of arithmetic: formulas over published values; spread, security strength, sizes."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
+
+from scipy.stats import norm, t
 
 from mldsa_lab.audit import claims
-from mldsa_lab.audit.judgement import CLOSE, MEASURED, Judgement, Verdict, judgement, meets
-from mldsa_lab.audit.values import Span, StatedFigure, listed, number, unit_text
+from mldsa_lab.audit.claims import (
+    ClaimTable,
+    ConfidenceInterval,
+    Size,
+    Strength,
+    Trimmed,
+    TrimmedShare,
+)
+from mldsa_lab.audit.judgement import (
+    CLOSE,
+    MEASURED,
+    Judgement,
+    Span,
+    StatedFigure,
+    Verdict,
+    judgement,
+    limits,
+    listed,
+    meets,
+    number,
+    unit_text,
+)
 from mldsa_lab.estimate.figure import evaluate
+from mldsa_lab.sets import ALL_SETS, PARAMETER_SETS, pkcs8_bytes, sizes
+
+# Rules of arithmetic
+
 
 FormulaNames = Mapping[str, StatedFigure | float | Sequence[StatedFigure]]
 
@@ -61,9 +85,9 @@ def judge_quotient(claim: claims.Quotient, table: claims.ClaimTable) -> Iterator
     limits are those of all pairs."""
     tables = [cast("claims.ValueTable", table.claim(name)) for name in listed(claim.table)]
     quotients = {
-        f"{part.id}: {cell}": evaluate(claims.FORMS[claim.form], {"of": of, "over": over})
+        f"{part.id}: {cell}": evaluate(claims.FORMS[claim.form], {"value": value, "over": over})
         for part in tables
-        for cell, (of, over) in part.pairs(claim.of, claim.over).items()
+        for cell, (value, over) in part.pairs(claim.of, claim.over).items()
     }
     least, most = (pick(quotients, key=lambda n: quotients[n].value) for pick in (min, max))
     low, high = quotients[least], quotients[most]
@@ -126,8 +150,8 @@ def judge_statements(claim: claims.Statements, _: claims.ClaimTable) -> Iterator
 
 
 def _one(a: Span, b: Span, unit: str) -> bool:
-    """Whether both can be one statement. Rounding that would have to fall on one and the same
-    edge, 2 and 3 of 2.5, is none: whole numbers that differ are different."""
+    """Return whether both can be one statement. Rounding that would have to fall on one edge, 2 and
+    3 of 2.5, is none: whole numbers that differ are different."""
     (a_low, a_high), (b_low, b_high) = (
         [f.exact(unit == "count") for f in (x.low, x.high)] for x in (a, b)
     )
@@ -144,11 +168,11 @@ def judge_counted(claim: claims.Counted, _: claims.ClaimTable) -> Iterator[Judge
     then compared as either: where no number is said to be of each group, it is the smallest; the
     others are of all."""
     each, total, others = (
-        {entry.count for entry in claim.values if entry.of == of}
-        for of in ("group", "all", "unstated")
+        {entry.count for entry in claim.values if entry.of == kind}
+        for kind in ("group", "all", "unstated")
     )
     one = min(each or others or total)
-    of_all = total | (others - {one})
+    totals = total | (others - {one})
     verdict, predicted, reading = Verdict.CONTRADICTION, f"{one:,} × groups", ""
     if len(each) > 1 or len(total) > 1:
         predicted = "one number"
@@ -156,10 +180,10 @@ def judge_counted(claim: claims.Counted, _: claims.ClaimTable) -> Iterator[Judge
         verdict, predicted = Verdict.CONSISTENT, "one number"
     elif claim.groups is not None:
         predicted = f"{one:,} × {claim.groups} = {one * claim.groups:,}"
-        if of_all == {one * claim.groups}:
+        if totals == {one * claim.groups}:
             verdict = Verdict.CONSISTENT
-    elif not each or (len(of_all) == 1 and min(of_all) % one == 0):
-        verdict, groups = Verdict.UNDECIDABLE, min(of_all) / one
+    elif not each or (len(totals) == 1 and min(totals) % one == 0):
+        verdict, groups = Verdict.UNDECIDABLE, min(totals) / one
         reading = f"They agree only if there are {number(groups)} groups, which is not stated."
     kinds = {"all": "all", "group": "each group", "unstated": ""}
     stated = statements_text(
@@ -221,3 +245,231 @@ def _size(size: float, base: int = 1000) -> str:
 def statements_text(entries: Sequence[tuple[str, str]]) -> str:
     """The statements, each with its place."""
     return " and ".join(f"{text} ({where})" if where else text for text, where in entries)
+
+
+# Rules about how a source treats its samples
+
+
+def judge_trimmed(claim: Trimmed, _: ClaimTable) -> Iterator[Judgement]:
+    """`trimmed.agree` of several statements; `trimmed.chauvenet` of each that names it."""
+    shares = [_whole(v) for v in claim.values]
+    if len(shares) > 1:
+        ends = {"each end": " at each end", "all": ""}
+        stated = [(f"{v.percent} %{ends[v.of]}", v.where) for v in claim.values]
+        low, high = max(s.low for s in shares), min(s.high for s in shares)
+        reading = f"Of all samples it is {' and '.join(f'{number(s.value)} %' for s in shares)}."
+        yield judgement(
+            "trimmed.agree", statements_text(stated), reading, low <= high, predicted="one share"
+        )
+    for value, share in zip(claim.values, shares, strict=True):
+        if value.criterion == "chauvenet" and claim.samples is not None:
+            yield _chauvenet(share, claim.samples)
+
+
+def _whole(stated: TrimmedShare) -> StatedFigure:
+    """The share of all samples, in percent. Whole numbers are exact."""
+    percent = stated.percent.exact(stated.percent.value.is_integer())
+    return percent * (2 if stated.of == "each end" else 1)
+
+
+def _chauvenet(share: StatedFigure, samples: int) -> Judgement:
+    """Half a sample of a normal law lies beyond the criterion's limit of z standard deviations;
+    at most 1/z² of any data lies there (Chebyshev)."""
+    z = float(norm.isf(1 / (4 * samples)))
+    normal, most = 50 / samples, 100 / z**2
+    verdict, reading = Verdict.CONSISTENT, ""
+    if share.low > most:
+        verdict = Verdict.CONTRADICTION
+        reading = f"No data have more than {number(most)} % beyond {number(z)} deviations."
+    elif share.low > normal:
+        verdict = Verdict.UNDECIDABLE
+        reading = f"Heavier tails may have up to {number(most)} %; their law is not stated."
+    return judgement(
+        "trimmed.chauvenet", f"{number(share.value)} % by Chauvenet's criterion", reading, verdict,
+        low=0.0, high=most,
+        predicted=f"{number(normal)} % of {samples:,} samples of a normal law",
+    )  # fmt: skip
+
+
+def judge_interval(claim: ConfidenceInterval, _: ClaimTable) -> Iterator[Judgement]:
+    """`interval.width`."""
+    tail = (1 - claim.confidence.value / 100) / 2
+    samples = claim.samples
+    text = f"{claim.confidence} % as ± {claim.width} {claim.of}"
+    if claim.of == "sd" and (samples is None or samples < 2):
+        yield judgement(
+            "interval.width", text, "How far a mean may be off depends on the number of samples.",
+            Verdict.UNDECIDABLE, predicted="sd over the root of the samples",
+        )  # fmt: skip
+        return
+    errors = float(norm.isf(tail) if samples is None else t.isf(tail, max(samples - 1, 1)))
+    width = errors / math.sqrt(samples) if claim.of == "sd" and samples else errors
+    fault = ""
+    if claim.of == "sd" and meets(claim.width, errors, errors):
+        fault = (
+            f"{claim.confidence} % of the single samples of a normal law lie so far "
+            "about their mean. The mean itself is known better."
+        )
+    counted = f" of {samples:,} samples" if samples else ""
+    yield judgement(
+        "interval.width", text, fault=fault, stated=claim.width, low=width, high=width,
+        predicted=f"± {limits(width, width, claim.of, claim.width)} for a mean{counted}",
+    )  # fmt: skip
+
+
+# The rule about security
+
+
+_OF_BITS = {"128": 1, "192": 3, "256": 5}
+CATEGORIES = {
+    "ML-DSA-44": 2, "ML-DSA-65": 3, "ML-DSA-87": 5,
+    "ML-KEM-512": 1, "ML-KEM-768": 3, "ML-KEM-1024": 5, "FN-DSA-512": 1, "FN-DSA-1024": 5,
+    **{name: _OF_BITS[name[-4:-1]] for name in ALL_SETS if name.startswith("SLH-DSA-")},
+}  # fmt: skip
+"""NIST's category of each set: FIPS 203 section 8, FIPS 204 Table 1, FIPS 205 Table 2, and of
+FN-DSA the Falcon specification."""
+_BITS = {1: 128, 2: 128, 3: 192, 4: 192, 5: 256}
+"""Bits by category: the key of the AES, or half the digest of the SHA-2, that breaking is compared
+with."""
+_CLASSICAL = {
+    "RSA-2048-PSS": 112, "RSA-3072-PSS": 128, "Ed25519": 128, "ECDSA-P256": 128,
+    "ECDSA-secp256k1": 128, "Schnorr-secp256k1": 128,
+}  # fmt: skip
+"""NIST SP 800-57 Part 1, Table 2."""
+
+
+def judge_strength(claim: Strength, _: ClaimTable) -> Iterator[Judgement]:
+    """`strength.category` and `strength.bits`."""
+    name, category = claim.set, CATEGORIES.get(claim.set)
+    bits = _CLASSICAL.get(name) if category is None else _BITS[category]
+    stated = claim.category
+    if stated is not None and (category or bits):
+        reading = "" if category else "A quantum computer breaks it: it has no category."
+        yield judgement(
+            "strength.category", f"{name}: category {stated}", reading, stated == category,
+            stated=stated, predicted=f"category {category}" if category else "no category",
+        )  # fmt: skip
+    if claim.classical_bits is not None and bits:
+        reading = f"Category {category} is compared with {bits} bits." if category else ""
+        yield judgement(
+            "strength.bits", f"{name}: {claim.classical_bits} bits, classical", reading,
+            stated=claim.classical_bits, low=float(bits), high=float(bits), unit="bits",
+        )  # fmt: skip
+    if claim.quantum_bits is not None and (category or bits):
+        verdict, reading = Verdict.UNDECIDABLE, "NIST counts gates of circuits, and states no bits."
+        if category is None:
+            verdict = Verdict(("consistent", "contradiction")[claim.quantum_bits > 0])
+            reading = "Shor's algorithm breaks it in polynomial time."
+        text = f"{name}: {claim.quantum_bits} bits, quantum"
+        yield judgement(
+            "strength.bits", text, reading, verdict, stated=claim.quantum_bits, predicted=""
+        )
+
+
+# The rule about sizes
+
+
+ENCODINGS: dict[str, str] = {
+    "raw": "the bare bytes",
+    "seed": "the 32-byte seed xi",
+    "spki": "a SubjectPublicKeyInfo (RFC 9881)",
+    "pkcs8-seed": "a PKCS #8 key with the seed (RFC 9881)",
+    "pkcs8-expanded": "a PKCS #8 key with the expanded key (RFC 9881)",
+    "pkcs8-both": "a PKCS #8 key with seed and expanded key (RFC 9881)",
+    "pkcs8-bare": "a PKCS #8 key with the expanded key in no tag of its own (before RFC 9881)",
+}
+"""Encodings by name, with what to call them."""
+
+_ROUND3_TR, _FIPS204_TR, _ROUND3_C_TILDE = 32, 64, 32
+
+
+_VERSIONS = {"fips204": "FIPS 204", "round3": "Dilithium, round 3"}
+_NAMES = {"SPKI": "spki", "PKCS #8": "pkcs8-expanded"}
+_ML_DSA_NAMES = {"PKCS #8, seed": "pkcs8-seed", "PKCS #8, both": "pkcs8-both"}
+
+
+class Form(NamedTuple):
+    """One size that an object can have."""
+
+    set: str
+    object: str
+    standard: str
+    encoding: str
+    bytes: int
+
+    @property
+    def text(self) -> str:
+        """The object of this size in words."""
+        version = _VERSIONS.get(self.standard, self.standard)
+        name = self.object.replace("-", " ")
+        encoding = ENCODINGS.get(self.encoding, self.encoding)
+        if self.set not in PARAMETER_SETS:
+            encoding = encoding.removesuffix(" (RFC 9881)")
+        return f"{encoding} of {self.set}'s {name} ({version})"
+
+
+def forms(name: str) -> tuple[Form, ...]:
+    """Every size that a key or signature of the set can have, the standard's bare bytes first. A
+    size that varies is its mean rounded to either side, or the largest."""
+    parameters = PARAMETER_SETS.get(name)
+    names = _NAMES if parameters is None else _NAMES | _ML_DSA_NAMES
+    known = [
+        Form(
+            name, s.object.replace(" ", "-"), "fips204" if parameters else s.source,
+            names.get(s.encoding, s.encoding), n,
+        )
+        for s in sizes(name)
+        for n in ({math.floor(s.mean), math.ceil(s.mean), s.bytes} if s.mean else {s.bytes})
+    ]  # fmt: skip
+    if parameters is not None:
+        pk, sk = parameters.public_key_bytes, parameters.private_key_bytes
+        signature = parameters.signature_bytes - parameters.c_tilde_bytes + _ROUND3_C_TILDE
+        known += [
+            Form(name, "private-key", "fips204", "pkcs8-bare", pkcs8_bytes(sk)),
+            Form(name, "public-key", "round3", "raw", pk),
+            Form(name, "private-key", "round3", "raw", sk - _FIPS204_TR + _ROUND3_TR),
+            Form(name, "signature", "round3", "raw", signature),
+        ]
+    return tuple(known)
+
+
+def judge_size(claim: Size, _: ClaimTable) -> Iterator[Judgement]:
+    """`size.encoding`: one finding, which says what has this size: this object, that of another
+    set, another object of this set, or any. A name with ML-DSA in it means FIPS 204."""
+    mine = [f for f in forms(claim.set) if f.object == claim.object]
+    standard, encoding = claim.standard, claim.encoding
+    fips204 = claim.set in PARAMETER_SETS
+    if standard == "unstated" and fips204 and "dsa" in claim.set.named.lower():
+        standard = "fips204"
+    stated = [
+        f
+        for f in mine
+        if standard in ("unstated", f.standard) and encoding in ("unstated", f.encoding)
+    ]
+    expected = stated or mine
+    every_size = sorted({f.bytes for f in expected})
+    bare = list(dict.fromkeys(f.bytes for f in expected if f.encoding == "raw"))
+    text = " or ".join(f"{size:,}" for size in bare or every_size) + " bytes"
+    if bare and len(every_size) > len(bare):
+        text += ", or an encoding's"
+    every = [f for name in dict.fromkeys((*PARAMETER_SETS, claim.set)) for f in forms(name)]
+    same = [f for f in every if f.object == claim.object]
+    others = [f for f in every if f.set == claim.set]
+    fitting = [f for f in (*stated, *mine, *same, *others, *every) if f.bytes == claim.bytes]
+    verdict = Verdict.CONTRADICTION
+    if not fitting:
+        reading = "No encoding or version known to this audit has this size."
+        if encoding == "unstated":
+            verdict = Verdict.IMPLAUSIBLE
+    else:
+        reading = f"{fitting[0].text[0].upper()}{fitting[0].text[1:]}"
+        if fitting[0] != mine[0]:
+            whose = "FIPS 204's" if fips204 else "the"
+            reading += f"; {whose} bare bytes are {mine[0].bytes:,}"
+        reading += "."
+        if fitting[0] in stated:
+            verdict = Verdict.CONSISTENT
+    yield judgement(
+        "size.encoding", f"{claim.bytes:,} bytes", reading, verdict, stated=claim.bytes,
+        low=every_size[0], high=every_size[-1], predicted=text,
+    )  # fmt: skip

@@ -1,26 +1,31 @@
-"""Published claims, as files hold them; docs/audit.md describes each field.
+"""Published claims, as files hold them, and their values one by one.
 
-`mldsa_lab.audit.reading` reads files into these types. What a type's own checks raise becomes an
-error there that names file, claim and field.
+docs/audit.md describes each field.
+
+`mldsa_lab.audit.reading` reads files into these types. An error of a type's own checks becomes one
+that names file, claim and field.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from msgspec import Meta, Struct, field
 from msgspec.structs import force_setattr
 
-from mldsa_lab.audit.values import (
+from mldsa_lab.audit.judgement import (
     Amount,
     ClaimedScheme,
     ClaimedSet,
+    Judgement,
     Names,
     Positive,
     Span,
     StatedFigure,
+    Statistics,
     confidence,
     listed,
     seconds,
@@ -28,6 +33,9 @@ from mldsa_lab.audit.values import (
 )
 from mldsa_lab.files import Text
 from mldsa_lab.sets import PARAMETER_SETS
+
+# Published claims, as files hold them; docs/audit.md describes each field.
+
 
 CostUnit = Literal["ns", "us", "µs", "ms", "s", "cycles", "instructions", "%"]
 """`mldsa_lab.audit.reading` makes us of µs. In %, figures are relative to the mean."""
@@ -57,8 +65,7 @@ class Claim(_Part, frozen=True, kw_only=True, tag_field="about"):
 
 
 class Cost(Claim, frozen=True, tag="cost"):
-    """Costs of an operation. ``figures`` by statistic: min, max, mean, median, sd, p95, ...; a
-    file has them beside the other fields.
+    """Costs of an operation. A file has the ``figures`` beside the other fields.
 
     ``error`` is a figure behind ±, of kind sd, se, ciNN or unstated. ``samples`` is the number of
     samples, None if not stated; each is the average of ``per_sample`` operations. ``overhead`` is
@@ -68,7 +75,7 @@ class Cost(Claim, frozen=True, tag="cost"):
 
     operation: Operation
     unit: CostUnit
-    figures: dict[str, StatedFigure]
+    figures: Statistics
     set: ClaimedScheme | None = None
     error: StatedFigure | None = None
     error_kind: str = "unstated"
@@ -268,14 +275,13 @@ class ValueTable(Claim, frozen=True, tag="table"):
             if len(values) != len(self.columns):
                 raise ValueError(f"rows: {name!r} must have {len(self.columns)} values")
 
-    def pairs(self, of: str, over: str) -> dict[str, tuple[StatedFigure, StatedFigure]]:
-        """Return by the names of the cells that the pattern ``of`` has, each with the cell
-        ``over``, where there is one."""
-        matches = (re.fullmatch(of, name) for name in self.cells)
-        named = ((m[0], m.expand(over)) for m in matches if m)
-        known = self.cells
-        found = {a: (known[a], known[b]) for a, b in named if b in known}
-        return {name: (a.low, b.low) for name, (a, b) in found.items() if a.one and b.one}
+    def pairs(self, pattern: str, over: str) -> dict[str, tuple[StatedFigure, StatedFigure]]:
+        """Return by the names of the cells that fit the pattern, each with the cell ``over``,
+        where there is one."""
+        cells = self.cells
+        matches = (m for name in cells if (m := re.fullmatch(pattern, name)))
+        spans = {m[0]: (cells[m[0]], cells.get(m.expand(over))) for m in matches}
+        return {name: (a.low, b.low) for name, (a, b) in spans.items() if b and a.one and b.one}
 
     @property
     def cells(self) -> dict[str, Span]:
@@ -288,15 +294,15 @@ class ValueTable(Claim, frozen=True, tag="table"):
 
 
 FORMS = {
-    "ratio": "of / over",
-    "percent more": "100 * (of / over - 1)",
-    "percent less": "100 * (1 - of / over)",
+    "ratio": "value / over",
+    "percent more": "100 * (value / over - 1)",
+    "percent less": "100 * (1 - value / over)",
 }
 """Formulas of a quotient by its form."""
 
 
 class Quotient(Claim, frozen=True, tag="quotient"):
-    """What a text says of a table or several: the quotient of two cells, or its limits over pairs.
+    """A statement on a table or several: the quotient of two cells, or its limits over pairs.
 
     ``of``: a pattern of the names of cells; ``over``: the name of the other cell of the same table,
     which may refer to groups of the pattern (``\\1``). ``form``: the quotient itself, or by how
@@ -411,7 +417,7 @@ class Rejection(Claim, frozen=True, tag="rejection"):
     pass_hint: Span | None = None
     accept: Span | None = None
     reject: Span | None = None
-    attempts: dict[str, StatedFigure] = {}
+    attempts: Statistics = field(default_factory=Statistics)
 
     def __post_init__(self) -> None:
         if "sd" in self.attempts:
@@ -463,3 +469,103 @@ def _ascend(claim: Any, name: str) -> None:
     if len(points) < len(claim.points):
         raise ValueError(f"points: a number of {name} appears twice")
     force_setattr(claim, "points", tuple(points[number] for number in sorted(points)))
+
+
+# The values that a source published, claim by claim
+
+
+_CONTAINERS = ("figures", "points", "parts", "shares", "attempts", "values", "cells", "stated")
+"""Fields whose name says nothing beside what they hold."""
+_UNITS = {
+    "bytes": "B", "bytes_read": "B", "bytes_written": "B", "bytes_per_second": "B/s",
+    "seconds": "s", "per_second": "1/s", "percent": "%", "efficiency": "%", "called": "B",
+    "confidence": "%", "slower": "%", "classical_bits": "bits", "quantum_bits": "bits",
+    "category": "", "width": "", "speedup": "", "samples": "", "count": "",
+    "samples_per_group": "", "operations": "",
+}  # fmt: skip
+"""Units of fields that have one of their own; others have that of their claim."""
+_OTHER = (*_UNITS, "value", "cost", "total", "error", "relative", "bits", "amount")
+_OTHER += ("pass_z", "pass_r0", "pass_hint", "accept", "reject", "at_least", "at_most")
+_NAMES = ("threads", "size", "where", "of")
+"""Fields that tell the parts of a list apart."""
+_NAMELESS = ("value", "percent", "bytes", "count")
+
+
+def value_label(claim: str, name: str) -> str:
+    """Return the label of a claim's value of that name."""
+    return f"{claim}, {name}" if name else claim
+
+
+class PublishedValue(NamedTuple):
+    """One value: its claim, its ``name`` within it ("" if it is the only one), and its unit."""
+
+    claim: str
+    name: str
+    value: Span
+    unit: str
+
+    @property
+    def label(self) -> str:
+        """The claim and the name."""
+        return value_label(self.claim, self.name)
+
+
+def published_values(claim: Claim) -> list[PublishedValue]:
+    """Return the values of a claim, in the order of its fields."""
+    own = getattr(claim, "unit", "")
+    if getattr(claim, "form", "").startswith("percent"):
+        own = "%"
+    values = []
+    fields = {"cells": claim.cells} if isinstance(claim, ValueTable) else _fields(claim)
+    for path, value in _walk(fields):
+        field = next((part for part in reversed(path) if part in _UNITS), "")
+        names = [part for part in path if part not in (*_CONTAINERS, *_NAMELESS)]
+        span = value if isinstance(value, Span) else Span(value, value)
+        unit = _UNITS[field] if field else own
+        values.append(PublishedValue(claim.id, " ".join(names), span, unit))
+    return values
+
+
+def judged_labels(claim: Claim, finding: Judgement) -> list[str]:
+    """Return the labels of a claim's values that a finding judges: those that its rule names, else
+    those that it quotes, else all but the number of samples."""
+    values = published_values(claim)
+    if finding.values:
+        return [v.label for v in values if v.name in finding.values]
+    quoted = [v.label for v in values if _is_quoted(v.value, finding)]
+    return quoted or [v.label for v in values if v.name != "samples"]
+
+
+def repeated(claims: Sequence[Claim]) -> dict[str, tuple[str, ...]]:
+    """Return by the label of a value the labels of all values that are the same by the file."""
+    groups: dict[str, list[str]] = {}
+    for claim in claims:
+        for name, first in claim.same.items():
+            groups.setdefault(first, [first]).append(value_label(claim.id, name))
+    return {label: tuple(group) for group in groups.values() for label in group}
+
+
+def _is_quoted(value: Span, finding: Judgement) -> bool:
+    if finding.value == value.low.value:
+        return True
+    return not value.one and finding.value is None and value.text in finding.claimed
+
+
+def _fields(part: Struct) -> dict[str, Any]:
+    known = (*_CONTAINERS, *_OTHER)
+    return {name: getattr(part, name) for name in part.__struct_fields__ if name in known}
+
+
+def _walk(part: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if isinstance(part, StatedFigure | Span):
+        yield path, part
+    elif isinstance(part, int) and not isinstance(part, bool):
+        yield path, StatedFigure(float(part), text=str(part))
+    elif isinstance(part, dict):
+        for name, value in part.items():
+            yield from _walk(value, (*path, name))
+    elif isinstance(part, tuple):
+        for place, value in enumerate(part, 1):
+            names = [getattr(value, name, "") for name in _NAMES]
+            texts = [" + ".join(v) if isinstance(v, tuple) else str(v) for v in names if v]
+            yield from _walk(_fields(value), (*path, ", ".join(texts) or str(place)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, Union, cast
 
@@ -11,16 +12,14 @@ import msgspec
 import yaml
 from msgspec import Struct
 
-from mldsa_lab import LabError, first_line
+from mldsa_lab import LabError, first_line, located
 from mldsa_lab.audit import claims
-from mldsa_lab.audit.published import PublishedValue, published_values
-from mldsa_lab.audit.values import (
-    PERCENTILE,
+from mldsa_lab.audit.claims import PublishedValue, published_values, value_label
+from mldsa_lab.audit.judgement import (
     POWER,
-    STATISTICS,
+    STATISTIC,
     ClaimedSet,
     Positive,
-    StatedFigure,
     listed,
     shown,
     value_schema,
@@ -79,19 +78,21 @@ def parse_claims(text: str, name: str) -> claims.ClaimTable:
     head = convert(_read(raw, name), Head, name)
     if not isinstance(entries, list) or not entries:
         raise LabError(f"{name}, claims: must be a list of at least one claim")
-    found: dict[str, claims.Claim] = {}
+    table: dict[str, claims.Claim] = {}
     for position, entry in enumerate(entries, 1):
         claim = _claim(entry, name, position, raw.get("defaults", {}))
-        if claim.id in found:
+        if claim.id in table:
             raise LabError(f"{name}: claim {claim.id!r}: the id appears twice, and must be unique")
-        found[claim.id] = claim
-    for claim in found.values():
-        for target in listed(getattr(claim, "cost_of", ())):
-            _check_reference(claim, target, found.get(target), name)
-        for target in listed(claim.table) if isinstance(claim, claims.Quotient) else ():
-            _check_pairs(claim, target, found.get(target), name)
-    _check_same(tuple(found.values()), name)
-    return claims.ClaimTable(name, head.source, tuple(found.values()))
+        table[claim.id] = claim
+    for claim in table.values():
+        with located(f"{name}: claim {claim.id!r}"):
+            for target in listed(getattr(claim, "cost_of", ())):
+                _check_reference(claim, target, table.get(target))
+            if isinstance(claim, claims.Quotient):
+                for target in listed(claim.table):
+                    _check_pairs(claim, target, table.get(target))
+    _check_same(tuple(table.values()), name)
+    return claims.ClaimTable(name, head.source, tuple(table.values()))
 
 
 def examples() -> dict[str, Path]:
@@ -113,18 +114,17 @@ def claims_schema() -> dict[str, Any]:
         schema_hook=value_schema,
         ref_template="#/$defs/{name}",
     )
-    statistics = parts["Cost"]["properties"].pop("figures")["additionalProperties"]
-    names = f"^(?:{'|'.join(STATISTICS)}|{PERCENTILE.pattern})$"
-    parts["Cost"]["patternProperties"] = {names: statistics}
-    parts["Cost"]["required"].remove("figures")
-    for kind in claims.ABOUT.values():  # what may stand under `defaults`
+    cost = parts["Cost"]
+    cost["patternProperties"] = cost["properties"].pop("figures")["patternProperties"]
+    optional = {"figures", *Defaults.__struct_fields__}  # what may stand under `defaults`
+    for kind in claims.ABOUT.values():
         needed = parts[kind.__name__]["required"]
-        needed[:] = [name for name in needed if name not in Defaults.__struct_fields__]
+        needed[:] = [name for name in needed if name not in optional]
     whole = parts.pop(head["$ref"].rpartition("/")[2])
     whole["properties"]["claims"] = {"type": "array", "minItems": 1, "items": claim}
     whole |= {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A table of published claims about ML-DSA (mldsa-lab audit)",
+        "title": "A table of published claims about ML-DSA (mldsa-lab check claims)",
         "required": [*whole["required"], "claims"],
         "$defs": parts,
     }
@@ -150,8 +150,8 @@ class _Loader(yaml.SafeLoader):
 
 
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in found if not tag.endswith(":timestamp")]
-    for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 
 
@@ -206,84 +206,57 @@ def _claim(entry: object, name: str, position: int, defaults: dict[str, Any]) ->
         if field in kind.__struct_fields__ and (field != "unit" or kind in _IN_COST_UNITS)
     }
     raw = {**inherited, **raw}
+    if "figures" in raw:
+        raise LabError(f"{where}: the key 'figures' is unknown")
+    raw = _read(raw, where)
     if kind is claims.Cost:
-        if "figures" in raw:
-            raise LabError(f"{where}: the key 'figures' is unknown")
-        raw["figures"] = _statistics(raw, where)
-    if kind is claims.Rejection and isinstance(raw.get("attempts"), dict):
-        attempts = dict(raw["attempts"])
-        raw["attempts"] = _statistics(attempts, f"{where}, attempts")
-        for field in attempts:
-            raise LabError(f"{where}, attempts: the key {field!r} is unknown")
-    return convert(_read(raw, where), kind, where)
+        raw["figures"] = {name: raw.pop(name) for name in list(raw) if STATISTIC.fullmatch(name)}
+    try:
+        return convert(raw, kind, where)
+    except LabError as error:  # the file has no such key
+        raise LabError(str(error).replace(f"{where}, figures: ", f"{where}, ", 1)) from None
 
 
-def _statistics(raw: dict[str, Any], where: str) -> dict[str, StatedFigure]:
-    """The statistics among the fields, which are taken out: p50 is the median."""
-    found: dict[str, StatedFigure] = {}
-    for name in list(raw):
-        match, statistic = PERCENTILE.fullmatch(str(name)), name
-        if match is None and name not in STATISTICS:
-            continue
-        value = raw.pop(name)
-        try:
-            if match is not None:
-                if not 0 < float(match[1]) < 100:
-                    raise ValueError("a percentile lies strictly between 0 and 100")
-                statistic = "median" if float(match[1]) == 50 else f"p{float(match[1]):g}"
-            if value is None or statistic in found:
-                raise ValueError("is empty" if value is None else f"the {statistic} appears twice")
-            found[statistic] = StatedFigure.read(value)
-        except ValueError as error:
-            raise LabError(f"{where}, {name}: {error}") from None
-    return found
-
-
-def _check_reference(
-    claim: claims.Claim, name: str, target: claims.Claim | None, path: str
-) -> None:
+def _check_reference(claim: claims.Claim, name: str, target: claims.Claim | None) -> None:
     """LabError where a claim's cost_of names no cost in a unit of time."""
     kinds = claims.Cost | claims.Batch if isinstance(claim, claims.Scaling) else claims.Cost
     if not isinstance(target, kinds) or target.seconds is None:
-        wanted = "a cost or a batch" if isinstance(claim, claims.Scaling) else "a cost"
-        where = f"{path}: claim {claim.id!r}, cost_of"
+        kind = "a cost or a batch" if isinstance(claim, claims.Scaling) else "a cost"
         raise LabError(
-            f"{where}: {name!r} is not the id of {wanted} in a unit of time, "
+            f"cost_of: {name!r} is not the id of {kind} in a unit of time, "
             "or in cycles with clock_hz"
         )
 
 
-def _check_pairs(claim: Any, name: str, table: claims.Claim | None, path: str) -> None:
+def _check_pairs(claim: claims.Quotient, name: str, table: claims.Claim | None) -> None:
     """LabError where a table has none of a quotient's pairs."""
-    where = f"{path}: claim {claim.id!r}"
     if not isinstance(table, claims.ValueTable):
-        raise LabError(f"{where}, table: {name!r} is not the id of a table")
+        raise LabError(f"table: {name!r} is not the id of a table")
     try:
-        found = table.pairs(claim.of, claim.over)
+        pairs = table.pairs(claim.of, claim.over)
     except (re.error, IndexError) as error:
-        raise LabError(f"{where}, over: no pattern: {error}") from None
-    if not found or not all(over.low > 0 for _, over in found.values()):
-        known = next(iter(table.cells))
-        raise LabError(f"{where}, of: no pair of cells of {name!r}, as {known!r} is one")
+        raise LabError(f"over: no pattern: {error}") from None
+    if not pairs or not all(over.low > 0 for _, over in pairs.values()):
+        raise LabError(f"of: no pair of cells of {name!r}, as {next(iter(table.cells))!r} is one")
 
 
-def _check_same(table: tuple[claims.Claim, ...], path: str) -> None:
+def _check_same(table: Sequence[claims.Claim], path: str) -> None:
     """LabError for a value that is said to repeat another and does not."""
     values = {v.label: v for claim in table for v in published_values(claim)}
-    repeats = {f"{c.id}, {name}" if name else c.id for c in table for name in c.same}
-    for claim in table:
-        for name, first in claim.same.items():
-            where = f"{path}: claim {claim.id!r}, same"
-            label = f"{claim.id}, {name}" if name else claim.id
-            for wanted in (label, first):
-                if wanted not in values:
-                    raise LabError(f"{where}: there is no value {wanted!r}")
-            if first in repeats:
-                raise LabError(f"{where}: {first!r} repeats another value; name that one")
+    repeats = [
+        (c.id, value_label(c.id, name), first) for c in table for name, first in c.same.items()
+    ]
+    for claim, label, first in repeats:
+        with located(f"{path}: claim {claim!r}, same"):
+            for name in (label, first):
+                if name not in values:
+                    raise LabError(f"there is no value {name!r}")
+            if any(first == other for _, other, _ in repeats):
+                raise LabError(f"{first!r} repeats another value; name that one")
             both = values[label], values[first]
             if both[0].value.text != both[1].value.text or len({_unit(v) for v in both}) > 1:
                 texts = [f"{f'{v.value.text} {v.unit}'.strip()} ({v.label})" for v in both]
-                raise LabError(f"{where}: {' and '.join(texts)} are different values")
+                raise LabError(f"{' and '.join(texts)} are different values")
 
 
 def _unit(value: PublishedValue) -> str:

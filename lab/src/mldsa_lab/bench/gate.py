@@ -30,9 +30,8 @@ from mldsa_lab.records.rows import DEFAULT_REFERENCE
 from mldsa_lab.sets import SCHEMES
 from mldsa_lab.worker.build import build
 from mldsa_lab.worker.cases import FEW
-from mldsa_lab.worker.examination import Examination, Items
+from mldsa_lab.worker.examination import Examination, Items, Subject, siblings_of
 from mldsa_lab.worker.registry import Place, read_registry
-from mldsa_lab.worker.subject import Subject, siblings_of
 from mldsa_lab.worker.suite import SUITE
 from mldsa_lab.worker.worker import Limits, WorkerFault
 
@@ -170,7 +169,7 @@ def _peer(
 # Gate inputs from the correctness reference.
 
 
-_SEED = hashlib.sha256(b"mldsa-lab conform").digest()
+_SEED = hashlib.sha256(b"mldsa-lab workers conform").digest()
 
 
 class ReferenceItems(AbstractContextManager["ReferenceItems"]):

@@ -17,8 +17,8 @@ from mldsa_lab.records import Skipped, Variant
 from mldsa_lab.records.rows import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import DEFAULT_BUILD, PARAMETER_SETS, SCHEMES
-from mldsa_lab.worker.build import build, jdk_entries
-from mldsa_lab.worker.registry import ALL, CORES, JDKS, Place, WorkerEntry, named, read_registry
+from mldsa_lab.worker.build import build, is_jdk, jdk_entries
+from mldsa_lab.worker.registry import ADDED, ALL, DEFAULT, Place, WorkerEntry, named, read_registry
 from mldsa_lab.worker.worker import Limits
 
 
@@ -77,22 +77,29 @@ def time_limits(seconds: float) -> Limits:
 
 def _named(options: Options, own: list[WorkerEntry]) -> list[WorkerEntry]:
     """The workers that the options name, or those of a run that names none."""
-    jdks = jdk_entries(options.jdks, own)
-    entries = [*(own if options.registry is None else read_registry(options.registry)), *jdks]
-    cores = plugins.workers("core")(options.cores, entries, options.resets) if options.cores else []
-    entries += cores
-    if ALL in options.workers:
-        return entries
-    if options.workers:
-        given = {JDKS: ("--jdk", jdks), CORES: ("--core", cores)}
-        names: list[str] = []
-        for word in options.workers:
-            option, several = given.get(word, ("", ()))
-            if option and not several:
-                raise LabError(f"{word}: needs at least one {option} PATH")
-            names += [e.name for e in several] if option else [word]
-        return named(entries, names)
-    return [e for e in entries if e.default or options.registry is not None]
+    listed = own if options.registry is None else read_registry(options.registry)
+    added = find_workers(options.added, listed, own)
+    usual = [e for e in [*listed, *added] if e.default or options.registry is not None]
+    groups = {ALL: [*listed, *added], DEFAULT: usual, ADDED: added}
+    chosen = [e.label for word in options.workers for e in groups.get(word, ())]
+    rest = [word for word in options.workers if word not in groups]
+    if ADDED in options.workers and not added and not rest:
+        raise LabError(f"{ADDED}: pass at least one --worker [NAME=]FOLDER")
+    return find_workers([*chosen, *rest], [*listed, *added], own) if options.workers else usual
+
+
+def find_workers(
+    words: Sequence[str], listed: Sequence[WorkerEntry], own: Sequence[WorkerEntry]
+) -> list[WorkerEntry]:
+    """Return the workers that words name: one of ``listed`` by its label, a program, the folder of
+    a JDK, which runs the tree's ``own`` Java worker, or a hardware core's manifest. LabError for an
+    unknown one."""
+    folders = [word for word in words if is_jdk(word)]
+    manifests = [word for word in words if ".toml" in word]
+    jdks = jdk_entries(folders, own)
+    cores = plugins.workers("core")(manifests, [*listed, *jdks]) if manifests else []
+    rest = [word for word in words if word not in (*folders, *manifests)]
+    return [*named(listed, rest), *jdks, *cores]
 
 
 def needed(entries: Sequence[WorkerEntry], options: Options) -> list[WorkerEntry]:

@@ -8,32 +8,37 @@ before anything is measured, and where it finds something else the run ends.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 from msgspec.structs import replace
 
 from mldsa_lab import LabError, located
 from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.options import REFERENCE
+from mldsa_lab.bench.options import REFERENCE, Pipeline
 from mldsa_lab.checkout import find_root
-from mldsa_lab.choice.choice import Wish, build, choose, complete
+from mldsa_lab.choice.choice import SelectionRequest, build, choose, complete
 from mldsa_lab.inputs.input import STREAM, Input, Spec, candidates
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.inputs.tracing import Library, load, trace_pool
-from mldsa_lab.records import MANY_KEYS, ONE_KEY, InputRow, Record, Variant
+from mldsa_lab.records import MANY_KEYS, ONE_KEY, PIPELINE, InputRow, Record, Variant
 from mldsa_lab.records.rows import DESIGN, RANDOM, Recipe
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.trace import Array, TraceTable
 from mldsa_lab.worker.cases import RND, suits
-from mldsa_lab.worker.examination import Examination, Items
+from mldsa_lab.worker.examination import Examination, Items, Subject, make_items, siblings_of
 from mldsa_lab.worker.protocol import Announced
 from mldsa_lab.worker.registry import Place, read_registry
-from mldsa_lab.worker.subject import Subject, make_items, siblings_of
 from mldsa_lab.worker.suite import SUITE
 from mldsa_lab.worker.worker import Limits, WorkerFault
+
+# The inputs of a run, and the correctness reference that confirms them.
+
 
 _RUNS_POOL = 4  # candidates for each input of a run
 _LONG = 1024  # bytes of a message that a record does not write out
@@ -119,7 +124,7 @@ def selection_of(record: Record, set_name: str, library: Library) -> Selection:
         if tuple(map(str, item.trace)) != r.trace:
             raise LabError(f"input {r.id} of {set_name}: its trace is not that of signing it")
     run = {"started": record.run.started, "seed": record.run.seed}
-    return Selection(set_name, "regression", made, made={"tool": record.run.tool, "run": run})
+    return Selection(set_name, "regression", made, provenance={"tool": record.run.tool, "run": run})
 
 
 def subject_of(fleet: Fleet, variant: Variant, set_name: str) -> Subject:
@@ -258,9 +263,9 @@ def choose_inputs(
     def spec(stream: str, per_key: int = 1) -> Spec:
         return Spec(set_name, _seed_of(stream, run_seed), sizes.message_bytes, per_key=per_key)
 
-    def chosen(drawn: Spec, size: int, wish: Wish) -> tuple[Input, ...]:
+    def chosen(drawn: Spec, size: int, request: SelectionRequest) -> tuple[Input, ...]:
         pool = trace_pool(drawn, size, threads=threads)
-        return build(pool, wish, choose(pool.table, pool.checks, wish), library).inputs
+        return build(pool, request, choose(pool.table, pool.checks, request), library).inputs
 
     found: list[Input] = []
 
@@ -272,11 +277,14 @@ def choose_inputs(
         with located(given):
             found += complete(given.selection, library).inputs
     elif sizes.design:
-        add(DESIGN, chosen(spec(DESIGN), sizes.pool, Wish("regression", sizes.design)))
+        add(DESIGN, chosen(spec(DESIGN), sizes.pool, SelectionRequest("regression", sizes.design)))
     add(RANDOM, library.make(set_name, spec(RANDOM).inputs(0, sizes.random)))
     for role, count, per_key in ((MANY_KEYS, sizes.many_keys, 1), (ONE_KEY, sizes.one_key, 0)):
         if count:
-            add(role, chosen(spec(role, per_key), _RUNS_POOL * count, Wish("mean", count)))
+            add(
+                role,
+                chosen(spec(role, per_key), _RUNS_POOL * count, SelectionRequest("mean", count)),
+            )
     return found
 
 
@@ -331,3 +339,138 @@ def plain_inputs(set_name: str, run_seed: bytes, sizes: Sizes) -> list[Input]:
         replace(c, message=b"", rnd=c.message, role=RANDOM) if kem else replace(c, role=RANDOM)
         for c in drawn
     ]
+
+
+# The records of pipelines, and what their stages are handed.
+
+
+_CANDIDATES = 128  # for each record that is chosen by its trace
+_CANDIDATES_MAX = 20_000
+_STREAM = "pipeline"
+
+
+class InputGroup(NamedTuple):
+    """Pipelines with the same of these share their records and keys.
+
+    ``designed``: the ML-DSA sets that are signed with deterministically, each with whether it is a
+    digest that is signed: these costs are known by their traces before anything is measured.
+    """
+
+    records: int
+    record_bytes: int
+    keys: str
+    designed: tuple[tuple[str, bool], ...]
+
+
+class PipelineInputs:
+    """The records of every group, and the inputs made of them by set."""
+
+    def __init__(
+        self, pipelines: Sequence[Pipeline], variants: Mapping[str, Variant], seed: bytes
+    ) -> None:
+        """``pipelines``: as `resolve` returns them; ``variants``: by id."""
+        self.pipelines = pipelines
+        self.seed = seed
+        self._group = {p.name: _group(p, variants) for p in pipelines}
+        self._records_of = {g: self._draw(g) for g in dict.fromkeys(self._group.values())}
+        self._ids: dict[tuple[InputGroup, str, bool], range] = {}
+
+    def items(self, set_name: str, first: int) -> list[Input]:
+        """The inputs of a set for every pipeline that has it, numbered from ``first``."""
+        made: list[Input] = []
+        for p in self.pipelines:
+            for stage, (message, _) in zip(p.stage, p.sources(), strict=True):
+                key = (self._group[p.name], set_name, bool(message))
+                if stage.set == set_name and key not in self._ids:
+                    items = self._items(*key, first + len(made))
+                    self._ids[key] = range(first + len(made), first + len(made) + len(items))
+                    made += items
+        return made
+
+    def ids(self, pipeline: Pipeline, number: int) -> range:
+        """The inputs of a pipeline's stage, by number from 0."""
+        hashed = pipeline.sources()[number][0] > 0
+        return self._ids[self._group[pipeline.name], pipeline.stage[number].set, hashed]
+
+    def _items(self, group: InputGroup, set_name: str, hashed: bool, first: int) -> list[Input]:
+        """Key and message of each record."""
+        chosen = self._signed(group, set_name, hashed, self._records_of[group])
+        chosen = [replace(item, id=i) for i, item in enumerate(chosen, first)]
+        return list(load().make(set_name, chosen)) if set_name in PARAMETER_SETS else chosen
+
+    def _records(self, group: InputGroup) -> list[bytes]:
+        """All candidates of a group."""
+        size = group.records
+        if group.designed:
+            size = max(size, min(_CANDIDATES * size, _CANDIDATES_MAX))
+        return [
+            c.message
+            for c in candidates(
+                self.seed, "SHA3-256", size, message_bytes=group.record_bytes, stream=_STREAM
+            )
+        ]
+
+    def _keys(self, group: InputGroup, set_name: str) -> list[Input]:
+        """An input for each candidate, with its key; a single one where all share a key."""
+        size = 1 if group.keys == "shared" else len(self._records(group))
+        stream = f"{_STREAM} keys"
+        return list(candidates(self.seed, set_name, size, message_bytes=0, stream=stream))
+
+    def _draw(self, group: InputGroup) -> list[int]:
+        """The candidates that are a group's records, in an order that no drift resembles."""
+        if not group.designed:
+            return list(range(group.records))
+        every = range(len(self._records(group)))
+        tables = [
+            load().trace(set_name, self._signed(group, set_name, hashed, every))
+            for set_name, hashed in group.designed
+        ]
+        rng = np.random.default_rng(list(self.seed))
+        return [int(i) for i in rng.permutation(spread(tables, group.records))]
+
+    def _signed(
+        self, group: InputGroup, set_name: str, hashed: bool, chosen: Iterable[int]
+    ) -> list[Input]:
+        """Inputs of the candidates with these numbers, which sign the record, or its hash."""
+        records, keys = self._records(group), self._keys(group, set_name)
+        signed = (
+            (i, hashlib.sha3_256(records[i]).digest() if hashed else records[i]) for i in chosen
+        )
+        return [replace(keys[i % len(keys)], message=m, role=PIPELINE) for i, m in signed]
+
+
+def _group(p: Pipeline, variants: Mapping[str, Variant]) -> InputGroup:
+    designed = {
+        (s.set, bool(message))
+        for s, (message, _) in zip(p.stage, p.sources(), strict=True)
+        if s.operation == "sign" and s.set in PARAMETER_SETS
+        if variants[s.implementation].deterministic
+    }
+    return InputGroup(p.records, p.record_bytes, p.keys, tuple(sorted(designed)))
+
+
+def spread(tables: Sequence[TraceTable], count: int) -> list[int]:
+    """``count`` of the signatures that these tables are of, each table by another key or set, that
+    stand for all: one of each of ``count`` equal parts in the order of their attempts, such that
+    the sums of attempts that fail z, and of others that fail, are those expected of so many.
+    """
+    counts = np.hstack([_failed(table.counts()) for table in tables])
+    exact = np.hstack([_failed(RejectionModel.for_set(t.set).expected_counts) for t in tables])
+    attempts = np.sum([table.attempts() for table in tables], axis=0)
+    # Of equally many attempts those with fewer of z: the others got further before they failed.
+    order = np.lexsort((-counts[:, ::2].sum(axis=1), attempts))
+    factor = exact / counts.mean(axis=0)
+    chosen = []
+    behind = np.zeros(len(exact))
+    for part in np.array_split(order, count):
+        behind += counts[part].mean(axis=0) * factor
+        off = ((behind - counts[part]) / exact) ** 2
+        best = part[int(np.argmin(off.sum(axis=1)))]
+        behind -= counts[best]
+        chosen.append(int(best))
+    return chosen
+
+
+def _failed(counts: Array) -> Array:
+    """n_z and n_r + n_h, of counts (..., 3)."""
+    return np.stack([counts[..., 0], counts[..., 1] + counts[..., 2]], axis=-1)

@@ -109,12 +109,8 @@ class Options:
     clock: str = "cpu"
     confidence: float = 0.95
     registry: Path | None = None
-    jdks: tuple[str, ...] = ()
-    """Virtual machines of Java, as `--jdk` names them, each of which is a worker."""
-    cores: tuple[Path, ...] = ()
-    """Manifests of hardware cores, each of which is a worker."""
-    resets: bool = False
-    """True if the gate resets these cores in operations."""
+    added: tuple[str, ...] = ()
+    """Workers by path that a study adds: its measures name them, all of them by `ADDED`."""
     batch_sizes: tuple[int, ...] = ()
     thread_counts: tuple[int, ...] = ()
     build: str = DEFAULT_BUILD
@@ -155,8 +151,7 @@ class Options:
 
     def as_record(self) -> dict[str, Any]:
         """The options as they stand in a record; paths of this machine are left out."""
-        apart = ("profile", "sizes", "seed", "out", "registry", "jdks", "cores", "selections",
-                 "block")  # fmt: skip
+        apart = ("profile", "sizes", "seed", "out", "registry", "added", "selections", "block")
         own = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in apart}
         sizes = self.sizes
         told: dict[str, Any] = to_builtins(own)

@@ -21,11 +21,11 @@ import numpy as np
 from msgspec.structs import replace as replace_struct
 
 from mldsa_lab import LabError, __version__
-from mldsa_lab.choice.coverage import choose_coverage, paths_of
+from mldsa_lab.choice.coverage import choose_coverage, find_paths
 from mldsa_lab.choice.design import PERCENTILES, balanced_order, check_limits, design, quality
 from mldsa_lab.choice.greedy import choose_greedy
 from mldsa_lab.choice.mean import choose_mean, choose_percentile
-from mldsa_lab.choice.solver import Choice, Classes, short
+from mldsa_lab.choice.solver import Classes, SelectionResult, round_digits
 from mldsa_lab.files import reading, to_builtins, write_whole
 from mldsa_lab.inputs.pool import Checks, Pool
 from mldsa_lab.inputs.selection import GOALS, Selection
@@ -41,21 +41,20 @@ from mldsa_lab.inputs.tracing import (
 from mldsa_lab.sets import PARAMETER_SETS, parameter_set
 from mldsa_lab.theory.law import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.trace import PASSED, Attempt, TraceTable
+from mldsa_lab.theory.trace import PASSED, Trace, TraceTable
 
 # Random starts of the search for a design: many where a sweep is short.
 _STARTS, _STARTS_MOST = 600, 60
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What to choose.
+class SelectionRequest:
+    """The purpose, number and limits of a selection. LabError if these do not fit together.
 
-    ``goal``: one of `GOALS`. ``count``: how many inputs; None for the fewest that cover all, with
-    the goal coverage alone. ``percentile``: in (0, 100), with the goals percentile and greedy.
+    ``goal``: one of `GOALS`. ``count``: how many inputs; None for the fewest that cover all, only
+    with the goal coverage. ``percentile``: in (0, 100), with the goals percentile and greedy.
     ``cost_model``: for the goals mean and percentile; None for the set's default.
-    ``max_attempts`` of each input, ``budget`` of all together. LabError if these do not fit
-    together.
+    ``max_attempts`` of each input, ``budget`` of all together.
     """
 
     goal: str = "regression"
@@ -66,62 +65,61 @@ class Wish:
     budget: int | None = None
 
     def __post_init__(self) -> None:
-        name, share = f"goal {self.goal}", self.percentile
-        numbers = {
-            "number of inputs": self.count,
-            "largest number of attempts": self.max_attempts,
-            "budget": self.budget,
-        }
-        if self.goal not in GOALS:
-            raise LabError(f"goal {self.goal!r}: must be one of {', '.join(GOALS)}")
-        if self.goal != "greedy" and (share is None) == (self.goal == "percentile"):
+        goal, share = self.goal, self.percentile
+        if goal not in GOALS:
+            raise LabError(f"goal {goal!r}: must be one of {', '.join(GOALS)}")
+        if goal != "greedy" and (share is None) == (goal == "percentile"):
             raise LabError(
-                f"{name}, percentile {share}: the goal 'percentile' needs one, 'greedy' may have "
-                "one, others take none"
+                f"goal {goal}, percentile {share}: the goal 'percentile' needs one, 'greedy' may "
+                "have one, others take none"
             )
         if share is not None and not 0 < share < 100:
             raise LabError(f"percentile {share}: must lie in (0, 100)")
-        if self.count is None and self.goal != "coverage":
-            raise LabError(f"{name}: needs the number of inputs")
-        if self.cost_model is not None and self.goal not in ("mean", "percentile"):
-            raise LabError(f"{name}: takes no cost model")
-        if self.budget is not None and self.goal == "greedy":
-            raise LabError(f"{name}: takes no budget, since its method knows none")
-        for number, value in numbers.items():
-            if value is not None and value < 1:
-                raise LabError(f"{number} {value}: must be at least 1")
+        if self.count is None and goal != "coverage":
+            raise LabError(f"goal {goal}: needs the number of inputs")
+        if self.cost_model is not None and goal not in ("mean", "percentile"):
+            raise LabError(f"goal {goal}: takes no cost model")
+        if self.budget is not None and goal == "greedy":
+            raise LabError("goal greedy: takes no budget, since its method knows none")
+        limits = (self.count, self.max_attempts, self.budget)
+        names = ("number of inputs", "largest number of attempts", "budget")
+        for name, limit in zip(names, limits, strict=True):
+            if limit is not None and limit < 1:
+                raise LabError(f"{name} {limit}: must be at least 1")
 
 
-def choose(table: TraceTable, checks: Checks, wish: Wish) -> Choice:
-    """The best traces of ``table`` for what is wished, in the order to measure them
+def choose(table: TraceTable, checks: Checks, request: SelectionRequest) -> SelectionResult:
+    """The best traces of ``table`` for a request, in the order to measure them
     (`balanced_order`); the same for the same arguments.
 
-    ``checks``: which checks the table was made with. LabError if the table has too few traces
-    that keep the limits.
+    ``checks``: the checks that the table was traced with. LabError if the table has too few
+    traces that keep the limits.
     """
-    model, attempts = RejectionModel.of(table.set), table.attempts()
-    n = wish.count or 1
-    usable = check_limits(attempts, n, wish.budget, wish.max_attempts)
-    common = (Classes(table, model), usable, model, n, wish.budget, wish.cost_model)
-    goals: dict[str, Callable[[], Choice]] = {
-        "regression": lambda: _regression(table, model, n, wish),
+    model, attempts = RejectionModel.for_set(table.set), table.attempts()
+    n, budget = request.count or 1, request.budget
+    usable = check_limits(attempts, n, budget, request.max_attempts)
+    common = (Classes(table, model), usable, model, n, budget, request.cost_model)
+    goals: dict[str, Callable[[], SelectionResult]] = {
+        "regression": lambda: _regression(table, model, n, request),
         "mean": lambda: choose_mean(*common),
-        "percentile": lambda: choose_percentile(*common, wish.percentile or 0.0),
+        "percentile": lambda: choose_percentile(*common, request.percentile or 0.0),
         "coverage": lambda: choose_coverage(
-            paths_of(table, checks), attempts, usable, wish.count, wish.budget
+            find_paths(table, checks), attempts, usable, request.count, budget
         ),
-        "greedy": lambda: choose_greedy(table, usable, n, wish.percentile),
+        "greedy": lambda: choose_greedy(table, usable, n, request.percentile),
     }
-    found = goals[wish.goal]()
-    order = balanced_order(table.take(found.positions))
-    return replace(found, positions=found.positions[order])
+    result = goals[request.goal]()
+    order = balanced_order(table.take(result.positions))
+    return replace(result, positions=result.positions[order])
 
 
-def _regression(table: TraceTable, model: RejectionModel, n: int, wish: Wish) -> Choice:
+def _regression(
+    table: TraceTable, model: RejectionModel, n: int, request: SelectionRequest
+) -> SelectionResult:
     """The best design, the errors of the estimate under its assumptions, and what its inputs
     cannot tell. LabError if the limits leave nothing to tell the cost of an attempt by."""
     starts = max(1, min(_STARTS_MOST, _STARTS // n))
-    budget, most = wish.budget, wish.max_attempts
+    budget, most = request.budget, request.max_attempts
     traces = design(table, model, n, budget=budget, max_attempts=most, restarts=starts)
     chosen = table.take(traces)
     counts, attempts = chosen.counts(), chosen.attempts()
@@ -134,7 +132,7 @@ def _regression(table: TraceTable, model: RejectionModel, n: int, wish: Wish) ->
     errors = quality(chosen, model)
     names = ("mean", *(f"p{100 * p:g}" for p in PERCENTILES))
     expected: dict[str, Any] = {
-        what: {name: short(100 * e) for name, e in zip(names, values, strict=True)}
+        what: {name: round_digits(100 * e) for name, e in zip(names, values, strict=True)}
         for what, values in (
             ("standard error where costs have 1.5 % noise, %", errors.standard_error),
             ("bias for a signer that is not linear, at most, %", errors.bias),
@@ -147,65 +145,66 @@ def _regression(table: TraceTable, model: RejectionModel, n: int, wish: Wish) ->
     ]
     if n > 1 and unknown:
         expected["not to be told from these inputs"] = unknown
-    return Choice(np.array(traces), expected)
+    return SelectionResult(np.array(traces), expected)
 
 
 # From chosen traces to a selection.
 
 
-def build(pool: Pool, wish: Wish, choice: Choice, library: Library) -> Selection:
+def build(
+    pool: Pool, request: SelectionRequest, result: SelectionResult, library: Library
+) -> Selection:
     """The selection of the chosen traces of ``pool``, with ids from 1 on.
 
     ``library`` signs the inputs and traces them again. LabError if its traces are not the pool's.
     """
-    chosen = [replace_struct(pool.input(at), id=i) for i, at in enumerate(choice.positions, 1)]
-    made = library.make(pool.set, chosen)
-    known = pool.table.take(choice.positions)
-    for at, trace, item in zip(choice.positions, known.traces(), made, strict=True):
-        if [_seen(a, pool.checks) for a in trace] != [_seen(a, pool.checks) for a in item.trace]:
+    chosen = [replace_struct(pool.input(at), id=i) for i, at in enumerate(result.positions, 1)]
+    signed = library.make(pool.set, chosen)
+    traces = pool.table.take(result.positions).traces()
+    for at, trace, item in zip(result.positions, traces, signed, strict=True):
+        if _visible(trace, pool.checks) != _visible(item.trace, pool.checks):
             raise LabError(
                 f"pool: trace {at} is not that of signing its input; trace the pool again"
             )
-    model = None if choice.cost_model is None else choice.cost_model.as_json()
-    about = _made(pool, wish, choice)
-    return Selection(pool.set, wish.goal, made, wish.percentile, model, about)
+    model = None if result.cost_model is None else result.cost_model.as_json()
+    provenance = _provenance(pool, request, result)
+    return Selection(pool.set, request.goal, signed, request.percentile, model, provenance)
 
 
 def complete(selection: Selection, library: Library) -> Selection:
-    """The selection with keys and signatures. LabError if these, or the traces, are not what the
-    selection says."""
-    made = library.make(selection.set, selection.inputs)
-    for item, right in zip(selection.inputs, made, strict=True):
-        if right.trace != item.trace:
-            raise LabError(f"input {item.id}: its trace is not that of signing it")
-        names = ("public key", "private key", "signature")
-        for name, one, two in zip(names, item.digests, right.digests, strict=True):
-            if one != two:
-                raise LabError(f"input {item.id}: its {name} is not that of signing it")
-    return dataclasses.replace(selection, inputs=made)
+    """The selection with keys and signatures. LabError if these or the traces differ from those
+    that the selection states."""
+    signed = library.make(selection.set, selection.inputs)
+    for item, right in zip(selection.inputs, signed, strict=True):
+        parts = zip(
+            ("public key", "private key", "signature"), item.digests, right.digests, strict=True
+        )
+        differs = [name for name, one, two in parts if one != two]
+        for name in ["trace"] * (right.trace != item.trace) + differs:
+            raise LabError(f"input {item.id}: its {name} is not that of signing it")
+    return dataclasses.replace(selection, inputs=signed)
 
 
-def _seen(attempt: Attempt, checks: Checks) -> tuple[int, ...]:
-    """What the pool's kind of tracing sees of an attempt."""
-    z, r, _, _ = attempt.first_failing
-    reached = z == PASSED and r == PASSED
-    return attempt.first_failing if checks == "all" or reached else (z, r)
+def _visible(trace: Trace, checks: Checks) -> list[tuple[int, ...]]:
+    """The first failing indexes that tracing with these ``checks`` records."""
+    indexes = [attempt.first_failing for attempt in trace]
+    return [i if checks == "all" or i[:2] == (PASSED, PASSED) else i[:2] for i in indexes]
 
 
-def _made(pool: Pool, wish: Wish, choice: Choice) -> dict[str, Any]:
-    """How it was made: tool, pool, options, and what to expect of it."""
+def _provenance(pool: Pool, request: SelectionRequest, result: SelectionResult) -> dict[str, Any]:
+    """Tool, pool, options and expected errors of a selection."""
     about: dict[str, Any] = {} if pool.spec is None else to_builtins(pool.spec)
     about |= {"size": len(pool), "checks": pool.checks}
-    if pool.given is None:
-        about["index"] = [int(pool.index[at]) for at in choice.positions]
+    if pool.listed is None:
+        about["index"] = [int(pool.index[at]) for at in result.positions]
     else:
-        about["ids"] = [pool.given[at][0] for at in choice.positions]
-    options = {name: getattr(wish, name) for name in ("count", "max_attempts", "budget")}
+        about["ids"] = [pool.listed[at][0] for at in result.positions]
+    options = {name: getattr(request, name) for name in ("count", "max_attempts", "budget")}
     return {
         "tool": f"mldsa-lab {__version__}",
         "pool": about,
         "options": {name: value for name, value in options.items() if value is not None},
-        "expected": choice.expected,
+        "expected": result.expected,
     }
 
 
@@ -216,7 +215,7 @@ COUNTS = (1, 2, 3, 10, 100)
 """Numbers of inputs of the ready-made selections; for coverage there is the smallest cover."""
 SHIPPED_PERCENTILES = (5, 50, 95, 99)
 NAMES = ("regression", "mean", *(f"p{p}" for p in SHIPPED_PERCENTILES), "coverage")
-"""What the ready-made selections are for."""
+"""Goals and percentiles of the ready-made selections."""
 
 # Selections from this size on are compressed.
 _LARGE = 100
@@ -227,22 +226,22 @@ def all_ready() -> list[tuple[str, int | None]]:
     return [*((name, count) for name in NAMES[:-1] for count in COUNTS), ("coverage", None)]
 
 
-def wish_of(name: str, count: int | None) -> Wish:
-    """What the selection called ``name`` (one of `NAMES`) of ``count`` inputs is for. LabError if
-    there is none."""
+def request_for(name: str, count: int | None) -> SelectionRequest:
+    """The request of the ready-made selection ``name`` (one of `NAMES`) of ``count`` inputs.
+    LabError if there is none."""
     if name not in NAMES:
         raise LabError(f"ready-made selection {name!r}: must be one of {', '.join(NAMES)}")
     if (name, count) not in all_ready():
         known = ", ".join(map(str, COUNTS)) if name != "coverage" else "the fewest, without -n"
         raise LabError(f"ready-made selection {name!r} of {count} inputs: there is {known}")
     if name.startswith("p"):
-        return Wish("percentile", count, float(name[1:]))
-    return Wish(name, count)
+        return SelectionRequest("percentile", count, float(name[1:]))
+    return SelectionRequest(name, count)
 
 
-def path_of(set_name: str, name: str, count: int | None) -> Path:
-    """Where the ready-made selection is. LabError if there is none of this name and number."""
-    wish_of(name, count)
+def ready_path(set_name: str, name: str, count: int | None) -> Path:
+    """The path of the ready-made selection. LabError if there is none of this name and number."""
+    request_for(name, count)
     folder = DATA / "selections" / parameter_set(set_name).name.lower()
     if count is None:
         return folder / f"{name}.json"
@@ -251,7 +250,7 @@ def path_of(set_name: str, name: str, count: int | None) -> Path:
 
 def read_ready(set_name: str, name: str, count: int | None) -> Selection:
     """The ready-made selection, in the compact form. LabError if there is none."""
-    path = path_of(set_name, name, count)
+    path = ready_path(set_name, name, count)
     with reading(path):
         data = path.read_bytes()
     if path.suffix == ".xz":
@@ -259,14 +258,14 @@ def read_ready(set_name: str, name: str, count: int | None) -> Selection:
     return Selection.parse(data.decode("utf-8"), str(path))
 
 
-def make(pool: Pool, wish: Wish, library: Library) -> str:
+def make(pool: Pool, request: SelectionRequest, library: Library) -> str:
     """The text of a ready-made selection."""
-    choice = choose(pool.table, pool.checks, wish)
-    return build(pool, wish, choice, library).to_json(compact=True)
+    choice = choose(pool.table, pool.checks, request)
+    return build(pool, request, choice, library).to_json(compact=True)
 
 
 def renew(write: bool) -> int:
-    """Make everything again; returns how many files differ from what was made."""
+    """Make all pools and selections afresh; return how many files differ from them."""
     from mldsa_lab.inputs.poolfile import PoolWriter, read_pool
 
     library = load()
@@ -280,8 +279,8 @@ def renew(write: bool) -> int:
                 with PoolWriter(path, set_name, pool.checks, pool.spec) as writer:
                     writer.write(pool)
         for name, count in all_ready():
-            path = path_of(set_name, name, count)
-            data = make(pool, wish_of(name, count), library).encode("utf-8")
+            path = ready_path(set_name, name, count)
+            data = make(pool, request_for(name, count), library).encode("utf-8")
             if path.suffix == ".xz":
                 data = lzma.compress(data, preset=9)
             if not path.exists() or path.read_bytes() != data:
@@ -302,9 +301,9 @@ def _is_same(one: Pool, two: Pool) -> bool:
 def _main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="write what differs")
-    wanted = parser.parse_args()
-    different = renew(wanted.write)
-    return 0 if wanted.write or not different else 1
+    options = parser.parse_args()
+    different = renew(options.write)
+    return 0 if options.write or not different else 1
 
 
 if __name__ == "__main__":

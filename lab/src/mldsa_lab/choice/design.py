@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mldsa_lab import LabError
-from mldsa_lab.choice.solver import first_of_kinds, kinds_of
+from mldsa_lab.choice.solver import group_rows, take_first
 from mldsa_lab.theory.law import Traces, as_table, covariates, index_terms, model_matrix
 from mldsa_lab.theory.rejection import (
     DESIGN_ATTEMPT,
@@ -31,7 +31,7 @@ from mldsa_lab.theory.rejection import (
 from mldsa_lab.theory.trace import Array, Ints, TraceTable
 
 PERCENTILES = (0.50, 0.95, 0.99, 0.999)
-"""The percentiles a design aims at, beside the mean."""
+"""The percentiles a design aims at, next to the mean."""
 
 # The design's working assumptions, in units of the cost of one attempt. They decide which inputs
 # are taken, never what is estimated from them.
@@ -89,18 +89,18 @@ def design(
     table = table.take(usable)
     # Traces that the criterion cannot tell apart are of one kind.
     key = np.column_stack([table.counts(), index_terms(table, model).round(9) + 0.0])
-    _, first, kind_of = kinds_of(key)
+    _, first, kind_of = group_rows(key)
     problem = _Problem(table.take(first), model)
     stock = np.bincount(kind_of)
     rng = np.random.default_rng(seed)
     starts = restarts if restarts is not None else max(1, min(6, 200 // n))
-    found = []
+    results = []
     for _ in range(starts):
         chosen = kind_of[_start(table.attempts(), n, budget, rng)]
-        found.append((_exchange(problem, chosen, stock, budget), chosen))
-    _, best = min(found, key=lambda pair: pair[0])
-    wanted = np.bincount(best, minlength=len(stock))
-    return sorted(usable[first_of_kinds(kind_of, wanted)].tolist())
+        results.append((_exchange(problem, chosen, stock, budget), chosen))
+    _, best = min(results, key=lambda pair: pair[0])
+    numbers = np.bincount(best, minlength=len(stock))
+    return sorted(usable[take_first(kind_of, numbers)].tolist())
 
 
 def quality(chosen: Traces, model: RejectionModel) -> Quality:
@@ -148,7 +148,7 @@ class _Problem:
 
     def __init__(self, table: TraceTable, model: RejectionModel) -> None:
         self.attempts = table.attempts()
-        counts, first, self.row = kinds_of(table.counts())
+        counts, first, self.row = group_rows(table.counts())
         extra = covariates(table, model)
         x = model_matrix(counts)
         mean = model_matrix(model.expected_counts[None, :])[0]
@@ -262,7 +262,7 @@ def _exchange(problem: _Problem, chosen: Ints, stock: Ints, budget: int | None) 
 # Order of measurement.
 
 
-# A warm-up that has decayed to 1/e after such shares of the inputs; beside these, a line.
+# A warm-up that has decayed to 1/e after such shares of the inputs; also a line.
 _DECAYS = (0.05, 0.15, 0.4)
 _STARTS = 30
 # Exchanges of any two of at most so many places are looked at in one step.
@@ -311,10 +311,10 @@ def _unit(columns: Array) -> Array:
 
 def _swap_inputs(values: Array, drifts: Array, order: Ints, rng: np.random.Generator) -> float:
     """Exchange two inputs at a time, the best two, until no exchange brings the sum of squared
-    correlations down; in place. Returns that sum."""
+    correlations down, in place. Returns that sum."""
     n = len(order)
     moments = values[order].T @ drifts
-    found = float((moments**2).sum())
+    value = float((moments**2).sum())
     idle = 0
     while idle < (1 if n <= _PLACES else _PATIENCE):
         places = np.arange(n) if n <= _PLACES else rng.choice(n, _PLACES, replace=False)
@@ -323,21 +323,21 @@ def _swap_inputs(values: Array, drifts: Array, order: Ints, rng: np.random.Gener
         cross = v @ moments @ d.T
         own = np.diag(cross)
         gain = 2 * (cross + cross.T - own[:, None] - own[None, :])
-        gain += _apart(v) * _apart(d)
+        gain += _squared_distances(v) * _squared_distances(d)
         i, j = np.unravel_index(int(np.argmin(gain)), gain.shape)
-        if gain[i, j] > -1e-9 * max(found, 1e-9):
+        if gain[i, j] > -1e-9 * max(value, 1e-9):
             idle += 1
             continue
         idle = 0
         one, two = places[i], places[j]
         moments += np.outer(v[j] - v[i], d[i] - d[j])
         order[one], order[two] = order[two], order[one]
-        found = float((moments**2).sum())
-    return found
+        value = float((moments**2).sum())
+    return value
 
 
-def _apart(rows: Array) -> Array:
+def _squared_distances(rows: Array) -> Array:
     """(rows, rows) squared distances."""
     square = (rows**2).sum(axis=1)
-    apart: Array = square[:, None] + square[None, :] - 2 * rows @ rows.T
-    return apart
+    distances: Array = square[:, None] + square[None, :] - 2 * rows @ rows.T
+    return distances

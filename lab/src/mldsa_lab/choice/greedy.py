@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mldsa_lab import LabError
-from mldsa_lab.choice.solver import Choice, short
+from mldsa_lab.choice.solver import SelectionResult, round_digits
 from mldsa_lab.sets import N, parameter_set
 from mldsa_lab.theory.trace import ACCEPTED, Array, Ints, TraceTable
 
@@ -96,36 +96,34 @@ def _combinations(total: int, parts: int) -> Iterator[Counts]:
             yield np.concatenate([[first], rest])
 
 
-def choose_greedy(table: TraceTable, usable: Ints, n: int, percentile: float | None) -> Choice:
+def choose_greedy(
+    table: TraceTable, usable: Ints, n: int, percentile: float | None
+) -> SelectionResult:
     """Choose ``n`` of the ``usable`` traces, in their order, for the mean or a percentile; what is
     expected are the pass rates aimed at and those of the choice."""
     rates = mean_rates(table.set) if percentile is None else percentile_rates(table.set, percentile)
     counts = first_failures(table.take(usable))
-    chosen = select(counts, n, rates)
-    found = _rates(counts[chosen].sum(axis=0)[None, :], signatures=n)[0]
+    classes, members = np.unique(counts, axis=0, return_inverse=True)
+    chosen = select(classes, members.reshape(-1), n, rates)
+    chosen_rates = _rates(counts[chosen].sum(axis=0)[None, :], signatures=n)[0]
     expected = {
-        f"pass rate of {check}, aimed at and chosen": [short(float(a)), short(float(b))]
-        for check, a, b in zip(("z", "r0"), rates, found, strict=False)
+        f"pass rate of {check}, aimed at and chosen": [
+            round_digits(float(a)),
+            round_digits(float(b)),
+        ]
+        for check, a, b in zip(("z", "r0"), rates, chosen_rates, strict=False)
     }
-    return Choice(np.sort(usable[chosen]), expected)
+    return SelectionResult(np.sort(usable[chosen]), expected)
 
 
-def select(counts: Counts, n: int, rates: Array) -> NDArray[np.int64]:
+def select(classes: Counts, members: NDArray[np.int64], n: int, rates: Array) -> NDArray[np.int64]:
     """Positions of the ``n`` candidates taken, in the order in which they are taken.
 
-    ``counts``: (candidates, 4) as `first_failures` gives them, in the order of the search (shuffle
-    them for a fresh choice); ``rates``: (4,) the pass rates aimed at. LabError if there are not at
-    least three candidates for each that is taken.
+    ``classes``: (classes, 4) as `first_failures` gives them; ``members``: (candidates,) the class
+    of each, in the order of the search (shuffle them for a fresh choice); ``rates``: (4,) the pass
+    rates aimed at. Candidates of one class are equal, so only classes are judged. LabError if there
+    are fewer than three candidates for each that is taken.
     """
-    classes, members = np.unique(counts, axis=0, return_inverse=True)
-    return select_classes(classes, members.reshape(-1), n, rates)
-
-
-def select_classes(
-    classes: Counts, members: NDArray[np.int64], n: int, rates: Array
-) -> NDArray[np.int64]:
-    """`select` where candidates are given by their class: ``classes`` (classes, 4), ``members``
-    (candidates,). Candidates of one class are equals, so that only classes need be judged."""
     run = len(members) // n if n > 0 else 0
     if run < _LEAST_RUN:
         raise LabError(
@@ -137,8 +135,8 @@ def select_classes(
     for turn in range(n):
         part = members[turn * run : (turn + 1) * run]
         present = np.flatnonzero(np.bincount(part, minlength=len(classes)))
-        found = _rates(taken + classes[present], signatures=turn + 1)
-        distance = np.abs(found - rates).sum(axis=1)
+        reached = _rates(taken + classes[present], signatures=turn + 1)
+        distance = np.abs(reached - rates).sum(axis=1)
         best = np.zeros(len(classes), dtype=bool)
         best[present[distance == distance.min()]] = True
         at = int(np.argmax(best[part]))

@@ -24,30 +24,30 @@ from mldsa_lab.theory.trace import Array, Ints, TraceTable
 # Classes of traces.
 
 
-def short(value: float) -> float:
+def round_digits(value: float) -> float:
     """Six digits, nine of them behind the point at most: for people to read, and the same on every
     machine."""
     return float(f"{round(float(value), 9):.6g}")
 
 
-def kinds_of(key: Array) -> tuple[Array, Ints, Ints]:
+def group_rows(key: Array) -> tuple[Array, Ints, Ints]:
     """The different rows of ``key``, the first place of each, and which of them each row is."""
-    rows, first, of = np.unique(key, axis=0, return_index=True, return_inverse=True)
-    return rows, first, of.reshape(-1)
+    rows, first, row_of = np.unique(key, axis=0, return_index=True, return_inverse=True)
+    return rows, first, row_of.reshape(-1)
 
 
-def first_of_kinds(kind_of: Ints, wanted: Ints) -> Ints:
-    """Places of the first members of each kind, ``wanted`` (kinds,) of them, ascending."""
+def take_first(kind_of: Ints, numbers: Ints) -> Ints:
+    """Places of the first members of each kind, ``numbers`` (kinds,) of each, ascending."""
     order = np.argsort(kind_of, kind="stable")
     ordered = kind_of[order]
     rank = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
-    return np.sort(order[rank < wanted[ordered]])
+    return np.sort(order[rank < numbers[ordered]])
 
 
 class Classes:
     """Traces grouped by their rejected attempts n_z, n_r, n_h.
 
-    ``counts``: (classes, 3); ``attempts``: (classes,) of a signature of each class; ``of``:
+    ``counts``: (classes, 3); ``attempts``: (classes,) of a signature of each class; ``class_of``:
     (traces,) the class of each trace. Covariates (`mldsa_lab.theory.law`):
     ``index_terms`` (traces, 4) differ within a class, ``by_attempts`` (classes, 4) follow from the
     number of attempts. ``index_amplitude``, ``amplitude``: their largest effects per unit, with
@@ -55,7 +55,7 @@ class Classes:
     """
 
     def __init__(self, table: TraceTable, model: RejectionModel) -> None:
-        self.counts, first, self.of = kinds_of(table.counts())
+        self.counts, first, self.class_of = group_rows(table.counts())
         self.attempts: Ints = self.counts.sum(axis=1).astype(np.int64) + 1
         extra = covariates(table, model)
         shared = extra.of_attempts
@@ -65,9 +65,9 @@ class Classes:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Choice:
-    """``positions``: the chosen traces of a table; ``expected``: what theory says of them, for the
-    reader; ``cost_model``: the one that the choice rests on, if any."""
+class SelectionResult:
+    """``positions``: the chosen traces of a table; ``expected``: the errors to expect of
+    them, for the reader; ``cost_model``: the one that the choice rests on, if any."""
 
     positions: Ints
     expected: dict[str, Any]
@@ -130,7 +130,7 @@ class Program:
 
     def solve(self, *, gap: float = 0.0, nodes: int = 20_000) -> Ints | None:
         """The best values, rounded, to within the relative ``gap`` or so many nodes of the search;
-        None if there are none, or none were found."""
+        None if there are none, or the search reached none."""
         upper, cost, whole = self._columns
         matrix = np.zeros((len(self._rows), len(cost)))
         for row, (terms, _, _) in zip(matrix, self._rows, strict=True):
@@ -138,11 +138,11 @@ class Program:
                 row[place] = coefficients
         limits = [[low, high] for _, low, high in self._rows]
         with _quiet():
-            found = milp(
+            result = milp(
                 cost,
                 integrality=whole,
                 bounds=Bounds(0, upper),
                 constraints=LinearConstraint(matrix, *np.transpose(limits)),
                 options={"mip_rel_gap": gap, "node_limit": nodes},
             )
-        return None if found.x is None else np.rint(found.x).astype(np.int64)
+        return None if result.x is None else np.rint(result.x).astype(np.int64)

@@ -2,54 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
-from functools import partial
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from mldsa_lab import LabError, kinds
-from mldsa_lab.bench.bench import Precision
-from mldsa_lab.bench.options import (
-    BOTH_BUILDS,
-    DEFAULT_SETS,
-    UNTIL_LIMIT_S,
-    Options,
-    Profile,
-    parse_batch_sizes,
-    parse_operations,
-    parse_seed,
-    parse_thread_counts,
-)
 from mldsa_lab.cli import shared
-from mldsa_lab.cli.shared import refuse_given, show_path, with_flags, words
-from mldsa_lab.machine import cores_to_use
+from mldsa_lab.cli.shared import refuse_given, show_path, words
 from mldsa_lab.plugins import need
-from mldsa_lab.records import Record
-from mldsa_lab.records.rows import DEFAULT_REFERENCE
-from mldsa_lab.screen import Screen
-from mldsa_lab.sets import USUAL_OPERATIONS, parse_set_names
-from mldsa_lab.worker.registry import CORES, JDKS
 
 if TYPE_CHECKING:
-    from mldsa_lab.bench.bench import Outcome
-    from mldsa_lab.bench.options import BlockFile
+    from rich.console import Console
+
+    from mldsa_lab.bench.bench import Outcome, Precision
+    from mldsa_lab.bench.options import BlockFile, Options
+    from mldsa_lab.records import Record
 
 _MESSAGE_BYTES_MAX = 1 << 16  # every worker holds the inputs of all its cells
-_OF_TIMES = "batch threads until reference clock"
-_OF_OPERATIONS = (
-    f"sets operations implementations workers jdk core resets selection message_bytes {_OF_TIMES} "
-    + " ".join(kinds.FLAGS)
-)
-"""Parameters that a scenario sets."""
+_UNTIL_LIMIT_S = 1800.0
+_TIMEOUT_S = {"memory": 300.0, "traffic": 300.0}
+_OF_PRECISION = "until baseline clock"
+_REFUSED = {
+    "cold": f"batch threads {_OF_PRECISION}",
+    "memory": f"quick rounds limit selection message_bytes confidence {_OF_PRECISION}",
+    "block": "sets operations implementations workers selection message_bytes batch threads "
+    + _OF_PRECISION,
+}
+"""By kind, the parameters that mean nothing to it."""
 
 
-@with_flags(kinds.FLAGS)
 def bench(
     ctx: typer.Context,
+    kind: Annotated[
+        str,
+        typer.Option(
+            help="; ".join(f"{name}: {text}" for name, text in kinds.MEASURED.items())
+            + "; FILE.toml: such a block of your own.",
+            metavar="|".join(kinds.MEASURED),
+        ),
+    ] = kinds.OPERATIONS,
     quick: Annotated[
         bool, typer.Option("--quick", help="About a minute after the build, instead of five.")
     ] = False,
@@ -57,9 +50,6 @@ def bench(
     operations: shared.OperationsOption = None,
     implementations: shared.ImplementationsOption = None,
     workers: shared.WorkersOption = None,
-    jdk: shared.JdkOption = None,
-    core: shared.CoreOption = None,
-    resets: shared.ResetsOption = False,
     build: shared.BuildOption = "default",
     batch: shared.BatchOption = None,
     threads: shared.ThreadsOption = None,
@@ -79,19 +69,12 @@ def bench(
     limit: Annotated[
         float | None,
         typer.Option(
-            help=f"Seconds to measure at most; with --until alone {UNTIL_LIMIT_S:g}.", min=1
+            help=f"Seconds to measure at most; with --until alone {_UNTIL_LIMIT_S:g}.", min=1
         ),
     ] = None,
     message_bytes: Annotated[
         int, typer.Option(help="Size of the messages.", min=0, max=_MESSAGE_BYTES_MAX)
     ] = 32,
-    scenario: Annotated[
-        str | None,
-        typer.Option(
-            help="Validate a block of signatures: a scenario of the tree (block), or a path.",
-            metavar="NAME",
-        ),
-    ] = None,
     selection: Annotated[
         list[Path] | None,
         typer.Option(
@@ -99,90 +82,101 @@ def bench(
             metavar="FILE",
         ),
     ] = None,
-    reference: shared.ReferenceOption = DEFAULT_REFERENCE,
+    baseline: shared.BaselineOption = shared.DEFAULT_BASELINE,
     clock: shared.ClockOption = "cpu",
     confidence: shared.ConfidenceOption = 0.95,
     seed: shared.SeedText = None,
     out: shared.OutOption = Path("out"),
-    json_path: shared.JsonOption = None,
-    no_page: shared.NoPageOption = False,
-    all_tables: shared.AllTablesOption = False,
-    timeout: shared.TimeoutOption = 120.0,
+    to: shared.ToOption = None,
+    every: shared.AllOption = False,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            help="Seconds a worker has for one request: 120 if not given, for memory 300.", min=0.5
+        ),
+    ] = None,
     registry: shared.RegistryOption = None,
-    *,
-    named_kinds: Sequence[str],
 ) -> None:
     """Build the workers, check that they are correct, measure them, and show the result."""
     # Only here: with SciPy they take longer to load than other commands to run.
-    from mldsa_lab.bench.bench import run_bench
-    from mldsa_lab.bench.material import Sizes, read_selections
-    from mldsa_lab.bench.options import read_block
-    from mldsa_lab.bench.workload import WorkloadPlan
-    from mldsa_lab.kinds.block import BlockPlan
-    from mldsa_lab.study.file import find_study, read_study
+    from functools import partial
 
-    if scenario is not None:
-        refuse_given(ctx, "--scenario", "sets it", _OF_OPERATIONS)
-        if build == BOTH_BUILDS:
-            raise LabError("--build both: a scenario is measured in one build")
-    for name in named_kinds:
-        refuse_given(ctx, f"--{name}", "measures single operations", _OF_TIMES)
-    shared.check_resets(resets, core)
-    console = shared.console()
-    named = "quick" if quick else "default"
+    from mldsa_lab.bench.bench import run_bench
+    from mldsa_lab.bench.options import BOTH_BUILDS, read_block
+    from mldsa_lab.screen import Screen
+
+    workload = kinds.workload_of(kind)
+    refuse_given(ctx, f"--kind {kind}", "has no use for it", _REFUSED.get(workload, ""))
+    if workload == "block" and build == BOTH_BUILDS:
+        raise LabError("--build both: a block is measured in one build")
     need("bench", "bench")
-    outputs = shared.OutputOptions(no_page, json_path).check()
+    outputs = shared.Targets.parse(to).check_page()
     if rounds is not None and (until is not None or limit is not None):
         raise LabError("--rounds: says how much to measure, and so do --until and --limit")
-    selections = read_selections(selection or ())
-    chosen_sets = parse_set_names(sets or selections or DEFAULT_SETS)
+    options = _options(ctx.params, workload)
+    if workload == "block":
+        options = _of_block(options, read_block(kind, options.profile.name))
+    judge: Callable[[Record], Precision | None] = (
+        partial(_judge, clock, confidence) if workload == kinds.OPERATIONS else _no_precision
+    )
+    console = outputs.console()
+    outcome = run_bench(options, Screen(console), judge, kinds.load(workload).plan)
+    show_outcome(outcome, options, console, outputs, every=every)
+    if workload == "memory":
+        _check_faults(outcome)
+
+
+def _options(params: Mapping[str, Any], workload: str) -> Options:
+    """The options of a run from the parameters of the command."""
+    from dataclasses import fields
+
+    from mldsa_lab.bench.material import Sizes, read_selections
+    from mldsa_lab.bench.options import (
+        DEFAULT_SETS,
+        Options,
+        Profile,
+        parse_batch_sizes,
+        parse_operations,
+        parse_seed,
+        parse_thread_counts,
+    )
+    from mldsa_lab.machine import cores_to_use
+    from mldsa_lab.sets import PARAMETER_SETS, USUAL_OPERATIONS, parse_set_names
+    from mldsa_lab.study.file import find_study, read_study
+
+    is_memory = workload == "memory"
+    selections = read_selections(params["selection"] or ())
+    usual = PARAMETER_SETS if is_memory else DEFAULT_SETS
+    sets = parse_set_names(params["sets"] or selections or usual)
     for name, given in selections.items():
-        if name not in chosen_sets:
+        if name not in sets:
             raise LabError(f"{given}: is of {name}, which is not among the sets to measure")
-    beside = [word for word, several in ((JDKS, jdk), (CORES, core)) if several and workers]
-    options = options_of(
-        ctx.params,
-        chosen_sets,
-        workers=(*words(workers), *beside),
-        jdks=tuple(jdk or ()),
-        cores=tuple(core or ()),
-        profile=read_study(find_study("bench")).amount(named).profile(named),
-        sizes=Sizes(message_bytes=message_bytes),
-        selections=selections,
-    )
-    judge: Callable[[Record], Precision | None] = partial(_judge, clock, confidence)
-    kind = kinds.load(named_kinds[0]).plan if named_kinds else WorkloadPlan
-    if scenario is not None:
-        options, kind = _of_block(options, read_block(scenario, named), named), BlockPlan
-    outcome = run_bench(
-        options, Screen(console), judge if kind is WorkloadPlan else no_precision, kind
-    )
-    show_outcome(outcome, options, console, outputs, every=all_tables)
-
-
-def options_of(params: Mapping[str, Any], sets: Sequence[str], **more: Any) -> Options:
-    """The options of a run: the parameters of the command, those that are texts parsed, and
-    ``more``."""
-    given = {f.name: params[f.name] for f in fields(Options) if f.name in params}
+    named = "quick" if params["quick"] else "default"
+    if is_memory:
+        profile, more = Profile("custom", 0.0, 1, 1), {"rounds": 1, "sizes": Sizes()}
+    else:
+        profile = read_study(find_study("bench")).amount(named).profile(named)
+        more = {"sizes": Sizes(message_bytes=params["message_bytes"])}
     parsed = {
-        "sets": tuple(sets),
+        "sets": sets,
         "operations": parse_operations(params["operations"] or USUAL_OPERATIONS),
         "implementations": words(params["implementations"]),
         "workers": words(params["workers"]),
+        "profile": profile,
         "seed": parse_seed(params["seed"]),
         "batch_sizes": parse_batch_sizes(params["batch"] or ()),
         "thread_counts": parse_thread_counts(params["threads"] or (), cores_to_use()),
+        "reference": params["baseline"],
+        "selections": selections,
+        "timeout": params["timeout"] or _TIMEOUT_S.get(workload, 120.0),
+        "traffic": params["kind"] == kinds.TRAFFIC,
     }
-    return Options(**given | parsed | more)
+    own = {f.name: params[f.name] for f in fields(Options) if f.name in params}
+    return Options(**own | parsed | more)
 
 
 def show_outcome(
-    outcome: Outcome,
-    options: Options,
-    console: Console,
-    outputs: shared.OutputOptions,
-    *,
-    every: bool = False,
+    outcome: Outcome, options: Options, console: Console, outputs: shared.Targets, *, every: bool
 ) -> None:
     """Show what was measured, and where it lies; an interrupted run ends the program."""
     folder = outcome.record.parent
@@ -194,8 +188,7 @@ def show_outcome(
 
             console.print()
             look = Look(options.reference, options.clock, options.confidence)
-            json_path = outputs.json or folder / "figures.json"
-            outputs = outputs._replace(page=folder / "report.html", json=json_path)
+            outputs = outputs.or_page(folder / "report.html").with_files([folder / "figures.json"])
             outputs.show(read_reports([outcome.record], look), console, every=every)
     finally:
         show_path(console, "record", outcome.record)
@@ -203,10 +196,28 @@ def show_outcome(
         raise typer.Exit(shared.EXIT_INTERRUPTED)
 
 
-def _of_block(options: Options, block: BlockFile, profile: str) -> Options:
-    """The options of a block: its file says what is verified and by whom."""
-    from mldsa_lab.bench.material import GATE_SIZES
+def _check_faults(outcome: Outcome) -> None:
+    """LabError for operations whose memory could not be measured."""
+    from mldsa_lab.records import read_record
 
+    # The gate's faults have no operation.
+    if failed := [f for f in read_record(outcome.record).faults if f.operation is not None]:
+        first = failed[0]
+        raise LabError(
+            f"{first.variant} {first.set} {first.operation}: {first.reason}; "
+            f"{len(failed)} could not be measured, the rest is in the record"
+        )
+
+
+def _of_block(options: Options, block: BlockFile) -> Options:
+    """The options of a block: its file says what is verified and by whom."""
+    from dataclasses import replace
+
+    from mldsa_lab.bench.material import GATE_SIZES
+    from mldsa_lab.bench.options import Profile
+    from mldsa_lab.sets import parse_set_names
+
+    profile = options.profile.name
     amount = block.profiles[profile]
     patterns = [pattern for asked in block.verify for pattern in asked.implementations]
     return replace(
@@ -222,13 +233,14 @@ def _of_block(options: Options, block: BlockFile, profile: str) -> Options:
     )
 
 
-def no_precision(record: Record) -> None:
+def _no_precision(record: Record) -> None:
     """Blocks, cold starts and memory have no precision to stop at."""
 
 
 def _judge(clock: str, confidence: float, record: Record) -> Precision | None:
     """The precision of a record so far."""
+    from mldsa_lab.bench.bench import Precision
     from mldsa_lab.estimate.summary import widest
 
-    found = widest(record, clock=clock, confidence=confidence)
-    return None if found is None else Precision(*found)
+    precision = widest(record, clock=clock, confidence=confidence)
+    return None if precision is None else Precision(*precision)

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from mldsa_lab.cli import shared
-from mldsa_lab.records.rows import DEFAULT_REFERENCE
 
 _FALSE_ALARMS = 0.05
 
@@ -33,10 +32,12 @@ def compare(
             min=0,
         ),
     ] = None,
-    json_path: shared.JsonOption = None,
-    page: shared.PageOption = None,
-    all_tables: shared.AllTablesOption = False,
-    reference: shared.ReferenceOption = DEFAULT_REFERENCE,
+    sets: shared.SetsOption = None,
+    operations: shared.OperationsOption = None,
+    implementations: shared.ImplementationsOption = None,
+    to: shared.ToOption = None,
+    every: shared.AllOption = False,
+    baseline: shared.BaselineOption = shared.DEFAULT_BASELINE,
     clock: shared.ClockOption = "cpu",
     confidence: shared.ConfidenceOption = 0.95,
 ) -> None:
@@ -46,9 +47,8 @@ def compare(
     from mldsa_lab.estimate.compare import compare as compare_runs
     from mldsa_lab.estimate.figure import Figures
     from mldsa_lab.kinds.operations import MeasuredOperations
-    from mldsa_lab.kinds.reports import read_runs
+    from mldsa_lab.kinds.reports import comparison, effects, read_runs, slower_cells
     from mldsa_lab.records import read_record
-    from mldsa_lab.show.compare import comparison, effects, slower_cells
     from mldsa_lab.show.report import Look
 
     pairs = []
@@ -57,11 +57,12 @@ def compare(
         if not (before and after):
             raise LabError(f"--pair: must be BEFORE=AFTER, is {text!r}")
         pairs.append((before, after))
-    outputs = shared.OutputOptions(page is None, json_path, page=page).check()
-    runs = [(path, read_record(path)) for path in (first, second)]
+    outputs = shared.Targets.parse(to)
+    chosen = (sets, operations, implementations)
+    runs = [(path, shared.narrow(path, read_record(path), *chosen)) for path in (first, second)]
 
     def compared(confidence: float) -> Figures:
-        read = read_runs(runs, Look(reference, clock, confidence))
+        read = read_runs(runs, Look(baseline, clock, confidence))
         summaries = [run.summary for run in read if isinstance(run, MeasuredOperations)]
         if len(summaries) < len(runs):
             raise LabError("compare: both records must be of operations")
@@ -70,8 +71,8 @@ def compare(
     figures = compared(confidence)
     if not effects(figures):
         raise LabError("compare: the runs have no cell (variant, set, operation) in common")
-    screen = shared.console()
-    outputs.show(comparison(figures, confidence), screen, every=all_tables)
+    screen = outputs.console()
+    outputs.show(comparison(figures, confidence), screen, every=every)
     if fail_above is None:
         return
     judged, _ = slower_cells(figures, fail_above)

@@ -9,6 +9,8 @@ import typer
 
 from mldsa_lab.cli import shared
 
+_PLOTS = (".svg", ".png")
+
 
 def estimate(
     selection: Annotated[
@@ -34,15 +36,12 @@ def estimate(
             max=99,
         ),
     ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw costs, fit and residuals (.svg or .png).")
-    ] = None,
-    json_path: Annotated[
-        Path | None,
+    to: Annotated[
+        list[str] | None,
         typer.Option(
-            "--json",
-            help="Write all figures, residuals and findings as one JSON object to this file.",
-            metavar="PATH",
+            help="Write all figures, residuals and findings to a .json file, or draw costs, fit "
+            "and residuals as .svg or .png. Repeatable.",
+            metavar="FILE",
         ),
     ] = None,
     cost_model: Annotated[
@@ -54,8 +53,6 @@ def estimate(
 
     Exit status 2 where the costs contradict the selection's traces, so that no estimate holds.
     """
-    import json
-
     from mldsa_lab import LabError
     from mldsa_lab.estimate.measured import estimate as estimate_selection
     from mldsa_lab.estimate.measured import parse_percentiles
@@ -64,37 +61,38 @@ def estimate(
     from mldsa_lab.inputs.selection import Selection
     from mldsa_lab.plugins import need
     from mldsa_lab.show.estimation import estimation_report
+    from mldsa_lab.show.report import as_json
 
-    wanted = parse_percentiles(shared.words([percentiles]))
-    for path in (plot, json_path, cost_model):
-        if path is not None:
-            check_target(path)
-    if plot is not None:
-        if plot.suffix.lower() not in (".svg", ".png"):
-            raise LabError(f"plot {plot}: must end in .svg or .png")
+    asked = parse_percentiles(shared.words([percentiles]))
+    outputs = shared.Targets.parse(to, suffixes=(".json", *_PLOTS))
+    plots = [path for path in outputs.files if path.suffix in _PLOTS]
+    if cost_model is not None:
+        check_target(cost_model)
+    if plots:
         need("page", "the plot")
     chosen = Selection.read(selection)
-    found = estimate_selection(
+    estimation = estimate_selection(
         chosen,
         read_measurements(measurements, chosen),
-        percentiles=wanted,
+        percentiles=asked,
         confidence=confidence,
         noise=None if noise is None else noise / 100,
     )
-    screen = shared.console()
-    shared.OutputOptions().show(estimation_report(found), screen)
+    screen = outputs.console()
+    report = estimation_report(estimation)
+    shared.Targets(stdout=outputs.stdout).show(report, screen)
     # Nothing is written where the costs make no model.
-    model = None if cost_model is None else found.cost_model().to_json()
-    if json_path is not None:
-        write_text(json_path, json.dumps(found.as_json(), indent=1, allow_nan=False) + "\n")
-        shared.show_path(screen, "figures", json_path)
-    if plot is not None:
-        from mldsa_lab.show.estimate_plot import write_plot
+    model = None if cost_model is None else estimation.cost_model().to_json()
+    for path in outputs.files:
+        if path in plots:
+            from mldsa_lab.show.estimate_plot import write_plot
 
-        write_plot(found, plot)
-        shared.show_path(screen, "plot", plot)
+            write_plot(estimation, path)
+        else:
+            write_text(path, as_json([report]))
+        shared.show_path(screen, "plot" if path in plots else "figures", path)
     if cost_model is not None and model is not None:
         write_text(cost_model, model)
         shared.show_path(screen, "cost model", cost_model)
-    if found.refutation:
-        raise LabError(f"{measurements}: {found.refutation}")
+    if estimation.refutation:
+        raise LabError(f"{measurements}: {estimation.refutation}")

@@ -5,40 +5,30 @@ from __future__ import annotations
 import signal
 import sys
 from types import FrameType
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from mldsa_lab import LabError, __version__
 from mldsa_lab.checkout import BuildError
-from mldsa_lab.cli import (
-    answer,
-    audit,
-    bench,
-    compare,
-    estimate,
-    memory,
-    report,
-    select,
-    study,
-    trace,
-    workers,
-)
-from mldsa_lab.cli.shared import EXIT_INTERRUPTED, add_commands
+from mldsa_lab.cli import bench, check, compare, estimate, report, select, study, trace, workers
+from mldsa_lab.cli.shared import EXIT_INTERRUPTED, Commands, add_commands, check_name
 
 EXIT_ERROR = 2
 
 app = typer.Typer(
+    cls=Commands,
     add_completion=False,
     no_args_is_help=True,
-    rich_markup_mode="rich",
+    # Rich takes longer to load than the help to print.
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="Measures ML-DSA implementations on inputs whose rejection traces are known.",
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(is_asked: bool) -> None:
+    if is_asked:
         print(f"mldsa-lab {__version__}")
         raise typer.Exit
 
@@ -59,17 +49,30 @@ app.command()(trace.trace)
 app.command()(select.select)
 app.command()(estimate.estimate)
 study.add_to(app)
-app.command()(audit.audit)
-app.command()(answer.answer)
+app.command()(check.check)
 add_commands(app)
-app.command()(memory.memory)
-app.command()(workers.doctor)
-app.command()(workers.setup)
-app.command()(workers.conform)
+rtl = typer.Typer(
+    cls=Commands, no_args_is_help=True, rich_markup_mode=None, help="Measure hardware cores."
+)
+add_commands(rtl, "rtl")
+app.add_typer(rtl, name="rtl")
+app.command()(workers.workers)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
+
+
+def _run() -> int:
+    """Run the command; return its exit status. LabError for the old spelling of an option."""
+    try:
+        return app(standalone_mode=False) or 0
+    except typer.TyperException as error:
+        unknown: Any = error
+        if option := getattr(unknown, "option_name", ""):
+            check_name(f"{unknown.ctx.info_name} {option}")
+            check_name(option)
+        raise
 
 
 def main() -> None:
@@ -77,7 +80,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         # typer turns a KeyboardInterrupt into this status.
-        status = app(standalone_mode=False)
+        status = _run()
     except (LabError, typer.TyperException) as error:
         text = error.format_message() if isinstance(error, typer.TyperException) else str(error)
         if isinstance(error, BuildError):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,7 +13,7 @@ from mldsa_lab.cli import shared
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from mldsa_lab.choice.choice import Wish
+    from mldsa_lab.choice.choice import SelectionRequest
     from mldsa_lab.inputs.pool import Pool
     from mldsa_lab.inputs.selection import Selection
     from mldsa_lab.inputs.tracing import Library
@@ -23,67 +23,50 @@ _COUNT = 10
 _LARGEST = 1_000_000  # traces of a pool that are looked at: more make no better choice
 _SHOWN = 30
 _OTHER_COLUMNS = 40  # characters of a line that the table's other columns need, at most
-_OF_POOL = "message_bytes context_bytes per_key rnd seed pool_size"
-"""Parameters of a generated pool."""
-_OF_CHOICE = "pool cost_model max_attempts budget"
-"""Parameters of the choice, beside the goal and the percentile."""
+_READY, _POOL_ENDING = "ready", ".parquet"
+_GOALS = ("regression", "mean", "coverage", "greedy")
+_PERCENTILE = re.compile(r"(?:(greedy)-)?p([0-9.]+)")
+_OF_CHOICE = "cost_model max_attempts budget"
+"""Parameters of the choice, besides goal and count."""
 
 
 def select(
     ctx: typer.Context,
     set_name: Annotated[str, typer.Argument(help="44, 65, 87 or the full name.", metavar="SET")],
     goal: Annotated[
-        Literal["regression", "mean", "percentile", "coverage", "greedy"] | None,
+        str,
         typer.Option(
-            help="regression (default): to fit costs of attempts; mean: to average; percentile: "
-            "at a percentile; coverage: every path of signing; greedy: balanced pass rates, the "
-            "nearest published method, for the mean or with --percentile.",
+            help="regression: to fit costs of attempts; mean: to average; pNUMBER: at a "
+            "percentile, as p99; coverage: every path of signing; greedy: balanced pass rates, the "
+            "nearest published method, for the mean, or greedy-pNUMBER for a percentile.",
+            metavar="GOAL",
         ),
-    ] = None,
+    ] = "regression",
     count: Annotated[
         int | None,
         typer.Option(
             "--count", "-n", help="Inputs to choose: 10, or for coverage the fewest.", min=1
         ),
     ] = None,
-    percentile: Annotated[
-        float | None, typer.Option(help="The percentile, above 0 and below 100.")
-    ] = None,
-    ready: Annotated[
+    source: Annotated[
         str | None,
         typer.Option(
-            help="Take a ready-made selection: regression, mean, p5, p50, p95, p99 (-n 1, 2, 3, "
-            "10, 100) or coverage.",
-            metavar="NAME",
+            "--from",
+            help="ready: a ready-made selection, for regression, mean, p5, p50, p95, p99 (-n 1, 2, "
+            "3, 10, 100) or coverage; POOL.parquet: a pool of mldsa-lab trace, not the one that "
+            "ships; RECORD.jsonl: the inputs that this run of mldsa-lab bench measured.",
+            metavar="SOURCE",
         ),
-    ] = None,
-    record: Annotated[
-        Path | None,
-        typer.Option(help="Take the inputs that this run of mldsa-lab bench chose and measured."),
-    ] = None,
-    pool: Annotated[
-        Path | None,
-        typer.Option(help="Choose from this pool (of mldsa-lab trace), not from that which ships."),
     ] = None,
     cost_model: Annotated[
         Path | None,
-        typer.Option(help="Cost model for the goals mean and percentile (of mldsa-lab estimate)."),
+        typer.Option(help="Cost model for mean and percentiles (of mldsa-lab estimate)."),
     ] = None,
     max_attempts: Annotated[
         int | None, typer.Option(help="Most attempts of an input.", min=1)
     ] = None,
     budget: Annotated[
         int | None, typer.Option(help="Most attempts of all inputs together.", min=1)
-    ] = None,
-    message_bytes: shared.MessageBytes = None,
-    context_bytes: shared.ContextBytes = None,
-    per_key: shared.PerKey = None,
-    rnd: shared.OwnRnd = None,
-    seed: Annotated[
-        str | None, typer.Option(help="Trace a fresh pool, with inputs derived from this text.")
-    ] = None,
-    pool_size: Annotated[
-        int | None, typer.Option(help="Trace a fresh pool of so many inputs.", min=1)
     ] = None,
     out: Annotated[
         Path | None,
@@ -96,73 +79,109 @@ def select(
 ) -> None:
     """Choose the inputs to measure, by their rejection traces, with all that a target needs."""
     from mldsa_lab import LabError
-    from mldsa_lab.choice.choice import Wish, complete, read_ready
     from mldsa_lab.files import check_folder
-    from mldsa_lab.inputs.images import COMPACT_FORMATS, FORMATS, check_formats, write_images
-    from mldsa_lab.inputs.tracing import LibraryMissing
+    from mldsa_lab.inputs.selection import FORMATS, check_formats, write_images
     from mldsa_lab.screen import Screen
     from mldsa_lab.sets import parse_set_names
-    from mldsa_lab.theory.law import CostModel
 
     names = parse_set_names([set_name], ml_dsa=True)
     if len(names) != 1:
         raise LabError(f"set {set_name!r}: must be one of 44, 65, 87")
     (name,) = names
     chosen_formats = check_formats(shared.words(formats) or FORMATS)
-    of_all = f"{_OF_POOL} goal percentile {_OF_CHOICE}"
     console = shared.console()
     screen = Screen(console)
     check_folder(out or Path("out/selections"))
-    folder: list[str | int | None]
-    if ready is not None:
-        shared.refuse_given(ctx, "--ready", "is made already", f"{of_all} record")
-    elif not shared.given_options(ctx, f"{_OF_POOL} {_OF_CHOICE} record"):
-        ready = _stand_in(goal, percentile, count, screen)
-    if ready is not None:
-        wanted = _count(ready, count)
-        selection = read_ready(name, ready, wanted)
-        try:
-            selection = complete(selection, _library(screen))
-        except LibraryMissing as error:
-            if formats and not set(chosen_formats) <= set(COMPACT_FORMATS):
-                known = " and ".join(COMPACT_FORMATS)
-                raise LabError(
-                    f"--formats: without the library there are {known} alone: {error}"
-                ) from None
-            chosen_formats = chosen_formats if formats else COMPACT_FORMATS
-            from rich.markup import escape
-
-            screen.line(
-                "library",
-                "missing: a ready-made selection with digests of keys and signatures is written, "
-                f"as {' and '.join(chosen_formats)}; {escape(str(error))}",
-            )
-        folder = [ready, wanted]
-    elif record is not None:
-        shared.refuse_given(ctx, "--record", "has its inputs already", f"{of_all} count")
-        selection = _of_record(record, name, screen)
-        folder = [record.absolute().parent.name]
+    number = _COUNT if count is None and goal != "coverage" else count
+    folder = [goal, *([] if number is None else [str(number)])]
+    is_plain = not (source or shared.given_options(ctx, _OF_CHOICE))
+    if source == _READY or (is_plain and _stands_in(goal, number, screen)):
+        shared.refuse_given(ctx, "--from ready", "is made already", _OF_CHOICE)
+        selection, chosen_formats = _ready(
+            name, goal, number, chosen_formats, screen, is_strict=bool(formats)
+        )
+    elif source is not None and not source.endswith(_POOL_ENDING):
+        refused = f"goal count {_OF_CHOICE}"
+        shared.refuse_given(ctx, f"--from {source}", "has its inputs already", refused)
+        selection = _of_record(Path(source), name, screen)
+        folder = [Path(source).absolute().parent.name]
     else:
-        if pool is not None:
-            shared.refuse_given(ctx, "--pool", "has its inputs already", _OF_POOL)
-        aim = goal or ("regression" if percentile is None else "percentile")
-        model = None if cost_model is None else CostModel.read(cost_model)
-        wish = Wish(aim, _count(aim, count), percentile, model, max_attempts, budget)
-        if model is not None:
-            model.check_set(name)
-        selection = _chosen(name, wish, ctx.params, screen)
-        folder = [aim if percentile is None else f"p{percentile:g}", wish.count]
-    parts = (name.lower(), *(str(part) for part in folder if part is not None))
-    target = out or Path("out/selections") / "-".join(parts)
+        request = _request(name, goal, number, cost_model, max_attempts, budget)
+        selection = _chosen(name, request, source, screen)
+    target = out or Path("out/selections") / "-".join([name.lower(), *folder])
     paths = write_images(selection, target, chosen_formats)
     _show(selection, console)
     for path in paths:
         shared.show_path(console, path.suffix.removeprefix("."), path)
 
 
-def _count(goal: str, count: int | None) -> int | None:
-    """The number of inputs; None, for the fewest that cover all, with the goal coverage alone."""
-    return _COUNT if count is None and goal != "coverage" else count
+def _request(
+    set_name: str,
+    goal: str,
+    count: int | None,
+    cost_model: Path | None,
+    max_attempts: int | None,
+    budget: int | None,
+) -> SelectionRequest:
+    """Return the request that the options make.
+
+    LabError for an unknown goal, or another set's cost model.
+    """
+    from mldsa_lab import LabError
+    from mldsa_lab.choice.choice import SelectionRequest
+    from mldsa_lab.theory.law import CostModel
+
+    percentile = None
+    if match := _PERCENTILE.fullmatch(goal):
+        try:
+            goal, percentile = match[1] or "percentile", float(match[2])
+        except ValueError:
+            raise LabError(f"--goal {match[0]}: {match[2]!r} is no number") from None
+    elif goal not in _GOALS:
+        raise LabError(f"--goal {goal}: must be {', '.join(_GOALS)}, p99 or greedy-p99")
+    model = None if cost_model is None else CostModel.read(cost_model)
+    request = SelectionRequest(goal, count, percentile, model, max_attempts, budget)
+    if model is not None:
+        model.check_set(set_name)
+    return request
+
+
+def _ready(
+    set_name: str,
+    goal: str,
+    count: int | None,
+    formats: tuple[str, ...],
+    screen: Screen,
+    *,
+    is_strict: bool,
+) -> tuple[Selection, tuple[str, ...]]:
+    """A ready-made selection, and the formats that it can be written in.
+
+    LabError if there is no library for formats that were asked for (``is_strict``).
+    """
+    from rich.markup import escape
+
+    from mldsa_lab import LabError
+    from mldsa_lab.choice.choice import complete, read_ready
+    from mldsa_lab.inputs.selection import COMPACT_FORMATS
+    from mldsa_lab.inputs.tracing import LibraryMissing
+
+    selection = read_ready(set_name, goal, count)
+    try:
+        return complete(selection, _library(screen)), formats
+    except LibraryMissing as error:
+        known = " and ".join(COMPACT_FORMATS)
+        if is_strict and not set(formats) <= set(COMPACT_FORMATS):
+            raise LabError(
+                f"--formats: without the library there are {known} only: {error}"
+            ) from None
+        formats = formats if is_strict else COMPACT_FORMATS
+        screen.line(
+            "library",
+            "missing: a ready-made selection with digests of keys and signatures is written, "
+            f"as {' and '.join(formats)}; {escape(str(error))}",
+        )
+        return selection, formats
 
 
 def _of_record(path: Path, set_name: str, screen: Screen) -> Selection:
@@ -171,41 +190,39 @@ def _of_record(path: Path, set_name: str, screen: Screen) -> Selection:
     from mldsa_lab.bench.material import selection_of
     from mldsa_lab.records import read_record
 
-    found = read_record(path)
+    record = read_record(path)
     with located(path):
-        return selection_of(found, set_name, _library(screen))
+        return selection_of(record, set_name, _library(screen))
 
 
-def _chosen(set_name: str, wish: Wish, params: Mapping[str, Any], screen: Screen) -> Selection:
-    """What is wished for, of the pool that the command's parameters name."""
+def _chosen(
+    set_name: str, request: SelectionRequest, source: str | None, screen: Screen
+) -> Selection:
+    """Choose and sign the inputs, from a pool file or the pool that ships."""
     from mldsa_lab.choice.choice import build, choose
 
     library = _library(screen)
-    pool = _pool(set_name, params, screen)
+    pool = _shipped(set_name, screen) if source is None else _pool(set_name, Path(source))
     with screen.phase("choice", still=True) as phase:
-        choice = choose(pool.table, pool.checks, wish)
+        choice = choose(pool.table, pool.checks, request)
         phase.summary = f"{len(choice.positions)} of {len(pool):,} inputs"
-    return build(pool, wish, choice, library)
+    return build(pool, request, choice, library)
 
 
-def _stand_in(
-    goal: str | None, percentile: float | None, count: int | None, screen: Screen
-) -> str | None:
-    """The name of the ready-made selection for this goal, if there is no library to choose with
-    and one is for it."""
+def _stands_in(goal: str, count: int | None, screen: Screen) -> bool:
+    """Return whether a ready-made selection is for this goal, and no library to choose with."""
     from mldsa_lab import LabError
-    from mldsa_lab.choice.choice import wish_of
+    from mldsa_lab.choice.choice import request_for
     from mldsa_lab.inputs.tracing import LibraryMissing
 
-    name = (goal or "regression") if percentile is None else f"p{percentile:g}"
     try:
-        wish_of(name, _count(name, count))
+        request_for(goal, count)
         _library(screen)
     except LibraryMissing:
-        return name
+        return True
     except LabError:
-        return None
-    return None
+        pass
+    return False
 
 
 def _library(screen: Screen) -> Library:
@@ -215,46 +232,37 @@ def _library(screen: Screen) -> Library:
         return load(phase.show)
 
 
-def _pool(set_name: str, params: Mapping[str, Any], screen: Screen) -> Pool:
-    """The pool to choose from: the one given, the one that ships if its inputs are those wanted,
-    or a fresh one."""
-    from msgspec.structs import replace
-
+def _pool(set_name: str, path: Path) -> Pool:
     from mldsa_lab import LabError
-    from mldsa_lab.bench.options import parse_seed
+    from mldsa_lab.inputs.poolfile import read_pool
+
+    pool = read_pool(path, limit=_LARGEST)
+    if pool.set != set_name:
+        raise LabError(f"pool {path}: is of {pool.set}, not of {set_name}")
+    return pool
+
+
+def _shipped(set_name: str, screen: Screen) -> Pool:
+    """The pool that ships; without the package for its file, the same is traced anew."""
     from mldsa_lab.inputs.tracing import SIZE, shipped_pool, shipped_spec, trace_pool
     from mldsa_lab.machine import cores_to_use
     from mldsa_lab.plugins import has
 
-    path = params["pool"]
-    if path is not None:
-        from mldsa_lab.inputs.poolfile import read_pool
-
-        pool = read_pool(path, limit=_LARGEST)
-        if pool.set != set_name:
-            raise LabError(f"pool {path}: is of {pool.set}, not of {set_name}")
-        return pool
-    shipped = shipped_spec(set_name)
-    size = params["pool_size"] or SIZE
-    spec = shared.changed_spec(shipped, params)
-    if params["seed"] is not None:
-        spec = replace(spec, seed=parse_seed(params["seed"]))
-    # Without the package for its file the same pool is made anew.
-    if spec == shipped and size == SIZE and has("pools"):
+    if has("pools"):
         return shipped_pool(set_name)
-    with screen.phase("pool", total=size) as phase:
+    with screen.phase("pool", total=SIZE) as phase:
         pool = trace_pool(
-            spec,
-            size,
+            shipped_spec(set_name),
+            SIZE,
             threads=cores_to_use(),
             progress=lambda done: phase.reach(done, f"{done:,} traces"),
         )
-        phase.summary = f"{size:,} traces"
+        phase.summary = f"{SIZE:,} traces"
     return pool
 
 
 def _show(selection: Selection, console: Console) -> None:
-    """What was chosen, and what to expect of it."""
+    """Print the inputs, and what to expect of them."""
     from rich.table import Table
 
     from mldsa_lab.files import convert
@@ -271,7 +279,7 @@ def _show(selection: Selection, console: Console) -> None:
         table.add_column(title, justify="right")
     table.add_column("trace", no_wrap=True)
     room = max(console.width - _OTHER_COLUMNS, 10)
-    costs = model.of(selection.counts())
+    costs = model.costs(selection.counts())
     for item, cost in list(zip(selection.inputs, costs, strict=True))[:_SHOWN]:
         trace = format_trace(item.trace)
         shown = trace if len(trace) <= room else f"{trace[: room - 1]}…"
@@ -287,7 +295,7 @@ def _show(selection: Selection, console: Console) -> None:
         markup=False,
         soft_wrap=True,
     )
-    for what, value in ((selection.made or {}).get("expected") or {}).items():
+    for what, value in ((selection.provenance or {}).get("expected") or {}).items():
         shared.show_named(console, what, f": {_text(value)}")
 
 

@@ -1,18 +1,14 @@
-"""What the commands have in common: the screen, options, lists of words, where a file went."""
+"""Shared parts of the commands: options, files to write, the screen, old spellings."""
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import wraps
-from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
-from rich.console import Console
-from rich.text import Text
+from typer.core import TyperGroup
 
 from mldsa_lab import LabError, plugins
 from mldsa_lab.files import check_target
@@ -20,12 +16,59 @@ from mldsa_lab.plugins import need
 from mldsa_lab.sets import FAMILIES, OPERATIONS
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from mldsa_lab.inputs.input import Spec
+    from mldsa_lab.records import Record
     from mldsa_lab.show.report import Report
 
 _PIPE_WIDTH = 120
 EXIT_INTERRUPTED = 130
-Command = Callable[..., None]
+DEFAULT_BASELINE = "mldsa-native"
+"""As `records.reference` has it, whose module takes longer to load than the help to print."""
+FORMATS = ("html", "json", "csv", "md")
+NO_FILE = "none"
+_TITLES = {".html": "page", ".json": "figures", ".csv": "table", ".md": "markdown"}
+
+RENAMED = {
+    "answer": "check answers PAGE",
+    "audit": "check claims FILE",
+    "conform": "workers conform WORKER",
+    "doctor": "workers doctor",
+    "fmax": "rtl synth CORE --seeds 3",
+    "memory": "bench --kind memory",
+    "setup": "workers setup NAMES",
+    "study rtl": "rtl study",
+    "study simulate": "study coverage --by records",
+    "synth": "rtl synth CORE",
+    "--all-tables": "--all",
+    "--cold": "--kind cold",
+    "--core": "--worker CORE.toml",
+    "--csv": "--to FILE.csv",
+    "--dask": "--processes tcp://HOST:PORT",
+    "--data": "--from PATH",
+    "--example": "check claims NAME",
+    "--implementation": "study count SELECTION NAME",
+    "--jdk": "--worker [NAME=]FOLDER",
+    "--json": "--to FILE.json",
+    "--markdown": "--to FILE.md",
+    "--no-page": "--to none",
+    "--page": "--to FILE.html",
+    "--percentile": "--goal pNUMBER",
+    "--plot": "--to FILE.svg",
+    "--pool": "--from POOL.parquet",
+    "--ready": "--from ready --goal NAME",
+    "--record": "--from RECORD",
+    "--resets": "--worker CORE.toml:resets",
+    "--scenario": "--kind block, or --kind FILE.toml",
+    "--selection": "MEASUREMENTS:SELECTION",
+    "--traffic": "--kind traffic",
+    "impact --out": "--to FILE",
+} | {
+    f"select --{name}": "mldsa-lab trace --checks all, then select --from POOL.parquet"
+    for name in ("context-bytes", "message-bytes", "per-key", "pool-size", "rnd", "seed")
+}
+"""Old spellings of commands and options, or of an option of one command, with their new ones."""
 
 SeedText = Annotated[
     str | None, typer.Option(help="Text the inputs are derived from; drawn anew if not given.")
@@ -66,8 +109,11 @@ ImplementationsOption = Annotated[
 WorkersOption = Annotated[
     list[str] | None,
     typer.Option(
+        "--worker",
         "--workers",
-        help="Workers of the registry, all: every one; ./PROGRAM: one that speaks the protocol.",
+        help="Workers of the registry, default or all; ./PROGRAM: one that speaks the protocol; "
+        "[NAME=]FOLDER: a JDK (17 or newer); CORE.toml: a hardware core, CORE.toml:resets: with a "
+        "reset in a random cycle before each operation.",
         metavar="NAMES",
     ),
 ]
@@ -98,26 +144,38 @@ ThreadsOption = Annotated[
 OutOption = Annotated[
     Path, typer.Option("--out", help="Folder in which the run gets a folder of its own.")
 ]
-TimeoutOption = Annotated[
-    float, typer.Option("--timeout", help="Seconds a worker has for one request.", min=0.5)
-]
 RegistryOption = Annotated[
     Path | None,
     typer.Option(
         "--registry", help="Take the workers from this registry file, not the tree's own."
     ),
 ]
-NoPageOption = Annotated[bool, typer.Option("--no-page", help="Write no page.")]
-CsvOption = Annotated[
-    Path | None,
-    typer.Option("--csv", help="Write the table's rows to this CSV file.", metavar="PATH"),
+ToOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--to",
+        help="Write this file (.html, .json, .csv or .md) instead of the page; json, csv or md: to "
+        "standard output; none: no file. Repeatable.",
+        metavar="FILE",
+    ),
 ]
-PageOption = Annotated[
-    Path | None,
-    typer.Option("--page", help="Write a page with all tables to this file.", metavar="PATH"),
+AllOption = Annotated[bool, typer.Option("--all", help="Show every table in the terminal.")]
+ProcessesOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Processes to use, all cores if not given; tcp://HOST:PORT: the workers of this Dask "
+        "scheduler.",
+        metavar="NUMBER|ADDRESS",
+    ),
 ]
-ReferenceOption = Annotated[
-    str, typer.Option(help="Implementation or variant id that ratios are to.", metavar="NAME")
+BaselineOption = Annotated[
+    str,
+    typer.Option(
+        "--baseline",
+        "--reference",
+        help="Implementation or variant id that ratios refer to.",
+        metavar="NAME",
+    ),
 ]
 ClockOption = Annotated[
     Literal["cpu", "wall"],
@@ -126,65 +184,6 @@ ClockOption = Annotated[
 ConfidenceOption = Annotated[
     float, typer.Option(help="Confidence of the intervals.", min=0.5, max=0.9999)
 ]
-JsonOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--json", help="Write the figures to this file (docs/schema/figures.json).", metavar="PATH"
-    ),
-]
-AllTablesOption = Annotated[
-    bool, typer.Option("--all-tables", help="Show every table, not one for each question.")
-]
-JdkOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--jdk",
-        help="Also measure this JDK (17 or newer). Repeatable.",
-        metavar="[NAME=]PATH",
-    ),
-]
-CoreOption = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--core",
-        help="Also measure the hardware core of this manifest. Repeatable.",
-        metavar="PATH",
-    ),
-]
-ResetsOption = Annotated[
-    bool,
-    typer.Option(
-        "--resets",
-        help="Reset hardware cores (--core) in a random cycle before each answered operation.",
-    ),
-]
-
-
-def with_flags(flags: Mapping[str, str]) -> Callable[[Command], Command]:
-    """Give a command a flag for each of these names, by its help; it gets the names of those given
-    as ``named_kinds``. LabError where several are given."""
-
-    def decorate(command: Command) -> Command:
-        signature = inspect.signature(command, eval_str=True)
-        parameters = [p for p in signature.parameters.values() if p.name != "named_kinds"]
-        for name, text in flags.items():
-            kind = Annotated[bool, typer.Option(f"--{name}", help=text)]
-            option = Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=kind)
-            parameters.append(option)
-
-        @wraps(command)
-        def flagged(**given: Any) -> None:
-            named = [name for name in flags if given.pop(name)]
-            if len(named) > 1:
-                raise LabError(f"--{named[1]}: cannot be used with --{named[0]}")
-            command(**given, named_kinds=named)
-
-        flagged.__signature__ = signature.replace(  # type: ignore[attr-defined]
-            parameters=parameters
-        )
-        return flagged
-
-    return decorate
 
 
 def changed_spec(spec: Spec, params: Mapping[str, Any]) -> Spec:
@@ -195,41 +194,105 @@ def changed_spec(spec: Spec, params: Mapping[str, Any]) -> Spec:
     return replace(spec, **{name: params[name] for name in names if params[name] is not None})
 
 
-class OutputOptions(NamedTuple):
-    """Where a command writes what it shows; None for what is not asked for."""
+def narrow(
+    path: Path,
+    record: Record,
+    sets: Sequence[str] | None,
+    operations: Sequence[str] | None,
+    implementations: Sequence[str] | None,
+) -> Record:
+    """Return a record's cells that the filters name. LabError if there are none."""
+    if not (sets or operations or implementations):
+        return record
+    from mldsa_lab import located
+    from mldsa_lab.bench.options import parse_operations
+    from mldsa_lab.sets import parse_set_names
 
-    no_page: bool = False
-    json: Path | None = None
-    csv: Path | None = None
-    markdown: Path | None = None
-    page: Path | None = None
+    with located(path):
+        return record.narrow(
+            parse_set_names(sets or ()), parse_operations(operations or ()), words(implementations)
+        )
 
-    def check(self) -> OutputOptions:
-        """Return itself. LabError, before any work is done, if something cannot be written."""
-        for path in (self.json, self.csv, self.markdown, self.page):
-            if path is not None:
-                check_target(path)
-        if not self.no_page:
+
+class Targets(NamedTuple):
+    """The files that a command writes, and the format of its standard output, if not tables.
+
+    ``is_chosen``: --to was given.
+    """
+
+    files: tuple[Path, ...] = ()
+    stdout: str = ""
+    is_chosen: bool = False
+
+    @classmethod
+    def parse(
+        cls,
+        to: Sequence[str] | None,
+        default: Iterable[Path] = (),
+        suffixes: Sequence[str] = tuple(_TITLES),
+    ) -> Targets:
+        """Return the outputs that --to names, or the default files. LabError, before any work is
+        done, if one cannot be written."""
+        known = [name for name in FORMATS[1:] if f".{name}" in suffixes]
+        streams = [text for text in to or () if text in known]
+        files = [Path(text) for text in to or () if text not in (*known, NO_FILE)]
+        for path in files:
+            if path.suffix not in suffixes:
+                raise LabError(
+                    f"--to {path}: must end in {', '.join(suffixes)}, or be "
+                    f"{', '.join(known)} or {NO_FILE}"
+                )
+        if len(streams) > 1:
+            raise LabError(f"--to {streams[1]}: standard output is {streams[0]} already")
+        return cls((), "".join(streams), bool(to)).with_files(files if to else default)
+
+    def with_files(self, files: Iterable[Path]) -> Targets:
+        """Return itself with further files. LabError if one cannot be written."""
+        added = tuple(files)
+        for path in added:
+            check_target(path)
+        if any(path.suffix == ".html" for path in added):
+            need("page", "the page")
+        return self._replace(files=self.files + added)
+
+    def check_page(self) -> Targets:
+        """Return itself. LabError if `or_page` could not write the page."""
+        if not self.is_chosen:
             need("page", "the page")
         return self
 
+    def or_page(self, page: Path) -> Targets:
+        """Return itself with this page, unless --to was given."""
+        return self if self.is_chosen else self.with_files([page])
+
+    def console(self) -> Console:
+        """The screen: standard error where standard output has a format of its own."""
+        return console(stderr=bool(self.stdout))
+
     def show(
-        self,
-        reports: Report | Sequence[Report],
-        screen: Console,
-        *,
-        tables: bool = True,
-        every: bool = False,
+        self, reports: Report | Sequence[Report], screen: Console, *, every: bool = False
     ) -> None:
-        """Print reports (``tables``; ``every``: all tables), write the files and say where."""
+        """Print reports (``every``: all tables), write the files and say where."""
         from mldsa_lab.show.report import publish
 
-        page = None if self.no_page else self.page
-        asked = {"page": page, "json": self.json, "csv": self.csv, "markdown": self.markdown}
-        files = {kind: path for kind, path in asked.items() if path is not None}
-        publish(reports, screen, files, tables=tables, every=every)
-        for kind, path in files.items():
-            show_path(screen, {"json": "figures", "csv": "table"}.get(kind, kind), path)
+        publish(reports, screen, self.files, self.stdout, every=every)
+        for path in self.files:
+            show_path(screen, _TITLES[path.suffix], path)
+
+
+class Commands(TyperGroup):
+    """Commands, of which old names end with the new one."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a command. LabError for an old name."""
+        check_name(" ".join([ctx.info_name, args[0]] if ctx.parent else args[:1]))
+        return super().resolve_command(ctx, args)
+
+
+def check_name(name: str) -> None:
+    """LabError for the old spelling of a command or an option."""
+    if name in RENAMED:
+        raise LabError(f"{name}: the new spelling is {RENAMED[name]}")
 
 
 def add_commands(app: typer.Typer, parent: str = "") -> None:
@@ -267,15 +330,11 @@ def refuse_given(ctx: typer.Context, option: str, reason: str, names: str) -> No
         raise LabError(f"{other}: cannot be used with {option}, which {reason}")
 
 
-def check_resets(resets: bool, cores: Sequence[Path] | None) -> None:
-    """LabError for --resets where there is no core."""
-    if resets and not cores:
-        raise LabError("--resets: has no hardware core; pass --core PATH")
-
-
 def console(*, stderr: bool = False) -> Console:
     """The screen; where the output is no terminal, wide enough for whole tables. ``stderr``: print
     to standard error."""
+    from rich.console import Console
+
     screen = Console(emoji=False, stderr=stderr)  # texts of workers are shown as they are
     if not screen.is_terminal and "COLUMNS" not in os.environ:
         screen.width = _PIPE_WIDTH
@@ -294,4 +353,6 @@ def show_path(screen: Console, title: str, path: Path) -> None:
 
 def show_named(screen: Console, name: str, text: str) -> None:
     """Print a text as it is behind its name in bold."""
+    from rich.text import Text
+
     screen.print(Text.assemble((name, "bold"), text), soft_wrap=True)

@@ -7,95 +7,98 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from mldsa_lab.cli import shared
 
 _HELP = (
     "Studies: `study NAME` (or a path that ends in .toml) measures what a file says, `study list` "
-    "names them; `study rtl` measures hardware cores; the others judge our own methods and count "
-    "instructions."
+    "names them; the others judge our own methods and count instructions."
 )
+_TIMEOUT_S = 120.0
 
 
-class _ByName(TyperGroup):
+class _ByName(shared.Commands):
     """A group whose unknown commands are names of studies."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """A name that is no command becomes the argument of `run`."""
-        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            args = ["run", *args]
+        if not args[0].startswith("-") and f"study {args[0]}" not in shared.RENAMED:
+            args = args if args[0] in self.commands else ["run", *args]
         return super().resolve_command(ctx, args)
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the command with those of other packages."""
     studies = typer.Typer(
-        cls=_ByName, no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False
+        cls=_ByName, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False
     )
-    studies.command("list")(list_studies)
     studies.command("run")(run)
     shared.add_commands(studies, "study")
     app.add_typer(studies, name="study", help=_HELP)
 
 
-def list_studies() -> None:
-    """Name the studies of the source tree, with their profiles."""
-    from mldsa_lab.study.file import read_study, shipped
-
-    screen = shared.console()
-    for name, path in shipped().items():
-        study = read_study(path)
-        text = f"{study.title} ({', '.join(study.profiles)})"
-        shared.show_named(screen, f"{name:<12} ", text)
-
-
 def run(
-    study: Annotated[str, typer.Argument(help="A study of the tree, or a path to a .toml file.")],
+    study: Annotated[
+        str,
+        typer.Argument(
+            help="A study of the tree, a path to a .toml file, or list, which names those of the "
+            "tree."
+        ),
+    ],
     profile: Annotated[str, typer.Option(help="How much to measure.")] = "default",
     out: Annotated[
         Path | None,
         typer.Option(help="Folder of the study. Resumes an interrupted study."),
     ] = None,
-    record: Annotated[
+    source: Annotated[
         Path | None,
         typer.Option(
+            "--from",
             help="Measure nothing: make the tables anew from the records in this folder, one for "
             "each process.",
             metavar="FOLDER",
         ),
     ] = None,
-    jdk: shared.JdkOption = None,
+    worker: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Also measure this JDK (17 or newer). Repeatable.", metavar="[NAME=]FOLDER"
+        ),
+    ] = None,
     clock: shared.ClockOption = "cpu",
     confidence: shared.ConfidenceOption = 0.95,
-    timeout: shared.TimeoutOption = 120.0,
-    no_page: shared.NoPageOption = False,
-    all_tables: shared.AllTablesOption = False,
+    to: shared.ToOption = None,
+    every: shared.AllOption = False,
 ) -> None:
     """Measure what a study file says, resume where it was interrupted, and compare."""
     from functools import partial
 
     from mldsa_lab.plugins import need
-    from mldsa_lab.study.cells import gather_cells
-    from mldsa_lab.study.file import find_study, read_study
+    from mldsa_lab.study.file import find_study, gather_cells, read_study, shipped
     from mldsa_lab.study.run import begin, find_records, measure, steps
 
+    if study == "list":
+        for name, file in shipped().items():
+            about = read_study(file)
+            text = f"{about.title} ({', '.join(about.profiles)})"
+            shared.show_named(shared.console(), f"{name:<12} ", text)
+        return
     path = find_study(study)
     read = read_study(path)
     read.amount(profile)  # LabError for an unknown one
-    outputs = shared.OutputOptions(no_page).check()
-    folder = out or Path("out") / f"study-{path.stem}-{profile if record is None else 'records'}"
-    screen = shared.console()
-    if record is None:
+    outputs = shared.Targets.parse(to).check_page()
+    folder = out or Path("out") / f"study-{path.stem}-{profile if source is None else 'records'}"
+    screen = outputs.console()
+    if source is None:
         from mldsa_lab.screen import Screen
         from mldsa_lab.study.run import run_step
 
         need("bench", "a study")
-        jdks = tuple(jdk or ())
-        listed = steps(read, profile, folder, begin(path, profile, folder, jdks))
+        added = tuple(worker or ())
+        listed = steps(read, profile, folder, begin(path, profile, folder, added))
         bench = partial(
             run_step, screen=Screen(screen), study=read, profile=profile, clock=clock,
-            confidence=confidence, timeout=timeout, jdks=jdks,
+            confidence=confidence, timeout=_TIMEOUT_S, added=added,
         )  # fmt: skip
         paths = []
         for number, (step, measured) in enumerate(measure(listed, bench), 1):
@@ -103,8 +106,8 @@ def run(
             name = f"step {number} of {len(listed)} "
             shared.show_named(screen, name, f"{step}: {measured}")
     else:
-        paths = find_records(record)
-    names = [os.path.relpath(p, record or folder) for p in paths]
+        paths = find_records(source)
+    names = [os.path.relpath(p, source or folder) for p in paths]
     if read.pipeline:
         from mldsa_lab.kinds.pipeline import pipeline_report
         from mldsa_lab.records import read_record
@@ -116,5 +119,4 @@ def run(
         report = study_report(read, profile, gather_cells(paths, clock, confidence), names)
     folder.mkdir(parents=True, exist_ok=True)
     json, markdown, page = (folder / f"study.{end}" for end in ("json", "md", "html"))
-    outputs = outputs._replace(json=json, markdown=markdown, page=page)
-    outputs.show(report, screen, every=all_tables)
+    outputs.or_page(page).with_files([json, markdown]).show(report, screen, every=every)

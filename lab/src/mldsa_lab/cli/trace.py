@@ -45,16 +45,7 @@ def trace(
     out: Annotated[Path, typer.Option(help="Folder for the pools, one file a set.")] = Path(
         "out/pools"
     ),
-    processes: Annotated[
-        int | None, typer.Option(help="Processes to trace with; by default all cores.", min=1)
-    ] = None,
-    dask: Annotated[
-        str | None,
-        typer.Option(
-            help="Address of a Dask scheduler whose workers trace, tcp://host:8786.",
-            metavar="ADDRESS",
-        ),
-    ] = None,
+    processes: shared.ProcessesOption = None,
 ) -> None:
     """Trace signatures: which checks every attempt of every input fails, as Parquet."""
     from mldsa_lab import LabError
@@ -63,11 +54,11 @@ def trace(
     from mldsa_lab.inputs.input import Spec
     from mldsa_lab.inputs.pool import FromFile, Generated, Source
     from mldsa_lab.inputs.tracing import load, make_pool
-    from mldsa_lab.machine import hire
+    from mldsa_lab.machine import hire, is_scheduler
     from mldsa_lab.plugins import need
     from mldsa_lab.screen import Phase, Screen
     from mldsa_lab.sets import parse_set_names
-    from mldsa_lab.show.tallies import print_tallies
+    from mldsa_lab.show.estimation import print_tallies
 
     names = parse_set_names(sets or ("ml-dsa",), ml_dsa=True)
     if inputs is not None:
@@ -82,12 +73,12 @@ def trace(
     chosen_seed = secrets.token_bytes(32) if seed is None else parse_seed(seed)
     console = shared.console()
     screen = Screen(console)
-    need("pools" if dask is None else "dask", "trace")
-    if dask is None:
+    need("dask" if is_scheduler(processes) else "pools", "trace")
+    if not is_scheduler(processes):
         with screen.phase("library") as phase:
             load(phase.show)
     tallies = []
-    with hire(processes, dask) as force:
+    with hire(processes) as force:
         for name in names:
             source: Source
             if inputs is not None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from mldsa_lab import LabError, located
 from mldsa_lab.estimate.diagnose import contradictions
-from mldsa_lab.estimate.findings import Remark
+from mldsa_lab.estimate.figure import PERCENTILES
 from mldsa_lab.estimate.fit import Fit, fit_costs, quotient_of_inputs
 from mldsa_lab.estimate.interval import (
     Interval,
@@ -22,6 +22,7 @@ from mldsa_lab.estimate.interval import (
     split_levels,
     student,
 )
+from mldsa_lab.estimate.misfit import Remark
 from mldsa_lab.inputs.input import positions
 from mldsa_lab.records import METRICS, Record, Samples, Variant, WorkerRow
 from mldsa_lab.records.rows import find_tick
@@ -255,9 +256,6 @@ SPREAD: dict[str, Callable[[Array], float]] = {
 """The figures of how far single calls lie apart."""
 
 
-QUANTILES = (0.50, 0.95, 0.99, 0.999)
-"""The percentiles that are reported."""
-
 # A sample quantile is given only with this many samples beyond it.
 _SAMPLES_BEYOND = 5
 # From this many runs of different mean traces on they are regressed on these.
@@ -358,8 +356,9 @@ def estimate_signing(
     quantiles: dict[float, Interval] = {}
     remarks: list[Remark] = []
     if shares is None:
-        found = fit.quantiles(QUANTILES, confidence)
-        quantiles = {q: i for q, i in zip(QUANTILES, found, strict=True) if i.value > 0}
+        percentiles = PERCENTILES.values()
+        found = fit.quantiles([share_of(p) for p in percentiles], confidence)
+        quantiles = {p: i for p, i in zip(percentiles, found, strict=True) if i.value > 0}
         remarks = contradictions(fit, cell.inputs)
     if mean.value <= 0:
         raise LabError("signing cost: the fitted cost is zero at the mean")
@@ -439,13 +438,22 @@ def estimate_random(cell: CellSamples, confidence: float = 0.95) -> CellEstimate
 def sample_quantiles(cell: CellSamples) -> dict[float, Interval]:
     """Quantiles of the samples, each only where at least five samples lie beyond it, and those
     above the median only where every sample is a single call: averages of calls have no tail."""
-    count = len(cell.ticks)
     honest = [
-        share
-        for share in QUANTILES
-        if count * (1 - share) >= _SAMPLES_BEYOND and (cell.single_calls or share <= 0.5)
+        percentile
+        for percentile in percentiles_of(len(cell.ticks), _SAMPLES_BEYOND)
+        if cell.single_calls or percentile <= 50
     ]
-    return {share: Interval(float(np.quantile(cell.ticks, share))) for share in honest}
+    return {p: Interval(float(np.quantile(cell.ticks, share_of(p)))) for p in honest}
+
+
+def percentiles_of(calls: int, beyond: int = 1) -> list[float]:
+    """Return the percentiles that at least ``beyond`` of so many calls lie above."""
+    return [p for p in PERCENTILES.values() if calls * (1 - share_of(p)) >= beyond]
+
+
+def share_of(percentile: float) -> float:
+    """Return a percentile as a share: 0.999 for 99.9, whose hundredth is the next number."""
+    return round(percentile / 100, 9)
 
 
 @dataclass(frozen=True)
@@ -524,7 +532,7 @@ class Estimator:
         return estimate_signing(
             cell,
             [self.traces[set_name, i] for i in inputs],
-            RejectionModel.of(set_name),
+            RejectionModel.for_set(set_name),
             self.confidence,
             shares=shares,
             overlap=overlap,

@@ -12,7 +12,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from mldsa_lab import join_words
-from mldsa_lab.estimate.findings import (
+from mldsa_lab.estimate.fit import Fit
+from mldsa_lab.estimate.interval import rounds_differ
+from mldsa_lab.estimate.misfit import (
     CHANCE,
     CHECKS,
     SMALL,
@@ -28,8 +30,6 @@ from mldsa_lab.estimate.findings import (
     refutation,
     warning,
 )
-from mldsa_lab.estimate.fit import Fit
-from mldsa_lab.estimate.interval import rounds_differ
 from mldsa_lab.estimate.posterior import SHOW_NOISE
 from mldsa_lab.estimate.reader import Measurements
 from mldsa_lab.theory.law import CONTRAST, LINEAR, MEAN, SLOPE

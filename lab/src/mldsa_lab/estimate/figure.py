@@ -171,6 +171,9 @@ VERDICTS = {
 }
 """Verdicts, and the words in which tables show them."""
 
+PERCENTILES: dict[str, int | float] = {"p50": 50, "p95": 95, "p99": 99, "p999": 99.9}
+"""The percentiles of costs, by their names in rows of CSV and in files of studies."""
+
 KINDS = get_args(FigureKind)
 UNITS = frozenset(
     (
@@ -211,11 +214,13 @@ NAMES = {
     "scaling": "per second on `threads`, over that on one",
     "efficiency": "scaling over the number of threads",
     # Operations.
+    "relative_sd": "standard deviation over the mean of one measurement (`of` noise), of what no "
+    "term explains (`of` misfit)",
     "attempt_cost": "cost of a signature's attempt, by its end `attempt`, or of a term of the fit",
     "allocated": "bytes that an operation allocates",
     "collections": "garbage collections in a million operations",
     # Cold starts.
-    "cost": "cost of the call `call` of a process",
+    "cost": "cost of the call `call` of a process; of the input `input` in the typical round",
     "resolution": "step of the clock in the measured calls",
     # Comparison of runs.
     "change": "quantity `of` in the last run over that in the first",
@@ -252,6 +257,9 @@ NAMES = {
     "speed_up": "gain by `by`",
     "clock": "clock rate; with `against` that at which it is as fast",
     "round_trips": "round trips that a sender waits for an acknowledgement",
+    # Audits of published values.
+    "claimed": "published value that the rule `rule` judges; None where it is no number",
+    "predicted": "`statistic` value that the rule `rule` allows",
     # Studies.
     "delta": "Cliff's delta of two groups",
     "p_value": "p-value of the test `test`",
@@ -302,7 +310,9 @@ KEYS = {
     "years": "years",
     "disk": "kind of disk",
     "resource": "limit of a block that a form uses, or part of a chip that a core takes",
-    "rule": "rule of today",
+    "rule": "rule of today, or of an audit",
+    "finding": "number of a finding of an audit",
+    "claim": "id of a published claim",
     "link": "link",
     "window": "window of a sender",
     "device": "device that verifies",
@@ -316,7 +326,8 @@ KEYS = {
     "core": "hardware core",
     "configuration": "configuration of a core",
     "key": "form of the key",
-    "inputs": "drawn: inputs that nobody chose",
+    "input": "id of an input",
+    "inputs": "drawn: inputs that nobody chose; chosen: their plain average; without outliers",
     "process": "number of a process",
     "worker": "worker",
     "implementation": "implementation, of all its variants",

@@ -341,7 +341,7 @@ class Fit:
     def law(self, share: float = 0.999) -> Law:
         """The law of the cost over all signatures; ``share``: the largest to be asked for."""
         misfit = self.posterior.typical_misfit()
-        return Law.of(self.model, self.coefficients, misfit, share=share)
+        return Law.from_terms(self.model, self.coefficients, misfit, share=share)
 
     def quantiles(self, shares: Sequence[float], confidence: float) -> list[Interval]:
         """The costs that these shares (in (0, 1)) of all signatures do not exceed."""

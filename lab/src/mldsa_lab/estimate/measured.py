@@ -7,25 +7,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from mldsa_lab import LabError
 from mldsa_lab.estimate.cells import LARGEST_TICK, NOTED_TICK, with_tick
 from mldsa_lab.estimate.diagnose import diagnose
-from mldsa_lab.estimate.findings import Evidence, Remark, note, refutation
+from mldsa_lab.estimate.figure import (
+    EXCLUDED,
+    NO_ESTIMATE,
+    PERCENTILES,
+    Figure,
+    Figures,
+    Key,
+    Keys,
+    as_key,
+)
 from mldsa_lab.estimate.fit import COSTS, Fit
 from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.estimate.misfit import Evidence, Remark, note, refutation
 from mldsa_lab.estimate.reader import Measurements
-from mldsa_lab.files import to_builtins
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.theory.law import CostModel
-
-PERCENTILES = (50.0, 95.0, 99.0, 99.9)
-"""The percentiles that are estimated unless others are asked for."""
-FORMAT = "mldsa-lab estimate"
-VERSION = 1
-"""Version of the JSON that `Estimation.as_json` gives."""
 
 
 @dataclass(frozen=True)
@@ -126,24 +128,62 @@ class Estimation:
         first, z, r, h = (costs[name].value for name in COSTS)
         return CostModel(first, z, r, h, unit, source, self.set)
 
-    def as_json(self) -> dict[str, Any]:
-        """The object of docs/measurements.md; without estimates where none holds."""
-        value = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "fit"}
-        value["percentiles"] = [
-            {"percentile": p, **to_builtins(interval)} for p, interval in self.percentiles.items()
+    def figures(self) -> Figures:
+        """Return all figures; ``mean`` has the findings as its notes. Where no estimate holds, it
+        has no value, and there are only the costs as measured."""
+        keys: dict[str, Key] = {"set": self.set, "operation": "sign"}
+        notes = tuple(map(str, self.findings))
+        made = [
+            Figure(keys, "rounds", self.rounds),
+            Figure({**keys, "of": "inputs"}, "count", self.inputs),
         ]
-        if self.without_outliers is not None:
-            calm = self.without_outliers.as_json()
-            names = ("mean", "percentiles", "costs", "terms")
-            value["without_outliers"] = {name: calm[name] for name in names}
-        own = {"unit": self.unit or None, "inputs": self.inputs, "holds": not self.refutation}
-        written: dict[str, Any] = to_builtins(value | own)
+        if self.noise is not None:
+            made.append(Figure({**keys, "of": "noise"}, "relative_sd", self.noise))
         if self.refutation:
-            written |= {"mean": None, "percentiles": [], "costs": {}, "terms": {}, "misfit": None}
-            no_fit = {"fitted": None, "relative": None}
-            residuals = [residual | no_fit for residual in written["residuals"]]
-            written |= {"average": None, "residuals": residuals}
-        return {"format": FORMAT, "version": VERSION, **written}
+            mean = Figure(keys, "mean", None, unit=self.unit, verdict=NO_ESTIMATE, notes=notes)
+            made.append(mean)
+        else:
+            made += self.estimates({"set": self.set}, notes)
+            made += self._of_choice(keys)
+        made += [f for residual in self.residuals for f in self._of_input(keys, residual)]
+        head = {"goal": self.goal, "percentile": self.goal_percentile}
+        return Figures(made, head={**head, "confidence": self.confidence})
+
+    def estimates(self, keys: Keys, notes: tuple[str, ...] = ()) -> Iterator[Figure]:
+        """Yield what the fit says of all signatures, with these keys, as a record's figures have
+        it."""
+        signing = {**keys, "operation": "sign"}
+        yield Figure.of(signing, "mean", self.mean, self.unit, notes=notes)
+        for percentile, cost in self.percentiles.items():
+            quantile = {**signing, "percentile": as_key(percentile)}
+            yield Figure.of(quantile, "quantile", cost, self.unit)
+        for attempt, cost in (self.costs | self.terms).items():
+            yield Figure.of({**keys, "attempt": attempt}, "attempt_cost", cost, self.unit)
+
+    def _of_choice(self, keys: Keys) -> Iterator[Figure]:
+        """Yield what the fit leaves, what it says without outliers, and the plain average."""
+        yield Figure({**keys, "of": "misfit"}, "relative_sd", self.misfit)
+        if self.without_outliers is not None:
+            calm: Keys = {"set": self.set, "inputs": "without outliers"}
+            yield from self.without_outliers.estimates(calm)
+        if self.average is not None:
+            chosen = {**keys, "inputs": "chosen"}
+            yield Figure(chosen, "mean", self.average.value, unit=self.unit)
+            yield Figure({**chosen, "of": "signatures"}, "share", self.average.share)
+
+    def _of_input(self, keys: Keys, residual: Residual) -> Iterator[Figure]:
+        """Yield the attempts of an input, its cost in the typical round, and that by the fit."""
+        keys = {**keys, "input": residual.id}
+        yield Figure({**keys, "of": "attempts"}, "count", residual.attempts)
+        for attempt in "zrh":
+            rejected = {**keys, "of": "attempts", "attempt": attempt}
+            yield Figure(rejected, "count", getattr(residual, attempt))
+        codes = tuple(f.code for f in self.findings if residual.id in f.ids)
+        cost, verdict = residual.cost, EXCLUDED if residual.outlier else ""
+        seen = {**keys, "basis": "seen"}
+        yield Figure(seen, "cost", cost, unit=self.unit, verdict=verdict, notes=codes)
+        if not self.refutation:
+            yield Figure({**keys, "basis": "expected"}, "cost", residual.fitted, unit=self.unit)
 
 
 def parse_percentiles(texts: Sequence[str]) -> tuple[float, ...]:
@@ -161,7 +201,7 @@ def estimate(
     selection: Selection,
     measurements: Measurements,
     *,
-    percentiles: Sequence[float] = PERCENTILES,
+    percentiles: Sequence[float] = tuple(PERCENTILES.values()),
     confidence: float = 0.95,
     noise: float | None = None,
 ) -> Estimation:

@@ -22,15 +22,7 @@ from mldsa_lab.estimate.cells import (
     gather,
     ratio,
 )
-from mldsa_lab.estimate.figure import (
-    CUT_SHORT,
-    EXCLUDED,
-    NO_ESTIMATE,
-    REJECTED,
-    Figure,
-    Key,
-    as_key,
-)
+from mldsa_lab.estimate.figure import CUT_SHORT, EXCLUDED, NO_ESTIMATE, REJECTED, Figure, Key
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import Interval, is_above
 from mldsa_lab.records import HARDENED, METRICS, InputRow, Record, Variant, WorkerRow
@@ -399,8 +391,8 @@ def _cell(
     cell.add("rounds", Interval(len(samples.rounds)))
     if estimate is None:
         return cell
-    for share, cost in estimate.quantiles.items():
-        cell.add("quantile", cost, unit, percentile=as_key(100 * share))
+    for percentile, cost in estimate.quantiles.items():
+        cell.add("quantile", cost, unit, percentile=percentile)
     if (fit := cell.fit) is not None:
         keys = {"set": cell.set, "variant": variant.id}
         costs = fit.costs(confidence)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -26,8 +26,8 @@ from mldsa_lab.theory.trace import Trace
 
 
 def check_sizes(part: Any, *digests: str) -> None:
-    """LabError unless what ``part`` has of xi, rnd and the named ``digests`` has 32 bytes, and its
-    context at most 255."""
+    """LabError unless xi, rnd and the named ``digests`` of ``part`` have 32 bytes where they are
+    known, and its context at most 255."""
     for name in ("xi", "rnd", *digests):
         value = getattr(part, name)
         if value is not None and len(value) != SEED_BYTES:
@@ -37,7 +37,7 @@ def check_sizes(part: Any, *digests: str) -> None:
         raise LabError(f"context has {size} bytes, must have at most {CONTEXT_BYTES_MAX}")
 
 
-def given_rnd(rnd: bytes | None) -> bytes | None:
+def normalize_rnd(rnd: bytes | None) -> bytes | None:
     """Return the rnd of a file as an `Input` has it: None for that of deterministic signing."""
     return rnd if rnd is not None and any(rnd) else None
 
@@ -144,6 +144,8 @@ def positions(
 
 
 _DOMAIN = b"mldsa-lab pool 1"
+MESSAGE_BYTES_MAX = 1 << 24
+"""The longest message of a generated input, bytes."""
 
 
 def candidates(
@@ -170,8 +172,9 @@ def candidates(
         raise LabError(f"parameter set {set_name!r}: must be one of {', '.join(ALL_SETS)}")
     if count < 0 or start < 0:
         raise LabError(f"pool of {count} from {start}: both must be at least 0")
-    if message_bytes < 0:
-        raise LabError(f"message size {message_bytes}: must be at least 0 bytes")
+    # A spec whose inputs have an rnd of their own draws it with the message.
+    if not 0 <= message_bytes <= MESSAGE_BYTES_MAX + SEED_BYTES:
+        raise LabError(f"message size {message_bytes}: must be in 0..{MESSAGE_BYTES_MAX} bytes")
     if not 0 <= context_bytes <= CONTEXT_BYTES_MAX:
         raise LabError(f"context size {context_bytes}: must be in 0..{CONTEXT_BYTES_MAX} bytes")
     prefix = hashlib.shake_256()
@@ -195,9 +198,6 @@ def candidates(
 # Inputs of a pool.
 
 
-MESSAGE_BYTES_MAX = 1 << 24
-"""The longest message of a generated input, bytes."""
-
 Rnd = Literal["zero", "given"]
 """rnd of Algorithm 2: 32 zero bytes (deterministic signing), or each input's own 32 bytes."""
 
@@ -217,30 +217,18 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     set: str
     seed: Hex
-    message_bytes: int = 32
-    context_bytes: int = 0
-    per_key: int = 1
+    message_bytes: Annotated[int, msgspec.Meta(ge=0, le=MESSAGE_BYTES_MAX)] = 32
+    context_bytes: Annotated[int, msgspec.Meta(ge=0, le=CONTEXT_BYTES_MAX)] = 0
+    per_key: Annotated[int, msgspec.Meta(ge=0)] = 1
     rnd: Rnd = "zero"
 
     def __post_init__(self) -> None:
         parameter_set(self.set)
         if len(self.seed) != SEED_BYTES:
             raise LabError(f"pool seed of {len(self.seed)} bytes: must have {SEED_BYTES}")
-        if not 0 <= self.message_bytes <= MESSAGE_BYTES_MAX:
-            raise LabError(
-                f"message size {self.message_bytes}: must be in 0..{MESSAGE_BYTES_MAX} bytes"
-            )
-        if not 0 <= self.context_bytes <= CONTEXT_BYTES_MAX:
-            raise LabError(
-                f"context size {self.context_bytes}: must be in 0..{CONTEXT_BYTES_MAX} bytes"
-            )
-        if self.per_key < 0:
-            raise LabError(f"inputs per key {self.per_key}: must be at least 0")
-        if self.rnd not in ("zero", "given"):
-            raise LabError(f"rnd {self.rnd!r}: must be 'zero' or 'given'")
 
     def key_number(self, index: int) -> int:
-        """Which key input ``index`` has, from 0."""
+        """The number of the key of input ``index``, from 0."""
         return index // self.per_key if self.per_key else 0
 
     def xi(self, key: int) -> bytes:
@@ -259,14 +247,14 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             stream=STREAM,
             start=start,
         )
-        found: list[Input] = []
+        inputs: list[Input] = []
         xi_of = cache(self.xi)
         for index, candidate in enumerate(drawn, start):
             xi = candidate.key if self.per_key == 1 else xi_of(self.key_number(index))
             message = candidate.message[: self.message_bytes]
             rnd = candidate.message[self.message_bytes :] or None
-            found.append(msgspec.structs.replace(candidate, seed=xi, message=message, rnd=rnd))
-        return found
+            inputs.append(msgspec.structs.replace(candidate, seed=xi, message=message, rnd=rnd))
+        return inputs
 
     def input(self, index: int) -> Input:
         """Input number ``index``; LabError if it is negative."""

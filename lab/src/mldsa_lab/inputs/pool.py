@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mldsa_lab import LabError
 from mldsa_lab.files import Hex, convert, parse_json, reading
-from mldsa_lab.inputs.input import MESSAGE_BYTES_MAX, Input, Spec, check_sizes, given_rnd
+from mldsa_lab.inputs.input import MESSAGE_BYTES_MAX, Input, Spec, check_sizes, normalize_rnd
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.theory.trace import TraceTable
 
@@ -29,14 +29,14 @@ Checks = Literal["reached", "all"]
 """``reached``: c t0 and the hint weight were looked at in attempts that pass z and r0 alone, as
 Algorithm 7 does; ``all``: in every attempt."""
 Key = Literal["xi", "sk"]
-"""The form in which given inputs have their key: its seed, or the private key."""
+"""The form in which listed inputs have their key: its seed, or the private key."""
 
-Given = tuple[tuple[str, Input], ...]
-"""Inputs that somebody gave, each with its name."""
+NamedInputs = tuple[tuple[str, Input], ...]
+"""Inputs of a file, each with its name."""
 
 
 class About(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What a pool's metadata says of it: see docs/pools.md."""
+    """The metadata of a pool: see docs/pools.md."""
 
     format: Literal["mldsa-lab pool"]
     version: Literal[1]
@@ -54,15 +54,15 @@ class About(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class Pool:
     """Traces of candidate inputs.
 
-    ``index``: (signatures,) the inputs' numbers in ``spec``, or among those given. ``spec``: what
-    generated inputs follow from; ``given``: the inputs where they were given.
+    ``index``: (signatures,) the inputs' numbers in ``spec``, or in the list. ``spec``: the source
+    of generated inputs; ``listed``: the inputs of a file.
     """
 
     table: TraceTable
     index: NDArray[np.uint64]
     checks: Checks
     spec: Spec | None = None
-    given: Given | None = None
+    listed: NamedInputs | None = None
 
     @property
     def set(self) -> str:
@@ -74,28 +74,28 @@ class Pool:
 
     def input(self, number: int) -> Input:
         """The input of trace ``number`` of the table."""
-        if self.given is not None:
-            return self.given[number][1]
+        if self.listed is not None:
+            return self.listed[number][1]
         assert self.spec is not None
         return self.spec.input(int(self.index[number]))
 
     def take(self, numbers: Sequence[int] | NDArray[np.int64]) -> Pool:
-        """The pool of these traces alone."""
-        wanted = np.asarray(numbers, dtype=np.int64)
-        given = None if self.given is None else tuple(self.given[i] for i in wanted)
-        return replace(self, table=self.table.take(wanted), index=self.index[wanted], given=given)
+        """The pool of only these traces."""
+        places = np.asarray(numbers, dtype=np.int64)
+        listed = None if self.listed is None else tuple(self.listed[i] for i in places)
+        return replace(self, table=self.table.take(places), index=self.index[places], listed=listed)
 
 
 def join_pools(parts: Sequence[Pool]) -> Pool:
     """Several parts of one pool, one after another; at least one."""
-    given = None
-    if parts[0].given is not None:
-        given = tuple(item for part in parts for item in part.given or ())
+    listed = None
+    if parts[0].listed is not None:
+        listed = tuple(item for part in parts for item in part.listed or ())
     return replace(
         parts[0],
         table=TraceTable.join([part.table for part in parts]),
         index=np.concatenate([part.index for part in parts]),
-        given=given,
+        listed=listed,
     )
 
 
@@ -107,7 +107,7 @@ csv.field_size_limit(2 * MESSAGE_BYTES_MAX + 16384)
 
 
 class InputLine(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """One input in a file of inputs: a line of JSON, or of CSV under a header. The key is given as
+    """One input in a file of inputs: a line of JSON, or of CSV under a header. The key is the
     seed ``xi`` or as private key ``sk`` (skEncode)."""
 
     id: str | int | None = None
@@ -128,12 +128,12 @@ class InputLine(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
 
     @property
     def key(self) -> Key:
-        """The form in which the key is given."""
+        """The form of the key."""
         return "xi" if self.sk is None else "sk"
 
     def input(self, set_name: str, number: int) -> Input:
         """Return the input with this number."""
-        rnd = given_rnd(self.rnd)
+        rnd = normalize_rnd(self.rnd)
         return Input(set_name, number, self.xi, self.message, self.context, rnd, sk=self.sk)
 
 
@@ -143,18 +143,18 @@ COLUMNS = tuple(field.name for field in msgspec.structs.fields(InputLine))
 
 @dataclass(frozen=True)
 class Block:
-    """Consecutive inputs: ``count`` of a spec from ``start`` on, or those given."""
+    """Consecutive inputs: ``count`` of a spec from ``start`` on, or listed ones."""
 
     set: str
     start: int
     count: int
     spec: Spec | None = None
-    given: Given | None = None
+    listed: NamedInputs | None = None
 
     def inputs(self) -> list[Input]:
-        """The inputs, made where they are traced if they follow from a spec."""
-        if self.given is not None:
-            return [item for _, item in self.given]
+        """The inputs, generated where they are traced if they follow from a spec."""
+        if self.listed is not None:
+            return [item for _, item in self.listed]
         assert self.spec is not None
         return self.spec.inputs(self.start, self.count)
 
@@ -202,7 +202,7 @@ class FromFile:
     def blocks(self, size: int, done: int = 0) -> Iterator[Block]:
         inputs = islice(enumerate(self._inputs()), done, None)
         while held := list(islice(inputs, size)):
-            yield Block(self.set, held[0][0], len(held), given=tuple(item for _, item in held))
+            yield Block(self.set, held[0][0], len(held), listed=tuple(item for _, item in held))
 
     def _inputs(self) -> Iterator[tuple[str, Input]]:
         """The name of each input, its number where it has none, and what is signed."""

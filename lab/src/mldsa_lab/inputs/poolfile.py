@@ -36,7 +36,7 @@ _TRACES = [
 ]
 
 
-def _given_columns(set_name: str, key: Key) -> list[tuple[str, Any]]:
+def _listed_columns(set_name: str, key: Key) -> list[tuple[str, Any]]:
     sizes = {"xi": SEED_BYTES, "sk": parameter_set(set_name).private_key_bytes}
     return [
         ("id", pa.string()),
@@ -61,7 +61,7 @@ class PoolWriter:
         key: Key | None = None,
         keep: Path | None = None,
     ) -> None:
-        """``key``: the form of the keys where inputs are given. LabError if the file cannot be
+        """``key``: the form of the keys where inputs are listed. LabError if the file cannot be
         created."""
         self._path = path
         self._keep = keep
@@ -74,7 +74,7 @@ class PoolWriter:
             "checks": checks,
             "spec": to_builtins(spec),
         }
-        columns = [*_TRACES, *(_given_columns(set_name, key) if key else [])]
+        columns = [*_TRACES, *(_listed_columns(set_name, key) if key else [])]
         fields = [pa.field(name, kind, nullable=False) for name, kind in columns]
         self._schema = pa.schema(fields, metadata={_KEY: json.dumps(about).encode()})
         with writing(path):
@@ -92,11 +92,11 @@ class PoolWriter:
             *(pa.array(counts[:, c]) for c in range(3)),
             pa.ListArray.from_arrays(pa.array(offsets), pa.array(pool.table.codes)),
         ]
-        if pool.given is not None:
-            rows = [(name, i.key, i.message, i.context, i.signing_rnd) for name, i in pool.given]
+        if pool.listed is not None:
+            rows = [(name, i.key, i.message, i.context, i.signing_rnd) for name, i in pool.listed]
             kinds = [self._schema.field(at).type for at in range(len(_TRACES), len(self._schema))]
-            given = zip(zip(*rows, strict=True), kinds, strict=True)
-            columns += [pa.array(values, kind) for values, kind in given]
+            listed = zip(zip(*rows, strict=True), kinds, strict=True)
+            columns += [pa.array(values, kind) for values, kind in listed]
         table = pa.Table.from_arrays(columns, schema=self._schema)
         with writing(self._path):
             self._file.write_table(table, row_group_size=max(len(pool), 1))
@@ -171,24 +171,24 @@ def _part(path: Path, rows: Any, about: About) -> Pool:
     if (counts != table.counts()).any():
         raise LabError(f"pool {path}: n_z, n_r, n_h must be the counts of the attempts")
     index = rows["index"].to_numpy().astype(np.uint64)
-    given = None
+    listed = None
     if about.spec is None:
-        names = [name for name, _ in _given_columns(about.set, _key(rows.schema))]
+        names = [name for name, _ in _listed_columns(about.set, _key(rows.schema))]
         lines = rows.select(names).to_pylist()
-        given = tuple(
-            (line["id"], _given(path, line, about.set, int(number)))
+        listed = tuple(
+            (line["id"], _read_input(path, line, about.set, int(number)))
             for number, line in zip(index, lines, strict=True)
         )
-    return Pool(table, index, about.checks, about.spec, given)
+    return Pool(table, index, about.checks, about.spec, listed)
 
 
-def _given(path: Path, line: dict[str, Any], set_name: str, number: int) -> Input:
+def _read_input(path: Path, line: dict[str, Any], set_name: str, number: int) -> Input:
     with located(f"pool {path}: input {line['id']!r}"):
         return InputLine(**line).input(set_name, number)
 
 
 def _key(schema: Any) -> Key:
-    """The form of the keys of a pool of given inputs."""
+    """The form of the keys of a pool of listed inputs."""
     return "sk" if "sk" in schema.names else "xi"
 
 
@@ -198,8 +198,8 @@ def _about(path: Path, schema: Any) -> About:
     if text is None:
         raise LabError(f"pool {path}: is a Parquet file, but not one that mldsa-lab wrote")
     about = decode_format(text.decode("utf-8", "replace"), About, f"pool {path}", FORMAT, VERSION)
-    given = [] if about.spec is not None else _given_columns(about.set, _key(schema))
-    for name, kind in (*_TRACES, *given):
+    listed = [] if about.spec is not None else _listed_columns(about.set, _key(schema))
+    for name, kind in (*_TRACES, *listed):
         at = schema.get_field_index(name)
         if at < 0 or schema.field(at).type != kind:
             raise LabError(f"pool {path}: must have a column {name} of type {kind}")

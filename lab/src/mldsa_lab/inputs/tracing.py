@@ -62,11 +62,11 @@ class Library:
         try:
             library = ctypes.CDLL(str(path))
             library.mldsa_trace_abi.restype = ctypes.c_int32
-            found = int(library.mldsa_trace_abi())
+            abi = int(library.mldsa_trace_abi())
         except (OSError, AttributeError) as error:
             raise LabError(f"library {path}: cannot be loaded: {error}") from None
-        if found != _ABI:
-            raise LabError(f"library {path}: has ABI {found}, this lab needs {_ABI}")
+        if abi != _ABI:
+            raise LabError(f"library {path}: has ABI {abi}, this lab needs {_ABI}")
         library.mldsa_trace_backend.restype = ctypes.c_char_p
         library.mldsa_trace_error_string.restype = ctypes.c_char_p
         library.mldsa_trace_run.restype = ctypes.c_int32
@@ -102,7 +102,7 @@ class Library:
         signed = _signed(inputs)
         code_ends = np.empty(len(inputs), dtype=np.uint64)
         needed = ctypes.c_size_t()
-        room = int(2 * len(inputs) * RejectionModel.of(set_name).expected_attempts) + 1024
+        room = int(2 * len(inputs) * RejectionModel.for_set(set_name).expected_attempts) + 1024
         while True:
             codes = np.empty(room, dtype=np.uint16)
             status = self._library.mldsa_trace_run(
@@ -210,14 +210,14 @@ def build_library(root: Path, on_line: Callable[[str], None] = lambda line: None
             raise LibraryMissing(
                 "this wheel has no library that signs, since it is for every platform: install "
                 f"Rust with rustup (https://rustup.rs) and get a checkout: {GET_CHECKOUT}; "
-                "`mldsa-lab select SET --ready NAME` works without"
+                "`mldsa-lab select SET --from ready` works without"
             )
         return library_path(root)
     if shutil.which("cargo") is None:
         if not library_path(root).is_file():
             raise LibraryMissing(
                 "cargo is not installed, so the library that signs cannot be built: install Rust "
-                "with rustup (https://rustup.rs); `mldsa-lab select SET --ready NAME` works without"
+                "with rustup (https://rustup.rs); `mldsa-lab select SET --from ready` works without"
             )
         on_line("there is no cargo: the library is taken as it was built")
         return library_path(root)
@@ -282,34 +282,34 @@ class Tally:
         self.histogram = both
 
     def rows(self) -> list[tuple[str, float, float, float | None]]:
-        """Name, share or mean found, its expectation, and their distance in standard errors:
+        """Name, share or mean, its expectation, and their distance in standard errors:
         None of hint failures under few keys, whose share depends on the key (its t0)."""
-        model = RejectionModel.of(self.set)
+        model = RejectionModel.for_set(self.set)
         mean, expected = self.attempts / self.signatures, model.expected_attempts
         deviation = (expected * (expected - 1) / self.signatures) ** 0.5
-        found: list[tuple[str, float, float, float | None]] = [
+        rows: list[tuple[str, float, float, float | None]] = [
             ("attempts", mean, expected, (mean - expected) / deviation)
         ]
         z, r, reached = self.passed.tolist()
-        for name, hits, of, p, error in (
+        for name, hits, trials, p, error in (
             ("z passes", z, self.attempts, model.p_z, 0.0),
             ("r0 passes", r, self.attempts, model.p_r, 0.0),
             ("hint fails", reached - self.signatures, reached, model.fail_h, model.fail_h_error),
         ):
-            spread = (p * (1 - p) / of + error**2) ** 0.5
+            spread = (p * (1 - p) / trials + error**2) ** 0.5
             known = self.own_keys or name != "hint fails"
-            found.append((name, hits / of, p, (hits / of - p) / spread if known else None))
-        return found
+            rows.append((name, hits / trials, p, (hits / trials - p) / spread if known else None))
+        return rows
 
 
 def trace_pool(
     spec: Spec, size: int, *, threads: int = 1, progress: Callable[[int], None] = lambda done: None
 ) -> Pool:
     """The first ``size`` inputs of ``spec``, traced with every check by threads of this process;
-    the same for any number of them. ``progress`` is told how many are done."""
+    the same for any number of them. ``progress`` gets the number done."""
     blocks = Generated(spec, size).blocks(_SMALL_BLOCK)
     with machine.threads(threads) as force:
-        return join_pools(list(_traced(blocks, force, "all", progress)))
+        return join_pools(list(_trace_blocks(blocks, force, "all", progress)))
 
 
 def make_pool(
@@ -324,19 +324,19 @@ def make_pool(
 
     The file depends on the source and ``checks`` alone, byte for byte: not on who worked. Memory
     holds a few blocks, whatever the count. Whatever ends the job early, what was traced is kept
-    in ``unfinished(path)``, from which the next job with the same source goes on. ``progress`` is
-    told how many inputs are done.
+    in ``unfinished(path)``, from which the next job with the same source goes on. ``progress`` gets
+    the number of inputs done.
     """
     from mldsa_lab.inputs.poolfile import PoolWriter
 
     rest = unfinished(path)
     tally = Tally(source.set, source.spec is not None and source.spec.per_key == 1)
     with PoolWriter(path, source.set, checks, source.spec, key=source.key, keep=rest) as writer:
-        for part in _kept(rest, source, checks):
+        for part in _read_unfinished(rest, source, checks):
             writer.write(part)
             tally.add(part.table)
         progress(tally.signatures)
-        pools = _traced(source.blocks(BLOCK, tally.signatures), force, checks, progress)
+        pools = _trace_blocks(source.blocks(BLOCK, tally.signatures), force, checks, progress)
         while group := list(islice(pools, ROWS // BLOCK)):
             part = join_pools(group)
             writer.write(part)
@@ -351,7 +351,7 @@ def unfinished(path: Path) -> Path:
     return path.with_name(f"{path.name}.unfinished")
 
 
-def _kept(rest: Path, source: Source, checks: Checks) -> Iterator[Pool]:
+def _read_unfinished(rest: Path, source: Source, checks: Checks) -> Iterator[Pool]:
     """The whole row groups of an earlier job of the same inputs, if there is one."""
     from mldsa_lab.inputs.poolfile import read_parts
 
@@ -362,7 +362,7 @@ def _kept(rest: Path, source: Source, checks: Checks) -> Iterator[Pool]:
     for part in read_parts(rest):
         same = (part.spec, part.checks, part.set) == (source.spec, checks, source.set)
         same = same and (most is None or start + len(part) <= most)
-        if not same or (part.given is not None and not _lists(source, start, part)):
+        if not same or (part.listed is not None and not _is_same_list(source, start, part)):
             raise LabError(
                 f"{rest}: is of a job with other inputs; delete it, or choose another output"
             )
@@ -372,10 +372,10 @@ def _kept(rest: Path, source: Source, checks: Checks) -> Iterator[Pool]:
         yield part
 
 
-def _lists(source: Source, start: int, part: Pool) -> bool:
-    """Whether the inputs of ``part`` are those that ``source`` gives from ``start`` on."""
+def _is_same_list(source: Source, start: int, part: Pool) -> bool:
+    """Compare the inputs of ``part`` with those of ``source`` from ``start`` on."""
     block = next(source.blocks(len(part), start), None)
-    return block is not None and block.given == part.given
+    return block is not None and block.listed == part.listed
 
 
 def trace_block(block: Block, checks: Checks) -> TraceTable:
@@ -383,18 +383,18 @@ def trace_block(block: Block, checks: Checks) -> TraceTable:
     return load().trace(block.set, block.inputs(), checks)
 
 
-def _traced(
+def _trace_blocks(
     blocks: Iterable[Block], force: Workforce, checks: Checks, progress: Callable[[int], None]
 ) -> Iterator[Pool]:
     """The traces of each block, in order."""
-    taken, given = tee(blocks)
+    started, traced = tee(blocks)
     items = (
         WorkItem(f"tracing inputs {b.start} to {b.start + b.count - 1}", trace_block, (b, checks))
-        for b in taken
+        for b in started
     )
-    for block, table in zip(given, machine.in_order(items, force), strict=True):
+    for block, table in zip(traced, machine.in_order(items, force), strict=True):
         progress(block.start + block.count)
-        yield Pool(table, block.index(), checks, block.spec, block.given)
+        yield Pool(table, block.index(), checks, block.spec, block.listed)
 
 
 # Pools that ship.

@@ -5,21 +5,37 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from mldsa_lab.records import Record
+from mldsa_lab import LabError
 
 if TYPE_CHECKING:
     from mldsa_lab.kinds.kind import Kind
+    from mldsa_lab.records import Record
 
+OPERATIONS, TRAFFIC = "operations", "traffic"
 KINDS = {
-    "block": "",
-    "cold": "Measure the 1st to 1,000th operation of fresh processes instead.",
-    "memory": "",
-    "operations": "",
+    "operations": "times of single operations",
+    "cold": "the 1st to 1,000th operation of fresh processes",
+    "block": "a block of signatures, validated on 1 to all cores",
+    "memory": "stack, heap and keys",
     "pipeline": "",
 }
-"""By the name of its module, which `Definition.kind` has too, the help of its flag of `bench`: none
-where another command or option measures it."""
-FLAGS = {name: text for name, text in KINDS.items() if text}
+"""By the name of its module, which `Definition.kind` has too, what `bench --kind` measures; ""
+where studies measure it."""
+MEASURED = {name: text for name, text in KINDS.items() if text} | {
+    TRAFFIC: "memory, with bytes read and written and misses of caches, by Valgrind"
+}
+"""What `bench --kind` takes."""
+
+
+def workload_of(text: str) -> str:
+    """Return the kind that a text of `bench --kind` names. LabError for an unknown one."""
+    if text in MEASURED:
+        return "memory" if text == TRAFFIC else text
+    if text.endswith(".toml"):
+        return "block"
+    if text in ("pipeline", "jmh"):
+        raise LabError(f"--kind {text}: a study measures it: `mldsa-lab study list` names them")
+    raise LabError(f"--kind {text}: must be {', '.join(MEASURED)}, or the .toml file of a block")
 
 
 def load(name: str) -> Kind:

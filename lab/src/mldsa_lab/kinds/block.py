@@ -28,7 +28,7 @@ from mldsa_lab.estimate.interval import FEWEST_ROUNDS, Interval, over
 from mldsa_lab.files import to_builtins
 from mldsa_lab.inputs.input import Input, candidates
 from mldsa_lab.inputs.tracing import load
-from mldsa_lab.kinds.kind import ROW_KEYS, Kind
+from mldsa_lab.kinds.kind import ROW_KEYS, TableKind
 from mldsa_lab.records import RANDOM, BlockContent, Check, Definition, Fault, Record, Row, Variant
 from mldsa_lab.sets import ALL_SETS, PARAMETER_SETS, SCHEMES
 from mldsa_lab.show.figure_tables import FIRST, LAST, Lines, SpreadColumns, TableLayout
@@ -47,7 +47,7 @@ def block_of(record: Record) -> BlockContent:
     """Return the block of a record. LabError if it has none."""
     definition = record.definition("block")
     if definition is None:
-        raise LabError("the record has no block: `mldsa-lab bench --scenario` measures one")
+        raise LabError("the record has no block: `mldsa-lab bench --kind block` measures one")
     return definition.read(BlockContent)
 
 
@@ -469,7 +469,7 @@ _METHOD = (
     "accepted the whole block, and rejected exactly an altered signature, message and key in "
     "another one. The verdicts of every timed pass are compared again."
 )
-KIND = Kind(
+KIND = TableKind(
     "block",
     BlockPlan,
     _METHOD,

@@ -13,10 +13,10 @@ from mldsa_lab import LabError
 from mldsa_lab.bench.engine import Workload
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.workload import Cell, Operations, Ready, WorkloadPlan, times_of, typical_input
-from mldsa_lab.estimate.cells import SPREAD, Readings, with_tick
+from mldsa_lab.estimate.cells import SPREAD, Readings, percentiles_of, with_tick
 from mldsa_lab.estimate.figure import Figure, Figures, Key
 from mldsa_lab.estimate.interval import over
-from mldsa_lab.kinds.kind import ROW_KEYS, Kind
+from mldsa_lab.kinds.kind import ROW_KEYS, TableKind
 from mldsa_lab.records import Definition, Record, Row, Samples
 from mldsa_lab.sets import ALL_SETS, OPERATIONS, SCHEMES
 from mldsa_lab.show.figure_tables import Lines, SpreadColumns, TableLayout
@@ -82,7 +82,6 @@ CALLS = (1, 2, 3, 5, 10, 30, 100, 300, 1000)
 
 LATE = 100
 """From this call on caches and predictors are warm, and most compilers done."""
-_PERCENTILES = (50, 95, 99)
 
 
 def cold_figures(record: Record, confidence: float) -> list[Figure]:
@@ -98,7 +97,7 @@ def cold_figures(record: Record, confidence: float) -> list[Figure]:
         if row.shape.get("process") == "fresh":
             found[row.set, row.operation, row.variant].append(row)
     if not found:
-        raise LabError("the record has no cold starts: `mldsa-lab bench --cold` measures them")
+        raise LabError("the record has no cold starts: `mldsa-lab bench --kind cold` measures them")
     made = []
     order = sorted(found, key=lambda k: (ALL_SETS.index(k[0]), OPERATIONS.index(k[1])))
     for set_name, operation, variant in order:
@@ -123,7 +122,7 @@ def cold_figures(record: Record, confidence: float) -> list[Figure]:
                 made.append(Figure.of({**keys, "against": "last"}, "ratio", ratio))
         if operation not in SCHEMES[set_name].kin.random and len(rows[0].wall) > 2 * LATE:
             late = [np.array(row.wall[LATE - 1 :], dtype=np.float64) for row in rows]
-            for percentile in _PERCENTILES:
+            for percentile in percentiles_of(min(map(len, late))):
                 costs = np.array([np.quantile(calls, percentile / 100) for calls in late])
                 keys = {**cell, "percentile": percentile}
                 quantile = over(costs, confidence)
@@ -151,10 +150,9 @@ def _cold_layouts(record: Record) -> tuple[TableLayout, ...]:
     over = SpreadColumns("cost", "{value}", "call")
     rows = ("language", *ROW_KEYS)
     title = "{set} {operation}: cost of the n-th call of a process"
-    quantiles = (SpreadColumns("quantile", f"p{p}", keys={"percentile": p}) for p in _PERCENTILES)
     spread = (
         SpreadColumns("min", "min"),
-        *quantiles,
+        SpreadColumns("quantile", "p{value}", "percentile"),
         *(SpreadColumns(name, name) for name in ("max", "sd", "resolution")),
     )
     late = f"{{set}} {{operation}}: single calls from the {LATE}th of a process on"
@@ -190,7 +188,7 @@ _METHOD = (
     "late calls of each process, with one reading of the clock in each. Intervals are Student's "
     "over processes."
 )
-KIND = Kind(
+KIND = TableKind(
     "cold start",
     ColdPlan,
     _METHOD,

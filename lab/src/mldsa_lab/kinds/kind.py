@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -28,13 +29,28 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Kind:
+class Kind(ABC):
     """A kind of measurement. ``name``: as the page's title has it; ``plan``: of its runs;
     ``method``: how it measures, for the end of the page."""
 
     name: str
     plan: type[WorkloadPlan]
     method: str
+
+    @abstractmethod
+    def read(self, record: Record, look: Look) -> Measured:
+        """Return a record with its figures. LabError if it has none."""
+
+    @abstractmethod
+    def report(self, measured: Measured, source: str, name: str = "") -> Report:
+        """Return the report of a record; ``name``: what tells it from others on the same page."""
+
+
+@dataclass(frozen=True)
+class TableKind(Kind):
+    """A kind whose report is the tables of its figures. ``headline``, ``about`` and ``notes``: what
+    the report says in words."""
+
     headline: Callable[[Record, Figures], str]
     figures: Callable[[Record, float], list[Figure]]
     layouts: Callable[[Record], tuple[TableLayout, ...]]
@@ -42,12 +58,10 @@ class Kind:
     notes: Callable[[Record], list[str]] = lambda record: []
 
     def read(self, record: Record, look: Look) -> Measured:
-        """Return a record with its figures. LabError if it has none."""
         figures = self.figures(record, look.confidence)
         return Measured(record, of_record(record, figures, look), look)
 
     def report(self, measured: Measured, source: str, name: str = "") -> Report:
-        """Return the report of a record; ``name``: what tells it from others on the same page."""
         record, figures, look = measured.record, measured.figures, measured.look
         about = self.about(record)
         notes = [*self.notes(record), *figure_tables.remarks(figures)]

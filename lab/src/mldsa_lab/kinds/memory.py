@@ -29,11 +29,10 @@ from mldsa_lab.bench.workload import Cell, Operations, Ready, WorkloadPlan, typi
 from mldsa_lab.checkout import BuildError, run_tool
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.files import writing
-from mldsa_lab.kinds.kind import ROW_KEYS, Kind
+from mldsa_lab.kinds.kind import ROW_KEYS, TableKind
 from mldsa_lab.records import Definition, Fault, Record, Row, Samples
-from mldsa_lab.sets import ALL_SETS, OPERATIONS, TLS_OPERATIONS
+from mldsa_lab.sets import ALL_SETS, OBJECTS, OPERATIONS, TLS_OPERATIONS, raw_bytes
 from mldsa_lab.show.figure_tables import KIB, Bars, SpreadColumns, TableLayout
-from mldsa_lab.sizes import OBJECTS, raw_bytes
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import TraceTable, parse_trace
 from mldsa_lab.worker.protocol import JobInput
@@ -76,7 +75,7 @@ def memory_figures(record: Record) -> list[Figure]:
         cell = (str(line.set), str(line.operation), str(line.variant))
         rows.setdefault(cell, {})[part] = line
     if not rows:
-        raise LabError("the record has no memory rows: `mldsa-lab memory` makes them")
+        raise LabError("the record has no memory rows: `mldsa-lab bench --kind memory` makes them")
     order = sorted(rows, key=lambda c: (ALL_SETS.index(c[0]), OPERATIONS.index(c[1])))
     made = []
     for cell in order:
@@ -124,10 +123,10 @@ def _by_law(record: Record, line: Samples) -> dict[str, float]:
     """Return the mean over all signatures of what some move: the first iteration, one that z
     rejects and another rejected one cost what least squares find, and of each there are as many as
     the exact law has on average. LabError for too few different signatures."""
-    model = RejectionModel.of(line.set)
+    model = RejectionModel.for_set(line.set)
     texts = [record.input(line.set, number).trace or () for number in line.inputs]
     traces = [parse_trace(text, line.set) for text in texts]
-    rejected = TraceTable.of(line.set, traces).counts()
+    rejected = TraceTable.from_traces(line.set, traces).counts()
     matrix = np.column_stack([np.ones(len(traces)), rejected[:, 0], rejected[:, 1:].sum(axis=1)])
     if np.linalg.matrix_rank(matrix) < matrix.shape[1]:
         raise LabError(f"{len(traces)} signatures are too few, or too much alike, for their mean")
@@ -498,7 +497,7 @@ _METHOD = (
     "those that its first cache serves too; caches are simulated, warm, and the same on every "
     "machine."
 )
-KIND = Kind(
+KIND = TableKind(
     "memory",
     MemoryPlan,
     _METHOD,

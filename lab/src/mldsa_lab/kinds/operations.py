@@ -9,7 +9,7 @@ from functools import partial
 from mldsa_lab import join_words
 from mldsa_lab.bench.workload import WorkloadPlan
 from mldsa_lab.estimate.cells import SPREAD, CellKey
-from mldsa_lab.estimate.figure import EXCLUDED, NAMES, Figure, Key
+from mldsa_lab.estimate.figure import EXCLUDED, NAMES, PERCENTILES, Figure, Key
 from mldsa_lab.estimate.summary import MeasuredCell, Summary, summarise
 from mldsa_lab.kinds.kind import Kind, Measured
 from mldsa_lab.records import METRICS, RUN_FACTS, Record
@@ -22,12 +22,11 @@ from mldsa_lab.sets import (
     sets_of,
 )
 from mldsa_lab.show.figure_tables import CELL, TABLE, Lines, Ranking, SpreadColumns, TableLayout
+from mldsa_lab.show.findings import find
 from mldsa_lab.show.grid import PAGE, TERMINAL
-from mldsa_lab.show.operations.findings import find
-from mldsa_lab.show.operations.plot_specs import cost_plots, law_plots
-from mldsa_lab.show.operations.remarks import (
+from mldsa_lab.show.plot_specs import cost_plots, law_plots
+from mldsa_lab.show.remarks import (
     SHOWN_OPERATIONS,
-    SHOWN_PERCENTILES,
     appendix,
     headline_cells,
     is_excluded_compact,
@@ -55,13 +54,13 @@ from mldsa_lab.show.report import (
     sections_of,
 )
 
-_IDENTITIES = {name: f"quantile percentile={share}" for name, share in SHOWN_PERCENTILES.items()}
+_IDENTITIES = {name: f"quantile percentile={share}" for name, share in PERCENTILES.items()}
 FIELDS = {
     name: _IDENTITIES.get(name, name if name in NAMES else "")
     for name in (
         "implementation", "version", "language", "called_from", "backend", "build", "key", "mode",
         "batch_size", "threads", "set", "operation", "deterministic", "unit", "samples", "mean",
-        "mean_low", "mean_high", *SHOWN_PERCENTILES, "min", "min_low", "min_high", "max", "sd",
+        "mean_low", "mean_high", *PERCENTILES, "min", "min_low", "min_high", "max", "sd",
         "ratio", "ratio_low", "ratio_high", "clock", "per_second", "per_second_low",
         "per_second_high", "scaling", "scaling_low", "scaling_high", "allocated", "collections",
         *RUN_FACTS,
@@ -191,7 +190,7 @@ def _made(
 def _of_operation(run: MeasuredOperations, operation: str) -> TableLayout:
     """All variants of one set and operation. Percentiles are shown for signing, whose cost is
     random by design; those of other operations would show the machine's noise."""
-    quantiles = SHOWN_PERCENTILES.values() if operation == "sign" else ()
+    quantiles = PERCENTILES.values() if operation == "sign" else ()
     phases = dict.fromkeys(f.keys["phase"] for f in run.figures if "phase" in f.keys)
     column = partial(SpreadColumns, unit_scope=TABLE)
     return TableLayout(
@@ -449,11 +448,4 @@ def _texts(run: MeasuredOperations, present: set[str]) -> dict[str, list[str]]:
     return made | {SCHEME_FAMILIES[f].title: texts(f) for f in families}
 
 
-KIND = OperationsKind(
-    "operations",
-    WorkloadPlan,
-    texts("operations")[0],
-    lambda record, figures: "",
-    lambda record, confidence: [],
-    lambda record: (),
-)
+KIND = OperationsKind("operations", WorkloadPlan, texts("operations")[0])

@@ -19,15 +19,15 @@ import numpy as np
 from mldsa_lab import LabError
 from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.material import PipelineInputs
 from mldsa_lab.bench.options import Pipeline, resolve
-from mldsa_lab.bench.pipeline_inputs import PipelineInputs
 from mldsa_lab.bench.workload import Ready, WorkloadPlan, other_message, times_of
-from mldsa_lab.estimate.cells import SPREAD, Readings
+from mldsa_lab.estimate.cells import SPREAD, Readings, percentiles_of, share_of
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.interval import over
 from mldsa_lab.files import to_builtins
 from mldsa_lab.inputs.input import Input
-from mldsa_lab.kinds.kind import Kind
+from mldsa_lab.kinds.kind import TableKind
 from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records import (
     Check,
@@ -65,7 +65,6 @@ if TYPE_CHECKING:
 # Figures.
 
 
-PERCENTILES = (50, 95, 99)
 BETWEEN = "between stages"
 
 
@@ -113,11 +112,9 @@ class MeasuredPipeline:
         fewest = min(map(len, times))
         for name, of in SPREAD.items() if fewest > 1 else ():
             yield name, {}, np.array([*map(of, times)])
-        for percentile in PERCENTILES:
-            share = percentile / 100
-            if fewest * (1 - share) >= 1:
-                quantiles = [np.quantile(t, share, method="hazen") for t in times]
-                yield "quantile", {"percentile": percentile}, np.array(quantiles)
+        for percentile in percentiles_of(fewest):
+            quantiles = [np.quantile(t, share_of(percentile), method="hazen") for t in times]
+            yield "quantile", {"percentile": percentile}, np.array(quantiles)
 
     def rate(self, threads: int) -> Array:
         """Return (processes,) records in a second."""
@@ -240,7 +237,7 @@ def attempts_of(record: Record, p: MeasuredPipeline, stage_name: str) -> tuple[f
         return None
     traces = [record.input(stage.set, i).trace or () for i in stage.inputs]
     mean = sum(map(len, traces)) / len(traces)
-    return mean, RejectionModel.of(stage.set).expected_attempts
+    return mean, RejectionModel.for_set(stage.set).expected_attempts
 
 
 # Workload.
@@ -495,6 +492,9 @@ def _layouts(record: Record) -> tuple[TableLayout, ...]:
     rate = SpreadColumns("per_second", "{value} threads", "threads")
     percentiles = SpreadColumns("quantile", "p{value}", "percentile", keys=_LATENCY)
     least, most, deviation = (SpreadColumns(n, n, keys=_LATENCY) for n in ("min", "max", "sd"))
+    scaling = SpreadColumns("scaling", "{value} threads over one", "threads", "last")
+    together = SpreadColumns("count", "together", keys={"of": "records"})
+    has_batches = any(p.together > 1 for p in pipelines_of([record]).values())
     return (
         TableLayout(
             "{pipeline}", ("pipeline",), ("stage", "variant", "batch"), (cost, share),
@@ -505,7 +505,7 @@ def _layouts(record: Record) -> tuple[TableLayout, ...]:
         ),
         TableLayout(
             "Records per second, all threads together", (), ("pipeline",),
-            (rate, SpreadColumns("scaling", "{value} threads over one", "threads", "last")),
+            (*([together] if has_batches else []), rate, scaling),
             (Lines("per_second", "threads", ("pipeline",)),),
         ),
         TableLayout(
@@ -544,7 +544,7 @@ _METHOD = (
     "another pipeline is the median over rounds, all passes counted, so it differs from the "
     "quotient of the wholes."
 )
-KIND = Kind(
+KIND = TableKind(
     "pipeline",
     PipelinePlan,
     _METHOD,

@@ -1,37 +1,175 @@
-"""From record files to reports."""
+"""Reports of records of all kinds, one by one or compared."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from mldsa_lab import located
-from mldsa_lab.estimate.compare import compare
-from mldsa_lab.estimate.figure import Figures
+from mldsa_lab.estimate.compare import agreement_figures, compare
+from mldsa_lab.estimate.figure import FASTER, SLOWER, UNCHANGED, Figure, Figures, Key
 from mldsa_lab.estimate.summary import Summary
 from mldsa_lab.kinds import kind_of
 from mldsa_lab.kinds.kind import Measured
 from mldsa_lab.kinds.operations import FIELDS, MeasuredOperations, OperationsKind
 from mldsa_lab.records import Record, read_record
 from mldsa_lab.records.rows import DEFAULT_REFERENCE, known_reference
-from mldsa_lab.show.compare import sections_over_runs
-from mldsa_lab.show.operations.plot_specs import Elsewhere, elsewhere_report
-from mldsa_lab.show.report import Look, Report, assign_colours
+from mldsa_lab.show.figure_tables import PERCENT, VERDICT, SpreadColumns, TableLayout
+from mldsa_lab.show.grid import estimate
+from mldsa_lab.show.plot_specs import Elsewhere, elsewhere_report
+from mldsa_lab.show.report import Look, Report, Section, assign_colours, sections_of
+
+# Comparisons of runs as reports
+
+
+_MOST = 40
+"""With more cells the brief table has the changed ones alone."""
+FOLDED = ("run", "of", "attempt", "statistic")
+"""The keys that are in the names of columns of CSV: a line is a cell."""
+AGREEMENT = TableLayout(
+    "Agreement of the runs", (), ("operation", "quantity"),
+    (
+        SpreadColumns("agreement", "intervals overlap", keys={"statistic": "overlapping"}),
+        SpreadColumns("agreement", "of", keys={"statistic": "cells"}),
+        SpreadColumns("agreement", "median change", keys={"statistic": "median"}, unit=PERCENT),
+        SpreadColumns("agreement", "largest change", keys={"statistic": "largest"}, unit=PERCENT),
+    ),
+)  # fmt: skip
+_COSTS = SpreadColumns("mean", "run {value}", "run", spare=1)
+_EFFECT = SpreadColumns("effect", "change", spare_interval=3)
+_CHANGES = (_COSTS, _EFFECT, SpreadColumns("effect", "verdict", show=VERDICT))
+_CLASSES = (
+    SpreadColumns(
+        "attempt_change", "accepted at once", spare_interval=3, keys={"attempt": "first"}
+    ),
+    SpreadColumns("attempt_change", "z iteration", spare_interval=3, keys={"attempt": "z"}),
+    SpreadColumns("attempt_change", "r0 iteration", spare_interval=2, keys={"attempt": "r"}),
+    SpreadColumns("attempt_change", "hint iteration", spare=1, keys={"attempt": "h"}),
+)
+_OVER_RUNS = (
+    SpreadColumns("mean", "run {value}", "run"),
+    SpreadColumns("ratio", "ratio, run {value}", "run"),
+    SpreadColumns("change", "mean, last ÷ first", keys={"of": "mean"}),
+    SpreadColumns("change", "ratio, last ÷ first", keys={"of": "ratio"}),
+    SpreadColumns("change", "means", show=VERDICT, keys={"of": "mean"}),
+)
+
+
+def _layout(
+    figures: Sequence[Figure], title: str, split: tuple[str, ...],
+    rows: tuple[str, ...], columns: tuple[SpreadColumns, ...],
+) -> TableLayout:  # fmt: skip
+    """Rows are variants, with those that they replace where there are such."""
+    replaced = ("before",) if any(f.keys.get("before") for f in figures) else ()
+    return TableLayout(title, split, (*rows, "variant", *replaced), columns)
+
+
+def sections_over_runs(figures: Figures, confidence: float) -> list[Section]:
+    """Return the tables of a report of several runs."""
+    whole = sections_of(agreement_figures(figures), [AGREEMENT], confidence)
+    title = "{set} {operation} in each run"
+    layout = _layout(figures, title, ("set", "operation", "unit"), (), _OVER_RUNS)
+    return whole + sections_of(figures, [layout], confidence)
+
+
+def comparison(figures: Figures, confidence: float) -> Report:
+    """Return the report of two runs."""
+    found = effects(figures)
+    changed = {_cell(f) for f in found if f.verdict != UNCHANGED}
+    shown = {True: figures}
+    if len(found) > _MOST:
+        shown = {True: figures.only(lambda f: _cell(f) in changed), False: figures}
+    note = "cost in the second run over that in the first"
+    if reference := figures[-1].keys.get("reference"):
+        note += f", divided by the change of {reference}"
+    sections: list[Section] = []
+    for brief, part in shown.items():
+        title = "Changes of costs" if brief else "Changes of costs, all cells"
+        layout = _layout(part, title, ("unit",), ("set", "operation"), _CHANGES)
+        sections += sections_of(part, [layout], confidence, note, brief=brief)
+        signing = part.only(lambda f: f.name == "attempt_change")
+        title = "Signing by classes of traces"
+        layout = _layout(signing, title, ("operation",), ("set",), _CLASSES)
+        note_of = "the same for classes of signatures"
+        sections += sections_of(signing, [layout], confidence, note_of, brief=brief)
+    agreement = agreement_figures(figures)
+    note = "cells with intervals in both runs"
+    sections += sections_of(agreement, [AGREEMENT], confidence, note)
+    verdicts = Counter(f.verdict for f in found)
+    return Report(
+        kind="comparison",
+        headline=f"{verdicts[SLOWER]} of {len(found)} cells are slower, {verdicts[FASTER]} faster",
+        figures=figures.of([*figures, *agreement]),
+        sections=sections,
+        notes=list(_notes(figures)),
+        folded=FOLDED,
+    )
+
+
+def effects(figures: Sequence[Figure]) -> list[Figure]:
+    """Return the effect of each cell that is in both runs."""
+    return [f for f in figures if f.name == "effect" and f.value is not None]
+
+
+def _cell(figure: Figure) -> tuple[Key, ...]:
+    return tuple(figure.keys.get(k) for k in ("set", "operation", "variant", "before"))
+
+
+def _notes(figures: Sequence[Figure]) -> Iterator[str]:
+    found = effects(figures)
+    for text, times in Counter(note for f in found for note in f.notes).items():
+        yield f"{text} ({times} of {len(found)} cells)."
+    lone: dict[str, list[str]] = {}
+    for f in figures:
+        if f.name == "effect" and f.value is None:
+            lone.setdefault(f.notes[0], []).append(str(f.keys["variant"]))
+    for text, variants in lone.items():
+        yield f"{text}: {len(variants)} cells of {', '.join(dict.fromkeys(variants))}."
+    spread = figures[-1]
+    if spread.value is None:
+        yield f"{'; '.join(spread.notes)}."
+    else:
+        yield (
+            f"Costs of other implementations differ by {100 * spread.value:.1f} % from run to run "
+            "(root mean square over cells); intervals of changes include this."
+        )
+
+
+def slower_cells(figures: Sequence[Figure], percent: float) -> tuple[int, list[str]]:
+    """Return the number of cells in which nothing but the code differs, and a line for each of
+    them that is slower by more than so many percent."""
+    judged = [f for f in effects(figures) if not f.notes]
+    slower = [f for f in judged if f.low is not None and f.low > 1 + percent / 100]
+    lines = [" ".join(str(k) for k in _cell(f) if k) for f in slower]
+    return len(judged), [
+        f"{line}: {estimate(f.interval)}" for line, f in zip(lines, slower, strict=True)
+    ]
+
+
+# From record files to reports.
+
 
 MOST_WITH_CLOUDS = 2
 """Records in a page that still shows cost over iterations of each; more would make it heavy."""
 
 
 def read_reports(
-    paths: Sequence[Path], look: Look, measured: Sequence[Elsewhere] = ()
+    paths: Sequence[Path],
+    look: Look,
+    measured: Sequence[Elsewhere] = (),
+    narrow: Callable[[Path, Record], Record] = lambda path, record: record,
 ) -> list[Report]:
-    """Return the reports of some records, their comparison first; ``measured``: what others
-    measured elsewhere. LabError for the first record that cannot be shown."""
+    """Return the reports of some records, their comparison first.
+
+    ``measured``: what others measured elsewhere; ``narrow``: returns the part of a record to show.
+    LabError for the first record that cannot be shown.
+    """
     runs: dict[tuple[str, str], tuple[Path, Record]] = {}
     notes = []
     for path in paths:
-        record = read_record(path, lenient=True)
+        record = narrow(path, read_record(path, lenient=True))
         first = runs.setdefault(record.identity, (path, record))
         if first[0] is not path:
             notes.append(f"{path} holds the same run as {first[0]}: it is shown once")
@@ -82,7 +220,7 @@ def _compared(summaries: Sequence[Summary], reports: Sequence[Report], look: Loo
         kind=f"{len(reports)} runs",
         headline=agree if len(headlines) == 1 else f"{len(reports)} runs compared",
         figures=figures,
-        is_table=False,
+        folded=FOLDED,
         sections=[replace(s, brief=False, chapter=title) for s in sections],
         facts={title: [(r.name, f"{r.kind}: {r.headline}") for r in reports]},
         texts={} if sections else {title: ["The runs hold no results to compare."]},

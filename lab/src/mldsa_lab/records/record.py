@@ -10,7 +10,8 @@ import lzma
 import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,35 @@ class Record:
         if (found := self.variants.get(variant_id)) is not None:
             return found[0]
         raise LabError(f"unknown variant {variant_id!r}: no worker of the record announces it")
+
+    def narrow(
+        self, sets: Sequence[str], operations: Sequence[str], implementations: Sequence[str]
+    ) -> Record:
+        """Return the record with the cells of these sets, operations and implementations (or
+        variant ids, with wildcards); an empty sequence means all. LabError if none is left."""
+        patterns = implementations or ("*",)
+        fitting = {
+            v.id
+            for v, _ in self.variants.values()
+            if any(fnmatchcase(name, p) for name in v.names for p in patterns)
+        }
+
+        def is_chosen(row: rows.Samples | rows.Definition | rows.Fault) -> bool:
+            return (
+                (row.variant is None or row.variant in fitting)
+                and (row.set is None or not sets or row.set in sets)
+                and (row.operation is None or not operations or row.operation in operations)
+            )
+
+        chosen = [row for row in self.samples if is_chosen(row)]
+        if self.samples and not chosen:
+            raise LabError("no cell is of these --sets, --operations and --implementations")
+        return replace(
+            self,
+            samples=chosen,
+            definitions=[row for row in self.definitions if is_chosen(row)],
+            faults=[row for row in self.faults if is_chosen(row)],
+        )
 
     def is_duplicate_build(self, worker: rows.WorkerRow) -> bool:
         """Return whether it is the tuned build of a worker that took part in its default build too.

@@ -1,15 +1,22 @@
-"""An estimation as a report."""
+"""Reports of an estimation, and of a traced pool next to theory."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mldsa_lab.estimate.figure import Figure
-from mldsa_lab.estimate.findings import off_text
+from rich.console import Console
+from rich.table import Table
+
+from mldsa_lab import join_words
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import Estimation, Residual
+from mldsa_lab.estimate.misfit import off_text
+from mldsa_lab.inputs.tracing import Tally
 from mldsa_lab.show.grid import UNKNOWN, Column, Grid, Shown, of_cost, of_interval
 from mldsa_lab.show.report import Report, Section
+
+# An estimation as a report.
+
 
 _COSTS = {
     "setup": "set-up, without the final attempt",
@@ -28,17 +35,17 @@ def estimation_report(found: Estimation) -> Report:
     only the costs as measured."""
     about = f"{found.unit or 'unit not given'}, {found.inputs} input{'s' * (found.inputs > 1)}"
     about += f", {found.rounds} rounds" if found.rounds > 1 else ""
-    findings = [f"{f.severity}: {f.code}: {f.text}" for f in found.findings]
+    findings = list(map(str, found.findings))
     residuals = Section(_residuals(found))
     if found.refutation:
         text = f"{found.set} signing: no estimate holds"
-        return Report("estimate", text, (), [residuals], notes=[about, *findings])
-    estimates = {"all inputs": _figures(found)}
+        return Report("estimate", text, found.figures(), [residuals], notes=[about, *findings])
+    estimates = {"all inputs": _estimates(found)}
     if found.without_outliers is not None:
-        estimates[found.without] = _figures(found.without_outliers)
-    columns = [Column("estimate of", list(_figures(found)), head=True)]
-    for title, figures in estimates.items():
-        cells = [of_interval(interval) for interval in figures.values()]
+        estimates[found.without] = _estimates(found.without_outliers)
+    columns = [Column("estimate of", list(_estimates(found)), head=True)]
+    for title, intervals in estimates.items():
+        cells = [of_interval(interval) for interval in intervals.values()]
         columns.append(Column(title, cells, number=True))
     average = [_average(found)] if found.average is not None else []
     mean = of_interval((found.without_outliers or found).mean)
@@ -46,10 +53,7 @@ def estimation_report(found: Estimation) -> Report:
     return Report(
         kind="estimate",
         headline=" ".join(filter(None, headline)),
-        figures=[
-            Figure.of({"set": found.set}, name, interval, found.unit)
-            for name, interval in _figures(found).items()
-        ],
+        figures=found.figures(),
         sections=[
             Section(Grid(f"{found.set} signing", about, tuple(columns), found.confidence)),
             residuals,
@@ -58,7 +62,7 @@ def estimation_report(found: Estimation) -> Report:
     )
 
 
-def _figures(found: Estimation) -> dict[str, Interval]:
+def _estimates(found: Estimation) -> dict[str, Interval]:
     percentiles = {f"p{percent:g}": i for percent, i in found.percentiles.items()}
     return {"mean": found.mean, **percentiles, **{t: found.costs[n] for n, t in _COSTS.items()}}
 
@@ -98,3 +102,36 @@ def _residuals(found: Estimation) -> Grid:
         cells |= {"fit": [of_cost(r.fitted, least) for r in shown], "residual": relative}
     columns = (Column(title, of, number=True) for title, of in cells.items())
     return Grid("Costs" if found.refutation else "Residuals", note, tuple(columns))
+
+
+# What was traced, beside what theory says.
+
+
+_FAR = 4.0  # standard errors, which chance makes in one figure of 16,000
+
+
+def print_tallies(tallies: Sequence[Tally], console: Console) -> None:
+    """A table of the shares found and expected, with their distance in standard errors; and a
+    sentence on those that chance does not explain."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("set", "", "found", "expected", "standard errors"):
+        table.add_column(title, justify="left" if title in ("set", "") else "right")
+    for tally in tallies:
+        for number, (name, found, expected, distance) in enumerate(tally.rows()):
+            table.add_row(
+                tally.set if number == 0 else "",
+                name,
+                f"{found:.5f}",
+                f"{expected:.5f}",
+                "depends on the key" if distance is None else f"{distance:+.1f}",
+            )
+        table.add_row("", "longest", f"{tally.longest} attempts", "", "")
+    console.print(table)
+    for tally in tallies:
+        far = {name: abs(d) for name, _, _, d in tally.rows() if d is not None and abs(d) > _FAR}
+        if far:
+            console.print(
+                f"{tally.set}: {join_words(far)} up to {max(far.values()):.0f} standard errors "
+                "from what theory says of all signatures. Were these inputs chosen by their "
+                "traces, or crafted? Averages over them are not those of all signatures."
+            )

@@ -53,10 +53,14 @@ class SpreadColumns:
     """Columns of a table: one figure, for each value of the key ``across`` (`ALL`), for the
     first or last of them, or for the value ``which``. ``title`` may name ``{value}``.
 
-    ``keys``: further keys that the figure has. It has no others, beside those of the rows and of
-    the table. ``show``: instead of its value its notes, without what follows a colon (`NOTES`), or
-    its verdict and its notes (`VERDICT`). ``below``: the figure whose value stands below, as a
-    factor. ``limits``: whether its interval is shown.
+    ``keys``: further keys that the figure has; ``any_of``: others with one of these values. It has
+    no others, beside those of the rows and of the table. ``show``: instead of its value its notes,
+    without what follows a colon (`NOTES`), or its verdict and its notes (`VERDICT`). ``below``: the
+    figure whose value stands below, as a factor. ``limits``: whether its interval is shown;
+    ``is_exact``: whole numbers without one have no decimals.
+
+    ``over``: keys of which each combination of values has columns of its own, ``optional`` ones
+    that figures may have; ``title`` then names keys, in the `words` of the table.
 
     ``unit``: the unit of display, where it is always the same. Else ``unit_scope`` says what shares
     one: these columns, each `CELL`, or all columns of the `TABLE` that say so; the first of them
@@ -76,7 +80,11 @@ class SpreadColumns:
     unit: Unit | None = None
     where: str = ""
     keys: Mapping[str, Key] = field(default_factory=dict)
+    any_of: Mapping[str, tuple[Key, ...]] = field(default_factory=dict)
     limits: bool = True
+    is_exact: bool = False
+    over: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +147,7 @@ class TableLayout:
     ``leading``: columns before those of the keys; ``below``: keys that the page writes below the
     row's name, and a terminal in columns; ``page_keys``: keys that only the page has. ``colours``
     of implementations give rows dots; ``marks`` of rows; ``tag``: the key of the page's filter;
-    ``free``: further keys that figures may have.
+    ``free``: further keys that figures may have; ``words``: the texts of keys in titles.
 
     ``bars``: plots of bars for each value of the key ``of_bars``; in these and in rankings the key
     ``label`` names a row, if there is one.
@@ -160,6 +168,7 @@ class TableLayout:
     marks: tuple[RowMark, ...] = ()
     tag: str = ""
     free: tuple[str, ...] = ()
+    words: Callable[[Keys], Mapping[str, object]] = dict
 
     @property
     def shown(self) -> list[SpreadColumns]:
@@ -238,15 +247,31 @@ class FigureTable:
 
 def _takes(source: Figures, layout: TableLayout, spread: SpreadColumns, figure: Figure) -> bool:
     """Return whether a figure has the name and exactly the keys of a column."""
-    if figure.name != spread.name or not spread.keys.items() <= figure.keys.items():
+    if figure.name != spread.name or not _has(figure, spread):
         return False
-    told = {*spread.keys, *layout.rows, *layout.split, *layout.free, *PLACES, *source.about}
+    told = {
+        *spread.keys,
+        *spread.any_of,
+        *layout.rows,
+        *layout.split,
+        *layout.free,
+        *PLACES,
+        *source.about,
+    }
     return figure.keys.keys() <= told | {spread.across}
+
+
+def _has(figure: Figure, spread: SpreadColumns) -> bool:
+    """Return whether a figure has the keys of a column."""
+    has_one = all(figure.keys.get(key) in values for key, values in spread.any_of.items())
+    return has_one and spread.keys.items() <= figure.keys.items()
 
 
 def tables(figures: Sequence[Figure], layout: TableLayout) -> list[FigureTable]:
     """Arrange figures: one table for each combination of the split keys, in order of appearance."""
     source = figures if isinstance(figures, Figures) else Figures(figures)
+    columns = [column for spread in layout.columns for column in _expand(spread, layout, figures)]
+    layout = replace(layout, columns=tuple(columns))
     found: dict[tuple[Key, ...], dict[tuple[Key, ...], list[Figure]]] = {}
     letters: dict[tuple[tuple[Key, ...], tuple[Key, ...]], set[str]] = {}
     shown = layout.shown
@@ -268,6 +293,33 @@ def tables(figures: Sequence[Figure], layout: TableLayout) -> list[FigureTable]:
         )
         for split, rows in found.items()
     ]  # fmt: skip
+
+
+def _expand(
+    spread: SpreadColumns, layout: TableLayout, figures: Sequence[Figure]
+) -> Iterator[SpreadColumns]:
+    """Yield the columns of each combination of the keys `over` and `optional`. They share a unit,
+    where they are stored in one."""
+    if not (spread.over or spread.optional):
+        yield spread
+        return
+    needed, free = {*spread.keys, *spread.over}, {*layout.rows, *layout.split, *PLACES}
+    stored: dict[str, list[Figure]] = {}
+    by_keys: dict[frozenset[tuple[str, Key]], Figure] = {}
+    for f in figures:
+        keys = {key: value for key, value in f.keys.items() if key not in free}
+        if (
+            f.name == spread.name
+            and _has(f, spread)
+            and needed <= keys.keys() <= needed.union(spread.optional)
+        ):
+            stored.setdefault(f.unit, []).append(f)
+            by_keys.setdefault(frozenset(keys.items()), f)
+    for identity, f in by_keys.items():
+        keys = {key: f.keys[key] for key, _ in identity}
+        title = spread.title.format(**layout.words(keys)).replace("{", "{{").replace("}", "}}")
+        unit = spread.unit or display_unit(stored[f.unit])
+        yield replace(spread, title=title, keys=keys, unit=unit, over=(), optional=())
 
 
 def grid(table: FigureTable, confidence: float, note: str = "") -> Grid:
@@ -356,7 +408,7 @@ def _spread(table: FigureTable, spread: SpreadColumns, of_table: Unit | None) ->
         ]
         if unit.name and scope not in (TABLE, CELL):
             title += f", {unit.name}"
-        cells = [_cell(f, u, limits=spread.limits) for f, u in zip(found, each, strict=True)]
+        cells = [_cell(f, u, spread) for f, u in zip(found, each, strict=True)]
         limits = spread.spare_interval
         yield column(title, cells, number=True, spare_interval=limits, below=below)
         if scope == CELL:
@@ -390,12 +442,14 @@ def words_of(figure: Figure | None, show: str) -> str:
     return "; ".join([*verdict, *(note.partition(":")[0] for note in figure.notes)])
 
 
-def _cell(figure: Figure | None, unit: Unit, *, limits: bool) -> Shown:
+def _cell(figure: Figure | None, unit: Unit, spread: SpreadColumns) -> Shown:
     if figure is None or figure.value is None:
         return UNKNOWN
-    if figure.low is None or not limits:
-        exact = figure.unit == "" and isinstance(figure.value, int)
-        text = number(figure.value, 0) if exact else format_plain(figure.value, unit)
+    if figure.low is None or not spread.limits:
+        value = unit.shown(figure.value)
+        is_count = figure.unit == "" and isinstance(figure.value, int)
+        is_exact = is_count or (spread.is_exact and value == round(value))
+        text = number(value, 0) if is_exact else format_plain(figure.value, unit)
         return Shown(text, number=figure.value)
     return estimate(figure.interval, unit)
 
@@ -422,7 +476,7 @@ def as_rows(figures: Sequence[Figure], folded: Sequence[str] = ()) -> list[Figur
     ``_low`` and ``_high`` where it has limits, ``_verdict`` and ``_notes`` where it has some, and
     ``_lacking`` where the reason of its absence is known."""
     source = figures if isinstance(figures, Figures) else Figures(figures)
-    source = Figures(source.items, source.about)
+    source = Figures(source.items, {k: of for k, of in source.about.items() if k not in folded})
     rows: dict[frozenset[tuple[str, Key]], FigureRow] = {}
     for f in figures:
         own = {key: value for key, value in f.keys.items() if key not in folded}

@@ -174,7 +174,7 @@ class PlotSpec:
 @dataclass(frozen=True, slots=True)
 class Section:
     """A table of a report. ``table``: its figures, which the page draws as its layout says;
-    ``plots``: further plots; ``brief``: whether the terminal shows it without ``--all-tables``.
+    ``plots``: further plots; ``brief``: whether the terminal shows it without ``--all``.
 
     ``chapter``: the chapter of the page that it belongs to, if it has none of its own;
     ``is_first``: it stands on the page's first screen, and last in the terminal; ``only_page``: it
@@ -215,8 +215,9 @@ class Report:
     ``texts``: the paragraphs of a chapter of the page, by its title; one within backticks is a
     command. ``facts``: what it lists by name. ``fields``: those of a row of CSV, where these are
     documented: see `figure_tables.wide_rows`. ``name``: what tells it from others on the same page.
-    ``lacking``: why it has no figures. ``is_table``: whether it has rows of CSV; ``folded``: keys
-    that are in the names of their columns: see `figure_tables.as_rows`.
+    ``lacking``: why it has no figures. ``has_brief_notes``: the terminal shows its notes without
+    ``--all``. ``folded``: keys that are in the names of their columns of CSV: see
+    `figure_tables.as_rows`.
     """
 
     kind: str
@@ -235,7 +236,7 @@ class Report:
     fields: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
     lacking: str = ""
-    is_table: bool = True
+    has_brief_notes: bool = True
     folded: Sequence[str] = ()
 
     @property
@@ -264,33 +265,37 @@ def sections_of(
 def publish(
     reports: Report | Sequence[Report],
     console: Console,
-    outputs: Mapping[str, Path],
+    files: Sequence[Path],
+    stdout: str = "",
     *,
-    tables: bool = True,
     every: bool = False,
 ) -> None:
-    """Print reports and write the files asked for; ``every``: with the tables that are not brief.
+    """Print reports and write files; ``every``: with the tables that are not brief.
 
-    ``outputs``: the files by what they hold (page, json, csv, markdown), each written whole or not
-    at all. LabError, once all is written, if a report lacks figures.
+    ``files``: each written whole or not at all, as its ending says. ``stdout``: an ending, to print
+    in place of tables. LabError, once all is written, if a report lacks figures.
     """
     listed = [reports] if isinstance(reports, Report) else reports
-    for report in listed if tables else ():
+    for report in () if stdout else listed:
         if len(listed) > 1 and report.name:
             console.rule(clean(report.name))
         _print(report, console, every)
-    for kind, write in (("json", as_json), ("csv", as_csv), ("markdown", as_markdown)):
-        if kind in outputs:
-            write_text(outputs[kind], write(listed))
-    if "page" in outputs:
-        # Imported only here: its libraries may be missing, and take long to load.
-        from mldsa_lab.show.page import render
-
-        with console.status("drawing the page"):
-            write_text(outputs["page"], render(listed))
+    writers = {".json": as_json, ".csv": as_csv, ".md": as_markdown, ".html": _page}
+    for path in files:
+        with console.status(f"writing {path.name}"):
+            write_text(path, writers[path.suffix](listed))
+    if stdout:
+        print(writers[f".{stdout}"](listed), end="")
     for report in listed:
         if report.lacking:
             raise LabError(f"{report.source}: {report.lacking}")
+
+
+def _page(reports: Sequence[Report]) -> str:
+    # Imported only here: its libraries may be missing, and take long to load.
+    from mldsa_lab.show.page import render
+
+    return render(reports)
 
 
 def _print(report: Report, console: Console, every: bool) -> None:
@@ -300,10 +305,10 @@ def _print(report: Report, console: Console, every: bool) -> None:
     for section in sorted(shown, key=lambda s: s.is_first):
         console.print(terminal(section.grid, console.width))
         console.print()
-    for note in report.notes:
+    for note in report.notes if every or report.has_brief_notes else ():
         console.print(Text(clean(note)), soft_wrap=True)
     if more := len(listed) - len(shown):
-        text = f"{more} more table{'s' * (more > 1)}: --all-tables, or the page."
+        text = f"{more} more table{'s' * (more > 1)}: --all, or the page."
         console.print(Text(text, style="dim"))
     for title, remarks in report.remarks.items():
         console.print(Text(title, style="bold"))
@@ -339,8 +344,10 @@ def as_json(reports: Sequence[Report]) -> str:
 
 
 def as_csv(reports: Sequence[Report]) -> str:
-    """Return the figures as lines of CSV, under a header of all names."""
-    return figure_tables.as_csv([row for r in reports if r.is_table for row in rows_of(r)])
+    """Return the figures as lines of CSV, under a header of all names; rows whose fields are
+    documented stand first."""
+    listed = sorted(reports, key=lambda r: not r.fields)
+    return figure_tables.as_csv([row for r in listed for row in rows_of(r)])
 
 
 def rows_of(report: Report) -> list[figure_tables.FigureRow]:

@@ -1,28 +1,34 @@
-"""The study file, as docs/studies.md describes it."""
+"""Study files, and the cells of the runs that a study made."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
+import numpy as np
 from msgspec import Meta, Struct, structs
 
 from mldsa_lab import LabError
 from mldsa_lab.bench.options import Jmh, Pipeline, Profile, check_pipelines
 from mldsa_lab.checkout import file_or_shipped, find_root
+from mldsa_lab.estimate.cells import CellEstimate, CellSamples
+from mldsa_lab.estimate.figure import PERCENTILES, Key
+from mldsa_lab.estimate.summary import MeasuredCell, summarise
 from mldsa_lab.files import Positive, Text, decode_toml, read_text
-from mldsa_lab.records import METRICS
-from mldsa_lab.sets import OPERATIONS, Operation, parse_set_names
-from mldsa_lab.sizes import OBJECTS
+from mldsa_lab.records import METRICS, Record, read_record
+from mldsa_lab.sets import OBJECTS, OPERATIONS, Operation, parse_set_names
+from mldsa_lab.theory.trace import Array
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 FIELDS = (
     "implementation", "version", "language", "backend", "build", "key", "mode", "batch_size",
     "threads", "set", "operation", "worker", "message_bytes",
 )  # fmt: skip
-"""What a cell of a study can be told by."""
+"""The fields that distinguish the cells of a study."""
 
 Field = Literal[FIELDS]  # type: ignore[valid-type]
 TESTS = ("mann-whitney", "kruskal-wallis", "dunn")
@@ -31,10 +37,9 @@ Share = Annotated[float, Meta(gt=0, lt=1)]
 Fields = tuple[Field, ...]
 SomeFields = Annotated[Fields, Meta(min_length=1)]
 Where = dict[Field, tuple[str, ...]]
-PERCENTILES: dict[str, int | float] = {"p50": 50, "p95": 95, "p99": 99, "p999": 99.9}
 SPREAD = "spread"
 COST_FIGURES = ("mean", *PERCENTILES, SPREAD, *METRICS)
-"""What a table of costs can show."""
+"""The figures of a table of costs."""
 CostFigure = Literal[COST_FIGURES]  # type: ignore[valid-type]
 
 
@@ -46,7 +51,7 @@ Sizes = tuple[Annotated[int, Meta(ge=0, le=1 << 16)], ...]
 
 
 class Measure(_Table, frozen=True):
-    """What a run of the bench measures, in the words of its options; empty: as it does by itself.
+    """The cells that a run of the bench measures, in the words of its options; by default all.
 
     Each size of ``message_bytes`` is a run of its own.
     """
@@ -62,11 +67,11 @@ class Measure(_Table, frozen=True):
         parse_set_names(self.sets)
 
 
-def _common(own: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...] | None:
-    """What is in both, no names standing for all; None where that is nothing."""
-    if not own or not wanted:
-        return own or wanted
-    return tuple(name for name in own if name in wanted) or None
+def _common(own: tuple[str, ...], kept: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Names in both, where no names stand for all; None if there are none."""
+    if not own or not kept:
+        return own or kept
+    return tuple(name for name in own if name in kept) or None
 
 
 class Effort(_Table, frozen=True):
@@ -85,8 +90,8 @@ class Effort(_Table, frozen=True):
     operations: tuple[Operation, ...] = ()
     message_bytes: Sizes = ()
 
-    def of(self, measure: Measure) -> Measure | None:
-        """What this profile measures of it, if anything."""
+    def narrow(self, measure: Measure) -> Measure | None:
+        """The part of a measure that this profile keeps, if any."""
         narrowed = {
             "workers": _common(measure.workers, self.workers),
             "implementations": self.implementations or measure.implementations,
@@ -100,8 +105,8 @@ class Effort(_Table, frozen=True):
 
     def __post_init__(self) -> None:
         parse_set_names(self.sets)
-        given = [value is not None for value in (self.seconds, self.rounds, self.jmh)]
-        if given not in ([True, True, False], [False, False, True]):
+        has_values = [value is not None for value in (self.seconds, self.rounds, self.jmh)]
+        if has_values not in ([True, True, False], [False, False, True]):
             raise ValueError("a profile has either seconds and rounds, or jmh")
         if self.rounds is not None and self.rounds[0] > self.rounds[1]:
             raise ValueError("rounds: the first number must not be above the second")
@@ -165,7 +170,7 @@ class SizesAsked(_Table, frozen=True):
 
 
 AXES = (*OPERATIONS, *OBJECTS)
-"""What an axis can show: the cost of an operation, or the bytes of an object."""
+"""The values of an axis: the cost of an operation, or the bytes of an object."""
 Axis = Literal[AXES]  # type: ignore[valid-type]
 
 
@@ -226,15 +231,15 @@ class StudyFile(_Table, frozen=True):
         if self.pipeline and any(effort.jmh for effort in self.profiles.values()):
             raise ValueError("[[pipeline]] is not measured by JMH")
         for name, effort in self.profiles.items():
-            if self.measure and not any(map(effort.of, self.measure)):
+            if self.measure and not any(map(effort.narrow, self.measure)):
                 raise ValueError(f"the profile {name} keeps nothing of any [[measure]]")
-        if self.pipeline and any(e.of(Measure()) != Measure() for e in self.profiles.values()):
+        if self.pipeline and any(e.narrow(Measure()) != Measure() for e in self.profiles.values()):
             raise ValueError("sets, operations and message_bytes of a profile are of [[measure]]")
         seen: set[str] = set()
-        for field in ("contrasts", "tables", "sizes", "figures"):
-            for number, part in enumerate(getattr(self, field)):
+        for kind in ("contrasts", "tables", "sizes", "figures"):
+            for number, part in enumerate(getattr(self, kind)):
                 if part.name in seen:
-                    raise ValueError(f"{field}[{number}]: the name {part.name!r} is given twice")
+                    raise ValueError(f"{kind}[{number}]: the name {part.name!r} is given twice")
                 seen.add(part.name)
 
     @property
@@ -244,7 +249,7 @@ class StudyFile(_Table, frozen=True):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """What each process measures; of pipelines one run of all."""
+        """The measures of each process; one run of all pipelines."""
         if self.measure:
             return self.measure
         stages = [stage for pipeline in self.pipeline for stage in pipeline.stage]
@@ -271,8 +276,8 @@ def _each(names: Iterable[str]) -> tuple[str, ...]:
 
 def shipped() -> dict[str, Path]:
     """The studies of the source tree by name."""
-    found = sorted((find_root() / "studies").glob("*.toml"))
-    return {path.stem: path for path in found if path.name != "pyproject.toml"}
+    paths = sorted((find_root() / "studies").glob("*.toml"))
+    return {path.stem: path for path in paths if path.name != "pyproject.toml"}
 
 
 def find_study(name: str) -> Path:
@@ -288,3 +293,187 @@ def read_study(path: Path) -> StudyFile:
 def parse_study(text: str, path: Path) -> StudyFile:
     """`read_study` of the text of the file ``path``."""
     return decode_toml(text, StudyFile, str(path))
+
+
+# Cells of a study.
+
+
+Values = Mapping[str, Sequence[str]]
+_NUMBERS = ("batch_size", "threads", "message_bytes")
+_USUAL = {"mode": "single", "batch_size": "1", "threads": "1"}
+_DISTINCT = tuple(name for name in FIELDS if name not in ("version", "language", "build"))
+"""Fields of a cell that do not follow from others."""
+_DEFAULT_MESSAGE = 32
+
+
+def key_of(field: str) -> str:
+    """Return the key that has the text of a field."""
+    return "batch" if field == "batch_size" else field
+
+
+def identity(asked: str) -> tuple[str, dict[str, Key]]:
+    """Return the name and the keys of a figure that a study file names."""
+    if asked in PERCENTILES:
+        return "quantile", {"percentile": PERCENTILES[asked]}
+    return asked, {}
+
+
+@dataclass(frozen=True)
+class StudyCell:
+    """One cell over all processes: its ``fields`` as texts, the ``unit`` of its costs, and
+    ``means``: (processes,) for one operation.
+
+    ``further``: (processes,) by name, the percentiles and metrics that every process could tell.
+    ``rounds``: the mean of each round, process after process.
+    """
+
+    fields: Mapping[str, str]
+    unit: str
+    means: Array
+    further: Mapping[str, Array] = field(default_factory=dict)
+    rounds: Array = field(default_factory=lambda: np.empty(0))
+
+    def texts(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the texts of these fields."""
+        return tuple(self.fields[name] for name in names)
+
+    def keys(self, names: Iterable[str] | None = None) -> dict[str, Key]:
+        """Return these fields as keys of a figure; None: those that tell the cell."""
+        if names is None:
+            names = [n for n in _DISTINCT if self.fields[n] != _USUAL.get(n)]
+        texts = {key_of(name): (name, self.fields[name]) for name in names}
+        return {
+            key: int(t) if name in _NUMBERS and t.isdecimal() else t
+            for key, (name, t) in texts.items()
+        }
+
+    @property
+    def middle(self) -> float:
+        """The median over the processes."""
+        return float(np.median(self.means))
+
+    def all_figures(self) -> Iterator[tuple[str, dict[str, Key], Array, str]]:
+        """Yield the name, the keys, the value in each process and the unit of every figure."""
+        for asked, values in {"mean": self.means, **self.further}.items():
+            name, more = identity(asked)
+            yield name, self.keys() | more, values, self.unit_of(asked)
+
+    def unit_of(self, name: str) -> str:
+        """Return the unit of a figure that a study file names."""
+        if name == SPREAD:
+            return ""
+        return METRICS[name][0] if name in METRICS else self.unit
+
+    def figure(self, name: str) -> float | None:
+        """Return the median over the processes of a figure that a study file names, or the share
+        by which the largest mean is above the least (`SPREAD`); None where it is not known."""
+        if name == SPREAD:
+            return float(self.means.max() / self.means.min() - 1)
+        values = {"mean": self.means, **self.further}.get(name)
+        return None if values is None else float(np.median(values))
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The cells of a study; ``excluded``: with the number of runs, what was not measured and why;
+    ``runs``: the number of all runs; ``named``: texts that the study may have asked for, which
+    need not have been measured; ``loads``: of each run, as of `Record.busy`."""
+
+    cells: list[StudyCell]
+    excluded: Counter[str] = field(default_factory=Counter)
+    runs: int = 1
+    named: frozenset[str] = frozenset()
+    loads: Sequence[str] = ()
+
+    def matching(self, where: Values) -> list[StudyCell]:
+        """Return the cells whose fields have one of the texts asked for. LabError for a text that
+        no cell has and the study does not name, and where none fits for another reason."""
+        for name, texts in where.items():
+            known = list(dict.fromkeys(c.fields[name] for c in self.cells))
+            for text in texts:
+                if text not in known and text not in self.named:
+                    raise LabError(f"{name} {text!r}: measured are {', '.join(known)}")
+        cells = [c for c in self.cells if all(c.fields[n] in ts for n, ts in where.items())]
+        if not cells and not {t for texts in where.values() for t in texts} <= self.named:
+            raise LabError("no cell was measured that fits all of `where`")
+        return cells
+
+    def arranged(
+        self, where: Values, outer: Sequence[str], inner: Sequence[str]
+    ) -> dict[tuple[str, ...], dict[str, StudyCell]]:
+        """Return the cells that fit, by their texts of the fields ``outer`` and, joined, ``inner``.
+        LabError where two have the same."""
+        places: dict[tuple[str, ...], dict[str, StudyCell]] = {}
+        for cell in self.matching(where):
+            place = places.setdefault(cell.texts(outer), {})
+            label = " ".join(cell.texts(inner))
+            if label in place:
+                other = place[label].fields
+                differ = [n for n, text in cell.fields.items() if other[n] != text]
+                named = " ".join(filter(None, (*cell.texts(outer), label)))
+                raise LabError(
+                    f"{named} is several cells that differ in {', '.join(differ)}: name what to "
+                    "take in where, or add it to the fields"
+                )
+            place[label] = cell
+        return places
+
+
+def gather_cells(paths: Sequence[Path], clock: str, confidence: float) -> Gathered:
+    """Return the cells of a study's records, one for each process."""
+    processes: dict[tuple[str, ...], list[tuple[MeasuredCell, Array]]] = {}
+    excluded = Counter[str]()
+    loads = []
+    for path in paths:
+        record = read_record(path)
+        loads.append(record.busy)
+        summary = summarise(record, clock=clock, confidence=confidence)
+        excluded.update(set(_excluded(record)))
+        message_bytes = record.run.options.get("message_bytes", _DEFAULT_MESSAGE)
+        for cell in summary.cells:
+            if cell.estimate is None:
+                excluded.update(f"{' '.join(cell.id)}: {note}" for note in cell.notes)
+                continue
+            keys = {**cell.keys, **cell.worker.about(cell.variant)}
+            keys |= {"worker": cell.worker.worker, "message_bytes": message_bytes}
+            keys["build"] = cell.worker.build or ""
+            texts = tuple(str(keys[name]) for name in FIELDS)
+            rounds = _round_means(cell.estimate, cell.samples)
+            processes.setdefault(texts, []).append((cell, rounds))
+    cells = [
+        _join(dict(zip(FIELDS, texts, strict=True)), listed) for texts, listed in processes.items()
+    ]
+    return Gathered(cells, excluded, len(paths), loads=loads)
+
+
+def _excluded(record: Record) -> Iterator[str]:
+    for row in record.skipped:
+        yield f"worker {row.worker}: {row.reason}"
+    for gate in record.gates:
+        if not gate.passed:
+            yield f"{gate.variant} {gate.set}: rejected by the correctness gate"
+    for fault in record.faults:
+        yield " ".join(filter(None, (fault.variant, fault.set))) + f": {fault.reason}"
+
+
+def _round_means(estimate: CellEstimate, samples: CellSamples) -> Array:
+    """The mean of each round: of inputs that all rounds have, by the level of the round."""
+    if estimate.level is not None:
+        return np.asarray(estimate.mean.value * np.exp(estimate.level))
+    sums = np.bincount(samples.round_of, weights=samples.ticks)
+    return np.asarray(sums / np.bincount(samples.round_of))
+
+
+def _join(fields: dict[str, str], processes: Sequence[tuple[MeasuredCell, Array]]) -> StudyCell:
+    """The cell of which each process has a row and the mean of each round."""
+    cells, rounds = zip(*processes, strict=True)
+    known = {name: [cell.value(name) for cell in cells] for name in METRICS}
+    for name, percentile in PERCENTILES.items():
+        known[name] = [cell.value("quantile", percentile=percentile) for cell in cells]
+    return StudyCell(
+        fields,
+        cells[0].unit,
+        np.array([cell.cost for cell in cells]),
+        {name: np.array(values) for name, values in known.items() if None not in values},
+        np.concatenate(rounds),
+    )

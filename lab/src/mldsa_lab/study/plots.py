@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from mldsa_lab import LabError, located
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.sets import OPERATIONS
+from mldsa_lab.sets import OPERATIONS, raw_bytes
 from mldsa_lab.show import plots, svg
 from mldsa_lab.show.grid import Unit, choose_unit, estimate
 from mldsa_lab.show.plots import LOG_FROM, Mark
@@ -27,9 +27,7 @@ from mldsa_lab.show.svg import (
     text_width,
     zero_axis,
 )
-from mldsa_lab.sizes import raw_bytes
-from mldsa_lab.study.cells import Gathered, StudyCell
-from mldsa_lab.study.file import FigureAsked
+from mldsa_lab.study.file import FigureAsked, Gathered, StudyCell
 from mldsa_lab.theory.trace import Array
 
 _WIDTH = 380.0

@@ -9,12 +9,19 @@ from mldsa_lab import LabError, located
 from mldsa_lab.estimate.compare import compare_groups
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.records import METRICS, busy_notes
-from mldsa_lab.sets import ALL_SETS, parse_set_names
+from mldsa_lab.sets import ALL_SETS, parse_set_names, sizes
 from mldsa_lab.show.figure_tables import NOTES, SpreadColumns, TableLayout
 from mldsa_lab.show.report import PlotSpec, Report, Section, sections_of
-from mldsa_lab.sizes import sizes
-from mldsa_lab.study.cells import Gathered, identity, key_of
-from mldsa_lab.study.file import SPREAD, Contrast, CostsAsked, SizesAsked, StudyFile
+from mldsa_lab.study.file import (
+    SPREAD,
+    Contrast,
+    CostsAsked,
+    Gathered,
+    SizesAsked,
+    StudyFile,
+    identity,
+    key_of,
+)
 
 _TELLING = (
     "set", "operation", "message_bytes", "threads", "batch_size", "mode", "implementation",

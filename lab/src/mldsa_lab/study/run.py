@@ -25,7 +25,7 @@ from mldsa_lab.sets import USUAL_OPERATIONS, parse_set_names
 from mldsa_lab.study.file import Measure, StudyFile, parse_study
 
 _PROFILE = "# profile "
-_JDK = " --jdk "
+_WORKER = " --jdk "  # as copies of earlier studies have it
 COPY = "study.toml"
 """The study file beside its records, by which a resumed run knows that it is the same."""
 
@@ -56,28 +56,28 @@ def steps(study: StudyFile, profile: str, out: Path, seed: str) -> list[Step]:
     """All runs in the order to measure: every measure once before any twice, and each time
     beginning with another, so that no drift falls on one of them alone."""
     effort = study.amount(profile)
-    measures = filter(None, map(effort.of, study.measures))
+    measures = filter(None, map(effort.narrow, study.measures))
     kinds = [(m, size) for m in measures for size in m.message_bytes]
-    found = []
+    listed = []
     for process in range(effort.processes):
         turned = range(process, process + len(kinds))
         for number in (n % len(kinds) for n in turned):
             measure, size = kinds[number]
             own = hashlib.sha256(f"{seed} {number} {process}".encode()).digest()
             folder = out / f"{number + 1:02}-{process + 1:02}"
-            found.append(Step(folder, measure, size, process, own))
-    return found
+            listed.append(Step(folder, measure, size, process, own))
+    return listed
 
 
-def begin(path: Path, profile: str, out: Path, jdks: Sequence[str] = ()) -> str:
+def begin(path: Path, profile: str, out: Path, added: Sequence[str] = ()) -> str:
     """Take the folder for this study; its seed. LabError if something else was measured there."""
-    text = f"{_PROFILE}{''.join([profile, *(_JDK + jdk for jdk in jdks)])}\n{read_text(path)}"
+    text = f"{_PROFILE}{''.join([profile, *(_WORKER + text for text in added)])}\n{read_text(path)}"
     copy, seed = out / COPY, out / "seed"
     if copy.exists() and (old := read_text(copy)) != text:
         if any(out.glob(f"*/*/{RECORD_NAME}")) and _measured(text, path) != _measured(old, copy):
             raise LabError(
                 f"{out}: holds measurements of another profile, or from before what {path} "
-                "measures, or --jdk, was changed; --out names another folder"
+                "measures, or --worker, was changed; --out names another folder"
             )
         write_text(copy, text)
     if copy.exists():
@@ -92,10 +92,10 @@ def begin(path: Path, profile: str, out: Path, jdks: Sequence[str] = ()) -> str:
 
 
 def _measured(text: str, path: Path) -> tuple[object, ...]:
-    """What a study's runs depend on: comparisons, tables and figures may change afterwards."""
-    told = text.partition("\n")[0].removeprefix(_PROFILE)
+    """The parts that a study's runs depend on, without comparisons, tables and figures."""
+    options = text.partition("\n")[0].removeprefix(_PROFILE)
     study = parse_study(text, path)
-    return told, study.measure, study.pipeline, study.amount(told.partition(_JDK)[0])
+    return options, study.measure, study.pipeline, study.amount(options.partition(_WORKER)[0])
 
 
 def measure(listed: list[Step], run: Callable[[Step], bool]) -> Iterator[tuple[Step, Path]]:
@@ -114,10 +114,10 @@ def measure(listed: list[Step], run: Callable[[Step], bool]) -> Iterator[tuple[S
 
 def find_records(folder: Path) -> list[Path]:
     """Return the records in a folder and below it. LabError if there are none."""
-    found = sorted(p for kind in ("*.jsonl", "*.jsonl.xz") for p in folder.rglob(kind))
-    if not found:
+    paths = sorted(p for kind in ("*.jsonl", "*.jsonl.xz") for p in folder.rglob(kind))
+    if not paths:
         raise LabError(f"{folder}: holds no records (*.jsonl, *.jsonl.xz)")
-    return found
+    return paths
 
 
 # A step of a study as a run of the bench.

@@ -41,8 +41,8 @@ from mldsa_lab.theory.rejection import (
     Range,
     RejectionModel,
     check_share,
-    hardened_first,
-    most_first,
+    hardened_setup_cost,
+    max_setup_cost,
 )
 from mldsa_lab.theory.trace import (
     ACCEPTED,
@@ -77,7 +77,7 @@ _ATTEMPTS = np.arange(1, 401)
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """What is known of the coefficients before anything is measured, with the mean cost as 1.
+    """Knowledge of the coefficients before anything is measured, with the mean cost as 1.
 
     ``names``: of the columns; ``centre``, ``spread``: (columns,), the latter standard deviations;
     that of the mean is infinite. ``of_index``, ``of_attempts``: (columns,) which are terms of
@@ -131,15 +131,19 @@ def attempt_terms(model: RejectionModel, most: int) -> Array:
     their expectation; 0 for the terms of abort indexes."""
     # A trace of hint failures has no index of z or r0.
     failed = parse_attempt("h0")
-    found = covariates([(failed,) * n + (ACCEPTED,) for n in range(most + 1)], model)
-    values: Array = (found.values - found.expected) * found.of_attempts
+    extra = covariates([(failed,) * n + (ACCEPTED,) for n in range(most + 1)], model)
+    values: Array = (extra.values - extra.expected) * extra.of_attempts
     return values
 
 
 @cache
 def prior(model: RejectionModel, hardened: bool = False) -> Prior:
-    """What is known of signers of this set, or of `hardened` ones."""
-    first = hardened_first(model.name) if hardened else Range(LEAST_FIRST, most_first(model.name))
+    """The prior of signers of this set, or of `hardened` ones."""
+    first = (
+        hardened_setup_cost(model.name)
+        if hardened
+        else Range(LEAST_FIRST, max_setup_cost(model.name))
+    )
     rejected = float(model.expected_counts.sum())
     ends = [rejected / (rejected + cost) for cost in first]
     attempt = (ends[0] + ends[1]) / 2 / rejected
@@ -204,7 +208,7 @@ Traces = TraceTable | Sequence[Trace]
 
 def as_table(traces: Traces, model: RejectionModel) -> TraceTable:
     """The traces as a table; LabError if they are of another set than the model."""
-    table = traces if isinstance(traces, TraceTable) else TraceTable.of(model.name, traces)
+    table = traces if isinstance(traces, TraceTable) else TraceTable.from_traces(model.name, traces)
     if table.set != model.name:
         raise LabError(f"traces of {table.set}: cannot be used with the model of {model.name}")
     return table
@@ -295,7 +299,7 @@ class CostLevel(NamedTuple):
 
 @dataclass(frozen=True)
 class Law:
-    """The cost of all signatures, by class in ascending order. Make it with `of` or `of_costs`.
+    """The cost of all signatures, by class in ascending order: see `from_terms`, `from_costs`.
 
     ``coefficients``: (columns,) of `mldsa_lab.theory.law`; ``counts``: (classes, 3) of n_z, n_r,
     n_h; ``rows``: (classes, columns) of terms, abort indexes at their expectation;
@@ -317,7 +321,7 @@ class Law:
         return float(self.coefficients[0])
 
     @classmethod
-    def of(
+    def from_terms(
         cls,
         model: RejectionModel,
         coefficients: Array,
@@ -332,11 +336,11 @@ class Law:
         counts, probability, rows = _classes(model, min(tail, _TAIL_SHARE * (1 - share)))
         cost = rows @ coefficients
         order = np.argsort(cost, kind="stable")
-        found = counts[order], rows[order], probability[order], cost[order]
-        return cls(model, coefficients, *found, misfit)
+        columns = counts[order], rows[order], probability[order], cost[order]
+        return cls(model, coefficients, *columns, misfit)
 
     @classmethod
-    def of_costs(
+    def from_costs(
         cls,
         model: RejectionModel,
         costs: tuple[float, float, float, float],
@@ -348,7 +352,7 @@ class Law:
         of class z, r and h, and nothing else that it depends on."""
         coefficients = np.zeros(len(prior(model).names))
         coefficients[:LINEAR] = np.linalg.solve(to_costs(model), costs)
-        law = cls.of(model, coefficients, share=share, tail=tail)
+        law = cls.from_terms(model, coefficients, share=share, tail=tail)
         # The same to the last bit as sums of these costs.
         return replace(law, cost=costs[0] + law.counts @ np.array(costs[1:]))
 
@@ -367,18 +371,18 @@ class Law:
     def share_up_to(self, cost: float) -> float:
         """The share of signatures that cost at most ``cost``."""
         at, reached = self._reached
-        if self._spread:
+        if self._is_spread:
             return float(np.interp(cost, at, reached, left=0.0))
-        found = int(np.searchsorted(at, cost * (1 + _SAME), side="right"))
-        return float(reached[found - 1]) if found else 0.0
+        place = int(np.searchsorted(at, cost * (1 + _SAME), side="right"))
+        return float(reached[place - 1]) if place else 0.0
 
     def curve(self, shares: Array) -> Array:
         """The smallest costs that these shares of signatures do not exceed."""
         at, reached = self._reached
-        if self._spread:
+        if self._is_spread:
             return np.asarray(np.interp(shares, reached, at))
-        found = np.searchsorted(reached, shares)
-        return np.asarray(at[np.minimum(found, len(at) - 1)])
+        places = np.searchsorted(reached, shares)
+        return np.asarray(at[np.minimum(places, len(at) - 1)])
 
     def level(self, share: float) -> CostLevel:
         """Return the cost at the quantile ``share`` (0 < share < 1), with the shares of signatures
@@ -392,8 +396,8 @@ class Law:
         return CostLevel(float(self.cost[same].min()), below, upto)
 
     @cached_property
-    def _spread(self) -> bool:
-        """Whether signatures of one class differ in cost by more than next to nothing."""
+    def _is_spread(self) -> bool:
+        """True where signatures of one class differ noticeably in cost."""
         of_index = self.coefficients[LINEAR : LINEAR + 4]
         of_z, of_r = (float(of_index @ m @ of_index) for m in index_moments(self.model))
         rejected = self.model.expected_counts
@@ -403,7 +407,7 @@ class Law:
     @cached_property
     def _reached(self) -> tuple[Array, Array]:
         """Costs, ascending, and the shares of signatures that cost at most as much."""
-        if not self._spread:
+        if not self._is_spread:
             return self.cost, np.cumsum(self.probability)
         return _convolved(
             self.model, self.coefficients, self.misfit**2 * self.mean, int(self.counts.sum(1).max())
@@ -566,7 +570,7 @@ class CostModel(
 
     @classmethod
     def default(cls, set_name: str) -> CostModel:
-        """The model taken where none is given: a common implementation's, as measured here."""
+        """The model used if the user names none: a common implementation's, as measured here."""
         parameter_set(set_name)
         return cls(*USUAL[set_name], source=USUAL_SOURCE, set=set_name)
 
@@ -583,7 +587,7 @@ class CostModel(
         """The text of a file."""
         return json.dumps(self.as_json(), indent=1, allow_nan=False) + "\n"
 
-    def of(self, counts: Array) -> Array:
+    def costs(self, counts: Array) -> Array:
         """Cost of each row n_z, n_r, n_h of ``counts`` (rows, 3), shape (rows,)."""
         cost: Array = self.first + np.asarray(counts) @ np.array([self.z, self.r, self.h])
         return cost
@@ -591,7 +595,7 @@ class CostModel(
     def mean(self, model: RejectionModel) -> float:
         """The exact mean over all signatures."""
         self.check_set(model.name)
-        return float(self.of(model.expected_counts))
+        return float(self.costs(model.expected_counts))
 
     def law(self, model: RejectionModel, share: float = 0.999) -> Law:
         """The law of the cost over all signatures, abort indexes left out of account; ``share``:
@@ -600,7 +604,7 @@ class CostModel(
         self.check_set(model.name)
         check_share(share)
         costs = (self.first, self.z, self.r, self.h)
-        return Law.of_costs(model, costs, share=share, tail=_ATTEMPTS_TAIL)
+        return Law.from_costs(model, costs, share=share, tail=_ATTEMPTS_TAIL)
 
     def quantile(self, model: RejectionModel, share: float) -> float:
         """The least cost that at least ``share`` (0 < share < 1) of all signatures do not exceed:

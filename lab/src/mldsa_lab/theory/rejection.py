@@ -50,7 +50,7 @@ class ClassTable(NamedTuple):
 
 @dataclass(frozen=True)
 class RejectionModel:
-    """The rejection loop of one parameter set. Make it with `RejectionModel.of`."""
+    """The rejection loop of one parameter set. Make it with `RejectionModel.for_set`."""
 
     name: str
     k: int
@@ -66,7 +66,7 @@ class RejectionModel:
 
     @staticmethod
     @cache
-    def of(name: str) -> RejectionModel:
+    def for_set(name: str) -> RejectionModel:
         """The model of ``ML-DSA-44``, ``ML-DSA-65`` or ``ML-DSA-87``; LabError for other names."""
         c = parameter_set(name)
         # z = y + c s1 with y uniform on (-gamma1, gamma1] and |c s1| <= beta: every value that the
@@ -185,7 +185,7 @@ _SAMPLED_BYTES = 3 * N
 
 
 class Guess(NamedTuple):
-    """What a cost is taken for, and the standard deviation of that."""
+    """An assumed cost and its standard deviation."""
 
     value: float
     error: float
@@ -274,7 +274,7 @@ def permutations(set_name: str) -> Permutations:
 
 
 @cache
-def most_first(set_name: str, message_bytes: int | None = None) -> float:
+def max_setup_cost(set_name: str, message_bytes: int | None = None) -> float:
     """The most that a signature accepted at the first attempt costs, in attempts: what counts of
     permutations allow, with nothing kept from call to call. Arithmetic, which setup and attempt
     have more alike, brings it nearer to 1."""
@@ -283,7 +283,7 @@ def most_first(set_name: str, message_bytes: int | None = None) -> float:
 
 
 @cache
-def hardened_first(set_name: str) -> Range:
+def hardened_setup_cost(set_name: str) -> Range:
     """The cost of a hardened signature accepted at the first attempt, in attempts.
 
     A hardened signer (docs/decisions/0018-hardened-mode.md) hashes the private key, signs, makes
@@ -294,7 +294,7 @@ def hardened_first(set_name: str) -> Range:
     digest = _absorb(p.private_key_bytes + _SEED_BYTES)
     public_key = counts.matrix + _absorb(p.public_key_bytes)
     checks = digest + public_key + counts.verify
-    return Range(2 * LEAST_FIRST, 2 * most_first(set_name) + checks / counts.attempt)
+    return Range(2 * LEAST_FIRST, 2 * max_setup_cost(set_name) + checks / counts.attempt)
 
 
 def _blocks(size: int, rate: int) -> int:

@@ -43,7 +43,7 @@ class Attempt(int):
     __slots__ = ()
 
     @classmethod
-    def of(cls, first_failing: Iterable[int]) -> Attempt:
+    def from_indexes(cls, first_failing: Iterable[int]) -> Attempt:
         """The attempt with these indexes, of z, r0, ct0 and hint weight."""
         return cls(sum(index << at for at, index in zip(SHIFTS, first_failing, strict=True)))
 
@@ -89,7 +89,7 @@ def parse_attempt(word: str) -> Attempt:
             f"attempt {word[:40]!r}: must be 'ok' or failing checks in the order z, r, c, h, "
             "each with the index of its first failing polynomial, 0 to 7"
         )
-    return Attempt.of(PASSED if text is None else int(text) for text in match.groups())
+    return Attempt.from_indexes(PASSED if text is None else int(text) for text in match.groups())
 
 
 def parse_trace(words: Iterable[str], set_name: str | None = None) -> Trace:
@@ -101,11 +101,9 @@ def parse_trace(words: Iterable[str], set_name: str | None = None) -> Trace:
     trace = tuple(parse_attempt(word) for word in words)
     if not trace:
         raise LabError("trace: must have at least one attempt")
-    for number, attempt in enumerate(trace):
-        last = number == len(trace) - 1
-        if (attempt == ACCEPTED) != last:
-            shown = format_trace(trace[: number + 1])
-            raise LabError(f"trace {shown[:80]!r}: the last attempt, and only that, must be 'ok'")
+    if ACCEPTED in trace[:-1] or trace[-1] != ACCEPTED:
+        shown = format_trace(trace)
+        raise LabError(f"trace {shown[:80]!r}: the last attempt, and only that, must be 'ok'")
     if set_name is not None:
         p = parameter_set(set_name)
         sizes = (p.l, p.k, p.k, p.k)
@@ -167,7 +165,7 @@ class TraceTable:
                 raise LabError(f"trace {at} of {self.set}: index of {check} must be below {size}")
 
     @staticmethod
-    def of(set_name: str, traces: Iterable[Trace]) -> TraceTable:
+    def from_traces(set_name: str, traces: Iterable[Trace]) -> TraceTable:
         """The table of these traces."""
         every = list(traces)
         codes = np.array([attempt for trace in every for attempt in trace], dtype=np.uint16)
@@ -205,8 +203,8 @@ class TraceTable:
     def rejections(self) -> NDArray[np.int8]:
         """(attempts,) class of each attempt: 0 z, 1 r, 2 h, 3 accepted."""
         z, r = (self.first_failing(check) != PASSED for check in "zr")
-        found = np.where(z, 0, np.where(r, 1, np.where(self.codes == ACCEPTED, 3, 2)))
-        return found.astype(np.int8)
+        classes = np.where(z, 0, np.where(r, 1, np.where(self.codes == ACCEPTED, 3, 2)))
+        return classes.astype(np.int8)
 
     def counts(self) -> Array:
         """(signatures, 3) rejected attempts of each class: n_z, n_r, n_h."""
@@ -226,11 +224,11 @@ class TraceTable:
 
     def take(self, numbers: Sequence[int] | Ints) -> TraceTable:
         """The traces of these signatures, in this order."""
-        wanted = np.asarray(numbers, dtype=np.int64)
-        sizes = self.attempts()[wanted]
+        places = np.asarray(numbers, dtype=np.int64)
+        sizes = self.attempts()[places]
         ends = np.cumsum(sizes)
         # Position within each signature, added to where it starts.
         within = np.arange(int(sizes.sum())) - np.repeat(ends - sizes, sizes)
         return TraceTable(
-            self.set, self.codes[np.repeat(self.starts[wanted], sizes) + within], ends
+            self.set, self.codes[np.repeat(self.starts[places], sizes) + within], ends
         )

@@ -51,49 +51,49 @@ def set_up(entry: WorkerEntry, place: Place, on_line: Callable[[str], None]) -> 
         filled = entry.fill(command, place)
         on_line(" ".join(filled))
         run_tool(filled, place.root, entry.environment(place), on_line, "set-up")
-    made = [path for path in _named(entry, place) if (place.target / path).exists()]
-    write_text(stamp, json.dumps({"digest": digest, "made": made}) + "\n")
+    present = [path for path in _named_paths(entry, place) if (place.target / path).exists()]
+    write_text(stamp, json.dumps({"digest": digest, "made": present}) + "\n")
 
 
 def is_set_up(entry: WorkerEntry, place: Place) -> bool:
-    """Whether its `setup` has succeeded with the commands and lock files of now, if it has any,
-    and what it made of the files that the worker's commands name is still there."""
+    """True where its `setup` has succeeded with the present commands and lock files, and the
+    files that it made for the worker's commands still exist; also where there is no `setup`."""
     if not entry.setup:
         return True
     try:
-        found = json.loads(_stamp(entry, place).read_bytes())
+        stamp = json.loads(_stamp(entry, place).read_bytes())
     except (OSError, ValueError):
         return False
-    if not isinstance(found, dict):
+    if not isinstance(stamp, dict):
         return False
-    there = all((place.target / path).exists() for path in found.get("made", ()))
-    return there and bool(found.get("digest") == _digest(entry, place))
+    there = all((place.target / path).exists() for path in stamp.get("made", ()))
+    return there and bool(stamp.get("digest") == _digest(entry, place))
 
 
 def is_shipped(entry: WorkerEntry, place: Place) -> bool:
-    """Whether the worker's folder is there: always in a checkout, but not in a wheel."""
+    """True where the worker's folder exists: always in a checkout, not always in a wheel."""
     return place.root != SHIPPED or (place.root / entry.folder).is_dir()
 
 
 def unmet(entry: WorkerEntry, place: Place) -> list[str]:
-    """What keeps the worker from being built and run here, and what to do about each."""
+    """The obstacles to building and running the worker here, each with its remedy."""
     if not is_shipped(entry, place):
         return [NOT_SHIPPED]
     if is_set_up(entry, place):
         return entry.unmet()
     name = entry.home_of or entry.label
-    return [*entry.unmet(), f"not set up: run `mldsa-lab setup {name}`"]
+    return [*entry.unmet(), f"not set up: run `mldsa-lab workers setup {name}`"]
 
 
 def lock_digests(entry: WorkerEntry, place: Place) -> dict[str, str]:
     """The SHA-256 of each of a worker's lock files; of paths outside the tree the name alone."""
-    found = {}
+    digests = {}
     for name in entry.fill(entry.locks, place):
         path = place.root / name
         with reading(path, f"worker {entry.name}, lock file "):
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        found[path.name if Path(name).is_absolute() else name] = digest
-    return found
+        digests[path.name if Path(name).is_absolute() else name] = digest
+    return digests
 
 
 def _stamp(entry: WorkerEntry, place: Place) -> Path:
@@ -103,12 +103,12 @@ def _stamp(entry: WorkerEntry, place: Place) -> Path:
 
 def _digest(entry: WorkerEntry, place: Place) -> str:
     # The templates and not what they are filled with: the tree may be moved.
-    of = json.dumps([entry.setup, lock_digests(entry, place)])
-    return hashlib.sha256(of.encode()).hexdigest()
+    text = json.dumps([entry.setup, lock_digests(entry, place)])
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _named(entry: WorkerEntry, place: Place) -> list[str]:
-    """What running and building it names below the target folder, relative to that."""
+def _named_paths(entry: WorkerEntry, place: Place) -> list[str]:
+    """Paths below the target folder that its commands name, relative to that folder."""
     paths = map(Path, entry.fill((*entry.run, *entry.build), place))
     return [str(p.relative_to(place.target)) for p in paths if p.is_relative_to(place.target)]
 
@@ -193,40 +193,40 @@ class Jdk:
             raise LabError(f"{folder}: there is no such folder")
         if not whole:
             raise LabError(f"{folder} is no JDK: it has no bin/java")
-        told = dict(_PROPERTY.findall(_said(java, "-XshowSettings:properties", "-version")))
+        properties = dict(_PROPERTY.findall(_output(java, "-XshowSettings:properties", "-version")))
         release, version = (
-            told.get(f"java.{key}", "") for key in ("specification.version", "version")
+            properties.get(f"java.{key}", "") for key in ("specification.version", "version")
         )
         if not release or not version:
             raise LabError(f"{folder}: its bin/java does not tell its version, as Java does")
         major = release.removeprefix("1.").partition(".")[0]
         if not major.isdigit() or int(major) < OLDEST:
             raise LabError(f"{folder} is Java {version}: the worker needs {OLDEST} or newer")
-        modules = {line.partition("@")[0] for line in _said(java, "--list-modules").splitlines()}
+        modules = {line.partition("@")[0] for line in _output(java, "--list-modules").splitlines()}
         for module in _MODULES:
             if module not in modules:
                 raise LabError(f"{folder}: the worker needs the module {module}, which it lacks")
         # `Temurin-25.0.3+9`, where the vendor names its product, else the vendor: `Debian`.
-        vendor = re.match(r"[A-Za-z]+", told.get("java.vendor.version", "")) or re.match(
-            r"[A-Za-z]+", told.get("java.vendor", "")
+        vendor = re.match(r"[A-Za-z]+", properties.get("java.vendor.version", "")) or re.match(
+            r"[A-Za-z]+", properties.get("java.vendor", "")
         )
         words = ["java", version, *([vendor[0]] if vendor else [])]
         return cls(folder, re.sub(r"[^a-z0-9.]+", "-", "-".join(words).lower()).strip("-."))
 
     @classmethod
-    def of(cls, text: str) -> Jdk:
-        """As `--jdk` has it: `PATH`, or `NAME=PATH`."""
+    def from_text(cls, text: str) -> Jdk:
+        """As `--worker` has it: `PATH`, or `NAME=PATH`."""
         name, equals, rest = text.partition("=")
         try:
             if not equals or Path(text).exists():
                 return cls.at(Path(text).expanduser())
             if not NAME.fullmatch(name):
                 rule = "must be small letters, digits, hyphens and dots"
-                raise LabError(f"--jdk {text}: the name {rule}, is {name!r}")
+                raise LabError(f"worker {text}: the name {rule}, is {name!r}")
             return replace(cls.at(Path(rest).expanduser()), name=name)
         except (OSError, RuntimeError) as error:  # a name that is too long; ~ of nobody
             why = error.strerror if isinstance(error, OSError) else str(error)
-            raise LabError(f"--jdk {text}: {why}") from None
+            raise LabError(f"worker {text}: {why}") from None
 
     def entry(self, java: WorkerEntry) -> WorkerEntry:
         """The worker on this machine, whose set-up is that of the registry's `java`."""
@@ -235,24 +235,34 @@ class Jdk:
         return structs.replace(java, **changed, default=True)
 
 
+def is_jdk(text: str) -> bool:
+    """Return whether a text is `NAME=PATH`, or the path of a folder."""
+    if "/" not in text or "=" in text.partition("/")[0]:
+        return "/" in text
+    try:
+        return Path(text).expanduser().is_dir()
+    except (OSError, RuntimeError):  # a name that is too long; ~ of nobody
+        return True
+
+
 def jdk_entries(texts: Sequence[str], own: Sequence[WorkerEntry]) -> list[WorkerEntry]:
-    """A worker for each `--jdk`; ``own`` are those of the tree. LabError also where two have one
+    """A worker for each JDK; ``own`` are those of the tree. LabError also where two have one
     name."""
     if not texts:
         return []
     java = next((e for e in own if e.name == _LIKE), None)
     if java is None:
-        raise LabError(f"--jdk: the tree's registry has no worker {_LIKE!r}")
+        raise LabError(f"worker {texts[0]}: the tree's registry has no worker {_LIKE!r}")
     in_tree(java.folder)
-    found: list[WorkerEntry] = []
+    entries: list[WorkerEntry] = []
     for text in texts:
-        entry = Jdk.of(text).entry(java)
-        if entry.name in {e.name for e in (*own, *found)}:
+        entry = Jdk.from_text(text).entry(java)
+        if entry.name in {e.name for e in (*own, *entries)}:
             raise LabError(
-                f"--jdk {text}: a worker is called {entry.name} already; NAME=PATH names another"
+                f"worker {text}: a worker is called {entry.name} already; NAME=PATH names another"
             )
-        found.append(entry)
-    return found
+        entries.append(entry)
+    return entries
 
 
 def find_jdks() -> Iterator[Jdk]:
@@ -272,12 +282,12 @@ def find_jdks() -> Iterator[Jdk]:
             yield Jdk.at(folder)
 
 
-def _said(java: Path, *options: str) -> str:
-    """What it prints, on both outputs. LabError if it does not start."""
+def _output(java: Path, *options: str) -> str:
+    """Return the text on both of its outputs. LabError if it does not start."""
     with located(f"{java} does not start"):
         done = ask([str(java), *options])
-    said = done.stdout + done.stderr
+    output = done.stdout + done.stderr
     if done.returncode != 0:
-        first = (said.strip() or "no output").splitlines()[0]
+        first = (output.strip() or "no output").splitlines()[0]
         raise LabError(f"{java} does not start (status {done.returncode}): {first}")
-    return said
+    return output

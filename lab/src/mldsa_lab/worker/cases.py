@@ -19,12 +19,13 @@ from msgspec.structs import replace
 
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.sets import CONTEXT_BYTES_MAX, PARAMETER_SETS, SECRET_BYTES, ParameterSet
-from mldsa_lab.worker import subject
+from mldsa_lab.worker import examination
 from mldsa_lab.worker.examination import (
     Examination,
     Judge,
     PeerTrouble,
     Probe,
+    Subject,
     must_accept,
     must_be_keys,
     must_equal,
@@ -34,7 +35,6 @@ from mldsa_lab.worker.examination import (
     must_trace,
 )
 from mldsa_lab.worker.protocol import JobInput, expected_output, make_job
-from mldsa_lab.worker.subject import Subject
 from mldsa_lab.worker.worker import WorkerFault, WorkerRefusal
 
 # Altered inputs.
@@ -185,7 +185,7 @@ _TAKES_OUTPUT = ("verify", "decaps")
 
 def known(e: Examination, operation: str, kind: str) -> Iterator[Probe]:
     """NIST's cases of a kind."""
-    for m in _usable(e, subject.known_answers(e.subject.set, kind)):
+    for m in _usable(e, examination.known_answers(e.subject.set, kind)):
         if kind == "public-keys":
             m = replace(m, rnd=bytes(SECRET_BYTES))
         if kind == "private-keys":

@@ -15,10 +15,9 @@ from typing import Literal
 
 from mldsa_lab import LabError
 from mldsa_lab.sets import OPERATIONS, SCHEME_FAMILIES, USUAL_OPERATIONS
-from mldsa_lab.worker.examination import CheckCase, Examination, Items, judge_sample
+from mldsa_lab.worker.examination import CheckCase, Examination, Items, Subject, judge_sample
 from mldsa_lab.worker.protocol import BlockShape, ChainStage, JobInput, Runs, Sample
 from mldsa_lab.worker.registry import Place, WorkerEntry
-from mldsa_lab.worker.subject import Subject
 from mldsa_lab.worker.suite import SUITE
 from mldsa_lab.worker.trials import (
     ConformanceRule,

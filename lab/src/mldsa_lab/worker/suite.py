@@ -17,11 +17,11 @@ from mldsa_lab.worker.examination import (
     Examination,
     GroupJudge,
     Source,
+    Subject,
     must_answer_refused,
     must_differ,
     must_repeat,
 )
-from mldsa_lab.worker.subject import Subject
 
 _NO_SK = "it does not start from an encoded private key alone"
 _ML_DSA = ("ml-dsa",)

@@ -14,11 +14,10 @@ from msgspec import structs
 from mldsa_lab import LabError
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES, Implementation
-from mldsa_lab.worker import subject
+from mldsa_lab.worker import examination
 from mldsa_lab.worker.cases import suits
-from mldsa_lab.worker.examination import Examination, Items
+from mldsa_lab.worker.examination import Examination, Items, Subject, make_items
 from mldsa_lab.worker.protocol import Announcement, JobInput, Output, make_job, quote
-from mldsa_lab.worker.subject import Subject, make_items
 from mldsa_lab.worker.suite import SUITE
 from mldsa_lab.worker.worker import Worker, WorkerFault, WorkerRefusal
 
@@ -159,7 +158,7 @@ class Trials:
         is_published = self.known and scheme.family in ("ml-dsa", "slh-dsa")
         if not is_published or any(c.has("sign") or not c.variant.context for c in cells):
             return []
-        valid = [a for a in subject.known_answers(name, "sigver") if a.valid]
+        valid = [a for a in examination.known_answers(name, "sigver") if a.valid]
         if (p := PARAMETER_SETS.get(name)) is not None:
             valid.sort(key=lambda a: suits(p, a.output or b""), reverse=True)
         return [structs.replace(a, id=m.id) for m, a in zip(items, cycle(valid), strict=False)]

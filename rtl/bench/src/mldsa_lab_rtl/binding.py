@@ -10,7 +10,7 @@ from mldsa_lab_rtl.manifest import CoreCounters, CoreFile, CoreStream, Manifest
 from mldsa_lab_rtl.parts import Layout
 
 PREFIX = "Vcore"
-"""What Verilator calls the model's class."""
+"""Verilator's name of the model's class."""
 _OPERATIONS = ("keygen", "load_key", "sign", "verify")
 
 
@@ -153,8 +153,8 @@ def _counted(f: CoreFile) -> str:
 def _sizes(layouts: dict[str, Layout]) -> str:
     names = ", ".join(_cpp(name) for name in layouts)
     rows = ", ".join(
-        f"{{{', '.join(str(of.size(whole)) for whole in ('pk', 'sk', 'signature'))}, {of.tr}}}"
-        for of in layouts.values()
+        f"{{{', '.join(str(layout.size(n)) for n in ('pk', 'sk', 'signature'))}, {layout.tr}}}"
+        for layout in layouts.values()
     )
     return (
         f"inline const std::vector<std::string> SETS{{{names}}};\n"
@@ -162,11 +162,11 @@ def _sizes(layouts: dict[str, Layout]) -> str:
     )
 
 
-def _part(part: str | int, words: dict[str, int], of: Layout) -> str:
+def _part(part: str | int, words: dict[str, int], layout: Layout) -> str:
     if isinstance(part, int) or part in words:
         return f"{{Source::literal, 0, 0, true, {words.get(str(part), part)}u}}"
     source, _, _ = part.partition(".")
-    offset, size = of.slices.get(part, (0, 0))
+    offset, size = layout.slices.get(part, (0, 0))
     # A whole operand is sent as it is, so that the core sees a wrong length.
     return f"{{Source::{source}, {offset}, {size}, {_cpp('.' not in part)}, 0}}"
 
@@ -194,7 +194,7 @@ def _plans(f: CoreFile, layouts: dict[str, Layout]) -> str:
 def _functions(f: CoreFile) -> str:
     c, r, i, o = f.command, f.response, f.input, f.output
     active = f.reset.active == "high"
-    made = {
+    built = {
         "void clock(Model& m, bool on)": f"m.{f.clock.port} = on;",
         "void reset(Model& m, bool on)": f"m.{f.reset.port} = on == {_cpp(active)};",
         "void command(Model& m, bool on)": f"m.{c.valid} = on;" if c else "",
@@ -213,7 +213,7 @@ def _functions(f: CoreFile) -> str:
         "bool accepts(std::uint64_t verdict)": _accepts(f),
         "std::string status(std::uint64_t value)": _status(f),
     }
-    return "\n".join(f"inline {name} {{ {body} }}" for name, body in made.items())
+    return "\n".join(f"inline {name} {{ {body} }}" for name, body in built.items())
 
 
 def _assign(ports: Mapping[str, int]) -> str:
@@ -240,12 +240,14 @@ def _offer(s: CoreStream) -> str:
 def _offered(s: CoreStream) -> str:
     parts = [f"if (!m.{s.valid}) return false;", f"take(m.{s.data}, word, OUTPUT);"]
     parts.append(f"word.last = {f'm.{s.last} != 0' if s.last else 'false'};")
-    told = "OUTPUT.bytes"
+    reported = "OUTPUT.bytes"
     if s.bytes:
-        told = f"m.{s.bytes}"
+        reported = f"m.{s.bytes}"
     if s.keep:
-        told = f"unsigned(__builtin_popcountll(m.{s.keep}))"
-    parts.append(f"word.bytes = {f'word.last ? {told} : OUTPUT.bytes' if s.last else told};")
+        reported = f"unsigned(__builtin_popcountll(m.{s.keep}))"
+    parts.append(
+        f"word.bytes = {f'word.last ? {reported} : OUTPUT.bytes' if s.last else reported};"
+    )
     return " ".join([*parts, "return true;"])
 
 
@@ -268,7 +270,7 @@ def _select(f: CoreFile) -> str:
     if f.zeroize is not None:
         when["operation == ZEROIZE"] = f.zeroize.ports
     places = {name: place for place, name in enumerate(PARAMETER_SETS)}
-    when |= {f"set == {places[name]}": of.ports for name, of in f.sets.items()}
+    when |= {f"set == {places[name]}": s.ports for name, s in f.sets.items()}
     return " ".join(f"if ({test}) {{ {_assign(ports)} }}" for test, ports in when.items() if ports)
 
 

@@ -82,7 +82,7 @@ def _verilate(manifest: Manifest, tool: Verilator, folder: Path, harness: Path) 
         # How the text is written is judged by a linter, not here.
         "--no-timing", "-Wno-lint", "-Wno-style", "-Wno-fatal",
         "--prefix", PREFIX, "--top-module", f.top,
-        *(f"-G{given}" for given in manifest.parameters()),
+        *(f"-G{chosen}" for chosen in manifest.parameters()),
         *(f"-I{path}" for path in manifest.included()),
         "-CFLAGS", f"{_FLAGS} -I{harness} -I{folder}", "-LDFLAGS", "-pthread",
         "--Mdir", str(folder / "model"), "-o", PROGRAM,

@@ -1,4 +1,4 @@
-"""`mldsa-lab synth`, `mldsa-lab fmax` and `mldsa-lab study rtl`: hardware cores."""
+"""`mldsa-lab rtl study` and `mldsa-lab rtl synth`: hardware cores."""
 
 from __future__ import annotations
 
@@ -11,86 +11,95 @@ import typer
 
 from mldsa_lab.checkout import find_root, find_target
 from mldsa_lab.cli.shared import (
-    JsonOption,
-    OutputOptions,
-    PageOption,
+    OutOption,
     SeedText,
+    SetsOption,
+    Targets,
+    ToOption,
     console,
     refuse_given,
     show_path,
 )
-from mldsa_lab.files import check_folder, write_text
-from mldsa_lab.sets import parse_set_names
 
 if TYPE_CHECKING:
+    from mldsa_lab.screen import Screen
     from mldsa_lab_rtl.manifest import Manifest
 
 _SHIPPED = ("fast", "small")
-
-
-CoresArgument = Annotated[
-    list[Path] | None,
-    typer.Argument(help="Manifests; by default those of the tree's core.", metavar="CORES"),
-]
+_OF_RATE = "speed minutes"
 
 
 def synth(
-    cores: CoresArgument = None,
-    out: Annotated[Path, typer.Option(help="Folder for a file of resources of each core.")] = Path(
-        "out/synth"
-    ),
-) -> None:
-    """Count what a hardware core takes of an FPGA, module by module, with yosys."""
-    from mldsa_lab.screen import Screen
-    from mldsa_lab_rtl.study_show import CoreFindings
-    from mldsa_lab_rtl.synth import synthesise
-
-    screen = Screen(console())
-    found = []
-    for manifest in _manifests(cores):
-        with screen.phase("synth") as phase:
-            folder = find_target(find_root()) / "synth" / manifest.worker
-            found.append(synthesise(manifest, folder, phase.show))
-            phase.summary = f"{manifest.worker}: {found[-1].total.lut:,} LUT"
-        path = out / f"{manifest.worker}.json"
-        write_text(path, found[-1].to_json())
-        show_path(screen.console, "resources", path)
-    OutputOptions().show(CoreFindings([], found).report(), screen.console)
-
-
-def fmax(
-    cores: CoresArgument = None,
+    ctx: typer.Context,
+    cores: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Manifests; by default those of the tree's core.", metavar="CORES"),
+    ] = None,
     seeds: Annotated[
-        int, typer.Option(help="Seeds of the placement: 1 to this number.", min=1, max=100)
-    ] = 3,
+        int | None,
+        typer.Option(
+            help="Place and route for a Lattice ECP5 with seeds 1 to this number instead, with "
+            "yosys and nextpnr: the clock rate. A seed takes minutes to hours; those that the file "
+            "has are kept.",
+            min=1,
+            max=100,
+        ),
+    ] = None,
     speed: Annotated[
         Literal["6", "7", "8"], typer.Option(help="Speed grade; 6 is the slowest.")
     ] = "6",
     minutes: Annotated[
         float, typer.Option(help="Limit of each seed's placement and routing.", min=0.01)
     ] = 120.0,
-    out: Annotated[Path, typer.Option(help="Folder for a file of each core's clock rate.")] = Path(
-        "out/fmax"
-    ),
+    out: Annotated[Path, typer.Option(help="Folder for a file of each core.")] = Path("out/synth"),
 ) -> None:
-    """Place and route hardware cores for a Lattice ECP5 with yosys and nextpnr: the clock rate of
-    each seed. A seed takes minutes to hours. The file is written after each, and seeds that it has
-    of the same text and tools are not run again."""
+    """Count what a hardware core takes of an FPGA, by module, with yosys, or find its clock
+    rate."""
+    from mldsa_lab.files import check_folder
     from mldsa_lab.screen import Screen
+
+    check_folder(out)
+    screen = Screen(console())
+    if seeds is None:
+        refuse_given(ctx, "resources", "need no --seeds", _OF_RATE)
+        _count_resources(_manifests(cores), out, screen)
+    else:
+        _find_rates(_manifests(cores), seeds, speed, minutes, out, screen)
+
+
+def _count_resources(manifests: Sequence[Manifest], out: Path, screen: Screen) -> None:
+    from mldsa_lab.files import write_text
+    from mldsa_lab_rtl.study_show import CoreFindings
+    from mldsa_lab_rtl.synth import synthesise
+
+    resources = []
+    for manifest in manifests:
+        with screen.phase("synth") as phase:
+            folder = find_target(find_root()) / "synth" / manifest.worker
+            resources.append(synthesise(manifest, folder, phase.show))
+            phase.summary = f"{manifest.worker}: {resources[-1].total.lut:,} LUT"
+        path = out / f"{manifest.worker}.json"
+        write_text(path, resources[-1].to_json())
+        show_path(screen.console, "resources", path)
+    Targets().show(CoreFindings([], resources).report(), screen.console)
+
+
+def _find_rates(
+    manifests: Sequence[Manifest], seeds: int, speed: str, minutes: float, out: Path, screen: Screen
+) -> None:
+    """Find the clock rate of each core; its file is written after each seed."""
+    from mldsa_lab.files import write_text
     from mldsa_lab_rtl.clock_rate import Speed, check_tools, measure_clock_rate, read_clock_rate
     from mldsa_lab_rtl.study_show import CoreFindings, clock_words
 
     check_tools()
-    check_folder(out)
-    screen = Screen(console())
-    found = []
+    rates = []
     grade: Speed = {"6": 6, "7": 7, "8": 8}[speed]  # type: ignore[assignment]
-    manifests = _manifests(cores)
     paths = [out / f"{manifest.worker}-speed-{grade}.json" for manifest in manifests]
     earlier = [read_clock_rate(path) for path in paths]
     for manifest, path, known in zip(manifests, paths, earlier, strict=True):
         folder = find_target(find_root()) / "fmax" / manifest.worker
-        with screen.phase("fmax", total=seeds) as phase:
+        with screen.phase("clock rate", total=seeds) as phase:
             phase.show(manifest.worker)
             numbers = range(1, seeds + 1)
             for record in measure_clock_rate(
@@ -99,61 +108,57 @@ def fmax(
                 write_text(path, record.to_json())
                 done = sum(seed.seed in numbers for seed in record.seeds)
                 phase.reach(done, clock_words(record))
-            found.append(record)
+            rates.append(record)
             phase.summary = clock_words(record)
         show_path(screen.console, "clock rate", path)
-    OutputOptions().show(CoreFindings([], [], clocks=found).report(), screen.console)
-    if not all(record.rates for record in found):
+    Targets().show(CoreFindings([], [], clocks=rates).report(), screen.console)
+    if not all(record.rates for record in rates):
         raise typer.Exit(1)
 
 
-def study_rtl(
+def study(
     ctx: typer.Context,
     files: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Show these files and measure nothing: records, random.json, round-3.json, "
-            "files of `synth` and `fmax`.",
-            metavar="FILES",
+            help="Manifests (.toml) of cores to measure, by default those of the tree's core; or "
+            "files to show, measuring nothing: records, random.json, round-3.json, files of "
+            "`synth`.",
+            metavar="CORES|FILES",
         ),
     ] = None,
-    core: Annotated[
-        list[Path] | None,
-        typer.Option("--core", help="A manifest; by default those of the tree's core. Repeatable."),
-    ] = None,
-    sets: Annotated[list[str] | None, typer.Option(help="44, 65, 87.", metavar="NAMES")] = None,
+    sets: SetsOption = None,
     random: Annotated[
         int | None,
         typer.Option(help="Also sign so many random inputs, and show their mean.", min=2),
     ] = None,
     seed: SeedText = None,
-    out: Annotated[
-        Path, typer.Option(help="Folder in which the run gets a folder of its own.")
-    ] = Path("out"),
-    json_path: JsonOption = None,
-    page: PageOption = None,
+    out: OutOption = Path("out"),
+    to: ToOption = None,
 ) -> None:
     """Measure hardware cores in cycles: every operation by phase, signing exactly."""
     from mldsa_lab.bench.options import parse_seed
     from mldsa_lab.screen import Screen
+    from mldsa_lab.sets import parse_set_names
     from mldsa_lab_rtl.study_run import measure_cores
     from mldsa_lab_rtl.study_show import read_findings
 
-    screen = Screen(console())
-    outputs = OutputOptions(page is None, json_path, page=page).check()
-    if files:
-        refuse_given(ctx, "FILES", "are shown as they are", "core sets seed random")
-        found = read_findings(files)
-    else:
-        key = secrets.token_bytes(32) if seed is None else parse_seed(seed)
-        chosen = parse_set_names(sets or ("ml-dsa",), ml_dsa=True)
-        found = read_findings(measure_cores(_manifests(core), chosen, key, random, out, screen))
-    outputs.show(found.report(), screen.console)
+    outputs = Targets.parse(to)
+    screen = Screen(outputs.console())
+    cores = [path for path in files or () if path.suffix == ".toml"]
+    shown = [path for path in files or () if path.suffix != ".toml"]
+    if shown:
+        refuse_given(ctx, str(shown[0]), "is shown as it is", "sets seed random")
+    key = secrets.token_bytes(32) if seed is None else parse_seed(seed)
+    chosen = parse_set_names(sets or ("ml-dsa",), ml_dsa=True)
+    if cores or not shown:
+        shown += measure_cores(_manifests(cores), chosen, key, random, out, screen)
+    outputs.show(read_findings(shown).report(), screen.console)
 
 
-def _manifests(given: Sequence[Path] | None) -> list[Manifest]:
-    """Those given, or those of the tree's own core."""
+def _manifests(paths: Sequence[Path] | None) -> list[Manifest]:
+    """Read these manifests, or those of the tree's own core."""
     from mldsa_lab_rtl.manifest import Manifest
 
     shipped = (find_root() / "rtl" / "core" / f"{name}.toml" for name in _SHIPPED)
-    return [Manifest.read(path) for path in given or shipped]
+    return [Manifest.read(path) for path in paths or shipped]

@@ -82,8 +82,8 @@ class Cells(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ClockRate(CoreRecord, frozen=True, tag="mldsa-lab clock rate"):
-    """A record of `mldsa-lab fmax`. ``goal``: the rate in MHz that was asked for. ``used`` and
-    ``available`` are missing where packing failed."""
+    """A record of `mldsa-lab rtl synth --seeds`. ``goal``: the rate in MHz that was asked for.
+    ``used`` and ``available`` are missing where packing failed."""
 
     device: Text
     package: Text
@@ -124,8 +124,8 @@ class ClockRate(CoreRecord, frozen=True, tag="mldsa-lab clock rate"):
         }  # fmt: skip
         rates = self.rates
         yield Figure({**keys, "of": "seeds"}, "count", len(rates))
-        for statistic, of in (("least", min), ("median", median), ("largest", max)):
-            rate = of(rates) * 1e6 if rates else None
+        for statistic, choose in (("least", min), ("median", median), ("largest", max)):
+            rate = choose(rates) * 1e6 if rates else None
             notes = () if rates else ("no seed has a clock rate",)
             yield Figure({**keys, "statistic": statistic}, "clock", rate, unit="Hz", notes=notes)
         if self.used is not None:
@@ -206,9 +206,9 @@ def _titled(on_line: Callable[[str], None], title: str, line: str) -> None:
     on_line(f"{title}: {line}")
 
 
-def _cells(found: Mapping[str, tuple[int, int]], place: int) -> Cells:
+def _cells(result: Mapping[str, tuple[int, int]], place: int) -> Cells:
     """Return the used (0) or available (1) cells."""
-    return Cells(**{name: found[cell][place] for name, cell in _USED.items()})
+    return Cells(**{name: result[cell][place] for name, cell in _USED.items()})
 
 
 class _Route:
@@ -238,8 +238,8 @@ class _Route:
                     self._error = (
                         f"more ports than pins of {PACKAGE}: wrap the core in a smaller top"
                     )
-            if found := _UTILIZATION.match(line):
-                self.cells[found["cell"]] = (int(found["used"]), int(found["available"]))
+            if result := _UTILIZATION.match(line):
+                self.cells[result["cell"]] = (int(result["used"]), int(result["available"]))
             on_line(line.removeprefix("Info: ").strip())
 
         command = [sys.executable, "-c", program, *options]

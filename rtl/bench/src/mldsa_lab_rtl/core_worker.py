@@ -72,23 +72,25 @@ def measure(
 
 def own_counters(worker: Worker, job: int, inputs: int) -> list[dict[str, int]]:
     """Return the core's counters for each input of a job that the harness has just performed."""
-    word, *given = worker.raw(f"counters {job}\n".encode()).split(" ")
-    lists = [one.split(",") for one in given]
-    if word != "counters" or [len(of) for of in lists] != [len(_NAMES)] * inputs:
+    word, *chosen = worker.raw(f"counters {job}\n".encode()).split(" ")
+    lists = [one.split(",") for one in chosen]
+    if word != "counters" or [len(values) for values in lists] != [len(_NAMES)] * inputs:
         raise LabError(f"worker {worker.name}: counters {job}: not {inputs} lists of {len(_NAMES)}")
-    return [{n: int(v) for n, v in zip(_NAMES, of, strict=True) if v != "-"} for of in lists]
+    return [
+        {n: int(v) for n, v in zip(_NAMES, values, strict=True) if v != "-"} for values in lists
+    ]
 
 
-def wrong_counters(told: dict[str, int], trace: Trace) -> dict[str, str]:
+def wrong_counters(reported: dict[str, int], trace: Trace) -> dict[str, str]:
     """Return the faults of counters of attempts, and of rejections by the first failing check, by
     the counters' names."""
     first = [attempt.failed & -attempt.failed for attempt in trace]
     known = {"attempts": len(trace)}
     known |= {name: first.count(1 << bit) for bit, name in enumerate(("z", "r0", "ct0", "hint"))}
     return {
-        name: f"says {told[name]}, and there were {value}"
+        name: f"says {reported[name]}, and there were {value}"
         for name, value in known.items()
-        if told.get(name, value) != value
+        if reported.get(name, value) != value
     }
 
 
@@ -101,10 +103,10 @@ def draw(
     counters = [name for name in _NAMES if getattr(f.counters, name) is not None]
     drawn = []
     with start_core(manifest, show) as worker:
-        wanted = f"{variant(f)}:compact"
-        signer = next((v for v in worker.hello().variants if v.id == wanted), None)
+        requested = f"{variant(f)}:compact"
+        signer = next((v for v in worker.hello().variants if v.id == requested), None)
         if signer is None:
-            raise LabError(f"{worker.name}: announces no variant {wanted}")
+            raise LabError(f"{worker.name}: announces no variant {requested}")
         for name in (name for name in sets if name in f.sets and f.operations.sign):
             inputs = library.make(name, list(candidates(seed, name, count, stream="random")))
             counts: list[int] = []
@@ -113,10 +115,12 @@ def draw(
                 several = inputs[at : at + _AT_ONCE]
                 show(f"{worker.name} {name}: {at} of {count} random signatures")
                 samples = measure(worker, signer, "sign", several)
-                for i, told in zip(several, own_counters(worker, _JOB, len(several)), strict=True):
+                for i, reported in zip(
+                    several, own_counters(worker, _JOB, len(several)), strict=True
+                ):
                     unlike = "is not the harness's count of cycles"
-                    wrong = {c: unlike for c in counters if c not in told}
-                    for counter, fault in (wrong | wrong_counters(told, i.trace)).items():
+                    wrong = {c: unlike for c in counters if c not in reported}
+                    for counter, fault in (wrong | wrong_counters(reported, i.trace)).items():
                         faults[counter] = faults[counter] or f"input {i.id}: {fault}"
                 counts += [sample.wall for sample in samples]
             about = (f.name, f.configuration, manifest.digest, name, Hex(seed))

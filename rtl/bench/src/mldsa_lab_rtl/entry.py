@@ -11,6 +11,8 @@ from mldsa_lab.worker.registry import WorkerEntry
 from mldsa_lab_rtl.build import PROGRAM
 from mldsa_lab_rtl.manifest import Manifest
 
+_RESETS = ":resets"
+
 
 def core_entry(manifest: Manifest, options: Sequence[str] = ()) -> WorkerEntry:
     """The core as a worker, whose program takes these options."""
@@ -27,18 +29,18 @@ def core_entry(manifest: Manifest, options: Sequence[str] = ()) -> WorkerEntry:
     )
 
 
-def core_entries(
-    paths: Sequence[Path], others: Sequence[WorkerEntry], resets: bool = False
-) -> list[WorkerEntry]:
-    """A worker for each `--core`, with `--resets` or without. LabError also where two have one
-    name."""
-    found: list[WorkerEntry] = []
-    for path in paths:
-        entry = core_entry(Manifest.read(path), ("--resets",) if resets else ())
-        if entry.name in {e.name for e in (*others, *found)}:
-            raise LabError(f"--core {path}: a worker is called {entry.name} already")
-        found.append(entry)
-    return found
+def core_entries(texts: Sequence[str], others: Sequence[WorkerEntry]) -> list[WorkerEntry]:
+    """Return a worker for each manifest; one behind which `:resets` stands is reset in operations.
+    LabError also where two have one name."""
+    entries: list[WorkerEntry] = []
+    for text in texts:
+        path = Path(text.removesuffix(_RESETS))
+        options = ("--resets",) if text.endswith(_RESETS) else ()
+        entry = core_entry(Manifest.read(path), options)
+        if entry.name in {e.name for e in (*others, *entries)}:
+            raise LabError(f"worker {path}: a worker is called {entry.name} already")
+        entries.append(entry)
+    return entries
 
 
 def _shown(path: Path) -> str:

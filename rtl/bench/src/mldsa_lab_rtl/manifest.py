@@ -163,8 +163,8 @@ class CoreOperations(_CoreTable, frozen=True):
 
     def listed(self) -> dict[str, CoreOperation]:
         """Return the operations that it has, by name."""
-        found = {name: getattr(self, name) for name in CoreOperations.__struct_fields__}
-        return {name: operation for name, operation in found.items() if operation is not None}
+        result = {name: getattr(self, name) for name in CoreOperations.__struct_fields__}
+        return {name: operation for name, operation in result.items() if operation is not None}
 
 
 class CoreZeroize(_CoreTable, frozen=True):
@@ -212,13 +212,13 @@ class CoreFile(_CoreTable, frozen=True):
         operations = self.operations.listed()
         if not operations.keys() - {"load_key"}:
             raise ValueError("operations: there is none of keygen, sign and verify")
-        words = {word for of in self.sets.values() for word in of.words}
+        words = {word for own in self.sets.values() for word in own.words}
         for name, operation in operations.items():
             for part in operation.load:
                 if isinstance(part, str) and part not in PARTS and part not in words:
                     known = ", ".join((*PARTS, *sorted(words)))
                     raise ValueError(f"operations: {name} loads {part!r}; known are {known}")
-                lacking = [s for s, of in self.sets.items() if part in words - of.words.keys()]
+                lacking = [s for s, own in self.sets.items() if part in words - own.words.keys()]
                 if lacking:
                     rule = f"lacks the word {part!r}, which {name} loads"
                     raise ValueError(f"sets: {lacking[0]} {rule}")
@@ -246,15 +246,15 @@ class Manifest:
     def read(cls, path: Path) -> Manifest:
         """Read a manifest. LabError names the file, the place and the rule, or a missing source."""
         try:
-            made = cls(path, decode_toml(read_text(path), CoreFile, str(path)))
+            built = cls(path, decode_toml(read_text(path), CoreFile, str(path)))
         except LabError as error:
             text = str(error)
             for pattern, words in _PATTERNS.items():
                 text = text.replace(f"`str` matching regex {pattern!r}", words)
             raise LabError(text) from None
-        made.sources()
-        made.included()
-        return made
+        built.sources()
+        built.included()
+        return built
 
     @property
     def worker(self) -> str:
@@ -263,13 +263,13 @@ class Manifest:
 
     def parameters(self) -> list[str]:
         """Each as `NAME=VALUE`, a text in quotes, as a tool's option takes it."""
-        given = self.file.parameters.items()
-        return [f'{name}="{v}"' if isinstance(v, str) else f"{name}={v}" for name, v in given]
+        chosen = self.file.parameters.items()
+        return [f'{name}="{v}"' if isinstance(v, str) else f"{name}={v}" for name, v in chosen]
 
     def sources(self) -> list[Path]:
         """The files of the text, each once, in the order given, those of a pattern by name."""
         folder = self.path.resolve().parent
-        found: dict[Path, None] = {}
+        result: dict[Path, None] = {}
         for pattern in self.file.sources:
             if Path(pattern).is_absolute():
                 rule = "must be relative to the manifest's folder"
@@ -280,19 +280,19 @@ class Manifest:
                 raise LabError(f"{self.path}: sources: {pattern!r}: {error}") from None
             if not files:
                 raise LabError(f"{self.path}: sources: {pattern!r} names no file")
-            found |= dict.fromkeys(files)
-        return list(found)
+            result |= dict.fromkeys(files)
+        return list(result)
 
     def included(self) -> dict[Path, list[Path]]:
         """The folders of ``include``, with the Verilog text below each."""
-        found = {}
+        result = {}
         for name in self.file.include:
             folder = self.path.resolve().parent / name
             if not folder.is_dir():
                 raise LabError(f"{self.path}: include: {name!r} is no folder")
             texts = (p for p in folder.rglob("*") if p.suffix in _INCLUDED and p.is_file())
-            found[folder] = sorted(texts)
-        return found
+            result[folder] = sorted(texts)
+        return result
 
     @cached_property
     def digest(self) -> str:

@@ -1,4 +1,4 @@
-"""What operations of a core are handed and give: the fields of a worker's inputs, or parts of them,
+"""Operands and results of a core: the fields of a worker's inputs, or parts of them,
 of FIPS 204 or of round 3 of the competition, whose keys and signatures have other lengths."""
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _WHOLE = (
 RHO = "rho"
 """The seed of the matrix where key generation gives it once for both keys."""
 PARTS = (*_WHOLE, *_SLICES)
-"""What can be handed over."""
+"""The operands."""
 STORED = ("pk", "sk", "signature", *_SLICES, RHO, "verdict")
-"""What can be given back."""
+"""The results."""
 _ROUND_3_HASH = 32  # bytes of tr and of c~ in round 3
 
 

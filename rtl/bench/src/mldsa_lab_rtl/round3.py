@@ -32,9 +32,9 @@ class Round3(Dilithium):  # type: ignore[misc]
         matrix = self._expand_matrix_from_seed(rho)
         mu = self._h(tr + message, 64)
         masks = self._h(key + mu, 64)
-        found: list[Attempt] = []
-        while not found or found[-1] != ACCEPTED:
-            y = self._expand_mask_vector(masks, self.l * len(found))
+        result: list[Attempt] = []
+        while not result or result[-1] != ACCEPTED:
+            y = self._expand_mask_vector(masks, self.l * len(result))
             high, low = (matrix @ y.to_ntt()).from_ntt().decompose(2 * self.gamma_2)
             seed = self._h(mu + high.bit_pack_w(self.gamma_2), 32)
             c = self.R.sample_in_ball(seed, self.tau).to_ntt()
@@ -51,8 +51,8 @@ class Round3(Dilithium):  # type: ignore[misc]
             hints = _polynomials((r0 + of_t0).make_hint_optimised(high, 2 * self.gamma_2))
             weights = [sum(p.coeffs) for p in hints]
             first[3] = _first(sum(weights[: n + 1]) > self.omega for n in range(len(weights)))
-            found.append(Attempt.of(first))
-        return tuple(found)
+            result.append(Attempt.from_indexes(first))
+        return tuple(result)
 
 
 def _polynomials(vector: Any) -> list[Any]:

@@ -48,17 +48,17 @@ def core_rows(record: Record) -> list[Figure]:
         v, sets = variants[row.variant], tuple(PARAMETER_SETS)
         return v.implementation, v.backend, sets.index(row.set), row.operation, v.key == "expanded"
 
-    found: list[Figure] = []
+    result: list[Figure] = []
     for row in sorted({place(row): row for row in rows}.values(), key=place):
         v = variants[row.variant]
         signed = row.inputs if row.operation == "sign" else ()
-        found += operation_figures(
+        result += operation_figures(
             core_keys(v.implementation, v.backend, row.set),
             row.operation + LOADED * (v.key == "expanded"),
             {name: np.array(ticks) / row.calls for name, ticks in row.phases.items()},
             [traces[row.set, i] for i in signed],
         )
-    return found
+    return result
 
 
 def core_keys(core: str, configuration: str, set_name: str) -> dict[str, Key]:
@@ -67,12 +67,12 @@ def core_keys(core: str, configuration: str, set_name: str) -> dict[str, Key]:
 
 
 def cycles(
-    keys: Mapping[str, Key], operation: str, name: str, phase: str, found: Interval, **more: Key
+    keys: Mapping[str, Key], operation: str, name: str, phase: str, result: Interval, **more: Key
 ) -> Figure:
     """Return a figure of an operation; one that ends in `LOADED` has the key form expanded."""
     own: dict[str, Key] = {"operation": operation.removesuffix(LOADED)}
     own |= {"key": "expanded"} if operation.endswith(LOADED) else {}
-    return Figure.of({**keys, **own, **more, "phase": phase}, name, found, "cycles")
+    return Figure.of({**keys, **own, **more, "phase": phase}, name, result, "cycles")
 
 
 def mean_cycles(counts: Array) -> Interval:
@@ -99,10 +99,10 @@ def operation_figures(
     whole = np.sum(list(phases.values()), axis=0)
     means = {name: range_of_cycles(counts) for name, counts in phases.items()}
     if not operation.startswith("sign"):
-        for phase, found in {TOTAL: range_of_cycles(whole), **means}.items():
-            yield cycles(keys, operation, "mean", phase, found)
+        for phase, result in {TOTAL: range_of_cycles(whole), **means}.items():
+            yield cycles(keys, operation, "mean", phase, result)
         return
-    fit = fit_costs(traces, whole[None, :], RejectionModel.of(str(keys["set"])), noise=0.0)
+    fit = fit_costs(traces, whole[None, :], RejectionModel.for_set(str(keys["set"])), noise=0.0)
     costs = fit.costs(CONFIDENCE)
     shares = fit.quantiles(tuple(_SHARES.values()), CONFIDENCE)
     estimates: list[tuple[str, dict[str, Key], Interval]] = [
@@ -114,8 +114,8 @@ def operation_figures(
     fixed = means["load"].value + means["store"].value
     for name, more, total in estimates:
         computed = Interval(*(None if x is None else x - fixed for x in total))  # type: ignore[arg-type]
-        for phase, found in {TOTAL: total, **means, "compute": computed}.items():
-            yield cycles(keys, operation, name, phase, found, **more)
+        for phase, result in {TOTAL: total, **means, "compute": computed}.items():
+            yield cycles(keys, operation, name, phase, result, **more)
     for end in _ENDS:
         for phase in (TOTAL, "compute"):
             yield cycles(keys, operation, "attempt_cost", phase, costs[end], attempt=end)

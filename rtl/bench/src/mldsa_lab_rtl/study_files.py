@@ -20,7 +20,7 @@ from mldsa_lab_rtl.study import TOTAL, core_keys, cycles, mean_cycles, operation
 from mldsa_lab_rtl.synth import Resources
 
 ROUND_3 = "round 3"
-"""What the names of cores of that round end in."""
+"""The end of the names of cores of that round."""
 AVERAGES = 10
 """Averages, and signatures of each."""
 
@@ -93,14 +93,14 @@ class _MeasuredFile(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
 
 class RandomFile(_MeasuredFile, frozen=True, tag="mldsa-lab random signatures"):
-    """The file that `study rtl --random` writes."""
+    """The file that `rtl study --random` writes."""
 
     version: Literal[1]
     signatures: tuple[RandomSignatures, ...]
 
 
 class Round3File(_MeasuredFile, frozen=True, tag="mldsa-lab round 3 cycles"):
-    """The file that `study rtl` writes of cores of round 3."""
+    """The file that `rtl study` writes of cores of round 3."""
 
     version: Literal[1]
     cores: tuple[Round3Cycles, ...]
@@ -114,7 +114,7 @@ def read_study(path: Path) -> StudyFile:
     return decode_json(read_text(path), StudyFile, str(path))  # type: ignore[arg-type]
 
 
-def study_text(found: RandomFile | Round3File) -> str:
+def study_text(result: RandomFile | Round3File) -> str:
     """Return the text of a file, a line for each core and set."""
-    text = json.dumps(to_builtins(found), separators=(",", ":"))
+    text = json.dumps(to_builtins(result), separators=(",", ":"))
     return text.replace('{"core"', '\n{"core"') + "\n"

@@ -1,4 +1,4 @@
-"""Measures cores for `study rtl`: those of FIPS 204 by a run of `bench`, those of round 3 beside
+"""Measures cores for `rtl study`: those of FIPS 204 by a run of `bench`, those of round 3 beside
 dilithium-py."""
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from mldsa_lab.files import write_text
 from mldsa_lab.records.rows import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import SIGNATURE_OPERATIONS
-from mldsa_lab.worker.registry import CORES
 from mldsa_lab_rtl.core_worker import INPUTS, TIMEOUT, draw, measure_round_3
 from mldsa_lab_rtl.manifest import Manifest
 from mldsa_lab_rtl.study_files import RandomFile, Round3Cycles, Round3File, study_text
@@ -40,14 +39,14 @@ def measure_cores(
             phase.summary = f"{random} random signatures of each core and set"
         paths.append(paths[0].with_name("random.json"))
         write_text(paths[-1], study_text(RandomFile(1, drawn)))
-    found: list[Round3Cycles] = []
+    result: list[Round3Cycles] = []
     for manifest in (m for m in manifests if m not in final):
         with screen.phase("round 3") as phase:
-            found += measure_round_3(manifest, sets, seed, phase.show)
+            result += measure_round_3(manifest, sets, seed, phase.show)
             phase.summary = f"{manifest.worker}: {INPUTS} random inputs agree with dilithium-py"
-    if found:
+    if result:
         paths.append((paths[0].parent if paths else out) / "round-3.json")
-        write_text(paths[-1], study_text(Round3File(1, tuple(found))))
+        write_text(paths[-1], study_text(Round3File(1, tuple(result))))
     for path in paths:
         show_path(screen.console, "record", path)
     return paths
@@ -58,10 +57,10 @@ def _bench(
 ) -> Path:
     """Return the record of a run of one round, since a model's cycles do not vary."""
     options = Options(
-        sets=sets, operations=SIGNATURE_OPERATIONS, implementations=(), workers=(CORES,),
-        cores=tuple(cores), profile=Profile("custom", 0.0, 1, 1), rounds=1, sizes=Sizes(),
-        reference=DEFAULT_REFERENCE, clock="wall", confidence=0.95, seed=seed, timeout=TIMEOUT,
-        out=out,
+        sets=sets, operations=SIGNATURE_OPERATIONS, implementations=(),
+        workers=tuple(map(str, cores)), profile=Profile("custom", 0.0, 1, 1), rounds=1,
+        sizes=Sizes(), reference=DEFAULT_REFERENCE, clock="wall", confidence=0.95, seed=seed,
+        timeout=TIMEOUT, out=out,
     )  # fmt: skip
     outcome = run_bench(options, screen, lambda record: None)
     if outcome.interrupted:

@@ -1,4 +1,4 @@
-"""The tables of `study rtl`, `synth` and `fmax`, made of figures."""
+"""The tables of `rtl study` and `rtl synth`, made of figures."""
 
 from __future__ import annotations
 
@@ -127,10 +127,10 @@ def read_findings(paths: Sequence[Path]) -> CoreFindings:
             rows += core_rows(read_record(path))
             continue
         match read_study(path):
-            case Resources() as found:
-                resources.append(found)
-            case ClockRate() as found:
-                clocks.append(found)
+            case Resources() as taken:
+                resources.append(taken)
+            case ClockRate() as rate:
+                clocks.append(rate)
             case Round3File(cores=cores):
                 rows += (row for core in cores for row in core.rows())
             case RandomFile(signatures=signatures):
@@ -144,11 +144,11 @@ def core_figures(argument: str) -> list[Figure]:
     """Return the figures of cores for answers; ``argument``: files below the checkout, separated
     by spaces. Cycles of whole operations by set and core, those of phases, resources, and clock
     rates with the times that follow."""
-    found = read_findings(files_of(argument, "file of cores"))
-    whole = (f for of in found.totals.values() for f in of)
-    averages = (f for one in found.random for f in one.averages())
+    result = read_findings(files_of(argument, "file of cores"))
+    whole = (f for figures in result.totals.values() for f in figures)
+    averages = (f for one in result.random for f in one.averages())
     cycles = (replace(f, unit="cycles") for f in whole)
-    return [*cycles, *found.rows, *found.taken, *found.timed, *averages]
+    return [*cycles, *result.rows, *result.taken, *result.timed, *averages]
 
 
 @dataclass(frozen=True)
@@ -166,8 +166,8 @@ class CoreFindings:
         """Return everything for the terminal, the page and files."""
         parts = [f"{_name(r)}: {r.total.lut:,} LUT" for r in self.resources]
         parts += map(clock_words, self.clocks)
-        for (set_name, core), of in self.totals.items():
-            signing = _find(of, "mean", _SIGN)
+        for (set_name, core), figures in self.totals.items():
+            signing = _find(figures, "mean", _SIGN)
             if set_name == next(iter(self.totals))[0] and signing is not None:
                 mean = number(signing.value, 0)
                 parts.append(f"{core}, {set_name}: {mean} cycles for a mean signature")
@@ -187,24 +187,26 @@ class CoreFindings:
 
     def grids(self) -> list[Grid]:
         """Return all tables that have rows."""
-        made = [self._latency(core) for core in dict.fromkeys(map(_core, self.rows))]
+        built = [self._latency(core) for core in dict.fromkeys(map(_core, self.rows))]
         for title, note, columns in _TOTALS:
-            of_cores = [
-                of for of in self.totals.values() if all(_find(of, c.name, c.keys) for c in columns)
+            rows = [
+                f
+                for figures in self.totals.values()
+                if all(_find(figures, c.name, c.keys) for c in columns)
+                for f in figures
             ]
-            rows = [f for of in of_cores for f in of]
-            made.append(_grid(title, note, ("set", "core"), columns, rows))
+            built.append(_grid(title, note, ("set", "core"), columns, rows))
         names = dict.fromkeys(str(f.keys["of"]) for f in self.counters)
         counted = [SpreadColumns("count", name, keys={"of": name}) for name in names]
         note = "random signatures in which each is right; a dash: it is wrong"
-        made.append(_grid("counters of the core", note, ("set", "core"), counted, self.counters))
-        made += self._resource_grids()
-        made += self._clock_grids()
+        built.append(_grid("counters of the core", note, ("set", "core"), counted, self.counters))
+        built += self._resource_grids()
+        built += self._clock_grids()
         columns = (*_COMPARED, *_MAIN, _FMAX)
         note = "cycles; constants, each with its source"
-        made.append(_grid(BESIDE, note, ("set", "core", "source"), columns, self.compared))
-        made.append(self._product())
-        return [grid for grid in made if grid is not None]
+        built.append(_grid(BESIDE, note, ("set", "core", "source"), columns, self.compared))
+        built.append(self._product())
+        return [grid for grid in built if grid is not None]
 
     def _counter_faults(self) -> list[str]:
         """Return the faults of counters, each with its core and set."""
@@ -228,36 +230,36 @@ class CoreFindings:
             if _core(f) == core and (f.name, _own(f)) == (column.name, column.keys)
         ]
         note = "cycles; signing with the private key handed over"
-        columns = _plain({phase: phase for phase in (TOTAL, *PHASES)})
+        columns = [SpreadColumns(phase, phase) for phase in (TOTAL, *PHASES)]
         return _grid(core, note, ("set", "operation"), columns, figures)
 
     @cached_property
     def totals(self) -> dict[Place, list[Figure]]:
         """The cycles of whole operations by set and core."""
-        found: dict[Place, list[Figure]] = {}
+        result: dict[Place, list[Figure]] = {}
         for f in sorted(self.rows, key=lambda f: str(f.keys["set"])):
             if f.keys["phase"] == TOTAL:
                 place = {"set": f.keys["set"], "core": _core(f)}
                 cell = _cell(f, {**place, **_own(f)}, f.name)
-                found.setdefault((f.keys["set"], _core(f)), []).append(cell)
-        for (set_name, core), of in found.items():
-            whole, loaded = _find(of, "mean", _SIGN), _find(of, "mean", _KEPT)
+                result.setdefault((f.keys["set"], _core(f)), []).append(cell)
+        for (set_name, core), figures in result.items():
+            whole, loaded = _find(figures, "mean", _SIGN), _find(figures, "mean", _KEPT)
             if whole is not None and loaded is not None:
                 each, kept = whole.value or 0.0, loaded.value or 0.0
                 for count in _AFTER:
                     keys = {"set": set_name, "core": core, **_SIGN, "operations": count}
-                    of.append(Figure(keys, "mean", round(kept + (each - kept) / count)))
-        return found
+                    figures.append(Figure(keys, "mean", round(kept + (each - kept) / count)))
+        return result
 
     @cached_property
     def taken(self) -> list[Figure]:
-        """What cores take, as wholes and by module."""
+        """Return the resources of cores, as wholes and by module."""
         figures = []
-        for of in self.resources:
-            rows: list[tuple[dict[str, Key], Taken]] = [({}, of.total)]
-            rows += [({"module": m.module, "instances": m.instances}, m.taken) for m in of.modules]
+        for one in self.resources:
+            rows: list[tuple[dict[str, Key], Taken]] = [({}, one.total)]
+            rows += [({"module": m.module, "instances": m.instances}, m.taken) for m in one.modules]
             for place, taken in rows:
-                keys = {"core": _name(of), **place}
+                keys = {"core": _name(one), **place}
                 figures += [_count(keys, name, value) for name, value in asdict(taken).items()]
         return figures
 
@@ -270,13 +272,13 @@ class CoreFindings:
         figures = [f for clock in self.clocks for f in clock.figures()]
         figures += _published_rates()
         for clock in self.clocks:
-            for (set_name, core), of in self.totals.items():
+            for (set_name, core), totals in self.totals.items():
                 if core == _name(clock) and clock.rates:
                     keys = {"set": set_name, "core": core, "technology": clock.technology}
                     figures += [
                         _time(cycles, {**keys, **column.keys}, median(clock.rates))
                         for column in _COMPARED
-                        if (cycles := _find(of, column.name, column.keys)) is not None
+                        if (cycles := _find(totals, column.name, column.keys)) is not None
                     ]
         return figures
 
@@ -298,8 +300,8 @@ class CoreFindings:
     def _resource_grids(self) -> list[Grid | None]:
         """Return what cores take, as wholes and by module."""
         whole = [f for f in self.taken if "module" not in f.keys]
-        by = {f"{of.target}, by {', '.join(of.tools.values())}": None for of in self.resources}
-        made = [_grid("resources", "; ".join(by), ("core",), _RESOURCES, whole)]
+        by = {f"{r.target}, by {', '.join(r.tools.values())}": None for r in self.resources}
+        built = [_grid("resources", "; ".join(by), ("core",), _RESOURCES, whole)]
         note = "without the modules within each"
         for name in map(_name, self.resources):
             parts = [
@@ -308,47 +310,46 @@ class CoreFindings:
                 if f.keys["core"] == name and "module" in f.keys
             ]
             rows = ("module", "instances")
-            made.append(_grid(f"{name} by module", note, rows, _RESOURCES, parts))
-        return made
+            built.append(_grid(f"{name} by module", note, rows, _RESOURCES, parts))
+        return built
 
     @cached_property
     def compared(self) -> list[Figure]:
         """Cycles and resources of these cores and of published ones, by set."""
-        taken = {_name(of): asdict(of.total) for of in self.resources}
-        found = []
-        for (set_name, core), of in self.totals.items():
+        taken = {_name(r): asdict(r.total) for r in self.resources}
+        result = []
+        for (set_name, core), figures in self.totals.items():
             keys = {"set": set_name, "core": core, "source": "this run"}
-            found += [
+            result += [
                 Figure({**keys, **c.keys}, c.name, round(cycles.value or 0))
                 for c in _COMPARED
-                if (cycles := _find(of, c.name, c.keys)) is not None
+                if (cycles := _find(figures, c.name, c.keys)) is not None
             ]
             parts = taken.get(str(core).removesuffix(f", {ROUND_3}"), {})
-            found += [_count(keys, name, value) for name, value in parts.items()]
+            result += [_count(keys, name, value) for name, value in parts.items()]
+        sets = {set_name for set_name, _ in self.totals}
         for core, rows in published()["cores"].items():
-            for row in rows:
+            for row in (row for row in rows if row["set"] in sets):
                 keys = {"set": row["set"], "core": core, "source": row["source"]}
-                if any(row["set"] == set_name for set_name, _ in self.totals):
-                    for k, v in row.items():
-                        if k not in keys:
-                            column, scale = _PUBLISHED[k], 1e6 if k == "fmax" else 1
-                            unit = "Hz" if k == "fmax" else ""
-                            own = {**keys, **column.keys}
-                            found.append(Figure(own, column.name, v * scale, unit=unit))
-        return sorted(found, key=lambda f: str(f.keys["set"]))
+                for k in (k for k in row if k not in keys):
+                    column, value, unit = _PUBLISHED[k], row[k], ""
+                    if k == "fmax":
+                        value, unit = value * 1e6, "Hz"
+                    result.append(Figure({**keys, **column.keys}, column.name, value, unit=unit))
+        return sorted(result, key=lambda f: str(f.keys["set"]))
 
     def _product(self) -> Grid | None:
         """Cycles times LUTs. Published cores: the first figures of the set that a source has."""
-        found: dict[Place, list[Figure]] = {}
+        result: dict[Place, list[Figure]] = {}
         for f in self.compared if self.resources else ():
-            found.setdefault((f.keys["set"], f.keys["core"]), []).append(f)
+            result.setdefault((f.keys["set"], f.keys["core"]), []).append(f)
         figures = [
             Figure(
                 {"set": set_name, "core": core, **c.keys}, c.name, cycles.value * lut.value / 1e6
             )
-            for (set_name, core), of in found.items()
+            for (set_name, core), figures in result.items()
             for c in _COMPARED
-            if (cycles := _find(of, c.name, c.keys)) and (lut := _find(of, "count", _LUT))
+            if (cycles := _find(figures, c.name, c.keys)) and (lut := _find(figures, "count", _LUT))
             if cycles.value and lut.value
         ]
         note = "millions of cycles x LUTs, less is better"
@@ -368,15 +369,10 @@ def _grid(
     return None
 
 
-def _plain(columns: Mapping[str, str]) -> tuple[SpreadColumns, ...]:
-    """Return columns of figures that their names tell apart, by their titles."""
-    return tuple(SpreadColumns(name, title) for name, title in columns.items())
-
-
 def _own(f: Figure) -> dict[str, Key]:
     """Return the keys that tell a figure from others of its core, set and phase."""
     places = ("core", "configuration", "set", "phase", "source")
-    return {key: of for key, of in f.keys.items() if key not in places}
+    return {key: value for key, value in f.keys.items() if key not in places}
 
 
 def _count(keys: Mapping[str, Key], resource: str, number: float) -> Figure:
@@ -400,7 +396,7 @@ def clock_words(clock: ClockRate) -> str:
 def _published_rates() -> list[Figure]:
     """Return the clock rates of published cores whose technology is known, each once, as the
     median of one rate."""
-    found: dict[tuple[str, str], Figure] = {}
+    result: dict[tuple[str, str], Figure] = {}
     for core, rows in published()["cores"].items():
         rated = [row for row in rows if "fmax" in row]
         for row in rated:
@@ -410,11 +406,11 @@ def _published_rates() -> list[Figure]:
                 keys: dict[str, Key] = {
                     "core": name, "technology": technology, "statistic": "median"
                 }  # fmt: skip
-                found[name, technology] = Figure(
+                result[name, technology] = Figure(
                     keys, "clock", row["fmax"] * 1e6, unit="Hz", kind="published",
                     source=published()["sources"][row["source"]],
                 )  # fmt: skip
-    return list(found.values())
+    return list(result.values())
 
 
 def _time(cycles: Figure, keys: Mapping[str, Key], megahertz: float) -> Figure:
@@ -429,8 +425,8 @@ def _core(f: Figure) -> str:
     return f"{f.keys['core']} {f.keys['configuration']}"
 
 
-def _name(of: Resources | ClockRate) -> str:
-    return f"{of.core} {of.configuration}"
+def _name(one: Resources | ClockRate) -> str:
+    return f"{one.core} {one.configuration}"
 
 
 def _cell(f: Figure, keys: Mapping[str, Key], name: str) -> Figure:

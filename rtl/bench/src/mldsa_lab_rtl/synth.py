@@ -1,4 +1,5 @@
-"""What a core takes of an FPGA: synthesis by yosys for a 7-series target, module by module."""
+"""The resources that a core takes of an FPGA: synthesis by yosys for a 7-series
+target, module by module."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ NOTE = (
     "yosys maps to LUTs and counts them; it places and routes nothing. A vendor's tool has small "
     "LUTs share one, and what it then finds is near the logic cells and the LUTs that are memory "
     "(of a published core yosys counted 50,951 cells, and its paper 53,187 LUTs). "
-    "Nothing here tells a clock rate: `mldsa-lab fmax` measures one on another chip, a Lattice "
-    "ECP5; that of your chip needs its vendor's tool."
+    "Nothing here tells a clock rate: `mldsa-lab rtl synth --seeds` measures one on another chip, "
+    "a Lattice ECP5; that of your chip needs its vendor's tool."
 )
 _SCRIPT = "synth.ys"
 _STAT = "stat.json"
@@ -60,7 +61,7 @@ class Taken(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TakenBy(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the instances of a module take by themselves, without those within them."""
+    """The resources of the instances of a module by themselves, without those within them."""
 
     module: str
     instances: Count
@@ -79,7 +80,7 @@ class CoreRecord(Struct, frozen=True, forbid_unknown_fields=True, tag_field="for
 
 
 class Resources(CoreRecord, frozen=True, tag="mldsa-lab resources"):
-    """A record of `mldsa-lab synth`."""
+    """A record of `mldsa-lab rtl synth`."""
 
     target: Text
     tools: dict[str, str]
@@ -100,9 +101,9 @@ def synthesise(manifest: Manifest, folder: Path, on_line: Callable[[str], None])
     stat = folder / _STAT
     if not stat.is_file():
         raise BuildError("yosys wrote no statistics", [])
-    found = json.loads(stat.read_text(encoding="utf-8"))
-    modules, total = _modules(found["modules"], f.top)
-    tools = {"yosys": str(found["creator"]).partition(" (")[0]}
+    result = json.loads(stat.read_text(encoding="utf-8"))
+    modules, total = _modules(result["modules"], f.top)
+    tools = {"yosys": str(result["creator"]).partition(" (")[0]}
     about = (f.name, f.configuration, manifest.release, manifest.digest, f.parameters, TARGET)
     return Resources(1, *about, tools, total, tuple(modules))
 
@@ -129,7 +130,7 @@ def copy_sources(manifest: Manifest, folder: Path) -> str:
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(text, copy)
         options.append(f"-I include{number}")
-    options += [f"-G {given}" for given in manifest.parameters()]
+    options += [f"-G {chosen}" for chosen in manifest.parameters()]
     read = f"read_slang {' '.join(options)} --top {f.top} {' '.join(names)}"
     return f"{read}\nhierarchy -check -top {f.top}"
 
@@ -160,10 +161,10 @@ def _script(read: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _modules(found: Mapping[str, Any], top: str) -> tuple[list[TakenBy], Taken]:
+def _modules(result: Mapping[str, Any], top: str) -> tuple[list[TakenBy], Taken]:
     """Return the resources of each module over all its instances, the largest first; and the
     whole."""
-    cells = {name.lstrip("\\"): stat["num_cells_by_type"] for name, stat in found.items()}
+    cells = {name.lstrip("\\"): stat["num_cells_by_type"] for name, stat in result.items()}
     gathered: dict[str, Counter[str]] = {}
     instances: Counter[str] = Counter()
 

@@ -39,17 +39,17 @@ class Verilator:
         except (OSError, subprocess.TimeoutExpired) as error:
             raise LabError(f"Verilator does not start: {program}: {error}") from None
         said = (done.stdout.strip() or done.stderr.strip() or "nothing").splitlines()[0]
-        found = re.match(r"Verilator ((\d+)\.(\d+)\S*)", said)
+        result = re.match(r"Verilator ((\d+)\.(\d+)\S*)", said)
         # The package's program does not know its own version; the headers beside it do.
         header = Path(environment.get("VERILATOR_ROOT", "")) / "include" / "verilated_config.h"
-        if found is None and environment and header.is_file():
-            found = re.search(r'VERILATOR_VERSION "((\d+)\.(\d+)[^" ]*)', read_text(header))
-        if found is None:
+        if result is None and environment and header.is_file():
+            result = re.search(r'VERILATOR_VERSION "((\d+)\.(\d+)[^" ]*)', read_text(header))
+        if result is None:
             raise LabError(f"Verilator does not work: {program} said: {said}")
-        if (int(found[2]), int(found[3])) < OLDEST:
+        if (int(result[2]), int(result[3])) < OLDEST:
             oldest = f"{OLDEST[0]}.{OLDEST[1]:03}"
-            raise LabError(f"Verilator {found[1]} is too old: {oldest} or newer is needed")
-        return cls(program, environment, f"Verilator {found[1]}")
+            raise LabError(f"Verilator {result[1]} is too old: {oldest} or newer is needed")
+        return cls(program, environment, f"Verilator {result[1]}")
 
 
 def _place() -> tuple[str, dict[str, str]]:
@@ -58,23 +58,23 @@ def _place() -> tuple[str, dict[str, str]]:
         root = str(Path(spec.origin).parent)
     if root is not None and (program := Path(root) / "bin" / "verilator_bin").is_file():
         return str(program), {"VERILATOR_ROOT": root}
-    found = shutil.which("verilator")
-    if found is None:
+    result = shutil.which("verilator")
+    if result is None:
         hint = "`make setup-rtl` installs it, on Debian `apt-get install verilator`"
         raise LabError(f"Verilator is missing: {hint}")
-    return found, {}
+    return result, {}
 
 
 def main() -> int:
     """`python -m mldsa_lab_rtl.verilator`: print what a shell needs to find it."""
     try:
-        found = Verilator.find()
+        result = Verilator.find()
     except LabError as error:
         print(error, file=sys.stderr)
         return 2
-    for name, value in found.environment.items():
+    for name, value in result.environment.items():
         print(f"export {name}={shlex.quote(value)}")
-    print(f"PATH={shlex.quote(str(Path(found.program).parent))}:$PATH")
+    print(f"PATH={shlex.quote(str(Path(result.program).parent))}:$PATH")
     return 0
 
 

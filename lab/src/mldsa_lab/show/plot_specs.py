@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mldsa_lab import LabError
-from mldsa_lab.estimate.figure import Figure, Figures, Key, as_key
+from mldsa_lab.estimate.figure import PERCENTILES, Figure, Figures, Key
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import Estimation, estimate
 from mldsa_lab.estimate.reader import read_measurements
@@ -22,7 +22,7 @@ from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
 from mldsa_lab.show.grid import Dot
-from mldsa_lab.show.operations.remarks import SHOWN_PERCENTILES, best_cells, fitted, texts, unit_of
+from mldsa_lab.show.remarks import best_cells, fitted, texts, unit_of
 from mldsa_lab.show.report import Look, PlotSpec, Report, assign_colours, free_colours, sections_of
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _PARTS = {"setup": "set-up", "final": "final iteration", "z": "z-rejected", "r":
 
 def _draw(name: str, *arguments: object) -> Drawing:
     # Imported only here: its libraries may be missing, and take long to load.
-    from mldsa_lab.show.operations import signing_plots
+    from mldsa_lab.show import signing_plots
 
     drawn: Drawing = getattr(signing_plots, name)(*arguments)
     return drawn
@@ -100,10 +100,8 @@ _SIGN: dict[str, Key] = {"operation": "sign"}
 _COLUMNS = (
     SpreadColumns("mean", "mean", spare_interval=2, keys=_SIGN),
     *(
-        SpreadColumns(
-            "quantile", f"p{as_key(p)}", spare_interval=2, keys={**_SIGN, "percentile": as_key(p)}
-        )
-        for p in SHOWN_PERCENTILES.values()
+        SpreadColumns("quantile", f"p{p}", spare_interval=2, keys={**_SIGN, "percentile": p})
+        for p in PERCENTILES.values()
     ),
     SpreadColumns("attempt_cost", "first", spare_interval=2, keys={"attempt": "first"}),
 )
@@ -130,20 +128,14 @@ class Elsewhere:
     def costs(self) -> dict[str, Interval]:
         """The mean, percentiles and costs of attempts, by name."""
         of = self.figures
-        percentiles = {name: of.percentiles[p] for name, p in SHOWN_PERCENTILES.items()}
+        percentiles = {name: of.percentiles[p] for name, p in PERCENTILES.items()}
         return {"mean": of.mean, **percentiles, **of.costs}
 
     def emit(self) -> Iterator[Figure]:
         """Yield its figures as a run has them: signing, in its own unit."""
         of, keys = self.figures, {"set": self.found.set, "variant": self.name}
-        signing = {**keys, **_SIGN}
-        yield Figure.of(signing, "mean", of.mean, of.unit)
-        for percentile, cost in of.percentiles.items():
-            quantile = {**signing, "percentile": as_key(percentile)}
-            yield Figure.of(quantile, "quantile", cost, of.unit)
-        yield Figure(signing, "samples", of.inputs * of.rounds)
-        for attempt, cost in of.costs.items():
-            yield Figure.of({**keys, "attempt": attempt}, "attempt_cost", cost, of.unit)
+        yield from of.estimates(keys)
+        yield Figure({**keys, **_SIGN}, "samples", of.inputs * of.rounds)
 
     @property
     def attributes(self) -> dict[str, Key]:
@@ -173,23 +165,16 @@ def split(files: Sequence[str]) -> tuple[list[Path], list[tuple[Path, Path | Non
     return records, measured
 
 
-def read(
-    files: Sequence[tuple[Path, Path | None]], selection: Path | None, confidence: float
-) -> list[Elsewhere]:
-    """Estimate from these measurements; ``selection``: of those that name none. LabError."""
+def read(files: Sequence[tuple[Path, Path | None]], confidence: float) -> list[Elsewhere]:
+    """Estimate from measurements. LabError for one that names no selection."""
     read_once = cache(Selection.read)
     made: list[Elsewhere] = []
-    for path, own in files:
-        of = own or selection
-        if of is None:
-            raise LabError(
-                f"measurements {path}: which selection they are of must be said, by --selection "
-                f"SELECTION.json or as {path}:SELECTION.json"
-            )
-        chosen = read_once(of)
+    for path, selection in files:
+        if selection is None:
+            raise LabError(f"measurements {path}: name their selection: {path}:SELECTION.json")
+        chosen = read_once(selection)
         measured = read_measurements(path, chosen)
-        percentiles = tuple(SHOWN_PERCENTILES.values())
-        found = estimate(chosen, measured, percentiles=percentiles, confidence=confidence)
+        found = estimate(chosen, measured, confidence=confidence)
         name = path.stem
         if any(e.name == name for e in made):
             name = str(path.with_suffix(""))
@@ -261,8 +246,8 @@ def _shapes(measured: Sequence[Elsewhere], runs: Sequence[Summary], set_name: st
                 v, label = cell.variant, run.label(cell.variant) + name
                 about[label] = {"implementation": v.implementation, "key": v.key}
                 costs = cell.fit.costs(run.confidence)
-                for text, percentile in SHOWN_PERCENTILES.items():
-                    cost = cell.interval("quantile", percentile=as_key(percentile))
+                for text, percentile in PERCENTILES.items():
+                    cost = cell.interval("quantile", percentile=percentile)
                     costs |= {text: cost} if cost else {}
                 made += _unitless(label, costs | ({"mean": cell.mean} if cell.mean else {}))
     return Figures(made, {"signing": about})

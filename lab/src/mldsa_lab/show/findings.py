@@ -13,7 +13,7 @@ from mldsa_lab import join_words
 from mldsa_lab.estimate.summary import MeasuredCell, Summary
 from mldsa_lab.sets import SCHEME_FAMILIES
 from mldsa_lab.show.grid import estimate
-from mldsa_lab.show.operations.remarks import (
+from mldsa_lab.show.remarks import (
     best_cells,
     main_set,
     measured_sets,

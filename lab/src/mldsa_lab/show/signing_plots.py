@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as MplFigure
 
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.summary import MeasuredCell, Summary
 from mldsa_lab.show import plots, svg
 from mldsa_lab.show.grid import Unit, format_plain
-from mldsa_lab.show.operations.plot_specs import Elsewhere
-from mldsa_lab.show.operations.remarks import fitted, unit_of
+from mldsa_lab.show.plot_specs import Elsewhere
+from mldsa_lab.show.remarks import fitted, unit_of
 from mldsa_lab.theory.law import Law
 from mldsa_lab.theory.rejection import RejectionModel
 
@@ -23,7 +23,9 @@ SHARES = np.unique(np.append(1 - 10.0**-plots.GRID, plots.PERCENTILES).clip(1e-1
 """The shares of signatures that a distribution plot asks for, ascending."""
 
 
-def draw_laws(summary: Summary, colours: Mapping[str, int], set_name: str, width: float) -> Figure:
+def draw_laws(
+    summary: Summary, colours: Mapping[str, int], set_name: str, width: float
+) -> MplFigure:
     """Draw the distribution of the signing cost of each implementation."""
     unit = unit_of(summary.table(set_name, "sign"))
     found = [
@@ -36,7 +38,7 @@ def draw_laws(summary: Summary, colours: Mapping[str, int], set_name: str, width
 def draw_relative(
     measured: Sequence[Elsewhere], runs: Sequence[Summary], colours: Mapping[str, int],
     set_name: str, width: float,
-) -> Figure:  # fmt: skip
+) -> MplFigure:  # fmt: skip
     """Draw distributions over each one's mean: of what was measured elsewhere, and of each
     implementation's best variant."""
     found = []
@@ -86,7 +88,7 @@ def curve_of(label: str, colour: int, dashed: bool, law: Law, scale: float) -> p
     return plots.Curve(label, colour, dashed, law.curve(SHARES) * scale, SHARES)
 
 
-def draw_cloud(fit: Fit, set_name: str, unit: Unit) -> Figure:
+def draw_cloud(fit: Fit, set_name: str, unit: Unit) -> MplFigure:
     """Draw the measured cost of the designed inputs and the fit through them."""
     counts = np.asarray(fit.counts, dtype=np.float64)
     rejected = counts.sum(axis=1)
@@ -94,7 +96,7 @@ def draw_cloud(fit: Fit, set_name: str, unit: Unit) -> Figure:
         # What fails the hint has passed r0 and cost as much: it counts with r0.
         share = np.where(rejected > 0, (rejected - counts[:, 0]) / rejected, np.nan)
     base, cost_z, cost_r, _ = (float(c) / unit.divisor for c in fit.attempt_costs)
-    expected = RejectionModel.of(set_name).expected_counts
+    expected = RejectionModel.for_set(set_name).expected_counts
     cloud = plots.Cloud(
         attempts=rejected + 1, share_r0=share,
         cost=fit.cost / unit.divisor,
@@ -104,11 +106,11 @@ def draw_cloud(fit: Fit, set_name: str, unit: Unit) -> Figure:
     return plots.cost_against_attempts(cloud, unit.name)
 
 
-def draw_parts(summary: Summary, set_name: str) -> Figure:
+def draw_parts(summary: Summary, set_name: str) -> MplFigure:
     """Draw the parts of each signer's mean. The fit cannot separate set-up from the one successful
     iteration that every signature has; that does at least what an r0-rejected one does, and counts
     as it."""
-    n_z, n_r, n_h = (float(n) for n in RejectionModel.of(set_name).expected_counts)
+    n_z, n_r, n_h = (float(n) for n in RejectionModel.for_set(set_name).expected_counts)
     unit, bars = unit_of(summary.table(set_name, "sign")), []
     for cell, fit in fitted(summary, set_name):
         base, cost_z, cost_r, cost_h = (float(c) / unit.divisor for c in fit.attempt_costs)

@@ -47,8 +47,6 @@ SHOWN_OPERATIONS = (
     "sign", "verify", "encaps", "decaps", "keygen", "hash", "handshake", "accept", "lookup",
 )  # fmt: skip
 """Operations in the order of a report: signing first, which differs most."""
-SHOWN_PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "p999": 99.9}
-"""Percentiles of the cost of signing, by their names in rows of CSV."""
 MAIN_SET = "ML-DSA-65"
 """The set that a headline is of, where it was measured; else the first one."""
 

@@ -1,4 +1,4 @@
-"""Findings about measurements: costs that are no sum of iterations, and outliers."""
+"""Findings against a fit: costs that are no sum of iterations, and outliers."""
 
 from __future__ import annotations
 
@@ -42,6 +42,9 @@ class Remark:
     text: str
     ids: tuple[int, ...] = ()
 
+    def __str__(self) -> str:
+        return f"{self.severity}: {self.code}: {self.text}"
+
 
 def refutation(code: str, text: str) -> Remark:
     """A remark that no estimate holds."""
@@ -78,7 +81,7 @@ class Evidence:
         fit = fit_costs(
             [item.trace for item in inputs],
             measured.costs,
-            RejectionModel.of(selection.set),
+            RejectionModel.for_set(selection.set),
             noise=noise,
             resolution=measured.resolution,
             keys=[item.key for item in inputs],
