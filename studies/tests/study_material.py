@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,55 +25,14 @@ from mldsa_studies.signers import Signer, random_table
 SPEC = Spec("ML-DSA-44", bytes(32))
 
 
-def announced(language: str, cpu: str = "own") -> str:
+def announced(cpu: str) -> str:
     """Two backends of one implementation."""
     head, _, variant = HELLO.removesuffix("end\n").partition("variant ")
-    head = head.replace("Python", language).replace("cpu_clock none", f"cpu_clock {cpu}")
+    head = head.replace("cpu_clock none", f"cpu_clock {cpu}")
     variant = variant.replace("rnd given\ncontext yes", "rnd zero\ncontext no")
     backends = (variant.replace("python", b).replace("fake", "toy") for b in ("fast", "portable"))
     return head + "".join(f"variant {backend}" for backend in backends) + "end\n"
 
-
-# Work that grows with the message's first byte, in a function with a name of its own.
-C_WORKER = r"""
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-static char *ids[1000], *messages[1000];
-static volatile unsigned long sink;
-__attribute__((noinline)) void sign_one(const char *message) {
-    char byte[3] = {message[0], message[1], 0};
-    long rounds = 100 * strtol(byte, 0, 16);
-    for (long i = 0; i < rounds; i++) sink += i;
-}
-int main(int argc, char **argv) {
-    char *line = 0; size_t room = 0; int count = 0;
-    while (getline(&line, &room, stdin) > 0) {
-        line[strcspn(line, "\n")] = 0;
-        if (!strcmp(line, "quit")) return 0;
-        if (!strncmp(line, "hello", 5)) {
-            FILE *f = fopen(argv[1], "r");
-            for (int c; (c = fgetc(f)) != EOF;) putchar(c);
-            fclose(f);
-        } else if (!strncmp(line, "prepare", 7)) count = 0;
-        else if (!strncmp(line, "input ", 6)) ids[count] = strdup(line + 6);
-        else if (!strncmp(line, "message ", 8)) messages[count++] = strdup(line + 8);
-        else if (!strcmp(line, "end")) printf("ready 1\n");
-        else if (!strncmp(line, "answer", 6)) {
-            for (int i = 0; i < count; i++) {
-                sign_one(messages[i]);
-                FILE *f = fopen(argv[2], "r"); char *row = 0; size_t size = 0;
-                while (getline(&row, &size, f) > 0)
-                    if (!strncmp(row, messages[i], strlen(messages[i])))
-                        printf("output %s %s", ids[i], row + strlen(messages[i]) + 1);
-                fclose(f); free(row);
-            }
-            printf("done 1\n");
-        }
-        fflush(stdout);
-    }
-}
-"""
 
 PYTHON_WORKER = """
 import json, sys
@@ -152,34 +110,21 @@ def costs_of(
 
 
 def python_worker(
-    folder: Path, made: Sequence[Input], cpu: str = "own"
+    folder: Path, built: Sequence[Input], cpu: str = "own"
 ) -> tuple[WorkerEntry, Place]:
     """A worker that measures: 1,000 ticks, and 10 for each unit of the message's first byte."""
     program, hello, digests = (folder / n for n in ("w.py", "hello.txt", "digests.json"))
     program.write_text(PYTHON_WORKER, encoding="utf-8")
-    hello.write_text(announced("Python", cpu), encoding="utf-8")
-    table = {i.message.hex(): i.digests.signature for i in made}
+    hello.write_text(announced(cpu), encoding="utf-8")
+    table = {i.message.hex(): i.digests.signature for i in built}
     digests.write_text(json.dumps(table), encoding="utf-8")
     run = ("python3", "-S", str(program), str(hello), str(digests))
     return WorkerEntry("fake", "Python", ".", (), run), Place(folder, folder)
 
 
-def c_worker(folder: Path, made: Sequence[Input]) -> tuple[WorkerEntry, Place]:
-    """A worker that answers, in C, with a function ``sign_one``."""
-    source, program = folder / "w.c", folder / "worker"
-    source.write_text(C_WORKER, encoding="utf-8")
-    subprocess.run(["cc", "-O1", "-o", str(program), str(source)], check=True)
-    hello, outputs = folder / "hello.txt", folder / "outputs.txt"
-    hello.write_text(announced("C"), encoding="utf-8")
-    rows = [f"{i.message.hex()} {i.output.hex()}\n" for i in made]
-    outputs.write_text("".join(rows), encoding="utf-8")
-    run = (str(program), str(hello), str(outputs))
-    return WorkerEntry("fake", "C", ".", (), run), Place(folder, folder)
-
-
-def need_tools() -> None:
-    """Skip the test where Valgrind or a C compiler is missing, unless they are expected."""
-    missing = [tool for tool in ("valgrind", "cc") if shutil.which(tool) is None]
-    if missing and not os.environ.get("MLDSA_EXPECT_VALGRIND"):
-        pytest.skip(f"{missing[0]} is not installed")
-    assert not missing, f"{missing[0]} is not installed, and MLDSA_EXPECT_VALGRIND is set"
+def need_valgrind() -> None:
+    """Skip the test where Valgrind is missing, unless it is expected."""
+    is_missing = shutil.which("valgrind") is None
+    if is_missing and not os.environ.get("MLDSA_EXPECT_VALGRIND"):
+        pytest.skip("valgrind is not installed")
+    assert not is_missing, "valgrind is not installed, and MLDSA_EXPECT_VALGRIND is set"

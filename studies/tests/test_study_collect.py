@@ -10,15 +10,19 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from lab_runs import announced
+from lab_runs import announced, build_rust, place
 from msgspec.structs import replace
-from study_material import SPEC, batch, c_worker, need_tools, python_worker, signed
+from study_material import SPEC, batch, need_valgrind, python_worker, signed
 
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.choice import greedy
+from mldsa_lab.choice.build import complete
+from mldsa_lab.choice.ready import read_ready
 from mldsa_lab.errors import LabError
+from mldsa_lab.inputs import library
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.worker.protocol import Announced
 from mldsa_lab.worker.worker import Limits
 from mldsa_studies import callgrind, collect
@@ -48,30 +52,30 @@ def times(
 
 
 def test_rounds_rotate_and_every_round_is_kept(tmp_path: Path) -> None:
-    made = signed(6)
-    entry, place = python_worker(tmp_path, made)
-    told: list[str] = []
+    built = signed(6)
+    entry, where = python_worker(tmp_path, built)
+    reported: list[str] = []
     kept: list[int] = []
 
     def show(text: str, *, step: float = 0) -> None:
         path = tmp_path / "ml-dsa-44-times.parquet"
         if step:
-            told.append(text)
+            reported.append(text)
             kept.append(len(read_costs(path).head.rounds) if path.exists() else 0)
 
     with Fleet() as fleet:
-        fleet.add(Station(entry, place, Limits()))
+        fleet.add(Station(entry, where, Limits()))
         variants = tuple(fleet.announced.values())
         item = batch(6, sample=4)
         (path,) = times(fleet, item, variants, 3, tmp_path, show)
         assert fleet.stations[0].starts == 7  # one to be announced, one for each cell and round
-    assert [text.split()[2] for text in told] == [
+    assert [text.split()[2] for text in reported] == [
         "toy:fast:compact", "toy:portable:compact", "toy:fast:compact", "toy:portable:compact",
         "toy:portable:compact", "toy:fast:compact",
     ]  # fmt: skip
     assert kept == [0, 0, 1, 1, 2, 2]
     found = read_costs(path)
-    ticks = [1000 + 10 * i.message[0] for i in made]
+    ticks = [1000 + 10 * i.message[0] for i in built]
     assert found.cost.tolist() == [[ticks] * 3] * 2
     assert all(about.clock == "own" for about in found.head.series)
     orders = (tmp_path / "order.txt").read_text(encoding="utf-8").splitlines()
@@ -85,9 +89,9 @@ def test_rounds_rotate_and_every_round_is_kept(tmp_path: Path) -> None:
 def test_a_wrong_signature_is_refused(tmp_path: Path) -> None:
     first, one, two = signed(3)
     wrong = (first, replace(one, output=two.output), replace(two, output=one.output))
-    entry, place = python_worker(tmp_path, wrong)
+    entry, where = python_worker(tmp_path, wrong)
     with Fleet() as fleet:
-        fleet.add(Station(entry, place, Limits()))
+        fleet.add(Station(entry, where, Limits()))
         variants = tuple(fleet.announced.values())
         with pytest.raises(LabError, match=r"compact, input [12]: the signature"):
             times(fleet, batch(3), variants, 1, tmp_path)
@@ -200,51 +204,51 @@ def test_counts_are_read_in_the_order_of_the_calls(tmp_path: Path) -> None:
 
 
 def test_a_missing_valgrind_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    entry, place = python_worker(tmp_path, signed(1))
+    entry, where = python_worker(tmp_path, signed(1))
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(LabError, match="valgrind is not installed: install it"):
-        Counter(entry, place)
+        Counter(entry, where)
 
 
 @pytest.mark.toolchain
-def test_counts_of_a_worker_in_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    need_tools()
+def test_counts_of_the_rust_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    need_valgrind()
+    build_rust()
     monkeypatch.setattr(callgrind, "PART", 3)
-    made = signed(7)
-    entry, place = c_worker(tmp_path, made)
-    with Counter(entry, place, "sign_o*") as counter:
-        chosen = counter.variant("toy", "ML-DSA-44")
-        assert chosen.id == "toy:fast:compact"
+    entry = collect.counting_worker(place())
+    inputs = complete(read_ready("ML-DSA-44", "regression", 10), library.load()).inputs[:7]
+    table = TraceTable.of("ML-DSA-44", [item.trace for item in inputs])
+    with Counter(entry, place()) as counter:
+        chosen = counter.variant("mldsa-lanes:portable:compact", "ML-DSA-44")
         steps: list[int] = []
-        counts = counter.count(chosen, "ML-DSA-44", made, steps.append)
+        counts = counter.count(chosen, "ML-DSA-44", inputs, steps.append)
         assert steps == [3, 3, 1]
-        # The work is linear in the first byte, and nothing else is counted but strtol's few.
-        bytes_ = np.array([i.message[0] for i in made], dtype=float)
-        fit = np.polynomial.Polynomial.fit(bytes_, counts.astype(float), 1)
-        slope = fit.convert().coef[1] / 100
-        assert slope == pytest.approx(round(slope), abs=0.05) and 3 <= slope <= 8
-        assert np.abs(fit(bytes_) - counts).max() < 40
+        # The work is linear in the rejections by z and by other checks.
+        z = [sum(str(one).startswith("z") for one in item.trace) for item in inputs]
+        matrix = np.array([[1, n, len(i.trace) - n] for n, i in zip(z, inputs, strict=True)])
+        fit = matrix @ np.linalg.lstsq(matrix, counts.astype(float), rcond=None)[0]
+        assert np.abs(fit / counts - 1).max() < 0.02
         for name, set_name, rule in (
             ("other", "ML-DSA-44", "unknown implementation 'other'"),
-            ("toy", "ML-DSA-65", "has no set ML-DSA-65"),
+            ("mldsa-lanes", "ML-DSA-99", "has no set ML-DSA-99"),
         ):
             with pytest.raises(LabError, match=rule):
                 counter.variant(name, set_name)
-        mixed = replace(made[0], output=made[1].output)
-        with pytest.raises(LabError, match=r"toy:fast:compact, input 0: the signature"):
-            counter.count(chosen, "ML-DSA-44", (mixed, *made[1:]))
-        variants = counter.announcement.variants
+        mixed = replace(inputs[0], known_digests=inputs[1].digests)
+        with pytest.raises(LabError, match=r"portable:compact, input \d+: the signature is wrong"):
+            counter.count(chosen, "ML-DSA-44", (mixed,))
+        index = np.arange(7, dtype=np.uint64)
         (path,) = collect.collect(
-            [(batch(7, sample=6), v) for v in variants], 1, "instructions", tmp_path,
-            lambda b, v, _: counter.count(v, b.spec.set, b.inputs),
+            [(collect.InputBatch(SPEC, index, 6, inputs, table), chosen)], 1, "instructions",
+            tmp_path, lambda b, v, _: counts,
             lambda v: collect.describe(v, counter.announcement, counter.tool),
         )  # fmt: skip
-    found = read_costs(path)
-    assert (found.head.unit, len(found), found.head.sample) == ("instructions", 7, 6)
-    assert found.cost.tolist() == [[counts.tolist()]] * 2
-    assert all(about.clock.startswith("Callgrind, valgrind") for about in found.head.series)
+    result = read_costs(path)
+    assert (result.head.unit, len(result), result.head.sample) == ("instructions", 7, 6)
+    assert result.cost.tolist() == [[counts.tolist()]]
+    assert result.head.series[0].clock.startswith("Callgrind, valgrind")
     with (
-        Counter(entry, place, "no_such_*") as counter,
+        Counter(entry, place(), "no_such_*") as counter,
         pytest.raises(LabError, match="one function no_such_"),
     ):
-        counter.count(counter.variant("toy", "ML-DSA-44"), "ML-DSA-44", made)
+        counter.count(chosen, "ML-DSA-44", inputs[:1])

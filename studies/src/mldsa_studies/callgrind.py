@@ -31,7 +31,7 @@ from mldsa_lab.worker.registry import Need, Place, WorkerEntry, unmet_need
 from mldsa_lab.worker.worker import Limits, Worker
 from mldsa_studies.jobs import check_signatures, one_each, sign_jobs
 
-FUNCTION = "*::adapter::Timed<*::answer"
+FUNCTION = "*::job::Timed<*::answer"
 """The function of the worker `rust` that performs one signature: a name as Valgrind prints it,
 with the wildcards * and ?."""
 VALGRIND = Need(
