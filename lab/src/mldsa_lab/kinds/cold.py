@@ -14,7 +14,7 @@ from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.workloads.operations import Cell, Operations, times_of, typical_input
 from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import SPREAD, percentiles_of, with_tick
+from mldsa_lab.estimate.cells import SPREAD, percentiles_of, share_of, with_tick
 from mldsa_lab.estimate.figure import Figure, Figures, Key
 from mldsa_lab.estimate.interval import over
 from mldsa_lab.estimate.samples import Readings
@@ -125,7 +125,7 @@ def cold_figures(record: Record, confidence: float) -> list[Figure]:
         if operation not in SCHEMES[set_name].kin.random and len(rows[0].wall) > 2 * LATE:
             late = [np.array(row.wall[LATE - 1 :], dtype=np.float64) for row in rows]
             for percentile in percentiles_of(min(map(len, late))):
-                costs = np.array([np.quantile(calls, percentile / 100) for calls in late])
+                costs = np.array([np.quantile(calls, share_of(percentile)) for calls in late])
                 keys = {**cell, "percentile": percentile}
                 quantile = over(costs, confidence)
                 made.append(Figure.of(keys, "quantile", quantile, units[variant]))
