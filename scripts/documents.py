@@ -24,40 +24,30 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec.inspect
-from mldsa_lab import LabError
-from mldsa_lab.answers.join import (
-    about_records,
-    answer_report,
-    figures_of,
-    page_counts,
-    row_states,
-)
+from msgspec import Meta, Struct
+from prose import CONFIDENCE, ROOT, filled, loaded, ratio_text
+
+from mldsa_lab.answers.join import about_records, answer_report, figures_of
 from mldsa_lab.answers.page import OwnTable, pages, read_page
-from mldsa_lab.estimate.compare import agreement_figures, compare
-from mldsa_lab.estimate.figure import PERCENTILES, Figure
+from mldsa_lab.answers.join import page_counts, row_states
+from mldsa_lab import LabError
 from mldsa_lab.estimate.summary import MeasuredCell
+from mldsa_lab.estimate.compare import agreement_figures, compare
+from mldsa_lab.estimate.figure import PERCENTILES
+from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.files import write_text
 from mldsa_lab.kinds import block
-from mldsa_lab.kinds.reports import AGREEMENT
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS, Operation, parse_set_names
 from mldsa_lab.show import figure_tables
+from mldsa_lab.kinds.reports import AGREEMENT
 from mldsa_lab.show.figure_tables import TableLayout
-from mldsa_lab.show.grid import (
-    MISSING,
-    Unit,
-    choose_unit,
-    estimate,
-    format_plain,
-    markdown,
-    number,
-    pipe_table,
-)
+from mldsa_lab.show.grid import MISSING, Unit, choose_unit, estimate, number, format_plain
+from mldsa_lab.show.grid import markdown, pipe_table
 from mldsa_lab.show.plots import Mark, ranking
-from mldsa_lab.show.report import KEYS, Look, calls, headline_batch_size
+from mldsa_lab.show.report import Look
 from mldsa_lab.show.svg import drawing, to_svg
-from msgspec import Meta, Struct
-from prose import CONFIDENCE, ROOT, filled, loaded, ratio_text
+from mldsa_lab.show.report import KEYS, calls, headline_batch_size
 
 PATTERNS = ("*.md", "docs/*.md", "docs/answers/*.md", "crates/*/*.md")
 MARKER = re.compile(

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
-from mldsa_lab import LabError
 from mldsa_lab.bench.fleet import BATCH_SIZES
+from mldsa_lab import LabError
 from mldsa_lab.estimate.compare import agreement_figures, compare
-from mldsa_lab.estimate.summary import MeasuredCell, Summary, summarise
+from mldsa_lab.estimate.summary import MeasuredCell
+from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.records import read_record
 from mldsa_lab.records.rows import DEFAULT_REFERENCE
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES, SEED_BYTES

@@ -165,10 +165,13 @@ def test_audit_and_answer_agree_on_every_value(
     shown = run.invoke(app, ["claims", name, "--to", str(path)])
     assert shown.exit_code == 0
     judged: dict[str, list[str]] = {}
-    for group in json.loads(path.read_text())["lists"][0]["groups"]:
-        row = group["keys"]
-        for label in row["values"].split("; ") if row["rule"] != "none" else ():
-            judged.setdefault(label, []).append(row["verdict"])
+    (written,) = json.loads(path.read_text())["lists"]
+    for group in written["groups"]:
+        keys, claimed = group["keys"], group["figures"].get("claimed")
+        if claimed is None or keys["rule"] == "none":
+            continue
+        for label in written["about"]["finding"][str(keys["finding"])]["values"].split("; "):
+            judged.setdefault(label, []).append(claimed["verdict"])
     gravity = ["consistent", "undecidable", "implausible", "contradiction"]
     monkeypatch.setattr(join, "_ours", lambda *_: None)
     found = read_page(name)

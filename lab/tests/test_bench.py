@@ -132,7 +132,7 @@ def test_a_worker_without_runs_cannot_be_measured_so(tmp_path: Path) -> None:
 @pytest.mark.toolchain
 def test_a_worker_alone_is_judged_by_the_reference_of_another(tmp_path: Path) -> None:
     done = bench(
-        tmp_path / "out", "--workers", "go", "--sets", "44", "--rounds", "2", "--to", "none",
+        tmp_path / "out", "--workers", "go", "--sets", "44", "--rounds", "2",
         "--operations", "sign", "--to", str(tmp_path / "rows.json"),
     )  # fmt: skip
     assert done.status == 0, done.err

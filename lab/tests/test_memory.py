@@ -131,14 +131,13 @@ def test_tools_are_read() -> None:
 def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
     """A real run of an implementation in Rust and one in C: its record and its rows."""
     folder = tmp_path_factory.mktemp("memory")
-    rows = folder / "rows.json"
     ran = lab(
         "bench", "--kind", "memory", "--sets", "44", "--implementations", "mldsa-lanes,aws-lc",
-        "--seed", "tests", "--batch", "8,100", "--out", str(folder / "out"), "--to", str(rows),
+        "--seed", "tests", "--batch", "8,100", "--out", str(folder / "out"),
     )  # fmt: skip
     assert ran.status == 0, ran.err
-    (made,) = (folder / "out").iterdir()
-    return made / "record.jsonl", rows_in(rows)
+    (run,) = (folder / "out").iterdir()
+    return run / "record.jsonl", rows_in(run / "figures.json")
 
 
 @pytest.mark.e2e

@@ -6,6 +6,7 @@ import re
 
 import capstone as cs
 from capstone import arm64_const as a
+
 from ops import Access, Op
 
 GENERAL = tuple(f"r{i}" for i in range(9))

@@ -9,6 +9,7 @@ import re
 
 import capstone as cs
 from capstone import x86_const as x
+
 from ops import Access, Op
 
 GENERAL = ("rdi", "rsi", "rdx", "rcx", "r8", "r9")

@@ -110,7 +110,7 @@ def counts(findings: Sequence[Judgement]) -> str:
 def audit_figures(audits: Sequence[Audited]) -> Figures:
     """Return the claimed value of each finding with its verdict, and the limits that are predicted
     for it. Texts are attributes of the finding."""
-    made: list[Figure] = []
+    figures: list[Figure] = []
     about: dict[Key, dict[str, Key]] = {}
     listed = ((table, f) for table, findings in audits for f in findings)
     for number, (table, f) in enumerate(listed, 1):
@@ -124,13 +124,13 @@ def audit_figures(audits: Sequence[Audited]) -> Figures:
             "reading": f.reading,
         }
         title, verdict = table.source.title, f.verdict.value
-        made.append(
+        figures.append(
             Figure(keys, "claimed", f.value, kind="published", source=title, verdict=verdict)
         )
         for statistic, limit in (("least", f.low), ("largest", f.high)):
             if limit is not None:
-                made.append(Figure({**keys, "statistic": statistic}, "predicted", limit))
-    return Figures(made, {"finding": about})
+                figures.append(Figure({**keys, "statistic": statistic}, "predicted", limit))
+    return Figures(figures, {"finding": about})
 
 
 def _grid(table: ClaimTable, findings: Sequence[Judgement]) -> Grid:

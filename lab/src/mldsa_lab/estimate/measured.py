@@ -133,25 +133,25 @@ class Estimation:
         has no value, and there are only the costs as measured."""
         keys: dict[str, Key] = {"set": self.set, "operation": "sign"}
         notes = tuple(map(str, self.findings))
-        made = [
+        figures = [
             Figure(keys, "rounds", self.rounds),
             Figure({**keys, "of": "inputs"}, "count", self.inputs),
         ]
         if self.noise is not None:
-            made.append(Figure({**keys, "of": "noise"}, "relative_sd", self.noise))
+            figures.append(Figure({**keys, "of": "noise"}, "relative_sd", self.noise))
         if self.refutation:
             mean = Figure(keys, "mean", None, unit=self.unit, verdict=NO_ESTIMATE, notes=notes)
-            made.append(mean)
+            figures.append(mean)
         else:
-            made += self.estimates({"set": self.set}, notes)
-            made += self._of_choice(keys)
-        made += [f for residual in self.residuals for f in self._of_input(keys, residual)]
+            figures += self.estimates({"set": self.set}, notes)
+            figures += self._of_choice(keys)
+        figures += [f for residual in self.residuals for f in self._of_input(keys, residual)]
         head = {"goal": self.goal, "percentile": self.goal_percentile}
-        return Figures(made, head={**head, "confidence": self.confidence})
+        return Figures(figures, head={**head, "confidence": self.confidence})
 
     def estimates(self, keys: Keys, notes: tuple[str, ...] = ()) -> Iterator[Figure]:
-        """Yield what the fit says of all signatures, with these keys, as a record's figures have
-        it."""
+        """Yield the estimates for all signatures, with these keys, as a record's figures have
+        them."""
         signing = {**keys, "operation": "sign"}
         yield Figure.of(signing, "mean", self.mean, self.unit, notes=notes)
         for percentile, cost in self.percentiles.items():
@@ -161,7 +161,7 @@ class Estimation:
             yield Figure.of({**keys, "attempt": attempt}, "attempt_cost", cost, self.unit)
 
     def _of_choice(self, keys: Keys) -> Iterator[Figure]:
-        """Yield what the fit leaves, what it says without outliers, and the plain average."""
+        """Yield the misfit, the estimates without outliers, and the plain average."""
         yield Figure({**keys, "of": "misfit"}, "relative_sd", self.misfit)
         if self.without_outliers is not None:
             calm: Keys = {"set": self.set, "inputs": "without outliers"}

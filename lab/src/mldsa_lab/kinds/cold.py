@@ -13,7 +13,7 @@ from mldsa_lab import LabError
 from mldsa_lab.bench.engine import Workload
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.workload import Cell, Operations, Ready, WorkloadPlan, times_of, typical_input
-from mldsa_lab.estimate.cells import SPREAD, Readings, percentiles_of, with_tick
+from mldsa_lab.estimate.cells import SPREAD, Readings, percentiles_of, share_of, with_tick
 from mldsa_lab.estimate.figure import Figure, Figures, Key
 from mldsa_lab.estimate.interval import over
 from mldsa_lab.kinds.kind import ROW_KEYS, TableKind
@@ -123,7 +123,7 @@ def cold_figures(record: Record, confidence: float) -> list[Figure]:
         if operation not in SCHEMES[set_name].kin.random and len(rows[0].wall) > 2 * LATE:
             late = [np.array(row.wall[LATE - 1 :], dtype=np.float64) for row in rows]
             for percentile in percentiles_of(min(map(len, late))):
-                costs = np.array([np.quantile(calls, percentile / 100) for calls in late])
+                costs = np.array([np.quantile(calls, share_of(percentile)) for calls in late])
                 keys = {**cell, "percentile": percentile}
                 quantile = over(costs, confidence)
                 made.append(Figure.of(keys, "quantile", quantile, units[variant]))

@@ -476,7 +476,7 @@ def as_rows(figures: Sequence[Figure], folded: Sequence[str] = ()) -> list[Figur
     ``_low`` and ``_high`` where it has limits, ``_verdict`` and ``_notes`` where it has some, and
     ``_lacking`` where the reason of its absence is known."""
     source = figures if isinstance(figures, Figures) else Figures(figures)
-    source = Figures(source.items, {k: of for k, of in source.about.items() if k not in folded})
+    source = Figures(source.items, {k: v for k, v in source.about.items() if k not in folded})
     rows: dict[frozenset[tuple[str, Key]], FigureRow] = {}
     for f in figures:
         own = {key: value for key, value in f.keys.items() if key not in folded}
