@@ -14,8 +14,7 @@ import pytest
 
 from mldsa_lab import LabError
 from mldsa_lab.inputs.input import Input, Spec
-from mldsa_lab.inputs.pool import Key, Pool
-from mldsa_lab.inputs.poolfile import PoolWriter, read_parts, read_pool
+from mldsa_lab.inputs.pool import Key, Pool, PoolWriter, read_parts, read_pool
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import TraceTable
 from mldsa_studies.signers import draw_traces

@@ -23,8 +23,7 @@ from mldsa_lab.checkout import find_root
 from mldsa_lab.choice.choice import SelectionRequest, build, choose, complete
 from mldsa_lab.inputs import tracing as pools
 from mldsa_lab.inputs.input import Input, Spec
-from mldsa_lab.inputs.pool import FromFile, Generated
-from mldsa_lab.inputs.poolfile import read_pool
+from mldsa_lab.inputs.pool import FromFile, Generated, read_pool
 from mldsa_lab.inputs.selection import FORMATS, Selection, images
 from mldsa_lab.inputs.tracing import (
     Library,

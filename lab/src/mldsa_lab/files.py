@@ -58,10 +58,10 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
         if path.exists() and not path.is_file() and not path.is_dir():
             write(path)
             return
-        temporary = beside(path)
+        temporary = temporary_sibling(path)
         try:
             write(temporary)
-            put(temporary, path)
+            move_into_place(temporary, path)
         finally:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
@@ -85,7 +85,7 @@ def reading(path: Path, what: str = "") -> Iterator[None]:
         raise LabError(f"{what}{path}: cannot read it: {error.strerror or error}") from None
 
 
-def beside(path: Path) -> Path:
+def temporary_sibling(path: Path) -> Path:
     """A new file in the folder of ``path`` (of its target, if it is a link), which is made."""
     target = path.resolve() if path.is_symlink() else path
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -96,8 +96,8 @@ def beside(path: Path) -> Path:
     return Path(name)
 
 
-def put(temporary: Path, path: Path) -> None:
-    """Put a file of `beside` in the place of ``path``, or of its target if it is a link."""
+def move_into_place(temporary: Path, path: Path) -> None:
+    """Replace ``path``, or its target if it is a link, by a `temporary_sibling`."""
     temporary.chmod(0o666 & ~umask())
     temporary.replace(path.resolve() if path.is_symlink() else path)
 

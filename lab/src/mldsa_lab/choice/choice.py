@@ -27,7 +27,7 @@ from mldsa_lab.choice.greedy import choose_greedy
 from mldsa_lab.choice.mean import choose_mean, choose_percentile
 from mldsa_lab.choice.solver import Classes, SelectionResult, round_digits
 from mldsa_lab.files import reading, to_builtins, write_whole
-from mldsa_lab.inputs.pool import Checks, Pool
+from mldsa_lab.inputs.pool import Checks, Pool, PoolWriter, read_pool
 from mldsa_lab.inputs.selection import GOALS, Selection
 from mldsa_lab.inputs.tracing import (
     DATA,
@@ -266,8 +266,6 @@ def make(pool: Pool, request: SelectionRequest, library: Library) -> str:
 
 def renew(write: bool) -> int:
     """Make all pools and selections afresh; return how many files differ from them."""
-    from mldsa_lab.inputs.poolfile import PoolWriter, read_pool
-
     library = load()
     different: list[Path] = []
     for set_name in PARAMETER_SETS:

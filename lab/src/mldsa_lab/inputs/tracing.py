@@ -26,7 +26,18 @@ from numpy.typing import NDArray
 from mldsa_lab import LabError, machine
 from mldsa_lab.checkout import GET_CHECKOUT, SHIPPED, find_root, find_target, run_tool
 from mldsa_lab.inputs.input import Input, Outputs, Spec
-from mldsa_lab.inputs.pool import ROWS, Block, Checks, Generated, Pool, Source, join_pools
+from mldsa_lab.inputs.pool import (
+    ROWS,
+    Block,
+    Checks,
+    Generated,
+    Pool,
+    PoolWriter,
+    Source,
+    join_pools,
+    read_parts,
+    read_pool,
+)
 from mldsa_lab.machine import Workforce, WorkItem
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.theory.rejection import RejectionModel
@@ -327,8 +338,6 @@ def make_pool(
     in ``unfinished(path)``, from which the next job with the same source goes on. ``progress`` gets
     the number of inputs done.
     """
-    from mldsa_lab.inputs.poolfile import PoolWriter
-
     rest = unfinished(path)
     tally = Tally(source.set, source.spec is not None and source.spec.per_key == 1)
     with PoolWriter(path, source.set, checks, source.spec, key=source.key, keep=rest) as writer:
@@ -353,8 +362,6 @@ def unfinished(path: Path) -> Path:
 
 def _read_unfinished(rest: Path, source: Source, checks: Checks) -> Iterator[Pool]:
     """The whole row groups of an earlier job of the same inputs, if there is one."""
-    from mldsa_lab.inputs.poolfile import read_parts
-
     if not rest.exists():
         return
     most = source.count
@@ -421,6 +428,4 @@ def shipped_path(set_name: str) -> Path:
 @cache
 def shipped_pool(set_name: str) -> Pool:
     """The pool that ships with the lab, traced with every check."""
-    from mldsa_lab.inputs.poolfile import read_pool
-
     return read_pool(shipped_path(set_name))
