@@ -21,7 +21,7 @@ from mldsa_lab.audit.claims import Batch, Claim, Scaling
 from mldsa_lab.audit.judgement import Judgement, Positive
 from mldsa_lab.checkout import files_of
 from mldsa_lab.estimate.figure import FASTER, SLOWER, Figure, Figures, Key, as_key
-from mldsa_lab.estimate.interval import Interval, over
+from mldsa_lab.estimate.interval import Interval, mean_interval
 from mldsa_lab.kinds import kind_of
 from mldsa_lab.kinds.pipeline import pipeline_figures
 from mldsa_lab.records import Record, read_record
@@ -184,7 +184,7 @@ def _of_processes(paths: list[Path]) -> Figures:
         about[str(keys["variant"])] = own
         for name, more, values, unit in cell.all_figures():
             further = {k: v for k, v in more.items() if k not in {*own, *keys}}
-            figures.append(Figure.of(keys | further, name, over(values, CONFIDENCE), unit))
+            figures.append(Figure.of(keys | further, name, mean_interval(values, CONFIDENCE), unit))
         if cell.fields["operation"] == "keygen":
             same = keys | {"message_bytes": ALL_SIZES}
             by_size.setdefault(tuple(same.items()), []).append(cell)

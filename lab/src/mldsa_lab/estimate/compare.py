@@ -21,7 +21,7 @@ from scipy.special import stdtrit
 from scipy.stats import chi2, kruskal, mannwhitneyu, norm, rankdata
 
 from mldsa_lab import LabError
-from mldsa_lab.estimate.cells import CellEstimate, of_inputs, ratio, with_ticks
+from mldsa_lab.estimate.cells import CellEstimate, ratio, ratio_over_inputs, with_ticks
 from mldsa_lab.estimate.figure import (
     APART,
     FASTER,
@@ -206,7 +206,9 @@ def _change(
         change = quotient(other.mean, one.mean)
     else:
         alike = _content(_inputs(first, before)) == _content(_inputs(last, after))
-        change = of_inputs(other, one, confidence) if alike else quotient(other.inner, one.inner)
+        change = (
+            ratio_over_inputs(other, one, confidence) if alike else quotient(other.inner, one.inner)
+        )
         for level in (one.level, other.level):
             change = combine(change, median_over_rounds(level), confidence).of_rounds(len(level))
         change = with_ticks(change, other, one)

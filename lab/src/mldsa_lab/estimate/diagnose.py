@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from mldsa_lab import join_words
-from mldsa_lab.estimate.fit import Fit
-from mldsa_lab.estimate.interval import rounds_differ
+from mldsa_lab.estimate.fit import Fit, rounds_differ
 from mldsa_lab.estimate.misfit import (
     CHANCE,
     CHECKS,

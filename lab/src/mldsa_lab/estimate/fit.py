@@ -10,12 +10,12 @@ import numpy as np
 from scipy.special import chdtri, expit, fdtrc, ndtri
 
 from mldsa_lab.estimate.interval import (
+    FEWEST_ROUNDS,
     Interval,
     Median,
     combine,
+    correlation_factor,
     median_over_rounds,
-    split_levels,
-    typical_round,
 )
 from mldsa_lab.estimate.posterior import (
     CONSTANT,
@@ -23,14 +23,99 @@ from mldsa_lab.estimate.posterior import (
     SHOW_NOISE,
     Noise,
     Posterior,
-    apart,
+    contrast,
     fit,
 )
 from mldsa_lab.theory.law import LINEAR, MEAN, Law, Prior, as_table, prior, terms, to_costs
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Array, Flags, Ints, Trace
 
-# Noise of repeated measurements.
+# Costs in the typical round.
+
+
+@dataclass(frozen=True)
+class Levels:
+    """A table (rounds, inputs) decomposed as cost = shape * exp(level).
+
+    ``shape``: (inputs,) cost of each input in the typical round; ``level``: (rounds,) natural
+    logarithm of each round's speed, median 0; ``rest``: (rounds, inputs) the remainder of the
+    logarithm of each cost, NaN where one is missing.
+    """
+
+    shape: Array
+    level: Array
+    rest: Array
+
+    @property
+    def noise(self) -> Array:
+        """(inputs,) standard error of log(shape) that the rounds show, 0 with one round."""
+        # The standard error of a normal median is 1.2533 sd / sqrt(rounds); sd is 1.4826 MAD.
+        return 1.2533 * 1.4826 * _median(np.abs(self.rest), 0) / math.sqrt(len(self.rest))
+
+
+def split_levels(costs: Array) -> Levels:
+    """Decompose ``costs`` (rounds, inputs), positive, NaN where missing; every round and every
+    input must have at least one value.
+
+    Two sweeps of a median polish in logarithms: a round's level is the median over its inputs,
+    an input's shape the median over rounds once levels are gone.
+    """
+    logs = np.log(costs)
+    shape = _median(logs, 0)
+    level = np.zeros(len(costs))
+    for _ in range(2):
+        level = _median(logs - shape, 1)
+        shape = _median(logs - level[:, None], 0)
+    centre = float(np.median(level))
+    return Levels(np.exp(shape + centre), level - centre, logs - level[:, None] - shape)
+
+
+def _median(values: Array, axis: int) -> Array:
+    if np.isnan(values).any():
+        return np.asarray(np.nanmedian(values, axis=axis), dtype=np.float64)
+    return np.asarray(np.median(values, axis=axis), dtype=np.float64)
+
+
+# The prior of the variance between rounds. docs/measurements.md has how intervals then hold.
+_ROUND_SPREAD = 0.7  # its root, in units of the error that the noise within rounds gives a level
+_ROUND_SPREAD_OF_FEW = 0.3  # and where rounds are too few to show that it is larger
+_ROUND_DF = 4  # degrees of freedom
+_ROUND_DF_WRONG = 1  # those where rounds differ for certain, so that it is wrong
+_CHANCE_OF_NOISE = 0.4  # chance by noise below which four rounds and more speak for themselves
+_CERTAIN = 0.01  # and below which rounds differ for certain
+
+
+def rounds_differ(level: Array, own: float, df: int, chance: float = _CERTAIN) -> bool:
+    """Return true if rounds of this ``level`` (rounds,) differ by more than noise makes them but
+    with this ``chance``; ``own`` and ``df`` as for `typical_round`."""
+    if len(level) < 2 or df < 1 or own <= 0:
+        return bool(np.ptp(level) > 0)
+    return float(fdtrc(len(level) - 1, df, float(level.var(ddof=1)) / own**2)) < chance
+
+
+def typical_round(level: Array, own: float, df: int) -> Median:
+    """`median_over_rounds` of ``level`` (rounds,) where the noise within rounds gives each level a
+    standard error of ``own``, which the costs of the inputs have already and ``df`` degrees of
+    freedom show.
+
+    Few rounds show little of how far rounds lie apart, so that has a prior: two rounds that agree
+    are no worse than one, and two that differ add little more than what they show. From four rounds
+    on it holds only while noise may explain how they differ.
+    """
+    rounds = len(level)
+    is_enough = rounds >= FEWEST_ROUNDS and rounds_differ(level, own, df, _CHANCE_OF_NOISE)
+    if rounds < 2 or is_enough:
+        return median_over_rounds(level)
+    centred = level - level.mean()
+    shown = float((centred**2).sum())
+    prior_df = _ROUND_DF_WRONG if rounds_differ(level, own, df) else _ROUND_DF
+    df = prior_df + rounds - 1
+    usual = own * (_ROUND_SPREAD if rounds >= FEWEST_ROUNDS else _ROUND_SPREAD_OF_FEW)
+    between = prior_df * usual**2 + max(shown - (rounds - 1) * own**2, 0.0)
+    # A median of three or more is pi / 2 times as scattered as their mean.
+    size = math.sqrt(between / df * (1.0 if rounds < 3 else math.pi / 2) / rounds)
+    size *= correlation_factor(centred, math.sqrt(shown / (rounds - 1)))
+    return Median(float(np.median(level)), size, size, df)
 
 
 # Noise of one measurement of which nothing is known, as weights of relative and of constant
@@ -338,6 +423,13 @@ class Fit:
             for place, name in enumerate(names, LINEAR)
         }
 
+    def standard_deviation(self) -> float:
+        """Return that of a signature's cost by the exact distribution of its rejected attempts."""
+        table, (first, *further) = self.model.class_table(), self.attempt_costs
+        costs = first + table.counts @ np.array(further)
+        mean = float(table.probability @ costs)
+        return float(np.sqrt(table.probability @ (costs - mean) ** 2))
+
     def law(self, share: float = 0.999) -> Law:
         """The law of the cost over all signatures; ``share``: the largest to be asked for."""
         misfit = self.posterior.typical_misfit()
@@ -417,10 +509,12 @@ def quotient_of_inputs(one: Fit, other: Fit, confidence: float) -> Interval:
     first, second = (f.typical.noise.averaged(f.typical.repeats) for f in (one, other))
     of_both = math.hypot(math.sqrt(second.weight @ second.size**2), second.reading)
     noise = replace(first, size=np.hypot(first.size, of_both))
-    found = apart(one.values, one.cost / means[0], other.cost / means[1], one.prior, noise)
+    posterior = contrast(one.values, one.cost / means[0], other.cost / means[1], one.prior, noise)
     row = np.eye(len(one.coefficients))[MEAN]
     widen = max(one.widen, other.widen)
-    low, high = (widen * (limit - found.mean[MEAN]) for limit in found.limits(row, confidence))
+    low, high = (
+        widen * (limit - posterior.mean[MEAN]) for limit in posterior.limits(row, confidence)
+    )
     return Interval(1.0, 1 + min(low, 0.0), 1 + max(high, 0.0)).times(means[0] / means[1])
 
 

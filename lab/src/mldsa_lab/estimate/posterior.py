@@ -208,8 +208,8 @@ def fit(values: Array, cost: Array, prior: Prior, noise: Noise, repeats: Array) 
     return replace(found, covariance=found.covariance * widen)
 
 
-def apart(values: Array, one: Array, other: Array, prior: Prior, repeats: Noise) -> Posterior:
-    """How the costs of two signers on the same inputs differ, each with its mean as 1.
+def contrast(values: Array, one: Array, other: Array, prior: Prior, repeats: Noise) -> Posterior:
+    """Fit the difference of two signers' costs on the same inputs, each with its mean as 1.
 
     ``values``: (inputs, columns) terms; ``one``, ``other``: (inputs,) the costs; ``repeats``: of
     their difference, as it is in these. The first coefficient of what results is 1 plus the

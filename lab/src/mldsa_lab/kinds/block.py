@@ -24,7 +24,7 @@ from mldsa_lab.bench.options import COLD, WARM, BlockFile, find_verifiers, resol
 from mldsa_lab.bench.workload import Ready, WorkloadPlan, other_message, signatures_of, times_of
 from mldsa_lab.estimate.cells import Readings, with_tick
 from mldsa_lab.estimate.figure import Figure, Figures, Key
-from mldsa_lab.estimate.interval import FEWEST_ROUNDS, Interval, over
+from mldsa_lab.estimate.interval import FEWEST_ROUNDS, Interval, mean_interval
 from mldsa_lab.files import to_builtins
 from mldsa_lab.inputs.input import Input, candidates
 from mldsa_lab.inputs.tracing import load
@@ -97,7 +97,7 @@ def _figures(
     tick = readings.tick or 0.0
     for (threads, caches), rounds in sorted(levels.items(), key=_warm_first):
         at = {**keys, "threads": threads, "caches": caches}
-        time = with_tick(over(np.array(list(rounds.values())), confidence), tick)
+        time = with_tick(mean_interval(np.array(list(rounds.values())), confidence), tick)
         yield Figure(at, "rounds", len(rounds))
         yield Figure.of(at | of_block, "time", time, "ns")
         of_one = time.times(1 / block.verifications)
@@ -125,7 +125,7 @@ def _ratio(
     if not one or not other or not common:
         return None
     times: Array = np.array([(one[r], other[r]) for r in common]).T
-    ratio = over(times[0] / times[1], confidence)
+    ratio = mean_interval(times[0] / times[1], confidence)
     return with_tick(ratio, *(ratio.value * tick / times.mean(axis=1)))
 
 

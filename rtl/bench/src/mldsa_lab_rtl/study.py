@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from mldsa_lab import LabError
-from mldsa_lab.estimate.cells import around
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.fit import fit_costs
-from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.estimate.interval import Interval, interval_from_deviations
 from mldsa_lab.records import Record, Samples
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
@@ -78,7 +77,11 @@ def cycles(
 def mean_cycles(counts: Array) -> Interval:
     """Return the mean over random inputs."""
     mean = float(counts.mean())
-    return around(mean, counts / mean - 1, CONFIDENCE) if mean > 0 else Interval(0.0, 0.0, 0.0)
+    return (
+        interval_from_deviations(mean, counts / mean - 1, CONFIDENCE)
+        if mean > 0
+        else Interval(0.0, 0.0, 0.0)
+    )
 
 
 def range_of_cycles(counts: Array) -> Interval:
