@@ -33,7 +33,7 @@ from mldsa_lab.inputs.tracing import (
     make_pool,
     unfinished,
 )
-from mldsa_lab.machine import Workforce, WorkItem, dask, hire, in_order, local, threads
+from mldsa_lab.machine import WorkerPool, WorkItem, dask, in_order, local, process_pool, threads
 from mldsa_lab.sets import PARAMETER_SETS, parameter_set
 
 SEED = bytes(range(32))
@@ -44,7 +44,7 @@ def library() -> Library:
     return load()
 
 
-def one_thread(fail_at: int | None = None) -> Workforce:
+def one_thread(fail_at: int | None = None) -> WorkerPool:
     """A thread of this process; the block that starts at ``fail_at`` is interrupted."""
 
     class Thread(ThreadPoolExecutor):
@@ -53,7 +53,7 @@ def one_thread(fail_at: int | None = None) -> Workforce:
                 raise KeyboardInterrupt
             return super().submit(function, *arguments)
 
-    return Workforce(Thread(1), 3)
+    return WorkerPool(Thread(1), 3)
 
 
 @pytest.fixture
@@ -306,7 +306,7 @@ def test_inputs_that_cannot_be_read_are_named(tmp_path: Path) -> None:
 
 def test_results_are_in_order_for_any_number_of_workers() -> None:
     items = [WorkItem(f"power {n}", pow, (n, 3)) for n in range(20)]
-    for force in (local(1), local(2), threads(5), hire("2")):
+    for force in (local(1), local(2), threads(5), process_pool("2")):
         with force as workers:
             assert list(in_order(items, workers)) == [n**3 for n in range(20)]
 

@@ -286,8 +286,8 @@ def schema(kind: Any, title: str) -> dict[str, Any]:
         assert part is Hex, part
         return {"type": "string", "pattern": "^(?:[0-9a-fA-F]{2})*$"}
 
-    made = msgspec.json.schema(kind, schema_hook=hook)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **made}
+    body = msgspec.json.schema(kind, schema_hook=hook)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **body}
 
 
 class _Malformed(Exception):
@@ -295,12 +295,12 @@ class _Malformed(Exception):
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    values = dict(pairs)
+    if len(values) != len(pairs):
         counts = Counter(name for name, _ in pairs)
         twice = next(name for name, count in counts.items() if count > 1)
         raise _Malformed(f"the key {twice!r} appears twice in one object")
-    return found
+    return values
 
 
 def _no_constant(text: str) -> Any:

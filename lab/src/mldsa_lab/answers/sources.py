@@ -114,7 +114,7 @@ TOGETHER = "sign and verify"
 
 def with_derived(figures: Figures) -> Figures:
     """Return the figures of a record, and those of `_derived`."""
-    return figures.of([*figures, *_derived(figures)])
+    return figures.with_items([*figures, *_derived(figures)])
 
 
 def _derived(figures: Figures) -> Iterator[Figure]:
@@ -133,21 +133,21 @@ def _derived(figures: Figures) -> Iterator[Figure]:
             continue
         if f.name == "mean" and "phase" not in f.keys and f.unit == "ns":
             keys = {**f.keys, "of": "mean"}
-            yield Figure.of(keys, "per_second", interval.inverse(1e9), "1/s")
+            yield Figure.from_interval(keys, "per_second", interval.inverse(1e9), "1/s")
             if known["mode"] == "batch":
                 total = interval.times(float(known["batch_size"] or 1))
-                yield Figure.of({**f.keys, "per": "call"}, "mean", total, f.unit)
+                yield Figure.from_interval({**f.keys, "per": "call"}, "mean", total, f.unit)
         if f.name == "scaling":
             efficiency = interval.times(1 / float(known["threads"] or 1))
-            yield Figure.of(f.keys, "efficiency", efficiency)
+            yield Figure.from_interval(f.keys, "efficiency", efficiency)
         if "scheme" in f.keys:
             keys = {"set": f.keys["scheme"], "variant": f.keys["against"]}
             keys |= {"scheme": f.keys["set"], "against": f.keys["variant"]}
-            yield Figure.of({**f.keys, **keys}, "ratio", interval.inverse())
+            yield Figure.from_interval({**f.keys, **keys}, "ratio", interval.inverse())
         elif "against" in f.keys:
             keys = {k: v for k, v in f.keys.items() if k != "against"}
             overhead = interval.plus(Interval(-1.0, -1.0, -1.0))
-            yield Figure.of({**keys, "of": "overhead"}, "share", overhead)
+            yield Figure.from_interval({**keys, "of": "overhead"}, "share", overhead)
         verifying = means.get((f.keys["variant"], f.keys["set"], "verify"))
         if f.keys["operation"] == "sign" and verifying and known["batch_size"] == 1:
             yield from _together(f, interval, verifying)
@@ -158,7 +158,7 @@ def _together(signing: Figure, cost: Interval, verifying: Interval) -> Iterator[
     added: what varies is signing, since verification does the same work whatever it verifies."""
     keys = {**signing.keys, "operation": TOGETHER}
     if signing.name in ("mean", "min", "quantile") and "phase" not in keys:
-        yield Figure.of(keys, signing.name, cost.plus(verifying), signing.unit)
+        yield Figure.from_interval(keys, signing.name, cost.plus(verifying), signing.unit)
     elif signing.name in ("sd", "samples"):
         yield replace(signing, keys=keys)
 
@@ -184,7 +184,9 @@ def _of_processes(paths: list[Path]) -> Figures:
         about[str(keys["variant"])] = own
         for name, more, values, unit in cell.all_figures():
             further = {k: v for k, v in more.items() if k not in {*own, *keys}}
-            figures.append(Figure.of(keys | further, name, mean_interval(values, CONFIDENCE), unit))
+            figures.append(
+                Figure.from_interval(keys | further, name, mean_interval(values, CONFIDENCE), unit)
+            )
         if cell.fields["operation"] == "keygen":
             same = keys | {"message_bytes": ALL_SIZES}
             by_size.setdefault(tuple(same.items()), []).append(cell)

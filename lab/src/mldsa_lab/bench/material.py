@@ -327,7 +327,7 @@ def read_selections(paths: Sequence[Path]) -> dict[str, GivenSelection]:
 def plain_inputs(set_name: str, run_seed: bytes, sizes: Sizes) -> list[Input]:
     """The inputs of a scheme without traces, drawn at random."""
     scheme = SCHEMES[set_name]
-    kem = "encaps" in scheme.kin.operations  # its m, which FIPS 203 calls randomness, is rnd
+    kem = "encaps" in scheme.traits.operations  # its m, which FIPS 203 calls randomness, is rnd
     drawn = candidates(
         run_seed,
         set_name,

@@ -56,7 +56,7 @@ _STEP = 5000
 
 
 class Quality(NamedTuple):
-    """What to expect of a design under its working assumptions, relative to each target's cost.
+    """Expected errors of a design under its working assumptions, relative to each target's cost.
 
     ``standard_error`` and ``bias`` (root of the summed squared biases): mean, then `PERCENTILES`.
     ``criterion``: what `design` minimises, the weighted mean of their squares.

@@ -98,10 +98,10 @@ def gather(record: Record, clock: str) -> dict[CellKey, CellSamples]:
         if samples.shape:
             continue  # not single calls of a process that is warm
         rows[samples.variant, samples.set, samples.operation].append(samples)
-    ticks = _ticks(record, [row for of in rows.values() for row in of])
+    ticks = _ticks(record, [row for own in rows.values() for row in own])
     cells = {
-        key: _cell(of_cell, clock, *variants[key[0]], ticks[variants[key[0]][1].worker])
-        for key, of_cell in rows.items()
+        key: _cell(own, clock, *variants[key[0]], ticks[variants[key[0]][1].worker])
+        for key, own in rows.items()
     }
     return {key: cell for key, cell in cells.items() if len(cell.ticks)}
 
@@ -115,7 +115,7 @@ def _ticks(record: Record, rows: Sequence[Samples]) -> dict[str, dict[str, float
         for name in _CLOCKS if worker.unit == "ns" else ():
             read[worker.worker][name] += row.metrics.get(name, ())
     return {
-        worker: {name: find_tick(of) for name, of in clocks.items() if of}
+        worker: {name: find_tick(ticks) for name, ticks in clocks.items() if ticks}
         for worker, clocks in read.items()
     }
 
@@ -229,17 +229,17 @@ def _cell(
 
 def _metrics(rows: Sequence[Samples], per_call: int) -> dict[str, Array | float]:
     """Return each metric that every row has."""
-    found: dict[str, Array | float] = {}
-    for name, (_, of) in METRICS.items():
+    metrics: dict[str, Array | float] = {}
+    for name, (_, factor) in METRICS.items():
         if not all(name in row.metrics for row in rows):
             continue
         if all(len(row.metrics[name]) == len(row.inputs) for row in rows):
-            values = [of * np.asarray(r.metrics[name]) / (r.calls * per_call) for r in rows]
-            found[name] = np.concatenate(values)
+            values = [factor * np.asarray(r.metrics[name]) / (r.calls * per_call) for r in rows]
+            metrics[name] = np.concatenate(values)
         else:
             operations = sum(row.calls * per_call * len(row.inputs) for row in rows)
-            found[name] = of * sum(sum(row.metrics[name]) for row in rows) / operations
-    return found
+            metrics[name] = factor * sum(sum(row.metrics[name]) for row in rows) / operations
+    return metrics
 
 
 # Estimates.

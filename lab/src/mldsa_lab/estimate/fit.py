@@ -181,10 +181,10 @@ class Typical:
     own: float
 
 
-def typical(costs: Array, resolution: float, given: float | None) -> Typical:
+def typical(costs: Array, resolution: float, known: float | None) -> Typical:
     """Of ``costs`` (rounds, inputs), positive, NaN where missing, no row or column without any.
 
-    ``resolution``: the step of the scale they were read from; ``given``: relative standard
+    ``resolution``: the step of the scale they were read from; ``known``: relative standard
     deviation of one measurement where it is known.
     """
     rounds, inputs = costs.shape
@@ -198,8 +198,8 @@ def typical(costs: Array, resolution: float, given: float | None) -> Typical:
         seen = 0.0  # exact repeats, of a single input too
     elif rounds > 1 and df > 0:
         seen = _scatter(rest[present], df)
-    if given is not None:
-        noise = Noise(np.array([given]), np.array([RELATIVE]), np.ones(1))
+    if known is not None:
+        noise = Noise(np.array([known]), np.array([RELATIVE]), np.ones(1))
     elif rounds > 1 and (not seen or inputs == 1):
         # The levels of the rounds of a single input hold its noise.
         noise = Noise(np.zeros(1), np.array([RELATIVE]), np.ones(1))
@@ -227,19 +227,19 @@ def typical(costs: Array, resolution: float, given: float | None) -> Typical:
 
 
 def _from_repeats(rest: Array, present: Flags, cost: Array, df: int) -> Noise:
-    """What the noise may be by ``rest`` (rounds, inputs), logarithms of what is left of each
+    """Return the noise that ``rest`` shows: (rounds, inputs), logarithms of what is left of each
     measurement, of which ``present`` are there."""
     size, power, weight = [], [], []
     relative = np.broadcast_to(cost / cost.mean(), rest.shape)[present]
     _, shares, weights = max(row for row in _SHARES if row[0] <= df)
     # The likelihood of either kind, its size fitted.
-    found = {}
+    sizes = {}
     for kind in (RELATIVE, CONSTANT):
         shape = relative ** (kind / 2 - 1)
-        found[kind] = _scatter(rest[present] / shape, df)
-    best = {k: -df * math.log(max(v, 1e-300)) for k, v in found.items()}
+        sizes[kind] = _scatter(rest[present] / shape, df)
+    best = {k: -df * math.log(max(v, 1e-300)) for k, v in sizes.items()}
     best[CONSTANT] += df * float(np.log(relative).mean())
-    for kind, seen in found.items():
+    for kind, seen in sizes.items():
         other = sum(best.values()) - best[kind]
         chance = float(expit(best[kind] - other))
         if chance < _NEGLIGIBLE:
@@ -327,8 +327,8 @@ def key_offsets(keys: Sequence[Hashable], relative: Array) -> KeyOffsets:
         seen = float(fdtrc(groups - 1, total - groups, between / max(within, 1e-300))) < _SURE
         if seen:
             usual = (total - float((times**2).sum()) / total) / (groups - 1)  # inputs a key
-            found = (groups - 1) * (between - within) / usual
-            size = float(np.sqrt((_WORTH * _USUAL**2 + found) / (_WORTH + groups - 1)))
+            excess = (groups - 1) * (between - within) / usual
+            size = float(np.sqrt((_WORTH * _USUAL**2 + excess) / (_WORTH + groups - 1)))
     # The mean square of the keys' shares, less that of inputs with a key each.
     excess = float(((times / total) ** 2).sum()) - 1 / total
     return KeyOffsets(groups, size, seen, size * max(excess, 0.0) ** 0.5)
@@ -440,7 +440,7 @@ class Fit:
         law = self.law(max(shares))
         # What no term explains may be the inputs' own, and so spread the law, or noise.
         sharp = replace(law, misfit=0.0)
-        found = []
+        intervals = []
         for share in shares:
             value, row = law.quantile(share)
             around = self.inner(row, confidence, abs(value - sharp.quantile(share)[0]))
@@ -448,8 +448,8 @@ class Fit:
             # The linear function that touches the quantile here, moved to it.
             low, high = around.low - around.value, around.high - around.value
             inner = Interval(value, value + low, value + high)
-            found.append(_positive(combine(inner, self.typical.rounds, confidence)))
-        return found
+            intervals.append(_positive(combine(inner, self.typical.rounds, confidence)))
+        return intervals
 
     def _column(self, place: int) -> Array:
         row: Array = np.eye(len(self.coefficients))[place]
@@ -485,21 +485,21 @@ def fit_costs(
     known = prior(model, hardened)
 
     def predict(places: Ints) -> Array:
-        of_these = typical(costs[:, places], resolution, noise)
-        some = fit(values[places], of_these.cost, known, of_these.noise, of_these.repeats)
-        return np.asarray(np.maximum(values @ some.mean, 1e-3 * of_these.cost.min()))
+        some = typical(costs[:, places], resolution, noise)
+        few = fit(values[places], some.cost, known, some.noise, some.repeats)
+        return np.asarray(np.maximum(values @ few.mean, 1e-3 * some.cost.min()))
 
     calm = undisturbed(costs, predict)
     # Medians over more rounds do not feel what was disturbed.
-    found = typical(calm if len(costs) <= FEW_TIMES else costs, resolution, noise)
-    found = replace(found, costs=calm)
-    posterior = fit(values, found.cost, known, found.noise, found.repeats)
+    measured = typical(calm if len(costs) <= FEW_TIMES else costs, resolution, noise)
+    measured = replace(measured, costs=calm)
+    posterior = fit(values, measured.cost, known, measured.noise, measured.repeats)
     mean = posterior.mean
-    left = found.cost / np.maximum(values @ mean, 0.1 * found.cost) - 1
+    left = measured.cost / np.maximum(values @ mean, 0.1 * measured.cost) - 1
     offsets = key_offsets(range(len(counts)) if keys is None else keys, left)
     single = tuple(traces) if shares is None else ()
     widen = math.sqrt(max(overlap, 1.0))
-    return Fit(model, single, counts, values, found, posterior, mean, offsets, known, widen)
+    return Fit(model, single, counts, values, measured, posterior, mean, offsets, known, widen)
 
 
 def quotient_of_inputs(one: Fit, other: Fit, confidence: float) -> Interval:
@@ -507,8 +507,8 @@ def quotient_of_inputs(one: Fit, other: Fit, confidence: float) -> Interval:
     each; what the inputs do to both alike cancels."""
     means = one.coefficients[MEAN], other.coefficients[MEAN]
     first, second = (f.typical.noise.averaged(f.typical.repeats) for f in (one, other))
-    of_both = math.hypot(math.sqrt(second.weight @ second.size**2), second.reading)
-    noise = replace(first, size=np.hypot(first.size, of_both))
+    size = math.hypot(math.sqrt(second.weight @ second.size**2), second.reading)
+    noise = replace(first, size=np.hypot(first.size, size))
     posterior = contrast(one.values, one.cost / means[0], other.cost / means[1], one.prior, noise)
     row = np.eye(len(one.coefficients))[MEAN]
     widen = max(one.widen, other.widen)

@@ -79,11 +79,11 @@ class Interval:
         limits = (None if x is None else x / other for x in (self.low, self.high))
         return Interval(self.value / other, *limits)
 
-    def inverse(self, of: float = 1.0) -> Interval:
-        """The interval of ``of`` over the value, which is positive. It has no upper limit where
-        this one reaches zero."""
-        limits = (None if x is None or x <= 0 else of / x for x in (self.high, self.low))
-        return Interval(of / self.value, *limits)
+    def inverse(self, numerator: float = 1.0) -> Interval:
+        """The interval of ``numerator`` over the value, which is positive; without an upper limit
+        where this one reaches zero."""
+        limits = (None if x is None or x <= 0 else numerator / x for x in (self.high, self.low))
+        return Interval(numerator / self.value, *limits)
 
 
 def _exact(value: Interval | float) -> Interval:

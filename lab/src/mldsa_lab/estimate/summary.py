@@ -99,7 +99,7 @@ class MeasuredCell:
 
     def add(self, name: str, interval: Interval, unit: str = "", **keys: Key) -> None:
         """Add a figure; ``keys``: further ones."""
-        self.figures.append(Figure.of({**self.keys, **keys}, name, interval, unit))
+        self.figures.append(Figure.from_interval({**self.keys, **keys}, name, interval, unit))
 
     def interval(self, name: str, **keys: Key) -> Interval | None:
         """Return the figure of this name and exactly these further keys; None without."""
@@ -231,7 +231,7 @@ class Summary:
                     figures.append(Figure(cell.keys, "rank", rank))
         for c in self.classical:
             keys = {**c.cell.keys, "scheme": c.against.set, "against": c.against.variant.id}
-            figures.append(Figure.of(keys, "ratio", c.ratio))
+            figures.append(Figure.from_interval(keys, "ratio", c.ratio))
         return [*figures, *self._hardened(), *self._absent()]
 
     def _absent(self) -> Iterator[Figure]:
@@ -260,7 +260,7 @@ class Summary:
             if other is not None and other is not cell:
                 ratio = cell.ratio_to(other, self.confidence)
                 if ratio is not None:
-                    yield Figure.of({**cell.keys, "against": ordinary}, "ratio", ratio)
+                    yield Figure.from_interval({**cell.keys, "against": ordinary}, "ratio", ratio)
 
 
 def summarise(
@@ -343,7 +343,7 @@ class Estimator:
             cell.notes = (str(error),)
         mean = Figure(cell.keys, "mean", None, unit=unit, verdict=NO_ESTIMATE, notes=cell.notes)
         if cell.mean is not None:
-            mean = Figure.of(cell.keys, "mean", cell.mean, unit, verdict, cell.notes)
+            mean = Figure.from_interval(cell.keys, "mean", cell.mean, unit, verdict, cell.notes)
         cell.figures.append(mean)
         cell.add("samples", Interval(len(samples.ticks)), clock=samples.clock)
         cell.add("rounds", Interval(len(samples.rounds)))
@@ -355,7 +355,9 @@ class Estimator:
             keys = {"set": cell.set, "variant": cell.variant.id}
             costs = fit.costs(self.confidence)
             for attempt, cost in (costs | fit.further(self.confidence)).items():
-                figure = Figure.of({**keys, "attempt": attempt}, "attempt_cost", cost, unit)
+                figure = Figure.from_interval(
+                    {**keys, "attempt": attempt}, "attempt_cost", cost, unit
+                )
                 cell.figures.append(figure)
             # By the exact distribution: the least is accepted at once, and there is no largest.
             cell.add("min", costs["first"], unit)
@@ -377,7 +379,7 @@ class Estimator:
         scheme, variant = SCHEMES[cell.set], cell.variant
         if cell.operation == "sign" and cell.set in PARAMETER_SETS and variant.deterministic:
             return self._signing(cell, samples)
-        is_random = cell.operation in scheme.kin.random and not variant.deterministic
+        is_random = cell.operation in scheme.traits.random and not variant.deterministic
         is_random |= cell.operation == "keygen" and not scheme.seeded  # RSA's search for primes
         estimate = (estimate_random if is_random else estimate_plain)(samples, self.confidence)
         # Averages of random costs have another median than the costs.

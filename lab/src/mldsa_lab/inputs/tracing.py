@@ -38,7 +38,7 @@ from mldsa_lab.inputs.pool import (
     read_parts,
     read_pool,
 )
-from mldsa_lab.machine import Workforce, WorkItem
+from mldsa_lab.machine import WorkerPool, WorkItem
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import PASSED, TraceTable
@@ -186,8 +186,8 @@ def _form(inputs: Sequence[Input]) -> int:
 
 
 def _signed(inputs: Sequence[Input]) -> tuple[bytes, Any, bytes | None]:
-    """What is signed, as both calls take it: all messages and contexts in one string, where each
-    ends, and all rnd, or nothing where these are zero."""
+    """Return the signed data as both calls take it: all messages and contexts in one string, the
+    end of each, and all rnd, or nothing where these are zero."""
     parts = [part for item in inputs for part in (item.message, item.context)]
     rnd = b"".join(item.signing_rnd for item in inputs)
     ends = np.cumsum([len(part) for part in parts], dtype=np.uint64)
@@ -326,7 +326,7 @@ def trace_pool(
 def make_pool(
     source: Source,
     path: Path,
-    force: Workforce,
+    force: WorkerPool,
     checks: Checks = "reached",
     *,
     progress: Callable[[int], None] = lambda done: None,
@@ -391,7 +391,7 @@ def trace_block(block: Block, checks: Checks) -> TraceTable:
 
 
 def _trace_blocks(
-    blocks: Iterable[Block], force: Workforce, checks: Checks, progress: Callable[[int], None]
+    blocks: Iterable[Block], force: WorkerPool, checks: Checks, progress: Callable[[int], None]
 ) -> Iterator[Pool]:
     """The traces of each block, in order."""
     started, traced = tee(blocks)

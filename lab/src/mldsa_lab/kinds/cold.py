@@ -116,20 +116,20 @@ def cold_figures(record: Record, confidence: float) -> list[Figure]:
             keys = {**cell, "call": call}
             column = costs[:, place]
             cost = with_tick(mean_interval(column, confidence), readings.tick or 0.0)
-            made.append(Figure.of(keys, "cost", cost, units[variant]))
+            made.append(Figure.from_interval(keys, "cost", cost, units[variant]))
             if place + 1 < len(calls) and (costs[:, -1] > 0).all():
                 ratio = mean_interval(column / costs[:, -1], confidence)
-                made.append(Figure.of({**keys, "against": "last"}, "ratio", ratio))
-        if operation not in SCHEMES[set_name].kin.random and len(rows[0].wall) > 2 * LATE:
+                made.append(Figure.from_interval({**keys, "against": "last"}, "ratio", ratio))
+        if operation not in SCHEMES[set_name].traits.random and len(rows[0].wall) > 2 * LATE:
             late = [np.array(row.wall[LATE - 1 :], dtype=np.float64) for row in rows]
             for percentile in percentiles_of(min(map(len, late))):
                 costs = np.array([np.quantile(calls, percentile / 100) for calls in late])
                 keys = {**cell, "percentile": percentile}
                 quantile = mean_interval(costs, confidence)
-                made.append(Figure.of(keys, "quantile", quantile, units[variant]))
+                made.append(Figure.from_interval(keys, "quantile", quantile, units[variant]))
             for name, of in SPREAD.items():
                 spread = mean_interval(np.array([of(calls) for calls in late]), confidence)
-                made.append(Figure.of(cell, name, spread, units[variant]))
+                made.append(Figure.from_interval(cell, name, spread, units[variant]))
             steps = np.diff(np.unique(np.concatenate(late)))
             if len(steps):
                 resolution = float(steps.min())

@@ -201,31 +201,37 @@ def _figures(
         own = {**at, "of": "pipeline"}
         if stage := stages.get(name):
             own |= {"variant": stage.variant} | ({"batch": stage.batch} if stage.batch else {})
-        yield Figure.of(own, "time", mean_interval(cost, confidence), p.unit)
-        yield Figure.of(own, "share", mean_interval(cost / whole, confidence))
+        yield Figure.from_interval(own, "time", mean_interval(cost, confidence), p.unit)
+        yield Figure.from_interval(own, "share", mean_interval(cost / whole, confidence))
         attempts = attempts_of(record, p, name) if stage else None
         for basis, mean in zip(("seen", "expected"), attempts or (), strict=False):
             yield Figure({**at, "of": "attempts", "basis": basis}, "count", mean)
         if not name or (stage and p.together == 1):
             for figure, more, times in p.spread(name):
                 latency = {**at, "of": "latency", **more}
-                yield Figure.of(latency, figure, mean_interval(times, confidence), p.unit)
+                yield Figure.from_interval(
+                    latency, figure, mean_interval(times, confidence), p.unit
+                )
             samples = sum(len(one.whole) for one in p.processes)
             yield Figure({**at, "of": "samples"}, "count", samples)
     for set_name in dict.fromkeys(s.set for s in p.content.stages):
         together = np.sum([parts[n] for n, s in stages.items() if s.set == set_name], axis=0)
         share = mean_interval(together / whole, confidence)
-        yield Figure.of({**keys, "of": "pipeline", "set": set_name}, "share", share)
+        yield Figure.from_interval({**keys, "of": "pipeline", "set": set_name}, "share", share)
     yield Figure({**keys, "of": "records"}, "count", p.together)
     for check in p.definition.checks:
         yield Figure({**keys, "of": "cases", "test": check.check}, "count", check.cases)
     for threads in p.content.threads:
         at = {**keys, "threads": threads}
-        yield Figure.of(at, "per_second", mean_interval(p.rate(threads), confidence), "1/s")
-        yield Figure.of(at, "scaling", mean_interval(p.rate(threads) / p.rate(1), confidence))
+        yield Figure.from_interval(
+            at, "per_second", mean_interval(p.rate(threads), confidence), "1/s"
+        )
+        yield Figure.from_interval(
+            at, "scaling", mean_interval(p.rate(threads) / p.rate(1), confidence)
+        )
     if p.against in every:
         gain = mean_interval(p.gain(every[p.against]), confidence)
-        yield Figure.of({**keys, "against": p.against}, "ratio", gain)
+        yield Figure.from_interval({**keys, "against": p.against}, "ratio", gain)
 
 
 def attempts_of(record: Record, p: MeasuredPipeline, stage_name: str) -> tuple[float, float] | None:
@@ -448,7 +454,7 @@ def _check(
     for job in jobs:
         pipeline.station.worker().forget(job)
     wrong = [w for link in done.links if (w := pipeline.wrong(link, outputs)) is not None]
-    return Check.of(name, len(done.links), wrong)
+    return Check.from_failures(name, len(done.links), wrong)
 
 
 class PipelinePlan(WorkloadPlan):

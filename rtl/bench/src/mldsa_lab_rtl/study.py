@@ -71,7 +71,7 @@ def cycles(
     """Return a figure of an operation; one that ends in `LOADED` has the key form expanded."""
     own: dict[str, Key] = {"operation": operation.removesuffix(LOADED)}
     own |= {"key": "expanded"} if operation.endswith(LOADED) else {}
-    return Figure.of({**keys, **own, **more, "phase": phase}, name, result, "cycles")
+    return Figure.from_interval({**keys, **own, **more, "phase": phase}, name, result, "cycles")
 
 
 def mean_cycles(counts: Array) -> Interval:
