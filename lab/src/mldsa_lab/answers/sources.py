@@ -247,11 +247,11 @@ def _rejection(name: str) -> Iterator[Figure]:
     hint = 1 - model.fail_h
     values = {
         "pass_z": model.p_z, "pass_r0": model.p_r, "pass_hint": hint, "accept": model.p_accept,
-        "reject": 1 - model.p_accept, "mean": model.expected_attempts,
+        "reject": 1 - model.p_accept, "mean": model.expected_iterations,
     }  # fmt: skip
     for share in (0.05, 0.5, 0.95, 0.99, 0.999):
         quantile = {**keys, "percentile": as_key(100 * share)}
-        yield Figure(quantile, "quantile", model.attempts_quantile(share))
+        yield Figure(quantile, "quantile", model.iterations_quantile(share))
     for figure, value in values.items():
         yield Figure(keys, figure, value)
 

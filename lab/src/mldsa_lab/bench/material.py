@@ -456,7 +456,7 @@ def spread(tables: Sequence[TraceTable], count: int) -> list[int]:
     """
     counts = np.hstack([_failed(table.counts()) for table in tables])
     exact = np.hstack([_failed(RejectionModel.for_set(t.set).expected_counts) for t in tables])
-    attempts = np.sum([table.attempts() for table in tables], axis=0)
+    attempts = np.sum([table.iterations() for table in tables], axis=0)
     # Of equally many attempts those with fewer of z: the others got further before they failed.
     order = np.lexsort((-counts[:, ::2].sum(axis=1), attempts))
     factor = exact / counts.mean(axis=0)

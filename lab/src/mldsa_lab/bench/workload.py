@@ -314,7 +314,7 @@ def typical_input(cell: Cell, iterations: Mapping[tuple[str, int], int]) -> JobI
     """Return the input whose rejection-sampling iterations are nearest to the set's mean."""
     if cell.operation != "sign" or cell.set_name not in PARAMETER_SETS:
         return cell.inputs[0]
-    mean = RejectionModel.for_set(cell.set_name).expected_attempts
+    mean = RejectionModel.for_set(cell.set_name).expected_iterations
     return min(cell.inputs, key=lambda i: abs(iterations.get((cell.set_name, i.id), 0) - mean))
 
 

@@ -344,7 +344,7 @@ def estimate_signing(
         different = len(np.unique(np.round(means, 9)))
         if len(means) < _RUNS_FOR_REGRESSION or different < _RUNS_FOR_REGRESSION // 2:
             plain = estimate_plain(cell, confidence, overlap)
-            off = float(means.mean()) / model.expected_attempts - 1
+            off = float(means.mean()) / model.expected_iterations - 1
             text = f"its inputs take {100 * off:+.1f} % attempts compared with all signatures"
             notes = (*plain.notes, *((text,) if abs(off) > _RUNS_OFF else ()))
             return replace(plain, quantiles={}, notes=notes)

@@ -379,7 +379,7 @@ class Fit:
         return float(np.sqrt(np.mean(relative**2)))
 
     @property
-    def attempt_costs(self) -> tuple[float, float, float, float]:
+    def iteration_costs(self) -> tuple[float, float, float, float]:
         """The values of `COSTS`."""
         first, z, r, h = to_costs(self.model) @ self.coefficients[:LINEAR]
         return float(first), float(z), float(r), float(h)
@@ -425,7 +425,7 @@ class Fit:
 
     def standard_deviation(self) -> float:
         """Return that of a signature's cost by the exact distribution of its rejected attempts."""
-        table, (first, *further) = self.model.class_table(), self.attempt_costs
+        table, (first, *further) = self.model.class_table(), self.iteration_costs
         costs = first + table.counts @ np.array(further)
         mean = float(table.probability @ costs)
         return float(np.sqrt(table.probability @ (costs - mean) ** 2))

@@ -252,7 +252,7 @@ def _steps(data: Evidence) -> Iterator[Remark]:
     straight = chances.pop(NO_STEPS) + chances.pop(BENT)
     likely, chance = max(chances.items(), key=lambda item: item[1])
     known = data.fit.prior
-    named = _named_terms(data, known.of_attempts & (np.array(known.names) != BENT))
+    named = _named_terms(data, known.of_iterations & (np.array(known.names) != BENT))
     size = float(data.fit.coefficients[known.names.index(likely)])
     if chance > _HIGH_CHANCE and size > _IN_FULL * float(data.fit.coefficients[SLOPE]):
         reason = f"attempts computed in {likely}"
@@ -293,7 +293,7 @@ def curvature(data: Evidence) -> Iterator[Remark]:
     yield warning("curvature", f"{text} ({share}). Percentiles in the tail are uncertain")
 
 
-def _attempt_costs(data: Evidence) -> Iterator[Remark]:
+def _iteration_costs(data: Evidence) -> Iterator[Remark]:
     """Costs of attempts that no signer has."""
     matrix = np.zeros((4, len(data.fit.coefficients)))
     matrix[:, :LINEAR] = to_costs(data.fit.model)
@@ -330,7 +330,7 @@ def _setup(data: Evidence) -> Iterator[Remark]:
 
 
 CHECKS: tuple[Callable[[Evidence], Iterator[Remark]], ...] = (
-    _attempt_costs,
+    _iteration_costs,
     curvature,
     _steps,
     _setup,

@@ -242,7 +242,7 @@ def _spreads(prior: Prior) -> list[_Spread]:
         spread[SLOPE:LINEAR] *= linear
         spread[prior.of_index] *= index
         little = _LITTLE if kind == SOME_STEPS else _NEXT_TO_NONE
-        scale = np.where(prior.of_attempts, little, 1.0)
+        scale = np.where(prior.of_iterations, little, 1.0)
         if kind in prior.names:
             scale[prior.names.index(kind)] = _IN_A_BEND if kind == BENT else _IN_STEPS
         spreads.append(_Spread(spread * scale, a * b * c, index, kind, linear))

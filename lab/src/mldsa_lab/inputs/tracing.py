@@ -113,7 +113,7 @@ class Library:
         signed = _signed(inputs)
         code_ends = np.empty(len(inputs), dtype=np.uint64)
         needed = ctypes.c_size_t()
-        room = int(2 * len(inputs) * RejectionModel.for_set(set_name).expected_attempts) + 1024
+        room = int(2 * len(inputs) * RejectionModel.for_set(set_name).expected_iterations) + 1024
         while True:
             codes = np.empty(room, dtype=np.uint16)
             status = self._library.mldsa_trace_run(
@@ -286,7 +286,7 @@ class Tally:
         """Count these traces too."""
         z, r = (table.first_failing(check) == PASSED for check in "zr")
         self.passed += [z.sum(), r.sum(), (z & r).sum()]
-        counts = np.bincount(table.attempts())
+        counts = np.bincount(table.iterations())
         both = np.zeros(max(len(counts), len(self.histogram)), dtype=np.int64)
         for part in (counts, self.histogram):
             both[: len(part)] += part
@@ -296,7 +296,7 @@ class Tally:
         """Name, share or mean, its expectation, and their distance in standard errors:
         None of hint failures under few keys, whose share depends on the key (its t0)."""
         model = RejectionModel.for_set(self.set)
-        mean, expected = self.attempts / self.signatures, model.expected_attempts
+        mean, expected = self.attempts / self.signatures, model.expected_iterations
         deviation = (expected * (expected - 1) / self.signatures) ** 0.5
         rows: list[tuple[str, float, float, float | None]] = [
             ("attempts", mean, expected, (mean - expected) / deviation)

@@ -243,7 +243,7 @@ def attempts_of(record: Record, p: MeasuredPipeline, stage_name: str) -> tuple[f
         return None
     traces = [record.input(stage.set, i).trace or () for i in stage.inputs]
     mean = sum(map(len, traces)) / len(traces)
-    return mean, RejectionModel.for_set(stage.set).expected_attempts
+    return mean, RejectionModel.for_set(stage.set).expected_iterations
 
 
 # Workload.
