@@ -50,8 +50,8 @@ class Classes:
     ``counts``: (classes, 3); ``attempts``: (classes,) of a signature of each class; ``class_of``:
     (traces,) the class of each trace. Covariates (`mldsa_lab.theory.law`):
     ``index_terms`` (traces, 4) differ within a class, ``by_iterations`` (classes, 4) follow from
-    the number of iterations. ``index_amplitude``, ``amplitude``: their largest effects per unit, with
-    the cost of one attempt as 1; ``expected``: means of the latter over all signatures.
+    the number of iterations. ``index_amplitude``, ``amplitude``: their largest effects per unit,
+    with the cost of one attempt as 1; ``expected``: means of the latter over all signatures.
     """
 
     def __init__(self, table: TraceTable, model: RejectionModel) -> None:

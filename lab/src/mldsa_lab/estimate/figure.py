@@ -175,28 +175,10 @@ PERCENTILES: dict[str, int | float] = {"p50": 50, "p95": 95, "p99": 99, "p999": 
 """The percentiles of costs, by their names in rows of CSV and in files of studies."""
 
 KINDS = get_args(FigureKind)
-UNITS = frozenset(
-    (
-        "",
-        "1/s",
-        "B",
-        "B/s",
-        "CU",
-        "Hz",
-        "USD",
-        "per million",
-        "WU",
-        "cycles",
-        "gas",
-        "gwei",
-        "instructions",
-        "lamport",
-        "ns",
-        "s",
-        "sat",
-        "×",
-    )
-)
+UNITS = frozenset((
+    "", "1/s", "B", "B/s", "CU", "Hz", "USD", "per million", "WU",
+    "cycles", "gas", "gwei", "instructions", "lamport", "ns", "s", "sat", "×",
+))  # fmt: skip
 """Units in which figures are stored."""
 
 NAMES = {
