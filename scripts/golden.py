@@ -400,12 +400,12 @@ def of_theory() -> Figures:
 
     for name in SETS:
         model, costs, keys = RejectionModel.for_set(name), CostModel.default(name), {"set": name}
-        yield figure(keys, "attempts", model.expected_attempts)
+        yield figure(keys, "attempts", model.expected_iterations)
         yield figure(keys, "mean cost", costs.mean(model))
-        yield from flatten(list(model.attempt), keys, "probability")
+        yield from flatten(list(model.iteration), keys, "probability")
         yield from flatten(model.expected_counts.tolist(), keys, "rejected attempts")
         for share in (0.05, 0.5, 0.95, 0.99, 0.999):
-            yield figure({**keys, "share": share}, "attempts", model.attempts_quantile(share))
+            yield figure({**keys, "share": share}, "attempts", model.iterations_quantile(share))
             yield figure({**keys, "share": share}, "cost", costs.quantile(model, share))
     for name in ALL_SETS:
         listed = json.dumps([asdict(size) for size in sizes(name)])

@@ -148,7 +148,7 @@ def aws_lc_over(operation: str, *classical: str) -> list[str]:
 
 def iterations(share: float) -> list[str]:
     """Return the quantile of the number of iterations, least and largest of the three sets."""
-    return ends((RejectionModel.for_set(name).attempts_quantile(share) for name in PARAMETER_SETS), 0)
+    return ends((RejectionModel.for_set(name).iterations_quantile(share) for name in PARAMETER_SETS), 0)
 
 
 def make_times(*names: str) -> list[str]:
@@ -220,7 +220,7 @@ def ecdsa_sizes() -> list[str]:
 
 README: Sequence[Phrase] = (
     ("{} to {} iterations on average",
-     lambda: ends((RejectionModel.for_set(name).expected_attempts for name in PARAMETER_SETS), 1)),
+     lambda: ends((RejectionModel.for_set(name).expected_iterations for name in PARAMETER_SETS), 1)),
     ("{} to {} at p99.9", lambda: iterations(0.999)),
     ("`make bench` takes {} s of wall time and `make test` {} s of CPU time. With nothing "
      "changed, `make test` takes {} s of CPU time",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mldsa_lab.checkout import find_root
 from mldsa_lab.estimate.figure import Figure, parse_identity
-from mldsa_lab.machine import Workforce
+from mldsa_lab.machine import WorkerPool
 from pqc_impact.chain_figures import impact
 from pqc_impact.compress import Compressed
 from pqc_impact.figures import Impact
@@ -22,7 +22,7 @@ RECORDS = [
     for name in ("both-builds.jsonl.xz", "batches.jsonl.xz")
 ]
 BUSY = ROOT / "records" / "2026-11-23-epyc-zen4" / "impact.jsonl.xz"
-AT_ONCE = Workforce(ThreadPoolExecutor(1), 1)
+AT_ONCE = WorkerPool(ThreadPoolExecutor(1), 1)
 CHAIN = """
 format = "mldsa-lab scenario"
 version = 1

@@ -170,7 +170,7 @@ def test_a_server_has_response_times_and_a_safe_load(small: Impact) -> None:
     # The 99th percentile of M/G/1 goes with the mean wait, and that with 1 + cv².
     model = RejectionModel.for_set("ML-DSA-44")
     assert ours.value is not None and "exact law" in ours.source
-    p99 = model.attempts_quantile(0.99) / model.expected_attempts * mean
+    p99 = model.iterations_quantile(0.99) / model.expected_iterations * mean
     assert 0.8 * p99 < ours.value < 3 * p99
     safe = value(small, "ML-DSA-44", "share of=core percentile=99 'within=200 µs'", "")
     assert 0.5 < safe < 0.7  # At half the load p99 is below the limit, at 70 % it is not.

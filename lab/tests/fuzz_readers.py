@@ -25,8 +25,7 @@ from mldsa_lab import LabError
 from mldsa_lab.audit.reading import examples, parse_claims
 from mldsa_lab.bench.options import read_block
 from mldsa_lab.estimate.reader import read_measurements
-from mldsa_lab.inputs.pool import FromFile
-from mldsa_lab.inputs.poolfile import read_pool
+from mldsa_lab.inputs.pool import FromFile, read_pool
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.records.record import read_record
 from mldsa_lab.sets import parameter_set

@@ -58,7 +58,7 @@ def measurements(
     chosen: Selection, costs: NDArray[np.float64], unit: str = "cycles"
 ) -> Measurements:
     """Of ``costs`` (rounds, inputs)."""
-    return Measurements.of(
+    return Measurements.from_costs(
         chosen, {number: costs[:, at].tolist() for at, number in enumerate(chosen.ids)}, unit
     )
 

@@ -320,7 +320,7 @@ def _trace(set_name: str, rng: np.random.Generator) -> tuple[str, ...]:
 @cache
 def _attempt_law(set_name: str) -> list[float]:
     """Cumulated probabilities of an attempt's ends but the last."""
-    law: list[float] = np.cumsum(RejectionModel.for_set(set_name).attempt)[:-1].tolist()
+    law: list[float] = np.cumsum(RejectionModel.for_set(set_name).iteration)[:-1].tolist()
     return law
 
 

@@ -125,5 +125,5 @@ def test_the_document_has_every_kind_of_claim_and_every_example() -> None:
         assert f"### `{about}`" in DOCUMENT
     for name in (*examples(), *Defaults.__struct_fields__):
         assert f"`{name}`" in DOCUMENT
-    exact = [RejectionModel.for_set(name).expected_attempts for name in PARAMETER_SETS]
+    exact = [RejectionModel.for_set(name).expected_iterations for name in PARAMETER_SETS]
     assert f"the exact {', '.join(f'{value:.2f}' for value in exact)}." in DOCUMENT

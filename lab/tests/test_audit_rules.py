@@ -541,7 +541,9 @@ def test_the_law_is_that_of_the_rejection_model(name: str) -> None:
     assert one.mean == pytest.approx(reject / model.p_accept)
     assert one.moments[0] == pytest.approx(math.sqrt(reject) / model.p_accept, rel=1e-5)
     for share in (0.05, 0.5, 0.95, 0.99, 0.999):
-        assert one.rejected_at(share) == pytest.approx(model.attempts_quantile(share) - 1, abs=1e-9)
+        assert one.rejected_at(share) == pytest.approx(
+            model.iterations_quantile(share) - 1, abs=1e-9
+        )
     cheap = laws(name, (0.7,))[0]
     n_z, n_r, n_h = model.expected_counts
     assert cheap.mean == pytest.approx(0.7 * n_z + n_r + n_h)

@@ -152,7 +152,7 @@ def test_two_variants_of_one_run_share_its_rounds(before: Summary) -> None:
         operation = str(f.keys["operation"])
         first = str(f.keys["before"]).split()[0]
         one, other = (cells[variant, SET, operation] for variant in (OURS, first))
-        assert f.interval == one.over(other, 0.95)
+        assert f.interval == one.ratio_to(other, 0.95)
     for names in (("nosuch", OURS), (OURS, "nosuch")):
         with pytest.raises(LabError, match="--pair: unknown 'nosuch'"):
             compare((run, run), (names,))

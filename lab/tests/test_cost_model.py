@@ -24,7 +24,7 @@ def ordered_paths(
     model: RejectionModel, cost: CostModel, longest: int
 ) -> list[tuple[float, float]]:
     """Cost and probability of every ordered sequence of rejections, one by one."""
-    p = model.attempt
+    p = model.iteration
     each = (cost.z, cost.r, cost.h)
     return sorted(
         (cost.first + sum(each[c] for c in path), math.prod(p[c] for c in path) * p[3])

@@ -13,7 +13,7 @@ from mldsa_lab import LabError
 from mldsa_lab.choice.design import design
 from mldsa_lab.cli.main import app
 from mldsa_lab.estimate.cells import estimate_plain, estimate_random, estimate_signing, ratio
-from mldsa_lab.estimate.interval import Interval, median_over_rounds, over
+from mldsa_lab.estimate.interval import Interval, mean_interval, median_over_rounds
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace
 from mldsa_studies.judge import root_mean_square
@@ -134,7 +134,7 @@ def test_fewer_than_four_rounds_have_no_interval(chosen: list[Trace], rounds: in
     found += [ratio(plain, plain), ratio(signing, signing), *signing.quantiles.values()]
     for interval in found:
         assert (interval.low is None, interval.high is None) == (rounds < 4, rounds < 4)
-    assert (over(np.arange(1.0, rounds + 1), 0.95).low is None) == (rounds < 4)
+    assert (mean_interval(np.arange(1.0, rounds + 1), 0.95).low is None) == (rounds < 4)
 
 
 def test_outliers_hardly_move_the_plain_mean() -> None:

@@ -318,9 +318,9 @@ def test_a_broken_file_names_the_place_and_the_rule(
     ],
 )
 def test_measurements_held_in_memory_keep_the_same_rules(costs: Any, message: str) -> None:
-    assert Measurements.of(CHOSEN, {3: 5, 1: [4, 5]}).rounds == (0, 1)
+    assert Measurements.from_costs(CHOSEN, {3: 5, 1: [4, 5]}).rounds == (0, 1)
     with pytest.raises(LabError) as caught:
-        Measurements.of(CHOSEN, costs)
+        Measurements.from_costs(CHOSEN, costs)
     assert message in str(caught.value)
 
 

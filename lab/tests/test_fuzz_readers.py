@@ -11,7 +11,7 @@ from fuzz_readers import READERS, fuzz, seconds, seed, session
 
 from mldsa_lab import LabError
 from mldsa_lab.files import decode_hook
-from mldsa_lab.inputs import pool, poolfile, selection
+from mldsa_lab.inputs import pool, selection
 from mldsa_lab.theory import law
 
 
@@ -35,7 +35,7 @@ FAULTS: dict[str, tuple[object, str, object]] = {
     "costs": (law, "decode_format", decoded),
     "inputs": (pool, "parse_json", lambda text, where: json.loads(text)),
     "inputs-csv": (pool, "convert", converted),
-    "pool": (poolfile, "first_line", lambda error: error.args[1]),
+    "pool": (pool, "first_line", lambda error: error.args[1]),
 }  # fmt: skip
 
 

@@ -210,7 +210,7 @@ def once(
     """Of inputs measured once each, in this order of their ids from 0."""
     chosen = cases.selection(NAME, traces)
     places = range(len(traces)) if order is None else order
-    measured = Measurements.of(chosen, {at + 1: float(costs[at]) for at in places})
+    measured = Measurements.from_costs(chosen, {at + 1: float(costs[at]) for at in places})
     return estimate(chosen, measured, **(options or {}))
 
 
@@ -252,7 +252,7 @@ def test_few_keys_are_remarked_upon_and_widen_the_intervals() -> None:
     for per_key in (1, 2, 10):
         chosen = made_up(NAME, traces, per_key=per_key)
         own = np.exp(0.003 * rng.standard_normal(10)).repeat(per_key)[:10]
-        measured = Measurements.of(chosen, dict(zip(chosen.ids, costs * own, strict=True)))
+        measured = Measurements.from_costs(chosen, dict(zip(chosen.ids, costs * own, strict=True)))
         result[per_key] = estimate(chosen, measured)
     notes = {k: [f.text for f in v.findings if f.code == "few-keys"] for k, v in result.items()}
     assert notes[1] == []

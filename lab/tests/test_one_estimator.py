@@ -49,6 +49,6 @@ def test_a_record_and_its_costs_give_the_same_figures(
     for percent, interval in found.percentiles.items():
         assert tuple(interval) == pytest.approx(tuple(in_summary.quantiles[percent]), rel=1e-6)
     assert in_summary.fit is not None
-    for name, cost in zip(("first", "z", "r", "h"), in_summary.fit.attempt_costs, strict=True):
+    for name, cost in zip(("first", "z", "r", "h"), in_summary.fit.iteration_costs, strict=True):
         assert found.costs[name].value == pytest.approx(cost, rel=1e-6)
     assert set(in_summary.notes) <= {w.text for w in found.warnings}

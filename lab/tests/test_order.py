@@ -17,7 +17,7 @@ SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 def drift_correlations(table: TraceTable) -> Array:
     """(4, 4) correlations of attempts and of 1, n_z and n_r over the cost, for traces in their
     order, with a line and with warm-ups that decay fast to slowly."""
-    n, attempts = len(table), table.attempts()
+    n, attempts = len(table), table.iterations()
     n_z, n_r, _ = table.counts().T
     cost = DESIGN_FIRST.value + attempts - 1
     decays = [np.exp(-np.arange(n) / (share * n)) for share in (0.05, 0.15, 0.4)]
@@ -30,8 +30,8 @@ def drift_correlations(table: TraceTable) -> Array:
 @pytest.mark.parametrize(("n", "most"), [(10, 0.2), (100, 0.02)])
 def test_ready_made_selections_come_in_it(name: str, n: int, most: float) -> None:
     table = TraceTable.from_traces(name, read_ready(name, "regression", n).traces())
-    by_attempts = table.take(np.argsort(table.attempts(), kind="stable"))
-    assert np.abs(drift_correlations(by_attempts)).max() > 0.6
+    by_iterations = table.take(np.argsort(table.iterations(), kind="stable"))
+    assert np.abs(drift_correlations(by_iterations)).max() > 0.6
     assert np.abs(drift_correlations(table)).max() < most
 
 
@@ -46,18 +46,18 @@ def test_a_warm_up_that_decays_moves_the_regression_no_more_than_its_mean(
     drawn = TraceTable.from_traces(name, draw_traces(model, 1000, np.random.default_rng(n)))
     table = drawn.take(design(drawn, model, n))
 
-    targets = np.array([model.expected_attempts, model.attempts_quantile(0.99)])
+    targets = np.array([model.expected_iterations, model.iterations_quantile(0.99)])
 
     def off(order: list[int]) -> float:
-        attempts = table.take(order).attempts()
+        attempts = table.take(order).iterations()
         warm_up = 0.08 * np.exp(-np.arange(n) / (n / 4))
         true = 2.0 + attempts
         slope, start = np.polyfit(attempts, true * (1 + warm_up), 1, w=1 / true)
         found = (start + slope * targets) / (2.0 + targets) - 1 - warm_up.mean()
         return float(np.abs(found).max())
 
-    by_attempts = [int(i) for i in np.argsort(table.attempts(), kind="stable")]
-    assert off(by_attempts) > worse
+    by_iterations = [int(i) for i in np.argsort(table.iterations(), kind="stable")]
+    assert off(by_iterations) > worse
     assert off(balanced_order(table)) < bias
 
 

@@ -162,11 +162,11 @@ def test_few_records_stand_for_all() -> None:
     count = 64
     chosen = spread([pool], count)
     assert len(set(chosen)) == count
-    counts, attempts = pool.counts()[chosen], np.sort(pool.attempts()[chosen])
-    assert abs(attempts.mean() - model.expected_attempts) < 3 / count
+    counts, attempts = pool.counts()[chosen], np.sort(pool.iterations()[chosen])
+    assert abs(attempts.mean() - model.expected_iterations) < 3 / count
     assert abs(counts[:, 0].mean() - model.expected_counts[0]) < 2 / count
     for share in (0.25, 0.5, 0.75, 0.95):
-        least, most = (model.attempts_quantile(share + d / count) for d in (-2, 2))
+        least, most = (model.iterations_quantile(share + d / count) for d in (-2, 2))
         assert least <= attempts[int(share * count)] <= most
 
 

@@ -14,8 +14,7 @@ import pytest
 
 from mldsa_lab import LabError
 from mldsa_lab.inputs.input import Input, Spec
-from mldsa_lab.inputs.pool import Key, Pool
-from mldsa_lab.inputs.poolfile import PoolWriter, read_parts, read_pool
+from mldsa_lab.inputs.pool import Key, Pool, PoolWriter, read_parts, read_pool
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import TraceTable
 from mldsa_studies.signers import draw_traces
@@ -79,7 +78,7 @@ def test_others_can_read_the_columns(tmp_path: Path) -> None:
     pool = _generated(30)
     frame = pl.read_parquet(_write(tmp_path / "pool.parquet", pool))
     assert frame.columns == ["index", "n_z", "n_r", "n_h", "attempts"]
-    assert frame["attempts"].list.len().to_list() == pool.table.attempts().tolist()
+    assert frame["attempts"].list.len().to_list() == pool.table.iterations().tolist()
     assert frame.select("n_z", "n_r", "n_h").to_numpy().tolist() == pool.table.counts().tolist()
 
 

@@ -48,7 +48,7 @@ def test_class_table_sums_to_one_and_has_the_closed_forms_as_moments(name: str) 
     law = np.bincount(rejected, weights=probability)
     geometric = stats.geom.pmf(np.arange(len(law)) + 1, model.p_accept)
     np.testing.assert_allclose(law[:60], geometric[:60], rtol=1e-9)
-    share = np.array(model.attempt[:3]) / sum(model.attempt[:3])
+    share = np.array(model.iteration[:3]) / sum(model.iteration[:3])
     five = rejected == 5
     np.testing.assert_allclose(
         probability[five] / probability[five].sum(),
@@ -67,7 +67,7 @@ def test_simulated_attempts_agree(name: str) -> None:
     h = rng.random(size) < model.fail_h
     classes = np.where(z, 0, np.where(r, 1, np.where(h, 2, 3)))
     seen = np.bincount(classes, minlength=4)
-    assert stats.chisquare(seen, size * np.array(model.attempt)).pvalue > 1e-4
+    assert stats.chisquare(seen, size * np.array(model.iteration)).pvalue > 1e-4
     for fails, any_fails, law in (
         (z_fails, z, model.first_failing_z()),
         (r_fails, r & ~z, model.first_failing_r()),
@@ -78,7 +78,7 @@ def test_simulated_attempts_agree(name: str) -> None:
     assert both.pvalue > 1e-4
     attempts = np.diff(np.flatnonzero(classes == 3))
     for share in SHARES:
-        quantile = model.attempts_quantile(share)
+        quantile = model.iterations_quantile(share)
         assert np.mean(attempts <= quantile) > share - 0.01
         assert np.mean(attempts < quantile) < share + 0.01
 
@@ -90,7 +90,7 @@ def test_drawn_traces_follow_the_law(name: str) -> None:
     drawn = random_table(model, count, np.random.default_rng(1))
     seen = np.bincount(drawn.rejections(), minlength=4)
     assert seen[3] == count == len(drawn)
-    expected = np.array(model.attempt) * len(drawn.codes)
+    expected = np.array(model.iteration) * len(drawn.codes)
     # The number of accepted ones is fixed, so this statistic is only nearly chi-square.
     assert ((seen - expected) ** 2 / expected).sum() < stats.chi2.ppf(1 - 1e-5, 3)
     index = np.bincount(drawn.first_failing("r")[drawn.rejections() == 1], minlength=model.k)
@@ -125,7 +125,7 @@ def test_arguments_out_of_range() -> None:
     model = RejectionModel.for_set("ML-DSA-44")
     for p in (0.0, 1.0, -1.0, float("nan")):
         with pytest.raises(LabError, match="strictly between 0 and 1"):
-            model.attempts_quantile(p)
+            model.iterations_quantile(p)
     with pytest.raises(LabError, match="tail"):
         model.class_table(0.0)
     with pytest.raises(LabError, match="ML-DSA-43"):

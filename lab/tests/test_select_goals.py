@@ -73,7 +73,7 @@ def mean_objective(table: TraceTable, n: int, budget: int | None = None) -> Obje
 def test_counts_are_the_best_of_all_choices(name: str) -> None:
     for n in (1, 2, 3, 4):
         few = drawn(name, 13, seed=n)
-        counts, attempts = few.counts(), few.attempts()
+        counts, attempts = few.counts(), few.iterations()
         aim = mean_objective(few, n)
 
         def worst(chosen: list[int], counts: np.ndarray = counts, aim: Objective = aim) -> float:
@@ -152,7 +152,7 @@ def exhaustive(taken: np.ndarray, attempts: np.ndarray, n: int, budget: int) -> 
 @pytest.mark.parametrize("seed", range(2))
 def test_covers_are_the_best_of_all(seed: int) -> None:
     few = drawn("ML-DSA-44", 12, seed=seed)
-    attempts, paths = few.attempts(), find_paths(few, "all")
+    attempts, paths = few.iterations(), find_paths(few, "all")
     everything, usable = 10**6, np.arange(12)
     shown = int(paths.taken.any(axis=0).sum())
     found = choose_coverage(paths, attempts, usable)
@@ -235,7 +235,7 @@ def test_limits_are_kept_and_nothing_is_taken_twice(
     pool: TraceTable, goal_request: SelectionRequest
 ) -> None:
     choice = choose(pool, "reached", goal_request)
-    attempts = pool.attempts()[list(choice.positions)]
+    attempts = pool.iterations()[list(choice.positions)]
     if goal_request.count is not None:
         assert len(choice.positions) == goal_request.count
     assert len(set(choice.positions)) == len(choice.positions)

@@ -16,21 +16,21 @@ from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import (
     ACCEPTED,
     PASSED,
-    Attempt,
+    Iteration,
     TraceTable,
     format_trace,
-    parse_attempt,
+    parse_iteration,
     parse_trace,
 )
 from mldsa_studies.signers import draw_traces
 
 checks = st.tuples(*[st.one_of(st.just(PASSED), st.integers(0, 7)) for _ in range(4)])
-rejected = checks.map(Attempt.from_indexes).filter(lambda a: a != ACCEPTED)
+rejected = checks.map(Iteration.from_indexes).filter(lambda a: a != ACCEPTED)
 traces = st.lists(rejected, max_size=30).map(lambda t: (*t, ACCEPTED))
 
 
 @given(traces)
-def test_format_and_parse_are_inverse(trace: tuple[Attempt, ...]) -> None:
+def test_format_and_parse_are_inverse(trace: tuple[Iteration, ...]) -> None:
     assert parse_trace(format_trace(trace).split()) == trace
     assert [a.rejection == "ok" for a in trace] == [False] * (len(trace) - 1) + [True]
 
@@ -38,7 +38,7 @@ def test_format_and_parse_are_inverse(trace: tuple[Attempt, ...]) -> None:
 @given(st.text(alphabet="zrchok0123456789 -", max_size=8))
 def test_any_text_is_an_attempt_or_a_lab_error(text: str) -> None:
     try:
-        assert str(parse_attempt(text)) == text
+        assert str(parse_iteration(text)) == text
     except LabError as error:
         assert repr(text) in str(error)
 
@@ -57,7 +57,7 @@ def test_classes_follow_the_order_of_the_standard() -> None:
 )
 def test_malformed_attempts(word: str) -> None:
     with pytest.raises(LabError, match="attempt"):
-        parse_attempt(word)
+        parse_iteration(word)
 
 
 @pytest.mark.parametrize("words", [[], ["z0"], ["ok", "ok"], ["ok", "r1", "ok"]])
@@ -118,8 +118,8 @@ TEXTS = ["ok", "z0r2 ok", "r5 h3 z1r0h5 ok", "c0 c1h2 z4r5c5h5 ok"]
 
 def test_attempts_and_their_codes() -> None:
     for word in {w for text in TEXTS for w in text.split()}:
-        attempt = parse_attempt(word)
-        assert Attempt.from_indexes(attempt.first_failing) == attempt and attempt <= 0xFFFF
+        attempt = parse_iteration(word)
+        assert Iteration.from_indexes(attempt.first_failing) == attempt and attempt <= 0xFFFF
 
 
 def test_a_table_says_what_the_traces_say() -> None:
@@ -129,7 +129,7 @@ def test_a_table_says_what_the_traces_say() -> None:
     assert table.traces() == traces
     counts = [[sum(a.rejection == c for a in t) for c in "zrh"] for t in traces]
     assert (table.counts() == counts).all()
-    assert table.attempts().tolist() == [len(t) for t in traces]
+    assert table.iterations().tolist() == [len(t) for t in traces]
     some = [7, 0, 299, 7]
     assert table.take(some).traces() == [traces[i] for i in some]
     assert TraceTable.join([table.take([0, 1]), table.take([2])]).traces() == traces[:3]

@@ -23,8 +23,7 @@ from mldsa_lab.checkout import find_root
 from mldsa_lab.choice.choice import SelectionRequest, build, choose, complete
 from mldsa_lab.inputs import tracing as pools
 from mldsa_lab.inputs.input import Input, Spec
-from mldsa_lab.inputs.pool import FromFile, Generated
-from mldsa_lab.inputs.poolfile import read_pool
+from mldsa_lab.inputs.pool import FromFile, Generated, read_pool
 from mldsa_lab.inputs.selection import FORMATS, Selection, images
 from mldsa_lab.inputs.tracing import (
     Library,
@@ -34,7 +33,7 @@ from mldsa_lab.inputs.tracing import (
     make_pool,
     unfinished,
 )
-from mldsa_lab.machine import Workforce, WorkItem, dask, hire, in_order, local, threads
+from mldsa_lab.machine import WorkerPool, WorkItem, dask, in_order, local, process_pool, threads
 from mldsa_lab.sets import PARAMETER_SETS, parameter_set
 
 SEED = bytes(range(32))
@@ -45,7 +44,7 @@ def library() -> Library:
     return load()
 
 
-def one_thread(fail_at: int | None = None) -> Workforce:
+def one_thread(fail_at: int | None = None) -> WorkerPool:
     """A thread of this process; the block that starts at ``fail_at`` is interrupted."""
 
     class Thread(ThreadPoolExecutor):
@@ -54,7 +53,7 @@ def one_thread(fail_at: int | None = None) -> Workforce:
                 raise KeyboardInterrupt
             return super().submit(function, *arguments)
 
-    return Workforce(Thread(1), 3)
+    return WorkerPool(Thread(1), 3)
 
 
 @pytest.fixture
@@ -146,7 +145,7 @@ def test_the_file_depends_on_the_inputs_alone(tmp_path: Path, small_blocks: None
     direct = load().trace("ML-DSA-44", source.spec.inputs(0, 150))
     assert (pool.table.codes == direct.codes).all() and (pool.table.ends == direct.ends).all()
     assert tally.signatures == 150 and tally.attempts == len(pool.table.codes)
-    assert tally.histogram.sum() == 150 and tally.longest == pool.table.attempts().max()
+    assert tally.histogram.sum() == 150 and tally.longest == pool.table.iterations().max()
     distances = {name: distance for name, _, _, distance in tally.rows()}
     assert distances.pop("hint fails") is None  # five inputs share a key
     assert all(distance is not None and abs(distance) < 4.5 for distance in distances.values())
@@ -307,7 +306,7 @@ def test_inputs_that_cannot_be_read_are_named(tmp_path: Path) -> None:
 
 def test_results_are_in_order_for_any_number_of_workers() -> None:
     items = [WorkItem(f"power {n}", pow, (n, 3)) for n in range(20)]
-    for force in (local(1), local(2), threads(5), hire("2")):
+    for force in (local(1), local(2), threads(5), process_pool("2")):
         with force as workers:
             assert list(in_order(items, workers)) == [n**3 for n in range(20)]
 

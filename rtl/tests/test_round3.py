@@ -124,7 +124,7 @@ def test_a_core_of_round_3_is_compared_and_measured(
         assert cycles("mean", "store", operation="keygen") == KEYS[name] / 8
         assert 700 < cycles("mean", "compute", operation="verify") < 720
         # Each attempt takes the same, whatever it fails, so the mean follows from the attempts.
-        mean = BEST + EACH * (RejectionModel.for_set(name).expected_attempts - 1)
+        mean = BEST + EACH * (RejectionModel.for_set(name).expected_iterations - 1)
         signed = cycles("mean", "compute", operation="sign", key="expanded")
         assert signed == pytest.approx(mean + 11, rel=0.01)
         for check in ("z", "r"):

@@ -85,7 +85,7 @@ def test_draws_are_what_the_plan_says() -> None:
 
 def test_percentiles_that_no_input_is_near_are_left_out() -> None:
     costs = costs_of("instructions", inputs=60, added=0)
-    few = costs.table.take(np.flatnonzero(costs.table.attempts() < 8))
+    few = costs.table.take(np.flatnonzero(costs.table.iterations() < 8))
     plan = replace(PLAN, sizes=(2,))
     assert choose(few, len(few), plan, Task(BALANCED, 2, 99.0)).shape == (0, 2)
     assert choose(few, len(few), plan, Task(BALANCED, 2, 50.0)).shape == (4, 2)

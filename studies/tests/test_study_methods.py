@@ -132,6 +132,6 @@ def test_a_signer_that_is_not_linear_has_the_mean_of_all_signatures() -> None:
     off = []
     for _ in range(12):
         table = random_table(model, 800, rng)
-        result = truth(table, pairs[table.attempts() - 1], model, PERCENTILES)
+        result = truth(table, pairs[table.iterations() - 1], model, PERCENTILES)
         off.append((result.mean.value - float(law @ pairs)) / result.mean.error)
     assert abs(np.mean(off)) < 1.5 and np.max(np.abs(off)) < 5

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.machine import Workforce, WorkItem, in_order
+from mldsa_lab.machine import WorkerPool, WorkItem, in_order
 from mldsa_lab.theory.trace import Array
 from pqc_impact.network import Network, draw_graph
 from pqc_impact.propagation import BlockLoad, Spreading
@@ -76,7 +76,7 @@ def simulate_block(network: Network, loads: Sequence[BlockLoad], number: int) ->
 def propagate(
     network: Network,
     loads: Sequence[Sequence[BlockLoad]],
-    force: Workforce,
+    force: WorkerPool,
     *,
     progress: Callable[[float], None] = lambda share: None,
 ) -> list[Propagation]:

@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 
 def first_line(error: BaseException) -> str:
-    """What another library's error says in its first line, or else its kind."""
+    """Return the first line of another library's error, or else its kind."""
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 

@@ -92,15 +92,15 @@ def file_or_shipped(name: str, known: Mapping[str, Path], what: str) -> Path:
 def files_of(argument: str, what: str) -> list[Path]:
     """Return the files of words separated by spaces: paths or patterns below the checkout, or
     absolute ones. LabError for a word without a file says ``what`` it should be."""
-    found = []
+    paths = []
     for word in argument.split():
         path = Path(word)
         base, pattern = (Path("/"), word[1:]) if path.is_absolute() else (find_root(), word)
         files = sorted(base.glob(pattern))
         if not files:
             raise LabError(f"{word}: no such {what}")
-        found += files
-    return found
+        paths += files
+    return paths
 
 
 def run_tool(

@@ -58,10 +58,10 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
         if path.exists() and not path.is_file() and not path.is_dir():
             write(path)
             return
-        temporary = beside(path)
+        temporary = temporary_sibling(path)
         try:
             write(temporary)
-            put(temporary, path)
+            move_into_place(temporary, path)
         finally:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
@@ -85,7 +85,7 @@ def reading(path: Path, what: str = "") -> Iterator[None]:
         raise LabError(f"{what}{path}: cannot read it: {error.strerror or error}") from None
 
 
-def beside(path: Path) -> Path:
+def temporary_sibling(path: Path) -> Path:
     """A new file in the folder of ``path`` (of its target, if it is a link), which is made."""
     target = path.resolve() if path.is_symlink() else path
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -96,8 +96,8 @@ def beside(path: Path) -> Path:
     return Path(name)
 
 
-def put(temporary: Path, path: Path) -> None:
-    """Put a file of `beside` in the place of ``path``, or of its target if it is a link."""
+def move_into_place(temporary: Path, path: Path) -> None:
+    """Replace ``path``, or its target if it is a link, by a `temporary_sibling`."""
     temporary.chmod(0o666 & ~umask())
     temporary.replace(path.resolve() if path.is_symlink() else path)
 
@@ -286,8 +286,8 @@ def schema(kind: Any, title: str) -> dict[str, Any]:
         assert part is Hex, part
         return {"type": "string", "pattern": "^(?:[0-9a-fA-F]{2})*$"}
 
-    made = msgspec.json.schema(kind, schema_hook=hook)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **made}
+    body = msgspec.json.schema(kind, schema_hook=hook)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **body}
 
 
 class _Malformed(Exception):
@@ -295,12 +295,12 @@ class _Malformed(Exception):
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    values = dict(pairs)
+    if len(values) != len(pairs):
         counts = Counter(name for name, _ in pairs)
         twice = next(name for name, count in counts.items() if count > 1)
         raise _Malformed(f"the key {twice!r} appears twice in one object")
-    return found
+    return values
 
 
 def _no_constant(text: str) -> Any:

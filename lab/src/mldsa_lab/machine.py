@@ -106,10 +106,10 @@ def source_state(root: Path) -> tuple[str | None, bool | None]:
 
     Nothing of both where ``root`` is no git repository of its own.
     """
-    found = _git(root, "rev-parse", "--show-toplevel", "HEAD")
-    if found is None:
+    lines = _git(root, "rev-parse", "--show-toplevel", "HEAD")
+    if lines is None:
         return None, None
-    top, commit = found.splitlines()
+    top, commit = lines.splitlines()
     if Path(top).resolve() != root.resolve():
         return None, None
     changed = _git(root, "status", "--porcelain", "--untracked-files=no")
@@ -117,7 +117,7 @@ def source_state(root: Path) -> tuple[str | None, bool | None]:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
-    """What git prints; None where it fails or is not there."""
+    """Return what git prints; None where it fails or is not there."""
     done = _run("git", "-C", str(root), *arguments)
     return None if done is None else done.stdout.strip()
 
@@ -203,8 +203,8 @@ def _whole(text: str | None) -> int | None:
 
 def _of_all_cores(name: str) -> str | None:
     """A file of every core's cpufreq folder; the values joined where they differ."""
-    found = {_read(path) for path in _CPUS.glob(f"cpu[0-9]*/cpufreq/{name}")} - {None, ""}
-    return ", ".join(sorted(map(str, found))) or None
+    values = {_read(path) for path in _CPUS.glob(f"cpu[0-9]*/cpufreq/{name}")} - {None, ""}
+    return ", ".join(sorted(map(str, values))) or None
 
 
 def _frequency_khz() -> list[int] | None:
@@ -225,7 +225,7 @@ def _switch(path: Path) -> bool | None:
 
 
 def _boost() -> bool | None:
-    """Whether cores may run above their base frequency."""
+    """Return whether cores may run above their base frequency."""
     no_turbo = _switch(_CPUS / "intel_pstate" / "no_turbo")
     return _switch(_CPUS / "cpufreq" / "boost") if no_turbo is None else not no_turbo
 
@@ -257,7 +257,7 @@ class WorkItem(NamedTuple):
     arguments: tuple[Any, ...]
 
 
-class Workforce(NamedTuple):
+class WorkerPool(NamedTuple):
     """An executor, the number of items to submit before waiting for the first, and the exceptions
     that say that the executor failed, not the item."""
 
@@ -266,7 +266,7 @@ class Workforce(NamedTuple):
     failures: tuple[type[BaseException], ...] = (BrokenProcessPool,)
 
 
-def in_order(items: Iterable[WorkItem], force: Workforce) -> Iterator[Any]:
+def in_order(items: Iterable[WorkItem], force: WorkerPool) -> Iterator[Any]:
     """Yield the result of each item, in the order of the items; ``force.ahead`` are under way."""
     submitted = ((i.name, force.executor.submit(i.function, *i.arguments)) for i in items)
     under_way = deque(islice(submitted, force.ahead))
@@ -285,7 +285,7 @@ def is_scheduler(text: str | None) -> bool:
     return text is not None and ":" in text
 
 
-def hire(text: str | None = None) -> AbstractContextManager[Workforce]:
+def process_pool(text: str | None = None) -> AbstractContextManager[WorkerPool]:
     """Return the workers of the Dask scheduler at this address, or so many processes of this
     machine, by default one for each core."""
     if text is None:
@@ -297,7 +297,7 @@ def hire(text: str | None = None) -> AbstractContextManager[Workforce]:
     return local(int(text))
 
 
-def local(processes: int) -> AbstractContextManager[Workforce]:
+def local(processes: int) -> AbstractContextManager[WorkerPool]:
     """Return processes of this machine."""
     context = multiprocessing.get_context("spawn")
     # Ctrl-C ends the parent, which ends the pool; the workers would only print tracebacks.
@@ -306,22 +306,22 @@ def local(processes: int) -> AbstractContextManager[Workforce]:
     return _pool(executor, processes)
 
 
-def threads(count: int) -> AbstractContextManager[Workforce]:
+def threads(count: int) -> AbstractContextManager[WorkerPool]:
     """Return threads of this process, for functions that release Python's lock."""
     return _pool(ThreadPoolExecutor(count), count)
 
 
 @contextmanager
-def _pool(executor: Executor, count: int) -> Iterator[Workforce]:
+def _pool(executor: Executor, count: int) -> Iterator[WorkerPool]:
     """Items that are not under way when the block ends or fails are never begun."""
     try:
-        yield Workforce(executor, _AHEAD * count)
+        yield WorkerPool(executor, _AHEAD * count)
     finally:
         executor.shutdown(cancel_futures=True)
 
 
 @contextmanager
-def dask(address: str) -> Iterator[Workforce]:
+def dask(address: str) -> Iterator[WorkerPool]:
     """Connect to the workers of the Dask scheduler at ``address``. Each needs this version of the
     lab. Other workers take the items of a lost one."""
     need("dask", "a Dask cluster")
@@ -341,4 +341,4 @@ def dask(address: str) -> Iterator[Workforce]:
         # The last two: a worker without this lab.
         failures = (KilledWorker, CancelledError, ImportError, AttributeError)
         executor = client.get_executor(pure=False, retries=_RETRIES)
-        yield Workforce(executor, _AHEAD * count, failures)
+        yield WorkerPool(executor, _AHEAD * count, failures)

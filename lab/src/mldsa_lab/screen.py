@@ -114,7 +114,7 @@ class Screen:
         text = f"[bold]{title:<{_TITLE_WIDTH}}[/] {markup}"
         self.console.print(text, highlight=False, soft_wrap=True)
 
-    def trouble(self, title: str, text: str) -> None:
+    def warn(self, title: str, text: str) -> None:
         """A line about something left out."""
         self.line(title, f"[yellow]left out:[/] {escape(text)}")
 

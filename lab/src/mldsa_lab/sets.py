@@ -47,7 +47,7 @@ OPERATIONS = (*USUAL_OPERATIONS, LOOKUP)
 WORKER_OPERATIONS = (*OPERATIONS, "trace", "z_violation")
 """All operations that a worker may have."""
 KEY_FORMS = ("compact", "expanded")
-"""What a key is before the clock starts: its bytes, or with matrix and NTT forms cached."""
+"""Forms of a key before the clock starts: its bytes, or with matrix and NTT forms cached."""
 RND_FORMS = ("given", "zero", "none")
 """The `rnd` that a signer takes: any, 32 zero bytes alone, or its own."""
 MODES = ("single", "batch")
@@ -145,14 +145,14 @@ class Scheme:
     slow: bool = False
 
     @property
-    def kin(self) -> SchemeFamily:
-        """What holds for its whole family."""
+    def traits(self) -> SchemeFamily:
+        """The properties of its whole family."""
         return SCHEME_FAMILIES[self.family]
 
 
 @dataclass(frozen=True, slots=True)
 class SchemeFamily:
-    """What sets of one family have in common.
+    """The common properties of the sets of a family.
 
     ``private_keys``: the forms in which they cross the protocol, and ``encoded``, whether keys do
     so as bytes at all; else a worker makes them of seeds and keeps them. ``plain_rnd``: the rnd
@@ -175,12 +175,12 @@ class SchemeFamily:
 
     @property
     def encoded(self) -> bool:
-        """Whether its keys are bytes on the protocol."""
+        """True if its keys are bytes on the protocol."""
         return "sk" in self.private_keys
 
     @property
     def keyed(self) -> bool:
-        """Whether it has keys at all."""
+        """True if it has keys at all."""
         return bool(self.private_keys)
 
     @property
@@ -428,12 +428,12 @@ def ecdsa_der_law(order: int, *, low: bool = False) -> dict[int, float]:
     that are uniform below ``order``, each one byte longer where its top bit is set. ``low``: s is
     at most half the order, as libsecp256k1 makes it."""
     r, s = _integer_law(order), _integer_law(order // 2 + 1 if low else order)
-    found: dict[int, float] = {}
+    law: dict[int, float] = {}
     for one, p in r.items():
         for other, q in s.items():
             size = der(der(one) + der(other))
-            found[size] = found.get(size, 0.0) + p * q
-    return dict(sorted(found.items()))
+            law[size] = law.get(size, 0.0) + p * q
+    return dict(sorted(law.items()))
 
 
 def _integer_law(limit: int) -> dict[int, float]:
@@ -445,17 +445,19 @@ def _integer_law(limit: int) -> dict[int, float]:
 
 @cache
 def sizes(name: str) -> tuple[ObjectSize, ...]:
-    """What the objects of a set weigh, each first as bare bytes; none without keys."""
+    """Return the sizes of the objects of a set, each first as bare bytes; none without keys."""
     scheme = SCHEMES[name]
-    if not scheme.kin.keyed:
+    if not scheme.traits.keyed:
         return ()
     return tuple(_classical(scheme) if scheme.family == "classical" else _post_quantum(scheme))
 
 
 def raw_bytes(name: str, what: str) -> int | None:
-    """What an object of a set weighs as bare bytes; None where it has no such object."""
-    found = (size.bytes for size in sizes(name) if (size.object, size.encoding) == (what, "raw"))
-    return next(found, None)
+    """Return the bare bytes of an object of a set; None where it has no such object."""
+    sizes_of_object = (
+        size.bytes for size in sizes(name) if (size.object, size.encoding) == (what, "raw")
+    )
+    return next(sizes_of_object, None)
 
 
 def _post_quantum(s: Scheme) -> Iterator[ObjectSize]:
@@ -475,7 +477,7 @@ def _post_quantum(s: Scheme) -> Iterator[ObjectSize]:
         yield ObjectSize(PRIVATE, "PKCS #8, seed", pkcs8_bytes(seed), rfc)
         yield ObjectSize(PRIVATE, "PKCS #8", pkcs8_bytes(der(sk)), rfc)
         yield ObjectSize(PRIVATE, "PKCS #8, both", pkcs8_bytes(der(seed + der(sk))), rfc)
-    kind = CIPHERTEXT if "encaps" in s.kin.operations else SIGNATURE
+    kind = CIPHERTEXT if "encaps" in s.traits.operations else SIGNATURE
     yield ObjectSize(kind, "raw", s.output_bytes, source)
     if s.name in _FALCON:
         most, mean, usual = _FALCON[s.name]
@@ -546,7 +548,7 @@ class Implementation(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def deterministic(self) -> bool:
-        """Whether it can sign deterministically (with rnd of 32 zero bytes)."""
+        """True if it can sign deterministically (with rnd of 32 zero bytes)."""
         return self.rnd != "none"
 
 
@@ -560,7 +562,7 @@ class Check(Struct, frozen=True, forbid_unknown_fields=True):
     """Without cases the reason why the check does not apply."""
 
     @classmethod
-    def of(cls, name: str, cases: int, wrong: Sequence[str]) -> Self:
+    def from_failures(cls, name: str, cases: int, wrong: Sequence[str]) -> Self:
         """A check with a text for each case that failed."""
         return cls(name, cases, len(wrong), wrong[0] if wrong else None)
 

@@ -222,7 +222,7 @@ def collect_all(
     try:
         counter = Counter(entry, place)
     except LabError as error:
-        screen.trouble("counts", str(error))
+        screen.warn("counts", str(error))
         return paths
     make(entry, place, screen)
     with counter:

@@ -190,7 +190,9 @@ def coverage(
     for number in range(replications):
         chosen = scene.selection(set_name, designs[number % len(designs)])
         costs = scene.measure(target.cost_of(chosen.traces()), rng)
-        measured = Measurements.of(chosen, dict(zip(chosen.ids, costs.T.tolist(), strict=True)))
+        measured = Measurements.from_costs(
+            chosen, dict(zip(chosen.ids, costs.T.tolist(), strict=True))
+        )
         result = estimate(chosen, measured, percentiles=percentiles, noise=noise)
         intervals.append([result.mean, *result.percentiles.values()])
         # Set aside, so that the few inputs which all have it are judged too.

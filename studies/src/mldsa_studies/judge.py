@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mldsa_lab import LabError
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.machine import Workforce, local, threads
+from mldsa_lab.machine import WorkerPool, local, threads
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Array
 from mldsa_studies.signers import Signer
@@ -116,6 +116,6 @@ class Replications:
         return Replications(*columns, Counter())
 
 
-def hire_workers(count: int) -> AbstractContextManager[Workforce]:
+def hire_workers(count: int) -> AbstractContextManager[WorkerPool]:
     """Return ``count`` processes, or for 1 a thread of this process, which starts at once."""
     return local(count) if count > 1 else threads(1)

@@ -23,7 +23,7 @@ def random_table(model: RejectionModel, count: int, rng: np.random.Generator) ->
     parts: list[NDArray[np.uint16]] = []
     result = 0
     while result < count:
-        size = int((count - result) * model.expected_attempts * 1.1) + 64
+        size = int((count - result) * model.expected_iterations * 1.1) + 64
         z = _first_failing(model.p_z, model.l, size, rng)
         r = _first_failing(model.p_r, model.k, size, rng)
         fails = (rng.random(size) < model.fail_h) & (z == PASSED) & (r == PASSED)
@@ -78,7 +78,7 @@ class Signer:
         each = self._attempts(table.first_failing("z"), table.first_failing("r"))
         each[table.codes == ACCEPTED] = 0.0
         summed = np.bincount(table.signature_of(), weights=each, minlength=len(table))
-        return np.asarray(self.setup + summed + self._of_number(table.attempts()))
+        return np.asarray(self.setup + summed + self._of_number(table.iterations()))
 
     def cost_of(self, traces: Sequence[Trace]) -> Array:
         """(traces,) the cost of each."""
@@ -96,7 +96,7 @@ class Signer:
         chance = np.outer(of_z, of_r)
         chance[-1, -1] *= model.fail_h
         each = self._attempts(np.repeat(z, len(r)), np.tile(r, len(z)))
-        rejected = float(chance.ravel() @ each) * model.expected_attempts
+        rejected = float(chance.ravel() @ each) * model.expected_iterations
         number = np.arange(1, 400)
         law = model.p_accept * (1 - model.p_accept) ** (number - 1)
         return float(self.setup + rejected + law @ self._of_number(number))

@@ -73,11 +73,11 @@ def simulate(
 ) -> list[Propagation]:
     """Return the propagation of each load, simulated by the workers that the options name; the
     screen shows how far it is."""
-    from mldsa_lab.machine import hire
+    from mldsa_lab.machine import process_pool
     from mldsa_lab.screen import Screen
     from pqc_impact.sweep import propagate
 
-    with hire(processes) as force, Screen(screen).phase("network", total=1) as phase:
+    with process_pool(processes) as force, Screen(screen).phase("network", total=1) as phase:
         spread = propagate(
             network, loads, force, progress=lambda share: phase.reach(share, f"{share:.0%}")
         )

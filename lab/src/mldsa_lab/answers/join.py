@@ -95,9 +95,9 @@ def _row(
     if ours.low is None and factor == 1:
         yield Figure(keys, "ours", ours.value, notes=ours.notes)
     else:
-        yield Figure.of(keys, "ours", ours.interval.times(factor))
+        yield Figure.from_interval(keys, "ours", ours.interval.times(factor))
     if published:
-        yield Figure.of(keys, "ratio", ours.interval.times(factor / published))
+        yield Figure.from_interval(keys, "ratio", ours.interval.times(factor / published))
 
 
 def _ours(
@@ -150,7 +150,7 @@ def _related(
         other = related.interval.times(_factor(related.unit, figure.unit))
         formula, unit = ("value - over", figure.unit) if field == "less" else (FORMS["ratio"], "")
     result = evaluate(formula, {"value": figure.interval, "over": other})
-    return Figure.of(figure.keys, figure.name, result, unit)
+    return Figure.from_interval(figure.keys, figure.name, result, unit)
 
 
 def _cell(page: AnswerPage, label: str) -> AnswerCell:

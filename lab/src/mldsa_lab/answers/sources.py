@@ -21,7 +21,7 @@ from mldsa_lab.audit.claims import Batch, Claim, Scaling
 from mldsa_lab.audit.judgement import Judgement, Positive
 from mldsa_lab.checkout import files_of
 from mldsa_lab.estimate.figure import FASTER, SLOWER, Figure, Figures, Key, as_key
-from mldsa_lab.estimate.interval import Interval, over
+from mldsa_lab.estimate.interval import Interval, mean_interval
 from mldsa_lab.kinds import kind_of
 from mldsa_lab.kinds.pipeline import pipeline_figures
 from mldsa_lab.records import Record, read_record
@@ -114,7 +114,7 @@ TOGETHER = "sign and verify"
 
 def with_derived(figures: Figures) -> Figures:
     """Return the figures of a record, and those of `_derived`."""
-    return figures.of([*figures, *_derived(figures)])
+    return figures.with_items([*figures, *_derived(figures)])
 
 
 def _derived(figures: Figures) -> Iterator[Figure]:
@@ -133,21 +133,21 @@ def _derived(figures: Figures) -> Iterator[Figure]:
             continue
         if f.name == "mean" and "phase" not in f.keys and f.unit == "ns":
             keys = {**f.keys, "of": "mean"}
-            yield Figure.of(keys, "per_second", interval.inverse(1e9), "1/s")
+            yield Figure.from_interval(keys, "per_second", interval.inverse(1e9), "1/s")
             if known["mode"] == "batch":
                 total = interval.times(float(known["batch_size"] or 1))
-                yield Figure.of({**f.keys, "per": "call"}, "mean", total, f.unit)
+                yield Figure.from_interval({**f.keys, "per": "call"}, "mean", total, f.unit)
         if f.name == "scaling":
             efficiency = interval.times(1 / float(known["threads"] or 1))
-            yield Figure.of(f.keys, "efficiency", efficiency)
+            yield Figure.from_interval(f.keys, "efficiency", efficiency)
         if "scheme" in f.keys:
             keys = {"set": f.keys["scheme"], "variant": f.keys["against"]}
             keys |= {"scheme": f.keys["set"], "against": f.keys["variant"]}
-            yield Figure.of({**f.keys, **keys}, "ratio", interval.inverse())
+            yield Figure.from_interval({**f.keys, **keys}, "ratio", interval.inverse())
         elif "against" in f.keys:
             keys = {k: v for k, v in f.keys.items() if k != "against"}
             overhead = interval.plus(Interval(-1.0, -1.0, -1.0))
-            yield Figure.of({**keys, "of": "overhead"}, "share", overhead)
+            yield Figure.from_interval({**keys, "of": "overhead"}, "share", overhead)
         verifying = means.get((f.keys["variant"], f.keys["set"], "verify"))
         if f.keys["operation"] == "sign" and verifying and known["batch_size"] == 1:
             yield from _together(f, interval, verifying)
@@ -158,7 +158,7 @@ def _together(signing: Figure, cost: Interval, verifying: Interval) -> Iterator[
     added: what varies is signing, since verification does the same work whatever it verifies."""
     keys = {**signing.keys, "operation": TOGETHER}
     if signing.name in ("mean", "min", "quantile") and "phase" not in keys:
-        yield Figure.of(keys, signing.name, cost.plus(verifying), signing.unit)
+        yield Figure.from_interval(keys, signing.name, cost.plus(verifying), signing.unit)
     elif signing.name in ("sd", "samples"):
         yield replace(signing, keys=keys)
 
@@ -184,7 +184,9 @@ def _of_processes(paths: list[Path]) -> Figures:
         about[str(keys["variant"])] = own
         for name, more, values, unit in cell.all_figures():
             further = {k: v for k, v in more.items() if k not in {*own, *keys}}
-            figures.append(Figure.of(keys | further, name, over(values, CONFIDENCE), unit))
+            figures.append(
+                Figure.from_interval(keys | further, name, mean_interval(values, CONFIDENCE), unit)
+            )
         if cell.fields["operation"] == "keygen":
             same = keys | {"message_bytes": ALL_SIZES}
             by_size.setdefault(tuple(same.items()), []).append(cell)
@@ -245,11 +247,11 @@ def _rejection(name: str) -> Iterator[Figure]:
     hint = 1 - model.fail_h
     values = {
         "pass_z": model.p_z, "pass_r0": model.p_r, "pass_hint": hint, "accept": model.p_accept,
-        "reject": 1 - model.p_accept, "mean": model.expected_attempts,
+        "reject": 1 - model.p_accept, "mean": model.expected_iterations,
     }  # fmt: skip
     for share in (0.05, 0.5, 0.95, 0.99, 0.999):
         quantile = {**keys, "percentile": as_key(100 * share)}
-        yield Figure(quantile, "quantile", model.attempts_quantile(share))
+        yield Figure(quantile, "quantile", model.iterations_quantile(share))
     for figure, value in values.items():
         yield Figure(keys, figure, value)
 

@@ -349,12 +349,12 @@ def _judge_attempts(claim: Rejection, model: RejectionModel) -> Iterator[Judgeme
     for name, figure in claim.attempts.items():
         share, near = share_of(name), 0.0
         if share is None:
-            least, most = sorted((model.expected_attempts, REPETITIONS[claim.set]))
+            least, most = sorted((model.expected_iterations, REPETITIONS[claim.set]))
             near = _NEAR
         elif name in ("min", "max"):
             least, most = 1.0, 1.0 if name == "min" else float(MAXIMUM)
         else:
-            least = most = float(model.attempts_quantile(min(share, 1 - 1e-9)))
+            least = most = float(model.iterations_quantile(min(share, 1 - 1e-9)))
         text = f"{label(name)} {figure} attempts"
         yield judgement(
             "rejection.attempts", text, stated=figure, low=least, high=most, near=near,

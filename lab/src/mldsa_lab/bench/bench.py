@@ -296,7 +296,7 @@ class _Session:
         self._record.add(row)
         if isinstance(row, Fault):
             where = f" {row.set}" if row.set else ""
-            self.screen.trouble(self.phase, f"{row.variant}{where}: {row.reason}")
+            self.screen.warn(self.phase, f"{row.variant}{where}: {row.reason}")
 
     def tell_precision(self) -> None:
         """What the measurements reach, and what would take longer."""
@@ -406,7 +406,7 @@ class _Session:
             self.write(Fault(variant_id, None, None, None, f"gate, {name}: {reason}"))
         for (variant_id, name), reason in verdicts.reasons.items():
             if variant_id not in verdicts.faults:
-                self.screen.trouble("gate", f"{variant_id} {name}: {reason}")
+                self.screen.warn("gate", f"{variant_id} {name}: {reason}")
         for v in every:
             if v not in variants:
                 like = v.base

@@ -97,7 +97,7 @@ def examine(
                 run(variant, exams[variant.id, name])
 
     for name, drawn in plain.items():
-        if not SCHEMES[name].kin.encoded:
+        if not SCHEMES[name].traits.encoded:
             continue
         able = [v for v in listed if (v.id, name) in exams and not exams[v.id, name].failed]
         sound = [v for v in able if exams[v.id, name].passed and v.id not in verdicts.faults]
@@ -119,7 +119,7 @@ def examine(
     passed = {key for key, exam in exams.items() if exam.passed}
     for variant in listed:
         for name in variant.sets:
-            if (variant.id, name) not in passed or not SCHEMES[name].kin.encoded:
+            if (variant.id, name) not in passed or not SCHEMES[name].traits.encoded:
                 continue
             if variant.id in verdicts.faults:
                 continue
@@ -144,7 +144,7 @@ def examine(
 def _first_items(subject: Subject, drawn: Sequence[Input], every: Sequence[Subject]) -> Items:
     """What needs no other implementation: known answers, and where keys never leave a worker all
     of its own."""
-    if subject.kin.encoded or not subject.kin.keyed:
+    if subject.traits.encoded or not subject.traits.keyed:
         return Items(known=True, sibling=next(siblings_of(subject, every), None))
     return Items(made=drawn[:FEW])
 
@@ -159,7 +159,7 @@ def _peer(
         for v in variants
         if v.implementation != variant.implementation
         and (v.id, set_name) in sound
-        and set(SCHEMES[set_name].kin.operations[1:]) <= set(v.operations)
+        and set(SCHEMES[set_name].traits.operations[1:]) <= set(v.operations)
     ]
     return min(
         able, key=lambda v: [*_PEERS, v.implementation].index(v.implementation), default=None

@@ -152,12 +152,12 @@ def start(
         make(entry, place, screen)
         fleet.add(Station(entry, place, limits))
     except BuildError as error:
-        screen.trouble("build", f"worker {entry.label}: {error}")
+        screen.warn("build", f"worker {entry.label}: {error}")
         screen.lines(error.lines)
         last = f": {error.lines[-1]}" if error.lines else ""
         return [Skipped(entry.label, f"{error}{last}")]
     except LabError as error:
-        screen.trouble("start", str(error))
+        screen.warn("start", str(error))
         return [Skipped(entry.label, str(error))]
     return []
 

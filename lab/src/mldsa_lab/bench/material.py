@@ -327,7 +327,7 @@ def read_selections(paths: Sequence[Path]) -> dict[str, GivenSelection]:
 def plain_inputs(set_name: str, run_seed: bytes, sizes: Sizes) -> list[Input]:
     """The inputs of a scheme without traces, drawn at random."""
     scheme = SCHEMES[set_name]
-    kem = "encaps" in scheme.kin.operations  # its m, which FIPS 203 calls randomness, is rnd
+    kem = "encaps" in scheme.traits.operations  # its m, which FIPS 203 calls randomness, is rnd
     drawn = candidates(
         run_seed,
         set_name,
@@ -456,7 +456,7 @@ def spread(tables: Sequence[TraceTable], count: int) -> list[int]:
     """
     counts = np.hstack([_failed(table.counts()) for table in tables])
     exact = np.hstack([_failed(RejectionModel.for_set(t.set).expected_counts) for t in tables])
-    attempts = np.sum([table.attempts() for table in tables], axis=0)
+    attempts = np.sum([table.iterations() for table in tables], axis=0)
     # Of equally many attempts those with fewer of z: the others got further before they failed.
     order = np.lexsort((-counts[:, ::2].sum(axis=1), attempts))
     factor = exact / counts.mean(axis=0)

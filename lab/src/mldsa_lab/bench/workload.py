@@ -124,7 +124,7 @@ def make_cell(
     one_by_one = Runs("loop", 1, len(jobs), 1)
     known = len(outputs) == len(jobs)
     expected = _run_digests(jobs, outputs, runs or one_by_one) if known else {}
-    hedged = operation in SCHEMES[set_name].kin.random and not variant.deterministic
+    hedged = operation in SCHEMES[set_name].traits.random and not variant.deterministic
     return Cell(variant, set_name, operation, jobs, expected, hedged, runs)
 
 
@@ -252,7 +252,7 @@ class Operations(Workload[Cell]):
         if cell.runs is not None and station.running and started == station.starts:
             cell.started, cell.job = started, job
             return
-        if cell.operation == "verify" and not SCHEMES[cell.set_name].kin.encoded:
+        if cell.operation == "verify" and not SCHEMES[cell.set_name].traits.encoded:
             inputs = self._signed(cell)
         cell.job = station.prepare(cell.variant, cell.set_name, cell.operation, inputs)
         cell.started = station.starts
@@ -262,7 +262,7 @@ class Operations(Workload[Cell]):
     def _signed(self, cell: Cell) -> list[JobInput]:
         """Classical signatures to verify."""
         v = cell.variant
-        rnd = SCHEMES[cell.set_name].kin.plain_rnd if v.deterministic else None
+        rnd = SCHEMES[cell.set_name].traits.plain_rnd if v.deterministic else None
         jobs = [replace(job, rnd=rnd) for job in cell.inputs]
         made = signatures_of(self.fleet, v, cell.set_name, jobs)
         return [replace(job, signature=made[job.id]) for job in cell.inputs]
@@ -314,7 +314,7 @@ def typical_input(cell: Cell, iterations: Mapping[tuple[str, int], int]) -> JobI
     """Return the input whose rejection-sampling iterations are nearest to the set's mean."""
     if cell.operation != "sign" or cell.set_name not in PARAMETER_SETS:
         return cell.inputs[0]
-    mean = RejectionModel.for_set(cell.set_name).expected_attempts
+    mean = RejectionModel.for_set(cell.set_name).expected_iterations
     return min(cell.inputs, key=lambda i: abs(iterations.get((cell.set_name, i.id), 0) - mean))
 
 

@@ -27,7 +27,7 @@ from mldsa_lab.choice.greedy import choose_greedy
 from mldsa_lab.choice.mean import choose_mean, choose_percentile
 from mldsa_lab.choice.solver import Classes, SelectionResult, round_digits
 from mldsa_lab.files import reading, to_builtins, write_whole
-from mldsa_lab.inputs.pool import Checks, Pool
+from mldsa_lab.inputs.pool import Checks, Pool, PoolWriter, read_pool
 from mldsa_lab.inputs.selection import GOALS, Selection
 from mldsa_lab.inputs.tracing import (
     DATA,
@@ -95,7 +95,7 @@ def choose(table: TraceTable, checks: Checks, request: SelectionRequest) -> Sele
     ``checks``: the checks that the table was traced with. LabError if the table has too few
     traces that keep the limits.
     """
-    model, attempts = RejectionModel.for_set(table.set), table.attempts()
+    model, attempts = RejectionModel.for_set(table.set), table.iterations()
     n, budget = request.count or 1, request.budget
     usable = check_limits(attempts, n, budget, request.max_attempts)
     common = (Classes(table, model), usable, model, n, budget, request.cost_model)
@@ -122,7 +122,7 @@ def _regression(
     budget, most = request.budget, request.max_attempts
     traces = design(table, model, n, budget=budget, max_attempts=most, restarts=starts)
     chosen = table.take(traces)
-    counts, attempts = chosen.counts(), chosen.attempts()
+    counts, attempts = chosen.counts(), chosen.iterations()
     if n > 1 and (budget or most) and (attempts == attempts[0]).all():
         raise LabError(
             f"goal regression: within these limits all {n} inputs have {attempts[0]} "
@@ -266,8 +266,6 @@ def make(pool: Pool, request: SelectionRequest, library: Library) -> str:
 
 def renew(write: bool) -> int:
     """Make all pools and selections afresh; return how many files differ from them."""
-    from mldsa_lab.inputs.poolfile import PoolWriter, read_pool
-
     library = load()
     different: list[Path] = []
     for set_name in PARAMETER_SETS:

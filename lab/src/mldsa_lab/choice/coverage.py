@@ -66,7 +66,7 @@ def find_paths(table: TraceTable, checks: Checks) -> Paths:
         for two, second in enumerate((*_CLASSES, "acceptance")):
             by_attempt[f"{first}, then {second}"] = (rejection == one) & (follows == two)
 
-    owner, attempts = table.signature_of(), table.attempts()
+    owner, attempts = table.signature_of(), table.iterations()
     taken = {
         name: np.bincount(owner[flags], minlength=len(table)) > 0
         for name, flags in by_attempt.items()

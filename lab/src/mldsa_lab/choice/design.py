@@ -56,7 +56,7 @@ _STEP = 5000
 
 
 class Quality(NamedTuple):
-    """What to expect of a design under its working assumptions, relative to each target's cost.
+    """Expected errors of a design under its working assumptions, relative to each target's cost.
 
     ``standard_error`` and ``bias`` (root of the summed squared biases): mean, then `PERCENTILES`.
     ``criterion``: what `design` minimises, the weighted mean of their squares.
@@ -85,7 +85,7 @@ def design(
     the number of usable traces, or if no choice fits the budget.
     """
     table = as_table(traces, model)
-    usable = check_limits(table.attempts(), n, budget, max_attempts)
+    usable = check_limits(table.iterations(), n, budget, max_attempts)
     table = table.take(usable)
     # Traces that the criterion cannot tell apart are of one kind.
     key = np.column_stack([table.counts(), index_terms(table, model).round(9) + 0.0])
@@ -96,7 +96,7 @@ def design(
     starts = restarts if restarts is not None else max(1, min(6, 200 // n))
     results = []
     for _ in range(starts):
-        chosen = kind_of[_start(table.attempts(), n, budget, rng)]
+        chosen = kind_of[_start(table.iterations(), n, budget, rng)]
         results.append((_exchange(problem, chosen, stock, budget), chosen))
     _, best = min(results, key=lambda pair: pair[0])
     numbers = np.bincount(best, minlength=len(stock))
@@ -147,13 +147,13 @@ class _Problem:
     """
 
     def __init__(self, table: TraceTable, model: RejectionModel) -> None:
-        self.attempts = table.attempts()
+        self.attempts = table.iterations()
         counts, first, self.row = group_rows(table.counts())
         extra = covariates(table, model)
         x = model_matrix(counts)
         mean = model_matrix(model.expected_counts[None, :])[0]
         shares = model.expected_counts / model.expected_counts.sum()
-        rejected = np.array([model.attempts_quantile(p) - 1 for p in PERCENTILES])
+        rejected = np.array([model.iterations_quantile(p) - 1 for p in PERCENTILES])
         points = np.vstack([mean, model_matrix(rejected[:, None] * shares)])
         costs = points @ _COEFFICIENTS
         # At a percentile only the centred terms have a value to aim at (0); of the terms in the
@@ -289,7 +289,7 @@ def balanced_order(table: TraceTable) -> list[int]:
 
 def _features(table: TraceTable) -> Array:
     """(traces, 4) what an input's weight in an estimate follows."""
-    attempts = table.attempts().astype(np.float64)
+    attempts = table.iterations().astype(np.float64)
     n_z, n_r, _ = table.counts().T
     cost = DESIGN_FIRST.value + attempts - 1
     return np.column_stack([attempts, 1 / cost, n_z / cost, n_r / cost])

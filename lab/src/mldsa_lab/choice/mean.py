@@ -112,8 +112,8 @@ class Objective:
     attempts of all together. ``goal``: (3,) the mean counts to be near. ``weights``: (models, 3)
     the relative error that an error of each count makes under each cost model, the first being the
     one in use. ``own``: weight of the error under that one, next to the worst of all.
-    ``has_attempt_terms``: sums of nonlinear functions of the number of attempts are to be as in the
-    population too.
+    ``has_iteration_terms``: sums of nonlinear functions of the number of iterations are to be those
+    of the population too.
     """
 
     classes: Classes
@@ -124,7 +124,7 @@ class Objective:
     goal: Array
     weights: Array
     own: float = 1.0
-    has_attempt_terms: bool = True
+    has_iteration_terms: bool = True
 
     def choose(self) -> Ints:
         """Return the chosen traces, ascending. LabError if the budget is too small."""
@@ -211,7 +211,7 @@ def choose_percentile(
     rejected = float(used.costs(counts)) - used.first
     goal = counts * ((level.cost - used.first) / rejected if rejected > 0 else 0.0)
     objective = Objective(
-        classes, near, model, n, budget, goal, weights(costs, goal), _OWN, has_attempt_terms=False
+        classes, near, model, n, budget, goal, weights(costs, goal), _OWN, has_iteration_terms=False
     )
     traces = objective.choose()
     expected = {
@@ -310,7 +310,7 @@ def _nearest_to_population(objective: Objective, kept: Ints, upper: Array, first
             program.row([(p, column) for p in parts], goal, goal)
         bound = (
             _add_terms(program, objective, kept, parts, least, totals)
-            if objective.has_attempt_terms
+            if objective.has_iteration_terms
             else 0.0
         )
         solution = program.solve(gap=min(_GAP * objective.n / max(bound, 1e-9), 0.5), nodes=_NODES)
@@ -338,7 +338,7 @@ def _add_terms(
     step = np.array([2.0, 2.0, 4.0, 8.0])
     goals = objective.n * classes.expected - residue
     multiples = program.variables(len(step))
-    for j, column in enumerate(classes.by_attempts[kept].T):
+    for j, column in enumerate(classes.by_iterations[kept].T):
         unit = np.eye(len(step))[j] * step[j]
         constant = residue[j] - float(least @ column)
         program.row([*((p, column) for p in parts), (multiples, -unit)], constant, constant)

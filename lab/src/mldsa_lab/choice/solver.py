@@ -49,18 +49,18 @@ class Classes:
 
     ``counts``: (classes, 3); ``attempts``: (classes,) of a signature of each class; ``class_of``:
     (traces,) the class of each trace. Covariates (`mldsa_lab.theory.law`):
-    ``index_terms`` (traces, 4) differ within a class, ``by_attempts`` (classes, 4) follow from the
-    number of attempts. ``index_amplitude``, ``amplitude``: their largest effects per unit, with
-    the cost of one attempt as 1; ``expected``: means of the latter over all signatures.
+    ``index_terms`` (traces, 4) differ within a class, ``by_iterations`` (classes, 4) follow from
+    the number of iterations. ``index_amplitude``, ``amplitude``: their largest effects per unit,
+    with the cost of one attempt as 1; ``expected``: means of the latter over all signatures.
     """
 
     def __init__(self, table: TraceTable, model: RejectionModel) -> None:
         self.counts, first, self.class_of = group_rows(table.counts())
         self.attempts: Ints = self.counts.sum(axis=1).astype(np.int64) + 1
         extra = covariates(table, model)
-        shared = extra.of_attempts
+        shared = extra.of_iterations
         self.index_terms, self.index_amplitude = extra.values[:, ~shared], extra.amplitude[~shared]
-        self.by_attempts, self.amplitude = extra.values[first][:, shared], extra.amplitude[shared]
+        self.by_iterations, self.amplitude = extra.values[first][:, shared], extra.amplitude[shared]
         self.expected = extra.expected[shared]
 
 

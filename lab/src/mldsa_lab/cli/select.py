@@ -234,7 +234,7 @@ def _library(screen: Screen) -> Library:
 
 def _pool(set_name: str, path: Path) -> Pool:
     from mldsa_lab import LabError
-    from mldsa_lab.inputs.poolfile import read_pool
+    from mldsa_lab.inputs.pool import read_pool
 
     pool = read_pool(path, limit=_LARGEST)
     if pool.set != set_name:

@@ -54,7 +54,7 @@ def trace(
     from mldsa_lab.inputs.input import Spec
     from mldsa_lab.inputs.pool import FromFile, Generated, Source
     from mldsa_lab.inputs.tracing import load, make_pool
-    from mldsa_lab.machine import hire, is_scheduler
+    from mldsa_lab.machine import is_scheduler, process_pool
     from mldsa_lab.plugins import need
     from mldsa_lab.screen import Phase, Screen
     from mldsa_lab.sets import parse_set_names
@@ -78,7 +78,7 @@ def trace(
         with screen.phase("library") as phase:
             load(phase.show)
     tallies = []
-    with hire(processes) as force:
+    with process_pool(processes) as force:
         for name in names:
             source: Source
             if inputs is not None:

@@ -1,4 +1,4 @@
-"""The samples of a record by cell (variant, set, operation), and each cell's estimate."""
+"""The samples of a record by cell (variant, set, operation), estimates from them, and ratios."""
 
 from __future__ import annotations
 
@@ -9,27 +9,24 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mldsa_lab import LabError, located
+from mldsa_lab import LabError
 from mldsa_lab.estimate.diagnose import contradictions
 from mldsa_lab.estimate.figure import PERCENTILES
-from mldsa_lab.estimate.fit import Fit, fit_costs, quotient_of_inputs
+from mldsa_lab.estimate.fit import Fit, fit_costs, quotient_of_inputs, split_levels
 from mldsa_lab.estimate.interval import (
     Interval,
     combine,
-    correlation_factor,
+    interval_from_deviations,
+    mean_over_rounds,
     median_over_rounds,
     quotient,
-    split_levels,
-    student,
 )
 from mldsa_lab.estimate.misfit import Remark
-from mldsa_lab.inputs.input import positions
 from mldsa_lab.records import METRICS, Record, Samples, Variant, WorkerRow
 from mldsa_lab.records.rows import find_tick
-from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
 from mldsa_lab.theory.law import MEAN
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.trace import Array, Ints, Trace, parse_trace
+from mldsa_lab.theory.trace import Array, Ints, Trace
 
 # Samples.
 
@@ -101,10 +98,10 @@ def gather(record: Record, clock: str) -> dict[CellKey, CellSamples]:
         if samples.shape:
             continue  # not single calls of a process that is warm
         rows[samples.variant, samples.set, samples.operation].append(samples)
-    ticks = _ticks(record, [row for of in rows.values() for row in of])
+    ticks = _ticks(record, [row for own in rows.values() for row in own])
     cells = {
-        key: _cell(of_cell, clock, *variants[key[0]], ticks[variants[key[0]][1].worker])
-        for key, of_cell in rows.items()
+        key: _cell(own, clock, *variants[key[0]], ticks[variants[key[0]][1].worker])
+        for key, own in rows.items()
     }
     return {key: cell for key, cell in cells.items() if len(cell.ticks)}
 
@@ -118,7 +115,7 @@ def _ticks(record: Record, rows: Sequence[Samples]) -> dict[str, dict[str, float
         for name in _CLOCKS if worker.unit == "ns" else ():
             read[worker.worker][name] += row.metrics.get(name, ())
     return {
-        worker: {name: find_tick(of) for name, of in clocks.items() if of}
+        worker: {name: find_tick(ticks) for name, ticks in clocks.items() if ticks}
         for worker, clocks in read.items()
     }
 
@@ -232,17 +229,17 @@ def _cell(
 
 def _metrics(rows: Sequence[Samples], per_call: int) -> dict[str, Array | float]:
     """Return each metric that every row has."""
-    found: dict[str, Array | float] = {}
-    for name, (_, of) in METRICS.items():
+    metrics: dict[str, Array | float] = {}
+    for name, (_, factor) in METRICS.items():
         if not all(name in row.metrics for row in rows):
             continue
         if all(len(row.metrics[name]) == len(row.inputs) for row in rows):
-            values = [of * np.asarray(r.metrics[name]) / (r.calls * per_call) for r in rows]
-            found[name] = np.concatenate(values)
+            values = [factor * np.asarray(r.metrics[name]) / (r.calls * per_call) for r in rows]
+            metrics[name] = np.concatenate(values)
         else:
             operations = sum(row.calls * per_call * len(row.inputs) for row in rows)
-            found[name] = of * sum(sum(row.metrics[name]) for row in rows) / operations
-    return found
+            metrics[name] = factor * sum(sum(row.metrics[name]) for row in rows) / operations
+    return metrics
 
 
 # Estimates.
@@ -253,14 +250,11 @@ SPREAD: dict[str, Callable[[Array], float]] = {
     "max": lambda calls: float(calls.max()),
     "sd": lambda calls: float(calls.std(ddof=1)),
 }
-"""The figures of how far single calls lie apart."""
+"""The figures of the spread of single calls."""
 
-
-# A sample quantile is given only with this many samples beyond it.
-_SAMPLES_BEYOND = 5
 # From this many runs of different mean traces on they are regressed on these.
 _RUNS_FOR_REGRESSION = 8
-# Mean attempts of runs that differ from the expected ones by more are remarked upon.
+# Mean iterations of runs that differ from the expected ones by more are remarked upon.
 _RUNS_OFF = 0.005
 
 
@@ -268,41 +262,47 @@ _RUNS_OFF = 0.005
 class CellEstimate:
     """Estimates of one cell, in ticks of the worker's unit per operation.
 
-    ``mean``; ``inner``: the same with the error of the choice of inputs alone. ``quantiles`` holds
-    only those that are honest. ``level``: (rounds,) logarithm of each round's speed, None where
-    rounds cannot be compared. ``apart``: (inputs,) how far each input is from the mean, relative
-    to it, where inputs are a plain sample. ``fit``: the regression on the traces of single
-    signatures or of runs. ``step``: the tick of the clock, which the intervals include. ``notes``:
-    what a reader must know; ``holds``: whether the costs can be those of the traces.
+    ``inner``: the mean with the error of the choice of inputs only. ``quantiles``: those that the
+    data support. ``level``: (rounds,) logarithm of each round's speed, None where rounds cannot be
+    compared. ``deviations``: (inputs,) relative distance of each input from the mean, where inputs
+    are a plain sample. ``fit``: the regression on the traces of single signatures or of runs.
+    ``notes``: remarks for the reader; ``holds``: False where the costs contradict the traces.
     """
 
+    samples: CellSamples
     mean: Interval
     inner: Interval
     quantiles: dict[float, Interval]
-    rounds: tuple[int, ...] = ()
-    inputs: tuple[int, ...] = ()
     level: Array | None = None
-    apart: Array | None = None
+    deviations: Array | None = None
     fit: Fit | None = None
-    step: float = 0.0
     notes: tuple[str, ...] = ()
     holds: bool = True
 
-    def of_cell(self, cell: CellSamples) -> CellEstimate:
-        """With rounds, inputs, notes and the tick of its samples; without limits where rounds are
-        too few (`Interval.of_rounds`)."""
-        rounds, step = len(cell.rounds), cell.step
-        return replace(
-            self,
-            mean=with_tick(self.mean, step).of_rounds(rounds),
-            quantiles={
-                q: with_tick(found, step).of_rounds(rounds) for q, found in self.quantiles.items()
-            },
-            rounds=cell.rounds,
-            inputs=cell.inputs,
-            step=step,
-            notes=(*cell.notes, *self.notes),
-        )
+    @property
+    def rounds(self) -> tuple[int, ...]:
+        """The rounds of its samples, ascending."""
+        return self.samples.rounds
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """The inputs of its samples, ascending ids."""
+        return self.samples.inputs
+
+
+def _finish(estimate: CellEstimate) -> CellEstimate:
+    """Add the tick of the clock and the notes of the samples; drop the limits where rounds are too
+    few (`Interval.of_rounds`)."""
+
+    def limited(interval: Interval) -> Interval:
+        return with_tick(interval, estimate.samples.step).of_rounds(len(estimate.rounds))
+
+    return replace(
+        estimate,
+        mean=limited(estimate.mean),
+        quantiles={p: limited(quantile) for p, quantile in estimate.quantiles.items()},
+        notes=(*estimate.samples.notes, *estimate.notes),
+    )
 
 
 def with_tick(interval: Interval, step: float, over: float = 0.0) -> Interval:
@@ -330,21 +330,21 @@ def estimate_signing(
     keys: Sequence[bytes] | None = None,
     hardened: bool = False,
 ) -> CellEstimate:
-    """Deterministic signing on inputs of known ``traces``: those of ``cell.inputs``; or with
-    ``shares`` in runs of several operations that begin with these, and take inputs in turn.
+    """Estimate deterministic signing on inputs of known ``traces``: those of ``cell.inputs``; or
+    with ``shares`` in runs of several operations that begin with these, and take inputs in turn.
 
     The cost of each input in the typical round is regressed on its trace (`mldsa_lab.estimate.fit`
     explains ``shares``, ``overlap``, ``keys`` and ``hardened``) and the regression taken at the
-    exact expectations; percentiles are those of the exact law. Where few runs differ, their mean
-    stands, with a remark where their traces are not the expected ones on average. A run shows no
-    single operation, so it has no percentiles.
+    exact expectations; percentiles are those of the exact law. Few different runs are averaged,
+    with a remark where their traces are not the expected ones on average. A run shows no single
+    operation, so it has no percentiles.
     """
     if shares is not None:
         means = 1 + shares @ np.array([len(trace) - 1 for trace in traces])
         different = len(np.unique(np.round(means, 9)))
         if len(means) < _RUNS_FOR_REGRESSION or different < _RUNS_FOR_REGRESSION // 2:
             plain = estimate_plain(cell, confidence, overlap)
-            off = float(means.mean()) / model.expected_attempts - 1
+            off = float(means.mean()) / model.expected_iterations - 1
             text = f"its inputs take {100 * off:+.1f} % attempts compared with all signatures"
             notes = (*plain.notes, *((text,) if abs(off) > _RUNS_OFF else ()))
             return replace(plain, quantiles={}, notes=notes)
@@ -357,22 +357,23 @@ def estimate_signing(
     remarks: list[Remark] = []
     if shares is None:
         percentiles = PERCENTILES.values()
-        found = fit.quantiles([share_of(p) for p in percentiles], confidence)
-        quantiles = {p: i for p, i in zip(percentiles, found, strict=True) if i.value > 0}
+        costs = fit.quantiles([share_of(p) for p in percentiles], confidence)
+        quantiles = {p: i for p, i in zip(percentiles, costs, strict=True) if i.value > 0}
         remarks = contradictions(fit, cell.inputs)
     if mean.value <= 0:
         raise LabError("signing cost: the fitted cost is zero at the mean")
     inner = fit.inner(np.eye(len(fit.coefficients))[MEAN], confidence)
     notes, holds = tuple(r.text for r in remarks), all(r.severity != "error" for r in remarks)
-    return CellEstimate(
-        mean, inner, quantiles, level=fit.typical.level, fit=fit, notes=notes, holds=holds
-    ).of_cell(cell)
+    level = fit.typical.level
+    return _finish(
+        CellEstimate(cell, mean, inner, quantiles, level, fit=fit, notes=notes, holds=holds)
+    )
 
 
 def estimate_plain(
     cell: CellSamples, confidence: float = 0.95, overlap: float = 1.0
 ) -> CellEstimate:
-    """Operations whose cost hardly depends on the input: key generation, verification, and
+    """Estimate operations whose cost hardly depends on the input: key generation, verification, and
     classical signatures.
 
     The mean over inputs of each input's cost in the typical round; inputs and rounds are the two
@@ -381,69 +382,33 @@ def estimate_plain(
     """
     levels = split_levels(cell.table())
     mean = float(levels.shape.mean())
-    apart = math.sqrt(max(overlap, 1.0)) * (levels.shape / mean - 1)
-    inner = around(mean, apart, confidence)
-    found = combine(inner, median_over_rounds(levels.level), confidence)
-    quantiles = sample_quantiles(cell)
-    return CellEstimate(found, inner, quantiles, level=levels.level, apart=apart).of_cell(cell)
-
-
-def around(value: float, apart: Array, confidence: float) -> Interval:
-    """The interval of a value whose relative deviations over inputs are ``apart``; one input
-    shows none."""
-    size = len(apart)
-    if size < 2:
-        return Interval(value, value, value)
-    return student(value, float(apart.std(ddof=1)) / math.sqrt(size), size - 1, confidence)
+    deviations = math.sqrt(max(overlap, 1.0)) * (levels.shape / mean - 1)
+    inner = interval_from_deviations(mean, deviations, confidence)
+    whole = combine(inner, median_over_rounds(levels.level), confidence)
+    return _finish(
+        CellEstimate(cell, whole, inner, sample_quantiles(cell), levels.level, deviations)
+    )
 
 
 def estimate_random(cell: CellSamples, confidence: float = 0.95) -> CellEstimate:
-    """Operations whose cost is random from call to call: signers that draw their own rnd, and RSA
-    key generation.
+    """Estimate operations whose cost is random from call to call: signers that draw their own rnd,
+    and RSA key generation.
 
     The plain mean: the long tail is part of the cost, so that trimming it, or taking medians,
-    would bias the mean low. Rounds are a random factor over the calls within them. Percentiles as
-    for `estimate_plain`.
+    would bias the mean low. Percentiles as for `estimate_plain`.
     """
-    ticks, count = cell.ticks, len(cell.ticks)
-    sizes = np.bincount(cell.round_of)
-    means = np.bincount(cell.round_of, weights=ticks) / sizes
-    mean = float(ticks.mean())
-    rounds = len(sizes)
-    if count < 3 or rounds == count:
-        error = float(ticks.std(ddof=1)) / math.sqrt(count) if count > 1 else 0.0
-        df = float(count - 1)
-    else:
-        within = float(((ticks - means[cell.round_of]) ** 2).sum()) / (count - rounds)
-        variance, df = within / count, float(count - rounds)
-        if rounds > 1:
-            # One-way analysis of variance with unequal round sizes.
-            between = float((sizes * (means - mean) ** 2).sum()) / (rounds - 1)
-            typical = (count - float((sizes**2).sum()) / count) / (rounds - 1)
-            of_round = max((between - within) / typical, 0.0)
-            widen = correlation_factor(means - mean, float(means.std(ddof=1)))
-            added = of_round * float((sizes**2).sum()) / count**2 * widen**2
-            if added:
-                df = (variance + added) ** 2 / (
-                    variance**2 / (count - rounds) + (added + variance) ** 2 / (rounds - 1)
-                )
-            variance += added
-        error = math.sqrt(variance)
-    interval = Interval(mean)
-    if df > 0 and rounds > 1:
-        interval = student(mean, error / mean, df, confidence)
-    return CellEstimate(interval, interval, sample_quantiles(cell)).of_cell(cell)
+    mean = mean_over_rounds(cell.ticks, cell.round_of, confidence)
+    return _finish(CellEstimate(cell, mean, mean, sample_quantiles(cell)))
 
 
 def sample_quantiles(cell: CellSamples) -> dict[float, Interval]:
-    """Quantiles of the samples, each only where at least five samples lie beyond it, and those
-    above the median only where every sample is a single call: averages of calls have no tail."""
-    honest = [
-        percentile
-        for percentile in percentiles_of(len(cell.ticks), _SAMPLES_BEYOND)
-        if cell.single_calls or percentile <= 50
-    ]
-    return {p: Interval(float(np.quantile(cell.ticks, share_of(p)))) for p in honest}
+    """Return quantiles of the samples, each only where at least five samples lie beyond it, and
+    those above the median only where every sample is a single call: averages have no tail."""
+    return {
+        p: Interval(float(np.quantile(cell.ticks, share_of(p))))
+        for p in percentiles_of(len(cell.ticks), beyond=5)
+        if cell.single_calls or p <= 50
+    }
 
 
 def percentiles_of(calls: int, beyond: int = 1) -> list[float]:
@@ -456,110 +421,14 @@ def share_of(percentile: float) -> float:
     return round(percentile / 100, 9)
 
 
-@dataclass(frozen=True)
-class Estimator:
-    """Chooses the estimate that fits a cell of a record.
-
-    By set and input: ``traces`` where they are known; ``keys``, the seeds; ``groups``, the inputs
-    that runs take in turn with it.
-    """
-
-    traces: dict[tuple[str, int], Trace]
-    keys: dict[tuple[str, int], bytes]
-    groups: dict[tuple[str, int], tuple[int, ...]]
-    confidence: float
-
-    @classmethod
-    def of(cls, record: Record, confidence: float) -> Estimator:
-        """For the cells of this record; LabError if a trace in it is malformed."""
-        traces: dict[tuple[str, int], Trace] = {}
-        roles: dict[tuple[str, str], list[int]] = {}
-        for row in record.inputs:
-            roles.setdefault((row.set, row.role), []).append(row.id)
-            if row.trace is not None:
-                with located(f"input {row.id} of {row.set}"):
-                    traces[row.set, row.id] = parse_trace(row.trace, row.set)
-        groups = {(s, i): tuple(ids) for (s, _), ids in roles.items() for i in ids}
-        keys = {(row.set, row.id): row.seed for row in record.inputs}
-        return cls(traces, keys, groups, confidence)
-
-    def estimate(self, variant: Variant, key: CellKey, cell: CellSamples) -> CellEstimate:
-        """LabError if no clock resolves the samples, a trace that is needed is not known, or the
-        costs allow no estimate."""
-        if cell.flaw:
-            raise LabError(cell.flaw)
-        _, set_name, operation = key
-        scheme = SCHEMES[set_name]
-        if operation == "sign" and set_name in PARAMETER_SETS and variant.deterministic:
-            return self._signing(variant, set_name, cell)
-        random = operation in scheme.kin.random and not variant.deterministic
-        random |= operation == "keygen" and not scheme.seeded  # RSA's search for primes
-        found = (estimate_random if random else estimate_plain)(cell, self.confidence)
-        # Averages of random costs have not their median.
-        averaged = variant.runs or (random and not cell.single_calls)
-        return replace(found, quantiles={}) if averaged else found
-
-    def phases(self, variant: Variant, key: CellKey, cell: CellSamples) -> dict[str, Interval]:
-        """Return the mean of each part of the cost, estimated as the whole is. LabError as for
-        `estimate`."""
-        return {name: self._of(variant, key, cell, part) for name, part in cell.phases.items()}
-
-    def metrics(self, variant: Variant, key: CellKey, cell: CellSamples) -> dict[str, Interval]:
-        """Return the mean of each metric, without limits, estimated as the cost is where each
-        sample has its own value. LabError as for `estimate`."""
-        cell = replace(cell, step=0.0)  # no clock counts them
-        return {
-            name: Interval(of if isinstance(of, float) else self._of(variant, key, cell, of).value)
-            for name, of in cell.metrics.items()
-        }
-
-    def _of(self, variant: Variant, key: CellKey, cell: CellSamples, values: Array) -> Interval:
-        """The mean of other values of the cell's samples than their ticks."""
-        if values.all() and np.ptp(values):
-            return self.estimate(variant, key, replace(cell, ticks=values)).mean
-        return Interval(*3 * (float(values.mean()),))
-
-    def _signing(self, variant: Variant, set_name: str, cell: CellSamples) -> CellEstimate:
-        inputs, shares, overlap = cell.inputs, None, 1.0
-        if variant.runs:
-            inputs = self.groups[set_name, cell.inputs[0]]
-            overlap = variant.batch_size * len(cell.inputs) / len(inputs)
-            begins = map(inputs.index, cell.inputs)
-            shares = np.array([_shares(variant, len(inputs), begin) for begin in begins])
-        unknown = [i for i in inputs if (set_name, i) not in self.traces]
-        if unknown:
-            raise LabError(f"input {unknown[0]} of {set_name}: signing needs its trace")
-        return estimate_signing(
-            cell,
-            [self.traces[set_name, i] for i in inputs],
-            RejectionModel.for_set(set_name),
-            self.confidence,
-            shares=shares,
-            overlap=overlap,
-            keys=None if variant.runs else [self.keys[set_name, i] for i in inputs],
-            hardened=variant.hardened,
-        )
-
-
-def _shares(variant: Variant, size: int, begin: int) -> Array:
-    """(size,) share of a run's operations that each of so many inputs has, in turn from one."""
-    threads = variant.threads
-    places = [
-        (begin + place) % size
-        for thread in range(threads)
-        for place in positions(size, variant.batch_size, thread=thread, threads=threads)
-    ]
-    return np.bincount(places, minlength=size) / len(places)
-
-
-# --- ratios ---
+# Ratios.
 
 
 def ratio(estimate: CellEstimate, reference: CellEstimate, confidence: float = 0.95) -> Interval:
-    """Ratio of two means, paired by round and by input where both have them.
+    """Return the ratio of two means, paired by round and by input where both have them.
 
-    Rounds in common give log ratios, whose median is free of what both felt alike; what inputs in
-    common do to both is no error of the ratio.
+    Rounds in common give log ratios, whose median is free of drifts that both have; the choice of
+    inputs that both have is no error of the ratio.
     """
     common = sorted(set(estimate.rounds) & set(reference.rounds))
     if estimate.level is None or reference.level is None or len(common) < 2:
@@ -567,24 +436,24 @@ def ratio(estimate: CellEstimate, reference: CellEstimate, confidence: float = 0
     one = estimate.level[np.searchsorted(estimate.rounds, common)]
     other = reference.level[np.searchsorted(reference.rounds, common)]
     level = median_over_rounds(one - other)
-    inner = of_inputs(estimate, reference, confidence)
-    found = combine(inner.times(float(np.exp(level.value))), level, confidence)
-    return with_ticks(found, estimate, reference).of_rounds(len(common))
+    inner = ratio_over_inputs(estimate, reference, confidence)
+    paired = combine(inner.times(float(np.exp(level.value))), level, confidence)
+    return with_ticks(paired, estimate, reference).of_rounds(len(common))
 
 
 def with_ticks(ratio: Interval, one: CellEstimate, other: CellEstimate) -> Interval:
     """Return the interval of the ratio of two costs with the ticks of their clocks."""
-    step, over = (ratio.value * e.step / e.mean.value for e in (one, other))
+    step, over = (ratio.value * e.samples.step / e.mean.value for e in (one, other))
     return with_tick(ratio, step, over)
 
 
-def of_inputs(one: CellEstimate, other: CellEstimate, confidence: float) -> Interval:
-    """The ratio of the means in the typical rounds, with the error of the inputs alone."""
+def ratio_over_inputs(one: CellEstimate, other: CellEstimate, confidence: float) -> Interval:
+    """Return the ratio of the means in the typical rounds, with the error of the inputs only."""
     if one.inputs == other.inputs:
         if one.fit is not None and other.fit is not None:
             return quotient_of_inputs(one.fit, other.fit, confidence)
-        if one.apart is not None and other.apart is not None:
+        if one.deviations is not None and other.deviations is not None:
             value = one.mean.value / other.mean.value
-            return around(value, one.apart - other.apart, confidence)
+            return interval_from_deviations(value, one.deviations - other.deviations, confidence)
     # A single run over a balanced group stands for all inputs: the other's error is left.
     return quotient(one.inner, other.inner)

@@ -21,7 +21,7 @@ from scipy.special import stdtrit
 from scipy.stats import chi2, kruskal, mannwhitneyu, norm, rankdata
 
 from mldsa_lab import LabError
-from mldsa_lab.estimate.cells import CellEstimate, of_inputs, ratio, with_ticks
+from mldsa_lab.estimate.cells import CellEstimate, ratio, ratio_over_inputs, with_ticks
 from mldsa_lab.estimate.figure import (
     APART,
     FASTER,
@@ -74,9 +74,9 @@ def compare(summaries: Sequence[Summary], pairs: Sequence[tuple[str, str]] = ())
         raise LabError("compare: both records are of one run: name what to compare with --pair")
     matched = list(_named(first, last, pairs) if pairs else _matched(first, last))
     anchor = None if same else _anchor(first, last)
-    found = [_change(first, last, pair, anchor, same, confidence) for pair in matched]
+    changes = [_change(first, last, pair, anchor, same, confidence) for pair in matched]
     # How runs differ is no matter where both stand in the same rounds.
-    cells = found if same else [_widen(cell, found, confidence) for cell in found]
+    cells = changes if same else [_widen(cell, changes, confidence) for cell in changes]
     lines: list[tuple[_Change | None, list[MeasuredCell | None]]] = []
     for cell in cells:
         before, after = cell.pair
@@ -88,7 +88,7 @@ def compare(summaries: Sequence[Summary], pairs: Sequence[tuple[str, str]] = ())
         lines += [(None, [run.by_id.get(key) for run in summaries]) for key in rest]
     lines.sort(key=lambda line: _order(next(filter(None, line[1]))))
     figures = [f for cell, rows in lines for f in _figures(cell, rows)]
-    rows = [row for _, of in lines for row in of if row is not None]
+    rows = [row for _, own in lines for row in own if row is not None]
     about: dict[str, dict[Any, Keys]] = {
         "variant": {row.variant.id: row.worker.about(row.variant) for row in rows},
         "run": {n: run.record.facts() for n, run in enumerate(summaries, 1)},
@@ -96,7 +96,7 @@ def compare(summaries: Sequence[Summary], pairs: Sequence[tuple[str, str]] = ())
     head: dict[str, Key] = {
         "reference": first.reference, "asked_clock": first.clock, "confidence": confidence,
     }  # fmt: skip
-    return Figures([*figures, _spread_figure(found, anchor, same)], about, head)
+    return Figures([*figures, _spread_figure(changes, anchor, same)], about, head)
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def _named(first: Summary, last: Summary, pairs: Iterable[tuple[str, str]]) -> I
 
 def _rows_named(run: Summary, name: str) -> dict[tuple[str, str], MeasuredCell]:
     """By set and operation; of an implementation the variant that ratios would be to."""
-    found: dict[tuple[str, str], MeasuredCell] = {}
+    chosen: dict[tuple[str, str], MeasuredCell] = {}
     rows = [r for r in run.by_id.values() if name in r.variant.names]
 
     def order(row: MeasuredCell) -> tuple[bool, bool, str, int]:
@@ -161,8 +161,8 @@ def _rows_named(run: Summary, name: str) -> dict[tuple[str, str], MeasuredCell]:
         return v.id != name, v.key != "compact", v.mode, v.batch_size
 
     for row in sorted(rows, key=order):
-        found.setdefault((row.set, row.operation), row)
-    return found
+        chosen.setdefault((row.set, row.operation), row)
+    return chosen
 
 
 def _matched(first: Summary, last: Summary) -> Iterator[Pair]:
@@ -171,25 +171,25 @@ def _matched(first: Summary, last: Summary) -> Iterator[Pair]:
     rest = [[r for key, r in one.by_id.items() if key not in other.by_id]
             for one, other in ((first, last), (last, first))]  # fmt: skip
     for row in rest[0]:
-        mine, others = ([r for r in of if _kind(r) == _kind(row)] for of in rest)
+        mine, others = ([r for r in rows if _kind(r) == _kind(row)] for rows in rest)
         if len(mine) == len(others) == 1:
             yield row, others[0]
 
 
 def _kind(row: MeasuredCell) -> tuple[Key, ...]:
-    """What a row has in common with one that it replaces."""
+    """Return the properties that a row shares with one that it replaces."""
     v = row.variant
     return v.implementation, v.key, v.mode, v.batch_size, v.threads, row.set, row.operation
 
 
 def _anchor(first: Summary, last: Summary) -> str | None:
     """The reference, where both runs have the same build of the same version of it."""
-    found = [
+    builds = [
         {(v.id, v.version, w.compiler, w.flags) for v, w in run.record.variants.values()
          if run.reference in v.names}
         for run in (first, last)
     ]  # fmt: skip
-    return first.reference if found[0] & found[1] else None
+    return first.reference if builds[0] & builds[1] else None
 
 
 # --- how a cell changed ---------------------------------------------------------------------------
@@ -206,7 +206,9 @@ def _change(
         change = quotient(other.mean, one.mean)
     else:
         alike = _content(_inputs(first, before)) == _content(_inputs(last, after))
-        change = of_inputs(other, one, confidence) if alike else quotient(other.inner, one.inner)
+        change = (
+            ratio_over_inputs(other, one, confidence) if alike else quotient(other.inner, one.inner)
+        )
         for level in (one.level, other.level):
             change = combine(change, median_over_rounds(level), confidence).of_rounds(len(level))
         change = with_ticks(change, other, one)
@@ -236,9 +238,9 @@ def _content(rows: Sequence[InputRow]) -> list[tuple[bytes, bytes, bytes, bytes 
 
 
 def _conditions(run: Summary, row: MeasuredCell) -> dict[str, dict[str, object]]:
-    """What a cost depends on beside the code, by kind and name."""
+    """Return the conditions of a cost other than the code, by kind and name."""
     variant, worker = row.variant, row.worker
-    made: dict[str, dict[str, object]] = {
+    conditions: dict[str, dict[str, object]] = {
         "clock": {"unit": row.unit, "time": row.samples.clock},
         "machine": {name: run.record.run.machine.get(name) for name in _MACHINE},
         "backend": {"backend": variant.backend},
@@ -248,21 +250,23 @@ def _conditions(run: Summary, row: MeasuredCell) -> dict[str, dict[str, object]]
         },
     }  # fmt: skip
     if row.operation == "sign":
-        made["randomness"] = {"signing": "hedged" if variant.rnd == "none" else "deterministic"}
+        conditions["randomness"] = {
+            "signing": "hedged" if variant.rnd == "none" else "deterministic"
+        }
     if row.operation != "keygen":
         sizes = {f"{len(i.message)} + {len(i.context)}" for i in _inputs(run, row)}
-        made["inputs"] = {"bytes of message + context": " or ".join(sorted(sizes))}
-    return made
+        conditions["inputs"] = {"bytes of message + context": " or ".join(sorted(sizes))}
+    return conditions
 
 
 def _reasons(first: Summary, last: Summary, pair: Pair) -> Iterator[str]:
-    """What else than the code differs: a few words, a colon, the details."""
-    one, other = (_conditions(*of) for of in zip((first, last), pair, strict=True))
-    for what, details in one.items():
-        known = [(name, old, other[what].get(name)) for name, old in details.items()]
+    """Yield each difference other than the code: a few words, a colon, the details."""
+    one, other = (_conditions(*side) for side in zip((first, last), pair, strict=True))
+    for kind, details in one.items():
+        known = [(name, old, other[kind].get(name)) for name, old in details.items()]
         differ = [f"{n} {a} → {b}" for n, a, b in known if None not in (a, b) and a != b]
         if differ:
-            yield f"other {what}: {', '.join(differ)}"
+            yield f"other {kind}: {', '.join(differ)}"
 
 
 def _widen(cell: _Change, every: Sequence[_Change], confidence: float) -> _Change:
@@ -306,57 +310,59 @@ def _figures(cell: _Change | None, rows: Sequence[MeasuredCell | None]) -> Itera
         was, now = cell.pair[0].variant, row.variant
         names = [was.id] * (was.id != now.id) + [was.version] * (was.version != now.version)
         keys |= {"before": " ".join(names)} if names else {}
-    for n, of in present:
-        for name, unit in (("mean", of.unit), ("ratio", "")):
-            if (found := of.interval(name)) is not None:
-                yield Figure.of({**keys, "run": n}, name, found, unit)
+    for n, row in present:
+        for name, unit in (("mean", row.unit), ("ratio", "")):
+            if (interval := row.interval(name)) is not None:
+                yield Figure.from_interval({**keys, "run": n}, name, interval, unit)
     if cell is None:
         text = "only in run " + ", ".join(str(n) for n, _ in present)
         yield Figure(keys, "effect", None, notes=(text,))
         return
     for name, changed in (("mean", cell.change), ("ratio", cell.ratio_change)):
         if changed is not None:
-            both = have_common_point(of.interval(name) for _, of in present)
+            both = have_common_point(row.interval(name) for _, row in present)
             verdict = "" if both is None else OVERLAPPING if both else APART
-            yield Figure.of({**keys, "of": name}, "change", changed, verdict=verdict)
-    yield Figure.of(keys, "effect", cell.effect, verdict=cell.verdict, notes=cell.reasons)
+            yield Figure.from_interval({**keys, "of": name}, "change", changed, verdict=verdict)
+    yield Figure.from_interval(
+        keys, "effect", cell.effect, verdict=cell.verdict, notes=cell.reasons
+    )
     for name, interval in cell.classes.items():
-        yield Figure.of({**keys, "attempt": name}, "attempt_change", interval)
+        yield Figure.from_interval({**keys, "attempt": name}, "attempt_change", interval)
 
 
-def agreement_figures(figures: Sequence[Figure]) -> list[Figure]:
+def agreement_figures(compared: Sequence[Figure]) -> list[Figure]:
     """Return how far runs of the same programs agree, by operation, in means and in ratios: the
     number of ``cells`` with intervals in all runs, of those ``overlapping``, the ``median`` and the
     ``largest`` change as shares."""
-    found: dict[tuple[str, str], list[Figure]] = {}
-    for f in figures:
+    changes: dict[tuple[str, str], list[Figure]] = {}
+    for f in compared:
         if f.name == "change" and "before" not in f.keys:
-            found.setdefault((str(f.keys["operation"]), str(f.keys["of"])), []).append(f)
-    made = []
-    for key in sorted(found, key=lambda key: (OPERATIONS.index(key[0]), key[1])):
+            changes.setdefault((str(f.keys["operation"]), str(f.keys["of"])), []).append(f)
+    figures = []
+    for key in sorted(changes, key=lambda key: (OPERATIONS.index(key[0]), key[1])):
         keys = {"operation": key[0], "quantity": key[1]}
-        sizes = [abs(f.value - 1) for f in found[key] if f.value is not None]
-        overlaps = [f.verdict == OVERLAPPING for f in found[key] if f.verdict]
+        sizes = [abs(f.value - 1) for f in changes[key] if f.value is not None]
+        overlaps = [f.verdict == OVERLAPPING for f in changes[key] if f.verdict]
         numbers = {
             "overlapping": sum(overlaps), "cells": len(overlaps), "median": median(sizes),
             "largest": max(sizes),
         }  # fmt: skip
         for statistic, number in numbers.items():
-            made.append(Figure({**keys, "statistic": statistic}, "agreement", number))
-    return made
+            figures.append(Figure({**keys, "statistic": statistic}, "agreement", number))
+    return figures
 
 
-def have_common_point(found: Iterable[Interval | None]) -> bool | None:
-    """Whether all intervals share a point; None for fewer than two that have limits."""
-    limits = [(i.low, i.high) for i in found if i is not None]
+def have_common_point(intervals: Iterable[Interval | None]) -> bool | None:
+    """Return whether all intervals share a point; None for fewer than two that have limits."""
+    limits = [(i.low, i.high) for i in intervals if i is not None]
     known = [(low, high) for low, high in limits if low is not None and high is not None]
     if len(known) < 2:
         return None
     return max(low for low, _ in known) <= min(high for _, high in known)
 
 
-def _spread_figure(found: Sequence[_Change], anchor: str | None, same: bool) -> Figure:
-    spread = None if same else _spread([c for c in found if not c.reasons], anchor is not None)
+def _spread_figure(changes: Sequence[_Change], anchor: str | None, same: bool) -> Figure:
+    spread = None if same else _spread([c for c in changes if not c.reasons], anchor is not None)
     keys = {"reference": anchor} if anchor else {}
     if spread is not None:
         return Figure(keys, "spread", spread[0])
@@ -407,8 +413,8 @@ def compare_groups(
         distance = delta(x, y)
         p = dict(over_all)
         if MANN_WHITNEY in tests:
-            found = float(mannwhitneyu(x, y, alternative="two-sided").pvalue)
-            p[MANN_WHITNEY] = min(1.0, found * len(pairs))
+            p_of_pair = float(mannwhitneyu(x, y, alternative="two-sided").pvalue)
+            p[MANN_WHITNEY] = min(1.0, p_of_pair * len(pairs))
         if DUNN in tests:
             p[DUNN] = dunn[one, other]
         ratio = shift(x, y, alpha)
@@ -423,7 +429,7 @@ def compare_groups(
         else:
             verdict, note = FASTER, f"{other} is slower"
         own = {**keys, "first": one, "second": other}
-        figures.append(Figure.of(own, "ratio", ratio, verdict=verdict, notes=(note,)))
+        figures.append(Figure.from_interval(own, "ratio", ratio, verdict=verdict, notes=(note,)))
         figures.append(Figure(own, "delta", distance))
         figures += [Figure({**own, "test": test}, "p_value", p[test]) for test in tests]
         figures.append(Figure(own, "least_p", least))

@@ -1,4 +1,4 @@
-"""What in the measurements contradicts the model of a deterministic signer, and why it might.
+"""Checks of measurements against the model of a deterministic signer, with possible causes.
 
 Each check looks for one fault and says nothing unless the data show it clearly: with few inputs
 they often cannot, and the intervals are wide instead.
@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from mldsa_lab import join_words
-from mldsa_lab.estimate.fit import Fit
-from mldsa_lab.estimate.interval import rounds_differ
+from mldsa_lab.estimate.fit import Fit, rounds_differ
 from mldsa_lab.estimate.misfit import (
     CHANCE,
     CHECKS,
@@ -83,11 +82,11 @@ def diagnose(data: Evidence) -> tuple[list[Remark], Evidence | None]:
     if rest is not None and (any(curvature(clean)) or (off[0].ids[1:] and any(curvature(data)))):
         # It is not single inputs that are off.
         off, rest, clean = [], None, data
-    found = [*drift(clean), *off, *_of_model(clean)]
-    if not any(remark.severity == "warning" for remark in found):
-        found += [*_lack_of_fit(clean)] or _unusual(clean)
-    found += [*_noise_unknown(data), *_few_inputs(data), *_disturbed(data), *_notes(clean)]
-    return found, rest
+    remarks = [*drift(clean), *off, *_of_model(clean)]
+    if not any(remark.severity == "warning" for remark in remarks):
+        remarks += [*_lack_of_fit(clean)] or _unusual(clean)
+    remarks += [*_noise_unknown(data), *_few_inputs(data), *_disturbed(data), *_notes(clean)]
+    return remarks, rest
 
 
 def contradictions(fit: Fit, ids: tuple[int, ...]) -> list[Remark]:
@@ -95,8 +94,8 @@ def contradictions(fit: Fit, ids: tuple[int, ...]) -> list[Remark]:
     round; what rounds and single inputs do is in its intervals."""
     costs = fit.cost[None, :]
     data = Evidence(fit, Measurements(ids, (0,), costs, np.zeros_like(costs)))
-    found = list(ignores_trace(data)) or _of_model(data)
-    warnings = [remark for remark in found if remark.severity != "note"]
+    remarks = list(ignores_trace(data)) or _of_model(data)
+    warnings = [remark for remark in remarks if remark.severity != "note"]
     return warnings or list(_lack_of_fit(data))
 
 
@@ -231,7 +230,7 @@ def _agreement(data: Evidence) -> tuple[float, float]:
 
 
 def _agree_in_order(data: Evidence) -> bool:
-    """Whether costs are a line in the attempts once both are put in order."""
+    """Return true if sorted costs are a line in the sorted numbers of iterations."""
     x, y = _pairs(data)
     if len(set(x)) < 2 or len(set(y)) < 2:
         return False
@@ -255,12 +254,12 @@ def drift(data: Evidence) -> Iterator[Remark]:
 
 def _over_rounds(data: Evidence) -> Iterator[Remark]:
     """A first round that was not warm, rounds that cost ever more or less, or levels in turn."""
-    found = data.fit.typical
+    typical = data.fit.typical
     in_time = np.argsort(np.nanmean(data.measured.order, axis=1))
-    level = found.level[in_time]
+    level = typical.level[in_time]
     rounds = len(level)
     if rounds < _MANY_ROUNDS:
-        if np.ptp(level) > SMALL and rounds_differ(level, found.own, found.df):
+        if np.ptp(level) > SMALL and rounds_differ(level, typical.own, typical.df):
             most = float(np.ptp(level))
             size = f"{100 * math.expm1(most):.0f} %" if most < 1 else f"{math.exp(most):.3g} times"
             text = f"{rounds} rounds differ by up to {size}, more than noise explains ({_SLOW})"
@@ -269,7 +268,7 @@ def _over_rounds(data: Evidence) -> Iterator[Remark]:
         return
     first = float(level[0] - np.median(level[1:]))
     calm = 1.4826 * float(np.median(np.abs(level[1:] - np.median(level[1:]))))
-    calm = max(calm, (found.seen or 0.0) / math.sqrt(len(data.ids)))
+    calm = max(calm, (typical.seen or 0.0) / math.sqrt(len(data.ids)))
     alone = level[0] > level[1:].max() or level[0] < level[1:].min()
     if alone and abs(first) > max(_COLD * calm, 3 * SMALL):
         reason = "cold caches or clocks" if first > 0 else "another state of the machine"
@@ -286,7 +285,7 @@ def _over_rounds(data: Evidence) -> Iterator[Remark]:
         text = f"the last third of the rounds cost {change_text(math.exp(change))}"
         yield warning("drift", f"the cost drifted: compared with the first, {text} ({_SLOW})")
         return
-    yield from _levels(level, np.array(data.measured.rounds)[in_time], found.own)
+    yield from _levels(level, np.array(data.measured.rounds)[in_time], typical.own)
 
 
 def _levels(level: Array, numbers: Ints, own: float) -> Iterator[Remark]:
@@ -319,9 +318,9 @@ def _levels(level: Array, numbers: Ints, own: float) -> Iterator[Remark]:
 def _over_inputs(data: Evidence) -> Iterator[Remark]:
     order = data.measured.order[0]
     time = np.argsort(np.argsort(order)) / max(len(order) - 1, 1)
-    found = _trend(data, time)
+    trend = _trend(data, time)
     step = _step(data, np.argsort(order))
-    if step is not None and (found is None or step[0] < found[0]):
+    if step is not None and (trend is None or step[0] < trend[0]):
         _, place, change = step
         text = f"from input {data.ids[place]} on, in the order of measuring, inputs cost"
         how = "throttling, or another state of the machine?"
@@ -329,8 +328,8 @@ def _over_inputs(data: Evidence) -> Iterator[Remark]:
             "drift", f"{text} {change_text(1 + change)} ({how}). Measure again, in rounds"
         )
         return
-    if found is not None:
-        _, change, warm_up = found
+    if trend is not None:
+        _, change, warm_up = trend
         how = "a start that was not warm?" if warm_up else _SLOW
         yield warning(
             "drift",
@@ -366,9 +365,9 @@ def _step(data: Evidence, in_time: Ints) -> tuple[float, int, float] | None:
     for at in range(_SHORTEST, size - _SHORTEST + 1):
         after = np.zeros(size)
         after[in_time[at:]] = 1.0
-        found = added(rows, after, cost)
-        if found is not None and (best is None or found[0] < best[0]):
-            best = found[0], int(in_time[at]), found[1]
+        fitted = added(rows, after, cost)
+        if fitted is not None and (best is None or fitted[0] < best[0]):
+            best = fitted[0], int(in_time[at]), fitted[1]
     if best is None or best[0] * size > CHANCE or abs(best[2]) < 2 * SMALL:
         return None
     return best[0] * size, best[1], best[2]
@@ -381,11 +380,11 @@ def _trend(data: Evidence, time: Array) -> tuple[float, float, bool] | None:
     best = None
     for decay in _DECAYS:
         shape = np.exp(-decay * time) if decay else time
-        found = added(rows, shape, cost)
-        if found is None:
+        fitted = added(rows, shape, cost)
+        if fitted is None:
             continue
-        chance = found[0] * len(_DECAYS)
-        change = found[1] * float(shape[np.argmax(time)] - shape[np.argmin(time)])
+        chance = fitted[0] * len(_DECAYS)
+        change = fitted[1] * float(shape[np.argmax(time)] - shape[np.argmin(time)])
         if chance < _TREND and abs(change) > SMALL and (best is None or chance < best[0]):
             best = chance, change, decay > 0
     return best

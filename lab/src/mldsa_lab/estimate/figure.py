@@ -53,7 +53,7 @@ class Figure:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(
+    def from_interval(
         cls,
         keys: Keys,
         name: str,
@@ -97,20 +97,20 @@ class Figures(Sequence[Figure]):
 
     def known(self, figure: Figure) -> Keys:
         """Return the keys of a figure and the attributes of what they name."""
-        named = (of.get(figure.keys.get(key)) for key, of in self.about.items())
+        named = (known.get(figure.keys.get(key)) for key, known in self.about.items())
         return ChainMap(*(dict(k) for k in (figure.keys, *filter(None, named), self.head)))
 
     def attribute(self, figure: Figure, name: str) -> Key:
         """Return a key of a figure, or an attribute of what one of its keys names; None without."""
         return self.known(figure).get(name)
 
-    def of(self, items: Sequence[Figure]) -> Figures:
+    def with_items(self, items: Sequence[Figure]) -> Figures:
         """Return other figures of the same things."""
         return replace(self, items=items)
 
     def only(self, takes: Callable[[Figure], bool]) -> Figures:
         """Return the figures for which ``takes`` is true."""
-        return self.of([f for f in self.items if takes(f)])
+        return self.with_items([f for f in self.items if takes(f)])
 
     def select(self, name: str, **keys: Key) -> Iterator[Figure]:
         """Yield the figures of a name whose keys or attributes have these values."""
@@ -129,7 +129,7 @@ def parse_identity(text: str) -> tuple[str, dict[str, Key]]:
         keys = dict(pair.split("=", 1) for pair in pairs)
     except ValueError:
         raise LabError(f"{text!r}: must be a name and keys, as 'time of=block threads=8'") from None
-    return name, {key: _number_or_text(of) for key, of in keys.items()}
+    return name, {key: _number_or_text(value) for key, value in keys.items()}
 
 
 def _number_or_text(text: str) -> Key:
@@ -175,28 +175,10 @@ PERCENTILES: dict[str, int | float] = {"p50": 50, "p95": 95, "p99": 99, "p999": 
 """The percentiles of costs, by their names in rows of CSV and in files of studies."""
 
 KINDS = get_args(FigureKind)
-UNITS = frozenset(
-    (
-        "",
-        "1/s",
-        "B",
-        "B/s",
-        "CU",
-        "Hz",
-        "USD",
-        "per million",
-        "WU",
-        "cycles",
-        "gas",
-        "gwei",
-        "instructions",
-        "lamport",
-        "ns",
-        "s",
-        "sat",
-        "×",
-    )
-)
+UNITS = frozenset((
+    "", "1/s", "B", "B/s", "CU", "Hz", "USD", "per million", "WU",
+    "cycles", "gas", "gwei", "instructions", "lamport", "ns", "s", "sat", "×",
+))  # fmt: skip
 """Units in which figures are stored."""
 
 NAMES = {

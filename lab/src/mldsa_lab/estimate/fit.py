@@ -10,12 +10,12 @@ import numpy as np
 from scipy.special import chdtri, expit, fdtrc, ndtri
 
 from mldsa_lab.estimate.interval import (
+    FEWEST_ROUNDS,
     Interval,
     Median,
     combine,
+    correlation_factor,
     median_over_rounds,
-    split_levels,
-    typical_round,
 )
 from mldsa_lab.estimate.posterior import (
     CONSTANT,
@@ -23,14 +23,99 @@ from mldsa_lab.estimate.posterior import (
     SHOW_NOISE,
     Noise,
     Posterior,
-    apart,
+    contrast,
     fit,
 )
 from mldsa_lab.theory.law import LINEAR, MEAN, Law, Prior, as_table, prior, terms, to_costs
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Array, Flags, Ints, Trace
 
-# Noise of repeated measurements.
+# Costs in the typical round.
+
+
+@dataclass(frozen=True)
+class Levels:
+    """A table (rounds, inputs) decomposed as cost = shape * exp(level).
+
+    ``shape``: (inputs,) cost of each input in the typical round; ``level``: (rounds,) natural
+    logarithm of each round's speed, median 0; ``rest``: (rounds, inputs) the remainder of the
+    logarithm of each cost, NaN where one is missing.
+    """
+
+    shape: Array
+    level: Array
+    rest: Array
+
+    @property
+    def noise(self) -> Array:
+        """(inputs,) standard error of log(shape) that the rounds show, 0 with one round."""
+        # The standard error of a normal median is 1.2533 sd / sqrt(rounds); sd is 1.4826 MAD.
+        return 1.2533 * 1.4826 * _median(np.abs(self.rest), 0) / math.sqrt(len(self.rest))
+
+
+def split_levels(costs: Array) -> Levels:
+    """Decompose ``costs`` (rounds, inputs), positive, NaN where missing; every round and every
+    input must have at least one value.
+
+    Two sweeps of a median polish in logarithms: a round's level is the median over its inputs,
+    an input's shape the median over rounds once levels are gone.
+    """
+    logs = np.log(costs)
+    shape = _median(logs, 0)
+    level = np.zeros(len(costs))
+    for _ in range(2):
+        level = _median(logs - shape, 1)
+        shape = _median(logs - level[:, None], 0)
+    centre = float(np.median(level))
+    return Levels(np.exp(shape + centre), level - centre, logs - level[:, None] - shape)
+
+
+def _median(values: Array, axis: int) -> Array:
+    if np.isnan(values).any():
+        return np.asarray(np.nanmedian(values, axis=axis), dtype=np.float64)
+    return np.asarray(np.median(values, axis=axis), dtype=np.float64)
+
+
+# The prior of the variance between rounds. docs/measurements.md has how intervals then hold.
+_ROUND_SPREAD = 0.7  # its root, in units of the error that the noise within rounds gives a level
+_ROUND_SPREAD_OF_FEW = 0.3  # and where rounds are too few to show that it is larger
+_ROUND_DF = 4  # degrees of freedom
+_ROUND_DF_WRONG = 1  # those where rounds differ for certain, so that it is wrong
+_CHANCE_OF_NOISE = 0.4  # chance by noise below which four rounds and more speak for themselves
+_CERTAIN = 0.01  # and below which rounds differ for certain
+
+
+def rounds_differ(level: Array, own: float, df: int, chance: float = _CERTAIN) -> bool:
+    """Return true if rounds of this ``level`` (rounds,) differ by more than noise makes them but
+    with this ``chance``; ``own`` and ``df`` as for `typical_round`."""
+    if len(level) < 2 or df < 1 or own <= 0:
+        return bool(np.ptp(level) > 0)
+    return float(fdtrc(len(level) - 1, df, float(level.var(ddof=1)) / own**2)) < chance
+
+
+def typical_round(level: Array, own: float, df: int) -> Median:
+    """`median_over_rounds` of ``level`` (rounds,) where the noise within rounds gives each level a
+    standard error of ``own``, which the costs of the inputs have already and ``df`` degrees of
+    freedom show.
+
+    Few rounds show little of how far rounds lie apart, so that has a prior: two rounds that agree
+    are no worse than one, and two that differ add little more than what they show. From four rounds
+    on it holds only while noise may explain how they differ.
+    """
+    rounds = len(level)
+    is_enough = rounds >= FEWEST_ROUNDS and rounds_differ(level, own, df, _CHANCE_OF_NOISE)
+    if rounds < 2 or is_enough:
+        return median_over_rounds(level)
+    centred = level - level.mean()
+    shown = float((centred**2).sum())
+    prior_df = _ROUND_DF_WRONG if rounds_differ(level, own, df) else _ROUND_DF
+    df = prior_df + rounds - 1
+    usual = own * (_ROUND_SPREAD if rounds >= FEWEST_ROUNDS else _ROUND_SPREAD_OF_FEW)
+    between = prior_df * usual**2 + max(shown - (rounds - 1) * own**2, 0.0)
+    # A median of three or more is pi / 2 times as scattered as their mean.
+    size = math.sqrt(between / df * (1.0 if rounds < 3 else math.pi / 2) / rounds)
+    size *= correlation_factor(centred, math.sqrt(shown / (rounds - 1)))
+    return Median(float(np.median(level)), size, size, df)
 
 
 # Noise of one measurement of which nothing is known, as weights of relative and of constant
@@ -96,10 +181,10 @@ class Typical:
     own: float
 
 
-def typical(costs: Array, resolution: float, given: float | None) -> Typical:
+def typical(costs: Array, resolution: float, known: float | None) -> Typical:
     """Of ``costs`` (rounds, inputs), positive, NaN where missing, no row or column without any.
 
-    ``resolution``: the step of the scale they were read from; ``given``: relative standard
+    ``resolution``: the step of the scale they were read from; ``known``: relative standard
     deviation of one measurement where it is known.
     """
     rounds, inputs = costs.shape
@@ -113,8 +198,8 @@ def typical(costs: Array, resolution: float, given: float | None) -> Typical:
         seen = 0.0  # exact repeats, of a single input too
     elif rounds > 1 and df > 0:
         seen = _scatter(rest[present], df)
-    if given is not None:
-        noise = Noise(np.array([given]), np.array([RELATIVE]), np.ones(1))
+    if known is not None:
+        noise = Noise(np.array([known]), np.array([RELATIVE]), np.ones(1))
     elif rounds > 1 and (not seen or inputs == 1):
         # The levels of the rounds of a single input hold its noise.
         noise = Noise(np.zeros(1), np.array([RELATIVE]), np.ones(1))
@@ -142,19 +227,19 @@ def typical(costs: Array, resolution: float, given: float | None) -> Typical:
 
 
 def _from_repeats(rest: Array, present: Flags, cost: Array, df: int) -> Noise:
-    """What the noise may be by ``rest`` (rounds, inputs), logarithms of what is left of each
+    """Return the noise that ``rest`` shows: (rounds, inputs), logarithms of what is left of each
     measurement, of which ``present`` are there."""
     size, power, weight = [], [], []
     relative = np.broadcast_to(cost / cost.mean(), rest.shape)[present]
     _, shares, weights = max(row for row in _SHARES if row[0] <= df)
     # The likelihood of either kind, its size fitted.
-    found = {}
+    sizes = {}
     for kind in (RELATIVE, CONSTANT):
         shape = relative ** (kind / 2 - 1)
-        found[kind] = _scatter(rest[present] / shape, df)
-    best = {k: -df * math.log(max(v, 1e-300)) for k, v in found.items()}
+        sizes[kind] = _scatter(rest[present] / shape, df)
+    best = {k: -df * math.log(max(v, 1e-300)) for k, v in sizes.items()}
     best[CONSTANT] += df * float(np.log(relative).mean())
-    for kind, seen in found.items():
+    for kind, seen in sizes.items():
         other = sum(best.values()) - best[kind]
         chance = float(expit(best[kind] - other))
         if chance < _NEGLIGIBLE:
@@ -242,8 +327,8 @@ def key_offsets(keys: Sequence[Hashable], relative: Array) -> KeyOffsets:
         seen = float(fdtrc(groups - 1, total - groups, between / max(within, 1e-300))) < _SURE
         if seen:
             usual = (total - float((times**2).sum()) / total) / (groups - 1)  # inputs a key
-            found = (groups - 1) * (between - within) / usual
-            size = float(np.sqrt((_WORTH * _USUAL**2 + found) / (_WORTH + groups - 1)))
+            excess = (groups - 1) * (between - within) / usual
+            size = float(np.sqrt((_WORTH * _USUAL**2 + excess) / (_WORTH + groups - 1)))
     # The mean square of the keys' shares, less that of inputs with a key each.
     excess = float(((times / total) ** 2).sum()) - 1 / total
     return KeyOffsets(groups, size, seen, size * max(excess, 0.0) ** 0.5)
@@ -294,7 +379,7 @@ class Fit:
         return float(np.sqrt(np.mean(relative**2)))
 
     @property
-    def attempt_costs(self) -> tuple[float, float, float, float]:
+    def iteration_costs(self) -> tuple[float, float, float, float]:
         """The values of `COSTS`."""
         first, z, r, h = to_costs(self.model) @ self.coefficients[:LINEAR]
         return float(first), float(z), float(r), float(h)
@@ -338,6 +423,13 @@ class Fit:
             for place, name in enumerate(names, LINEAR)
         }
 
+    def standard_deviation(self) -> float:
+        """Return that of a signature's cost by the exact distribution of its rejected attempts."""
+        table, (first, *further) = self.model.class_table(), self.iteration_costs
+        costs = first + table.counts @ np.array(further)
+        mean = float(table.probability @ costs)
+        return float(np.sqrt(table.probability @ (costs - mean) ** 2))
+
     def law(self, share: float = 0.999) -> Law:
         """The law of the cost over all signatures; ``share``: the largest to be asked for."""
         misfit = self.posterior.typical_misfit()
@@ -348,7 +440,7 @@ class Fit:
         law = self.law(max(shares))
         # What no term explains may be the inputs' own, and so spread the law, or noise.
         sharp = replace(law, misfit=0.0)
-        found = []
+        intervals = []
         for share in shares:
             value, row = law.quantile(share)
             around = self.inner(row, confidence, abs(value - sharp.quantile(share)[0]))
@@ -356,8 +448,8 @@ class Fit:
             # The linear function that touches the quantile here, moved to it.
             low, high = around.low - around.value, around.high - around.value
             inner = Interval(value, value + low, value + high)
-            found.append(_positive(combine(inner, self.typical.rounds, confidence)))
-        return found
+            intervals.append(_positive(combine(inner, self.typical.rounds, confidence)))
+        return intervals
 
     def _column(self, place: int) -> Array:
         row: Array = np.eye(len(self.coefficients))[place]
@@ -393,21 +485,21 @@ def fit_costs(
     known = prior(model, hardened)
 
     def predict(places: Ints) -> Array:
-        of_these = typical(costs[:, places], resolution, noise)
-        some = fit(values[places], of_these.cost, known, of_these.noise, of_these.repeats)
-        return np.asarray(np.maximum(values @ some.mean, 1e-3 * of_these.cost.min()))
+        some = typical(costs[:, places], resolution, noise)
+        few = fit(values[places], some.cost, known, some.noise, some.repeats)
+        return np.asarray(np.maximum(values @ few.mean, 1e-3 * some.cost.min()))
 
     calm = undisturbed(costs, predict)
     # Medians over more rounds do not feel what was disturbed.
-    found = typical(calm if len(costs) <= FEW_TIMES else costs, resolution, noise)
-    found = replace(found, costs=calm)
-    posterior = fit(values, found.cost, known, found.noise, found.repeats)
+    measured = typical(calm if len(costs) <= FEW_TIMES else costs, resolution, noise)
+    measured = replace(measured, costs=calm)
+    posterior = fit(values, measured.cost, known, measured.noise, measured.repeats)
     mean = posterior.mean
-    left = found.cost / np.maximum(values @ mean, 0.1 * found.cost) - 1
+    left = measured.cost / np.maximum(values @ mean, 0.1 * measured.cost) - 1
     offsets = key_offsets(range(len(counts)) if keys is None else keys, left)
     single = tuple(traces) if shares is None else ()
     widen = math.sqrt(max(overlap, 1.0))
-    return Fit(model, single, counts, values, found, posterior, mean, offsets, known, widen)
+    return Fit(model, single, counts, values, measured, posterior, mean, offsets, known, widen)
 
 
 def quotient_of_inputs(one: Fit, other: Fit, confidence: float) -> Interval:
@@ -415,12 +507,14 @@ def quotient_of_inputs(one: Fit, other: Fit, confidence: float) -> Interval:
     each; what the inputs do to both alike cancels."""
     means = one.coefficients[MEAN], other.coefficients[MEAN]
     first, second = (f.typical.noise.averaged(f.typical.repeats) for f in (one, other))
-    of_both = math.hypot(math.sqrt(second.weight @ second.size**2), second.reading)
-    noise = replace(first, size=np.hypot(first.size, of_both))
-    found = apart(one.values, one.cost / means[0], other.cost / means[1], one.prior, noise)
+    size = math.hypot(math.sqrt(second.weight @ second.size**2), second.reading)
+    noise = replace(first, size=np.hypot(first.size, size))
+    posterior = contrast(one.values, one.cost / means[0], other.cost / means[1], one.prior, noise)
     row = np.eye(len(one.coefficients))[MEAN]
     widen = max(one.widen, other.widen)
-    low, high = (widen * (limit - found.mean[MEAN]) for limit in found.limits(row, confidence))
+    low, high = (
+        widen * (limit - posterior.mean[MEAN]) for limit in posterior.limits(row, confidence)
+    )
     return Interval(1.0, 1 + min(low, 0.0), 1 + max(high, 0.0)).times(means[0] / means[1])
 
 

@@ -1,4 +1,4 @@
-"""Estimates with their confidence limits, and medians over rounds.
+"""Intervals: values with confidence limits; means and medians over rounds.
 
 The level of a shared machine jumps between modes (an idle or a busy sibling core) and has
 outliers on both sides, so neither means nor minima of rounds repeat; medians do, as long as one
@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import bdtr, fdtrc, ndtri, stdtrit
+from scipy.special import bdtr, ndtri, stdtrit
 
-from mldsa_lab.theory.trace import Array
+from mldsa_lab.theory.trace import Array, Ints
 
 FEWEST_ROUNDS = 4
 """Rounds, or processes, below which no figure has an interval: Student's factor is 12.7 for two and
@@ -27,13 +27,6 @@ _USUAL_CORRELATION = 0.3
 _CORRELATION_CAP = 0.8
 # From this many rounds on, stretches of the run are compared too.
 _ROUNDS_FOR_STRETCHES = 16
-# The prior of the variance between rounds. docs/measurements.md has how intervals then hold.
-_USUAL = 0.7  # its root, in units of the error that the noise within rounds gives a level
-_USUAL_OF_FEW = 0.3  # and where rounds are too few to show that it is larger
-_WORTH = 4  # degrees of freedom
-_WORTH_WRONG = 1  # those where rounds differ for certain, so that it is wrong
-_PERHAPS = 0.4  # chance by noise below which four rounds and more speak for themselves
-_CERTAIN = 0.01  # and below which rounds differ for certain
 
 
 @dataclass(frozen=True)
@@ -86,11 +79,11 @@ class Interval:
         limits = (None if x is None else x / other for x in (self.low, self.high))
         return Interval(self.value / other, *limits)
 
-    def inverse(self, of: float = 1.0) -> Interval:
-        """The interval of ``of`` over the value, which is positive. It has no upper limit where
-        this one reaches zero."""
-        limits = (None if x is None or x <= 0 else of / x for x in (self.high, self.low))
-        return Interval(of / self.value, *limits)
+    def inverse(self, numerator: float = 1.0) -> Interval:
+        """The interval of ``numerator`` over the value, which is positive; without an upper limit
+        where this one reaches zero."""
+        limits = (None if x is None or x <= 0 else numerator / x for x in (self.high, self.low))
+        return Interval(numerator / self.value, *limits)
 
 
 def _exact(value: Interval | float) -> Interval:
@@ -111,9 +104,18 @@ def student(value: float, error: float, df: float, confidence: float) -> Interva
     return Interval(value, value / factor, value * factor)
 
 
-def over(values: Array, confidence: float) -> Interval:
-    """The mean of independent values, one for each process or round; fewer than `FEWEST_ROUNDS`
-    give no limits."""
+def interval_from_deviations(value: float, deviations: Array, confidence: float) -> Interval:
+    """Return the interval of a value whose relative deviations over inputs are these; one input
+    shows none."""
+    size = len(deviations)
+    if size < 2:
+        return Interval(value, value, value)
+    return student(value, float(deviations.std(ddof=1)) / math.sqrt(size), size - 1, confidence)
+
+
+def mean_interval(values: Array, confidence: float) -> Interval:
+    """Return the mean of independent values, one for each process or round; fewer than
+    `FEWEST_ROUNDS` give no limits."""
     mean = float(values.mean())
     if len(values) < FEWEST_ROUNDS or mean <= 0:
         return Interval(mean)
@@ -158,7 +160,36 @@ def _log(one: float, other: float) -> float:
     return math.log(one / other) if other > 0 else math.log(1e6)
 
 
-# --- medians over rounds ---
+# Means and medians over rounds.
+
+
+def mean_over_rounds(values: Array, round_of: Ints, confidence: float) -> Interval:
+    """Return the plain mean of ``values``; ``round_of``: the round of each, from 0. Rounds are a
+    random factor over the values within them; a single one gives no limits."""
+    count = len(values)
+    sizes = np.bincount(round_of)
+    means = np.bincount(round_of, weights=values) / sizes
+    mean, rounds = float(values.mean()), len(sizes)
+    if count < 3 or rounds == count:
+        error = float(values.std(ddof=1)) / math.sqrt(count) if count > 1 else 0.0
+        df = float(count - 1)
+    else:
+        within = float(((values - means[round_of]) ** 2).sum()) / (count - rounds)
+        variance, df = within / count, float(count - rounds)
+        if rounds > 1:
+            # One-way analysis of variance with unequal round sizes.
+            between = float((sizes * (means - mean) ** 2).sum()) / (rounds - 1)
+            typical = (count - float((sizes**2).sum()) / count) / (rounds - 1)
+            of_round = max((between - within) / typical, 0.0)
+            widen = correlation_factor(means - mean, float(means.std(ddof=1)))
+            added = of_round * float((sizes**2).sum()) / count**2 * widen**2
+            if added:
+                df = (variance + added) ** 2 / (
+                    variance**2 / (count - rounds) + (added + variance) ** 2 / (rounds - 1)
+                )
+            variance += added
+        error = math.sqrt(variance)
+    return student(mean, error / mean, df, confidence) if df > 0 and rounds > 1 else Interval(mean)
 
 
 @dataclass(frozen=True)
@@ -200,39 +231,6 @@ def median_over_rounds(values: Array) -> Median:
     return Median(middle, below * widen, above * widen, count - 1)
 
 
-def rounds_differ(level: Array, own: float, df: int, chance: float = _CERTAIN) -> bool:
-    """Return true if rounds of this ``level`` (rounds,) differ by more than noise makes them but
-    with this ``chance``; ``own`` and ``df`` as for `typical_round`."""
-    if len(level) < 2 or df < 1 or own <= 0:
-        return bool(np.ptp(level) > 0)
-    return float(fdtrc(len(level) - 1, df, float(level.var(ddof=1)) / own**2)) < chance
-
-
-def typical_round(level: Array, own: float, df: int) -> Median:
-    """`median_over_rounds` of ``level`` (rounds,) where the noise within rounds gives each level a
-    standard error of ``own``, which the costs of the inputs have already and ``df`` degrees of
-    freedom show.
-
-    Few rounds show little of how far rounds lie apart, so that has a prior: two rounds that agree
-    are no worse than one, and two that differ add little more than what they show. From four rounds
-    on it holds only while noise may explain how they differ.
-    """
-    rounds = len(level)
-    enough = rounds >= FEWEST_ROUNDS and rounds_differ(level, own, df, _PERHAPS)
-    if rounds < 2 or enough:
-        return median_over_rounds(level)
-    centred = level - level.mean()
-    shown = float((centred**2).sum())
-    worth = _WORTH_WRONG if rounds_differ(level, own, df) else _WORTH
-    df = worth + rounds - 1
-    usual = own * (_USUAL if rounds >= FEWEST_ROUNDS else _USUAL_OF_FEW)
-    between = worth * usual**2 + max(shown - (rounds - 1) * own**2, 0.0)
-    # A median of three or more is pi / 2 times as scattered as their mean.
-    size = math.sqrt(between / df * (1.0 if rounds < 3 else math.pi / 2) / rounds)
-    size *= correlation_factor(centred, math.sqrt(shown / (rounds - 1)))
-    return Median(float(np.median(level)), size, size, df)
-
-
 def _error_from_stretches(values: Array, middle: float) -> float:
     """Standard error of the median from the medians of about sqrt(rounds) stretches of the run;
     0 with too few rounds."""
@@ -261,46 +259,3 @@ def correlation_factor(centred: Array, scale: float) -> float:
         # With the centre estimated, the coefficient is low by (1 + 4 rho) / count.
         rho = min(max((seen + 1 / count) / (1 - 4 / count), 0.0), _CORRELATION_CAP)
     return math.sqrt((1 + rho) / (1 - rho))
-
-
-@dataclass(frozen=True)
-class Levels:
-    """A rounds x inputs table taken apart as cost = shape * exp(level).
-
-    ``shape``: (inputs,) cost of each input in the typical round; ``level``: (rounds,) natural
-    logarithm of each round's speed, median 0; ``rest``: (rounds, inputs) what is left of the
-    logarithm of each cost, NaN where one is missing.
-    """
-
-    shape: Array
-    level: Array
-    rest: Array
-
-    @property
-    def noise(self) -> Array:
-        """(inputs,) standard error of log(shape) that the rounds show, 0 with one round."""
-        # The standard error of a normal median is 1.2533 sd / sqrt(rounds); sd is 1.4826 MAD.
-        return 1.2533 * 1.4826 * _median(np.abs(self.rest), 0) / math.sqrt(len(self.rest))
-
-
-def split_levels(costs: Array) -> Levels:
-    """Take apart ``costs`` (rounds, inputs), positive, NaN where missing; every round and every
-    input must have at least one value.
-
-    Two sweeps of a median polish in logarithms: a round's level is the median over its inputs,
-    an input's shape the median over rounds once levels are gone.
-    """
-    logs = np.log(costs)
-    shape = _median(logs, 0)
-    level = np.zeros(len(costs))
-    for _ in range(2):
-        level = _median(logs - shape, 1)
-        shape = _median(logs - level[:, None], 0)
-    centre = float(np.median(level))
-    return Levels(np.exp(shape + centre), level - centre, logs - level[:, None] - shape)
-
-
-def _median(values: Array, axis: int) -> Array:
-    if np.isnan(values).any():
-        return np.asarray(np.nanmedian(values, axis=axis), dtype=np.float64)
-    return np.asarray(np.median(values, axis=axis), dtype=np.float64)

@@ -60,7 +60,7 @@ class Average:
 
 @dataclass(frozen=True)
 class Estimation:
-    """What measurements of a selection say about all signatures of its parameter set.
+    """Estimates, from measurements of a selection, for all signatures of its parameter set.
 
     Costs are in ``unit`` ("" where the measurements do not say). ``percentiles``: by percent, in
     the order asked for. ``costs``: a signature accepted at once (``first``), a rejected attempt
@@ -153,12 +153,14 @@ class Estimation:
         """Yield the estimates for all signatures, with these keys, as a record's figures have
         them."""
         signing = {**keys, "operation": "sign"}
-        yield Figure.of(signing, "mean", self.mean, self.unit, notes=notes)
+        yield Figure.from_interval(signing, "mean", self.mean, self.unit, notes=notes)
         for percentile, cost in self.percentiles.items():
             quantile = {**signing, "percentile": as_key(percentile)}
-            yield Figure.of(quantile, "quantile", cost, self.unit)
+            yield Figure.from_interval(quantile, "quantile", cost, self.unit)
         for attempt, cost in (self.costs | self.terms).items():
-            yield Figure.of({**keys, "attempt": attempt}, "attempt_cost", cost, self.unit)
+            yield Figure.from_interval(
+                {**keys, "attempt": attempt}, "attempt_cost", cost, self.unit
+            )
 
     def _of_choice(self, keys: Keys) -> Iterator[Figure]:
         """Yield the misfit, the estimates without outliers, and the plain average."""
@@ -189,12 +191,12 @@ class Estimation:
 def parse_percentiles(texts: Sequence[str]) -> tuple[float, ...]:
     """Percentiles from texts, each once, in the order given; LabError for one that is none."""
     try:
-        found = tuple(dict.fromkeys(map(float, texts)))
+        percentiles = tuple(dict.fromkeys(map(float, texts)))
     except ValueError:
-        found = ()
-    if not found or not all(0 < value < 100 for value in found):
+        percentiles = ()
+    if not percentiles or not all(0 < value < 100 for value in percentiles):
         raise LabError(f"percentiles {','.join(texts)!r}: must be numbers in (0, 100)")
-    return found
+    return percentiles
 
 
 def estimate(
@@ -217,7 +219,7 @@ def estimate(
         raise LabError(f"confidence {confidence:g}: must lie in (0, 1)")
     if noise is not None and not (math.isfinite(noise) and 0 <= noise < 1):
         raise LabError(f"noise {noise:g}: must be a share from 0 to below 1")
-    data = Evidence.of(selection, measurements, noise)
+    data = Evidence.from_measurements(selection, measurements, noise)
     remarks, rest = diagnose(data)
     remarks += [*_of_scale(data), *(note("incomplete", text) for text in measurements.warnings)]
     whole = _estimation(selection, data, percentiles, confidence, remarks)
@@ -235,7 +237,7 @@ def _estimation(
     remarks: Sequence[Remark],
 ) -> Estimation:
     fit, step = data.fit, data.measured.resolution
-    found = fit.quantiles([p / 100 for p in percentiles], confidence) if percentiles else []
+    quantiles = fit.quantiles([p / 100 for p in percentiles], confidence) if percentiles else []
     average = None
     if selection.goal in ("mean", "percentile", "greedy"):
         value = float(fit.cost.mean())
@@ -248,7 +250,7 @@ def _estimation(
         confidence=confidence,
         rounds=len(data.measured.rounds),
         mean=with_tick(fit.mean(confidence), step),
-        percentiles={p: with_tick(i, step) for p, i in zip(percentiles, found, strict=True)},
+        percentiles={p: with_tick(i, step) for p, i in zip(percentiles, quantiles, strict=True)},
         costs={name: with_tick(cost, step) for name, cost in fit.costs(confidence).items()},
         terms=fit.further(confidence),
         noise=fit.typical.seen,
@@ -275,11 +277,11 @@ def _of_scale(data: Evidence) -> Iterator[Remark]:
 
 
 def _residuals(data: Evidence, rest: Evidence) -> tuple[Residual, ...]:
-    """What the costs leave of the fit of ``rest``, the inputs without outliers."""
+    """Return the residuals of the fit of ``rest``, the inputs without outliers."""
     counts, costs = data.fit.counts.astype(int).tolist(), data.fit.cost.tolist()
     fitted = (data.fit.values @ rest.fit.coefficients).tolist()
-    found = []
+    residuals = []
     for number, (z, r, h), cost, at in zip(data.ids, counts, costs, fitted, strict=True):
         relative, outlier = cost / at - 1 if at > 0 else None, number not in rest.ids
-        found.append(Residual(number, z + r + h + 1, z, r, h, cost, at, relative, outlier))
-    return tuple(found)
+        residuals.append(Residual(number, z + r + h + 1, z, r, h, cost, at, relative, outlier))
+    return tuple(residuals)

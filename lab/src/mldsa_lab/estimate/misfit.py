@@ -63,7 +63,7 @@ def note(code: str, text: str) -> Remark:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the checks look at: a fit and the measurements that it rests on. ``noise``: as given;
+    """The data of the checks: a fit and its measurements. ``noise``: as the user states it;
     ``selection``: where single inputs may be left out; ``disturbed``: id and round of what else was
     measured, and its ratio to what the fit rests on."""
 
@@ -74,7 +74,9 @@ class Evidence:
     disturbed: tuple[tuple[int, int, float], ...] = ()
 
     @classmethod
-    def of(cls, selection: Selection, measured: Measurements, noise: float | None) -> Evidence:
+    def from_measurements(
+        cls, selection: Selection, measured: Measurements, noise: float | None
+    ) -> Evidence:
         """Measurements with their fit."""
         by_id = {item.id: item for item in selection.inputs}
         inputs = [by_id[number] for number in measured.ids]
@@ -101,7 +103,7 @@ class Evidence:
     def only(self, places: Sequence[int]) -> Evidence:
         """That of the inputs at these places."""
         assert self.selection is not None
-        return Evidence.of(self.selection, self.measured.only(places), self.noise)
+        return Evidence.from_measurements(self.selection, self.measured.only(places), self.noise)
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -154,7 +156,7 @@ def _times(ratio: float) -> str:
 
 
 def least_squares(columns: Array, goal: Array) -> tuple[float, int, Array]:
-    """What least squares leave of ``goal``: the sum of its squares, the rank, the coefficients."""
+    """Fit ``goal`` by least squares: the sum of squared residuals, the rank, the coefficients."""
     size = np.sqrt((columns**2).sum(axis=0))
     size[size == 0] = 1.0
     solved, _, rank, _ = np.linalg.lstsq(columns / size, goal, rcond=1e-9)
@@ -229,15 +231,15 @@ def _named_terms(data: Evidence, which: Flags) -> list[str]:
     """The terms among ``which`` that are certainly not zero, with their size in attempts."""
     known = data.fit.prior
     attempt = max(float(data.fit.coefficients[SLOPE]), 1e-300)
-    found = []
+    texts = []
     for place in np.flatnonzero(which):
         row = np.zeros(len(known.names))
         row[place] = 1.0
         low, high = data.sure(row)
         if low > 0 or high < 0:
             size = float(data.fit.coefficients[place]) / attempt
-            found.append(_TERM_TEXTS[known.names[place]].format(size))
-    return found
+            texts.append(_TERM_TEXTS[known.names[place]].format(size))
+    return texts
 
 
 def _steps(data: Evidence) -> Iterator[Remark]:
@@ -250,7 +252,7 @@ def _steps(data: Evidence) -> Iterator[Remark]:
     straight = chances.pop(NO_STEPS) + chances.pop(BENT)
     likely, chance = max(chances.items(), key=lambda item: item[1])
     known = data.fit.prior
-    named = _named_terms(data, known.of_attempts & (np.array(known.names) != BENT))
+    named = _named_terms(data, known.of_iterations & (np.array(known.names) != BENT))
     size = float(data.fit.coefficients[known.names.index(likely)])
     if chance > _HIGH_CHANCE and size > _IN_FULL * float(data.fit.coefficients[SLOPE]):
         reason = f"attempts computed in {likely}"
@@ -264,7 +266,7 @@ def _steps(data: Evidence) -> Iterator[Remark]:
 
 
 def curvature(data: Evidence) -> Iterator[Remark]:
-    """Whether a square of the number of attempts explains what a line leaves."""
+    """Yield a warning if a square of the number of iterations explains the residuals of a line."""
     attempts = data.attempts
     if len(data.ids) < 8 or len(set(attempts)) < 5:
         return
@@ -277,12 +279,13 @@ def curvature(data: Evidence) -> Iterator[Remark]:
     if len(data.ids) >= 12:
         columns = np.hstack([columns, fit.values[:, which]])
     centred = (attempts - attempts.mean()) ** 2
-    found = added(columns * scale[:, None], centred * scale, cost * scale)
-    if found is None:
+    fitted = added(columns * scale[:, None], centred * scale, cost * scale)
+    if fitted is None:
         return
-    bend = found[1] * float(centred.max())
+    chance, coefficient = fitted
+    bend = coefficient * float(centred.max())
     longest = float(fit.cost.max())
-    if found[0] > CHANCE or abs(bend) < _BENT * longest:
+    if chance > CHANCE or abs(bend) < _BENT * longest:
         return
     how = "more" if bend > 0 else "less"
     text = f"each further attempt costs {how} than the one before"
@@ -290,7 +293,7 @@ def curvature(data: Evidence) -> Iterator[Remark]:
     yield warning("curvature", f"{text} ({share}). Percentiles in the tail are uncertain")
 
 
-def _attempt_costs(data: Evidence) -> Iterator[Remark]:
+def _iteration_costs(data: Evidence) -> Iterator[Remark]:
     """Costs of attempts that no signer has."""
     matrix = np.zeros((4, len(data.fit.coefficients)))
     matrix[:, :LINEAR] = to_costs(data.fit.model)
@@ -327,7 +330,7 @@ def _setup(data: Evidence) -> Iterator[Remark]:
 
 
 CHECKS: tuple[Callable[[Evidence], Iterator[Remark]], ...] = (
-    _attempt_costs,
+    _iteration_costs,
     curvature,
     _steps,
     _setup,
@@ -363,23 +366,23 @@ def outliers(data: Evidence, *, few: bool = False) -> tuple[list[Remark], Eviden
     other; and the others. ``few``: two at most."""
     most = _FEW if few else _MOST
     left = list(range(len(data.ids)))
-    found: list[tuple[int, float]] = []
+    outlying: list[tuple[int, float]] = []
     rest: Evidence | None = None
-    while len(found) < most:
+    while len(outlying) < most:
         current = (rest or data).fit
         taken = _off(data, left, current, 1)
-        if taken is None and len(found) + 2 <= most and current.residual > _SUSPICIOUS:
+        if taken is None and len(outlying) + 2 <= most and current.residual > _SUSPICIOUS:
             taken = _off(data, left, current, 2)
         if taken is None:
             break
         members, rest = taken
-        found += members
+        outlying += members
         left = [i for i in left if i not in dict(members)]
     if rest is None:
         return [], None
-    ids = tuple(data.ids[i] for i, _ in found)
+    ids = tuple(data.ids[i] for i, _ in outlying)
     named = join_words(
-        f"{data.ids[i]} ({off_text(ratio)}{_cause(data, i, ratio)})" for i, ratio in found
+        f"{data.ids[i]} ({off_text(ratio)}{_cause(data, i, ratio)})" for i, ratio in outlying
     )
     subject = f"input {named} is" if len(ids) == 1 else f"inputs {named} are"
     change = rest.fit.coefficients[MEAN] / max(data.fit.coefficients[MEAN], 1e-300) - 1

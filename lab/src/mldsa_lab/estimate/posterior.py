@@ -63,7 +63,7 @@ RELATIVE, CONSTANT = 2.0, 0.0
 
 @dataclass(frozen=True)
 class Noise:
-    """What the noise of one measurement may be: its standard deviations at the mean cost, relative
+    """The possible noise of one measurement: its standard deviations at the mean cost, relative
     to that, the power of the cost that its variance grows with, and weights, (kinds,) each.
 
     ``known``: it was seen or given; else it cannot be told from what no term explains, and is one
@@ -176,14 +176,14 @@ def mixture_limits(
     def beyond(value: float, share: float) -> float:
         return float(weight @ ndtr((value - centre) / deviation)) - share
 
-    found = []
+    limits = []
     for share in ((1 - confidence) / 2, (1 + confidence) / 2):
         # Between the least and the largest of the normal laws' own quantiles.
-        of_each = centre + ndtri(share) * deviation
-        low, high = float(of_each.min()), float(of_each.max())
+        quantiles = centre + ndtri(share) * deviation
+        low, high = float(quantiles.min()), float(quantiles.max())
         off = 1e-9 * max(high - low, scale)
-        found.append(brentq(beyond, low - off, high + off, args=(share,), xtol=1e-9 * scale))
-    return float(found[0]), float(found[1])
+        limits.append(brentq(beyond, low - off, high + off, args=(share,), xtol=1e-9 * scale))
+    return float(limits[0]), float(limits[1])
 
 
 def fit(values: Array, cost: Array, prior: Prior, noise: Noise, repeats: Array) -> Posterior:
@@ -197,19 +197,19 @@ def fit(values: Array, cost: Array, prior: Prior, noise: Noise, repeats: Array) 
     fitted = cost
     for _ in range(_PASSES):
         # Deviations are in units of the mean, and variances follow the fitted costs.
-        found = _fit_at(values, cost, prior, noise, repeats, scale, fitted, _spreads(prior)[:1])
-        if found.mean[MEAN] > 0:
-            scale = float(found.mean[MEAN])
-        fitted = np.clip(values @ found.mean, 0.3 * cost, 3.0 * cost)
-    found = _fit_at(values, cost, prior, noise, repeats, scale, fitted, _spreads(prior))
+        posterior = _fit_at(values, cost, prior, noise, repeats, scale, fitted, _spreads(prior)[:1])
+        if posterior.mean[MEAN] > 0:
+            scale = float(posterior.mean[MEAN])
+        fitted = np.clip(values @ posterior.mean, 0.3 * cost, 3.0 * cost)
+    posterior = _fit_at(values, cost, prior, noise, repeats, scale, fitted, _spreads(prior))
     if noise.known:
-        return found
+        return posterior
     widen = 1 + (_WIDER_IF_FEW if len(cost) < SHOW_NOISE else _WIDER)
-    return replace(found, covariance=found.covariance * widen)
+    return replace(posterior, covariance=posterior.covariance * widen)
 
 
-def apart(values: Array, one: Array, other: Array, prior: Prior, repeats: Noise) -> Posterior:
-    """How the costs of two signers on the same inputs differ, each with its mean as 1.
+def contrast(values: Array, one: Array, other: Array, prior: Prior, repeats: Noise) -> Posterior:
+    """Fit the difference of two signers' costs on the same inputs, each with its mean as 1.
 
     ``values``: (inputs, columns) terms; ``one``, ``other``: (inputs,) the costs; ``repeats``: of
     their difference, as it is in these. The first coefficient of what results is 1 plus the
@@ -234,7 +234,7 @@ class _Spread(NamedTuple):
 
 @cache
 def _spreads(prior: Prior) -> list[_Spread]:
-    found = []
+    spreads = []
     kinds = product(_LINEAR_SCALES, _INDEX_SCALES, _ATTEMPT_KINDS)
     for (linear, a), (index, b), (kind, c) in kinds:
         spread = prior.spread.copy()
@@ -242,11 +242,11 @@ def _spreads(prior: Prior) -> list[_Spread]:
         spread[SLOPE:LINEAR] *= linear
         spread[prior.of_index] *= index
         little = _LITTLE if kind == SOME_STEPS else _NEXT_TO_NONE
-        of_attempts = np.where(prior.of_attempts, little, 1.0)
+        scale = np.where(prior.of_iterations, little, 1.0)
         if kind in prior.names:
-            of_attempts[prior.names.index(kind)] = _IN_A_BEND if kind == BENT else _IN_STEPS
-        found.append(_Spread(spread * of_attempts, a * b * c, index, kind, linear))
-    return found
+            scale[prior.names.index(kind)] = _IN_A_BEND if kind == BENT else _IN_STEPS
+        spreads.append(_Spread(spread * scale, a * b * c, index, kind, linear))
+    return spreads
 
 
 def _fit_at(

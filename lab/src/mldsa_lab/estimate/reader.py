@@ -77,7 +77,7 @@ class Measurements:
     warnings: tuple[str, ...] = ()
 
     @staticmethod
-    def of(
+    def from_costs(
         selection: Selection,
         costs: Mapping[int, float | Sequence[float]],
         unit: str = "",
@@ -89,8 +89,8 @@ class Measurements:
         for number, value in costs.items():
             here = f"{where}, id {number}"
             for turn, cost in enumerate([value] if isinstance(value, int | float) else value):
-                made = {"id": number, "cost": float(cost), "unit": unit or None, "round": turn}
-                rows.append((here, convert(made, Measurement, here), None))
+                fields = {"id": number, "cost": float(cost), "unit": unit or None, "round": turn}
+                rows.append((here, convert(fields, Measurement, here), None))
         rows.sort(key=lambda row: row[1].round or 0)
         return _gather(rows, selection, where)
 
@@ -121,36 +121,36 @@ def read_measurements(path: Path, selection: Selection) -> Measurements:
 
 def _gather(rows: _Rows, selection: Selection, where: str) -> Measurements:
     """Check the rows against the selection and each other, and lay them out."""
-    found: dict[tuple[int, int], tuple[str, Measurement]] = {}
+    seen: dict[tuple[int, int], tuple[str, Measurement]] = {}
     digits: list[int | None] = []
     selected = dict.fromkeys(selection.ids)
-    for here, given, decimals in rows:
+    for here, row, decimals in rows:
         digits.append(decimals)
-        first = next(iter(found.values()), (here, given))
-        if given.id not in selected:
+        first = next(iter(seen.values()), (here, row))
+        if row.id not in selected:
             rule = f"is not in the selection, whose ids are {_listed(selected)}"
-            raise LabError(f"{here}: id {given.id} {rule}")
-        _check(here, given, first, selection)
-        key = (given.id, given.round or 0)
-        if key in found:
-            hint = " (number repeats in a column 'round')" if given.round is None else ""
-            which = "" if given.round is None else f" in round {given.round}"
-            earlier = found[key][0]
-            raise LabError(f"{here}: id {given.id}{which} was measured at {earlier} already{hint}")
-        found[key] = here, given
-    if not found:
+            raise LabError(f"{here}: id {row.id} {rule}")
+        _check(here, row, first, selection)
+        key = (row.id, row.round or 0)
+        if key in seen:
+            hint = " (number repeats in a column 'round')" if row.round is None else ""
+            which = "" if row.round is None else f" in round {row.round}"
+            earlier = seen[key][0]
+            raise LabError(f"{here}: id {row.id}{which} was measured at {earlier} already{hint}")
+        seen[key] = here, row
+    if not seen:
         raise LabError(f"{where}: has no measurements")
-    measured = {number for number, _ in found}
+    measured = {number for number, _ in seen}
     ids = tuple(i for i in selected if i in measured)
-    rounds = tuple(sorted({turn for _, turn in found}))
+    rounds = tuple(sorted({turn for _, turn in seen}))
     costs = np.full((len(rounds), len(ids)), np.nan)
     order = costs.copy()
-    # Where nothing says the order of time, measurements stay as given.
-    in_time = sorted(found.items(), key=lambda item: item[1][1].order or item[1][1].time or 0)
-    row_of, column_of = ({value: at for at, value in enumerate(each)} for each in (rounds, ids))
-    for place, ((number, turn), (_, given)) in enumerate(in_time):
-        at = row_of[turn], column_of[number]
-        costs[at], order[at] = given.cost, place
+    # Where nothing says the order of time, measurements stay as row.
+    in_time = sorted(seen.items(), key=lambda item: item[1][1].order or item[1][1].time or 0)
+    row_at, column_at = ({value: at for at, value in enumerate(each)} for each in (rounds, ids))
+    for place, ((number, turn), (_, row)) in enumerate(in_time):
+        at = row_at[turn], column_at[number]
+        costs[at], order[at] = row.cost, place
     warnings = []
     if missing := [i for i in selected if i not in measured]:
         warnings.append(
@@ -166,21 +166,21 @@ def _gather(rows: _Rows, selection: Selection, where: str) -> Measurements:
 
 
 def _check(
-    here: str, given: Measurement, first: tuple[str, Measurement], selection: Selection
+    here: str, row: Measurement, first: tuple[str, Measurement], selection: Selection
 ) -> None:
     """LabError where a measurement does not go with the selection or the first one."""
     at, other = first
-    units = [m.unit or "none" for m in (given, other)]
+    units = [m.unit or "none" for m in (row, other)]
     lone = [n for n in ("round", "order", "time")
-            if (getattr(given, n) is None) != (getattr(other, n) is None)]  # fmt: skip
+            if (getattr(row, n) is None) != (getattr(other, n) is None)]  # fmt: skip
     rule = ""
-    if given.set and given.set != selection.set:
-        rule = f"is of {given.set}, the selection of {selection.set}"
+    if row.set and row.set != selection.set:
+        rule = f"is of {row.set}, the selection of {selection.set}"
     elif units[0] != units[1]:
         rule = f"unit {units[0]!r} after {units[1]!r} at {at}: all measurements must have one unit"
     elif lone:
         rule = f"all measurements must have a {lone[0]}, or none"
-    elif given.order is not None and given.time is not None:
+    elif row.order is not None and row.time is not None:
         rule = "has order and time, of which one says all"
     if rule:
         raise LabError(f"{here}: {rule}")
@@ -223,12 +223,12 @@ def _json(text: str, where: str) -> Iterator[tuple[str, Measurement, int | None]
     value = parse_json(text, where)
     once = value if isinstance(value, dict) else {"measurements": value}
     file = convert(once, MeasurementFile, where)
-    for number, given in enumerate(file.measurements):
+    for number, row in enumerate(file.measurements):
         here = f"{where}, measurements[{number}]"
-        if file.unit and given.unit not in (None, file.unit):
+        if file.unit and row.unit not in (None, file.unit):
             raise LabError(f"{here}: the unit differs from the file's {file.unit!r}")
-        given.unit, given.set = given.unit or file.unit, given.set or file.set
-        yield here, given, _decimals(str(once["measurements"][number]["cost"]))
+        row.unit, row.set = row.unit or file.unit, row.set or file.set
+        yield here, row, _decimals(str(once["measurements"][number]["cost"]))
 
 
 def _decimals(text: str) -> int | None:

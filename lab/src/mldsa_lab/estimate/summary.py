@@ -1,4 +1,4 @@
-"""From a record to its cells, each with its figures, ratios and precision."""
+"""From a record to its cells, each with its estimate and figures, and to ratios between them."""
 
 from __future__ import annotations
 
@@ -6,38 +6,41 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+import msgspec
 import numpy as np
-from msgspec.structs import replace
 
-from mldsa_lab import LabError
+from mldsa_lab import LabError, located
 from mldsa_lab.estimate.cells import (
     SPREAD,
     CellEstimate,
     CellKey,
     CellSamples,
-    Estimator,
+    estimate_plain,
+    estimate_random,
+    estimate_signing,
     gather,
     ratio,
 )
 from mldsa_lab.estimate.figure import CUT_SHORT, EXCLUDED, NO_ESTIMATE, REJECTED, Figure, Key
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import Interval, is_above
+from mldsa_lab.inputs.input import positions
 from mldsa_lab.records import HARDENED, METRICS, InputRow, Record, Variant, WorkerRow
-from mldsa_lab.sets import ALL_SETS, OPERATIONS, SCHEMES
+from mldsa_lab.sets import ALL_SETS, OPERATIONS, PARAMETER_SETS, SCHEMES
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.trace import Array, Trace, parse_trace
 
-# Cells.
 
-
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class MeasuredCell:
     """A variant in one operation of a set, as it was measured. Cells are equal only to themselves.
 
-    ``is_duplicate_build``: whether the variant's default build was measured too. ``estimate``: None
-    where the cost allows none; ``notes``, what a reader must know, then say why. ``figures``: in
-    the worker's unit and for one operation, see `mldsa_lab.estimate.figure`.
+    ``is_duplicate_build``: True if the variant's default build was measured too. ``estimate``: None
+    where the costs allow none. ``notes``: remarks for the reader, which then say why. ``figures``:
+    in the worker's unit and for one operation, see `mldsa_lab.estimate.figure`.
     """
 
     variant: Variant
@@ -46,8 +49,8 @@ class MeasuredCell:
     operation: str
     samples: CellSamples
     is_duplicate_build: bool
-    estimate: CellEstimate | None
-    notes: tuple[str, ...]
+    estimate: CellEstimate | None = None
+    notes: tuple[str, ...] = ()
     figures: list[Figure] = field(default_factory=list)
 
     @property
@@ -88,7 +91,7 @@ class MeasuredCell:
 
     @property
     def uncertainty(self) -> float:
-        """How far the interval of the mean reaches, as a share of the mean; infinite without."""
+        """The longer half of the interval, as a share of the mean; infinite without limits."""
         mean = self.mean
         if mean is None or not mean.value or mean.low is None or mean.high is None:
             return math.inf
@@ -96,20 +99,19 @@ class MeasuredCell:
 
     def add(self, name: str, interval: Interval, unit: str = "", **keys: Key) -> None:
         """Add a figure; ``keys``: further ones."""
-        self.figures.append(Figure.of({**self.keys, **keys}, name, interval, unit))
+        self.figures.append(Figure.from_interval({**self.keys, **keys}, name, interval, unit))
 
     def interval(self, name: str, **keys: Key) -> Interval | None:
         """Return the figure of this name and exactly these further keys; None without."""
-        asked = {**self.keys, **keys}
-        of = (f.interval for f in self.figures if f.name == name and f.keys == asked)
-        return next(of, None)
+        keys = {**self.keys, **keys}
+        return next((f.interval for f in self.figures if f.name == name and f.keys == keys), None)
 
     def value(self, name: str, **keys: Key) -> float | None:
         """Return a figure without its limits; None where it is not known."""
         interval = self.interval(name, **keys)
         return None if interval is None else interval.value
 
-    def over(self, other: MeasuredCell, confidence: float) -> Interval | None:
+    def ratio_to(self, other: MeasuredCell, confidence: float) -> Interval | None:
         """Return this mean over that of ``other``, paired by round where both have the same; None
         where one is not known or they are in different units."""
         if self.estimate is None or other.estimate is None or self.unit != other.unit:
@@ -117,39 +119,6 @@ class MeasuredCell:
         if other is self:
             return Interval(1.0, 1.0, 1.0)
         return ratio(self.estimate, other.estimate, confidence)
-
-
-# Cells compared with others.
-
-
-def add_throughputs(record: Record, cells: Sequence[MeasuredCell], estimator: Estimator) -> None:
-    """Add ``per_second`` to the figures of cells whose unit is nanoseconds: the inverse of the mean
-    of single calls and batches; of cells on several threads and their like on one thread, of the
-    wall clock, with ``scaling`` where one thread was measured."""
-    families: dict[tuple[str | int, ...], list[MeasuredCell]] = defaultdict(list)
-    for cell in cells:
-        if cell.estimate is not None and cell.unit == "ns":
-            v = cell.variant
-            families[v.base, v.mode, v.batch_size, cell.set, cell.operation].append(cell)
-    is_threaded = {k: any(c.variant.threads > 1 for c in of) for k, of in families.items()}
-    walls = gather(record, "wall") if any(is_threaded.values()) else {}
-    for key, family in families.items():
-        estimates: dict[MeasuredCell, CellEstimate] = {}
-        for cell in family:
-            if cell.estimate is None:
-                continue
-            if cell.samples.clock == "wall" or not is_threaded[key]:
-                estimates[cell] = cell.estimate
-            elif cell.id in walls:
-                with suppress(LabError):  # without an estimate it has no throughput
-                    estimates[cell] = estimator.estimate(cell.variant, cell.id, walls[cell.id])
-        one = next((e for c, e in estimates.items() if c.variant.threads == 1), None)
-        for cell, estimate in estimates.items():
-            cell.add("per_second", estimate.mean.inverse(1e9), "1/s")
-            if is_threaded[key] and estimate is one:
-                cell.add("scaling", Interval(1.0, 1.0, 1.0))
-            elif is_threaded[key] and one is not None:
-                cell.add("scaling", ratio(estimate, one, estimator.confidence).inverse())
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,34 +129,6 @@ class Comparison:
     cell: MeasuredCell
     against: MeasuredCell
     ratio: Interval
-
-
-def compare_classical(cells: Sequence[MeasuredCell], confidence: float) -> list[Comparison]:
-    """Return the cheapest ML-DSA cell of each kind (compact or expanded key, single calls or
-    batches), by set and operation, over every classical scheme's single calls. ``cells``: in
-    ascending order of the mean. Skips cells of several threads, and tuned builds where the default
-    build was measured."""
-    cheapest: dict[tuple[str, str, str, str], MeasuredCell] = {}
-    schemes: list[MeasuredCell] = []
-    for cell in cells:
-        v = cell.variant
-        is_run = v.threads > 1 or (v.runs and v.mode == "single")
-        if cell.estimate is None or cell.is_duplicate_build or is_run:
-            continue
-        family = SCHEMES[cell.set].family
-        if family == "classical":
-            schemes.append(cell)
-        elif family == "ml-dsa":
-            cheapest.setdefault((cell.set, cell.operation, v.key, v.mode), cell)
-    return [
-        Comparison(cell, scheme, ratio)
-        for cell in cheapest.values()
-        for scheme in schemes
-        if scheme.operation == cell.operation and (ratio := cell.over(scheme, confidence))
-    ]
-
-
-# The summary.
 
 
 @dataclass(frozen=True)
@@ -233,8 +174,8 @@ class Summary:
     def table(self, set_name: str, operation: str) -> list[MeasuredCell]:
         """Return the single calls of a set and operation in the first of their units; none without
         any."""
-        found = (of for key, of in self.tables.items() if key[:2] == (set_name, operation))
-        return next(found, [])
+        tables = (t for key, t in self.tables.items() if key[:2] == (set_name, operation))
+        return next(tables, [])
 
     @property
     def rounds(self) -> int:
@@ -256,7 +197,7 @@ class Summary:
         intervals nothing is clear."""
         if is_above(one.interval("ratio"), other.interval("ratio")):
             return True  # so is their own ratio, which is narrower: not worth its work
-        paired = one.over(other, self.confidence)
+        paired = one.ratio_to(other, self.confidence)
         if paired is not None and paired.low is not None:
             return paired.low > 1
         return is_above(one.mean, other.mean)
@@ -283,15 +224,15 @@ class Summary:
         """Return the figures of all cells, and those of several: ``rank`` among single calls; the
         ratio of the cheapest ML-DSA to each classical scheme, and of hardened modes to ordinary
         ones."""
-        made = [f for cell in self.cells for f in cell.figures]
+        figures = [f for cell in self.cells for f in cell.figures]
         for cells in self.tables.values():
             for cell, rank in zip(cells, self.ranks(cells), strict=True):
                 if rank is not None:
-                    made.append(Figure(cell.keys, "rank", rank))
+                    figures.append(Figure(cell.keys, "rank", rank))
         for c in self.classical:
             keys = {**c.cell.keys, "scheme": c.against.set, "against": c.against.variant.id}
-            made.append(Figure.of(keys, "ratio", c.ratio))
-        return [*made, *self._hardened(), *self._absent()]
+            figures.append(Figure.from_interval(keys, "ratio", c.ratio))
+        return [*figures, *self._hardened(), *self._absent()]
 
     def _absent(self) -> Iterator[Figure]:
         """Yield ``mean`` without a value for what the gate rejected, and for what was excluded
@@ -313,12 +254,13 @@ class Summary:
         """Yield the ratio of each hardened mode to the ordinary one of its implementation."""
         for cell in self.cells:
             name = cell.variant.implementation.removesuffix(HARDENED)
-            ordinary = replace(cell.variant, implementation=name).id_in(cell.worker.build)
+            variant = msgspec.structs.replace(cell.variant, implementation=name)
+            ordinary = variant.id_in(cell.worker.build)
             other = self.by_id.get((ordinary, cell.set, cell.operation))
             if other is not None and other is not cell:
-                ratio = cell.over(other, self.confidence)
+                ratio = cell.ratio_to(other, self.confidence)
                 if ratio is not None:
-                    yield Figure.of({**cell.keys, "against": ordinary}, "ratio", ratio)
+                    yield Figure.from_interval({**cell.keys, "against": ordinary}, "ratio", ratio)
 
 
 def summarise(
@@ -328,31 +270,36 @@ def summarise(
     clock: str = "cpu",
     confidence: float = 0.95,
 ) -> Summary:
-    """The cells of a record, interrupted ones included.
+    """Return the cells of a record, interrupted ones included.
 
     ``reference``: an implementation's name (its compact key is taken) or a variant's id, either of
     the default build where both were measured and the id does not say `tuned`.
     ``clock``: "cpu" for the thread's own time where a worker gives it, or "wall". Variants that
-    the gate refused for a set have no cells there. LabError for an unknown clock, a confidence
+    the gate rejected for a set have no cells there. LabError for an unknown clock, a confidence
     outside (0, 1), or a trace in the record that is malformed.
     """
     if clock not in ("cpu", "wall"):
         raise LabError(f"clock {clock!r}: must be 'cpu' or 'wall'")
     if not 0 < confidence < 1:
         raise LabError(f"confidence {confidence}: must lie strictly between 0 and 1")
-    refused = {(gate.variant, gate.set) for gate in record.gates if not gate.passed}
+    rejected = {(gate.variant, gate.set) for gate in record.gates if not gate.passed}
     variants = record.variants
-    estimator = Estimator.of(record, confidence)
-    cells = [
-        _cell(record, *variants[key[0]], key, samples, estimator)
-        for key, samples in gather(record, clock).items()
-        if key[:2] not in refused
-    ]
+    estimator = Estimator.for_record(record, confidence)
+    cells = []
+    for (variant_id, set_name, operation), samples in gather(record, clock).items():
+        if (variant_id, set_name) not in rejected:
+            variant, worker = variants[variant_id]
+            is_duplicate = record.is_duplicate_build(worker)
+            cell = MeasuredCell(variant, worker, set_name, operation, samples, is_duplicate)
+            faults = (f for f in record.faults if f.variant == variant_id)
+            is_cut = any(f.concerns(set_name, operation) for f in faults)
+            estimator.fill(cell, CUT_SHORT if is_cut else "")
+            cells.append(cell)
     cells.sort(key=lambda c: (ALL_SETS.index(c.set), OPERATIONS.index(c.operation), c.cost))
     references = _references(cells, reference, list(variants))
     for cell in cells:
         against = references.get((cell.set, cell.operation, cell.variant.threads))
-        if against is not None and (ratio := cell.over(against, confidence)) is not None:
+        if against is not None and (ratio := cell.ratio_to(against, confidence)) is not None:
             cell.add("ratio", ratio)
     add_throughputs(record, cells, estimator)
     lacking = f"no measurements of the reference {reference!r}: ratios are left out"
@@ -360,79 +307,127 @@ def summarise(
     return Summary(record, cells, reference, clock, confidence, notes)
 
 
-def _cell(
-    record: Record,
-    variant: Variant,
-    worker: WorkerRow,
-    key: CellKey,
-    samples: CellSamples,
-    estimator: Estimator,
-) -> MeasuredCell:
-    """Return a cell with the figures that it has by itself: without ratio and throughput."""
-    estimate, costs = None, dict[str, Interval]()
-    try:
-        estimate = estimator.estimate(variant, key, samples)
-        notes = estimate.notes
-    except LabError as error:
-        notes = (str(error),)
-    if estimate is not None and not estimate.holds:
-        estimate = None
-    cell = MeasuredCell(
-        variant, worker, key[1], key[2], samples, record.is_duplicate_build(worker), estimate, notes
-    )
-    unit, confidence = worker.unit, estimator.confidence
-    is_cut = any(f.variant == key[0] and f.concerns(key[1], key[2]) for f in record.faults)
-    mean = Figure(cell.keys, "mean", None, unit=unit, verdict=NO_ESTIMATE, notes=notes)
-    if estimate is not None:
-        verdict = CUT_SHORT if is_cut else ""
-        mean = Figure.of(cell.keys, "mean", estimate.mean, unit, verdict, notes)
-    cell.figures.append(mean)
-    cell.add("samples", Interval(len(samples.ticks)), clock=samples.clock)
-    cell.add("rounds", Interval(len(samples.rounds)))
-    if estimate is None:
-        return cell
-    for percentile, cost in estimate.quantiles.items():
-        cell.add("quantile", cost, unit, percentile=percentile)
-    if (fit := cell.fit) is not None:
-        keys = {"set": cell.set, "variant": variant.id}
-        costs = fit.costs(confidence)
-        for attempt, cost in (costs | fit.further(confidence)).items():
-            figure = Figure.of({**keys, "attempt": attempt}, "attempt_cost", cost, unit)
-            cell.figures.append(figure)
-    for name, cost in _spread(samples, estimate, costs).items():
-        cell.add(name, cost, unit)
-    for name, count in estimator.metrics(variant, key, samples).items():
-        cell.add(name, count, METRICS[name][0])
-    for phase, cost in estimator.phases(variant, key, samples).items():
-        cell.add("mean", cost, unit, phase=phase)
-    return cell
+# The steps of a summary.
 
 
-def _spread(
-    samples: CellSamples, estimate: CellEstimate, costs: dict[str, Interval]
-) -> dict[str, Interval]:
-    """Return the least and largest single call and their standard deviation, by name; ``costs``: of
-    a signature's attempts.
+@dataclass(frozen=True)
+class Estimator:
+    """Chooses the estimate that suits a cell, by what is known of its inputs.
 
-    Of signatures that were regressed on their traces the exact law says them: the least is accepted
-    at once, and there is no largest. Of other operations they are those of the samples, if each is
-    one call.
+    ``inputs``: all of the record, by set and id; ``traces``: those that are known.
     """
-    if (fit := estimate.fit) is not None:
-        if not fit.traces:
-            return {}
-        return {"min": costs["first"], "sd": Interval(_deviation(fit))}
-    if not samples.single_calls or len(samples.ticks) < 2:
-        return {}
-    return {name: Interval(of(samples.ticks)) for name, of in SPREAD.items()}
+
+    inputs: dict[tuple[str, int], InputRow]
+    traces: dict[tuple[str, int], Trace]
+    confidence: float
+
+    @classmethod
+    def for_record(cls, record: Record, confidence: float) -> Estimator:
+        """Return that of a record; LabError if a trace in it is malformed."""
+        traces: dict[tuple[str, int], Trace] = {}
+        for row in record.inputs:
+            if row.trace is not None:
+                with located(f"input {row.id} of {row.set}"):
+                    traces[row.set, row.id] = parse_trace(row.trace, row.set)
+        return cls({(row.set, row.id): row for row in record.inputs}, traces, confidence)
+
+    def fill(self, cell: MeasuredCell, verdict: str) -> None:
+        """Add the estimate and the figures that a cell has by itself: without ratio and throughput.
+        ``verdict``: of its mean."""
+        samples, unit = cell.samples, cell.unit
+        try:
+            estimate = self.estimate(cell, samples)
+            cell.notes = estimate.notes
+            cell.estimate = estimate if estimate.holds else None
+        except LabError as error:
+            cell.notes = (str(error),)
+        mean = Figure(cell.keys, "mean", None, unit=unit, verdict=NO_ESTIMATE, notes=cell.notes)
+        if cell.mean is not None:
+            mean = Figure.from_interval(cell.keys, "mean", cell.mean, unit, verdict, cell.notes)
+        cell.figures.append(mean)
+        cell.add("samples", Interval(len(samples.ticks)), clock=samples.clock)
+        cell.add("rounds", Interval(len(samples.rounds)))
+        if cell.estimate is None:
+            return
+        for percentile, cost in cell.estimate.quantiles.items():
+            cell.add("quantile", cost, unit, percentile=percentile)
+        if (fit := cell.fit) is not None:
+            keys = {"set": cell.set, "variant": cell.variant.id}
+            costs = fit.costs(self.confidence)
+            for attempt, cost in (costs | fit.further(self.confidence)).items():
+                figure = Figure.from_interval(
+                    {**keys, "attempt": attempt}, "attempt_cost", cost, unit
+                )
+                cell.figures.append(figure)
+            # By the exact distribution: the least is accepted at once, and there is no largest.
+            cell.add("min", costs["first"], unit)
+            cell.add("sd", Interval(fit.standard_deviation()), unit)
+        elif cell.estimate.fit is None and samples.single_calls and len(samples.ticks) > 1:
+            for name, statistic in SPREAD.items():
+                cell.add(name, Interval(statistic(samples.ticks)), unit)
+        uncounted = replace(samples, step=0.0)  # metrics come from no clock
+        for name, values in samples.metrics.items():
+            cell.add(name, Interval(self._mean(cell, uncounted, values).value), METRICS[name][0])
+        for phase, values in samples.phases.items():
+            cell.add("mean", self._mean(cell, samples, values), unit, phase=phase)
+
+    def estimate(self, cell: MeasuredCell, samples: CellSamples) -> CellEstimate:
+        """Return the estimate of a cell from its own or other samples. LabError if no clock
+        resolves them, a trace that is needed is not known, or the costs allow no estimate."""
+        if samples.flaw:
+            raise LabError(samples.flaw)
+        scheme, variant = SCHEMES[cell.set], cell.variant
+        if cell.operation == "sign" and cell.set in PARAMETER_SETS and variant.deterministic:
+            return self._signing(cell, samples)
+        is_random = cell.operation in scheme.traits.random and not variant.deterministic
+        is_random |= cell.operation == "keygen" and not scheme.seeded  # RSA's search for primes
+        estimate = (estimate_random if is_random else estimate_plain)(samples, self.confidence)
+        # Averages of random costs have another median than the costs.
+        is_averaged = variant.runs or (is_random and not samples.single_calls)
+        return replace(estimate, quantiles={}) if is_averaged else estimate
+
+    def _signing(self, cell: MeasuredCell, samples: CellSamples) -> CellEstimate:
+        variant, inputs, shares, overlap = cell.variant, samples.inputs, None, 1.0
+        if variant.runs:
+            role = self.inputs[cell.set, inputs[0]].role
+            group = [r.id for r in self.inputs.values() if (r.set, r.role) == (cell.set, role)]
+            overlap = variant.batch_size * len(inputs) / len(group)
+            shares = np.array([_shares(variant, len(group), group.index(i)) for i in inputs])
+            inputs = tuple(group)
+        unknown = [i for i in inputs if (cell.set, i) not in self.traces]
+        if unknown:
+            raise LabError(f"input {unknown[0]} of {cell.set}: signing needs its trace")
+        return estimate_signing(
+            samples,
+            [self.traces[cell.set, i] for i in inputs],
+            RejectionModel.for_set(cell.set),
+            self.confidence,
+            shares=shares,
+            overlap=overlap,
+            keys=None if variant.runs else [self.inputs[cell.set, i].seed for i in inputs],
+            hardened=variant.hardened,
+        )
+
+    def _mean(self, cell: MeasuredCell, samples: CellSamples, values: Array | float) -> Interval:
+        """Return the mean of other values of the samples, estimated as the cost is where each
+        sample has its own."""
+        if isinstance(values, float):
+            return Interval(values)
+        if values.all() and np.ptp(values):
+            return self.estimate(cell, replace(samples, ticks=values)).mean
+        return Interval(*3 * (float(values.mean()),))
 
 
-def _deviation(fit: Fit) -> float:
-    """Return the standard deviation of a signature's cost by the exact law of its attempts."""
-    table, (first, *further) = fit.model.class_table(), fit.attempt_costs
-    costs = first + table.counts @ np.array(further)
-    mean = float(table.probability @ costs)
-    return float(np.sqrt(table.probability @ (costs - mean) ** 2))
+def _shares(variant: Variant, size: int, begin: int) -> Array:
+    """Return the share (size,) of a run's operations that each of so many inputs has, in turn from
+    one."""
+    threads = variant.threads
+    places = [
+        (begin + place) % size
+        for thread in range(threads)
+        for place in positions(size, variant.batch_size, thread=thread, threads=threads)
+    ]
+    return np.bincount(places, minlength=size) / len(places)
 
 
 def _references(
@@ -452,27 +447,79 @@ def _references(
             announced.index(c.variant.id),
         )
     )
-    found: dict[tuple[str, str, int], MeasuredCell] = {}
+    references: dict[tuple[str, str, int], MeasuredCell] = {}
     for cell in named:
-        found.setdefault((cell.set, cell.operation, cell.variant.threads), cell)
-    return found
+        references.setdefault((cell.set, cell.operation, cell.variant.threads), cell)
+    return references
 
 
-# Precision.
+def add_throughputs(record: Record, cells: Sequence[MeasuredCell], estimator: Estimator) -> None:
+    """Add ``per_second`` to the figures of cells whose unit is nanoseconds: the inverse of the mean
+    of single calls and batches; of cells on several threads and their like on one thread, of the
+    wall clock, with ``scaling`` where one thread was measured."""
+    families: dict[tuple[str | int, ...], list[MeasuredCell]] = defaultdict(list)
+    for cell in cells:
+        if cell.estimate is not None and cell.unit == "ns":
+            v = cell.variant
+            families[v.base, v.mode, v.batch_size, cell.set, cell.operation].append(cell)
+    is_threaded = {k: any(c.variant.threads > 1 for c in f) for k, f in families.items()}
+    walls = gather(record, "wall") if any(is_threaded.values()) else {}
+    for key, family in families.items():
+        estimates: dict[MeasuredCell, CellEstimate] = {}
+        for cell in family:
+            if cell.estimate is None:
+                continue
+            if cell.samples.clock == "wall" or not is_threaded[key]:
+                estimates[cell] = cell.estimate
+            elif cell.id in walls:
+                with suppress(LabError):  # without an estimate it has no throughput
+                    estimates[cell] = estimator.estimate(cell, walls[cell.id])
+        one = next((e for c, e in estimates.items() if c.variant.threads == 1), None)
+        for cell, estimate in estimates.items():
+            cell.add("per_second", estimate.mean.inverse(1e9), "1/s")
+            if is_threaded[key] and estimate is one:
+                cell.add("scaling", Interval(1.0, 1.0, 1.0))
+            elif is_threaded[key] and one is not None:
+                cell.add("scaling", ratio(estimate, one, estimator.confidence).inverse())
+
+
+def compare_classical(cells: Sequence[MeasuredCell], confidence: float) -> list[Comparison]:
+    """Return the cheapest ML-DSA cell of each kind (compact or expanded key, single calls or
+    batches), by set and operation, over every classical scheme's single calls. ``cells``: in
+    ascending order of the mean. Skips cells of several threads, and tuned builds where the default
+    build was measured."""
+    cheapest: dict[tuple[str, str, str, str], MeasuredCell] = {}
+    schemes: list[MeasuredCell] = []
+    for cell in cells:
+        v = cell.variant
+        is_run = v.threads > 1 or (v.runs and v.mode == "single")
+        if cell.estimate is None or cell.is_duplicate_build or is_run:
+            continue
+        family = SCHEMES[cell.set].family
+        if family == "classical":
+            schemes.append(cell)
+        elif family == "ml-dsa":
+            cheapest.setdefault((cell.set, cell.operation, v.key, v.mode), cell)
+    return [
+        Comparison(cell, scheme, ratio)
+        for cell in cheapest.values()
+        for scheme in schemes
+        if scheme.operation == cell.operation and (ratio := cell.ratio_to(scheme, confidence))
+    ]
 
 
 def widest(record: Record, *, clock: str, confidence: float) -> tuple[float, str, str] | None:
-    """The widest interval: its longer half in percent of the mean, what it is of, and the means
-    that count: every signing mean, or every mean where signing was not measured.
+    """Return the widest interval: its longer half in percent of the mean, its cell in words, and
+    the means that count: every signing mean, or every mean where signing was not measured.
 
     None before there are means; infinite where one has no interval yet.
     """
-    left_out = {(fault.variant, fault.set) for fault in record.faults}
+    excluded = {(fault.variant, fault.set) for fault in record.faults}
     cells = [
         cell
         for cell in summarise(record, clock=clock, confidence=confidence).cells
         if cell.mean is not None
-        and not {(cell.variant.id, None), (cell.variant.id, cell.set)} & left_out
+        and not {(cell.variant.id, None), (cell.variant.id, cell.set)} & excluded
     ]
     signing = [cell for cell in cells if cell.operation == "sign"]
     counted = signing or cells

@@ -26,8 +26,19 @@ from numpy.typing import NDArray
 from mldsa_lab import LabError, machine
 from mldsa_lab.checkout import GET_CHECKOUT, SHIPPED, find_root, find_target, run_tool
 from mldsa_lab.inputs.input import Input, Outputs, Spec
-from mldsa_lab.inputs.pool import ROWS, Block, Checks, Generated, Pool, Source, join_pools
-from mldsa_lab.machine import Workforce, WorkItem
+from mldsa_lab.inputs.pool import (
+    ROWS,
+    Block,
+    Checks,
+    Generated,
+    Pool,
+    PoolWriter,
+    Source,
+    join_pools,
+    read_parts,
+    read_pool,
+)
+from mldsa_lab.machine import WorkerPool, WorkItem
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import PASSED, TraceTable
@@ -102,7 +113,7 @@ class Library:
         signed = _signed(inputs)
         code_ends = np.empty(len(inputs), dtype=np.uint64)
         needed = ctypes.c_size_t()
-        room = int(2 * len(inputs) * RejectionModel.for_set(set_name).expected_attempts) + 1024
+        room = int(2 * len(inputs) * RejectionModel.for_set(set_name).expected_iterations) + 1024
         while True:
             codes = np.empty(room, dtype=np.uint16)
             status = self._library.mldsa_trace_run(
@@ -175,8 +186,8 @@ def _form(inputs: Sequence[Input]) -> int:
 
 
 def _signed(inputs: Sequence[Input]) -> tuple[bytes, Any, bytes | None]:
-    """What is signed, as both calls take it: all messages and contexts in one string, where each
-    ends, and all rnd, or nothing where these are zero."""
+    """Return the signed data as both calls take it: all messages and contexts in one string, the
+    end of each, and all rnd, or nothing where these are zero."""
     parts = [part for item in inputs for part in (item.message, item.context)]
     rnd = b"".join(item.signing_rnd for item in inputs)
     ends = np.cumsum([len(part) for part in parts], dtype=np.uint64)
@@ -275,7 +286,7 @@ class Tally:
         """Count these traces too."""
         z, r = (table.first_failing(check) == PASSED for check in "zr")
         self.passed += [z.sum(), r.sum(), (z & r).sum()]
-        counts = np.bincount(table.attempts())
+        counts = np.bincount(table.iterations())
         both = np.zeros(max(len(counts), len(self.histogram)), dtype=np.int64)
         for part in (counts, self.histogram):
             both[: len(part)] += part
@@ -285,7 +296,7 @@ class Tally:
         """Name, share or mean, its expectation, and their distance in standard errors:
         None of hint failures under few keys, whose share depends on the key (its t0)."""
         model = RejectionModel.for_set(self.set)
-        mean, expected = self.attempts / self.signatures, model.expected_attempts
+        mean, expected = self.attempts / self.signatures, model.expected_iterations
         deviation = (expected * (expected - 1) / self.signatures) ** 0.5
         rows: list[tuple[str, float, float, float | None]] = [
             ("attempts", mean, expected, (mean - expected) / deviation)
@@ -315,7 +326,7 @@ def trace_pool(
 def make_pool(
     source: Source,
     path: Path,
-    force: Workforce,
+    force: WorkerPool,
     checks: Checks = "reached",
     *,
     progress: Callable[[int], None] = lambda done: None,
@@ -327,8 +338,6 @@ def make_pool(
     in ``unfinished(path)``, from which the next job with the same source goes on. ``progress`` gets
     the number of inputs done.
     """
-    from mldsa_lab.inputs.poolfile import PoolWriter
-
     rest = unfinished(path)
     tally = Tally(source.set, source.spec is not None and source.spec.per_key == 1)
     with PoolWriter(path, source.set, checks, source.spec, key=source.key, keep=rest) as writer:
@@ -353,8 +362,6 @@ def unfinished(path: Path) -> Path:
 
 def _read_unfinished(rest: Path, source: Source, checks: Checks) -> Iterator[Pool]:
     """The whole row groups of an earlier job of the same inputs, if there is one."""
-    from mldsa_lab.inputs.poolfile import read_parts
-
     if not rest.exists():
         return
     most = source.count
@@ -384,7 +391,7 @@ def trace_block(block: Block, checks: Checks) -> TraceTable:
 
 
 def _trace_blocks(
-    blocks: Iterable[Block], force: Workforce, checks: Checks, progress: Callable[[int], None]
+    blocks: Iterable[Block], force: WorkerPool, checks: Checks, progress: Callable[[int], None]
 ) -> Iterator[Pool]:
     """The traces of each block, in order."""
     started, traced = tee(blocks)
@@ -421,6 +428,4 @@ def shipped_path(set_name: str) -> Path:
 @cache
 def shipped_pool(set_name: str) -> Pool:
     """The pool that ships with the lab, traced with every check."""
-    from mldsa_lab.inputs.poolfile import read_pool
-
     return read_pool(shipped_path(set_name))

@@ -24,7 +24,7 @@ from mldsa_lab.bench.options import COLD, WARM, BlockFile, find_verifiers, resol
 from mldsa_lab.bench.workload import Ready, WorkloadPlan, other_message, signatures_of, times_of
 from mldsa_lab.estimate.cells import Readings, with_tick
 from mldsa_lab.estimate.figure import Figure, Figures, Key
-from mldsa_lab.estimate.interval import FEWEST_ROUNDS, Interval, over
+from mldsa_lab.estimate.interval import FEWEST_ROUNDS, Interval, mean_interval
 from mldsa_lab.files import to_builtins
 from mldsa_lab.inputs.input import Input, candidates
 from mldsa_lab.inputs.tracing import load
@@ -97,19 +97,19 @@ def _figures(
     tick = readings.tick or 0.0
     for (threads, caches), rounds in sorted(levels.items(), key=_warm_first):
         at = {**keys, "threads": threads, "caches": caches}
-        time = with_tick(over(np.array(list(rounds.values())), confidence), tick)
+        time = with_tick(mean_interval(np.array(list(rounds.values())), confidence), tick)
         yield Figure(at, "rounds", len(rounds))
-        yield Figure.of(at | of_block, "time", time, "ns")
+        yield Figure.from_interval(at | of_block, "time", time, "ns")
         of_one = time.times(1 / block.verifications)
-        yield Figure.of({**at, "of": "signature"}, "time", of_one, "ns")
+        yield Figure.from_interval({**at, "of": "signature"}, "time", of_one, "ns")
         if threads > 1 and (ratio := _ratio(levels.get((1, caches)), rounds, confidence, tick)):
-            yield Figure.of(at, "scaling", ratio)
+            yield Figure.from_interval(at, "scaling", ratio)
         warm = levels.get((threads, "warm"))
         if caches == "cold" and (ratio := _ratio(rounds, warm, confidence, tick)):
-            yield Figure.of({**at, "against": "warm"}, "ratio", ratio)
+            yield Figure.from_interval({**at, "against": "warm"}, "ratio", ratio)
         for slot, seconds in block.slot_seconds.items():
             share = time.times(1 / (seconds * 1e9))
-            yield Figure.of(at | of_block | {"slot": slot}, "share", share)
+            yield Figure.from_interval(at | of_block | {"slot": slot}, "share", share)
 
 
 def _warm_first(level: tuple[tuple[int, str], Rounds]) -> tuple[int, bool]:
@@ -125,7 +125,7 @@ def _ratio(
     if not one or not other or not common:
         return None
     times: Array = np.array([(one[r], other[r]) for r in common]).T
-    ratio = over(times[0] / times[1], confidence)
+    ratio = mean_interval(times[0] / times[1], confidence)
     return with_tick(ratio, *(ratio.value * tick / times.mean(axis=1)))
 
 
@@ -242,7 +242,7 @@ class Blocks(Workload[BlockCase]):
                 text = self._wrong(sample, rejected)
                 wrong += [] if text is None else [f"on {threads} threads: {text}"]
             station.worker().forget(job)
-            yield Check.of(name, len(self.thread_counts) * len(given), wrong)
+            yield Check.from_failures(name, len(self.thread_counts) * len(given), wrong)
 
     def _wrong(self, sample: Sample, rejected: Sequence[int] = ()) -> str | None:
         """Return the error of a pass in which exactly these inputs are to be rejected, or None."""
@@ -282,7 +282,7 @@ class Blocks(Workload[BlockCase]):
         """Return a variant's inputs: where keys stay in the worker, it verifies signatures of its
         own."""
         made, v = self._made(set_name), self.fleet.variants[variant]
-        if not SCHEMES[set_name].kin.encoded:
+        if not SCHEMES[set_name].traits.encoded:
             jobs = [make_job(item, "sign", v) for item in made]
             outputs = signatures_of(self.fleet, v, set_name, jobs)
             made = [item.with_output(outputs[item.id]) for item in made]
@@ -294,7 +294,7 @@ class Blocks(Workload[BlockCase]):
         if set_name in PARAMETER_SETS:
             signed = zip(drawn, load().sign(set_name, drawn), strict=True)
             return [structs.replace(item, pk=m.pk, output=m.signature) for item, m in signed]
-        if not SCHEMES[set_name].kin.encoded:
+        if not SCHEMES[set_name].traits.encoded:
             return drawn
         made = make_plain(self.fleet, drawn, (v for name, v in self._verifiers if name == set_name))
         if not all(m.pk and m.output for m in made):
@@ -457,7 +457,7 @@ def brief_block(figures: Figures) -> tuple[Figures, TableLayout]:
         last(name="share", title=str(slot), keys={**warm_keys, "slot": slot}),
     )
     rows = ("set", "implementation", "key", "batch")
-    return figures.of([*warm, *ratios]), TableLayout("", ("operation",), rows, columns)
+    return figures.with_items([*warm, *ratios]), TableLayout("", ("operation",), rows, columns)
 
 
 _METHOD = (

@@ -15,7 +15,7 @@ from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.workload import Cell, Operations, Ready, WorkloadPlan, times_of, typical_input
 from mldsa_lab.estimate.cells import SPREAD, Readings, percentiles_of, share_of, with_tick
 from mldsa_lab.estimate.figure import Figure, Figures, Key
-from mldsa_lab.estimate.interval import over
+from mldsa_lab.estimate.interval import mean_interval
 from mldsa_lab.kinds.kind import ROW_KEYS, TableKind
 from mldsa_lab.records import Definition, Record, Row, Samples
 from mldsa_lab.sets import ALL_SETS, OPERATIONS, SCHEMES
@@ -115,21 +115,21 @@ def cold_figures(record: Record, confidence: float) -> list[Figure]:
         for place, call in enumerate(calls):
             keys = {**cell, "call": call}
             column = costs[:, place]
-            cost = with_tick(over(column, confidence), readings.tick or 0.0)
-            made.append(Figure.of(keys, "cost", cost, units[variant]))
+            cost = with_tick(mean_interval(column, confidence), readings.tick or 0.0)
+            made.append(Figure.from_interval(keys, "cost", cost, units[variant]))
             if place + 1 < len(calls) and (costs[:, -1] > 0).all():
-                ratio = over(column / costs[:, -1], confidence)
-                made.append(Figure.of({**keys, "against": "last"}, "ratio", ratio))
-        if operation not in SCHEMES[set_name].kin.random and len(rows[0].wall) > 2 * LATE:
+                ratio = mean_interval(column / costs[:, -1], confidence)
+                made.append(Figure.from_interval({**keys, "against": "last"}, "ratio", ratio))
+        if operation not in SCHEMES[set_name].traits.random and len(rows[0].wall) > 2 * LATE:
             late = [np.array(row.wall[LATE - 1 :], dtype=np.float64) for row in rows]
             for percentile in percentiles_of(min(map(len, late))):
                 costs = np.array([np.quantile(calls, share_of(percentile)) for calls in late])
                 keys = {**cell, "percentile": percentile}
-                quantile = over(costs, confidence)
-                made.append(Figure.of(keys, "quantile", quantile, units[variant]))
+                quantile = mean_interval(costs, confidence)
+                made.append(Figure.from_interval(keys, "quantile", quantile, units[variant]))
             for name, of in SPREAD.items():
-                spread = over(np.array([of(calls) for calls in late]), confidence)
-                made.append(Figure.of(cell, name, spread, units[variant]))
+                spread = mean_interval(np.array([of(calls) for calls in late]), confidence)
+                made.append(Figure.from_interval(cell, name, spread, units[variant]))
             steps = np.diff(np.unique(np.concatenate(late)))
             if len(steps):
                 resolution = float(steps.min())

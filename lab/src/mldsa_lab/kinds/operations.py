@@ -183,7 +183,12 @@ def _made(
     chapter: str, brief: bool,
 ) -> list[Section]:  # fmt: skip
     return sections_of(
-        run.figures.of(figures), [layout], run.look.confidence, note, brief=brief, chapter=chapter
+        run.figures.with_items(figures),
+        [layout],
+        run.look.confidence,
+        note,
+        brief=brief,
+        chapter=chapter,
     )
 
 

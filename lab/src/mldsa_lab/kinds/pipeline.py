@@ -24,7 +24,7 @@ from mldsa_lab.bench.options import Pipeline, resolve
 from mldsa_lab.bench.workload import Ready, WorkloadPlan, other_message, times_of
 from mldsa_lab.estimate.cells import SPREAD, Readings, percentiles_of, share_of
 from mldsa_lab.estimate.figure import Figure, Key
-from mldsa_lab.estimate.interval import over
+from mldsa_lab.estimate.interval import mean_interval
 from mldsa_lab.files import to_builtins
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.kinds.kind import TableKind
@@ -201,31 +201,37 @@ def _figures(
         own = {**at, "of": "pipeline"}
         if stage := stages.get(name):
             own |= {"variant": stage.variant} | ({"batch": stage.batch} if stage.batch else {})
-        yield Figure.of(own, "time", over(cost, confidence), p.unit)
-        yield Figure.of(own, "share", over(cost / whole, confidence))
+        yield Figure.from_interval(own, "time", mean_interval(cost, confidence), p.unit)
+        yield Figure.from_interval(own, "share", mean_interval(cost / whole, confidence))
         attempts = attempts_of(record, p, name) if stage else None
         for basis, mean in zip(("seen", "expected"), attempts or (), strict=False):
             yield Figure({**at, "of": "attempts", "basis": basis}, "count", mean)
         if not name or (stage and p.together == 1):
             for figure, more, times in p.spread(name):
                 latency = {**at, "of": "latency", **more}
-                yield Figure.of(latency, figure, over(times, confidence), p.unit)
+                yield Figure.from_interval(
+                    latency, figure, mean_interval(times, confidence), p.unit
+                )
             samples = sum(len(one.whole) for one in p.processes)
             yield Figure({**at, "of": "samples"}, "count", samples)
     for set_name in dict.fromkeys(s.set for s in p.content.stages):
         together = np.sum([parts[n] for n, s in stages.items() if s.set == set_name], axis=0)
-        share = over(together / whole, confidence)
-        yield Figure.of({**keys, "of": "pipeline", "set": set_name}, "share", share)
+        share = mean_interval(together / whole, confidence)
+        yield Figure.from_interval({**keys, "of": "pipeline", "set": set_name}, "share", share)
     yield Figure({**keys, "of": "records"}, "count", p.together)
     for check in p.definition.checks:
         yield Figure({**keys, "of": "cases", "test": check.check}, "count", check.cases)
     for threads in p.content.threads:
         at = {**keys, "threads": threads}
-        yield Figure.of(at, "per_second", over(p.rate(threads), confidence), "1/s")
-        yield Figure.of(at, "scaling", over(p.rate(threads) / p.rate(1), confidence))
+        yield Figure.from_interval(
+            at, "per_second", mean_interval(p.rate(threads), confidence), "1/s"
+        )
+        yield Figure.from_interval(
+            at, "scaling", mean_interval(p.rate(threads) / p.rate(1), confidence)
+        )
     if p.against in every:
-        gain = over(p.gain(every[p.against]), confidence)
-        yield Figure.of({**keys, "against": p.against}, "ratio", gain)
+        gain = mean_interval(p.gain(every[p.against]), confidence)
+        yield Figure.from_interval({**keys, "against": p.against}, "ratio", gain)
 
 
 def attempts_of(record: Record, p: MeasuredPipeline, stage_name: str) -> tuple[float, float] | None:
@@ -237,7 +243,7 @@ def attempts_of(record: Record, p: MeasuredPipeline, stage_name: str) -> tuple[f
         return None
     traces = [record.input(stage.set, i).trace or () for i in stage.inputs]
     mean = sum(map(len, traces)) / len(traces)
-    return mean, RejectionModel.for_set(stage.set).expected_attempts
+    return mean, RejectionModel.for_set(stage.set).expected_iterations
 
 
 # Workload.
@@ -448,7 +454,7 @@ def _check(
     for job in jobs:
         pipeline.station.worker().forget(job)
     wrong = [w for link in done.links if (w := pipeline.wrong(link, outputs)) is not None]
-    return Check.of(name, len(done.links), wrong)
+    return Check.from_failures(name, len(done.links), wrong)
 
 
 class PipelinePlan(WorkloadPlan):

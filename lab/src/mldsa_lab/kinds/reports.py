@@ -101,7 +101,7 @@ def comparison(figures: Figures, confidence: float) -> Report:
     return Report(
         kind="comparison",
         headline=f"{verdicts[SLOWER]} of {len(found)} cells are slower, {verdicts[FASTER]} faster",
-        figures=figures.of([*figures, *agreement]),
+        figures=figures.with_items([*figures, *agreement]),
         sections=sections,
         notes=list(_notes(figures)),
         folded=FOLDED,

@@ -89,7 +89,7 @@ def standing(summary: Summary, cells: list[MeasuredCell]) -> Standing | None:
     is_ranked = first.has_interval
     level = [r for r in others if is_ranked and not summary.is_slower(r, first)]
     rival = next((r for r in others if r not in level), level[0] if level else None)
-    factor = rival.over(first, summary.confidence) if rival is not None else None
+    factor = rival.ratio_to(first, summary.confidence) if rival is not None else None
     unit = unit_of(cells)
     cost = f"{_tight(estimate(first.mean, unit))}\N{NO-BREAK SPACE}{unit.name}"
     return Standing(best, level, rival, _tight(estimate(factor)), cost)

@@ -95,7 +95,7 @@ def draw_cloud(fit: Fit, set_name: str, unit: Unit) -> MplFigure:
     with np.errstate(invalid="ignore", divide="ignore"):
         # What fails the hint has passed r0 and cost as much: it counts with r0.
         share = np.where(rejected > 0, (rejected - counts[:, 0]) / rejected, np.nan)
-    base, cost_z, cost_r, _ = (float(c) / unit.divisor for c in fit.attempt_costs)
+    base, cost_z, cost_r, _ = (float(c) / unit.divisor for c in fit.iteration_costs)
     expected = RejectionModel.for_set(set_name).expected_counts
     cloud = plots.Cloud(
         attempts=rejected + 1, share_r0=share,
@@ -113,7 +113,7 @@ def draw_parts(summary: Summary, set_name: str) -> MplFigure:
     n_z, n_r, n_h = (float(n) for n in RejectionModel.for_set(set_name).expected_counts)
     unit, bars = unit_of(summary.table(set_name, "sign")), []
     for cell, fit in fitted(summary, set_name):
-        base, cost_z, cost_r, cost_h = (float(c) / unit.divisor for c in fit.attempt_costs)
+        base, cost_z, cost_r, cost_h = (float(c) / unit.divisor for c in fit.iteration_costs)
         final = min(cost_r, base)
         parts = (
             (svg.SETUP, svg.ON_DARK, base - final),

@@ -52,7 +52,7 @@ from mldsa_lab.theory.trace import (
     Ints,
     Trace,
     TraceTable,
-    parse_attempt,
+    parse_iteration,
 )
 
 # Terms of the cost model.
@@ -80,7 +80,7 @@ class Prior:
     """Knowledge of the coefficients before anything is measured, with the mean cost as 1.
 
     ``names``: of the columns; ``centre``, ``spread``: (columns,), the latter standard deviations;
-    that of the mean is infinite. ``of_index``, ``of_attempts``: (columns,) which are terms of
+    that of the mean is infinite. ``of_index``, ``of_iterations``: (columns,) which are terms of
     abort indexes, and of the number of attempts. ``first``: what a signature accepted
     at once may cost, in attempts.
     """
@@ -89,7 +89,7 @@ class Prior:
     centre: Array
     spread: Array
     of_index: Flags
-    of_attempts: Flags
+    of_iterations: Flags
     first: Range
 
 
@@ -126,13 +126,13 @@ def to_costs(model: RejectionModel) -> Array:
 
 
 @cache
-def attempt_terms(model: RejectionModel, most: int) -> Array:
+def iteration_terms(model: RejectionModel, most: int) -> Array:
     """(most + 1, columns) terms of the number of attempts, at 0..most rejected attempts, less
     their expectation; 0 for the terms of abort indexes."""
     # A trace of hint failures has no index of z or r0.
-    failed = parse_attempt("h0")
+    failed = parse_iteration("h0")
     extra = covariates([(failed,) * n + (ACCEPTED,) for n in range(most + 1)], model)
-    values: Array = (extra.values - extra.expected) * extra.of_attempts
+    values: Array = (extra.values - extra.expected) * extra.of_iterations
     return values
 
 
@@ -156,8 +156,8 @@ def prior(model: RejectionModel, hardened: bool = False) -> Prior:
         (*LINEAR_NAMES, *extra.names),
         np.concatenate([centre, np.zeros(len(extra.names))]),
         np.concatenate([spread, extra.amplitude * attempt]),
-        np.concatenate([none, ~extra.of_attempts]),
-        np.concatenate([none, extra.of_attempts]),
+        np.concatenate([none, ~extra.of_iterations]),
+        np.concatenate([none, extra.of_iterations]),
         first,
     )
 
@@ -192,14 +192,14 @@ class Covariates(NamedTuple):
     ``values``: (traces, columns), centred where the conditional expectation given the counts is
     known. ``expected``: (columns,), their means over all signatures. ``amplitude``: (columns,),
     the largest effect to guard against per unit, with the cost of one attempt as 1.
-    ``of_attempts``: (columns,), true for functions of the number of attempts alone.
+    ``of_iterations``: (columns,), true for functions of the number of attempts alone.
     """
 
     names: tuple[str, ...]
     values: Array
     expected: Array
     amplitude: Array
-    of_attempts: Flags
+    of_iterations: Flags
 
 
 Traces = TraceTable | Sequence[Trace]
@@ -218,7 +218,7 @@ def covariates(traces: Traces, model: RejectionModel) -> Covariates:
     """All covariates of ``traces``."""
     table = as_table(traces, model)
     index = index_terms(table, model)
-    attempts = table.attempts()
+    attempts = table.iterations()
     law = model.p_accept * (1 - model.p_accept) ** (_ATTEMPTS - 1)
     # Amplitudes: z and its norm check take about a quarter of an attempt, w - c s2 with its check
     # about 0.3, spread over l and k polynomials; mask sampling about 0.3. Attempts computed wholly
@@ -432,7 +432,7 @@ def _classes(model: RejectionModel, tail: float) -> tuple[Ints, Array, Array]:
     """Counts (classes, 3), probabilities (classes,) and terms (classes, columns)."""
     table = model.class_table(tail)
     rejected = table.counts.sum(axis=1)
-    rows = attempt_terms(model, int(rejected.max()))[rejected]
+    rows = iteration_terms(model, int(rejected.max()))[rejected]
     rows = np.hstack([linear_terms(table.counts.astype(np.float64), model), rows])
     rows.setflags(write=False)
     return table.counts, table.probability, rows
@@ -446,11 +446,11 @@ def _convolved(
     number = np.arange(most + 1)
     law = model.p_accept * (1 - model.p_accept) ** number
     law[-1] += 1 - law.sum()
-    value, mass = _rejected_attempt(model, coefficients)
+    value, mass = _rejected_iteration(model, coefficients)
     mean = float(mass @ value)
     variance = float(mass @ (value - mean) ** 2)
     first = float(to_costs(model)[0] @ coefficients[:LINEAR])
-    start = first + attempt_terms(model, most) @ coefficients[LINEAR:]
+    start = first + iteration_terms(model, most) @ coefficients[LINEAR:]
     centre = start + number * mean
     reach = _FAR * np.sqrt(number * variance + misfit * np.maximum(centre, 0.0))
     origin, end = float((centre - reach).min()), float((centre + reach).max())
@@ -495,7 +495,7 @@ def _convolved(
     return origin + step * (np.arange(_BINS, dtype=np.float64) + 0.5), np.asarray(reached)
 
 
-def _rejected_attempt(model: RejectionModel, coefficients: Array) -> tuple[Array, Array]:
+def _rejected_iteration(model: RejectionModel, coefficients: Array) -> tuple[Array, Array]:
     """Costs (kinds,) of a rejected attempt by class and abort indexes, and their probabilities."""
     _, z, r, h = (float(c) for c in to_costs(model) @ coefficients[:LINEAR])
     # The terms of abort indexes, in the order of `covariates`.
@@ -507,7 +507,7 @@ def _rejected_attempt(model: RejectionModel, coefficients: Array) -> tuple[Array
     alone = z + of_z * index_z - both * fails
     too = np.add.outer(alone + both, of_r_too * index_r)
     value = np.concatenate([alone, too.ravel(), r + of_r * index_r, [h]])
-    of_class_z, of_class_r, of_class_h, accept = model.attempt
+    of_class_z, of_class_r, of_class_h, accept = model.iteration
     mass = np.concatenate(
         [
             of_class_z * (1 - fails) * law_z,

@@ -82,7 +82,7 @@ class RejectionModel:
     # One attempt -------------------------------------------------------------------------------
 
     @cached_property
-    def attempt(self) -> tuple[float, float, float, float]:
+    def iteration(self) -> tuple[float, float, float, float]:
         """Probabilities of one attempt: class z, class r, class h, accepted. They sum to 1."""
         both = self.p_z * self.p_r
         return (
@@ -95,7 +95,7 @@ class RejectionModel:
     @property
     def p_accept(self) -> float:
         """Probability that an attempt yields a signature."""
-        return self.attempt[3]
+        return self.iteration[3]
 
     @property
     def p_r_fails_given_z_fails(self) -> float:
@@ -113,16 +113,16 @@ class RejectionModel:
     # One signature -----------------------------------------------------------------------------
 
     @property
-    def expected_attempts(self) -> float:
+    def expected_iterations(self) -> float:
         """Mean number of attempts of a signature, the accepted one included."""
         return 1 / self.p_accept
 
     @property
     def expected_counts(self) -> Array:
         """Means of n_z, n_r, n_h."""
-        return np.array(self.attempt[:3]) / self.p_accept
+        return np.array(self.iteration[:3]) / self.p_accept
 
-    def attempts_quantile(self, p: float) -> int:
+    def iterations_quantile(self, p: float) -> int:
         """Smallest number of attempts that at least a share ``p`` (0 < p < 1) of signatures need
         not exceed."""
         check_share(p)
@@ -131,7 +131,7 @@ class RejectionModel:
 
     def class_probability(self, counts: Ints) -> Array:
         """Probability of each row (n_z, n_r, n_h) of ``counts``, shape (rows, 3)."""
-        logs = np.log(np.maximum(self.attempt, _PROBABILITY_FLOOR))
+        logs = np.log(np.maximum(self.iteration, _PROBABILITY_FLOOR))
         ways = gammaln(counts.sum(axis=1) + 1) - gammaln(counts + 1).sum(axis=1)
         law: Array = np.exp(ways + counts @ logs[:3] + logs[3])
         return law
@@ -157,7 +157,7 @@ def _truncated_geometric(survive: float, length: int) -> Array:
 
 @cache
 def _class_table(model: RejectionModel, tail: float) -> ClassTable:
-    _, _, q_h, accept = model.attempt
+    _, _, q_h, accept = model.iteration
     # Rejected attempts beyond `most`, and hint failures beyond `most_h`, have probability
     # below tail / 2 each: both numbers are geometric.
     most = math.ceil(math.log(tail / 2) / math.log1p(-accept))

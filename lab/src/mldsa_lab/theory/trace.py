@@ -26,7 +26,7 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 CHECKS = "zrch"
-"""The checks in FIPS 204's order; check number i has bit 1 << i in `Attempt.failed`."""
+"""The checks in FIPS 204's order; check number i has bit 1 << i in `Iteration.failed`."""
 PASSED = 15
 """Stands for the index of the first failing polynomial where a check passed."""
 SHIFTS = tuple(4 * i for i in range(len(CHECKS)))
@@ -36,14 +36,14 @@ SHIFTS = tuple(4 * i for i in range(len(CHECKS)))
 _WORD = re.compile(r"(?:z([0-7]))?(?:r([0-7]))?(?:c([0-7]))?(?:h([0-7]))?")
 
 
-class Attempt(int):
+class Iteration(int):
     """One attempt: in four times four bits, the lowest for z, the index of the first polynomial
     that fails each check, `PASSED` where none does. 0xFFFF is an accepted attempt."""
 
     __slots__ = ()
 
     @classmethod
-    def from_indexes(cls, first_failing: Iterable[int]) -> Attempt:
+    def from_indexes(cls, first_failing: Iterable[int]) -> Iteration:
         """The attempt with these indexes, of z, r0, ct0 and hint weight."""
         return cls(sum(index << at for at, index in zip(SHIFTS, first_failing, strict=True)))
 
@@ -71,15 +71,15 @@ class Attempt(int):
         return "".join(words) or "ok"
 
 
-ACCEPTED = Attempt(0xFFFF)
+ACCEPTED = Iteration(0xFFFF)
 """The accepted attempt."""
 
-Trace = tuple[Attempt, ...]
+Trace = tuple[Iteration, ...]
 """The attempts of one signature; the last one, and only that, is accepted."""
 
 
 @lru_cache(maxsize=65536)
-def parse_attempt(word: str) -> Attempt:
+def parse_iteration(word: str) -> Iteration:
     """Read one word such as ``ok``, ``z0r2`` or ``h3``; LabError if it is not of that form."""
     if word == "ok":
         return ACCEPTED
@@ -89,7 +89,7 @@ def parse_attempt(word: str) -> Attempt:
             f"attempt {word[:40]!r}: must be 'ok' or failing checks in the order z, r, c, h, "
             "each with the index of its first failing polynomial, 0 to 7"
         )
-    return Attempt.from_indexes(PASSED if text is None else int(text) for text in match.groups())
+    return Iteration.from_indexes(PASSED if text is None else int(text) for text in match.groups())
 
 
 def parse_trace(words: Iterable[str], set_name: str | None = None) -> Trace:
@@ -98,7 +98,7 @@ def parse_trace(words: Iterable[str], set_name: str | None = None) -> Trace:
     LabError if a word is malformed, an index is out of range, or the accepted attempt is not
     the last and only one.
     """
-    trace = tuple(parse_attempt(word) for word in words)
+    trace = tuple(parse_iteration(word) for word in words)
     if not trace:
         raise LabError("trace: must have at least one attempt")
     if ACCEPTED in trace[:-1] or trace[-1] != ACCEPTED:
@@ -117,7 +117,7 @@ def parse_trace(words: Iterable[str], set_name: str | None = None) -> Trace:
     return trace
 
 
-def format_trace(trace: Iterable[Attempt]) -> str:
+def format_trace(trace: Iterable[Iteration]) -> str:
     """The words of a trace, separated by spaces."""
     return " ".join(str(attempt) for attempt in trace)
 
@@ -132,7 +132,7 @@ Codes = NDArray[np.uint16]
 class TraceTable:
     """Traces of ``len(table)`` signatures of one parameter set.
 
-    ``codes``: (attempts,) all attempts (`Attempt`), signature after signature; ``ends``:
+    ``codes``: (attempts,) all attempts (`Iteration`), signature after signature; ``ends``:
     (signatures,) where in ``codes`` each signature's attempts end. LabError if a signature does
     not end in its only accepted attempt, or an index does not fit the set's k and l.
     """
@@ -146,7 +146,7 @@ class TraceTable:
         ends, codes = self.ends, self.codes
         if (len(ends) == 0) != (len(codes) == 0) or (len(ends) and ends[-1] != len(codes)):
             raise LabError(f"traces of {self.set}: the ends must cover all attempts")
-        if (empty := self.attempts() <= 0).any():
+        if (empty := self.iterations() <= 0).any():
             at = int(np.argmax(empty))
             raise LabError(f"trace {at} of {self.set}: must have at least one attempt")
         accepted = codes == ACCEPTED
@@ -175,7 +175,7 @@ class TraceTable:
     def join(tables: Sequence[TraceTable]) -> TraceTable:
         """Several tables of one set, one after another; at least one."""
         codes = np.concatenate([t.codes for t in tables])
-        attempts = np.concatenate([t.attempts() for t in tables])
+        attempts = np.concatenate([t.iterations() for t in tables])
         return TraceTable(tables[0].set, codes, np.cumsum(attempts))
 
     def __len__(self) -> int:
@@ -184,15 +184,15 @@ class TraceTable:
     @property
     def starts(self) -> Ints:
         """(signatures,) where in ``codes`` each signature's attempts begin."""
-        return self.ends - self.attempts()
+        return self.ends - self.iterations()
 
-    def attempts(self) -> Ints:
+    def iterations(self) -> Ints:
         """(signatures,) attempts of each signature, the accepted one included."""
         return np.diff(self.ends, prepend=0)
 
     def signature_of(self) -> Ints:
         """(attempts,) the signature that each attempt belongs to."""
-        return np.repeat(np.arange(len(self.ends)), self.attempts())
+        return np.repeat(np.arange(len(self.ends)), self.iterations())
 
     def first_failing(self, check: str) -> Ints:
         """(attempts,) index of the first polynomial that fails ``check`` (one of "zrch"),
@@ -216,7 +216,7 @@ class TraceTable:
     def trace(self, number: int) -> Trace:
         """The trace of one signature."""
         start = int(self.ends[number - 1]) if number else 0
-        return tuple(map(Attempt, self.codes[start : self.ends[number]].tolist()))
+        return tuple(map(Iteration, self.codes[start : self.ends[number]].tolist()))
 
     def traces(self) -> list[Trace]:
         """All traces; for tables of moderate size."""
@@ -225,7 +225,7 @@ class TraceTable:
     def take(self, numbers: Sequence[int] | Ints) -> TraceTable:
         """The traces of these signatures, in this order."""
         places = np.asarray(numbers, dtype=np.int64)
-        sizes = self.attempts()[places]
+        sizes = self.iterations()[places]
         ends = np.cumsum(sizes)
         # Position within each signature, added to where it starts.
         within = np.arange(int(sizes.sum())) - np.repeat(ends - sizes, sizes)

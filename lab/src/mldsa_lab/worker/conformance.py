@@ -189,7 +189,7 @@ def _lacking(trials: Trials, cell: Subject, row: CheckCase, exam: Examination) -
     if not row.applies(exam):
         return NotTested(trials.lacking(cell, "keygen"))
     if row.operation in ("verify", "decaps"):
-        maker = cell.kin.operations[1]
+        maker = cell.traits.operations[1]
         if row.name.endswith("-own") and not cell.has(maker):
             return NotApplicable(f"it does not announce {maker}")
         if not any(m.output for m in exam.items.made):
@@ -318,7 +318,7 @@ def _chain(trials: Trials, cell: Subject) -> None:
     message, so that both of its fields have to come from the chain."""
     if not trials.announcement.chains:
         raise NotApplicable("it does not announce chains")
-    signers = [cell, *trials.cells("sign")] if cell.kin.encoded else [cell]
+    signers = [cell, *trials.cells("sign")] if cell.traits.encoded else [cell]
     signer = next((s for s in signers if s.has("sign") and s.set == cell.set), None)
     if signer is None:
         raise NotApplicable("no variant of this worker signs for it")

@@ -151,9 +151,9 @@ class Subject:
         return SCHEMES[self.set]
 
     @property
-    def kin(self) -> SchemeFamily:
-        """What holds for the family of its set."""
-        return self.scheme.kin
+    def traits(self) -> SchemeFamily:
+        """The properties of the family of its set."""
+        return self.scheme.traits
 
     def has(self, operation: str) -> bool:
         """Whether it announces an operation."""
@@ -165,7 +165,7 @@ class Subject:
 
     def reads(self, item: Input) -> bool:
         """Whether it can start from the item's private key."""
-        forms = {"seed": item.seed if "seed" in self.kin.private_keys else None, "sk": item.sk}
+        forms = {"seed": item.seed if "seed" in self.traits.private_keys else None, "sk": item.sk}
         return any(forms[form] is not None for form in self.private_keys)
 
     def outputs(self, operation: str, items: Sequence[Input]) -> dict[int, Output]:
@@ -200,7 +200,7 @@ def make_items(
     scheme = made[0].scheme
     # Who is given its randomness first: its output is everybody's.
     able = sorted(subjects, key=lambda s: not s.variant.deterministic)
-    for subject in [*able, *siblings] if scheme.kin.encoded else ():
+    for subject in [*able, *siblings] if scheme.traits.encoded else ():
         if all(m.pk and m.sk for m in made):
             break
         keys = subject.outputs("keygen", made)
@@ -215,9 +215,9 @@ def make_items(
         dealt = dict(zip(seeds, cycle(known_answers(made[0].set, "keygen")), strict=False))
         pairs = ((m, dealt[m.seed]) for m in made)
         made = [replace_struct(m, seed=c.seed, pk=c.pk, sk=c.sk) for m, c in pairs]
-    if scheme.kin.keyed and (all(m.pk for m in made) or not scheme.kin.encoded):
+    if scheme.traits.keyed and (all(m.pk for m in made) or not scheme.traits.encoded):
         for subject in able:
-            outputs = subject.outputs(scheme.kin.operations[1], made)
+            outputs = subject.outputs(scheme.traits.operations[1], made)
             if outputs:
                 return [m.with_output(outputs[m.id].value) for m in made]
     return made
@@ -428,7 +428,7 @@ class CheckCase:
     def has(self, subject: Subject) -> bool:
         """Whether it is a check of the subject's family."""
         known = self.families is None or subject.scheme.family in self.families
-        return known and self.operation in subject.kin.worker_operations
+        return known and self.operation in subject.traits.worker_operations
 
     def applies(self, exam: Examination) -> bool:
         """Whether the check can be made now."""
@@ -543,7 +543,7 @@ class Examination:
         judge = case.together(self)
         if judge is not None and not wrong:
             wrong = [text for text in [judge(outputs)] if text is not None]
-        return Check.of(name, len(listed), wrong)
+        return Check.from_failures(name, len(listed), wrong)
 
     @staticmethod
     def _answers(asked: Subject, case: CheckCase, listed: Sequence[Probe]) -> list[Output]:

@@ -375,7 +375,7 @@ _TLS13, _AES_256_GCM_SHA384 = b"\x03\x04", b"\x13\x02"
 def make_job(item: Input, operation: str, variant: Implementation, **changed: Any) -> JobInput:
     """Return the input as this variant gets it for an operation, with other fields where some
     are ``changed``."""
-    kin = item.scheme.kin
+    kin = item.scheme.traits
     seed = item.seed if "seed" in kin.private_keys else None
     signed = {"message": item.message, "context": item.context}
     match operation:
@@ -402,7 +402,7 @@ def expected_output(item: Input, operation: str, variant: Implementation) -> byt
     """Return the output that must come out; None where it is not known, or another each time."""
     match operation:
         case "keygen":
-            return item.pk if "seed" in item.scheme.kin.private_keys else None
+            return item.pk if "seed" in item.scheme.traits.private_keys else None
         case "sign":
             return item.output if variant.deterministic else None
         case "verify":

@@ -134,12 +134,12 @@ class Trials:
     def items(self, cell: Subject) -> list[Input]:
         """Items of the cell's set, of different keys, with what variants of this worker make of
         them; of a cell whose keys never leave it with what it makes itself."""
-        shared = cell.kin.encoded or not cell.kin.keyed
+        shared = cell.traits.encoded or not cell.traits.keyed
         key = cell.set if shared else str(cell)
         if key not in self._items:
             numbers = _NUMBERS if self.is_first(cell) else _NUMBERS[:1]
             drawn = [self._draw(cell, n) for n in numbers]
-            others = [c for o in ("keygen", *cell.kin.operations) for c in self.cells(o)]
+            others = [c for o in ("keygen", *cell.traits.operations) for c in self.cells(o)]
             able = {str(c): c for c in [cell, *others] if c.set == cell.set}
             makers = list(able.values()) if shared else [cell]
             made = make_items(drawn, makers, makers, published=self.known)
@@ -174,20 +174,20 @@ class Trials:
     def _draw(self, cell: Subject, number: int) -> Input:
         seed = bytes([number + 1]) * cell.scheme.seed_bytes  # not zero: no private key of ECDSA
         message = b"message %d" % number
-        is_kem = "encaps" in cell.kin.operations
+        is_kem = "encaps" in cell.traits.operations
         m = hashlib.shake_256(message).digest(cell.scheme.rnd_bytes) if is_kem else None
         return Input(cell.set, number, seed, message, rnd=m)
 
     def good(self, cell: Subject, operation: str, count: int = 3) -> list[JobInput]:
         """Inputs that must succeed. NotTested where this worker cannot make them."""
         items = self.items(cell)[:count]
-        needs_key = cell.kin.encoded and operation not in ("keygen", "lookup")
+        needs_key = cell.traits.encoded and operation not in ("keygen", "lookup")
         if needs_key and items[0].pk is None:
             raise NotTested(self.lacking(cell, "keygen"))
         if operation in ("sign", "decaps") and needs_key and not cell.reads(items[0]):
             raise NotTested(self.lacking(cell, "keygen", "private keys"))
         if operation in ("verify", "decaps") and items[0].output is None:
-            raise NotTested(self.lacking(cell, cell.kin.operations[1]))
+            raise NotTested(self.lacking(cell, cell.traits.operations[1]))
         return [make_job(item, operation, cell.variant) for item in items]
 
     def lacking(self, cell: Subject, operation: str, what: str = "keys") -> str:
@@ -215,7 +215,7 @@ class Trials:
         key = f"{cell} {batch}"
         if key not in self._exams:
             made = self.items(cell)
-            readable = not cell.kin.keyed or not cell.kin.encoded or made[0].pk is not None
+            readable = not cell.traits.keyed or not cell.traits.encoded or made[0].pk is not None
             items = Items("worker", made if readable else (), known=self.known, every=True)
             if not self.is_first(cell):
                 items = replace(items, bases=[m for m in made if m.output])

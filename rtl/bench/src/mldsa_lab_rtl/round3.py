@@ -8,7 +8,7 @@ from typing import Any
 from dilithium_py.dilithium.default_parameters import DEFAULT_PARAMETERS
 from dilithium_py.dilithium.dilithium import Dilithium
 
-from mldsa_lab.theory.trace import ACCEPTED, PASSED, Attempt, Trace
+from mldsa_lab.theory.trace import ACCEPTED, PASSED, Iteration, Trace
 
 _LEVELS = {"ML-DSA-44": "dilithium2", "ML-DSA-65": "dilithium3", "ML-DSA-87": "dilithium5"}
 
@@ -32,7 +32,7 @@ class Round3(Dilithium):  # type: ignore[misc]
         matrix = self._expand_matrix_from_seed(rho)
         mu = self._h(tr + message, 64)
         masks = self._h(key + mu, 64)
-        result: list[Attempt] = []
+        result: list[Iteration] = []
         while not result or result[-1] != ACCEPTED:
             y = self._expand_mask_vector(masks, self.l * len(result))
             high, low = (matrix @ y.to_ntt()).from_ntt().decompose(2 * self.gamma_2)
@@ -51,7 +51,7 @@ class Round3(Dilithium):  # type: ignore[misc]
             hints = _polynomials((r0 + of_t0).make_hint_optimised(high, 2 * self.gamma_2))
             weights = [sum(p.coeffs) for p in hints]
             first[3] = _first(sum(weights[: n + 1]) > self.omega for n in range(len(weights)))
-            result.append(Attempt.from_indexes(first))
+            result.append(Iteration.from_indexes(first))
         return tuple(result)
 
 

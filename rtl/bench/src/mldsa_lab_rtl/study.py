@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from mldsa_lab import LabError
-from mldsa_lab.estimate.cells import around
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.fit import fit_costs
-from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.estimate.interval import Interval, interval_from_deviations
 from mldsa_lab.records import Record, Samples
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
@@ -72,13 +71,17 @@ def cycles(
     """Return a figure of an operation; one that ends in `LOADED` has the key form expanded."""
     own: dict[str, Key] = {"operation": operation.removesuffix(LOADED)}
     own |= {"key": "expanded"} if operation.endswith(LOADED) else {}
-    return Figure.of({**keys, **own, **more, "phase": phase}, name, result, "cycles")
+    return Figure.from_interval({**keys, **own, **more, "phase": phase}, name, result, "cycles")
 
 
 def mean_cycles(counts: Array) -> Interval:
     """Return the mean over random inputs."""
     mean = float(counts.mean())
-    return around(mean, counts / mean - 1, CONFIDENCE) if mean > 0 else Interval(0.0, 0.0, 0.0)
+    return (
+        interval_from_deviations(mean, counts / mean - 1, CONFIDENCE)
+        if mean > 0
+        else Interval(0.0, 0.0, 0.0)
+    )
 
 
 def range_of_cycles(counts: Array) -> Interval:

@@ -418,7 +418,7 @@ def _time(cycles: Figure, keys: Mapping[str, Key], megahertz: float) -> Figure:
     ns = 1e3 / megahertz
     if cycles.interval is None:
         return Figure(keys, cycles.name, None, unit="ns")
-    return Figure.of(keys, cycles.name, cycles.interval.times(ns), "ns")
+    return Figure.from_interval(keys, cycles.name, cycles.interval.times(ns), "ns")
 
 
 def _core(f: Figure) -> str:
