@@ -11,14 +11,14 @@ from lab_runs import variant
 from msgspec import structs
 from report_records import SIGNERS, TUNED, Shape, build, in_both_builds
 
-from mldsa_lab.bench.fleet import Fleet, Station, in_runs
+from mldsa_lab.bench.fleet import Fleet, WorkerHandle, in_runs
 from mldsa_lab.bench.options import select
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.records import Record, Variant
 from mldsa_lab.show.operations.findings import find
 from mldsa_lab.show.operations.remarks import headline_cells
 from mldsa_lab.worker.protocol import JobInput
-from mldsa_lab.worker.registry import Build, Place, WorkerEntry
+from mldsa_lab.worker.registry import Build, BuildDirs, WorkerEntry
 from mldsa_lab.worker.worker import Limits, WorkerFault
 
 SET = "ML-DSA-65"
@@ -58,17 +58,17 @@ def worker(  # type: ignore[no-untyped-def]
         encoding="utf-8",
     )
     entry = WorkerEntry("fake", "Python", ".", (), (sys.executable, str(path)), builds=BUILDS)
-    return Station(entry.with_build(asked), Place(folder, folder), Limits(hello=20))
+    return WorkerHandle(entry.with_build(asked), BuildDirs(folder, folder), Limits(hello=20))
 
 
 def test_a_note_during_hello_reaches_the_fleet(tmp_path: Path) -> None:
-    station, notes = worker(tmp_path, "default"), []
+    handle, notes = worker(tmp_path, "default"), []
     program = tmp_path / "default.py"
     note = "import sys\nprint('note starts slowly', file=sys.stderr, flush=True)\n"
     program.write_text(note + program.read_text(encoding="utf-8"), encoding="utf-8")
     with Fleet() as fleet:
         fleet.on_note = notes.append
-        fleet.add(station)
+        fleet.add(handle)
         fleet.stop()
     assert notes == ["worker fake: starts slowly"]
 
@@ -77,20 +77,20 @@ def test_two_builds_of_a_worker_take_part_side_by_side(tmp_path: Path) -> None:
     with Fleet() as fleet:
         fleet.add(worker(tmp_path, "default"))
         fleet.add(worker(tmp_path, "tuned", asked="tuned"))
-        assert [s.name for s in fleet.stations] == ["fake", "fake:tuned"]
+        assert [s.name for s in fleet.handles] == ["fake", "fake:tuned"]
         ids = ["fake:avx2:compact", "fake:avx2:compact:tuned"]
         assert list(fleet.variants) == ids
         for name in ids:
-            station = fleet.station(name)
+            handle = fleet.handle(name)
             single = fleet.variants[name]
-            outputs = station.answer(single, "ML-DSA-44", "sign", [JobInput(0)])
+            outputs = handle.answer(single, "ML-DSA-44", "sign", [JobInput(0)])
             assert outputs[0].value == b"fake:avx2:compact"  # the name that its worker knows
             shaped = fleet.add_in_runs(in_runs(single, "loop", 100))
             assert shaped.id == f"{name}:loop-100" and shaped.base == name
-            assert fleet.station(shaped.id) is station
-            answer = station.answer(shaped, "ML-DSA-44", "sign", [JobInput(0)])
+            assert fleet.handle(shaped.id) is handle
+            answer = handle.answer(shaped, "ML-DSA-44", "sign", [JobInput(0)])
             assert answer == outputs
-        rows = [station.row() for station in fleet.stations]
+        rows = [handle.row() for handle in fleet.handles]
     assert [(r.worker, r.build) for r in rows] == [("fake", "default"), ("fake:tuned", "tuned")]
     assert [v.id for v in rows[1].variants] == [ids[1], f"{ids[1]}:loop-100"]
 

@@ -15,7 +15,8 @@ import pytest
 from msgspec.structs import replace
 
 from mldsa_lab import LabError
-from mldsa_lab.bench.material import Sizes, plain_inputs
+from mldsa_lab.bench.material import plain_inputs
+from mldsa_lab.bench.options import Sizes
 from mldsa_lab.bench.workload import make_cell
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.records import Variant

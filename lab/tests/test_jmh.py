@@ -14,7 +14,7 @@ from msgspec import structs
 from report_records import SIGNERS, Shape, rows
 
 from mldsa_lab import LabError
-from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.fleet import Fleet, WorkerHandle
 from mldsa_lab.bench.jmh import JmhRuns, read_result, read_times, row_of, shared_out
 from mldsa_lab.bench.options import Jmh
 from mldsa_lab.bench.workload import Cell, make_cell
@@ -23,11 +23,11 @@ from mldsa_lab.inputs.tracing import load
 from mldsa_lab.records import Fault, RecordWriter, Row, Samples, read_record
 from mldsa_lab.study.cells import gather_cells
 from mldsa_lab.worker.build import build, unmet
-from mldsa_lab.worker.registry import Place, read_registry
+from mldsa_lab.worker.registry import BuildDirs, read_registry
 from mldsa_lab.worker.worker import Limits
 
 ROOT = Path(__file__).parents[2]
-PLACE = Place.of(ROOT)
+PLACE = BuildDirs.for_tree(ROOT)
 JAVA = next(e for e in read_registry(ROOT / "workers" / "registry.toml") if e.name == "java-25")
 SHORT = Jmh(warmup_iterations=1, warmup_seconds=0.1, iterations=2, iteration_seconds=0.1)
 
@@ -163,8 +163,8 @@ def test_outputs_are_checked_and_failures_are_faults(tmp_path: Path) -> None:
     java()
     written_rows: list[Row] = []
     with Fleet() as fleet:
-        station = Station(JAVA, PLACE, Limits(*[60.0] * 5))
-        fleet.add(station)
+        handle = WorkerHandle(JAVA, PLACE, Limits(*[60.0] * 5))
+        fleet.add(handle)
         bench = JmhRuns(SHORT, 60.0, fleet, PLACE, tmp_path / "jmh", [])
         right = cell_of(fleet)
         number = max(right.expected)
@@ -173,13 +173,13 @@ def test_outputs_are_checked_and_failures_are_faults(tmp_path: Path) -> None:
             replace(right, expected={**right.expected, number: bytes(32)}), 0, 1
         )
         dying = "print('<forked VM failed with exit code 137>'); raise SystemExit(1)"
-        station.entry = structs.replace(JAVA, jmh=(sys.executable, "-c", dying))
+        handle.entry = structs.replace(JAVA, jmh=(sys.executable, "-c", dying))
         written_rows += bench.sample(right, 0, 2)
-        station.entry = structs.replace(JAVA, jmh=("/no/such/java",))
+        handle.entry = structs.replace(JAVA, jmh=("/no/such/java",))
         written_rows += bench.sample(right, 0, 3)
-        station.entry = structs.replace(JAVA, jmh=())
+        handle.entry = structs.replace(JAVA, jmh=())
         with pytest.raises(LabError, match="worker java-25: its entry in the registry has no JMH"):
-            row_of(station, PLACE)
+            row_of(handle, PLACE)
     *samples, wrong, died, missing = written_rows
     assert (
         [s.round for s in samples if isinstance(s, Samples)] == [0, 1] == list(range(len(samples)))

@@ -18,7 +18,7 @@ from mldsa_lab.inputs.input import Input
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.worker.conformance import conform_entry
 from mldsa_lab.worker.protocol import JobInput, Output
-from mldsa_lab.worker.registry import Place
+from mldsa_lab.worker.registry import BuildDirs
 from mldsa_lab.worker.subject import known_answers
 from mldsa_lab.worker.worker import Worker
 from mldsa_lab_rtl.build import make
@@ -181,5 +181,7 @@ def test_it_keeps_to_the_protocol(manifest: str) -> None:
     seeds among it, and messages of 1 MiB."""
     read = Manifest.read(find_root() / "rtl" / manifest)
     make(read, TARGET / read.worker, lambda line: None)
-    found = conform_entry(core_entry(read), Place(find_root(), TARGET), limits=LIMITS, known=False)
+    found = conform_entry(
+        core_entry(read), BuildDirs(find_root(), TARGET), limits=LIMITS, known=False
+    )
     assert found.passed, "\n".join(found.lines())

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from mldsa_lab.inputs.input import Input, Spec
 from mldsa_lab.sets import Unit
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.worker.registry import Place, WorkerEntry
+from mldsa_lab.worker.registry import BuildDirs, WorkerEntry
 from mldsa_studies.collect import InputBatch
 from mldsa_studies.costs import Costs, CostsHead, Described
 from mldsa_studies.signers import Signer, random_table
@@ -152,7 +152,7 @@ def costs_of(
 
 def python_worker(
     folder: Path, made: Sequence[Input], cpu: str = "own"
-) -> tuple[WorkerEntry, Place]:
+) -> tuple[WorkerEntry, BuildDirs]:
     """A worker that measures: 1,000 ticks, and 10 for each unit of the message's first byte."""
     program, hello, digests = (folder / n for n in ("w.py", "hello.txt", "digests.json"))
     program.write_text(PYTHON_WORKER, encoding="utf-8")
@@ -160,10 +160,10 @@ def python_worker(
     table = {i.message.hex(): i.digests.signature for i in made}
     digests.write_text(json.dumps(table), encoding="utf-8")
     run = ("python3", "-S", str(program), str(hello), str(digests))
-    return WorkerEntry("fake", "Python", ".", (), run), Place(folder, folder)
+    return WorkerEntry("fake", "Python", ".", (), run), BuildDirs(folder, folder)
 
 
-def c_worker(folder: Path, made: Sequence[Input]) -> tuple[WorkerEntry, Place]:
+def c_worker(folder: Path, made: Sequence[Input]) -> tuple[WorkerEntry, BuildDirs]:
     """A worker that answers, in C, with a function ``sign_one``."""
     source, program = folder / "w.c", folder / "worker"
     source.write_text(C_WORKER, encoding="utf-8")
@@ -173,7 +173,7 @@ def c_worker(folder: Path, made: Sequence[Input]) -> tuple[WorkerEntry, Place]:
     rows = [f"{i.message.hex()} {i.output.hex()}\n" for i in made]
     outputs.write_text("".join(rows), encoding="utf-8")
     run = (str(program), str(hello), str(outputs))
-    return WorkerEntry("fake", "C", ".", (), run), Place(folder, folder)
+    return WorkerEntry("fake", "C", ".", (), run), BuildDirs(folder, folder)
 
 
 def need_tools() -> None:

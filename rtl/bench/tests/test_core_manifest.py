@@ -9,8 +9,7 @@ from lab_runs import here
 
 from mldsa_lab import LabError
 from mldsa_lab.bench.launch import _named
-from mldsa_lab.bench.material import Sizes
-from mldsa_lab.bench.options import Options, Profile
+from mldsa_lab.bench.options import Options, Profile, Sizes
 from mldsa_lab.checkout import find_root
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.worker.protocol import parse_hello

@@ -19,9 +19,9 @@ from msgspec import structs
 from rich.markup import escape
 
 from mldsa_lab import LabError, __version__, machine
-from mldsa_lab.bench import gate
 from mldsa_lab.bench.engine import Case, Engine, Workload
 from mldsa_lab.bench.fleet import GROUP, Fleet, role_of, shaped_variants
+from mldsa_lab.bench.gate import CorrectnessGate
 from mldsa_lab.bench.launch import launch
 from mldsa_lab.bench.material import (
     choose_inputs,
@@ -33,7 +33,7 @@ from mldsa_lab.bench.material import (
     subject_of,
 )
 from mldsa_lab.bench.options import Options, select
-from mldsa_lab.bench.workload import Ready, WorkloadPlan
+from mldsa_lab.bench.workload import RunContext, WorkloadPlan
 from mldsa_lab.checkout import find_root
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.tracing import load
@@ -55,7 +55,7 @@ from mldsa_lab.records.rows import DEFAULT_REFERENCE, known_reference
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.worker.examination import Items
-from mldsa_lab.worker.registry import Place
+from mldsa_lab.worker.registry import BuildDirs
 
 # The end of a run.
 
@@ -179,13 +179,13 @@ def run_bench(
 
     ``judge`` tells the precision of what was measured so far.
     """
-    place = Place.of(find_root())
-    plan = kind(options, place)
+    dirs = BuildDirs.for_tree(find_root())
+    plan = kind(options, dirs)
     plan.check_tools()
     with Fleet() as fleet:
         fleet.on_trouble = partial(_tell, screen, "quit")
         fleet.on_note = partial(_tell, screen, "note")
-        started = launch(options, place, fleet, screen)
+        started = launch(options, dirs, fleet, screen)
         excused = started.excuses(options.implementations)
         variants = select(started.variants, options.implementations, options.sets, excused)
         for given in options.selections.values():
@@ -307,10 +307,10 @@ class _Session:
     def begin(self, variants: Sequence[Variant], skipped: Sequence[Skipped]) -> None:
         """The record's lines of workers. One that only has the reference measures nothing, and
         needs nothing of the plan's."""
-        measuring = {self.fleet.station(v.id).name for v in variants}
-        for station in self.fleet.stations:
-            measures = station.name in measuring
-            self.write(self.plan.worker_row(station) if measures else station.row())
+        measuring = {self.fleet.handle(v.id).name for v in variants}
+        for handle in self.fleet.handles:
+            measures = handle.name in measuring
+            self.write(self.plan.worker_row(handle) if measures else handle.row())
         for row in skipped:
             self.write(row)
         described = self._record.run.machine
@@ -328,7 +328,7 @@ class _Session:
         plain: dict[str, list[Input]] = {}
         items: dict[str, Items] = {}
         if reference is not None:
-            load(built=self.fleet.station(reference.id).library)
+            load(built=self.fleet.handle(reference.id).library)
         used = [name for name in o.sets if any(name in v.sets for v in variants)]
         with self.screen.phase("inputs", total=3 * len(used)) as phase:
             for name in used:
@@ -356,8 +356,10 @@ class _Session:
         passed, replaced = self._gate(variants, items, plain)
         for item in chain.from_iterable(replaced.values()):  # their keys may be the gate's
             self.write(input_row(item, o.seed, o.sizes))
-        ready = Ready(self.fleet, self.writer.path.parent, variants, passed, {**inputs, **replaced})
-        return self.plan.workload(ready)
+        context = RunContext(
+            self.fleet, self.writer.path.parent, variants, passed, {**inputs, **replaced}
+        )
+        return self.plan.workload(context)
 
     def _words_of_inputs(self, inputs: Mapping[str, Sequence[Input]]) -> str:
         o = self.options
@@ -387,33 +389,36 @@ class _Session:
         sets = {*items, *plain}
         pairs = sum(len(sets & set(v.sets)) for v in variants)
         with self.screen.phase("gate", total=2 * pairs) as phase:
-            verdicts = gate.examine(
+            gate = CorrectnessGate(
                 self.fleet,
                 variants,
                 items,
                 plain,
                 lambda v, name: phase.show(f"{v.id} {name}", step=1),
             )
-            passed = {(g.variant, g.set) for g in verdicts.gates if g.passed}
-            passed = {pair for pair in passed if pair[0] not in verdicts.faults}
-            cases = sum(c.cases for g in verdicts.gates for c in g.checks)
+            verdicts = gate.examine()
+            passed = {
+                (g.variant, g.set) for g in verdicts if g.passed and g.variant not in gate.faults
+            }
+            cases = sum(c.cases for g in verdicts for c in g.checks)
             phase.summary = (
                 f"{len(passed)} of {pairs} pairs of variant and set passed {cases:,} cases"
             )
-        for row in verdicts.gates:
-            self.write(row)
-        for variant_id, (name, reason) in verdicts.faults.items():
+        for verdict in verdicts:
+            self.write(verdict)
+        for variant_id, (name, reason) in gate.faults.items():
             self.write(Fault(variant_id, None, None, None, f"gate, {name}: {reason}"))
-        for (variant_id, name), reason in verdicts.reasons.items():
-            if variant_id not in verdicts.faults:
-                self.screen.trouble("gate", f"{variant_id} {name}: {reason}")
+        for verdict in verdicts:
+            if not verdict.passed and verdict.variant not in gate.faults:
+                text = f"{verdict.variant} {verdict.set}: {gate.reason(verdict)}"
+                self.screen.trouble("gate", text)
         for v in every:
             if v not in variants:
                 like = v.base
                 if v.mode == "batch":
                     like = structs.replace(v, threads=1).id_in(v.build)
                 passed |= {(v.id, name) for name in v.sets if (like, name) in passed}
-        return passed, verdicts.made
+        return passed, gate.inputs
 
     def measure(self, workload: Workload[Any]) -> None:
         """Calibrate, then measure rounds until the pace says enough."""

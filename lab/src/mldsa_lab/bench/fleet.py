@@ -20,22 +20,22 @@ from mldsa_lab.inputs.tracing import CRATE, library_name
 from mldsa_lab.records import MANY_KEYS, ONE_KEY, RANDOM, Variant, WorkerRow
 from mldsa_lab.sets import OPERATIONS, PARAMETER_SETS, Implementation
 from mldsa_lab.worker.build import lock_digests
-from mldsa_lab.worker.protocol import Announced, Announcement, JobInput, Output, Runs
-from mldsa_lab.worker.registry import Place, WorkerEntry
+from mldsa_lab.worker.protocol import AnnouncedVariant, Announcement, JobInput, Output, Runs
+from mldsa_lab.worker.registry import BuildDirs, WorkerEntry
 from mldsa_lab.worker.worker import Limits, Worker, WorkerFault
 
 # Workers.
 
 
 @dataclass(eq=False)
-class Station:
+class WorkerHandle:
     """One worker, which may be started more than once in a run.
 
     ``prefix`` stands before the command that starts it; ``env`` adds to its environment.
     """
 
     entry: WorkerEntry
-    place: Place
+    dirs: BuildDirs
     limits: Limits
     prefix: Sequence[str] = ()
     env: Mapping[str, str] | None = None
@@ -44,8 +44,8 @@ class Station:
         self.name = self.entry.label
         self.starts = 0
         """How often it was started: jobs prepared before the last start are gone."""
-        self._command = self.entry.fill(self.entry.run, self.place)
-        self._locks = lock_digests(self.entry, self.place)
+        self._command = self.entry.fill(self.entry.run, self.dirs)
+        self._locks = lock_digests(self.entry, self.dirs)
         self._worker: Worker | None = None
         self._is_killed = False
         self.on_trouble: Callable[[str], None] = lambda text: None
@@ -73,9 +73,7 @@ class Station:
         if self._worker is not None and self.running:
             return self._worker
         argv = [*self.prefix, *self._command]
-        worker = Worker.start(
-            self.name, argv, cwd=self.place.root, env=self.env, limits=self.limits
-        )
+        worker = Worker.start(self.name, argv, cwd=self.dirs.root, env=self.env, limits=self.limits)
         worker.channel.on_note = lambda text: self.on_note(f"worker {self.name}: {text}")
         try:
             self._announced = self._checked(worker.hello())
@@ -132,7 +130,7 @@ class Station:
             self._worker.kill()
             self._worker = None
 
-    def variants(self) -> list[tuple[Variant, Announced]]:
+    def variants(self) -> list[tuple[Variant, AnnouncedVariant]]:
         """Its variants as they are measured by single calls, with what was announced of each.
 
         In a run their ids tell the build, so that two builds of a worker can take part."""
@@ -177,7 +175,7 @@ class Station:
         )
 
 
-def _row(announced: Announced, build: str | None) -> Variant:
+def _row(announced: AnnouncedVariant, build: str | None) -> Variant:
     """The variant as it is measured by single calls, under the id that it has in the run."""
     fields = structs.asdict(announced)
     del fields["private_keys"], fields["language"], fields["warmup"]
@@ -193,71 +191,71 @@ class Fleet:
         """Gets what should be known of workers that are not excluded."""
         self.on_note: Callable[[str], None] = lambda text: None
         """Gets the notes of workers."""
-        self.stations: list[Station] = []
+        self.handles: list[WorkerHandle] = []
         self.variants: dict[str, Variant] = {}
-        self.announced: dict[str, Announced] = {}
-        self._station_of: dict[str, Station] = {}
+        self.announced: dict[str, AnnouncedVariant] = {}
+        self._handle_of: dict[str, WorkerHandle] = {}
 
-    def add(self, station: Station) -> None:
+    def add(self, handle: WorkerHandle) -> None:
         """Start a worker and take in its variants.
 
         WorkerFault if it cannot be started; LabError if it announces another worker's variant.
         In a run it goes by its registry's name, so that one program can be entered twice.
         """
-        station.on_trouble, station.on_note = self.on_trouble, self.on_note
-        found = station.variants()
+        handle.on_trouble, handle.on_note = self.on_trouble, self.on_note
+        found = handle.variants()
         for variant, _ in found:
             if variant.id in self.variants:
-                station.kill()
-                other = self._station_of[variant.id].name
+                handle.kill()
+                other = self._handle_of[variant.id].name
                 raise LabError(
-                    f"worker {station.name}: variant {variant.id} is worker {other}'s already"
+                    f"worker {handle.name}: variant {variant.id} is worker {other}'s already"
                 )
-        self.stations.append(station)
+        self.handles.append(handle)
         for variant, announced in found:
             self.variants[variant.id] = variant
             self.announced[variant.id] = announced
-            self._station_of[variant.id] = station
+            self._handle_of[variant.id] = handle
 
-    def station(self, variant_id: str) -> Station:
+    def handle(self, variant_id: str) -> WorkerHandle:
         """The worker that has this variant."""
-        return self._station_of[variant_id]
+        return self._handle_of[variant_id]
 
     def add_in_runs(self, variant: Variant) -> Variant:
         """Take in a variant that is measured in runs, which has a line of its own."""
-        station = self._station_of[variant.id] = self._station_of[variant.base]
-        station.shaped.append(variant)
+        handle = self._handle_of[variant.id] = self._handle_of[variant.base]
+        handle.shaped.append(variant)
         return variant
 
     def stop(self) -> None:
         """End every process; the next request to a worker starts it afresh."""
-        for station in self.stations:
-            station.stop()
+        for handle in self.handles:
+            handle.stop()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        for station in self.stations:
-            station.stop() if kind is None else station.kill()
+        for handle in self.handles:
+            handle.stop() if kind is None else handle.kill()
 
 
-def find_station(fleet: Fleet, name: str, feature: str) -> Station:
+def find_handle(fleet: Fleet, name: str, feature: str) -> WorkerHandle:
     """Return the worker with this name. LabError unless it announces the feature and measures
     time."""
-    station = next((s for s in fleet.stations if s.entry.name == name), None)
-    if station is None:
+    handle = next((s for s in fleet.handles if s.entry.name == name), None)
+    if handle is None:
         raise LabError(f"worker {name} does not take part")
-    if not getattr(station.announcement, feature):
+    if not getattr(handle.announcement, feature):
         raise LabError(f"worker {name} has no {feature} (`{feature} yes`)")
-    if station.announcement.unit != "ns":
-        raise LabError(f"worker {name} counts {station.announcement.unit}, not ns")
-    return station
+    if handle.announcement.unit != "ns":
+        raise LabError(f"worker {name} counts {handle.announcement.unit}, not ns")
+    return handle
 
 
 def find_variants(
     fleet: Fleet,
-    station: Station,
+    handle: WorkerHandle,
     variants: Sequence[Variant],
     pattern: str,
     set_name: str,
@@ -267,13 +265,13 @@ def find_variants(
     able = [
         v
         for v in variants
-        if fleet.station(v.id) is station and set_name in v.sets and operation in v.operations
+        if fleet.handle(v.id) is handle and set_name in v.sets and operation in v.operations
     ]
     found = [v for v in able if any(fnmatchcase(n, pattern) for n in v.names)]
     if not found:
         known = ", ".join(dict.fromkeys(v.implementation for v in able)) or "none"
         raise LabError(
-            f"no implementation {pattern!r} of worker {station.entry.name} has {operation} of "
+            f"no implementation {pattern!r} of worker {handle.entry.name} has {operation} of "
             f"{set_name}: known are {known}"
         )
     return found
@@ -338,7 +336,7 @@ def role_of(variant: Variant, set_name: str) -> str:
 
 
 def shapes(
-    announced: Announced, batch_sizes: Sequence[int], thread_counts: Sequence[int]
+    announced: AnnouncedVariant, batch_sizes: Sequence[int], thread_counts: Sequence[int]
 ) -> list[tuple[str, int, int]]:
     """Return form, size and threads of each kind of runs to measure of an announced variant, in
     the order of the record.

@@ -12,15 +12,15 @@ from msgspec import Meta, Struct, field, structs
 
 from mldsa_lab import LabError
 from mldsa_lab.bench.engine import Workload
-from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.fleet import Fleet, WorkerHandle
 from mldsa_lab.bench.options import Jmh
-from mldsa_lab.bench.workload import Cell, Ready, WorkloadPlan
+from mldsa_lab.bench.workload import Cell, RunContext, WorkloadPlan
 from mldsa_lab.checkout import BuildError, run_tool
 from mldsa_lab.files import Positive, Text, convert, parse_json, read_text, writing
 from mldsa_lab.records import Fault, Row, Samples, WorkerRow
 from mldsa_lab.sets import SCHEMES
 from mldsa_lab.worker.protocol import format_prepare
-from mldsa_lab.worker.registry import Place
+from mldsa_lab.worker.registry import BuildDirs
 
 _FAILURE, _DIED = "<failure>", "<forked VM failed"
 _REFUSED = "ERROR: "
@@ -106,7 +106,7 @@ class JmhRuns(Workload[Cell]):
     settings: Jmh
     timeout: float
     fleet: Fleet
-    place: Place
+    dirs: BuildDirs
     folder: Path
     cases: list[Cell]
     noun = "cells by JMH"
@@ -118,15 +118,15 @@ class JmhRuns(Workload[Cell]):
             self.folder.mkdir()
 
     def sample(self, case: Cell, number: int, turn: int) -> Iterable[Row]:
-        station = self.fleet.station(case.variant.id)
+        handle = self.fleet.handle(case.variant.id)
         named = f"{turn + 1:03}-{case.variant.implementation}-{case.set_name}-{case.operation}"
         inputs, times, result = (
             self.folder / f"{named}.{kind}" for kind in ("inputs", "times", "json")
         )
         try:
             self._prepare(case, inputs)
-            self._run(case, station, inputs, times, result)
-            yield from self._rows(case, turn, station, read_result(result), times)
+            self._run(case, handle, inputs, times, result)
+            yield from self._rows(case, turn, handle, read_result(result), times)
         except LabError as error:
             result.unlink(missing_ok=True)  # JMH leaves one without a result
             # Its process ran this cell alone: no other is excluded.
@@ -146,10 +146,12 @@ class JmhRuns(Workload[Cell]):
         with writing(path):
             path.write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
 
-    def _run(self, cell: Cell, station: Station, inputs: Path, times: Path, result: Path) -> None:
+    def _run(
+        self, cell: Cell, handle: WorkerHandle, inputs: Path, times: Path, result: Path
+    ) -> None:
         s = self.settings
         command = [
-            *station.entry.fill(station.entry.jmh, self.place),
+            *handle.entry.fill(handle.entry.jmh, self.dirs),
             "-f", "1", "-foe", "true", "-rf", "json", "-rff", str(result.absolute()),
             "-wi", str(s.warmup_iterations), "-w", _milliseconds(s.warmup_seconds),
             "-i", str(s.iterations), "-r", _milliseconds(s.iteration_seconds),
@@ -165,16 +167,16 @@ class JmhRuns(Workload[Cell]):
         }
         said: list[str] = []
         try:
-            run_tool(command, self.place.root, environment, said.append, "JMH")
+            run_tool(command, self.dirs.root, environment, said.append, "JMH")
         except BuildError as error:
             raise LabError(f"JMH: {_why(said) or error}") from None
 
     def _rows(
-        self, cell: Cell, turn: int, station: Station, result: JmhResult, times: Path
+        self, cell: Cell, turn: int, handle: WorkerHandle, result: JmhResult, times: Path
     ) -> list[Samples]:
-        if result.machine not in station.announcement.compiler:
+        if result.machine not in handle.announcement.compiler:
             raise LabError(
-                f"JMH ran in {result.machine}, the worker in {station.announcement.compiler}"
+                f"JMH ran in {result.machine}, the worker in {handle.announcement.compiler}"
             )
         size = len(cell.inputs)
         taken, allocated = read_times(times, size, memory=bool(self.settings.profiler))
@@ -197,29 +199,29 @@ class JmhPlan(WorkloadPlan):
 
     name = "jmh"
 
-    def worker_row(self, station: Station) -> WorkerRow:
-        return row_of(station, self.place)
+    def worker_row(self, handle: WorkerHandle) -> WorkerRow:
+        return row_of(handle, self.dirs)
 
-    def workload(self, ready: Ready) -> JmhRuns:
+    def workload(self, context: RunContext) -> JmhRuns:
         o = self.options
         assert o.jmh is not None
-        folder, cells = ready.folder / "jmh", self.cells(ready)
-        made = JmhRuns(o.jmh, o.timeout, ready.fleet, self.place, folder, cells)
+        folder, cells = context.folder / "jmh", self.cells(context)
+        made = JmhRuns(o.jmh, o.timeout, context.fleet, self.dirs, folder, cells)
         # The first cell follows from the seed, so that it differs from process to process.
         made.first = o.seed[0]
         return made
 
 
-def row_of(station: Station, place: Place) -> WorkerRow:
+def row_of(handle: WorkerHandle, dirs: BuildDirs) -> WorkerRow:
     """The worker's line in a record of what JMH measured. LabError if it has no JMH."""
-    name = station.name
-    command = station.entry.fill(station.entry.jmh, place)
+    name = handle.name
+    command = handle.entry.fill(handle.entry.jmh, dirs)
     if not command:
         raise LabError(f"worker {name}: its entry in the registry has no JMH")
     said: list[str] = []
-    run_tool(command, place.root, {}, said.append, f"worker {name}: JMH")
+    run_tool(command, dirs.root, {}, said.append, f"worker {name}: JMH")
     clock = f"JMH {said[-1] if said else ''}, average time by System.nanoTime"
-    return structs.replace(station.row(), clock=clock, cpu_clock=None, warmups={})
+    return structs.replace(handle.row(), clock=clock, cpu_clock=None, warmups={})
 
 
 def _milliseconds(seconds: float) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mldsa_lab import LabError, plugins
-from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.fleet import Fleet, WorkerHandle
 from mldsa_lab.bench.options import REFERENCE, Options, split_words, unknown_implementation
 from mldsa_lab.checkout import BuildError
 from mldsa_lab.records import Skipped, Variant
@@ -18,7 +18,7 @@ from mldsa_lab.records.rows import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import DEFAULT_BUILD, PARAMETER_SETS, SCHEMES
 from mldsa_lab.worker.build import build, jdk_entries
-from mldsa_lab.worker.registry import ALL, CORES, JDKS, Place, WorkerEntry, named, read_registry
+from mldsa_lab.worker.registry import ALL, CORES, JDKS, BuildDirs, WorkerEntry, named, read_registry
 from mldsa_lab.worker.worker import Limits
 
 
@@ -35,13 +35,13 @@ class Launch:
         return [p for p in split_words(patterns) if any(_may_have(e, p) for e in self.absent)]
 
 
-def launch(options: Options, place: Place, fleet: Fleet, screen: Screen) -> Launch:
+def launch(options: Options, dirs: BuildDirs, fleet: Fleet, screen: Screen) -> Launch:
     """Build and start the workers.
 
     The tree's own worker that has the correctness reference is started too where it is not among
     the chosen ones and an ML-DSA set is to be measured; its other variants are not measured then.
     """
-    own = read_registry(place.root / "workers" / "registry.toml")
+    own = read_registry(dirs.root / "workers" / "registry.toml")
     limits = time_limits(options.timeout)
     skipped: list[Skipped] = []
     absent: list[WorkerEntry] = []
@@ -49,10 +49,10 @@ def launch(options: Options, place: Place, fleet: Fleet, screen: Screen) -> Laun
     for entry in chosen:
         builds = {e.label: e for e in map(entry.with_build, options.builds)}
         for made in builds.values():
-            lost = start(made, limits, place, fleet, screen)
+            lost = start(made, limits, dirs, fleet, screen)
             skipped += lost
             absent += [made] * len(lost)
-    if not fleet.stations:
+    if not fleet.handles:
         reasons = "; ".join(f"worker {s.worker}: {s.reason}" for s in skipped)
         raise LabError(f"no worker can run here: {reasons}")
     variants = list(fleet.variants.values())
@@ -62,7 +62,7 @@ def launch(options: Options, place: Place, fleet: Fleet, screen: Screen) -> Laun
             break
         if entry.name not in names and REFERENCE in (entry.implementations or (REFERENCE,)):
             built = entry.with_build(DEFAULT_BUILD)  # which costs no build
-            skipped += start(built, limits, place, fleet, screen)
+            skipped += start(built, limits, dirs, fleet, screen)
     return Launch(variants, skipped, absent)
 
 
@@ -138,12 +138,12 @@ def _may_have(entry: WorkerEntry, pattern: str) -> bool:
 
 
 def start(
-    entry: WorkerEntry, limits: Limits, place: Place, fleet: Fleet, screen: Screen
+    entry: WorkerEntry, limits: Limits, dirs: BuildDirs, fleet: Fleet, screen: Screen
 ) -> list[Skipped]:
     """Build and start a worker; what the screen is told where it cannot take part."""
     try:
-        make(entry, place, screen)
-        fleet.add(Station(entry, place, limits))
+        make(entry, dirs, screen)
+        fleet.add(WorkerHandle(entry, dirs, limits))
     except BuildError as error:
         screen.trouble("build", f"worker {entry.label}: {error}")
         screen.lines(error.lines)
@@ -155,10 +155,10 @@ def start(
     return []
 
 
-def make(entry: WorkerEntry, place: Place, screen: Screen) -> None:
+def make(entry: WorkerEntry, dirs: BuildDirs, screen: Screen) -> None:
     """Build a worker; LabError if it cannot be built."""
     with screen.phase("build") as phase:
-        phase.show(f"{entry.label}: {' '.join(entry.fill(entry.build, place))}")
-        build(entry, place, phase.show)
+        phase.show(f"{entry.label}: {' '.join(entry.fill(entry.build, dirs))}")
+        build(entry, dirs, phase.show)
         which = f"{entry.chosen} build" if entry.chosen else "its one build"
         phase.summary = f"worker {entry.title}, {which if entry.build else 'nothing to build'}"

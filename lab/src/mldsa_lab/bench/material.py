@@ -8,17 +8,15 @@ before anything is measured, and where it finds something else the run ends.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from mldsa_lab import LabError, located
-from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.options import REFERENCE
+from mldsa_lab.bench.fleet import Fleet, WorkerHandle
+from mldsa_lab.bench.options import REFERENCE, SelectionFile, Sizes
 from mldsa_lab.checkout import find_root
 from mldsa_lab.choice.choice import Wish, build, choose, complete
 from mldsa_lab.inputs.input import STREAM, Input, Spec, candidates
@@ -29,8 +27,7 @@ from mldsa_lab.records.rows import DESIGN, RANDOM, Recipe
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
 from mldsa_lab.worker.cases import RND, suits
 from mldsa_lab.worker.examination import Examination, Items
-from mldsa_lab.worker.protocol import Announced
-from mldsa_lab.worker.registry import Place, read_registry
+from mldsa_lab.worker.registry import BuildDirs, read_registry
 from mldsa_lab.worker.subject import Subject, make_items, siblings_of
 from mldsa_lab.worker.suite import SUITE
 from mldsa_lab.worker.worker import Limits, WorkerFault
@@ -40,34 +37,6 @@ _LONG = 1024  # bytes of a message that a record does not write out
 _FEW = 4  # random inputs where an operation takes seconds
 # Bytes of message and context of the gate's own inputs.
 _GATE_SHAPES = ((200, 255), (48, 16), (33, 0), (1, 1), (0, 0), (100, 3))
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """How many inputs of each kind, and how long their messages are in bytes.
-
-    The defaults are those of an ordinary run. `many_keys` and `one_key` are the inputs that runs
-    take in turn.
-    """
-
-    design: int = 12
-    random: int = 24
-    pool: int = 1000
-    message_bytes: int = 32
-    many_keys: int = 0
-    one_key: int = 0
-
-
-GATE_SIZES = Sizes(design=0, random=8, pool=0)
-"""Of runs that have inputs of their own: those that the gate takes beside these."""
-
-
-def check_taken(item: Input, variant: Variant | Announced, where: str) -> None:
-    """LabError if this variant cannot sign an input as it is given."""
-    if item.rnd is not None and variant.rnd == "zero":
-        raise LabError(f"{where}: its rnd is not zero, and {variant.id} takes no other")
-    if item.context and not variant.context:
-        raise LabError(f"{where}: it has a context, and {variant.id} takes none")
 
 
 def input_row(item: Input, run_seed: bytes, sizes: Sizes) -> InputRow:
@@ -125,7 +94,7 @@ def selection_of(record: Record, set_name: str, library: Library) -> Selection:
 def subject_of(fleet: Fleet, variant: Variant, set_name: str) -> Subject:
     """A variant of a run as what the suite judges."""
     forms = fleet.announced[variant.base].private_keys
-    return Subject(fleet.station(variant.id).answer, variant, set_name, forms)
+    return Subject(fleet.handle(variant.id).answer, variant, set_name, forms)
 
 
 def find_reference(fleet: Fleet) -> Variant:
@@ -200,13 +169,17 @@ def make_items_of_gate(
     )
 
 
-def make_plain(fleet: Fleet, drawn: Sequence[Input], sound: Iterable[Variant]) -> list[Input]:
-    """The inputs of a scheme without traces with keys and outputs, by the first of the
-    implementations that have passed known answers and can make them."""
-    set_name = drawn[0].set
-    able = [subject_of(fleet, v, set_name) for v in sound]
-    every = [subject_of(fleet, v, set_name) for v in fleet.variants.values() if set_name in v.sets]
-    return make_items(drawn, able, [s for one in able for s in siblings_of(one, every)])
+def make_plain(fleet: Fleet, drawn: Sequence[Input], sound: Sequence[Subject]) -> list[Input]:
+    """Complete the inputs of a scheme without traces with keys and outputs, by the first of the
+    ``sound`` subjects that can make them."""
+    every = subjects_of(fleet, drawn[0].set)
+    return make_items(drawn, sound, [s for one in sound for s in siblings_of(one, every)])
+
+
+def subjects_of(fleet: Fleet, set_name: str) -> list[Subject]:
+    """Return all variants with the set as what the suite judges."""
+    variants = fleet.variants.values()
+    return [subject_of(fleet, v, set_name) for v in variants if set_name in v.sets]
 
 
 class SampleSignature(NamedTuple):
@@ -226,14 +199,14 @@ def draw_signatures(set_name: str, seed: bytes, count: int) -> list[SampleSignat
     entries = read_registry(root / "workers" / "registry.toml")
     entry = next(e for e in entries if SCHEMES[set_name].family in e.families)
     with Fleet() as fleet:
-        fleet.add(Station(entry, Place.of(root), Limits()))
-        able = [v for v in fleet.variants.values() if set_name in v.sets]
+        fleet.add(WorkerHandle(entry, BuildDirs.for_tree(root), Limits()))
+        able = subjects_of(fleet, set_name)
         if not able:
             raise LabError(f"worker {entry.name} has no {set_name}")
         drawn = plain_inputs(set_name, seed, Sizes(design=0, random=count, pool=0))
         made = make_plain(fleet, drawn, able)
         if not all(m.pk for m in made):  # keys that stay in a worker have public ones all the same
-            keys = subject_of(fleet, able[0], set_name).outputs("keygen", made)
+            keys = able[0].outputs("keygen", made)
             made = [replace(m, pk=keys[m.id].value) for m in made] if keys else made
     if not all(m.pk and m.output for m in made):
         raise LabError(f"worker {entry.name} gives no keys and signatures of {set_name}")
@@ -245,7 +218,7 @@ def choose_inputs(
     set_name: str,
     run_seed: bytes,
     sizes: Sizes,
-    given: GivenSelection | None = None,
+    given: SelectionFile | None = None,
     threads: int = 1,
 ) -> list[Input]:
     """The inputs of an ML-DSA set: those to sign, of a selection if one is ``given``, else chosen
@@ -277,42 +250,6 @@ def choose_inputs(
     for role, count, per_key in ((MANY_KEYS, sizes.many_keys, 1), (ONE_KEY, sizes.one_key, 0)):
         if count:
             add(role, chosen(spec(role, per_key), _RUNS_POOL * count, Wish("mean", count)))
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class GivenSelection:
-    """A selection whose inputs are to be measured, and the file that it is from."""
-
-    path: Path
-    selection: Selection
-
-    def __str__(self) -> str:
-        return str(self.path)
-
-    def check(self, variants: Iterable[Variant]) -> None:
-        """LabError if one of these variants cannot sign an input as it is given."""
-        for v in variants:
-            if self.selection.set not in v.sets or "sign" not in v.operations:
-                continue
-            for item in self.selection.inputs:
-                check_taken(item, v, f"{self}, input {item.id}")
-
-
-def read_selections(paths: Sequence[Path]) -> dict[str, GivenSelection]:
-    """The selections in these files by their parameter set. LabError if two are of one set, or a
-    run cannot measure an input."""
-    found: dict[str, GivenSelection] = {}
-    for path in paths:
-        selection = Selection.read(path)
-        if selection.set in found:
-            raise LabError(f"{path}: is of {selection.set}, as {found[selection.set]} is")
-        for item in selection.inputs:
-            if item.seed is None:
-                raise LabError(
-                    f"{path}, input {item.id}: has no xi; workers are handed the key's seed too"
-                )
-        found[selection.set] = GivenSelection(path, selection)
     return found
 
 

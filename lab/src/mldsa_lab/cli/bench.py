@@ -115,8 +115,7 @@ def bench(
     """Build the workers, check that they are correct, measure them, and show the result."""
     # Only here: with SciPy they take longer to load than other commands to run.
     from mldsa_lab.bench.bench import run_bench
-    from mldsa_lab.bench.material import Sizes, read_selections
-    from mldsa_lab.bench.options import read_block
+    from mldsa_lab.bench.options import Sizes, read_block, read_selections
     from mldsa_lab.bench.workload import WorkloadPlan
     from mldsa_lab.kinds.block import BlockPlan
     from mldsa_lab.study.file import find_study, read_study
@@ -205,7 +204,7 @@ def show_outcome(
 
 def _of_block(options: Options, block: BlockFile, profile: str) -> Options:
     """The options of a block: its file says what is verified and by whom."""
-    from mldsa_lab.bench.material import GATE_SIZES
+    from mldsa_lab.bench.options import GATE_SIZES
 
     amount = block.profiles[profile]
     patterns = [pattern for asked in block.verify for pattern in asked.implementations]

@@ -44,7 +44,7 @@ def memory(
 ) -> None:
     """Measure what operations take of stack and heap, and what they read and write."""
     from mldsa_lab.bench.bench import run_bench
-    from mldsa_lab.bench.material import Sizes
+    from mldsa_lab.bench.options import Sizes
     from mldsa_lab.kinds.memory import MemoryPlan
 
     if record is not None:

@@ -31,7 +31,7 @@ from mldsa_lab.worker.build import (
 from mldsa_lab.worker.registry import (
     CORES,
     JDKS,
-    Place,
+    BuildDirs,
     WorkerEntry,
     every_build,
     named,
@@ -52,7 +52,7 @@ def doctor(
     ] = None,
 ) -> None:
     """Say which workers can run here, and what each missing one needs."""
-    console, place = shared.console(), Place.of(find_root())
+    console, place = shared.console(), BuildDirs.for_tree(find_root())
     entries = _entries(place, registry, jdk or ())
     # What is unmet of each.
     found = [(entry, unmet(entry, place)) for entry in entries if is_shipped(entry, place)]
@@ -99,7 +99,7 @@ def setup(
 ) -> None:
     """Fetch and make what workers need; without names, list those that can be set up."""
     console = shared.console()
-    place = Place.of(find_root())
+    place = BuildDirs.for_tree(find_root())
     entries = every_build(read_registry(registry or place.root / "workers" / "registry.toml"))
     screen = Screen(console)
     for entry in named(entries, shared.words(workers)):
@@ -149,7 +149,7 @@ def conform(
     from mldsa_lab.worker.conformance import conform_entry
 
     console = shared.console()
-    place = Place.of(find_root())
+    place = BuildDirs.for_tree(find_root())
     shared.check_resets(resets, core)
     own = _entries(place, registry)
     given = {
@@ -179,7 +179,9 @@ def conform(
         raise typer.Exit(1)
 
 
-def _entries(place: Place, registry: Path | None, jdks: Sequence[str] = ()) -> list[WorkerEntry]:
+def _entries(
+    place: BuildDirs, registry: Path | None, jdks: Sequence[str] = ()
+) -> list[WorkerEntry]:
     """Those of a registry, and behind them one for each ``--jdk``."""
     own = read_registry(place.root / "workers" / "registry.toml")
     return [*(read_registry(registry) if registry else own), *jdk_entries(jdks, own)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -132,6 +133,10 @@ class Variant(Implementation, frozen=True, forbid_unknown_fields=True):
         """The names by which it may be asked for: its id, that of its single calls, that of its
         worker, and its implementation."""
         return (self.id, self.base, self.announced_id, self.implementation)
+
+    def matches(self, pattern: str) -> bool:
+        """Return whether one of its names fits the pattern, which may have wildcards."""
+        return any(fnmatchcase(name, pattern) for name in self.names)
 
 
 _C_LIBRARIES = frozenset(

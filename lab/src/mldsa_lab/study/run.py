@@ -13,8 +13,7 @@ from typing import Any
 from mldsa_lab import LabError
 from mldsa_lab.bench.bench import RECORD_NAME, run_bench
 from mldsa_lab.bench.jmh import JmhPlan
-from mldsa_lab.bench.material import GATE_SIZES, Sizes
-from mldsa_lab.bench.options import DEFAULT_SETS, Options, parse_seed
+from mldsa_lab.bench.options import DEFAULT_SETS, GATE_SIZES, Options, Sizes, parse_seed
 from mldsa_lab.bench.workload import WorkloadPlan
 from mldsa_lab.files import read_text, write_text
 from mldsa_lab.kinds.pipeline import PipelinePlan

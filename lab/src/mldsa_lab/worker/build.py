@@ -25,7 +25,7 @@ from mldsa_lab.files import reading, write_text, writing
 from mldsa_lab.sets import build_mark
 from mldsa_lab.worker.registry import (
     NAME,
-    Place,
+    BuildDirs,
     WorkerEntry,
     ask,
     every_build,
@@ -34,111 +34,115 @@ from mldsa_lab.worker.registry import (
 )
 
 
-def set_up(entry: WorkerEntry, place: Place, on_line: Callable[[str], None]) -> None:
+def set_up(entry: WorkerEntry, dirs: BuildDirs, on_line: Callable[[str], None]) -> None:
     """Run the worker's `setup` commands; `on_line` gets each line they print.
 
     BuildError if a needed tool is missing or a command fails: the worker is not set up then,
     whatever it was before.
     """
-    if lacking := entry.unmet() if is_shipped(entry, place) else [NOT_SHIPPED]:
+    if lacking := entry.unmet() if is_shipped(entry, dirs) else [NOT_SHIPPED]:
         raise BuildError("; ".join(lacking), [])
-    stamp = _stamp(entry, place)
+    stamp = _stamp(entry, dirs)
     with writing(stamp):
         stamp.parent.mkdir(parents=True, exist_ok=True)
         stamp.unlink(missing_ok=True)
-    digest = _digest(entry, place)
+    digest = _digest(entry, dirs)
     for command in entry.setup:
-        filled = entry.fill(command, place)
+        filled = entry.fill(command, dirs)
         on_line(" ".join(filled))
-        run_tool(filled, place.root, entry.environment(place), on_line, "set-up")
-    made = [path for path in _named(entry, place) if (place.target / path).exists()]
+        run_tool(filled, dirs.root, entry.environment(dirs), on_line, "set-up")
+    made = [path for path in _named(entry, dirs) if (dirs.target / path).exists()]
     write_text(stamp, json.dumps({"digest": digest, "made": made}) + "\n")
 
 
-def is_set_up(entry: WorkerEntry, place: Place) -> bool:
+def is_set_up(entry: WorkerEntry, dirs: BuildDirs) -> bool:
     """Whether its `setup` has succeeded with the commands and lock files of now, if it has any,
     and what it made of the files that the worker's commands name is still there."""
     if not entry.setup:
         return True
     try:
-        found = json.loads(_stamp(entry, place).read_bytes())
+        found = json.loads(_stamp(entry, dirs).read_bytes())
     except (OSError, ValueError):
         return False
     if not isinstance(found, dict):
         return False
-    there = all((place.target / path).exists() for path in found.get("made", ()))
-    return there and bool(found.get("digest") == _digest(entry, place))
+    there = all((dirs.target / path).exists() for path in found.get("made", ()))
+    return there and bool(found.get("digest") == _digest(entry, dirs))
 
 
-def is_shipped(entry: WorkerEntry, place: Place) -> bool:
+def is_shipped(entry: WorkerEntry, dirs: BuildDirs) -> bool:
     """Whether the worker's folder is there: always in a checkout, but not in a wheel."""
-    return place.root != SHIPPED or (place.root / entry.folder).is_dir()
+    return dirs.root != SHIPPED or (dirs.root / entry.folder).is_dir()
 
 
-def unmet(entry: WorkerEntry, place: Place) -> list[str]:
+def unmet(entry: WorkerEntry, dirs: BuildDirs) -> list[str]:
     """What keeps the worker from being built and run here, and what to do about each."""
-    if not is_shipped(entry, place):
+    if not is_shipped(entry, dirs):
         return [NOT_SHIPPED]
-    if is_set_up(entry, place):
+    if is_set_up(entry, dirs):
         return entry.unmet()
     name = entry.home_of or entry.label
     return [*entry.unmet(), f"not set up: run `mldsa-lab setup {name}`"]
 
 
-def lock_digests(entry: WorkerEntry, place: Place) -> dict[str, str]:
+def lock_digests(entry: WorkerEntry, dirs: BuildDirs) -> dict[str, str]:
     """The SHA-256 of each of a worker's lock files; of paths outside the tree the name alone."""
     found = {}
-    for name in entry.fill(entry.locks, place):
-        path = place.root / name
+    for name in entry.fill(entry.locks, dirs):
+        path = dirs.root / name
         with reading(path, f"worker {entry.name}, lock file "):
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
         found[path.name if Path(name).is_absolute() else name] = digest
     return found
 
 
-def _stamp(entry: WorkerEntry, place: Place) -> Path:
+def _stamp(entry: WorkerEntry, dirs: BuildDirs) -> Path:
     # Each build has a set-up of its own.
-    return entry.home(place.target) / f"setup{build_mark(entry.chosen).replace(':', '-')}.json"
+    return entry.home(dirs.target) / f"setup{build_mark(entry.chosen).replace(':', '-')}.json"
 
 
-def _digest(entry: WorkerEntry, place: Place) -> str:
+def _digest(entry: WorkerEntry, dirs: BuildDirs) -> str:
     # The templates and not what they are filled with: the tree may be moved.
-    of = json.dumps([entry.setup, lock_digests(entry, place)])
+    of = json.dumps([entry.setup, lock_digests(entry, dirs)])
     return hashlib.sha256(of.encode()).hexdigest()
 
 
-def _named(entry: WorkerEntry, place: Place) -> list[str]:
+def _named(entry: WorkerEntry, dirs: BuildDirs) -> list[str]:
     """What running and building it names below the target folder, relative to that."""
-    paths = map(Path, entry.fill((*entry.run, *entry.build), place))
-    return [str(p.relative_to(place.target)) for p in paths if p.is_relative_to(place.target)]
+    paths = map(Path, entry.fill((*entry.run, *entry.build), dirs))
+    return [str(p.relative_to(dirs.target)) for p in paths if p.is_relative_to(dirs.target)]
 
 
-def build(entry: WorkerEntry, place: Place, on_line: Callable[[str], None]) -> None:
+def build(entry: WorkerEntry, dirs: BuildDirs, on_line: Callable[[str], None]) -> None:
     """Run the worker's build command; `on_line` gets each line it prints.
 
     BuildError if a needed tool is missing, the worker is not set up or the command fails. Nothing
     is done where the registry names no command; whether there is something to rebuild is the build
     tool's business.
     """
-    _run(entry, entry.fill(entry.build, place), place, on_line, "build")
+    _run(entry, entry.fill(entry.build, dirs), dirs, on_line, "build")
 
 
-def test(entry: WorkerEntry, place: Place, on_line: Callable[[str], None]) -> None:
+def test(entry: WorkerEntry, dirs: BuildDirs, on_line: Callable[[str], None]) -> None:
     """Run the worker's own tests as `build` builds it; BuildError if they fail."""
-    command = entry.fill(entry.test, place)
+    command = entry.fill(entry.test, dirs)
     if not command:
         raise BuildError(f"worker {entry.name}: the registry names no tests of its own", [])
-    _run(entry, command, place, on_line, "test")
+    _run(entry, command, dirs, on_line, "test")
 
 
 def _run(
-    entry: WorkerEntry, command: list[str], place: Place, on_line: Callable[[str], None], what: str
+    entry: WorkerEntry,
+    command: list[str],
+    dirs: BuildDirs,
+    on_line: Callable[[str], None],
+    what: str,
 ) -> None:
-    if lacking := unmet(entry, place):
+    if lacking := unmet(entry, dirs):
         raise BuildError("; ".join(lacking), [])
     if command:
-        place.target.mkdir(parents=True, exist_ok=True)
-        run_tool(command, place.root, entry.environment(place), on_line, what)
+        dirs.target.mkdir(parents=True, exist_ok=True)
+        run_tool(command, dirs.root, entry.environment(dirs), on_line, what)
 
 
 def main(arguments: list[str]) -> int:
@@ -146,13 +150,13 @@ def main(arguments: list[str]) -> int:
     names = [a for a in arguments if a != "--test"]
     action = test if "--test" in arguments else build
     try:
-        place = Place.of(find_root())
-        entries = every_build(read_registry(place.root / "workers" / "registry.toml"))
+        dirs = BuildDirs.for_tree(find_root())
+        entries = every_build(read_registry(dirs.root / "workers" / "registry.toml"))
         if not names:
             known = ", ".join(e.label for e in entries)
             raise LabError(f"no worker is named: the registry has {known}")
         for entry in named(entries, names):
-            action(entry, place, print)
+            action(entry, dirs, print)
     except LabError as error:
         print(f"mldsa-lab: error: {error}", file=sys.stderr)
         return 2

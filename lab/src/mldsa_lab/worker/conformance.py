@@ -17,7 +17,7 @@ from mldsa_lab import LabError
 from mldsa_lab.sets import OPERATIONS, SCHEME_FAMILIES, USUAL_OPERATIONS
 from mldsa_lab.worker.examination import CheckCase, Examination, Items, judge_sample
 from mldsa_lab.worker.protocol import BlockShape, ChainStage, JobInput, Runs, Sample
-from mldsa_lab.worker.registry import Place, WorkerEntry
+from mldsa_lab.worker.registry import BuildDirs, WorkerEntry
 from mldsa_lab.worker.subject import Subject
 from mldsa_lab.worker.suite import SUITE
 from mldsa_lab.worker.trials import (
@@ -499,7 +499,7 @@ class Conformance:
 
 def conform_entry(
     entry: WorkerEntry,
-    place: Place,
+    dirs: BuildDirs,
     *,
     limits: Limits = CONFORMANCE_LIMITS,
     only: Collection[str] | None = None,
@@ -516,7 +516,7 @@ def conform_entry(
     `reference_items` makes the gate's items of a set of ML-DSA; without it, checks use only inputs
     that the worker can make. LabError for a name in `only` that no check has.
     """
-    argv = entry.fill(entry.run, place)
+    argv = entry.fill(entry.run, dirs)
     listed = rules(known=known, reference=reference_items is not None)
     names = [rule.name for rule in listed]
     for wanted in only or ():
@@ -525,7 +525,7 @@ def conform_entry(
     findings: list[Finding] = []
 
     def start() -> Worker:
-        worker = Worker.start(entry.name, argv, cwd=place.root, limits=limits)
+        worker = Worker.start(entry.name, argv, cwd=dirs.root, limits=limits)
         worker.channel.on_note = on_note
         return worker
 

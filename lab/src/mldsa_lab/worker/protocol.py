@@ -47,7 +47,7 @@ class ProtocolError(LabError):
     """A line or reply that is not of the protocol's form; the text says which rule it breaks."""
 
 
-class Announced(Implementation, frozen=True, forbid_unknown_fields=True):
+class AnnouncedVariant(Implementation, frozen=True, forbid_unknown_fields=True):
     """One implementation with one backend and one key form, as its worker announces it.
 
     ``mode`` "batch" has a batch interface. ``batch_size`` and ``threads`` are the most that a run
@@ -91,7 +91,7 @@ class Announcement(Struct, frozen=True, forbid_unknown_fields=True):
     compiler: str
     unit: Unit
     clock: str
-    variants: tuple[Announced, ...]
+    variants: tuple[AnnouncedVariant, ...]
     flags: str = ""
     cpu_clock: str | None = None
     build: BuildName | None = None
@@ -332,9 +332,9 @@ def parse_hello(lines: Iterable[str]) -> Announcement:
         raise ProtocolError(str(error)) from None
 
 
-def _announced(identity: str, values: dict[str, str]) -> Announced:
+def _announced(identity: str, values: dict[str, str]) -> AnnouncedVariant:
     where = f"variant {identity}"
-    return convert({"id": identity} | _values(values, where), Announced, where)
+    return convert({"id": identity} | _values(values, where), AnnouncedVariant, where)
 
 
 def _values(texts: dict[str, str], where: str) -> dict[str, Any]:

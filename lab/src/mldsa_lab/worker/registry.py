@@ -44,15 +44,15 @@ CORES = "cores"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BuildDirs:
     """The tree that workers are built and run in."""
 
     root: Path
     target: Path
 
     @classmethod
-    def of(cls, root: Path) -> Place:
-        """The ordinary place for build results of the tree at `root`."""
+    def for_tree(cls, root: Path) -> BuildDirs:
+        """The ordinary folders for build results of the tree at `root`."""
         # npm takes a folder behind a link for another package.
         return cls(root, (find_target(root) / "workers").resolve())
 
@@ -179,41 +179,41 @@ class WorkerEntry(RegistryWorker, frozen=True):
         """The worker's own folder for what is fetched and made by `setup`."""
         return target / (self.home_of or self.name)
 
-    def environment(self, place: Place) -> dict[str, str]:
+    def environment(self, dirs: BuildDirs) -> dict[str, str]:
         """What building and setting up add to the environment."""
         env = self.env | (self.builds[self.chosen].env if self.chosen else {})
-        return {name: self.text(value, place) for name, value in env.items()}
+        return {name: self.text(value, dirs) for name, value in env.items()}
 
     def unmet(self) -> list[str]:
         """For each tool that is missing or too old, what is wrong and how to get it."""
         found = (unmet_need(need) for need in self.needs)
         return [text for text in found if text is not None]
 
-    def fill(self, parts: Sequence[str], place: Place) -> list[str]:
+    def fill(self, parts: Sequence[str], dirs: BuildDirs) -> list[str]:
         """Return a command of the entry, or its `locks`, with the names in braces replaced.
 
-        Commands run in `place.root`, with `environment` added.
+        Commands run in `dirs.root`, with `environment` added.
         """
         listed = (self.options if part == _OPTIONS else (part,) for part in parts)
-        return [self.text(part, place) for several in listed for part in several]
+        return [self.text(part, dirs) for several in listed for part in several]
 
-    def text(self, template: str, place: Place) -> str:
+    def text(self, template: str, dirs: BuildDirs) -> str:
         """Return one template with the names in braces replaced."""
-        return _PLACEHOLDER.sub(lambda match: _PLACES[match[1]](self, place), template)
+        return _PLACEHOLDER.sub(lambda match: _PLACES[match[1]](self, dirs), template)
 
 
-_PLACES: dict[str, Callable[[WorkerEntry, Place], str]] = {
-    "root": lambda entry, place: str(place.root),
-    "target": lambda entry, place: str(place.target),
-    "folder": lambda entry, place: entry.folder,
-    "name": lambda entry, place: entry.name,
-    "home": lambda entry, place: str(entry.home(place.target)),
-    "profile": lambda entry, place: entry.builds[entry.chosen].profile if entry.chosen else "",
-    "program": lambda entry, place: entry.text(entry.program, place),
-    "lock": lambda entry, place: entry.text(entry.locks[0], place),
-    "python": lambda entry, place: sys.executable,
-    "libclang": lambda entry, place: str(libclang_folder()),
-    "cc_include": lambda entry, place: compiler_include(),
+_PLACES: dict[str, Callable[[WorkerEntry, BuildDirs], str]] = {
+    "root": lambda entry, dirs: str(dirs.root),
+    "target": lambda entry, dirs: str(dirs.target),
+    "folder": lambda entry, dirs: entry.folder,
+    "name": lambda entry, dirs: entry.name,
+    "home": lambda entry, dirs: str(entry.home(dirs.target)),
+    "profile": lambda entry, dirs: entry.builds[entry.chosen].profile if entry.chosen else "",
+    "program": lambda entry, dirs: entry.text(entry.program, dirs),
+    "lock": lambda entry, dirs: entry.text(entry.locks[0], dirs),
+    "python": lambda entry, dirs: sys.executable,
+    "libclang": lambda entry, dirs: str(libclang_folder()),
+    "cc_include": lambda entry, dirs: compiler_include(),
 }
 """What a name in braces stands for."""
 
