@@ -15,7 +15,7 @@ from report_records import SIGNERS, Shape, rows
 
 from mldsa_lab import LabError
 from mldsa_lab.bench.fleet import Fleet, WorkerHandle
-from mldsa_lab.bench.jmh import JmhRuns, read_result, read_times, row_of, shared_out
+from mldsa_lab.bench.jmh import JmhRuns, distribute_over_inputs, read_result, read_times, row_of
 from mldsa_lab.bench.options import Jmh
 from mldsa_lab.bench.workload import Cell, make_cell
 from mldsa_lab.inputs.input import Spec
@@ -58,20 +58,20 @@ def written(folder: Path, document: Any) -> Path:
 # --- documents ------------------------------------------------------------------------------------
 
 
-def test_what_jmh_says_is_shared_out_among_the_inputs(tmp_path: Path) -> None:
+def test_what_jmh_says_is_distributed_over_the_inputs(tmp_path: Path) -> None:
     result = read_result(written(tmp_path, [DOCUMENT]))
     assert result.passes == (1000, 2000) and result.machine.endswith("VM 25.0.2+10-LTS")
     times = tmp_path / "times"
     times.write_text("10 20 30\n5 5 10\n")
     taken, memory = read_times(times, 3)
-    shared = shared_out(result, taken, 3)
+    shared = distribute_over_inputs(result, taken, 3)
     assert not any(memory)
     assert shared == [[50250, 100500, 150750], [120375, 120375, 240750]]
     for ns, passes, parts in zip((100.5, 80.25), result.passes, shared, strict=True):
         assert sum(parts) == ns * passes * 3
     # One input is not timed beside JMH.
     times.write_text("0\n0\n")
-    assert shared_out(result, read_times(times, 1)[0], 1) == [[100500], [160500]]
+    assert distribute_over_inputs(result, read_times(times, 1)[0], 1) == [[100500], [160500]]
 
 
 def test_memory_is_counted_for_each_input(tmp_path: Path) -> None:
@@ -125,7 +125,9 @@ def test_signing_by_a_stored_document_agrees_with_its_traces(tmp_path: Path) -> 
     result = read_result(written(tmp_path, [DOCUMENT | change]))
     # The clock between the inputs is slower than JMH's; only its proportions count.
     times = [[3 * ns for ns in row.wall] for row in signed]
-    walls = dict(zip(map(id, signed), shared_out(result, times, len(inputs)), strict=True))
+    walls = dict(
+        zip(map(id, signed), distribute_over_inputs(result, times, len(inputs)), strict=True)
+    )
     path = tmp_path / "record.jsonl"
     with RecordWriter(path) as writer:
         for row in every:

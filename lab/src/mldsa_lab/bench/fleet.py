@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Self
 
@@ -23,8 +22,6 @@ from mldsa_lab.worker.build import lock_digests
 from mldsa_lab.worker.protocol import AnnouncedVariant, Announcement, JobInput, Output, Runs
 from mldsa_lab.worker.registry import BuildDirs, WorkerEntry
 from mldsa_lab.worker.worker import Limits, Worker, WorkerFault
-
-# Workers.
 
 
 @dataclass(eq=False)
@@ -57,7 +54,7 @@ class WorkerHandle:
 
     @property
     def announcement(self) -> Announcement:
-        """What it announced; starts it if it never was. WorkerFault if it cannot."""
+        """Return the announcement, of a first start if need be. WorkerFault if it cannot start."""
         if self._announced is None:
             self.worker()
         assert self._announced is not None
@@ -65,11 +62,11 @@ class WorkerHandle:
 
     @property
     def running(self) -> bool:
-        """Whether there is a process that was not seen to end."""
+        """Return whether there is a process that was not seen to end."""
         return self._worker is not None and self._worker.alive
 
     def worker(self) -> Worker:
-        """The running worker, started if it is not. WorkerFault if it cannot be started."""
+        """Return the running worker, started if need be. WorkerFault if it cannot be started."""
         if self._worker is not None and self.running:
             return self._worker
         argv = [*self.prefix, *self._command]
@@ -104,7 +101,7 @@ class WorkerHandle:
 
     @property
     def library(self) -> Path | None:
-        """The library of traces, where the worker's build makes it too."""
+        """The library of traces that the worker's build makes too; None if it does not."""
         library = Path(self._command[0]).with_name(library_name())
         return library if CRATE in self.entry.build else None
 
@@ -131,9 +128,9 @@ class WorkerHandle:
             self._worker = None
 
     def variants(self) -> list[tuple[Variant, AnnouncedVariant]]:
-        """Its variants as they are measured by single calls, with what was announced of each.
+        """Return its variants by single calls, each with its announcement.
 
-        In a run their ids tell the build, so that two builds of a worker can take part."""
+        Their ids tell the build, so that two builds of a worker can take part in a run."""
         build = self.announcement.build
         return [(_row(v, build), v) for v in self.announcement.variants]
 
@@ -149,7 +146,7 @@ class WorkerHandle:
     def answer(
         self, variant: Implementation, set_name: str, operation: str, inputs: Sequence[JobInput]
     ) -> dict[int, Output]:
-        """The outputs of a job of its own, by input number; in batches where it is measured so."""
+        """Return the outputs of a job of its own, by input number; in batches if it has them."""
         job = self.prepare(variant, set_name, operation, inputs)
         batch = variant.batch_size if variant.mode == "batch" else None
         outputs = self.worker().answer(job, batch=batch)
@@ -176,7 +173,7 @@ class WorkerHandle:
 
 
 def _row(announced: AnnouncedVariant, build: str | None) -> Variant:
-    """The variant as it is measured by single calls, under the id that it has in the run."""
+    """Return the variant by single calls, with its id in the run."""
     fields = structs.asdict(announced)
     del fields["private_keys"], fields["language"], fields["warmup"]
     single = Variant(**fields | {"mode": "single", "batch_size": 1, "threads": 1})
@@ -188,7 +185,7 @@ class Fleet:
 
     def __init__(self) -> None:
         self.on_trouble: Callable[[str], None] = lambda text: None
-        """Gets what should be known of workers that are not excluded."""
+        """Gets problems of workers that are not excluded."""
         self.on_note: Callable[[str], None] = lambda text: None
         """Gets the notes of workers."""
         self.handles: list[WorkerHandle] = []
@@ -203,8 +200,7 @@ class Fleet:
         In a run it goes by its registry's name, so that one program can be entered twice.
         """
         handle.on_trouble, handle.on_note = self.on_trouble, self.on_note
-        found = handle.variants()
-        for variant, _ in found:
+        for variant, _ in handle.variants():
             if variant.id in self.variants:
                 handle.kill()
                 other = self._handle_of[variant.id].name
@@ -212,7 +208,7 @@ class Fleet:
                     f"worker {handle.name}: variant {variant.id} is worker {other}'s already"
                 )
         self.handles.append(handle)
-        for variant, announced in found:
+        for variant, announced in handle.variants():
             self.variants[variant.id] = variant
             self.announced[variant.id] = announced
             self._handle_of[variant.id] = handle
@@ -267,14 +263,14 @@ def find_variants(
         for v in variants
         if fleet.handle(v.id) is handle and set_name in v.sets and operation in v.operations
     ]
-    found = [v for v in able if any(fnmatchcase(n, pattern) for n in v.names)]
-    if not found:
+    matching = [v for v in able if v.matches(pattern)]
+    if not matching:
         known = ", ".join(dict.fromkeys(v.implementation for v in able)) or "none"
         raise LabError(
             f"no implementation {pattern!r} of worker {handle.entry.name} has {operation} of "
             f"{set_name}: known are {known}"
         )
-    return found
+    return matching
 
 
 # Shapes of runs.
@@ -329,7 +325,7 @@ def in_runs(variant: Variant, form: str, size: int, threads: int = 1) -> Variant
 
 
 def role_of(variant: Variant, set_name: str) -> str:
-    """Which inputs of a record runs of this variant take: an expanded key is one for all."""
+    """Return the role of the inputs that runs of this variant take."""
     if set_name not in PARAMETER_SETS:
         return RANDOM
     return ONE_KEY if variant.key == "expanded" else MANY_KEYS
@@ -343,19 +339,19 @@ def shapes(
 
     A batch interface is measured at all sizes; who has none, by a loop of single calls, once.
     """
-    found: list[tuple[str, int, int]] = []
+    listed: list[tuple[str, int, int]] = []
     batch = announced.mode == "batch"
     if batch_sizes and announced.batch_size >= max((LOOP, *batch_sizes) if batch else (LOOP,)):
         if batch:
-            found += [("batch", size, 1) for size in batch_sizes]
-        found.append(("loop", LOOP, 1))
+            listed += [("batch", size, 1) for size in batch_sizes]
+        listed.append(("loop", LOOP, 1))
     if thread_counts and announced.threads >= max(thread_counts):
         for threads in thread_counts:
             if announced.batch_size >= LOOP:
-                found.append(("loop", LOOP, threads))
+                listed.append(("loop", LOOP, threads))
             if batch and announced.batch_size >= THREADS_BATCH:
-                found.append(("batch", THREADS_BATCH, threads))
-    return list(dict.fromkeys(found))
+                listed.append(("batch", THREADS_BATCH, threads))
+    return list(dict.fromkeys(listed))
 
 
 def shaped_variants(
@@ -366,28 +362,30 @@ def shaped_variants(
     *,
     in_memory: bool = False,
 ) -> list[Variant]:
-    """Take in the variants to measure in runs; LabError if none can be measured so.
+    """Add the variants to measure in runs to the fleet. LabError if there is none.
 
-    Of classical references, which are for comparison, only loops are measured. ``in_memory``: only
-    batches, since a loop takes the memory of single calls.
+    Classical references, which are for comparison, have only loops. ``in_memory``: only batches,
+    since a loop takes the memory of single calls.
     """
-    found = [(v, shapes(fleet.announced[v.id], batch_sizes, thread_counts)) for v in variants]
-    every = [s for _, several in found for s in several]
+    shaped = [
+        (v, shape)
+        for v in variants
+        for shape in shapes(fleet.announced[v.id], batch_sizes, thread_counts)
+    ]
     names = ", ".join(dict.fromkeys(v.implementation for v in variants))
-    if batch_sizes and not any(form == "batch" for form, _, _ in every):
+    if batch_sizes and not any(form == "batch" for _, (form, _, _) in shaped):
         raise LabError(
             f"nothing to measure in batches: no chosen implementation has a batch interface that "
             f"takes {max(batch_sizes)} operations; chosen are {names}"
         )
-    if thread_counts and not any(threads == max(thread_counts) for _, _, threads in every):
+    if thread_counts and not any(t == max(thread_counts) for _, (_, _, t) in shaped):
         raise LabError(
             f"nothing to measure on {max(thread_counts)} threads: no chosen implementation's "
             f"worker runs so many; chosen are {names}"
         )
     return [
         fleet.add_in_runs(in_runs(v, form, size, threads))
-        for v, several in found
-        for form, size, threads in several
+        for v, (form, size, threads) in shaped
         if form == "batch" or not in_memory
         if v.family == "ml-dsa" or form == "loop" or in_memory
     ]

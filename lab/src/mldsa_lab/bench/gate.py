@@ -45,9 +45,8 @@ _FEW_SLOW = 2  # items of a check where a signature takes seconds
 class CorrectnessGate:
     """The examinations of a run's variants, for each set that has inputs.
 
-    ``items``: by set of ML-DSA; ``plain``: by set, inputs of schemes without traces. ``on_step``
-    gets each variant and set before its checks. After a fault the worker is started afresh for its
-    other variants.
+    ``items``: by set of ML-DSA; ``plain``: by set, inputs of schemes without traces. After a fault
+    the worker is started afresh for its other variants.
     """
 
     def __init__(
@@ -56,7 +55,6 @@ class CorrectnessGate:
         variants: Sequence[Variant],
         items: Mapping[str, Items],
         plain: Mapping[str, Sequence[Input]],
-        on_step: Callable[[Variant, str], None],
     ) -> None:
         self.inputs = dict(plain)
         """By set, the inputs of schemes without traces; after `examine` with keys and outputs."""
@@ -65,19 +63,21 @@ class CorrectnessGate:
         self._fleet = fleet
         self._variants = variants
         self._items = items
-        self._on_step = on_step
         self._exams: dict[tuple[str, str], Examination] = {}
 
-    def examine(self) -> list[Gate]:
-        """Make all checks; return the verdict on each variant and set."""
+    def examine(self, on_step: Callable[[Variant, str], None]) -> list[Gate]:
+        """Make all checks; return the verdict on each variant and set.
+
+        ``on_step`` gets both before their checks.
+        """
         for variant, name in self._pairs():
             if name in self._items or name in self.inputs:
-                self._on_step(variant, name)
+                on_step(variant, name)
                 self._begin(variant, name)
         for name in self.inputs:
             if SCHEMES[name].kin.encoded:
                 self._check_outputs(name)
-        self._cross_verify()
+        self._cross_verify(on_step)
         return [
             Gate(variant, name, self._has_passed(variant, name), tuple(exam.checks))
             for (variant, name), exam in self._exams.items()
@@ -127,7 +127,7 @@ class CorrectnessGate:
     def _is_open(self, variant: Variant, name: str) -> bool:
         return (variant.id, name) in self._exams and not self._exams[variant.id, name].failed
 
-    def _cross_verify(self) -> None:
+    def _cross_verify(self, on_step: Callable[[Variant, str], None]) -> None:
         """Verify across implementations. A peer has passed everything else: a wrong one would cast
         doubt on the right ones."""
         passed = {key for key, exam in self._exams.items() if exam.passed}
@@ -139,7 +139,7 @@ class CorrectnessGate:
             if peer is None:
                 exam.add("cross-verification", "no other implementation has passed")
             else:
-                self._on_step(variant, name)
+                on_step(variant, name)
                 self._run(exam, peer=subject_of(self._fleet, peer, name))
 
     def _find_peer(

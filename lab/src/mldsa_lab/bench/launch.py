@@ -48,10 +48,10 @@ def launch(options: Options, dirs: BuildDirs, fleet: Fleet, screen: Screen) -> L
     chosen = needed(_named(options, own), options)
     for entry in chosen:
         builds = {e.label: e for e in map(entry.with_build, options.builds)}
-        for made in builds.values():
-            lost = start(made, limits, dirs, fleet, screen)
+        for build_entry in builds.values():
+            lost = start(build_entry, limits, dirs, fleet, screen)
             skipped += lost
-            absent += [made] * len(lost)
+            absent += [build_entry] * len(lost)
     if not fleet.handles:
         reasons = "; ".join(f"worker {s.worker}: {s.reason}" for s in skipped)
         raise LabError(f"no worker can run here: {reasons}")
@@ -61,13 +61,12 @@ def launch(options: Options, dirs: BuildDirs, fleet: Fleet, screen: Screen) -> L
         if any(v.implementation == REFERENCE for v in fleet.variants.values()):
             break
         if entry.name not in names and REFERENCE in (entry.implementations or (REFERENCE,)):
-            built = entry.with_build(DEFAULT_BUILD)  # which costs no build
-            skipped += start(built, limits, dirs, fleet, screen)
+            skipped += start(entry.with_build(DEFAULT_BUILD), limits, dirs, fleet, screen)
     return Launch(variants, skipped, absent)
 
 
 def time_limits(seconds: float) -> Limits:
-    """Those of a worker that has so many seconds for one request."""
+    """Return the limits of a worker that has so many seconds for one request."""
     short = min(seconds, 30.0)
     return Limits(
         hello=short, prepare=seconds, answer=seconds, measure=seconds, forget=short,
@@ -76,7 +75,7 @@ def time_limits(seconds: float) -> Limits:
 
 
 def _named(options: Options, own: list[WorkerEntry]) -> list[WorkerEntry]:
-    """The workers that the options name, or those of a run that names none."""
+    """Return the workers that the options name, else the default ones."""
     jdks = jdk_entries(options.jdks, own)
     entries = [*(own if options.registry is None else read_registry(options.registry)), *jdks]
     cores = plugins.workers("core")(options.cores, entries, options.resets) if options.cores else []
@@ -84,10 +83,10 @@ def _named(options: Options, own: list[WorkerEntry]) -> list[WorkerEntry]:
     if ALL in options.workers:
         return entries
     if options.workers:
-        given = {JDKS: ("--jdk", jdks), CORES: ("--core", cores)}
+        groups = {JDKS: ("--jdk", jdks), CORES: ("--core", cores)}
         names: list[str] = []
         for word in options.workers:
-            option, several = given.get(word, ("", ()))
+            option, several = groups.get(word, ("", ()))
             if option and not several:
                 raise LabError(f"{word}: needs at least one {option} PATH")
             names += [e.name for e in several] if option else [word]
@@ -96,26 +95,26 @@ def _named(options: Options, own: list[WorkerEntry]) -> list[WorkerEntry]:
 
 
 def needed(entries: Sequence[WorkerEntry], options: Options) -> list[WorkerEntry]:
-    """The workers that may have a variant and a set that are asked for, as far as the registry
-    tells; of workers that the options name, the set does not matter.
+    """Return the workers that may have a chosen variant and set, as far as the registry tells.
 
-    LabError for a pattern or a reference that none of them can have.
+    Named workers are taken whatever their sets are. LabError for a pattern or a reference that
+    none of them can have.
     """
-    found = having(entries, split_words(options.implementations))
+    able = having(entries, split_words(options.implementations))
     reference = options.reference
     if reference != DEFAULT_REFERENCE and not any(_may_have(e, reference) for e in entries):
         known = ", ".join(_implementations(entries))
         raise LabError(f"unknown reference {reference!r}: known are {known}")
     if options.workers:
-        return found
+        return able
     families = {SCHEMES[name].family for name in options.sets}
     # Without any, the one that is started says what is wrong.
-    return [e for e in found if not e.families or families & set(e.families)] or found
+    return [e for e in able if not e.families or families & set(e.families)] or able
 
 
 def having(entries: Sequence[WorkerEntry], patterns: Sequence[str]) -> list[WorkerEntry]:
-    """The workers that may have a variant that fits one of the patterns, as far as the registry
-    tells; all without patterns. LabError for a pattern that fits none."""
+    """Return the workers that may have a variant for one of the patterns; all without patterns.
+    LabError for a pattern that fits none."""
     for pattern in patterns:
         if not any(_may_have(entry, pattern) for entry in entries):
             raise unknown_implementation(pattern, _implementations(entries))
@@ -127,7 +126,7 @@ def _implementations(entries: Sequence[WorkerEntry]) -> list[str]:
 
 
 def _may_have(entry: WorkerEntry, pattern: str) -> bool:
-    """Whether a variant of the worker may fit the pattern; certain only where the answer is no."""
+    """Return whether a variant of the worker may fit the pattern; only a no is certain."""
     if not entry.implementations:
         return True
     fixed = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
@@ -140,7 +139,7 @@ def _may_have(entry: WorkerEntry, pattern: str) -> bool:
 def start(
     entry: WorkerEntry, limits: Limits, dirs: BuildDirs, fleet: Fleet, screen: Screen
 ) -> list[Skipped]:
-    """Build and start a worker; what the screen is told where it cannot take part."""
+    """Build and start a worker; return a record's line if it cannot take part."""
     try:
         make(entry, dirs, screen)
         fleet.add(WorkerHandle(entry, dirs, limits))

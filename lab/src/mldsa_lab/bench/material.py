@@ -40,7 +40,7 @@ _GATE_SHAPES = ((200, 255), (48, 16), (33, 0), (1, 1), (0, 0), (100, 3))
 
 
 def input_row(item: Input, run_seed: bytes, sizes: Sizes) -> InputRow:
-    """An input's line in a record of a run."""
+    """Return an input's line in the record."""
     words = tuple(map(str, item.trace)) or None
     seed, drawn = item.seed or b"", _drawn(item, run_seed, sizes)
     message = b"" if drawn else item.message
@@ -50,7 +50,7 @@ def input_row(item: Input, run_seed: bytes, sizes: Sizes) -> InputRow:
 
 
 def _drawn(item: Input, run_seed: bytes, sizes: Sizes) -> Recipe | None:
-    """Where a long message follows from the run's seed."""
+    """Return the recipe of a long message; None for a message that is written out."""
     size = len(item.message)
     if size <= _LONG or item.context or item.role not in (DESIGN, RANDOM):
         return None
@@ -66,48 +66,48 @@ def _drawn(item: Input, run_seed: bytes, sizes: Sizes) -> Recipe | None:
 def _numbers(
     seed: bytes, set_name: str, count: int, size: int, stream: str
 ) -> dict[tuple[bytes, bytes], int]:
-    """The candidates' numbers by key's seed and message."""
+    """Return the candidates' numbers by key's seed and message."""
     drawn = candidates(seed, set_name, count, message_bytes=size, stream=stream)
     return {(c.key, c.message): number for number, c in enumerate(drawn)}
 
 
 def _seed_of(role: str, run_seed: bytes) -> bytes:
-    """The seed of the pool of a role."""
+    """Return the seed of a role's pool."""
     return hashlib.sha256(b"mldsa-lab bench " + role.encode() + b" " + run_seed).digest()
 
 
 def selection_of(record: Record, set_name: str, library: Library) -> Selection:
-    """The designed inputs of a run as a selection, under the record's ids. LabError if the record
-    has none of this set, or a trace that is not that of signing."""
+    """Return the designed inputs of a run as a selection, under the record's ids. LabError if the
+    record has none of this set, or a trace that signing does not give."""
     rows = [r for r in record.inputs if r.set == set_name and r.role == DESIGN]
     if not rows:
         raise LabError(f"the record has no inputs of {set_name} that were chosen by their traces")
     inputs = [Input(set_name, r.id, r.seed, r.message, r.context, r.rnd) for r in rows]
-    made = library.make(set_name, inputs)
-    for item, r in zip(made, rows, strict=True):
+    signed = library.make(set_name, inputs)
+    for item, r in zip(signed, rows, strict=True):
         if tuple(map(str, item.trace)) != r.trace:
             raise LabError(f"input {r.id} of {set_name}: its trace is not that of signing it")
     run = {"started": record.run.started, "seed": record.run.seed}
-    return Selection(set_name, "regression", made, made={"tool": record.run.tool, "run": run})
+    return Selection(set_name, "regression", signed, made={"tool": record.run.tool, "run": run})
 
 
 def subject_of(fleet: Fleet, variant: Variant, set_name: str) -> Subject:
-    """A variant of a run as what the suite judges."""
+    """Return a variant of a run as a subject of the suite."""
     forms = fleet.announced[variant.base].private_keys
     return Subject(fleet.handle(variant.id).answer, variant, set_name, forms)
 
 
 def find_reference(fleet: Fleet) -> Variant:
-    """The correctness reference among the fleet's variants; LabError if no worker has it."""
-    found = next((v for v in fleet.variants.values() if v.implementation == REFERENCE), None)
-    if found is None:
-        raise LabError(f"no worker has the correctness reference {REFERENCE}")
-    return found
+    """Return the correctness reference. LabError if no worker has it."""
+    for variant in fleet.variants.values():
+        if variant.implementation == REFERENCE:
+            return variant
+    raise LabError(f"no worker has the correctness reference {REFERENCE}")
 
 
 def confirm(reference: Subject, items: Items) -> None:
-    """LabError that names the first input whose keys, signature or trace are not what the
-    correctness reference makes of it, or the known answer that it does not give."""
+    """LabError for the first input with other keys, signature or trace than the correctness
+    reference makes of it, or for a known answer that it does not give."""
     names = ("{source}-keygen", "reference-sign", "{source}-trace")
     rows = [row for row in SUITE if row.name in names or row.needs == ("known",)]
     exam = Examination(reference, items, rows)
@@ -126,11 +126,10 @@ def confirm(reference: Subject, items: Items) -> None:
 def make_items_of_gate(
     library: Library, reference: Subject, inputs: Sequence[Input], run_seed: bytes
 ) -> Items:
-    """What the gate puts to every variant of an ML-DSA set, ``inputs`` being those of the run.
+    """Return the gate's items of an ML-DSA set: the run's ``inputs``, and some with contexts of 0
+    to 255 bytes and messages of 0 to 200 bytes.
 
-    Beside these it takes some with contexts of 0 to 255 bytes and messages of 0 to 200 bytes.
-    LabError if one of them is not what the reference makes of it, or the reference cannot make what
-    is needed.
+    LabError if the reference does not confirm one of them, or cannot make the altered ones.
     """
     set_name = inputs[0].set
 
@@ -146,8 +145,8 @@ def make_items_of_gate(
     bases = []
     for context in (16, 0):
         signed = library.make(set_name, list(drawn(64, 48, context, "altered")))
-        found = (i for i in signed if suits(PARAMETER_SETS[set_name], i.output or b""))
-        bases += [replace(i, id=context) for i in found][:1]
+        alterable = (i for i in signed if suits(PARAMETER_SETS[set_name], i.output or b""))
+        bases += [replace(i, id=context) for i in alterable][:1]
     if len(bases) < 2:
         raise LabError(f"no {set_name} signature of this seed has two hints in a row to alter")
     for several in ([*inputs, *others], hedged, bases):
@@ -177,7 +176,7 @@ def make_plain(fleet: Fleet, drawn: Sequence[Input], sound: Sequence[Subject]) -
 
 
 def subjects_of(fleet: Fleet, set_name: str) -> list[Subject]:
-    """Return all variants with the set as what the suite judges."""
+    """Return all variants with the set as subjects of the suite."""
     variants = fleet.variants.values()
     return [subject_of(fleet, v, set_name) for v in variants if set_name in v.sets]
 
@@ -193,8 +192,8 @@ def draw_signatures(set_name: str, seed: bytes, count: int) -> list[SampleSignat
     """Sign ``count`` inputs drawn from ``seed``: with ML-DSA by the library, which is built if need
     be, with the others by a Rust worker, which is not. LabError if neither can sign."""
     if set_name in PARAMETER_SETS:
-        signed = load().sign(set_name, Spec(set_name, seed).inputs(0, count))
-        return [SampleSignature(one.pk, one.signature) for one in signed]
+        signatures = load().sign(set_name, Spec(set_name, seed).inputs(0, count))
+        return [SampleSignature(one.pk, one.signature) for one in signatures]
     root = find_root()
     entries = read_registry(root / "workers" / "registry.toml")
     entry = next(e for e in entries if SCHEMES[set_name].family in e.families)
@@ -204,13 +203,13 @@ def draw_signatures(set_name: str, seed: bytes, count: int) -> list[SampleSignat
         if not able:
             raise LabError(f"worker {entry.name} has no {set_name}")
         drawn = plain_inputs(set_name, seed, Sizes(design=0, random=count, pool=0))
-        made = make_plain(fleet, drawn, able)
-        if not all(m.pk for m in made):  # keys that stay in a worker have public ones all the same
-            keys = able[0].outputs("keygen", made)
-            made = [replace(m, pk=keys[m.id].value) for m in made] if keys else made
-    if not all(m.pk and m.output for m in made):
+        signed = make_plain(fleet, drawn, able)
+        if not all(item.pk for item in signed):  # keys that stay in a worker have public ones
+            keys = able[0].outputs("keygen", signed)
+            signed = [replace(item, pk=keys[item.id].value) for item in signed] if keys else signed
+    if not all(item.pk and item.output for item in signed):
         raise LabError(f"worker {entry.name} gives no keys and signatures of {set_name}")
-    return [SampleSignature(m.pk or b"", m.output or b"") for m in made]
+    return [SampleSignature(item.pk or b"", item.output or b"") for item in signed]
 
 
 def choose_inputs(
@@ -218,11 +217,11 @@ def choose_inputs(
     set_name: str,
     run_seed: bytes,
     sizes: Sizes,
-    given: SelectionFile | None = None,
+    file: SelectionFile | None = None,
     threads: int = 1,
 ) -> list[Input]:
-    """The inputs of an ML-DSA set: those to sign, of a selection if one is ``given``, else chosen
-    by their traces, in the order to measure; those drawn at random; then those of runs.
+    """Return the inputs of an ML-DSA set: first the inputs to sign, in the order to measure, of a
+    selection's ``file`` or else chosen by their traces; then random ones; then those of runs.
 
     Everything follows from the run's seed. Inputs that are not the selection's are numbered on from
     its highest id.
@@ -235,26 +234,26 @@ def choose_inputs(
         pool = trace_pool(drawn, size, threads=threads)
         return build(pool, wish, choose(pool.table, pool.checks, wish), library).inputs
 
-    found: list[Input] = []
+    listed: list[Input] = []
 
     def add(role: str, inputs: Sequence[Input]) -> None:
-        first = max((item.id for item in found), default=0) + 1
-        found.extend(replace(item, id=i, role=role) for i, item in enumerate(inputs, first))
+        first = max((item.id for item in listed), default=0) + 1
+        listed.extend(replace(item, id=i, role=role) for i, item in enumerate(inputs, first))
 
-    if given is not None:
-        with located(given):
-            found += complete(given.selection, library).inputs
+    if file is not None:
+        with located(file):
+            listed += complete(file.selection, library).inputs
     elif sizes.design:
         add(DESIGN, chosen(spec(DESIGN), sizes.pool, Wish("regression", sizes.design)))
     add(RANDOM, library.make(set_name, spec(RANDOM).inputs(0, sizes.random)))
     for role, count, per_key in ((MANY_KEYS, sizes.many_keys, 1), (ONE_KEY, sizes.one_key, 0)):
         if count:
             add(role, chosen(spec(role, per_key), _RUNS_POOL * count, Wish("mean", count)))
-    return found
+    return listed
 
 
 def plain_inputs(set_name: str, run_seed: bytes, sizes: Sizes) -> list[Input]:
-    """The inputs of a scheme without traces, drawn at random."""
+    """Draw the inputs of a scheme without traces."""
     scheme = SCHEMES[set_name]
     kem = "encaps" in scheme.kin.operations  # its m, which FIPS 203 calls randomness, is rnd
     drawn = candidates(

@@ -1,4 +1,4 @@
-"""Inputs of pipelines."""
+"""Inputs of pipelines: records whose signing costs represent all records, and their keys."""
 
 from __future__ import annotations
 
@@ -50,15 +50,16 @@ class PipelineInputs:
 
     def items(self, set_name: str, first: int) -> list[Input]:
         """The inputs of a set for every pipeline that has it, numbered from ``first``."""
-        made: list[Input] = []
+        listed: list[Input] = []
         for p in self.pipelines:
             for stage, (message, _) in zip(p.stage, p.sources(), strict=True):
                 key = (self._group[p.name], set_name, bool(message))
                 if stage.set == set_name and key not in self._ids:
-                    items = self._items(*key, first + len(made))
-                    self._ids[key] = range(first + len(made), first + len(made) + len(items))
-                    made += items
-        return made
+                    start = first + len(listed)
+                    items = self._items(*key, start)
+                    self._ids[key] = range(start, start + len(items))
+                    listed += items
+        return listed
 
     def ids(self, pipeline: Pipeline, number: int) -> range:
         """The inputs of a pipeline's stage, by number from 0."""
@@ -123,15 +124,17 @@ def _group(p: Pipeline, variants: Mapping[str, Variant]) -> InputGroup:
 
 
 def spread(tables: Sequence[TraceTable], count: int) -> list[int]:
-    """``count`` of the signatures that these tables are of, each table by another key or set, that
-    stand for all: one of each of ``count`` equal parts in the order of their attempts, such that
-    the sums of attempts that fail z, and of others that fail, are those expected of so many.
+    """Return the numbers of ``count`` signatures that represent all.
+
+    Each table has the same signatures by another key or set. In the order of their iterations they
+    are divided into ``count`` equal parts, and each part gives one. The sums of the iterations that
+    fail z, and of the others that fail, are near those expected of so many signatures.
     """
     counts = np.hstack([_failed(table.counts()) for table in tables])
     exact = np.hstack([_failed(RejectionModel.of(t.set).expected_counts) for t in tables])
-    attempts = np.sum([table.attempts() for table in tables], axis=0)
-    # Of equally many attempts those with fewer of z: the others got further before they failed.
-    order = np.lexsort((-counts[:, ::2].sum(axis=1), attempts))
+    iterations = np.sum([table.attempts() for table in tables], axis=0)
+    # Of equally many iterations those with fewer of z: the others got further before they failed.
+    order = np.lexsort((-counts[:, ::2].sum(axis=1), iterations))
     factor = exact / counts.mean(axis=0)
     chosen = []
     behind = np.zeros(len(exact))

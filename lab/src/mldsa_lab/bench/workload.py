@@ -27,9 +27,6 @@ from mldsa_lab.worker.cases import flip
 from mldsa_lab.worker.protocol import JobInput, Link, Runs, Sample, expected_output, make_job
 from mldsa_lab.worker.registry import BuildDirs
 
-# Operations.
-
-
 SAMPLE_NS = 150_000
 """Shortest sample of a deterministic operation: reading the clocks takes under 1/200 of it."""
 WARMUP_NS = 1_000_000
@@ -53,8 +50,8 @@ _LARGE_EVERY = 4
 class Cell(Case):
     """One variant, set and operation, with its inputs and the digests that must come out.
 
-    `expected` holds no digest for outputs that differ from call to call. `random` is true for a
-    signer whose attempts differ from call to call: each of its calls is a sample. With `runs` its
+    `expected` has no digest for outputs that differ from call to call. `random` is true for a
+    signer whose iterations differ from call to call: each of its calls is a sample. With `runs` its
     samples are of runs, and `expected` has the digest of each by its first input.
     """
 
@@ -95,14 +92,14 @@ class Cell(Case):
 
 
 def times_of(samples: Sequence[Sample | Link]) -> dict[str, tuple[int, ...]]:
-    """The ticks of samples or links, as a record has them."""
+    """Return the ticks of samples or links by clock, as a record has them."""
     cpu = tuple(s.cpu for s in samples if s.cpu is not None)
     wall = {"wall": tuple(s.wall for s in samples)}
     return wall | ({"cpu": cpu} if len(cpu) == len(samples) else {})
 
 
 def role_in(variant: Variant, set_name: str, operation: str) -> str:
-    """The role of the inputs that a cell takes: designed ones where signing is deterministic."""
+    """Return the role of a cell's inputs: designed ones for deterministic signing."""
     if variant.runs:
         return role_of(variant, set_name)
     designed = operation == "sign" and variant.deterministic and set_name in PARAMETER_SETS
@@ -116,8 +113,8 @@ def make_cell(
     inputs: Sequence[Input],
     runs: Runs | None = None,
 ) -> Cell:
-    """A cell over these inputs, by single calls or by runs. Of classical references what comes out
-    is not known, and signatures to verify are made when the cell is prepared."""
+    """Return a cell over these inputs, by single calls or by runs. The outputs of classical
+    references are not known; signatures to verify are made when the cell is prepared."""
     jobs = [make_job(item, operation, variant) for item in inputs]
     every = (expected_output(item, operation, variant) for item in inputs)
     outputs = [output for output in every if output is not None]
@@ -129,7 +126,7 @@ def make_cell(
 
 
 def other_message(job: JobInput) -> JobInput:
-    """The same input with another message, which its signature is not of."""
+    """Return the input with another message, for which its signature is not valid."""
     message = job.message or b""
     return replace(job, message=flip(message, len(message) - 1) if message else b"\0")
 
@@ -169,14 +166,14 @@ class Operations(Workload[Cell]):
 
     def warm(self, case: Cell, ticks: int) -> Iterable[Row]:
         worker = self.fleet.handle(case.variant.id).worker()
-        self.hand_over(case)
+        self.send_job(case)
         self.check(case, worker.measure(case.job, 1, 1, ticks, runs=case.runs))
         return ()
 
     def prepare(self, case: Cell) -> Iterable[Row]:
         """Choose the number of calls per sample, and the inputs of a slow operation."""
         handle = self.fleet.handle(case.variant.id)
-        self.hand_over(case)
+        self.send_job(case)
         if case.runs is not None and case.runs.size > LARGE_RUN:
             case.calls = 1
             return ()
@@ -198,7 +195,7 @@ class Operations(Workload[Cell]):
             case.calls, total = self._calls(case, samples, 2 if is_sample else len(samples))
         if is_sample and total > CELL_NS:
             case.inputs = case.inputs[: max(2, len(case.inputs) * CELL_NS // total)]
-            self.hand_over(case)
+            self.send_job(case)
         return ()
 
     def _calls(self, case: Cell, samples: Sequence[Sample], fewest: int) -> tuple[int, int]:
@@ -239,11 +236,11 @@ class Operations(Workload[Cell]):
             for ns in (SAMPLE_NS, min(SAMPLE_TICKS * ticks[clock], CELL_NS))
         )
         most = CELL_NS * calls * len(samples) // (whole * fewest)
-        found = min(max(enough, min(longer, most)), _CALLS_MAX)
-        return found, whole * found // calls
+        chosen = min(max(enough, min(longer, most)), _CALLS_MAX)
+        return chosen, whole * chosen // calls
 
-    def hand_over(self, cell: Cell) -> None:
-        """Hand over the cell's job, in the worker's present process."""
+    def send_job(self, cell: Cell) -> None:
+        """Send the cell's job to the worker's present process."""
         handle = self.fleet.handle(cell.variant.id)
         inputs = cell.inputs
         key = (cell.variant.base, cell.set_name, cell.operation, inputs[0].id)
@@ -264,14 +261,14 @@ class Operations(Workload[Cell]):
         v = cell.variant
         rnd = SCHEMES[cell.set_name].kin.plain_rnd if v.deterministic else None
         jobs = [replace(job, rnd=rnd) for job in cell.inputs]
-        made = signatures_of(self.fleet, v, cell.set_name, jobs)
-        return [replace(job, signature=made[job.id]) for job in cell.inputs]
+        signatures = signatures_of(self.fleet, v, cell.set_name, jobs)
+        return [replace(job, signature=signatures[job.id]) for job in cell.inputs]
 
     def sample(self, case: Cell, number: int, turn: int) -> Iterable[Row]:
         handle = self.fleet.handle(case.variant.id)
         worker = handle.worker()
         if case.started != handle.starts:
-            self.hand_over(case)
+            self.send_job(case)
         # A signer that draws its own rnd needs many samples for its percentiles.
         passes = 2 if case.random and case.runs is None else 1
         warmup = case.warmup(handle.announcement.unit)
@@ -303,11 +300,11 @@ def signatures_of(
 ) -> dict[int, bytes | None]:
     """Return a variant's own signatures by input, for it to verify: its worker may keep keys to
     itself. `Excluded` if it fails on one."""
-    made = fleet.handle(variant.id).answer(variant, set_name, "sign", jobs)
-    for output in made.values():
+    outputs = fleet.handle(variant.id).answer(variant, set_name, "sign", jobs)
+    for output in outputs.values():
         if output.failure is not None:
             raise Excluded(f"signing input {output.input} failed: {output.failure}")
-    return {number: output.value for number, output in made.items()}
+    return {number: output.value for number, output in outputs.items()}
 
 
 def typical_input(cell: Cell, iterations: Mapping[tuple[str, int], int]) -> JobInput:
@@ -318,13 +315,10 @@ def typical_input(cell: Cell, iterations: Mapping[tuple[str, int], int]) -> JobI
     return min(cell.inputs, key=lambda i: abs(iterations.get((cell.set_name, i.id), 0) - mean))
 
 
-# Plans.
-
-
 @dataclass(frozen=True)
 class RunContext:
-    """What stands after the gate. ``folder``: of the run; ``passed``: pairs of variant id and set;
-    ``inputs``: by set."""
+    """The state of a run after the gate. ``folder``: of the run; ``passed``: pairs of variant id
+    and set; ``inputs``: by set."""
 
     fleet: Fleet
     folder: Path
@@ -350,7 +344,7 @@ class WorkloadPlan:
     about_inputs = ""
     """Its signing inputs in words, where they are not those of single operations."""
     in_memory = False
-    """Whether it measures memory, which a loop takes as single calls do."""
+    """True if it measures memory: a loop takes the memory of single calls."""
 
     def __init__(self, options: Options, dirs: BuildDirs) -> None:
         self.options = options

@@ -55,7 +55,7 @@ class ColdStarts(Workload[Cell]):
 
     def prepare(self, case: Cell) -> Iterable[Row]:
         """Choose fewer calls of a slow operation."""
-        self._operations.hand_over(case)
+        self._operations.send_job(case)
         handle = self._fleet.handle(case.variant.id)
         (sample,) = handle.worker().measure(case.job, 1, 1, 0)
         self._operations.check(case, [sample])
@@ -66,7 +66,7 @@ class ColdStarts(Workload[Cell]):
     def sample(self, case: Cell, number: int, turn: int) -> Iterable[Row]:
         handle = self._fleet.handle(case.variant.id)
         handle.stop()  # the process of another case is warm
-        self._operations.hand_over(case)
+        self._operations.send_job(case)
         samples = handle.worker().measure(case.job, case.calls, 1, 0)
         self._operations.check(case, samples)
         inputs = (s.input for s in samples)

@@ -329,7 +329,7 @@ class Memory(Workload[Cell]):
         own = replace(cell, variant=self._metered.variants[cell.variant.base])
         operations = Operations(self._metered)
         kept = self._kept(own, path) if cell.runs is None else None
-        operations.hand_over(own)
+        operations.send_job(own)
         before = path.stat().st_size
         worker = self._metered.handle(own.variant.id).worker()
         samples = worker.measure(own.job, 1, 1, 0, runs=cell.runs)
@@ -412,7 +412,7 @@ class Memory(Workload[Cell]):
                     raise LabError(f"Valgrind's CPU does not have what {one.variant.backend} needs")
                 operations = Operations(fleet)
                 there = replace(one)
-                operations.hand_over(there)
+                operations.send_job(there)
                 operations.check(there, own.worker().measure(there.job, passes, 1, 0))
 
         def counted(tool: list[str], read: Callable[[], tuple[int, ...]]) -> list[int]:

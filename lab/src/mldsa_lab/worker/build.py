@@ -33,6 +33,13 @@ from mldsa_lab.worker.registry import (
     read_registry,
 )
 
+OLDEST = 17
+"""The oldest Java release that the Java worker runs on."""
+_MODULES = ("java.management", "java.compiler")  # clocks and settings; Eclipse's compiler
+_PROPERTY = re.compile(r"^ +([\w.]+) = (.*)$", re.MULTILINE)
+_FOLDERS = ("usr/lib/jvm/*", "Library/Java/JavaVirtualMachines/*/Contents/Home")
+_OF_USER = ".sdkman/candidates/java/*"
+
 
 def set_up(entry: WorkerEntry, dirs: BuildDirs, on_line: Callable[[str], None]) -> None:
     """Run the worker's `setup` commands; `on_line` gets each line they print.
@@ -51,32 +58,33 @@ def set_up(entry: WorkerEntry, dirs: BuildDirs, on_line: Callable[[str], None]) 
         filled = entry.fill(command, dirs)
         on_line(" ".join(filled))
         run_tool(filled, dirs.root, entry.environment(dirs), on_line, "set-up")
-    made = [path for path in _named(entry, dirs) if (dirs.target / path).exists()]
-    write_text(stamp, json.dumps({"digest": digest, "made": made}) + "\n")
+    files = [path for path in _named_files(entry, dirs) if (dirs.target / path).exists()]
+    write_text(stamp, json.dumps({"digest": digest, "made": files}) + "\n")
 
 
 def is_set_up(entry: WorkerEntry, dirs: BuildDirs) -> bool:
-    """Whether its `setup` has succeeded with the commands and lock files of now, if it has any,
-    and what it made of the files that the worker's commands name is still there."""
+    """Return whether its `setup`, if any, has succeeded with the present commands and lock files,
+    and the files that it made for the worker's commands still exist."""
     if not entry.setup:
         return True
     try:
-        found = json.loads(_stamp(entry, dirs).read_bytes())
+        stamp = json.loads(_stamp(entry, dirs).read_bytes())
     except (OSError, ValueError):
         return False
-    if not isinstance(found, dict):
-        return False
-    there = all((dirs.target / path).exists() for path in found.get("made", ()))
-    return there and bool(found.get("digest") == _digest(entry, dirs))
+    return (
+        isinstance(stamp, dict)
+        and all((dirs.target / path).exists() for path in stamp.get("made", ()))
+        and bool(stamp.get("digest") == _digest(entry, dirs))
+    )
 
 
 def is_shipped(entry: WorkerEntry, dirs: BuildDirs) -> bool:
-    """Whether the worker's folder is there: always in a checkout, but not in a wheel."""
+    """Return whether the worker's folder exists: always in a checkout, not in a wheel."""
     return dirs.root != SHIPPED or (dirs.root / entry.folder).is_dir()
 
 
 def unmet(entry: WorkerEntry, dirs: BuildDirs) -> list[str]:
-    """What keeps the worker from being built and run here, and what to do about each."""
+    """List the obstacles to building and running the worker here, each with its remedy."""
     if not is_shipped(entry, dirs):
         return [NOT_SHIPPED]
     if is_set_up(entry, dirs):
@@ -86,14 +94,14 @@ def unmet(entry: WorkerEntry, dirs: BuildDirs) -> list[str]:
 
 
 def lock_digests(entry: WorkerEntry, dirs: BuildDirs) -> dict[str, str]:
-    """The SHA-256 of each of a worker's lock files; of paths outside the tree the name alone."""
-    found = {}
+    """Return the SHA-256 of each lock file of a worker, by path, or name outside the tree."""
+    digests = {}
     for name in entry.fill(entry.locks, dirs):
         path = dirs.root / name
         with reading(path, f"worker {entry.name}, lock file "):
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        found[path.name if Path(name).is_absolute() else name] = digest
-    return found
+        digests[path.name if Path(name).is_absolute() else name] = digest
+    return digests
 
 
 def _stamp(entry: WorkerEntry, dirs: BuildDirs) -> Path:
@@ -103,12 +111,12 @@ def _stamp(entry: WorkerEntry, dirs: BuildDirs) -> Path:
 
 def _digest(entry: WorkerEntry, dirs: BuildDirs) -> str:
     # The templates and not what they are filled with: the tree may be moved.
-    of = json.dumps([entry.setup, lock_digests(entry, dirs)])
-    return hashlib.sha256(of.encode()).hexdigest()
+    content = json.dumps([entry.setup, lock_digests(entry, dirs)])
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
-def _named(entry: WorkerEntry, dirs: BuildDirs) -> list[str]:
-    """What running and building it names below the target folder, relative to that."""
+def _named_files(entry: WorkerEntry, dirs: BuildDirs) -> list[str]:
+    """List the files below the target folder in its commands, relative to that folder."""
     paths = map(Path, entry.fill((*entry.run, *entry.build), dirs))
     return [str(p.relative_to(dirs.target)) for p in paths if p.is_relative_to(dirs.target)]
 
@@ -145,40 +153,6 @@ def _run(
         run_tool(command, dirs.root, entry.environment(dirs), on_line, what)
 
 
-def main(arguments: list[str]) -> int:
-    """The command line of this module; returns the exit status."""
-    names = [a for a in arguments if a != "--test"]
-    action = test if "--test" in arguments else build
-    try:
-        dirs = BuildDirs.for_tree(find_root())
-        entries = every_build(read_registry(dirs.root / "workers" / "registry.toml"))
-        if not names:
-            known = ", ".join(e.label for e in entries)
-            raise LabError(f"no worker is named: the registry has {known}")
-        for entry in named(entries, names):
-            action(entry, dirs, print)
-    except LabError as error:
-        print(f"mldsa-lab: error: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
-
-
-# JDKs of the machine.
-
-
-OLDEST = 17
-"""The oldest release that the worker runs on."""
-_LIKE = "java"
-_MODULES = ("java.management", "java.compiler")  # clocks and settings; Eclipse's compiler
-_PROPERTY = re.compile(r"^ +([\w.]+) = (.*)$", re.MULTILINE)
-_FOLDERS = ("usr/lib/jvm/*", "Library/Java/JavaVirtualMachines/*/Contents/Home")
-_OF_USER = ".sdkman/candidates/java/*"
-
-
 @dataclass(frozen=True, slots=True)
 class Jdk:
     """A virtual machine that the worker can run on, with a name by version and vendor."""
@@ -188,38 +162,35 @@ class Jdk:
 
     @classmethod
     def at(cls, folder: Path) -> Jdk:
-        """By asking the machine itself. LabError, with the folder and the rule, for anything else,
-        for one older than `OLDEST`, and for one that lacks a module that the worker needs."""
+        """Ask the JDK in a folder. LabError, with the folder and the rule, for anything else, for
+        a release before `OLDEST`, and without a module that the worker needs."""
         java = folder / "bin" / "java"
         with reading(folder):  # which may be forbidden, or its name too long
-            there, whole = folder.is_dir(), java.is_file()
-        if not there:
-            raise LabError(f"{folder}: there is no such folder")
-        if not whole:
-            raise LabError(f"{folder} is no JDK: it has no bin/java")
-        told = dict(_PROPERTY.findall(_said(java, "-XshowSettings:properties", "-version")))
-        release, version = (
-            told.get(f"java.{key}", "") for key in ("specification.version", "version")
-        )
+            if not folder.is_dir():
+                raise LabError(f"{folder}: there is no such folder")
+            if not java.is_file():
+                raise LabError(f"{folder} is no JDK: it has no bin/java")
+        settings = dict(_PROPERTY.findall(_output(java, "-XshowSettings:properties", "-version")))
+        release = settings.get("java.specification.version", "")
+        version = settings.get("java.version", "")
         if not release or not version:
             raise LabError(f"{folder}: its bin/java does not tell its version, as Java does")
         major = release.removeprefix("1.").partition(".")[0]
         if not major.isdigit() or int(major) < OLDEST:
             raise LabError(f"{folder} is Java {version}: the worker needs {OLDEST} or newer")
-        modules = {line.partition("@")[0] for line in _said(java, "--list-modules").splitlines()}
+        modules = {line.partition("@")[0] for line in _output(java, "--list-modules").splitlines()}
         for module in _MODULES:
             if module not in modules:
                 raise LabError(f"{folder}: the worker needs the module {module}, which it lacks")
         # `Temurin-25.0.3+9`, where the vendor names its product, else the vendor: `Debian`.
-        vendor = re.match(r"[A-Za-z]+", told.get("java.vendor.version", "")) or re.match(
-            r"[A-Za-z]+", told.get("java.vendor", "")
-        )
-        words = ["java", version, *([vendor[0]] if vendor else [])]
+        names = (settings.get(f"java.{key}", "") for key in ("vendor.version", "vendor"))
+        vendors = [match[0] for name in names if (match := re.match(r"[A-Za-z]+", name))]
+        words = ["java", version, *vendors[:1]]
         return cls(folder, re.sub(r"[^a-z0-9.]+", "-", "-".join(words).lower()).strip("-."))
 
     @classmethod
-    def of(cls, text: str) -> Jdk:
-        """As `--jdk` has it: `PATH`, or `NAME=PATH`."""
+    def parse(cls, text: str) -> Jdk:
+        """Read a value of `--jdk`: `PATH`, or `NAME=PATH`."""
         name, equals, rest = text.partition("=")
         try:
             if not equals or Path(text).exists():
@@ -240,27 +211,27 @@ class Jdk:
 
 
 def jdk_entries(texts: Sequence[str], own: Sequence[WorkerEntry]) -> list[WorkerEntry]:
-    """A worker for each `--jdk`; ``own`` are those of the tree. LabError also where two have one
+    """Return a worker for each `--jdk`; ``own``: the tree's workers. LabError also for two with one
     name."""
     if not texts:
         return []
-    java = next((e for e in own if e.name == _LIKE), None)
+    java = next((e for e in own if e.name == "java"), None)
     if java is None:
-        raise LabError(f"--jdk: the tree's registry has no worker {_LIKE!r}")
+        raise LabError("--jdk: the tree's registry has no worker 'java'")
     in_tree(java.folder)
-    found: list[WorkerEntry] = []
+    entries: list[WorkerEntry] = []
     for text in texts:
-        entry = Jdk.of(text).entry(java)
-        if entry.name in {e.name for e in (*own, *found)}:
+        entry = Jdk.parse(text).entry(java)
+        if entry.name in {e.name for e in (*own, *entries)}:
             raise LabError(
                 f"--jdk {text}: a worker is called {entry.name} already; NAME=PATH names another"
             )
-        found.append(entry)
-    return found
+        entries.append(entry)
+    return entries
 
 
 def find_jdks() -> Iterator[Jdk]:
-    """Those that the worker can run on, where they usually are, each once."""
+    """Find the JDKs in the usual places that the worker can run on, each once."""
     own = os.environ.get("JAVA_HOME")
     folders = [Path(own)] if own else []
     for pattern in _FOLDERS:
@@ -276,12 +247,34 @@ def find_jdks() -> Iterator[Jdk]:
             yield Jdk.at(folder)
 
 
-def _said(java: Path, *options: str) -> str:
-    """What it prints, on both outputs. LabError if it does not start."""
+def _output(java: Path, *options: str) -> str:
+    """Return both outputs of a program. LabError if it does not start."""
     with located(f"{java} does not start"):
         done = ask([str(java), *options])
-    said = done.stdout + done.stderr
+    text = done.stdout + done.stderr
     if done.returncode != 0:
-        first = (said.strip() or "no output").splitlines()[0]
+        first = (text.strip() or "no output").splitlines()[0]
         raise LabError(f"{java} does not start (status {done.returncode}): {first}")
-    return said
+    return text
+
+
+def main(arguments: list[str]) -> int:
+    """The command line of this module; returns the exit status."""
+    names = [a for a in arguments if a != "--test"]
+    action = test if "--test" in arguments else build
+    try:
+        dirs = BuildDirs.for_tree(find_root())
+        entries = every_build(read_registry(dirs.root / "workers" / "registry.toml"))
+        if not names:
+            known = ", ".join(e.label for e in entries)
+            raise LabError(f"no worker is named: the registry has {known}")
+        for entry in named(entries, names):
+            action(entry, dirs, print)
+    except LabError as error:
+        print(f"mldsa-lab: error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

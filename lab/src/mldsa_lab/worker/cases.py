@@ -37,8 +37,6 @@ from mldsa_lab.worker.protocol import JobInput, expected_output, make_job
 from mldsa_lab.worker.subject import Subject
 from mldsa_lab.worker.worker import WorkerFault, WorkerRefusal
 
-# Altered inputs.
-
 
 class Altered(NamedTuple):
     """One input to be refused: the check it belongs to, what was done to it, and the field of the
@@ -226,12 +224,12 @@ def new_keys(e: Examination, operation: str) -> Iterator[Probe]:
 def own_keys(e: Examination, operation: str) -> Iterator[Probe]:
     """Signatures by private keys of its own. FIPS 206 is a draft without vectors, and its encodings
     are not Falcon's."""
-    found = {p.item: o for p, o in e.results("own-keys-keygen") if p.item is not None}
+    keys = {p.item: o for p, o in e.results("own-keys-keygen") if p.item is not None}
     if e.items.sibling is not None:
         seeds = _seeds(e)
         outputs = e.items.sibling.outputs("keygen", seeds)
-        found = {m: outputs[m.id] for m in seeds if outputs}
-    for m, o in found.items():
+        keys = {m: outputs[m.id] for m in seeds if outputs}
+    for m, o in keys.items():
         if o.value and o.private_key:
             yield good_case(e, replace(m, pk=o.value, sk=o.private_key), operation)
 
@@ -266,7 +264,7 @@ def good_case(e: Examination, m: Input, operation: str, what: str = "", **change
     return Probe(what or str(m), make_job(m, operation, v, **changed), judge, m)
 
 
-def made(e: Examination, operation: str, name: str = "made") -> Iterator[Probe]:
+def of_items(e: Examination, operation: str, name: str = "made") -> Iterator[Probe]:
     """The items of this name that the subject can take."""
     for m in _usable(e, getattr(e.items, name)):
         if m.output or operation not in _TAKES_OUTPUT:
@@ -278,7 +276,7 @@ def _usable(e: Examination, items: Iterable[Input]) -> list[Input]:
 
 
 def own(e: Examination, operation: str, name: str) -> Iterator[Probe]:
-    """What the subject made in the check of this name."""
+    """The subject's own outputs in the check of this name."""
     return (good_case(e, m, operation) for m in e.own(name))
 
 
@@ -300,7 +298,7 @@ def signs(e: Examination, operation: str) -> Iterator[Probe]:
     return (good_case(e, m, operation) for m in listed)
 
 
-def again(e: Examination, operation: str) -> Iterator[Probe]:
+def repeated(e: Examination, operation: str) -> Iterator[Probe]:
     for m in [*(_seeds(e) if operation == "keygen" else e.items.made)][:3] * 2:
         yield good_case(e, replace(m, output=None), operation)
 
@@ -309,9 +307,9 @@ def other_rnd(e: Examination, operation: str) -> Iterator[Probe]:
     s, m = e.subject, replace(e.items.made[0], output=None)
     if s.kin.encoded and s.variant.deterministic:
         other = replace(m, rnd=bytes(range(1, s.scheme.rnd_bytes + 1)))
-        job, given = make_job(other, operation, s.variant), s.variant.rnd == "given"
+        job, takes_rnd = make_job(other, operation, s.variant), s.variant.rnd == "given"
         yield good_case(e, m, operation)
-        judge = must_give(s.scheme.output_bytes, "the signature") if given else must_fail
+        judge = must_give(s.scheme.output_bytes, "the signature") if takes_rnd else must_fail
         yield Probe("an rnd other than that of deterministic signing", job, judge)
 
 
@@ -344,9 +342,8 @@ def altered(
     e: Examination, operation: str, check: str, judge: Judge = must_refuse
 ) -> Iterator[Probe]:
     """The alterations of one check, or of all."""
-    v = e.subject.variant
-    made = e.items.made
-    other = e.items.other_pk or (made[-1].pk if len({m.pk for m in made}) > 1 else None)
+    v, items = e.subject.variant, e.items.made
+    other = e.items.other_pk or (items[-1].pk if len({m.pk for m in items}) > 1 else None)
     for base in _bases(e):
         for a in alter(base, other if other != base.pk else None, context=v.context):
             if check in (a.check, "all"):
@@ -428,16 +425,16 @@ def batch(e: Examination, operation: str) -> Iterator[Probe]:
 
 
 def by_other(e: Examination, operation: str, who: str, name: str) -> Iterator[Probe]:
-    """What the subject made, as another implementation is handed it."""
+    """The subject's own outputs, for another implementation."""
     other: Subject = getattr(e.items, who)
-    made = [m for m in e.own(name) if other.variant.context or not m.context]
-    for m in made if who == "reference" else made[:FEW]:
+    items = [m for m in e.own(name) if other.variant.context or not m.context]
+    for m in items if who == "reference" else items[:FEW]:
         good = good_case(e, m, operation)
         yield good._replace(input=make_job(m, operation, other.variant))
 
 
 def of_peer(e: Examination, operation: str, produce: str) -> Iterator[Probe]:
-    """What another implementation makes of the items."""
+    """Another implementation's outputs of the items, for the subject."""
     peer = e.items.peer
     assert peer is not None
     if not peer.has(produce):

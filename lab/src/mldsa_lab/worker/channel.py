@@ -210,14 +210,14 @@ class Channel:
             raise ProtocolError(f"the worker spoke unasked: {quote(line)}")
 
     def _exited(self) -> bool:
-        """Whether the worker has ended; where the system can, without reaping it."""
+        """Return whether the worker has ended; where the system can, without reaping it."""
         if not hasattr(os, "waitid"):
             return self._process.poll() is not None
         try:
-            found = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+            return os.waitid(os.P_PID, self._process.pid, flags) is not None
         except ChildProcessError:
             return True
-        return found is not None
 
     def _exit_text(self) -> str:
         deadline = time.monotonic() + _EXIT_WAIT_S

@@ -147,7 +147,7 @@ def _asked(row: CheckCase) -> str:
 
 def _check_suite(trials: Trials, cell: Subject, rows: Sequence[CheckCase], name: str) -> None:
     lacking: list[LabError] = []
-    is_made = False
+    has_passed = False
     for row in (row for row in rows if row.has(cell) and cell.has(_asked(row))):
         for where, exam in _exams(trials, cell, row, name, lacking):
             result = exam.make(row)
@@ -159,8 +159,8 @@ def _check_suite(trials: Trials, cell: Subject, rows: Sequence[CheckCase], name:
                 count = f" ({result.failed} of {result.cases})"
                 raise Nonconformance(f"{where}{result.first_failure}{count}")
             else:
-                is_made = True
-    if not is_made:
+                has_passed = True
+    if not has_passed:
         lacking.sort(key=lambda error: isinstance(error, NotTested))
         raise lacking[0] if lacking else NotApplicable(f"not a check of {cell.set}")
 
@@ -241,8 +241,8 @@ def _check_samples(
     for passes, calls, warmup in ((1, 1, 0), (3, 2, 1)):
         samples = worker.measure(1, passes, calls, warmup, runs=runs)
         for place, sample in enumerate(samples):
-            made = (outputs[inputs[p].id].value or b"" for p in _places(place, len(inputs), runs))
-            known = b"".join(made) if _repeats(cell, operation) else None
+            values = (outputs[inputs[p].id].value or b"" for p in _places(place, len(inputs), runs))
+            known = b"".join(values) if _repeats(cell, operation) else None
             _check(what, sample, known)
     worker.forget(1)
 
@@ -472,7 +472,7 @@ class Conformance:
 
     @property
     def passed(self) -> bool:
-        """Whether no check failed and the worker could be judged at all."""
+        """True if no check failed and at least one passed."""
         states = {finding.status for finding in self.findings}
         return "failed" not in states and "passed" in states
 
@@ -485,12 +485,12 @@ class Conformance:
             alike.setdefault((finding.status, finding.said), []).append(finding)
         for status in ("failed", "untested", "passed"):
             shown = "NOT TESTED" if status == "untested" else f"{status:10}"
-            for (of, said), findings in alike.items():
-                if of == status:
+            for (result, said), findings in alike.items():
+                if result == status:
                     text += [f"{shown}  {f.check}: {f.description}" for f in findings]
                     text += [f"            {reason}" for reason in said]
-        for (of, said), findings in alike.items():
-            if of == "skipped":
+        for (result, said), findings in alike.items():
+            if result == "skipped":
                 text.append(f"skipped     {said[0]}: {', '.join(f.check for f in findings)}")
         states: list[str] = [finding.status for finding in self.findings]
         total = ", ".join(f"{states.count(s)} {word}" for s, word in _COUNTED.items())
@@ -519,9 +519,9 @@ def conform_entry(
     argv = entry.fill(entry.run, dirs)
     listed = rules(known=known, reference=reference_items is not None)
     names = [rule.name for rule in listed]
-    for wanted in only or ():
-        if wanted not in names:
-            raise LabError(f"unknown conformance check `{wanted}`; known are {', '.join(names)}")
+    for name in only or ():
+        if name not in names:
+            raise LabError(f"unknown conformance check `{name}`; known are {', '.join(names)}")
     findings: list[Finding] = []
 
     def start() -> Worker:

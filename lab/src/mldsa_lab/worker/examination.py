@@ -15,13 +15,10 @@ from mldsa_lab.worker.protocol import ACCEPTED, REFUSED, JobInput, Output, Sampl
 from mldsa_lab.worker.subject import Subject
 from mldsa_lab.worker.worker import WorkerFault, WorkerRefusal
 
-# Judges of replies.
-
-
 Judge = Callable[[Output], str | None]
-"""What is wrong with an output, or None."""
+"""Returns the fault of an output, or None."""
 GroupJudge = Callable[[Sequence[Output]], str | None]
-"""What is wrong with the outputs of a check together, or None."""
+"""Returns the fault of a check's outputs together, or None."""
 
 
 def must_equal(expected: bytes, name: str) -> Judge:
@@ -34,8 +31,8 @@ def must_be_keys(pk: bytes | None, sk: bytes | None, sizes: tuple[int, int] | No
 
     def judge(output: Output) -> str | None:
         wrong = _failure(output)
-        made = ("public", pk, output.value), ("private", sk, output.private_key)
-        for place, (kind, expected, key) in enumerate(made):
+        keys = ("public", pk, output.value), ("private", sk, output.private_key)
+        for place, (kind, expected, key) in enumerate(keys):
             if wrong is None and sizes is not None and key is not None:
                 wrong = _size(f"the {kind} key", key, sizes[place])
             if wrong is None and expected is not None and key is not None:
@@ -95,8 +92,8 @@ def must_repeat(outputs: Sequence[Output], *, distinct: bool = True) -> str | No
     """The second half of the outputs must be the first again, and those of one half different
     where different inputs must have ``distinct`` outputs."""
     half = len(outputs) // 2
-    made = [(o.value, o.private_key, o.trace) for o in outputs]
-    if made[:half] != made[half:]:
+    contents = [(o.value, o.private_key, o.trace) for o in outputs]
+    if contents[:half] != contents[half:]:
         return "the same input gave another output the second time"
     values = [o.value for o in outputs[:half] if o.value]
     if distinct and len(set(values)) < len(values):
@@ -158,7 +155,7 @@ class Probe(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """What the checks of a subject take their inputs from.
+    """The sources of inputs of a subject's checks.
 
     ``made``: items with keys and, where somebody can make them, outputs, by ``source``, whose name
     checks have. ``hedged``: ML-DSA's with an rnd other than zero. ``bases``: signatures to alter;
@@ -210,12 +207,12 @@ class CheckCase:
     is_fast: bool = True
 
     def has(self, subject: Subject) -> bool:
-        """Whether it is a check of the subject's family."""
+        """Return whether it is a check of the subject's family."""
         known = self.families is None or subject.scheme.family in self.families
         return known and self.operation in subject.kin.worker_operations
 
     def applies(self, exam: Examination) -> bool:
-        """Whether the check can be made now."""
+        """Return whether the check can be made now."""
         items = exam.items
         return (
             items.source in self.sources
@@ -241,12 +238,12 @@ class Examination:
 
     @property
     def passed(self) -> bool:
-        """Whether no check failed so far, and at least one had cases."""
+        """True if no check failed so far, and at least one had cases."""
         return not self.failed and any(c.cases for c in self.checks)
 
     @property
     def failed(self) -> bool:
-        """Whether a check failed so far."""
+        """True if a check failed so far."""
         return any(c.failed for c in self.checks)
 
     @property
@@ -272,8 +269,8 @@ class Examination:
 
     def own(self, name: str) -> list[Input]:
         """The items of a check with the outputs that the subject made of them."""
-        made = ((p.item, o.value) for p, o in self.results(name))
-        return [item.with_output(value) for item, value in made if item is not None and value]
+        pairs = ((p.item, o.value) for p, o in self.results(name))
+        return [item.with_output(value) for item, value in pairs if item is not None and value]
 
     def run(self) -> list[Check]:
         """Make all checks that apply now and were not made yet; all results so far."""
@@ -335,11 +332,11 @@ class Examination:
         # Numbers of its own, in falling order, which a worker has to keep.
         jobs = [replace(p.input, id=len(listed) - i) for i, p in enumerate(listed)]
         try:
-            found = asked.ask(case.operation, jobs)
+            outputs = asked.ask(case.operation, jobs)
         except LabError as problem:
             if case.asks == "reference":  # not the fault of the subject
                 raise LabError(f"the correctness reference broke down: {problem}") from None
             if case.asks == "peer":
                 raise PeerTrouble(f"{asked.variant.id}: {problem}") from None
             raise
-        return [found[job.id] for job in jobs]
+        return [outputs[job.id] for job in jobs]

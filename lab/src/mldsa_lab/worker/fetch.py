@@ -30,7 +30,7 @@ def read_lock(path: Path) -> dict[str, tuple[str, str]]:
 
     LabError for a line that is malformed or gives a file name again.
     """
-    found: dict[str, tuple[str, str]] = {}
+    jars: dict[str, tuple[str, str]] = {}
     for number, line in enumerate(read_text(path).splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
@@ -40,10 +40,10 @@ def read_lock(path: Path) -> dict[str, tuple[str, str]]:
             raise LabError(f"{path}, line {number}: {rule}, is {line!r}")
         group, artifact, version, classifier, digest = match.groups()
         name = "-".join(part for part in (artifact, version, classifier) if part) + ".jar"
-        if name in found:
+        if name in jars:
             raise LabError(f"{path}, line {number}: {name} is named by another line too")
-        found[name] = f"{group.replace('.', '/')}/{artifact}/{version}/{name}", digest
-    return found
+        jars[name] = f"{group.replace('.', '/')}/{artifact}/{version}/{name}", digest
+    return jars
 
 
 def fetch(lock: Path, folder: Path, repository: str) -> None:
