@@ -87,7 +87,7 @@ def examined(name: str, source: str) -> Examination:
     items = Items(made=made_by(variant(MAKERS.get(name, name))), known=v.family == "fn-dsa")
     exam = Examination(subject(v, Toys(source)), items, SUITE)
     exam.run()
-    if SCHEMES[v.sets[0]].kin.encoded:
+    if SCHEMES[v.sets[0]].traits.encoded:
         exam.items = dataclasses.replace(items, peer=subject(v))
         exam.run()
     return exam

@@ -88,17 +88,17 @@ def test_a_jdk_is_the_worker_java_on_its_own_program(tmp_path: Path) -> None:
 def test_other_machines_are_refused(tmp_path: Path, changed: dict[str, str], rule: str) -> None:
     folder = make(tmp_path / "jdk", changed)
     with pytest.raises(LabError, match=f"{folder}.*{rule}"):
-        Jdk.of(str(folder))
+        Jdk.parse(str(folder))
 
 
 def test_paths_that_are_none_and_names_that_are_taken_are_refused(tmp_path: Path) -> None:
     folder = make(tmp_path / "jdk")
     with pytest.raises(LabError, match=r"missing: there is no such folder$"):
-        Jdk.of(str(tmp_path / "missing"))
+        Jdk.parse(str(tmp_path / "missing"))
     with pytest.raises(LabError, match=r"is no JDK: it has no bin/java$"):
-        Jdk.of(f"name={tmp_path}")
+        Jdk.parse(f"name={tmp_path}")
     with pytest.raises(LabError, match=r"the name must be small letters.*'Two Words'"):
-        Jdk.of(f"Two Words={folder}")
+        Jdk.parse(f"Two Words={folder}")
     with pytest.raises(LabError, match=r"needs the module java\.management, which it lacks"):
         Jdk.at(make(tmp_path / "small", modules=("java.base",)))
     with pytest.raises(LabError, match=r"bin/java does not start \(status 3\):"):
@@ -106,7 +106,7 @@ def test_paths_that_are_none_and_names_that_are_taken_are_refused(tmp_path: Path
     for text, rule in (("~nobody-here/jdk", "home directory"), ("x" * 300, "File name too long"),
                        (f"n={'x' * 300}", "File name too long")):  # fmt: skip
         with pytest.raises(LabError, match=rule):
-            Jdk.of(text)
+            Jdk.parse(text)
     (folder / "bin" / "java").chmod(0o644)
     with pytest.raises(LabError, match=r"bin/java does not start: Permission denied"):
         Jdk.at(folder)

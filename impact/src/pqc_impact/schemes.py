@@ -17,7 +17,7 @@ from mldsa_lab.sizes import (
     sizes,
 )
 
-SIGNERS = tuple(s.name for s in SCHEMES.values() if "sign" in s.kin.operations)
+SIGNERS = tuple(s.name for s in SCHEMES.values() if "sign" in s.traits.operations)
 """The signature schemes of the lab."""
 KNOWN = (
     f"known are {', '.join(SIGNERS)}; ' DER' behind ECDSA's names for that encoding, ' unpadded' "

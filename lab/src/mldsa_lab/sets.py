@@ -144,14 +144,14 @@ class Scheme:
     slow: bool = False
 
     @property
-    def kin(self) -> SchemeFamily:
-        """What holds for its whole family."""
+    def traits(self) -> SchemeFamily:
+        """The traits of its family."""
         return SCHEME_FAMILIES[self.family]
 
 
 @dataclass(frozen=True, slots=True)
 class SchemeFamily:
-    """What sets of one family have in common.
+    """The traits that all sets of a family share.
 
     ``private_keys``: the forms in which they cross the protocol, and ``encoded``, whether keys do
     so as bytes at all; else a worker makes them of seeds and keeps them. ``plain_rnd``: the rnd

@@ -111,7 +111,7 @@ def _integer_law(limit: int) -> dict[int, float]:
 def sizes(name: str) -> tuple[ObjectSize, ...]:
     """What the objects of a set weigh, each first as bare bytes; none without keys."""
     scheme = SCHEMES[name]
-    if not scheme.kin.keyed:
+    if not scheme.traits.keyed:
         return ()
     return tuple(_classical(scheme) if scheme.family == "classical" else _post_quantum(scheme))
 
@@ -139,7 +139,7 @@ def _post_quantum(s: Scheme) -> Iterator[ObjectSize]:
         yield ObjectSize(PRIVATE, "PKCS #8, seed", pkcs8_bytes(seed), rfc)
         yield ObjectSize(PRIVATE, "PKCS #8", pkcs8_bytes(der(sk)), rfc)
         yield ObjectSize(PRIVATE, "PKCS #8, both", pkcs8_bytes(der(seed + der(sk))), rfc)
-    kind = CIPHERTEXT if "encaps" in s.kin.operations else SIGNATURE
+    kind = CIPHERTEXT if "encaps" in s.traits.operations else SIGNATURE
     yield ObjectSize(kind, "raw", s.output_bytes, source)
     if s.name in _FALCON:
         most, mean, usual = _FALCON[s.name]

@@ -75,7 +75,7 @@ class CorrectnessGate:
                 on_step(variant, name)
                 self._begin(variant, name)
         for name in self.inputs:
-            if SCHEMES[name].kin.encoded:
+            if SCHEMES[name].traits.encoded:
                 self._check_outputs(name)
         self._cross_verify(on_step)
         return [
@@ -99,7 +99,7 @@ class CorrectnessGate:
         subject = subject_of(self._fleet, variant, name)
         if name in self._items:
             items = self._items[name]
-        elif subject.kin.encoded or not subject.kin.keyed:
+        elif subject.traits.encoded or not subject.traits.keyed:
             siblings = siblings_of(subject, subjects_of(self._fleet, name))
             items = Items(known=True, sibling=next(siblings, None))
         else:  # keys never leave the worker
@@ -132,7 +132,7 @@ class CorrectnessGate:
         doubt on the right ones."""
         passed = {key for key, exam in self._exams.items() if exam.passed}
         for variant, name in self._pairs():
-            if (variant.id, name) not in passed or not SCHEMES[name].kin.encoded:
+            if (variant.id, name) not in passed or not SCHEMES[name].traits.encoded:
                 continue
             exam = self._exams[variant.id, name]
             peer = self._find_peer(variant, name, passed)
@@ -151,7 +151,7 @@ class CorrectnessGate:
             for v in self._variants
             if v.implementation != variant.implementation
             and (v.id, name) in passed
-            and set(SCHEMES[name].kin.operations[1:]) <= set(v.operations)
+            and set(SCHEMES[name].traits.operations[1:]) <= set(v.operations)
         ]
         return min(
             able, key=lambda v: [*_PEERS, v.implementation].index(v.implementation), default=None

@@ -39,56 +39,66 @@ _FEW = 4  # random inputs where an operation takes seconds
 _GATE_SHAPES = ((200, 255), (48, 16), (33, 0), (1, 1), (0, 0), (100, 3))
 
 
-def input_row(item: Input, run_seed: bytes, sizes: Sizes) -> InputRow:
-    """Return an input's line in the record."""
-    words = tuple(map(str, item.trace)) or None
-    seed, drawn = item.seed or b"", _drawn(item, run_seed, sizes)
-    message = b"" if drawn else item.message
-    return InputRow(
-        item.set, item.id, item.role, seed, message, item.context, words, item.rnd, drawn
+def choose_inputs(
+    library: Library,
+    set_name: str,
+    run_seed: bytes,
+    sizes: Sizes,
+    file: SelectionFile | None = None,
+    threads: int = 1,
+) -> list[Input]:
+    """Return the inputs of an ML-DSA set: first the inputs to sign, in the order to measure, of a
+    selection's ``file`` or else chosen by their traces; then random ones; then those of runs.
+
+    Everything follows from the run's seed. Inputs that are not the selection's are numbered on from
+    its highest id.
+    """
+
+    def spec(stream: str, per_key: int = 1) -> Spec:
+        return Spec(set_name, _seed_of(stream, run_seed), sizes.message_bytes, per_key=per_key)
+
+    def chosen(drawn: Spec, size: int, wish: Wish) -> tuple[Input, ...]:
+        pool = trace_pool(drawn, size, threads=threads)
+        return build(pool, wish, choose(pool.table, pool.checks, wish), library).inputs
+
+    listed: list[Input] = []
+
+    def add(role: str, inputs: Sequence[Input]) -> None:
+        first = max((item.id for item in listed), default=0) + 1
+        listed.extend(replace(item, id=i, role=role) for i, item in enumerate(inputs, first))
+
+    if file is not None:
+        with located(file):
+            listed += complete(file.selection, library).inputs
+    elif sizes.design:
+        add(DESIGN, chosen(spec(DESIGN), sizes.pool, Wish("regression", sizes.design)))
+    add(RANDOM, library.make(set_name, spec(RANDOM).inputs(0, sizes.random)))
+    for role, count, per_key in ((MANY_KEYS, sizes.many_keys, 1), (ONE_KEY, sizes.one_key, 0)):
+        if count:
+            add(role, chosen(spec(role, per_key), _RUNS_POOL * count, Wish("mean", count)))
+    return listed
+
+
+def plain_inputs(set_name: str, run_seed: bytes, sizes: Sizes) -> list[Input]:
+    """Draw the inputs of a scheme without traces."""
+    scheme = SCHEMES[set_name]
+    kem = "encaps" in scheme.traits.operations  # its m, which FIPS 203 calls randomness, is rnd
+    drawn = candidates(
+        run_seed,
+        set_name,
+        min(sizes.random, _FEW) if scheme.slow else sizes.random,
+        message_bytes=scheme.rnd_bytes if kem else sizes.message_bytes,
+        stream=RANDOM,
     )
-
-
-def _drawn(item: Input, run_seed: bytes, sizes: Sizes) -> Recipe | None:
-    """Return the recipe of a long message; None for a message that is written out."""
-    size = len(item.message)
-    if size <= _LONG or item.context or item.role not in (DESIGN, RANDOM):
-        return None
-    count = sizes.pool if item.role == DESIGN else sizes.random
-    seed, stream = run_seed, RANDOM  # as `plain_inputs` has them
-    if item.set in PARAMETER_SETS:
-        seed, stream = _seed_of(item.role, run_seed), STREAM
-    number = _numbers(seed, item.set, count, size, stream).get((item.seed or b"", item.message))
-    return None if number is None else Recipe(seed, stream, number, size)
-
-
-@lru_cache(maxsize=1)  # as large as the messages
-def _numbers(
-    seed: bytes, set_name: str, count: int, size: int, stream: str
-) -> dict[tuple[bytes, bytes], int]:
-    """Return the candidates' numbers by key's seed and message."""
-    drawn = candidates(seed, set_name, count, message_bytes=size, stream=stream)
-    return {(c.key, c.message): number for number, c in enumerate(drawn)}
+    return [
+        replace(c, message=b"", rnd=c.message, role=RANDOM) if kem else replace(c, role=RANDOM)
+        for c in drawn
+    ]
 
 
 def _seed_of(role: str, run_seed: bytes) -> bytes:
     """Return the seed of a role's pool."""
     return hashlib.sha256(b"mldsa-lab bench " + role.encode() + b" " + run_seed).digest()
-
-
-def selection_of(record: Record, set_name: str, library: Library) -> Selection:
-    """Return the designed inputs of a run as a selection, under the record's ids. LabError if the
-    record has none of this set, or a trace that signing does not give."""
-    rows = [r for r in record.inputs if r.set == set_name and r.role == DESIGN]
-    if not rows:
-        raise LabError(f"the record has no inputs of {set_name} that were chosen by their traces")
-    inputs = [Input(set_name, r.id, r.seed, r.message, r.context, r.rnd) for r in rows]
-    signed = library.make(set_name, inputs)
-    for item, r in zip(signed, rows, strict=True):
-        if tuple(map(str, item.trace)) != r.trace:
-            raise LabError(f"input {r.id} of {set_name}: its trace is not that of signing it")
-    run = {"started": record.run.started, "seed": record.run.seed}
-    return Selection(set_name, "regression", signed, made={"tool": record.run.tool, "run": run})
 
 
 def subject_of(fleet: Fleet, variant: Variant, set_name: str) -> Subject:
@@ -181,6 +191,53 @@ def subjects_of(fleet: Fleet, set_name: str) -> list[Subject]:
     return [subject_of(fleet, v, set_name) for v in variants if set_name in v.sets]
 
 
+def input_row(item: Input, run_seed: bytes, sizes: Sizes) -> InputRow:
+    """Return an input's line in the record."""
+    words = tuple(map(str, item.trace)) or None
+    seed, drawn = item.seed or b"", _drawn(item, run_seed, sizes)
+    message = b"" if drawn else item.message
+    return InputRow(
+        item.set, item.id, item.role, seed, message, item.context, words, item.rnd, drawn
+    )
+
+
+def _drawn(item: Input, run_seed: bytes, sizes: Sizes) -> Recipe | None:
+    """Return the recipe of a long message; None for a message that is written out."""
+    size = len(item.message)
+    if size <= _LONG or item.context or item.role not in (DESIGN, RANDOM):
+        return None
+    count = sizes.pool if item.role == DESIGN else sizes.random
+    seed, stream = run_seed, RANDOM  # as `plain_inputs` has them
+    if item.set in PARAMETER_SETS:
+        seed, stream = _seed_of(item.role, run_seed), STREAM
+    number = _numbers(seed, item.set, count, size, stream).get((item.seed or b"", item.message))
+    return None if number is None else Recipe(seed, stream, number, size)
+
+
+@lru_cache(maxsize=1)  # as large as the messages
+def _numbers(
+    seed: bytes, set_name: str, count: int, size: int, stream: str
+) -> dict[tuple[bytes, bytes], int]:
+    """Return the candidates' numbers by key's seed and message."""
+    drawn = candidates(seed, set_name, count, message_bytes=size, stream=stream)
+    return {(c.key, c.message): number for number, c in enumerate(drawn)}
+
+
+def selection_of(record: Record, set_name: str, library: Library) -> Selection:
+    """Return the designed inputs of a run as a selection, under the record's ids. LabError if the
+    record has none of this set, or a trace that signing does not give."""
+    rows = [r for r in record.inputs if r.set == set_name and r.role == DESIGN]
+    if not rows:
+        raise LabError(f"the record has no inputs of {set_name} that were chosen by their traces")
+    inputs = [Input(set_name, r.id, r.seed, r.message, r.context, r.rnd) for r in rows]
+    signed = library.make(set_name, inputs)
+    for item, r in zip(signed, rows, strict=True):
+        if tuple(map(str, item.trace)) != r.trace:
+            raise LabError(f"input {r.id} of {set_name}: its trace is not that of signing it")
+    run = {"started": record.run.started, "seed": record.run.seed}
+    return Selection(set_name, "regression", signed, made={"tool": record.run.tool, "run": run})
+
+
 class SampleSignature(NamedTuple):
     """A signature and the public key that verifies it."""
 
@@ -210,60 +267,3 @@ def draw_signatures(set_name: str, seed: bytes, count: int) -> list[SampleSignat
     if not all(item.pk and item.output for item in signed):
         raise LabError(f"worker {entry.name} gives no keys and signatures of {set_name}")
     return [SampleSignature(item.pk or b"", item.output or b"") for item in signed]
-
-
-def choose_inputs(
-    library: Library,
-    set_name: str,
-    run_seed: bytes,
-    sizes: Sizes,
-    file: SelectionFile | None = None,
-    threads: int = 1,
-) -> list[Input]:
-    """Return the inputs of an ML-DSA set: first the inputs to sign, in the order to measure, of a
-    selection's ``file`` or else chosen by their traces; then random ones; then those of runs.
-
-    Everything follows from the run's seed. Inputs that are not the selection's are numbered on from
-    its highest id.
-    """
-
-    def spec(stream: str, per_key: int = 1) -> Spec:
-        return Spec(set_name, _seed_of(stream, run_seed), sizes.message_bytes, per_key=per_key)
-
-    def chosen(drawn: Spec, size: int, wish: Wish) -> tuple[Input, ...]:
-        pool = trace_pool(drawn, size, threads=threads)
-        return build(pool, wish, choose(pool.table, pool.checks, wish), library).inputs
-
-    listed: list[Input] = []
-
-    def add(role: str, inputs: Sequence[Input]) -> None:
-        first = max((item.id for item in listed), default=0) + 1
-        listed.extend(replace(item, id=i, role=role) for i, item in enumerate(inputs, first))
-
-    if file is not None:
-        with located(file):
-            listed += complete(file.selection, library).inputs
-    elif sizes.design:
-        add(DESIGN, chosen(spec(DESIGN), sizes.pool, Wish("regression", sizes.design)))
-    add(RANDOM, library.make(set_name, spec(RANDOM).inputs(0, sizes.random)))
-    for role, count, per_key in ((MANY_KEYS, sizes.many_keys, 1), (ONE_KEY, sizes.one_key, 0)):
-        if count:
-            add(role, chosen(spec(role, per_key), _RUNS_POOL * count, Wish("mean", count)))
-    return listed
-
-
-def plain_inputs(set_name: str, run_seed: bytes, sizes: Sizes) -> list[Input]:
-    """Draw the inputs of a scheme without traces."""
-    scheme = SCHEMES[set_name]
-    kem = "encaps" in scheme.kin.operations  # its m, which FIPS 203 calls randomness, is rnd
-    drawn = candidates(
-        run_seed,
-        set_name,
-        min(sizes.random, _FEW) if scheme.slow else sizes.random,
-        message_bytes=scheme.rnd_bytes if kem else sizes.message_bytes,
-        stream=RANDOM,
-    )
-    return [
-        replace(c, message=b"", rnd=c.message, role=RANDOM) if kem else replace(c, role=RANDOM)
-        for c in drawn
-    ]

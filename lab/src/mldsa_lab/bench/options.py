@@ -365,7 +365,7 @@ class Stage(Struct, frozen=True, forbid_unknown_fields=True):
     signature: str = ""
 
     def __post_init__(self) -> None:
-        if self.operation not in SCHEMES[self.set].kin.operations:
+        if self.operation not in SCHEMES[self.set].traits.operations:
             raise ValueError(f"{self.set} has no operation {self.operation}")
         if self.signature and self.operation != "verify":
             raise ValueError("signature: only verification takes one")
@@ -523,7 +523,7 @@ class Verify(Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         scheme = SCHEMES[self.set]
-        if "verify" not in scheme.kin.operations:
+        if "verify" not in scheme.traits.operations:
             raise ValueError(f"set: {self.set} has no operation verify")
         if not scheme.seeded:
             raise ValueError(f"set: {self.set} has one key for each process, and a block has many")

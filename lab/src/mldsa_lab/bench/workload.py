@@ -121,7 +121,7 @@ def make_cell(
     one_by_one = Runs("loop", 1, len(jobs), 1)
     known = len(outputs) == len(jobs)
     expected = _run_digests(jobs, outputs, runs or one_by_one) if known else {}
-    hedged = operation in SCHEMES[set_name].kin.random and not variant.deterministic
+    hedged = operation in SCHEMES[set_name].traits.random and not variant.deterministic
     return Cell(variant, set_name, operation, jobs, expected, hedged, runs)
 
 
@@ -249,7 +249,7 @@ class Operations(Workload[Cell]):
         if cell.runs is not None and handle.running and started == handle.starts:
             cell.started, cell.job = started, job
             return
-        if cell.operation == "verify" and not SCHEMES[cell.set_name].kin.encoded:
+        if cell.operation == "verify" and not SCHEMES[cell.set_name].traits.encoded:
             inputs = self._signed(cell)
         cell.job = handle.prepare(cell.variant, cell.set_name, cell.operation, inputs)
         cell.started = handle.starts
@@ -259,7 +259,7 @@ class Operations(Workload[Cell]):
     def _signed(self, cell: Cell) -> list[JobInput]:
         """Classical signatures to verify."""
         v = cell.variant
-        rnd = SCHEMES[cell.set_name].kin.plain_rnd if v.deterministic else None
+        rnd = SCHEMES[cell.set_name].traits.plain_rnd if v.deterministic else None
         jobs = [replace(job, rnd=rnd) for job in cell.inputs]
         signatures = signatures_of(self.fleet, v, cell.set_name, jobs)
         return [replace(job, signature=signatures[job.id]) for job in cell.inputs]

@@ -484,7 +484,7 @@ class Estimator:
         scheme = SCHEMES[set_name]
         if operation == "sign" and set_name in PARAMETER_SETS and variant.deterministic:
             return self._signing(variant, set_name, cell)
-        random = operation in scheme.kin.random and not variant.deterministic
+        random = operation in scheme.traits.random and not variant.deterministic
         random |= operation == "keygen" and not scheme.seeded  # RSA's search for primes
         found = (estimate_random if random else estimate_plain)(cell, self.confidence)
         # Averages of random costs have not their median.

@@ -104,7 +104,7 @@ class Input(Struct, frozen=True):
     @property
     def signing_rnd(self) -> bytes:
         """The rnd that signing takes: its own, or that of deterministic signing."""
-        return self.scheme.kin.plain_rnd if self.rnd is None else self.rnd
+        return self.scheme.traits.plain_rnd if self.rnd is None else self.rnd
 
     @property
     def outputs(self) -> Outputs:
@@ -122,7 +122,7 @@ class Input(Struct, frozen=True):
 
     def with_output(self, value: bytes | None) -> Input:
         """Return the input with a signature, or with a ciphertext and its secret."""
-        if value is None or "encaps" not in self.scheme.kin.operations:
+        if value is None or "encaps" not in self.scheme.traits.operations:
             return replace(self, output=value)
         return replace(self, output=value[:-SECRET_BYTES], secret=value[-SECRET_BYTES:])
 

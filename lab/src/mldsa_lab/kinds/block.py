@@ -288,7 +288,7 @@ class Blocks(Workload[BlockCase]):
         """Return a variant's inputs: where keys stay in the worker, it verifies signatures of its
         own."""
         made, v = self._made(set_name), self.fleet.variants[variant]
-        if not SCHEMES[set_name].kin.encoded:
+        if not SCHEMES[set_name].traits.encoded:
             jobs = [make_job(item, "sign", v) for item in made]
             outputs = signatures_of(self.fleet, v, set_name, jobs)
             made = [item.with_output(outputs[item.id]) for item in made]
@@ -300,7 +300,7 @@ class Blocks(Workload[BlockCase]):
         if set_name in PARAMETER_SETS:
             signed = zip(drawn, load().sign(set_name, drawn), strict=True)
             return [structs.replace(item, pk=m.pk, output=m.signature) for item, m in signed]
-        if not SCHEMES[set_name].kin.encoded:
+        if not SCHEMES[set_name].traits.encoded:
             return drawn
         sound = [subject_of(self.fleet, v, name) for name, v in self._verifiers if name == set_name]
         made = make_plain(self.fleet, drawn, sound)

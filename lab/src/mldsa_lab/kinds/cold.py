@@ -128,7 +128,7 @@ def cold_figures(record: Record, confidence: float) -> list[Figure]:
             if place + 1 < len(calls) and (costs[:, -1] > 0).all():
                 ratio = over(column / costs[:, -1], confidence)
                 made.append(Figure.of({**keys, "against": "last"}, "ratio", ratio))
-        if operation not in SCHEMES[set_name].kin.random and len(rows[0].wall) > 2 * LATE:
+        if operation not in SCHEMES[set_name].traits.random and len(rows[0].wall) > 2 * LATE:
             late = [np.array(row.wall[LATE - 1 :], dtype=np.float64) for row in rows]
             for percentile in _PERCENTILES:
                 costs = np.array([np.quantile(calls, percentile / 100) for calls in late])

@@ -39,7 +39,7 @@ SCHEMA = 8
 DESIGN, RANDOM, MANY_KEYS, ONE_KEY, PIPELINE = ROLES = (
     "design", "random", "many-keys", "one-key", "pipeline",
 )  # fmt: skip
-"""What an input is for: see `InputRow`."""
+"""The purposes of inputs: see `InputRow`."""
 METRICS = {"allocated": ("B", 1), "collections": ("per million", 1_000_000)}
 """Metrics that operations may have beside ticks: the unit, and of how many operations it is."""
 HARDENED = "-hardened"
@@ -88,12 +88,12 @@ class Variant(Implementation, frozen=True, forbid_unknown_fields=True):
 
     @property
     def hardened(self) -> bool:
-        """Whether it checks its own signatures, as its name says (workers/PROTOCOL.md)."""
+        """True if it checks its own signatures, by its name (workers/PROTOCOL.md)."""
         return self.implementation.endswith(HARDENED)
 
     @property
     def runs(self) -> bool:
-        """Whether a call is a run of operations, and not one operation by itself."""
+        """True if a call is a run of operations, not one operation by itself."""
         return self.mode == "batch" or self.batch_size > 1 or self.threads > 1
 
     @property
@@ -246,10 +246,10 @@ class InputRow(RecordLine, frozen=True, tag="input"):
         if d is None:
             return self
         sizes = {"message_bytes": d.bytes, "context_bytes": len(self.context)}
-        (made,) = candidates(d.seed, self.set, 1, stream=d.stream, start=d.number, **sizes)
-        if made.seed != self.seed:
+        (whole,) = candidates(d.seed, self.set, 1, stream=d.stream, start=d.number, **sizes)
+        if whole.seed != self.seed:
             raise LabError(f"input {self.id} of {self.set}: its seed is not that of what is drawn")
-        return structs.replace(self, message=made.message, drawn=None)
+        return structs.replace(self, message=whole.message, drawn=None)
 
     def __post_init__(self) -> None:
         scheme = SCHEMES[self.set]
@@ -331,7 +331,7 @@ class Samples(RecordLine, frozen=True, tag="samples"):
 
 
 class Definition(RecordLine, frozen=True, tag="definition"):
-    """What a workload measures and the checks that passed before, or why it is not measured.
+    """The subject of a measurement and the checks that it passed before, or why it is not measured.
 
     ``kind``: of the workload, or of a part of it. ``content``: what the kind defines, see
     `read`. ``variant``, ``set``, ``operation``: what it is about, if not everything.

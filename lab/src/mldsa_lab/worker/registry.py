@@ -36,11 +36,11 @@ NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
 _ASK_TIMEOUT_S = 60.0
 
 ALL = "all"
-"""What stands for every worker where workers are named."""
+"""The name that means every worker."""
 JDKS = "jdks"
-"""What stands for the workers on the virtual machines that `--jdk` gives."""
+"""The name that means the workers on the virtual machines of `--jdk`."""
 CORES = "cores"
-"""What stands for the hardware cores that `--core` gives."""
+"""The name that means the hardware cores of `--core`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +118,10 @@ class RegistryWorker(Struct, frozen=True, forbid_unknown_fields=True):
         if not NAME.fullmatch(self.name):
             rule = "must be small letters, digits, hyphens and dots"
             raise LabError(f"name {rule}, is {self.name!r}")
-        given = ((ALL, "every worker"), (JDKS, "those of --jdk"), (CORES, "those of --core"))
-        for word, what in given:
-            if self.name == word:
-                raise LabError(f"name must not be {word!r}, which stands for {what}")
+        groups = {ALL: "every worker", JDKS: "those of --jdk", CORES: "those of --core"}
+        if self.name in groups:
+            rule = f"must not be {self.name!r}, which stands for {groups[self.name]}"
+            raise LabError(f"name {rule}")
         if ".." in Path(self.folder).parts:
             rule = "must be a path inside the repository or an absolute path, without `..`"
             raise LabError(f"folder {rule}, is {self.folder!r}")
@@ -136,18 +136,18 @@ class RegistryWorker(Struct, frozen=True, forbid_unknown_fields=True):
                     known = ", ".join(f"{{{name}}}" for name in _PLACES)
                     raise LabError(f"{key}: unknown place {{{place}}}: known are {known}")
                 if place in _PLACES_OF and not getattr(self, _PLACES_OF[place][0]):
-                    of, what = _PLACES_OF[place]
-                    raise LabError(f"{of} is missing: {{{place}}} stands for {what}")
+                    key, what = _PLACES_OF[place]
+                    raise LabError(f"{key} is missing: {{{place}}} stands for {what}")
 
     def _templates(self) -> list[tuple[str, str]]:
-        """Every template under the key that it stands at."""
+        """List every template with its key."""
         names = ("build", "test", "run", "jmh", "options", "locks")
-        lists = {name: getattr(self, name) for name in names}
+        lists: dict[str, Sequence[str]] = {name: getattr(self, name) for name in names}
         lists["program"] = (self.program,)
-        found = [(key, part) for key, parts in lists.items() for part in parts]
-        found += [("setup", part) for command in self.setup for part in command]
+        lists["setup"] = [part for command in self.setup for part in command]
         tables = {"env": self.env} | {f"builds.{n}.env": b.env for n, b in self.builds.items()}
-        return found + [(f"{key}.{n}", v) for key, env in tables.items() for n, v in env.items()]
+        lists |= {f"{key}.{n}": (v,) for key, env in tables.items() for n, v in env.items()}
+        return [(key, part) for key, parts in lists.items() for part in parts]
 
 
 class WorkerEntry(RegistryWorker, frozen=True):
@@ -180,14 +180,14 @@ class WorkerEntry(RegistryWorker, frozen=True):
         return target / (self.home_of or self.name)
 
     def environment(self, dirs: BuildDirs) -> dict[str, str]:
-        """What building and setting up add to the environment."""
+        """Return the additions to the environment of building and setting up."""
         env = self.env | (self.builds[self.chosen].env if self.chosen else {})
         return {name: self.text(value, dirs) for name, value in env.items()}
 
     def unmet(self) -> list[str]:
         """For each tool that is missing or too old, what is wrong and how to get it."""
-        found = (unmet_need(need) for need in self.needs)
-        return [text for text in found if text is not None]
+        texts = (unmet_need(need) for need in self.needs)
+        return [text for text in texts if text is not None]
 
     def fill(self, parts: Sequence[str], dirs: BuildDirs) -> list[str]:
         """Return a command of the entry, or its `locks`, with the names in braces replaced.
@@ -215,7 +215,7 @@ _PLACES: dict[str, Callable[[WorkerEntry, BuildDirs], str]] = {
     "libclang": lambda entry, dirs: str(libclang_folder()),
     "cc_include": lambda entry, dirs: compiler_include(),
 }
-"""What a name in braces stands for."""
+"""The values of names in braces."""
 
 
 def libclang_folder() -> Path:
@@ -282,19 +282,20 @@ def read_registry(path: Path) -> list[WorkerEntry]:
         name = str(table.get("name", number))
         where = f"{path}, worker {name}"
         whole[name] = _completed(table, whole, where)
-        found = convert(whole[name], RegistryWorker, where)
-        if any(found.name == other.name for other in entries):
+        worker = convert(whole[name], RegistryWorker, where)
+        earlier = [entry.name for entry in entries]
+        if worker.name in earlier:
             raise LabError(f"{where}: the name is given to two entries")
-        if found.home_of and found.home_of not in [other.name for other in entries]:
-            raise LabError(f"{where}: home_of names no worker before it: {found.home_of!r}")
-        chosen = DEFAULT_BUILD if found.builds else None
-        entries.append(WorkerEntry(**structs.asdict(found), chosen=chosen))
+        if worker.home_of and worker.home_of not in earlier:
+            raise LabError(f"{where}: home_of names no worker before it: {worker.home_of!r}")
+        chosen = DEFAULT_BUILD if worker.builds else None
+        entries.append(WorkerEntry(**structs.asdict(worker), chosen=chosen))
     return entries
 
 
 def every_build(entries: Sequence[WorkerEntry]) -> list[WorkerEntry]:
     """The entries, each in all of its builds."""
-    return [made for e in entries for made in ([e.with_build(n) for n in e.builds] or [e])]
+    return [b for e in entries for b in ([e.with_build(n) for n in e.builds] or [e])]
 
 
 def _completed(
@@ -332,9 +333,7 @@ def _program(path: Path) -> WorkerEntry:
         raise LabError(f"worker {path}: must be a program: no executable file has this path")
     name = re.sub(r"[^a-z0-9.]+", "-", path.stem.lower()).strip("-.") or "program"
     program = str(path.resolve())
-    return WorkerEntry(
-        name=name, language="", folder=str(Path(program).parent), build=(), run=(program,)
-    )
+    return WorkerEntry(name=name, folder=str(Path(program).parent), run=(program,))
 
 
 def unmet_need(need: Need) -> str | None:

@@ -124,7 +124,7 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether requests can still be made."""
+        """True while requests can be made."""
         return self._ended is None
 
     def hello(self) -> Announcement:
@@ -132,8 +132,7 @@ class Worker:
         with self._guarded("hello"):
             text = f"hello {protocol.PROTOCOL_VERSION}\n".encode()
             lines = self._lines("hello", text, self.limits.hello)
-            announced = list(takewhile(lambda line: line != "end", lines))
-            self.announcement = protocol.parse_hello(announced)
+            self.announcement = protocol.parse_hello(takewhile(lambda line: line != "end", lines))
         return self.announcement
 
     def prepare(
@@ -152,8 +151,8 @@ class Worker:
         known = self._job(job)
         request = f"answer {job}" if batch is None else f"answer {job} batch {batch}"
         parse = partial(parse_output, operation=known.operation)
-        found = self._listed(request, job, parse, known.inputs, 1, self.limits.answer)
-        return {output.input: output for output in found}
+        outputs = self._listed(request, job, parse, known.inputs, 1, self.limits.answer)
+        return {output.input: output for output in outputs}
 
     def measure(
         self, job: int, passes: int, calls: int, warmup: int, *, runs: Runs | None = None
@@ -198,22 +197,20 @@ class Worker:
             for thread in range(threads)
             for at in range(0, len(inputs), group)
         ]
-        found: list[Pass] = []
+        complete: list[Pass] = []
         links: list[Link] = []
 
         words = " ".join(stage.text() for stage in stages)
         request = f"chain {passes} {warmup} {threads} {words}"
         began = time.monotonic_ns()
         with self._guarded(request):
-            for line in self._lines(request, f"{request}\n".encode(), self.limits.measure):
-                if line == "done chain":
-                    break
+            for line in self._replies(request, "done chain", self.limits.measure):
                 if line.startswith("pass "):
                     if len(links) != len(expected):
                         rule = f"a pass must have {len(expected)} links, got {len(links)}"
                         raise ProtocolError(rule)
                     wall = protocol.parse_number(line.removeprefix("pass "), "wall ticks")
-                    found.append(Pass(tuple(links), wall))
+                    complete.append(Pass(tuple(links), wall))
                     links.clear()
                     continue
                 link = parse_link(line, len(stages))
@@ -223,12 +220,12 @@ class Worker:
                 if link.input != first or (link.failure is None and link.thread != thread):
                     raise ProtocolError(f"expected input {first} of thread {thread}")
                 links.append(link)
-            if len(found) != passes or links:
-                raise ProtocolError(f"the reply must have {passes} passes, got {len(found)}")
+            if len(complete) != passes or links:
+                raise ProtocolError(f"the reply must have {passes} passes, got {len(complete)}")
             for thread in range(threads):
-                of_thread = [x for done in found for x in done.links if x.thread == thread]
-                self._check_clocks(of_thread, began)
-        return found
+                own = [x for done in complete for x in done.links if x.thread == thread]
+                self._check_clocks(own, began)
+        return complete
 
     def forget(self, job: int) -> None:
         """Frees the job."""
@@ -270,8 +267,8 @@ class Worker:
         if sample.failure is None:
             if sample.calls != calls:
                 raise ProtocolError(f"a sample must be of {calls} calls, got {sample.calls}")
-            told = self.announcement
-            if told is not None and (told.cpu_clock is not None) != (sample.cpu is not None):
+            a = self.announcement
+            if a is not None and (a.cpu_clock is not None) != (sample.cpu is not None):
                 raise ProtocolError("CPU ticks must be `-` exactly where cpu_clock is `none`")
         return sample
 
@@ -292,26 +289,23 @@ class Worker:
     ) -> list[Reply]:
         """A reply of one line for each of these inputs in each pass, in order, then `done`."""
         total = passes * len(inputs)
-        found: list[Reply] = []
+        replies: list[Reply] = []
         with self._guarded(request):
-            for line in self._lines(request, f"{request}\n".encode(), limit):
-                if line == f"done {job}":
-                    break
-                one = parse(line)
-                number, position = one.input, len(found)
+            for line in self._replies(request, f"done {job}", limit):
+                reply = parse(line)
+                number, position = reply.input, len(replies)
                 if position >= total:
                     rule = f"more than {total} lines in the reply: input {number} again"
                     raise ProtocolError(rule)
                 expected = inputs[position % len(inputs)]
                 if number != expected:
-                    raise ProtocolError(
-                        f"inputs must be answered in order: expected {expected}, got {number}"
-                    )
-                found.append(one)
-            if len(found) != total:
-                rule = f"the reply must have {total} lines before its last, got {len(found)}"
+                    rule = f"expected {expected}, got {number}"
+                    raise ProtocolError(f"inputs must be answered in order: {rule}")
+                replies.append(reply)
+            if len(replies) != total:
+                rule = f"the reply must have {total} lines before its last, got {len(replies)}"
                 raise ProtocolError(rule)
-        return found
+        return replies
 
     def _timed(
         self,
@@ -373,6 +367,11 @@ class Worker:
             if line == "error" or line.startswith("error "):
                 raise WorkerRefusal(self.name, request, line[6:] or "no reason given")
             yield line
+
+    def _replies(self, request: str, last: str, limit: float) -> Iterator[str]:
+        """Yield the lines of the reply before its last."""
+        lines = self._lines(request, f"{request}\n".encode(), limit)
+        return takewhile(lambda line: line != last, lines)
 
     def _leave(self, request: str, text: bytes) -> None:
         # One that has not answered yet may still be starting.
