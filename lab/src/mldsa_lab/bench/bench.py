@@ -6,8 +6,8 @@ A run ends after a time, a number of rounds, or at a precision.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -102,28 +102,13 @@ def run_bench(
         folder = _new_folder(options.out)
         with RecordWriter(folder / RECORD_NAME) as writer:
             session = _Session(_with_groups(options, variants), screen, fleet, writer, plan, judge)
-            with _showing_record(screen, writer.path):
+            try:
                 session.begin(variants, started.skipped)
-                status = "complete"
-                try:
-                    with closing(session.prepare(variants, reference)) as workload:
-                        session.measure(workload)
-                except KeyboardInterrupt:
-                    status = "interrupted"
-                    screen.line("stopped", "what was measured is kept")
-                session.write(End(now(), status, session.rounds))
-                session.report_precision()
+                status = session.run(variants, reference)
+            except BaseException:
+                screen.line("record", f"{escape(str(writer.path))} has everything up to the error")
+                raise
     return Outcome(folder / RECORD_NAME, status == "interrupted", session.has_results)
-
-
-@contextmanager
-def _showing_record(screen: Screen, record: Path) -> Iterator[None]:
-    """Show the path of the record after an error."""
-    try:
-        yield
-    except BaseException:
-        screen.line("record", f"{escape(str(record))} has everything up to the error")
-        raise
 
 
 def _warn(screen: Screen, title: str, text: str) -> None:
@@ -201,12 +186,6 @@ class _Session:
             where = f" {row.set}" if row.set else ""
             self.screen.trouble(self.phase, f"{row.variant}{where}: {row.reason}")
 
-    def report_precision(self) -> None:
-        """Show the precision of the record."""
-        text = self._pace.words(self.spent) if self.rounds else None
-        if text is not None:
-            self.screen.line("precision", escape(text))
-
     def begin(self, variants: Sequence[Variant], skipped: Sequence[Skipped]) -> None:
         """Write the lines of workers. A worker that only has the reference need not fulfil the
         plan."""
@@ -223,6 +202,20 @@ class _Session:
         shown = f" ({' '.join(features)})" if features else ""
         text = escape(f"{cpu}{shown}, {described['cores']} cores{load}")
         self.screen.line("machine", text)
+
+    def run(self, variants: Sequence[Variant], reference: Variant | None) -> str:
+        """Prepare and measure until the end or an interrupt; return the status of the record."""
+        status = "complete"
+        try:
+            with closing(self.prepare(variants, reference)) as workload:
+                self.measure(workload)
+        except KeyboardInterrupt:
+            status = "interrupted"
+            self.screen.line("stopped", "what was measured is kept")
+        self.write(End(now(), status, self.rounds))
+        if self.rounds and (text := self._pace.words(self.spent)) is not None:
+            self.screen.line("precision", escape(text))
+        return status
 
     def prepare(self, variants: Sequence[Variant], reference: Variant | None) -> Workload[Any]:
         """Make the inputs, run the gate; return the workload of everything that passed."""

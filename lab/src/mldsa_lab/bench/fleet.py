@@ -291,8 +291,8 @@ _PASS, _PASS_MOST = 1000, 10_000  # operations of the runs of one pass together
 def runs_of(variant: Variant, inputs: int) -> Runs | None:
     """Return the runs of one pass over a group of inputs; None for single calls.
 
-    There are as many different ones as a pass of about a thousand operations holds, and such that
-    all inputs are used equally often if that takes no more than ten thousand.
+    A pass has as many different runs as about a thousand operations allow. All inputs are used
+    equally often, unless that takes more than ten thousand operations.
     """
     if not variant.runs:
         return None

@@ -78,9 +78,10 @@ class CorrectnessGate:
             if SCHEMES[name].traits.encoded:
                 self._check_outputs(name)
         self._cross_verify(on_step)
+        broken = {(v, name) for v, (name, _) in self.faults.items()}
         return [
-            Gate(variant, name, self._has_passed(variant, name), tuple(exam.checks))
-            for (variant, name), exam in self._exams.items()
+            Gate(v, name, exam.passed and (v, name) not in broken, tuple(exam.checks))
+            for (v, name), exam in self._exams.items()
         ]
 
     def reason(self, verdict: Gate) -> str:
@@ -110,11 +111,11 @@ class CorrectnessGate:
 
     def _check_outputs(self, name: str) -> None:
         """Make the checks of a set without traces on keys and outputs of the sound variants."""
-        exams = {v.id: self._exams[v.id, name] for v in self._variants if self._is_open(v, name)}
-        sound = [exams[v].subject for v in exams if exams[v].passed and v not in self.faults]
+        exams = [e for (_, set_name), e in self._exams.items() if set_name == name and not e.failed]
+        sound = [e.subject for e in exams if e.passed and e.subject.variant.id not in self.faults]
         inputs = self.inputs[name] = make_plain(self._fleet, self.inputs[name], sound)
         lacking = next((field for field in ("pk", "output") if not getattr(inputs[0], field)), None)
-        for exam in exams.values():
+        for exam in exams:
             v = exam.subject.variant
             if lacking:
                 outputs = "signatures" if "sign" in v.operations else "outputs"
@@ -123,9 +124,6 @@ class CorrectnessGate:
             else:
                 few = inputs[: _FEW_SLOW if SCHEMES[name].slow else FEW]
                 self._run(exam, made=few, group=inputs if v.mode == "batch" else [])
-
-    def _is_open(self, variant: Variant, name: str) -> bool:
-        return (variant.id, name) in self._exams and not self._exams[variant.id, name].failed
 
     def _cross_verify(self, on_step: Callable[[Variant, str], None]) -> None:
         """Verify across implementations. A peer has passed everything else: a wrong one would cast
@@ -167,10 +165,6 @@ class CorrectnessGate:
             except WorkerFault as fault:
                 text = f"{exam.checks[-1].check}: {fault.rule}"
                 self.faults[variant] = exam.subject.set, text
-
-    def _has_passed(self, variant: str, name: str) -> bool:
-        broken_at, _ = self.faults.get(variant, (None, ""))
-        return self._exams[variant, name].passed and broken_at != name
 
 
 _SEED = hashlib.sha256(b"mldsa-lab conform").digest()

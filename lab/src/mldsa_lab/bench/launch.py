@@ -38,8 +38,8 @@ class Launch:
 def launch(options: Options, dirs: BuildDirs, fleet: Fleet, screen: Screen) -> Launch:
     """Build and start the workers.
 
-    The tree's own worker that has the correctness reference is started too where it is not among
-    the chosen ones and an ML-DSA set is to be measured; its other variants are not measured then.
+    For an ML-DSA set, the tree's own worker with the correctness reference starts too. Its other
+    variants are measured only if the worker is among the chosen ones.
     """
     own = read_registry(dirs.root / "workers" / "registry.toml")
     limits = time_limits(options.timeout)

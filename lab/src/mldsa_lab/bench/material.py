@@ -116,8 +116,8 @@ def find_reference(fleet: Fleet) -> Variant:
 
 
 def confirm(reference: Subject, items: Items) -> None:
-    """LabError for the first input with other keys, signature or trace than the correctness
-    reference makes of it, or for a known answer that it does not give."""
+    """LabError for the first input whose keys, signature or trace the correctness reference makes
+    otherwise. Also if it does not give a known answer."""
     names = ("{source}-keygen", "reference-sign", "{source}-trace")
     rows = [row for row in SUITE if row.name in names or row.needs == ("known",)]
     exam = Examination(reference, items, rows)

@@ -377,8 +377,9 @@ class Stage(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Pipeline(Struct, frozen=True, forbid_unknown_fields=True):
-    """Stages that so many ``records`` of ``record_bytes`` go through, one after another or, where a
-    stage takes batches, so many together as the largest of these has.
+    """Stages for so many ``records`` of ``record_bytes``.
+
+    Records go through one after another or, if a stage takes batches, in the largest batch.
 
     ``keys``: "shared" by all records or of "each". ``threads``: how many do it at the same time, 1
     among them; if not given 1 to all cores. ``against``: the pipeline to compare it with.

@@ -221,12 +221,11 @@ class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
 
 class InputRow(RecordLine, frozen=True, tag="input"):
     """One input: the key's seed, message, context, rnd (None: that of deterministic signing; of
-    encapsulation it is m); its attempts.
+    encapsulation it is m); its iterations.
 
-    `role` is "design" (chosen by its trace), "random", or "many-keys" or "one-key" (those that
-    runs of several operations take in turn, each of its own key or all of one key), or "pipeline"
-    (the record of a pipeline, or what a stage of one is handed). `trace` is
-    None where it is not known. A long `message` is empty, and `drawn` says what it is.
+    `role` is "design" (chosen by its trace), "random", "many-keys" or "one-key" (for runs of
+    several operations), or "pipeline" (its record, or the input of a stage). `trace` is None where
+    it is not known. A long `message` is empty, and `drawn` says what it is.
     """
 
     set: SetName
@@ -285,8 +284,8 @@ class Samples(RecordLine, frozen=True, tag="samples"):
     """One visit of a case: what `calls` calls each took, one entry per sample.
 
     ``inputs``: the input of each sample; empty where a sample takes all of them. ``metrics``: by
-    name (`wall` and `cpu` in the worker's ticks, `stack`, `heap` … in bytes or as counts) one
-    value for each input, or one for all. ``phases``: by name the parts of `wall`. ``shape``: how
+    name one value for each input, or one for all. `wall` and `cpu` are in the worker's ticks,
+    `stack`, `heap` … in bytes or counts. ``phases``: by name the parts of `wall`. ``shape``: how
     the calls were made; empty for the calls that the variant itself describes.
     """
 

@@ -1,8 +1,8 @@
 """Builds of workers and their set-up, by the commands of the registry; JDKs on the machine.
 
-`python -m mldsa_lab.worker.build [--test] WORKER...` builds the named workers (`rust`, or
-`rust:tuned` for another than the default build), or runs their own tests in the same environment,
-so that nothing is compiled twice.
+`python -m mldsa_lab.worker.build [--test] WORKER...` builds the named workers: `rust` in its
+default build, `rust:tuned` in another. With `--test` it runs their own tests in the same
+environment, so that nothing is compiled twice.
 """
 
 from __future__ import annotations
@@ -63,8 +63,10 @@ def set_up(entry: WorkerEntry, dirs: BuildDirs, on_line: Callable[[str], None]) 
 
 
 def is_set_up(entry: WorkerEntry, dirs: BuildDirs) -> bool:
-    """Return whether its `setup`, if any, has succeeded with the present commands and lock files,
-    and the files that it made for the worker's commands still exist."""
+    """Return whether its `setup` has succeeded with the present commands and lock files.
+
+    The files that it made for the worker's commands must still exist. Without `setup`: True.
+    """
     if not entry.setup:
         return True
     try:

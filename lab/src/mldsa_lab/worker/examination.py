@@ -255,7 +255,7 @@ def must_give(size: int | None, name: str) -> Judge:
 
 
 def must_trace(expected: Trace) -> Judge:
-    """The attempts must be these, where they are known."""
+    """The iterations must be these, where they are known."""
 
     def judge(output: Output) -> str | None:
         wrong = _failure(output)

@@ -97,7 +97,7 @@ class Worker:
         env: Mapping[str, str] | None = None,
         limits: Limits | None = None,
     ) -> Self:
-        """Starts the program in a session of its own, so that it and its children die together.
+        """Start the program in a session of its own, so that it and its children die together.
 
         `env` is added to this process's environment. Raises WorkerFault if it cannot be started.
         """
@@ -128,7 +128,7 @@ class Worker:
         return self._ended is None
 
     def hello(self) -> Announcement:
-        """Asks for the announcement and keeps it as `announcement`."""
+        """Ask for the announcement and keep it as `announcement`."""
         with self._guarded("hello"):
             text = f"hello {protocol.PROTOCOL_VERSION}\n".encode()
             lines = self._lines("hello", text, self.limits.hello)
@@ -138,7 +138,7 @@ class Worker:
     def prepare(
         self, job: int, variant: str, set_name: str, operation: str, inputs: Sequence[JobInput]
     ) -> None:
-        """Hands over a job's inputs; a job of the same number is replaced."""
+        """Send a job's inputs; a job of the same number is replaced."""
         text = protocol.format_prepare(job, variant, set_name, operation, inputs)
         self._acknowledged(f"prepare {job}", text, f"ready {job}", self.limits.prepare)
         self._jobs[job] = _Job(operation, tuple(item.id for item in inputs))
@@ -185,7 +185,7 @@ class Worker:
     def chain(
         self, stages: Sequence[ChainStage], passes: int, warmup: int, threads: int = 1
     ) -> list[Pass]:
-        """Sends the inputs of these jobs through the stages, in each of the threads all of them.
+        """Send the inputs of these jobs through the stages, in each of the threads all of them.
 
         `warmup` is in ticks of the worker's `clock`. A link that failed is in the pass.
         """
@@ -228,15 +228,15 @@ class Worker:
         return complete
 
     def forget(self, job: int) -> None:
-        """Frees the job."""
+        """Free the job."""
         text = f"forget {job}\n".encode()
         self._acknowledged(f"forget {job}", text, f"done {job}", self.limits.forget)
         self._jobs.pop(job, None)
 
     def raw(self, text: bytes) -> str:
-        """Sends the bytes as they are and returns the first line of the reply.
+        """Send the bytes as they are and return the first line of the reply.
 
-        For the conformance checks, which ask what a well-behaved client never would. An `error`
+        For the conformance checks, whose requests no well-behaved client would send. An `error`
         line raises WorkerRefusal as in every request.
         """
         label = protocol.quote(text.partition(b"\n")[0].decode("utf-8", "replace"))
@@ -244,15 +244,15 @@ class Worker:
             return next(self._lines(label, text, self.limits.hello))
 
     def quit(self) -> None:
-        """Sends `quit` and waits for the end; a status other than 0 is a fault."""
+        """Send `quit` and wait for the end; a status other than 0 is a fault."""
         self._leave("quit", b"quit\n")
 
     def end_of_input(self) -> None:
-        """Closes the worker's standard input and waits for its end, as `quit` does."""
+        """Close the worker's standard input and wait for its end, as `quit` does."""
         self._leave("end of input", b"")
 
     def kill(self) -> None:
-        """Kills the worker's process group and reaps the worker. May be called at any time."""
+        """Kill the worker's process group and reap the worker. May be called at any time."""
         if self._ended is None:
             self._ended = "the worker was ended"
         self.channel.kill()
@@ -324,8 +324,9 @@ class Worker:
         return samples
 
     def _check_clocks(self, samples: Sequence[Sample | Link], began: int, threads: int = 1) -> None:
-        """ProtocolError if these, one after another, took longer than since ``began``, or if the
-        ``threads`` of a sample used more CPU time than its wall time has."""
+        """ProtocolError if the samples, one after another, took longer than since ``began``.
+
+        Also if the ``threads`` of a sample used more CPU time than its wall time has."""
         if self.announcement is None or self.announcement.unit != "ns":
             return
         elapsed = time.monotonic_ns() - began
@@ -342,7 +343,7 @@ class Worker:
 
     @contextlib.contextmanager
     def _guarded(self, request: str) -> Iterator[None]:
-        """Turns a broken rule into a fault; any other exception but a refusal kills the worker."""
+        """Turn a broken rule into a fault; any other exception but a refusal kills the worker."""
         if self._ended is not None:
             raise WorkerFault(self.name, request, f"not sent: {self._ended}")
         try:
