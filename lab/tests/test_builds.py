@@ -176,6 +176,6 @@ def test_what_is_said_of_an_implementation_is_of_its_default_build(record: Recor
     for name in SETS:
         for operation in ("sign", "verify"):
             cells = headline_cells(summary, name, operation)
-            assert not any(cell.variant.tuned for cell in cells)
+            assert not any(cell.variant.is_tuned for cell in cells)
     compared = [r.variant for c in summary.classical for r in (c.cell, c.against)]
-    assert compared and not any(v.tuned for v in compared)
+    assert compared and not any(v.is_tuned for v in compared)

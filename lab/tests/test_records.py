@@ -101,7 +101,7 @@ def test_round_trip(tmp_path: Path) -> None:
     record = read_record(write(tmp_path / "r.jsonl", ROWS))
     kept = [row for rows in lines_of(record).values() for row in rows]
     assert sorted(map(repr, kept)) == sorted(map(repr, ROWS))
-    assert not record.interrupted
+    assert not record.is_interrupted
     assert record.variant("a:b:compact") == VARIANT
     assert record.input("ML-DSA-65", 3) == INPUT
     with pytest.raises(LabError, match="unknown variant 'x'"):
@@ -271,7 +271,7 @@ def test_every_prefix_reads_as_interrupted_or_is_not_a_record(tmp_path: Path) ->
         if size == len(data) - 1:  # only the newline of the end line is missing
             assert record.end is not None and record.warnings == []
             continue
-        assert record.interrupted
+        assert record.is_interrupted
         complete_json = data[size : size + 1] == b"\n"
         cut = not complete_json and data[:size].rpartition(b"\n")[2] != b""
         assert (len(record.warnings) == 1) == cut

@@ -166,7 +166,7 @@ def test_answer_faults(tmp_path: Path, operation: str, answer: str, rule: str) -
             worker.answer(1)
         assert "worker fake, request answer 1:" in str(caught.value)
         assert "\n" not in str(caught.value)
-        assert not worker.alive and gone(worker.channel.pid)
+        assert not worker.is_alive and gone(worker.channel.pid)
         with pytest.raises(WorkerFault, match="ended by an earlier fault"):
             worker.hello()
 

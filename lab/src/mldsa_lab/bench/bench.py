@@ -66,8 +66,8 @@ class Outcome:
     """Where the record is, whether the run was ended early, and whether anything was measured."""
 
     record: Path
-    interrupted: bool
-    samples: bool
+    is_interrupted: bool
+    has_results: bool
 
 
 def now() -> str:
@@ -86,7 +86,7 @@ def run_bench(
     plan = kind(options, dirs)
     plan.check_tools()
     with Fleet() as fleet:
-        fleet.on_trouble = partial(_warn, screen, "quit")
+        fleet.on_warning = partial(_warn, screen, "quit")
         fleet.on_note = partial(_warn, screen, "note")
         started = launch(options, dirs, fleet, screen)
         excused = started.excuses(options.implementations)

@@ -45,7 +45,7 @@ class WorkerHandle:
         self._locks = lock_digests(self.entry, self.dirs)
         self._worker: Worker | None = None
         self._is_killed = False
-        self.on_trouble: Callable[[str], None] = lambda text: None
+        self.on_warning: Callable[[str], None] = lambda text: None
         self.on_note: Callable[[str], None] = lambda text: None
         self._job = 0
         self._announced: Announcement | None = None
@@ -61,13 +61,13 @@ class WorkerHandle:
         return self._announced
 
     @property
-    def running(self) -> bool:
+    def is_running(self) -> bool:
         """Return whether there is a process that was not seen to end."""
-        return self._worker is not None and self._worker.alive
+        return self._worker is not None and self._worker.is_alive
 
     def worker(self) -> Worker:
         """Return the running worker, started if need be. WorkerFault if it cannot be started."""
-        if self._worker is not None and self.running:
+        if self._worker is not None and self.is_running:
             return self._worker
         argv = [*self.prefix, *self._command]
         worker = Worker.start(self.name, argv, cwd=self.dirs.root, env=self.env, limits=self.limits)
@@ -110,12 +110,12 @@ class WorkerHandle:
 
         A worker that does not end as it should is reported once. From then on it is killed without
         a request."""
-        if self._worker is not None and self.running and not self._is_killed:
+        if self._worker is not None and self.is_running and not self._is_killed:
             try:
                 self._worker.quit()
             except WorkerFault as fault:
                 self._is_killed = True
-                self.on_trouble(
+                self.on_warning(
                     f"worker {self.name}: {fault.rule}; its figures stay, and from now on its "
                     "processes are killed without `quit`"
                 )
@@ -184,7 +184,7 @@ class Fleet:
     """All workers of a run, and which of them has a variant."""
 
     def __init__(self) -> None:
-        self.on_trouble: Callable[[str], None] = lambda text: None
+        self.on_warning: Callable[[str], None] = lambda text: None
         """Gets problems of workers that are not excluded."""
         self.on_note: Callable[[str], None] = lambda text: None
         """Gets the notes of workers."""
@@ -199,7 +199,7 @@ class Fleet:
         WorkerFault if it cannot be started; LabError if it announces another worker's variant.
         In a run it goes by its registry's name, so that one program can be entered twice.
         """
-        handle.on_trouble, handle.on_note = self.on_trouble, self.on_note
+        handle.on_warning, handle.on_note = self.on_warning, self.on_note
         for variant, _ in handle.variants():
             if variant.id in self.variants:
                 handle.kill()

@@ -162,7 +162,7 @@ class Operations(Workload[Cell]):
 
     def is_prepared(self, case: Cell) -> bool:
         handle = self.fleet.handle(case.variant.id)
-        return handle.running and case.started == handle.starts
+        return handle.is_running and case.started == handle.starts
 
     def warm(self, case: Cell, ticks: int) -> Iterable[Row]:
         worker = self.fleet.handle(case.variant.id).worker()
@@ -246,7 +246,7 @@ class Operations(Workload[Cell]):
         key = (cell.variant.base, cell.set_name, cell.operation, inputs[0].id)
         started, job = self._jobs.get(key, (-1, 0))
         # A process that a fault ended has prepared nothing that the next one knows.
-        if cell.runs is not None and handle.running and started == handle.starts:
+        if cell.runs is not None and handle.is_running and started == handle.starts:
             cell.started, cell.job = started, job
             return
         if cell.operation == "verify" and not SCHEMES[cell.set_name].traits.encoded:

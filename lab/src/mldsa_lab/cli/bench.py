@@ -186,7 +186,7 @@ def show_outcome(
     """Show what was measured, and where it lies; an interrupted run ends the program."""
     folder = outcome.record.parent
     try:
-        if outcome.samples:
+        if outcome.has_results:
             # Only here: the plots' libraries take longer to load than the other commands to run.
             from mldsa_lab.kinds.reports import read_reports
             from mldsa_lab.show.report import Look
@@ -198,7 +198,7 @@ def show_outcome(
             outputs.show(read_reports([outcome.record], look), console, every=every)
     finally:
         show_path(console, "record", outcome.record)
-    if outcome.interrupted:
+    if outcome.is_interrupted:
         raise typer.Exit(shared.EXIT_INTERRUPTED)
 
 

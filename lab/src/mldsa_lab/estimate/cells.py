@@ -529,7 +529,7 @@ class Estimator:
             shares=shares,
             overlap=overlap,
             keys=None if variant.runs else [self.keys[set_name, i] for i in inputs],
-            hardened=variant.hardened,
+            hardened=variant.is_hardened,
         )
 
 

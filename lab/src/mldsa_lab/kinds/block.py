@@ -275,9 +275,9 @@ class Blocks(Workload[BlockCase]):
         handle = self.fleet.handle(case.variant.id)
         if self._held is not None:
             other, group, started, job = self._held
-            if group == case.group and handle.running and started == handle.starts:
+            if group == case.group and handle.is_running and started == handle.starts:
                 return handle, job
-            if other.running and started == other.starts:
+            if other.is_running and started == other.starts:
                 other.worker().forget(job)
         inputs = self.inputs(case.variant.id, case.set_name)
         job = handle.prepare(case.variant, case.set_name, "verify", inputs)

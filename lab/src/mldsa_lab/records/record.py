@@ -43,7 +43,7 @@ class Record:
     warnings: list[str] = field(default_factory=list)
 
     @property
-    def interrupted(self) -> bool:
+    def is_interrupted(self) -> bool:
         """True if the run was ended before its last round."""
         return self.end is None or self.end.status != "complete"
 

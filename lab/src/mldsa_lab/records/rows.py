@@ -87,7 +87,7 @@ class Variant(Implementation, frozen=True, forbid_unknown_fields=True):
     """
 
     @property
-    def hardened(self) -> bool:
+    def is_hardened(self) -> bool:
         """True if it checks its own signatures, by its name (workers/PROTOCOL.md)."""
         return self.implementation.endswith(HARDENED)
 
@@ -119,7 +119,7 @@ class Variant(Implementation, frozen=True, forbid_unknown_fields=True):
         return TUNED_BUILD if self.id == self.id_in(TUNED_BUILD) else DEFAULT_BUILD
 
     @property
-    def tuned(self) -> bool:
+    def is_tuned(self) -> bool:
         """Return whether it is of a tuned build."""
         return self.build == TUNED_BUILD
 
@@ -456,11 +456,11 @@ def _label(variant: Variant, listed: Sequence[Variant]) -> str:
     own = (variant.implementation, variant.family)
     peers = [v for v in listed if (v.implementation, v.family) == own]
     parts = [variant.implementation]
-    if len({v.backend for v in peers if v.tuned == variant.tuned}) > 1:
+    if len({v.backend for v in peers if v.is_tuned == variant.is_tuned}) > 1:
         parts.append(variant.backend)
     if variant.key != "compact":
         parts.append("exp.")
-    if variant.tuned and not all(v.tuned for v in peers):
+    if variant.is_tuned and not all(v.is_tuned for v in peers):
         parts.append(TUNED_BUILD)
     return " ".join(parts)
 

@@ -43,7 +43,7 @@ class Step:
         """The record of the step where it was measured to its end."""
         for path in sorted(self.folder.glob(f"*/{RECORD_NAME}")):
             with suppress(LabError):  # cut off within its first line
-                if not read_record(path).interrupted:
+                if not read_record(path).is_interrupted:
                     return path
         return None
 
@@ -143,4 +143,4 @@ def run_step(step: Step, screen: Screen, study: StudyFile, profile: str, **other
         **others,
     )
     kind = PipelinePlan if study.pipeline else JmhPlan if effort.jmh else WorkloadPlan
-    return not run_bench(options, screen, lambda record: None, kind).interrupted
+    return not run_bench(options, screen, lambda record: None, kind).is_interrupted

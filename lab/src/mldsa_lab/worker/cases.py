@@ -23,7 +23,7 @@ from mldsa_lab.worker import subject
 from mldsa_lab.worker.examination import (
     Examination,
     Judge,
-    PeerTrouble,
+    PeerFailure,
     Probe,
     must_accept,
     must_be_keys,
@@ -443,6 +443,6 @@ def of_peer(e: Examination, operation: str, produce: str) -> Iterator[Probe]:
     try:
         outputs = peer.ask(produce, [make_job(m, produce, peer.variant) for m in common])
     except (WorkerFault, WorkerRefusal) as problem:
-        raise PeerTrouble(f"{peer.variant.id}: {problem}") from None
+        raise PeerFailure(f"{peer.variant.id}: {problem}") from None
     for m in common:
         yield good_case(e, m.with_output(outputs[m.id].value or bytes(SECRET_BYTES)), operation)

@@ -101,7 +101,7 @@ class CheckCase:
         )
 
 
-class PeerTrouble(LabError):
+class PeerFailure(LabError):
     """Another implementation could not be asked, which does not count."""
 
 
@@ -167,7 +167,7 @@ class Examination:
             name = case.name.format(source=self.items.source, peer=peer)
             try:
                 result = self._result(case, name)
-            except PeerTrouble as trouble:
+            except PeerFailure as trouble:
                 result = Check(name, 0, 0, str(trouble))
             if result is not None:
                 self._made[case] = result
@@ -217,7 +217,7 @@ class Examination:
             if case.asks == "reference":  # not the fault of the subject
                 raise LabError(f"the correctness reference broke down: {problem}") from None
             if case.asks == "peer":
-                raise PeerTrouble(f"{asked.variant.id}: {problem}") from None
+                raise PeerFailure(f"{asked.variant.id}: {problem}") from None
             raise
         return [outputs[job.id] for job in jobs]
 

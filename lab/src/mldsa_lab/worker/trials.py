@@ -76,7 +76,7 @@ class Trials:
     @property
     def worker(self) -> Worker:
         """The running worker, which has announced itself."""
-        if self._worker is None or not self._worker.alive:
+        if self._worker is None or not self._worker.is_alive:
             self._announcement = self.fresh().hello()
         assert self._worker is not None
         return self._worker

@@ -117,13 +117,13 @@ class Worker:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        if kind is None and self.alive:
+        if kind is None and self.is_alive:
             with contextlib.suppress(WorkerFault):
                 self.quit()
         self.kill()
 
     @property
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """True while requests can be made."""
         return self._ended is None
 

@@ -63,6 +63,6 @@ def _bench(
         out=out,
     )  # fmt: skip
     outcome = run_bench(options, screen, lambda record: None)
-    if outcome.interrupted:
+    if outcome.is_interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
     return outcome.record
