@@ -104,7 +104,7 @@ class CorrectnessGate:
             siblings = siblings_of(subject, subjects_of(self._fleet, name))
             items = Items(known=True, sibling=next(siblings, None))
         else:  # keys never leave the worker
-            items = Items(made=self.inputs[name][:FEW])
+            items = Items(inputs=self.inputs[name][:FEW])
         group = [i for i in items.group if i.role == role_of(variant, name)]
         exam = self._exams[variant.id, name] = Examination(subject, items, SUITE)
         self._run(exam, group=group if variant.mode == "batch" else ())
@@ -123,7 +123,7 @@ class CorrectnessGate:
                 exam.add("inputs", f"all: no implementation that has passed makes {what}", 1)
             else:
                 few = inputs[: _FEW_SLOW if SCHEMES[name].slow else FEW]
-                self._run(exam, made=few, group=inputs if v.mode == "batch" else [])
+                self._run(exam, inputs=few, group=inputs if v.mode == "batch" else [])
 
     def _cross_verify(self, on_step: Callable[[Variant, str], None]) -> None:
         """Verify across implementations. A peer has passed everything else: a wrong one would cast

@@ -235,7 +235,7 @@ def own_keys(e: Examination, operation: str) -> Iterator[Probe]:
 
 
 def each_key_form(e: Examination, operation: str) -> Iterator[Probe]:
-    m = e.items.made[0]
+    m = e.items.inputs[0]
     for form, other in (("seed", "sk"), ("sk", "seed")):
         if form in e.subject.private_keys and getattr(m, form) is not None:
             yield good_case(e, m, operation, f"a private key as {form}", **{other: None})
@@ -264,7 +264,7 @@ def good_case(e: Examination, m: Input, operation: str, what: str = "", **change
     return Probe(what or str(m), make_job(m, operation, v, **changed), judge, m)
 
 
-def of_items(e: Examination, operation: str, name: str = "made") -> Iterator[Probe]:
+def of_items(e: Examination, operation: str, name: str = "inputs") -> Iterator[Probe]:
     """The items of this name that the subject can take."""
     for m in _usable(e, getattr(e.items, name)):
         if m.output or operation not in _TAKES_OUTPUT:
@@ -281,8 +281,8 @@ def own(e: Examination, operation: str, name: str) -> Iterator[Probe]:
 
 
 def signs(e: Examination, operation: str) -> Iterator[Probe]:
-    """Beside the made items another length, with a context where there are any."""
-    listed = _usable(e, e.items.made)
+    """The inputs and another length of message, with a context if the subject takes any."""
+    listed = _usable(e, e.items.inputs)
     v = e.subject.variant
     if e.items.source == "reference":
         rnd = RND if v.rnd == "given" else None
@@ -299,12 +299,12 @@ def signs(e: Examination, operation: str) -> Iterator[Probe]:
 
 
 def repeated(e: Examination, operation: str) -> Iterator[Probe]:
-    for m in [*(_seeds(e) if operation == "keygen" else e.items.made)][:3] * 2:
+    for m in [*(_seeds(e) if operation == "keygen" else e.items.inputs)][:3] * 2:
         yield good_case(e, replace(m, output=None), operation)
 
 
 def other_rnd(e: Examination, operation: str) -> Iterator[Probe]:
-    s, m = e.subject, replace(e.items.made[0], output=None)
+    s, m = e.subject, replace(e.items.inputs[0], output=None)
     if s.traits.encoded and s.variant.deterministic:
         other = replace(m, rnd=bytes(range(1, s.scheme.rnd_bytes + 1)))
         job, takes_rnd = make_job(other, operation, s.variant), s.variant.rnd == "given"
@@ -315,13 +315,13 @@ def other_rnd(e: Examination, operation: str) -> Iterator[Probe]:
 
 def traces(e: Examination, operation: str) -> Iterator[Probe]:
     known = e.items.source == "reference"
-    listed = _usable(e, e.items.made)
+    listed = _usable(e, e.items.inputs)
     for m in listed if known else listed[:3] * 2:
         yield Probe(str(m), make_job(m, operation, e.subject.variant), must_trace(m.trace), m)
 
 
 def z_violations(e: Examination, operation: str) -> Iterator[Probe]:
-    for m in _usable(e, e.items.made[:1]):
+    for m in _usable(e, e.items.inputs[:1]):
         job = make_job(m, operation, e.subject.variant)
         yield Probe(str(m), job, must_give(e.subject.scheme.output_bytes, "the signature"), m)
 
@@ -335,14 +335,14 @@ def _bases(e: Examination) -> Sequence[Input]:
         return _usable(e, e.items.bases)[:1]
     own = e.own("signs")
     own = own[-1:] if e.subject.traits.encoded else own[:FEW]
-    return own or [m for m in e.items.made[:1] if m.output]
+    return own or [m for m in e.items.inputs[:1] if m.output]
 
 
 def altered(
     e: Examination, operation: str, check: str, judge: Judge = must_refuse
 ) -> Iterator[Probe]:
     """The alterations of one check, or of all."""
-    v, items = e.subject.variant, e.items.made
+    v, items = e.subject.variant, e.items.inputs
     other = e.items.other_pk or (items[-1].pk if len({m.pk for m in items}) > 1 else None)
     for base in _bases(e):
         for a in alter(base, other if other != base.pk else None, context=v.context):
@@ -359,7 +359,7 @@ def z_norm(e: Examination, operation: str) -> Iterator[Probe]:
 
 def wrong(e: Examination, operation: str, field: str) -> Iterator[Probe]:
     """A good input with one field that cannot be used, which fails."""
-    m = _seeds(e)[0] if operation == "keygen" else e.items.made[0]
+    m = _seeds(e)[0] if operation == "keygen" else e.items.inputs[0]
     for what, job in _wrong(e, m, operation, field).items():
         yield Probe(what, job, must_fail)
 
@@ -385,7 +385,7 @@ def _wrong(e: Examination, m: Input, operation: str, field: str) -> dict[str, Jo
 def altered_ciphertexts(e: Examination, operation: str) -> Iterator[Probe]:
     """An altered ciphertext gives the secret of implicit rejection, J(z || c) of FIPS 203
     Algorithm 18, which needs no implementation to know."""
-    for m in e.items.made:
+    for m in e.items.inputs:
         c = m.output or b""
         for name, at in {"first": 0, "middle": len(c) // 2, "last": -1}.items() if c else ():
             altered = flip(c, at)
@@ -439,7 +439,7 @@ def of_peer(e: Examination, operation: str, produce: str) -> Iterator[Probe]:
     assert peer is not None
     if not peer.has(produce):
         return
-    common = [m for m in _usable(e, e.items.made) if peer.variant.context or not m.context][:FEW]
+    common = [m for m in _usable(e, e.items.inputs) if peer.variant.context or not m.context][:FEW]
     try:
         outputs = peer.ask(produce, [make_job(m, produce, peer.variant) for m in common])
     except (WorkerFault, WorkerRefusal) as problem:

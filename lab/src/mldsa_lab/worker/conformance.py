@@ -263,7 +263,7 @@ def _is_of_gate(row: CheckCase) -> bool:
     is_known = row.operation in SCHEME_FAMILIES["ml-dsa"].worker_operations
     return (
         row.is_fast
-        and "made" in row.needs
+        and "inputs" in row.needs
         and is_known
         and "ml-dsa" in (row.families or ["ml-dsa"])
     )
@@ -322,7 +322,7 @@ def _lacking(trials: Trials, cell: Subject, row: CheckCase, exam: Examination) -
         maker = cell.traits.operations[1]
         if row.name.endswith("-own") and not cell.has(maker):
             return NotApplicable(f"it does not announce {maker}")
-        if not any(m.output for m in exam.items.made):
+        if not any(m.output for m in exam.items.inputs):
             return NotTested(trials.lacking(cell, maker))
         if not row.is_quiet:
             return NotTested(f"there is no signature of {cell.set} that this can be made of")

@@ -37,16 +37,16 @@ class Probe(NamedTuple):
 class Items:
     """The sources of inputs of a subject's checks.
 
-    ``made``: items with keys and, where somebody can make them, outputs, by ``source``, whose name
-    checks have. ``hedged``: ML-DSA's with an rnd other than zero. ``bases``: signatures to alter;
-    else they are the subject's own. ``other_pk``: a key that these are not of. ``z_violations``:
-    signatures whose only fault is the norm of z. ``group``: for batches. ``known``: whether NIST's
-    known answers are asked. ``sibling`` makes keys for a subject that does not. ``reference`` and
-    ``peer`` verify what the subject signs. ``every``: whether checks are made that are not fast.
+    ``inputs``: with keys and, if an implementation can make them, outputs. Checks are named after
+    their ``source``. ``hedged``: inputs of ML-DSA with an rnd other than zero. ``bases``: signatures
+    to alter; without them the subject's own. ``other_pk``: a key for which they are not valid.
+    ``z_violations``: signatures whose only fault is the norm of z. ``group``: inputs for batches.
+    ``known``: use NIST's known answers. ``sibling``: makes keys for a subject that makes none.
+    ``reference`` and ``peer``: verify the subject's signatures. ``every``: also make slow checks.
     """
 
     source: Source = "others"
-    made: Sequence[Input] = ()
+    inputs: Sequence[Input] = ()
     hedged: Sequence[Input] = ()
     bases: Sequence[Input] = ()
     other_pk: bytes | None = None
@@ -77,7 +77,7 @@ class CheckCase:
     description: str
     cases: Callable[[Examination, str], Iterable[Probe]]
     families: tuple[str, ...] | None = None
-    needs: tuple[str, ...] = ("made",)
+    needs: tuple[str, ...] = ("inputs",)
     sources: tuple[Source, ...] = ("reference", "others", "worker")
     together: Callable[[Examination], GroupJudge | None] = lambda exam: None
     skip: Callable[[Subject], str | None] = lambda subject: None

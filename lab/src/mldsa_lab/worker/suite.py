@@ -30,7 +30,7 @@ _SEEDED = ("ml-dsa", "slh-dsa", "ml-kem")
 _ACVP = ("ml-dsa", "slh-dsa")
 _FN = ("fn-dsa",)
 _KNOWN = ("known",)
-_PEER = ("made", "peer")
+_PEER = ("inputs", "peer")
 _NOT_REFERENCE: tuple[Source, ...] = ("others", "worker")
 _REFUSED: dict[str, tuple[str, tuple[str, ...] | None]] = {
     "refuses-signature": ("a signature with one bit flipped, of zeros or of ones", None),
@@ -129,7 +129,7 @@ SUITE: tuple[CheckCase, ...] = (
     CheckCase("signs-each-key-form", "sign", "Each announced private key form signs",
               cases.each_key_form, is_fast=False),
     CheckCase("verified-by-reference", "verify", "The reference accepts its signatures",
-              partial(cases.by_other, who="reference", name="signs"), needs=("made", "reference"),
+              partial(cases.by_other, who="reference", name="signs"), needs=("inputs", "reference"),
               asks="reference"),
     CheckCase("verifies-own", "verify", "It accepts its own signatures",
               partial(cases.own, name="signs"), sources=_NOT_REFERENCE),

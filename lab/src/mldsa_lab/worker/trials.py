@@ -222,7 +222,7 @@ class Trials:
                 items = replace(items, bases=[m for m in inputs if m.output])
             if batch is not None:
                 cell = replace(cell, answer=partial(self.answer, batch=batch))
-                items = replace(items, group=items.made)
+                items = replace(items, group=items.inputs)
             self._exams[key] = Examination(cell, items, SUITE)
         return self._exams[key]
 
