@@ -38,7 +38,7 @@ class Items:
     """The sources of inputs of a subject's checks.
 
     ``inputs``: with keys and, if an implementation can make them, outputs. Checks are named after
-    their ``source``. ``hedged``: inputs of ML-DSA with an rnd other than zero. ``bases``: signatures
+    their ``source``. ``hedged``: inputs of ML-DSA with another rnd than zero. ``bases``: signatures
     to alter; without them the subject's own. ``other_pk``: a key for which they are not valid.
     ``z_violations``: signatures whose only fault is the norm of z. ``group``: inputs for batches.
     ``known``: use NIST's known answers. ``sibling``: makes keys for a subject that makes none.
