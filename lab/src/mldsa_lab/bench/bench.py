@@ -39,6 +39,7 @@ from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.tracing import load
 from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records import (
+    DEFAULT_REFERENCE,
     MANY_KEYS,
     ONE_KEY,
     SCHEMA,
@@ -50,8 +51,8 @@ from mldsa_lab.records import (
     Run,
     Skipped,
     Variant,
+    known_reference,
 )
-from mldsa_lab.records.rows import DEFAULT_REFERENCE, known_reference
 from mldsa_lab.screen import Phase, Screen
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.worker.examination import Items

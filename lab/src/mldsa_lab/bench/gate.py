@@ -26,8 +26,7 @@ from mldsa_lab.bench.material import (
 from mldsa_lab.bench.options import GATE_SIZES, REFERENCE
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.tracing import load
-from mldsa_lab.records import Gate, Variant
-from mldsa_lab.records.rows import DEFAULT_REFERENCE
+from mldsa_lab.records import DEFAULT_REFERENCE, Gate, Variant
 from mldsa_lab.sets import SCHEMES
 from mldsa_lab.worker.build import build
 from mldsa_lab.worker.cases import FEW

@@ -13,8 +13,7 @@ from mldsa_lab import LabError, plugins
 from mldsa_lab.bench.fleet import Fleet, WorkerHandle
 from mldsa_lab.bench.options import REFERENCE, Options, split_words, unknown_implementation
 from mldsa_lab.checkout import BuildError
-from mldsa_lab.records import Skipped, Variant
-from mldsa_lab.records.rows import DEFAULT_REFERENCE
+from mldsa_lab.records import DEFAULT_REFERENCE, Skipped, Variant
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import DEFAULT_BUILD, PARAMETER_SETS, SCHEMES
 from mldsa_lab.worker.build import build, jdk_entries

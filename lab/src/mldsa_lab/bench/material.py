@@ -22,8 +22,7 @@ from mldsa_lab.choice.choice import Wish, build, choose, complete
 from mldsa_lab.inputs.input import STREAM, Input, Spec, candidates
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.inputs.tracing import Library, load, trace_pool
-from mldsa_lab.records import MANY_KEYS, ONE_KEY, InputRow, Record, Variant
-from mldsa_lab.records.rows import DESIGN, RANDOM, Recipe
+from mldsa_lab.records import DESIGN, MANY_KEYS, ONE_KEY, RANDOM, InputRow, Recipe, Record, Variant
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
 from mldsa_lab.worker.cases import RND, suits
 from mldsa_lab.worker.examination import Examination, Items

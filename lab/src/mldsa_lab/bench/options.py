@@ -23,8 +23,7 @@ from mldsa_lab.checkout import file_or_shipped, find_root
 from mldsa_lab.files import Count, Positive, Text, check_unique, decode_toml, read_text, to_builtins
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.records import Variant
-from mldsa_lab.records.rows import DEFAULT_REFERENCE
+from mldsa_lab.records import DEFAULT_REFERENCE, Variant
 from mldsa_lab.sets import (
     BUILDS,
     CLASSICAL_SETS,

@@ -19,8 +19,7 @@ from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.fleet import Fleet, WorkerHandle, role_of, runs_of
 from mldsa_lab.bench.options import Options
 from mldsa_lab.inputs.input import Input
-from mldsa_lab.records import DESIGN, RANDOM, Fault, Row, Variant, WorkerRow
-from mldsa_lab.records.rows import find_tick
+from mldsa_lab.records import DESIGN, RANDOM, Fault, Row, Variant, WorkerRow, find_tick
 from mldsa_lab.sets import LOOKUP, PARAMETER_SETS, SCHEMES
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.cases import flip
