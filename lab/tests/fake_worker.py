@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from mldsa_lab.bench.engine import Engine, Workload
-from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.fleet import Fleet, WorkerHandle
 from mldsa_lab.bench.workload import Cell
 from mldsa_lab.records import Row, Variant
 from mldsa_lab.worker.protocol import JobInput, Runs
-from mldsa_lab.worker.registry import Place, WorkerEntry
+from mldsa_lab.worker.registry import BuildDirs, WorkerEntry
 from mldsa_lab.worker.worker import Limits
 
 HELLO = """\
@@ -140,7 +140,7 @@ def fake_fleet(folder: Path, body: str) -> Iterator[Fleet]:
     """A fleet of this one fake worker."""
     entry = WorkerEntry("fake", "Python", ".", (), tuple(fake_worker(folder, body)))
     with Fleet() as fleet:
-        fleet.add(Station(entry, Place(folder, folder), Limits(hello=20)))
+        fleet.add(WorkerHandle(entry, BuildDirs(folder, folder), Limits(hello=20)))
         yield fleet
 
 

@@ -19,14 +19,14 @@ from unittest import mock
 import msgspec
 import pytest
 
-from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.fleet import Fleet, WorkerHandle
 from mldsa_lab.checkout import find_root
 from mldsa_lab.cli.main import main
 from mldsa_lab.records import Record, Variant, read_record
 from mldsa_lab.show.report import FiguresFile
 from mldsa_lab.worker.build import build
-from mldsa_lab.worker.protocol import Announced
-from mldsa_lab.worker.registry import Place, WorkerEntry, read_registry
+from mldsa_lab.worker.protocol import AnnouncedVariant
+from mldsa_lab.worker.registry import BuildDirs, WorkerEntry, read_registry
 from mldsa_lab.worker.worker import Limits
 
 MODES = (
@@ -156,9 +156,9 @@ def variant(identity: str, **more: object) -> Variant:
     return Variant(**{**_fields(identity), **more})  # type: ignore[arg-type]
 
 
-def announced(identity: str, **more: object) -> Announced:
+def announced(identity: str, **more: object) -> AnnouncedVariant:
     """The same as its worker announces it."""
-    return Announced(**{**_fields(identity), **more})  # type: ignore[arg-type]
+    return AnnouncedVariant(**{**_fields(identity), **more})  # type: ignore[arg-type]
 
 
 def load_script(path: Path) -> Any:
@@ -173,8 +173,8 @@ def load_script(path: Path) -> Any:
     return module
 
 
-def place() -> Place:
-    return Place.of(find_root())
+def place() -> BuildDirs:
+    return BuildDirs.for_tree(find_root())
 
 
 def entry_of(name: str) -> WorkerEntry:
@@ -192,7 +192,7 @@ def signers_of(name: str) -> list[str]:
     """The implementations of ML-DSA that a worker of the tree has on this machine; builds it."""
     build(entry_of(name), place(), lambda _: None)
     with Fleet() as fleet:
-        fleet.add(Station(entry_of(name), place(), Limits()))
+        fleet.add(WorkerHandle(entry_of(name), place(), Limits()))
         signers = [v for v in fleet.variants.values() if v.family == "ml-dsa"]
     return list(dict.fromkeys(v.implementation for v in signers))
 
@@ -202,9 +202,9 @@ def build_rust(name: str = "rust") -> None:
     build(entry_of(name), place(), lambda _: None)
 
 
-def rust_station(name: str = "rust") -> Station:
+def rust_station(name: str = "rust") -> WorkerHandle:
     """It, as a run has it."""
-    return Station(entry_of(name), place(), Limits())
+    return WorkerHandle(entry_of(name), place(), Limits())
 
 
 def broken_registry(path: Path, modes: tuple[str, ...] = MODES) -> Path:

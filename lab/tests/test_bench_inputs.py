@@ -17,16 +17,14 @@ from test_runs import measured
 from mldsa_lab import LabError
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.material import (
-    GivenSelection,
-    Sizes,
     choose_inputs,
     confirm,
     find_reference,
     input_row,
     plain_inputs,
-    read_selections,
     subject_of,
 )
+from mldsa_lab.bench.options import SelectionFile, Sizes, read_selections
 from mldsa_lab.choice.choice import ready_path
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.selection import Selection
@@ -111,7 +109,7 @@ def test_a_signer_that_cannot_take_an_input_is_named(tmp_path: Path) -> None:
     with_rnd = replace(item, rnd=bytes([1] * 32))
     with_context = replace(item, context=b"c")
     for other, rule in ((with_rnd, "its rnd is not zero"), (with_context, "it has a context")):
-        given = GivenSelection(tmp_path / "s.json", dataclasses.replace(known, inputs=(other,)))
+        given = SelectionFile(tmp_path / "s.json", dataclasses.replace(known, inputs=(other,)))
         with pytest.raises(LabError, match=rf"s\.json, input 1: {rule}, and {signer.id} takes no"):
             given.check([signer])
         given.check([measured(sets=("ML-DSA-65",), rnd="zero", context=False)])

@@ -12,7 +12,7 @@ from lab_runs import broken_registry, build_rust, here, lab, place, rows_in, rus
 
 from mldsa_lab import LabError, machine
 from mldsa_lab.bench.engine import Engine
-from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.fleet import Fleet, WorkerHandle
 from mldsa_lab.bench.options import BlockFile, find_verifiers, read_block, resolve_block, stride
 from mldsa_lab.files import decode_toml
 from mldsa_lab.kinds.block import BlockCase, Blocks, block_of, drawn_of
@@ -238,7 +238,7 @@ def test_broken_workers_are_left_out(tmp_path: Path, mode: str, way: str) -> Non
     text = SMALL[: SMALL.index("[[verify]]")].replace("uses = 3", f'uses = 3\nworker = "{name}"')
     text += f'[[verify]]\nset = "ML-DSA-65"\nimplementations = ["{name}"]\n'
     with Fleet() as fleet:
-        fleet.add(Station(entry, place(), Limits()))
+        fleet.add(WorkerHandle(entry, place(), Limits()))
         bench, _, written = bench_of(fleet, text)
         bench.calibrate(lambda work: None)
     fault = written[-1]

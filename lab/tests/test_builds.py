@@ -10,14 +10,14 @@ from lab_runs import variant
 from msgspec import structs
 from report_records import CLASSICAL, SIGNERS, TUNED, Shape, build, in_both_builds
 
-from mldsa_lab.bench.fleet import Fleet, Station, in_runs
+from mldsa_lab.bench.fleet import Fleet, WorkerHandle, in_runs
 from mldsa_lab.bench.options import select
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.records import Record, Variant
 from mldsa_lab.show.findings import find
 from mldsa_lab.show.remarks import headline_cells
 from mldsa_lab.worker.protocol import JobInput
-from mldsa_lab.worker.registry import Build, Place, WorkerEntry
+from mldsa_lab.worker.registry import Build, BuildDirs, WorkerEntry
 from mldsa_lab.worker.worker import Limits, WorkerFault
 
 SET = "ML-DSA-65"
@@ -43,14 +43,14 @@ while True:
 """
 
 
-def worker(folder: Path, build: str | None, asked: str = "default") -> Station:
+def worker(folder: Path, build: str | None, asked: str = "default") -> WorkerHandle:
     """Return a worker of two builds that announces `build`."""
     line = f"build {build}\n" if build else ""
     hello = HELLO.replace("unit ns", f"{line}unit ns").replace("python", "avx2")
     (folder / asked).mkdir()
     argv = fake_worker(folder / asked, f"HELLO = {hello!r}\n{BODY}")
     entry = WorkerEntry("fake", "Python", ".", (), tuple(argv), builds=BUILDS)
-    return Station(entry.with_build(asked), Place(folder, folder), Limits(hello=20))
+    return WorkerHandle(entry.with_build(asked), BuildDirs(folder, folder), Limits(hello=20))
 
 
 def test_two_builds_of_a_worker_take_part_side_by_side(tmp_path: Path) -> None:
@@ -60,20 +60,20 @@ def test_two_builds_of_a_worker_take_part_side_by_side(tmp_path: Path) -> None:
         fleet.add(worker(tmp_path, "default"))
         fleet.add(worker(tmp_path, "tuned", "tuned"))
         assert "worker fake: starts slowly" in notes
-        assert [s.name for s in fleet.stations] == ["fake", "fake:tuned"]
+        assert [s.name for s in fleet.handles] == ["fake", "fake:tuned"]
         ids = ["fake:avx2:compact", "fake:avx2:compact:tuned"]
         assert list(fleet.variants) == ids
         for name in ids:
-            station = fleet.station(name)
+            handle = fleet.handle(name)
             single = fleet.variants[name]
-            outputs = station.answer(single, "ML-DSA-44", "sign", [JobInput(0)])
+            outputs = handle.answer(single, "ML-DSA-44", "sign", [JobInput(0)])
             assert outputs[0].value == b"fake:avx2:compact"  # the name that its worker knows
             shaped = fleet.add_in_runs(in_runs(single, "loop", 100))
             assert shaped.id == f"{name}:loop-100" and shaped.base == name
-            assert fleet.station(shaped.id) is station
-            answer = station.answer(shaped, "ML-DSA-44", "sign", [JobInput(0)])
+            assert fleet.handle(shaped.id) is handle
+            answer = handle.answer(shaped, "ML-DSA-44", "sign", [JobInput(0)])
             assert answer == outputs
-        rows = [station.row() for station in fleet.stations]
+        rows = [handle.row() for handle in fleet.handles]
     assert [(r.worker, r.build) for r in rows] == [("fake", "default"), ("fake:tuned", "tuned")]
     assert [v.id for v in rows[1].variants] == [ids[1], f"{ids[1]}:loop-100"]
 
@@ -161,6 +161,6 @@ def test_what_is_said_of_an_implementation_is_of_its_default_build(summary: Summ
     for name in SETS:
         for operation in ("sign", "verify"):
             cells = headline_cells(summary, name, operation)
-            assert not any(cell.variant.tuned for cell in cells)
+            assert not any(cell.variant.is_tuned for cell in cells)
     compared = [r.variant for c in summary.classical for r in (c.cell, c.against)]
-    assert compared and not any(v.tuned for v in compared)
+    assert compared and not any(v.is_tuned for v in compared)

@@ -80,7 +80,7 @@ def measure(folder: Path, cpu: int, wall: int = 1, clock: str = "cpu") -> Measur
         (variant,) = fleet.variants.values()
         cell = Cell(variant, "ML-DSA-44", "verify", list(map(JobInput, range(INPUTS))), {}, False)
         written = rows_of(fleet, Operations(fleet, [cell], clock), ROUNDS)
-        record = Record(Run(SCHEMA, "", "", "", "", {}, {}), workers=[fleet.stations[0].row()])
+        record = Record(Run(SCHEMA, "", "", "", "", {}, {}), workers=[fleet.handles[0].row()])
     for row in written:
         record.add(row)
     (result,) = summarise(record, clock=clock).cells

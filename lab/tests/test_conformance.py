@@ -19,7 +19,7 @@ from mldsa_lab.bench.gate import ReferenceItems
 from mldsa_lab.worker.build import build, unmet
 from mldsa_lab.worker.conformance import Conformance, conform_entry
 from mldsa_lab.worker.examination import Items
-from mldsa_lab.worker.registry import Place, WorkerEntry, named, read_registry
+from mldsa_lab.worker.registry import BuildDirs, WorkerEntry, named, read_registry
 from mldsa_lab.worker.worker import Limits
 
 ROOT = Path(__file__).parents[2]
@@ -34,7 +34,7 @@ QUICK = Limits(hello=2, prepare=5, answer=5, measure=5, forget=2, quit=2)
 @pytest.fixture(scope="session")
 def reference_items() -> Iterator[Callable[[str], Items]]:
     """Gate inputs that the correctness reference makes, once for all tests."""
-    with ReferenceItems(Place.of(ROOT)) as reference:
+    with ReferenceItems(BuildDirs.for_tree(ROOT)) as reference:
         yield reference.items
 
 
@@ -44,7 +44,9 @@ def judge(folder: Path, source: str, *only: str) -> Conformance:
     path.write_text(source, encoding="utf-8")
     run = (sys.executable, "-S", str(path))
     entry = WorkerEntry("toy", "Python", ".", (), run, implementations=LISTED)
-    return conform_entry(entry, Place(folder, folder), limits=QUICK, only=only or None, known=False)
+    return conform_entry(
+        entry, BuildDirs(folder, folder), limits=QUICK, only=only or None, known=False
+    )
 
 
 def test_conforming_worker_passes_every_check(tmp_path: Path) -> None:
@@ -430,14 +432,14 @@ def test_what_is_no_worker_is_judged_by_hello_alone(tmp_path: Path) -> None:
     result = judge(tmp_path, "print('Usage: toy FILE')")
     assert [finding.check for finding in result.findings] == ["hello"] and not result.passed
     entry = WorkerEntry("none", "Python", ".", (), ("/no/such/program",))
-    result = conform_entry(entry, Place(tmp_path, tmp_path), limits=QUICK)
+    result = conform_entry(entry, BuildDirs(tmp_path, tmp_path), limits=QUICK)
     assert not result.passed and "cannot run" in result.findings[0].said[0]
 
 
 def test_a_program_in_no_registry_may_have_any_name(tmp_path: Path) -> None:
     program = hashing_worker(tmp_path / "bad", "program")
     (entry,) = named([], [str(program)])
-    place = Place(tmp_path, tmp_path)
+    place = BuildDirs(tmp_path, tmp_path)
     assert conform_entry(entry, place, limits=QUICK, only=["hello"]).passed
     listed = WorkerEntry("program", "Python", ".", (), (str(program),))
     result = conform_entry(listed, place, limits=QUICK, only=["hello"])
@@ -460,7 +462,7 @@ def test_workers_of_this_repository_conform(
     entry: WorkerEntry, reference_items: Callable[[str], Items]
 ) -> None:
     """Every registered worker, built here; skipped where a tool is missing or it is not set up."""
-    place = Place.of(ROOT)
+    place = BuildDirs.for_tree(ROOT)
     if lacking := unmet(entry, place):
         pytest.skip("; ".join(lacking))
     build(entry, place, lambda line: None)
@@ -478,7 +480,7 @@ MINIMAL = ROOT / "examples" / "minimal-worker"
 def test_minimal_worker_conforms(reference_items: Callable[[str], Items]) -> None:
     """The one that CONTRIBUTING walks through."""
     (entry,) = read_registry(MINIMAL / "registry.toml")
-    place = Place.of(ROOT)
+    place = BuildDirs.for_tree(ROOT)
     result = conform_entry(entry, place, reference_items=reference_items)
     assert result.passed, "\n".join(result.lines())
     judged = {finding.check for finding in result.findings if finding.status == "passed"}
@@ -558,7 +560,7 @@ def test_what_the_gate_refuses_conform_refuses(
     changes, old, new, check = MUTANTS[name]
     entry = minimal_entry(tmp_path, changes, old, new)
     result = conform_entry(
-        entry, Place(tmp_path, tmp_path), only=[check], reference_items=reference_items
+        entry, BuildDirs(tmp_path, tmp_path), only=[check], reference_items=reference_items
     )
     assert {f.check for f in result.findings if f.status == "failed"} == {check}, result.lines()
     assert result.lines()[0].startswith(f"failed      {check}: ")
@@ -569,7 +571,7 @@ def test_a_sound_part_of_a_worker_passes_with_nothing_untested(
     tmp_path: Path, changes: dict[str, str], reference_items: Callable[[str], Items]
 ) -> None:
     entry = minimal_entry(tmp_path, changes)
-    result = conform_entry(entry, Place(tmp_path, tmp_path), reference_items=reference_items)
+    result = conform_entry(entry, BuildDirs(tmp_path, tmp_path), reference_items=reference_items)
     states = {f.check: f.status for f in result.findings}
     assert result.passed and "untested" not in states.values(), "\n".join(result.lines())
     measured = "measure-verify" if changes is VERIFIES else "measure-sign"
@@ -584,7 +586,7 @@ def test_what_is_not_tested_is_said_loudly_and_once(tmp_path: Path) -> None:
         raise LabError("the correctness reference cannot be asked: no cargo")
 
     checks = ["verifies-reference", "refuses-z-norm", "refuses-hint", "jobs", "measure-verify"]
-    entry, place = minimal_entry(tmp_path, VERIFIES), Place(tmp_path, tmp_path)
+    entry, place = minimal_entry(tmp_path, VERIFIES), BuildDirs(tmp_path, tmp_path)
     result = conform_entry(
         entry, place, only=[*checks, "measure-handshake"], reference_items=absent
     )

@@ -15,7 +15,8 @@ import pytest
 from msgspec.structs import replace
 
 from mldsa_lab import LabError
-from mldsa_lab.bench.material import Sizes, plain_inputs
+from mldsa_lab.bench.material import plain_inputs
+from mldsa_lab.bench.options import Sizes
 from mldsa_lab.bench.workload import make_cell
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.records import Variant
@@ -89,7 +90,7 @@ def made_by(v: Variant, *siblings: Subject) -> list[Input]:
 def examined(name: str, source: str) -> Examination:
     """The gate's checks of a toy worker of this source, with a sound one beside it."""
     v = variant(name)
-    items = Items(made=made_by(variant(MAKERS.get(name, name))), known=v.family == "fn-dsa")
+    items = Items(inputs=made_by(variant(MAKERS.get(name, name))), known=v.family == "fn-dsa")
     exam = Examination(subject(v, Toys(source)), items, SUITE)
     exam.run()
     if SCHEMES[v.sets[0]].traits.encoded:
@@ -118,12 +119,12 @@ def test_a_sound_implementation_passes(name: str) -> None:
 
 def test_what_only_verifies_has_no_line_of_what_it_does_not() -> None:
     v = variant("toyslh", operations=("verify",))
-    exam = Examination(subject(v), Items(made=made_by(variant("toyslh"))), SUITE)
+    exam = Examination(subject(v), Items(inputs=made_by(variant("toyslh"))), SUITE)
     names = {c.check for c in exam.run() if not c.cases}
     assert exam.passed and names == {"others-keygen", "signs"}
     assert any(c.check == "refuses-signature" and c.cases for c in exam.checks)
     only_signs = variant("toyslh", operations=("keygen", "sign"))
-    exam = Examination(subject(only_signs), Items(made=made_by(only_signs)), SUITE)
+    exam = Examination(subject(only_signs), Items(inputs=made_by(only_signs)), SUITE)
     assert "refuses-signature" not in {c.check for c in exam.run()}
 
 

@@ -14,11 +14,11 @@ from mldsa_lab.sets import sets_of
 from mldsa_lab.study.run import begin
 from mldsa_lab.worker.build import Jdk, build, find_jdks, is_set_up, jdk_entries, unmet
 from mldsa_lab.worker.fetch import read_lock
-from mldsa_lab.worker.registry import Place, WorkerEntry, read_registry
+from mldsa_lab.worker.registry import BuildDirs, WorkerEntry, read_registry
 from mldsa_lab.worker.worker import Worker, WorkerFault
 
 ROOT = Path(__file__).parents[2]
-PLACE = Place.of(ROOT)
+PLACE = BuildDirs.for_tree(ROOT)
 OWN = read_registry(ROOT / "workers" / "registry.toml")
 JAVA = {e.name: e for e in OWN}["java"]
 TOLD = {
@@ -66,9 +66,9 @@ def test_a_jdk_is_the_worker_java_on_its_own_program(tmp_path: Path) -> None:
     folder = make(tmp_path / "jdk")
     first, second = jdk_entries([str(folder), f"mine={folder}"], OWN)
     assert (first.name, second.name) == ("java-21.0.13-corretto", "mine")
-    run = second.fill(second.run, Place(ROOT, Path("/t")))
+    run = second.fill(second.run, BuildDirs(ROOT, Path("/t")))
     assert run[0] == str(folder / "bin" / "java") and "mine" in run
-    theirs = JAVA.fill(JAVA.run, Place(ROOT, Path("/t")))
+    theirs = JAVA.fill(JAVA.run, BuildDirs(ROOT, Path("/t")))
     assert [part.replace("mine", "java") for part in run[1:]] == theirs[1:]
     assert second.home(Path("/t")) == JAVA.home(Path("/t")) and second.default
     assert is_set_up(second, PLACE) == is_set_up(JAVA, PLACE)

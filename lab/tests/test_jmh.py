@@ -13,19 +13,19 @@ from lab_runs import groups_in, lab
 from msgspec import structs
 
 from mldsa_lab import LabError
-from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.jmh import JmhRuns, read_result, read_times, row_of, shared_out
+from mldsa_lab.bench.fleet import Fleet, WorkerHandle
+from mldsa_lab.bench.jmh import JmhRuns, distribute_over_inputs, read_result, read_times, row_of
 from mldsa_lab.bench.options import Jmh
 from mldsa_lab.bench.workload import Cell, make_cell
 from mldsa_lab.inputs.input import Spec
 from mldsa_lab.inputs.tracing import load
 from mldsa_lab.records import Fault, Row, Samples, read_record
 from mldsa_lab.worker.build import build, unmet
-from mldsa_lab.worker.registry import Place, read_registry
+from mldsa_lab.worker.registry import BuildDirs, read_registry
 from mldsa_lab.worker.worker import Limits
 
 ROOT = Path(__file__).parents[2]
-PLACE = Place.of(ROOT)
+PLACE = BuildDirs.for_tree(ROOT)
 JAVA = next(e for e in read_registry(ROOT / "workers" / "registry.toml") if e.name == "java-25")
 SHORT = Jmh(warmup_iterations=1, warmup_seconds=0.1, iterations=2, iteration_seconds=0.1)
 
@@ -56,20 +56,20 @@ def written(folder: Path, document: Any) -> Path:
 # --- documents ------------------------------------------------------------------------------------
 
 
-def test_what_jmh_says_is_shared_out_among_the_inputs(tmp_path: Path) -> None:
+def test_what_jmh_says_is_distributed_over_the_inputs(tmp_path: Path) -> None:
     result = read_result(written(tmp_path, [DOCUMENT]))
     assert result.passes == (1000, 2000) and result.machine.endswith("VM 25.0.2+10-LTS")
     times = tmp_path / "times"
     times.write_text("10 20 30\n5 5 10\n")
     taken, memory = read_times(times, 3)
-    shared = shared_out(result, taken, 3)
+    shared = distribute_over_inputs(result, taken, 3)
     assert not any(memory)
     assert shared == [[50250, 100500, 150750], [120375, 120375, 240750]]
     for ns, passes, parts in zip((100.5, 80.25), result.passes, shared, strict=True):
         assert sum(parts) == ns * passes * 3
     # One input is not timed beside JMH.
     times.write_text("0\n0\n")
-    assert shared_out(result, read_times(times, 1)[0], 1) == [[100500], [160500]]
+    assert distribute_over_inputs(result, read_times(times, 1)[0], 1) == [[100500], [160500]]
 
 
 def test_memory_is_counted_for_each_input(tmp_path: Path) -> None:
@@ -134,8 +134,8 @@ def test_outputs_are_checked_and_failures_are_faults(tmp_path: Path) -> None:
     java()
     written_rows: list[Row] = []
     with Fleet() as fleet:
-        station = Station(JAVA, PLACE, Limits(*[60.0] * 5))
-        fleet.add(station)
+        handle = WorkerHandle(JAVA, PLACE, Limits(*[60.0] * 5))
+        fleet.add(handle)
         bench = JmhRuns(SHORT, 60.0, fleet, PLACE, tmp_path / "jmh", [])
         right = cell_of(fleet)
         number = max(right.expected)
@@ -144,13 +144,13 @@ def test_outputs_are_checked_and_failures_are_faults(tmp_path: Path) -> None:
             replace(right, expected={**right.expected, number: bytes(32)}), 0, 1
         )
         dying = "print('<forked VM failed with exit code 137>'); raise SystemExit(1)"
-        station.entry = structs.replace(JAVA, jmh=(sys.executable, "-c", dying))
+        handle.entry = structs.replace(JAVA, jmh=(sys.executable, "-c", dying))
         written_rows += bench.sample(right, 0, 2)
-        station.entry = structs.replace(JAVA, jmh=("/no/such/java",))
+        handle.entry = structs.replace(JAVA, jmh=("/no/such/java",))
         written_rows += bench.sample(right, 0, 3)
-        station.entry = structs.replace(JAVA, jmh=())
+        handle.entry = structs.replace(JAVA, jmh=())
         with pytest.raises(LabError, match="worker java-25: its entry in the registry has no JMH"):
-            row_of(station, PLACE)
+            row_of(handle, PLACE)
     *samples, wrong, died, missing = written_rows
     assert (
         [s.round for s in samples if isinstance(s, Samples)] == [0, 1] == list(range(len(samples)))

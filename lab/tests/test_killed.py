@@ -142,12 +142,12 @@ def test_a_study_whose_worker_and_then_itself_is_killed(tmp_path: Path) -> None:
     other = {s.variant for s in record.samples} - {variant}
     assert {s.round for s in record.samples if s.variant in other} == set(range(30))
     left = read_record(second)
-    assert left.interrupted and len(left.samples) >= 4
+    assert left.is_interrupted and len(left.samples) >= 4
     kept = first.read_bytes()
     done = lab("study", str(path), "--out", str(out), "--to", "none")
     assert done.status == 0, done.err
     assert first.read_bytes() == kept and len(list(out.glob("01-01/*"))) == 1
     again = [read_record(p) for p in out.glob("01-02/*/record.jsonl") if p != second]
-    assert [(r.interrupted, r.faults, r.run.seed) for r in again] == [(False, [], left.run.seed)]
+    assert [(r.is_interrupted, r.faults, r.run.seed) for r in again] == [(False, [], left.run.seed)]
     found = groups_in(out / "study.json")
     assert any(variant in row.get("of", "") and row["count"] == 1 for row in found)

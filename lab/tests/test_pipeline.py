@@ -148,9 +148,9 @@ def test_stages_take_from_those_before_them() -> None:
 def test_expanded_keys_of_each_record_are_asked_for() -> None:
     named = cast(Stage, SimpleNamespace(implementation="a", key=None))
     only = [cast(Variant, SimpleNamespace(key="expanded"))]
-    assert _suiting(named, cast(Pipeline, SimpleNamespace(keys="shared")), only) is only[0]
+    assert _suiting(named, "shared", only) is only[0]
     with pytest.raises(LabError, match="a has expanded keys alone"):
-        _suiting(named, cast(Pipeline, SimpleNamespace(keys="each")), only)
+        _suiting(named, "each", only)
 
 
 # --- records that are taken -----------------------------------------------------------------------
@@ -202,19 +202,19 @@ def test_variants_suit_the_keys(fleet: Fleet) -> None:
 
 @pytest.mark.toolchain
 def test_a_worker_without_chains_or_nanoseconds_is_refused(fleet: Fleet) -> None:
-    station = fleet.stations[0]
-    before = station.announcement
+    handle = fleet.handles[0]
+    before = handle.announcement
     asked = [Pipeline("p", (stage("hash", "SHA3-256", "*"),), "rust-all")]
     try:
         for changed, said in (
             ({"chains": False}, "has no chains"),
             ({"unit": "cycles"}, "counts cycles, not ns"),
         ):
-            station._announced = structs.replace(before, **changed)
+            handle._announced = structs.replace(before, **changed)
             with pytest.raises(LabError, match=f"pipeline 'p': worker rust-all {said}"):
                 resolve(asked, fleet, list(fleet.variants.values()), 1)
     finally:
-        station._announced = before
+        handle._announced = before
 
 
 class Given:
@@ -247,8 +247,8 @@ def work_of(fleet: Fleet) -> tuple[Engine[PipelineCase], PreparedPipeline, list[
     outputs: list[list[bytes | None]] = [list(digests), [None] * 4, [b"\1"] * 4]
     content = content_of(found, Given())  # type: ignore[arg-type]
     variants = [fleet.variants[s.variant] for s in content.stages]
-    station = fleet.station(variants[0].id)
-    pipeline = PreparedPipeline("p", content, 1, station, variants, inputs, outputs)
+    handle = fleet.handle(variants[0].id)
+    pipeline = PreparedPipeline("p", content, 1, handle, variants, inputs, outputs)
     workload.cases = [PipelineCase(pipeline, n) for n in found.threads]
     return Engine(fleet, workload, written.append), pipeline, written
 

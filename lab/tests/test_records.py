@@ -95,7 +95,7 @@ def test_round_trip(tmp_path: Path) -> None:
     record = read_record(write(tmp_path / "r.jsonl", ROWS))
     kept = [row for rows in lines_of(record).values() for row in rows]
     assert sorted(map(repr, kept)) == sorted(map(repr, ROWS))
-    assert not record.interrupted
+    assert not record.is_interrupted
     assert record.variant("a:b:compact") == VARIANT
     assert record.input("ML-DSA-65", 3) == INPUT
     with pytest.raises(LabError, match="unknown variant 'x'"):
@@ -262,7 +262,7 @@ def test_every_prefix_reads_as_interrupted_or_is_not_a_record(tmp_path: Path) ->
             continue
         record = read_record(path)
         is_cut = data[size : size + 1] != b"\n" != data[size - 1 : size]
-        assert record.interrupted and len(record.warnings) == is_cut
+        assert record.is_interrupted and len(record.warnings) == is_cut
         assert not is_cut or f"line {data[:size].count(bytes([10])) + 1}" in record.warnings[0]
     # Only the newline of the end line is missing.
     path.write_bytes(data[:-1])

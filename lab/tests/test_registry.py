@@ -12,8 +12,8 @@ import pytest
 
 from mldsa_lab import LabError
 from mldsa_lab.worker.registry import (
+    BuildDirs,
     Need,
-    Place,
     compiler_include,
     libclang_folder,
     named,
@@ -52,7 +52,7 @@ def test_the_committed_registry() -> None:
 
 def test_templates_are_filled(tmp_path: Path) -> None:
     (entry,) = read_registry(write(tmp_path, ENTRY))
-    place = Place(Path("/r"), Path("/t"))
+    place = BuildDirs(Path("/r"), Path("/t"))
     assert entry.fill(entry.build, place) == ["cc", "-o", "/t/one", "/r/workers/one/one.c"]
     assert entry.fill(entry.run, place) == ["/t/one"]
     assert entry.environment(place) == {"CFLAGS": "-O3 -I/r"}
@@ -65,7 +65,7 @@ def test_builds_differ_in_profile_and_environment(tmp_path: Path) -> None:
         'builds.default = { profile = "plain", env = { NAME = "{profile}" } }\n'
     )
     (entry,) = read_registry(write(tmp_path, text))
-    place = Place(Path("/r"), Path("/t"))
+    place = BuildDirs(Path("/r"), Path("/t"))
     assert set(entry.builds) == {"default", "tuned"}
     assert entry.label == "one" and entry.with_build("default") == entry
     assert entry.fill(entry.run, place) == ["/t/plain/one"]
@@ -82,9 +82,9 @@ def test_the_default_build_of_the_rust_worker_is_a_dependents() -> None:
     """No flags, whatever the user's environment holds, and a profile that nobody has changed."""
     entries = {entry.name: entry for entry in read_registry(ROOT / "workers" / "registry.toml")}
     rust = entries["rust"]
-    env = rust.environment(Place(ROOT, Path("/t")))
+    env = rust.environment(BuildDirs(ROOT, Path("/t")))
     assert env["RUSTFLAGS"] == env["CFLAGS"] == ""
-    assert rust.fill(rust.build, Place(ROOT, Path("/t")))[2:4] == ["--profile", "release"]
+    assert rust.fill(rust.build, BuildDirs(ROOT, Path("/t")))[2:4] == ["--profile", "release"]
     assert "[profile.release" not in (ROOT / "Cargo.toml").read_text(encoding="utf-8")
 
 
@@ -108,7 +108,7 @@ home_of = "one"
 options = ["-o", "{folder}/p"]
 """
     one, two, three = read_registry(write(tmp_path, text))
-    place = Place(Path("/r"), Path("/t"))
+    place = BuildDirs(Path("/r"), Path("/t"))
     assert one.fill(one.run, place) == ["/t/one/vm", "-x", "one"]
     assert two.fill(two.run, place) == ["/t/two.1/vm", "-x", "two.1"]
     assert three.fill(three.run, place) == ["/t/one/vm", "-x", "-o", "workers/one/p", "three"]
@@ -121,7 +121,7 @@ options = ["-o", "{folder}/p"]
 def test_a_worker_outside_the_tree(tmp_path: Path) -> None:
     text = ENTRY.replace("workers/one", "/elsewhere").replace('{target}/one"]', '{folder}/one"]')
     (entry,) = read_registry(write(tmp_path, text))
-    assert entry.fill(entry.run, Place(Path("/r"), Path("/t"))) == ["/elsewhere/one"]
+    assert entry.fill(entry.run, BuildDirs(Path("/r"), Path("/t"))) == ["/elsewhere/one"]
 
 
 def test_the_places_outside_the_checkout_hold_what_a_build_needs() -> None:
@@ -216,7 +216,8 @@ def test_a_program_by_its_path_is_a_worker(tmp_path: Path) -> None:
     one, other = named(entries, [str(program), "one"])
     assert one.name == "one" and other.name == "my-worker"
     assert (
-        other.fill(other.run, Place(Path("/r"), Path("/t"))) == [str(program)] and not other.build
+        other.fill(other.run, BuildDirs(Path("/r"), Path("/t"))) == [str(program)]
+        and not other.build
     )
     with pytest.raises(LabError, match=r"unknown worker 'My_Worker.py'.* needs a slash"):
         named(entries, [program.name])

@@ -37,11 +37,11 @@ from mldsa_lab.bench.workload import Cell, Operations, make_cell, role_in
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.records import MANY_KEYS, ONE_KEY, Variant
 from mldsa_lab.sets import ALL_SETS, CLASSICAL_SETS, PARAMETER_SETS, parse_set_names
-from mldsa_lab.worker.protocol import Announced, Runs
+from mldsa_lab.worker.protocol import AnnouncedVariant, Runs
 from mldsa_lab.worker.registry import WorkerEntry
 
 
-def batching(**more: object) -> Announced:
+def batching(**more: object) -> AnnouncedVariant:
     runs = {"mode": "batch", "batch_size": 100_000, "threads": 64}
     return announced("x:y:compact", **{**runs, **more})
 

@@ -26,7 +26,7 @@ from mldsa_lab.records import Skipped
 from mldsa_lab.screen import Screen
 from mldsa_lab.worker import fetch
 from mldsa_lab.worker.build import build, is_set_up, set_up, unmet
-from mldsa_lab.worker.registry import Place, WorkerEntry, read_registry
+from mldsa_lab.worker.registry import BuildDirs, WorkerEntry, read_registry
 from mldsa_lab.worker.worker import Limits
 
 ROOT = Path(__file__).parents[2]
@@ -69,22 +69,22 @@ def quiet(line: str) -> None:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> BuildDirs:
     (tmp_path / "workers").mkdir()
     (tmp_path / "workers" / "lock").write_text("1\n")
     (tmp_path / "workers" / "registry.toml").write_text(ENTRY)
-    return Place(tmp_path, tmp_path / "target")
+    return BuildDirs(tmp_path, tmp_path / "target")
 
 
-def entry_of(place: Place) -> WorkerEntry:
+def entry_of(place: BuildDirs) -> WorkerEntry:
     return read_registry(place.root / "workers" / "registry.toml")[0]
 
 
-def log(place: Place) -> list[str]:
+def log(place: BuildDirs) -> list[str]:
     return (place.target / "one" / "log").read_text().split()
 
 
-def test_commands_run_in_order_and_a_changed_lock_file_asks_for_more(place: Place) -> None:
+def test_commands_run_in_order_and_a_changed_lock_file_asks_for_more(place: BuildDirs) -> None:
     entry = entry_of(place)
     assert entry.fill(entry.setup[0], place)[0] == sys.executable
     assert entry.fill(entry.run, place) == [f"{place.target}/one/worker"]
@@ -109,13 +109,13 @@ def test_commands_run_in_order_and_a_changed_lock_file_asks_for_more(place: Plac
 
 
 def test_each_build_is_set_up_by_itself(
-    place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    place: BuildDirs, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     builds = 'builds = { default = { profile = "release" }, tuned = { profile = "tuned" } }'
     text = ENTRY.replace('"two"]', '"{profile}"]')
     registry = place.root / "workers" / "registry.toml"
     registry.write_text(text.replace('name = "one"', f'name = "one"\n{builds}'))
-    monkeypatch.setattr(Place, "of", lambda root: place)
+    monkeypatch.setattr(BuildDirs, "for_tree", lambda root: place)
     default = entry_of(place)
     tuned = default.with_build("tuned")
     setup("one")
@@ -128,7 +128,7 @@ def test_each_build_is_set_up_by_itself(
     assert capsys.readouterr().out == "one (C): set up\none:tuned (C): set up\n"
 
 
-def test_a_failure_leaves_nothing_that_counts_as_set_up(place: Place) -> None:
+def test_a_failure_leaves_nothing_that_counts_as_set_up(place: BuildDirs) -> None:
     entry = entry_of(place)
     set_up(entry, place, quiet)
     (place.root / "broken").touch()
@@ -143,7 +143,7 @@ def test_a_failure_leaves_nothing_that_counts_as_set_up(place: Place) -> None:
     assert not is_set_up(entry, place)
 
 
-def test_what_was_deleted_is_not_set_up(place: Place) -> None:
+def test_what_was_deleted_is_not_set_up(place: BuildDirs) -> None:
     entry = entry_of(place)
     worker = entry.home(place.target) / "worker"
     worker.parent.mkdir(parents=True)
@@ -157,7 +157,7 @@ def test_what_was_deleted_is_not_set_up(place: Place) -> None:
     assert is_set_up(entry, place)
 
 
-def test_a_missing_lock_file_is_named(place: Place) -> None:
+def test_a_missing_lock_file_is_named(place: BuildDirs) -> None:
     (place.root / "workers" / "lock").unlink()
     with pytest.raises(
         LabError, match=r"worker one, lock file .*/workers/lock: cannot read it: No such file"
@@ -167,7 +167,7 @@ def test_a_missing_lock_file_is_named(place: Place) -> None:
 
 
 def test_a_worker_not_set_up_is_neither_built_nor_measured(
-    place: Place, capsys: pytest.CaptureFixture[str]
+    place: BuildDirs, capsys: pytest.CaptureFixture[str]
 ) -> None:
     entry, said = entry_of(place), "not set up: run `mldsa-lab workers setup one`"
     with pytest.raises(BuildError, match=f"^{said}$"):
@@ -178,9 +178,9 @@ def test_a_worker_not_set_up_is_neither_built_nor_measured(
 
 
 def test_the_command(
-    place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    place: BuildDirs, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(Place, "of", lambda root: place)
+    monkeypatch.setattr(BuildDirs, "for_tree", lambda root: place)
     setup()
     assert capsys.readouterr().out == "one (C): not set up\n"
     setup("one", "plain")
@@ -195,7 +195,7 @@ def test_the_command(
         setup("two")
 
 
-def test_what_bench_and_doctor_say(place: Place, tmp_path: Path) -> None:
+def test_what_bench_and_doctor_say(place: BuildDirs, tmp_path: Path) -> None:
     folder = place.root / "workers"
     registry = str(folder / "registry.toml")
     Path(registry).write_text(ENTRY.replace('folder = "workers"', f'folder = "{folder}"'))

@@ -11,10 +11,10 @@ import pytest
 
 from mldsa_lab.sets import ALL_SETS, PRIVATE, PUBLIC, SCHEMES, SIGNATURE, sizes
 from mldsa_lab.worker.build import unmet
-from mldsa_lab.worker.registry import Place, read_registry
+from mldsa_lab.worker.registry import BuildDirs, read_registry
 
 ROOT = Path(__file__).parents[2]
-PLACE = Place.of(ROOT)
+PLACE = BuildDirs.for_tree(ROOT)
 ENTRIES = {e.name: e for e in read_registry(ROOT / "workers" / "registry.toml")}
 CURVES = {"ECDSA-P256": "prime256v1", "ECDSA-secp256k1": "secp256k1"}
 

@@ -33,7 +33,7 @@ while True:
 def test_every_cell_is_warmed_up_before_any_is_measured(tmp_path: Path, asked: int) -> None:
     with fake_fleet(tmp_path, BODY.format(warmup=asked)) as fleet:
         (variant,) = fleet.variants.values()
-        assert fleet.stations[0].row().warmups == ({variant.id: asked} if asked else {})
+        assert fleet.handles[0].row().warmups == ({variant.id: asked} if asked else {})
         cells = [cell_of(variant, operation) for operation in ("keygen", "verify")]
         rows = rows_of(fleet, Operations(fleet, cells), 3)
     found = [row.wall[0] for row in rows if isinstance(row, Samples)]

@@ -183,7 +183,7 @@ def test_faults_of_a_reply_end_the_worker(
             worker.measure(1, 1, 2, 0) if is_timed else worker.answer(1)
         assert f"worker fake, request {'measure' if is_timed else 'answer'} 1" in str(caught.value)
         assert "\n" not in str(caught.value)
-        assert not worker.alive and gone(worker.channel.pid)
+        assert not worker.is_alive and gone(worker.channel.pid)
         with pytest.raises(WorkerFault, match="ended by an earlier fault"):
             worker.hello()
 

@@ -18,7 +18,7 @@ from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.worker.conformance import conform_entry
 from mldsa_lab.worker.examination import known_answers
 from mldsa_lab.worker.protocol import JobInput, Output
-from mldsa_lab.worker.registry import Place
+from mldsa_lab.worker.registry import BuildDirs
 from mldsa_lab_rtl.build import make
 from mldsa_lab_rtl.entry import core_entry
 from mldsa_lab_rtl.manifest import Manifest
@@ -137,5 +137,7 @@ def test_it_keeps_to_the_protocol(manifest: str) -> None:
     seeds among it, and messages of 1 MiB."""
     read = Manifest.read(find_root() / "rtl" / manifest)
     make(read, TARGET / read.worker, lambda line: None)
-    result = conform_entry(core_entry(read), Place(find_root(), TARGET), limits=LIMITS, known=False)
+    result = conform_entry(
+        core_entry(read), BuildDirs(find_root(), TARGET), limits=LIMITS, known=False
+    )
     assert result.passed, "\n".join(result.lines())

@@ -12,7 +12,7 @@ from mldsa_lab.checkout import find_root
 from mldsa_lab.theory.trace import parse_trace
 from mldsa_lab.worker.conformance import conform_entry
 from mldsa_lab.worker.protocol import JobInput
-from mldsa_lab.worker.registry import Place
+from mldsa_lab.worker.registry import BuildDirs
 from mldsa_lab.worker.worker import Worker
 from mldsa_lab_rtl.build import make
 from mldsa_lab_rtl.core_worker import own_counters, wrong_counters
@@ -27,7 +27,7 @@ def test_it_keeps_to_the_protocol(path: Path) -> None:
     manifest = Manifest.read(path)
     make(manifest, TARGET / manifest.worker, lambda line: None)
     result = conform_entry(
-        core_entry(manifest), Place(find_root(), TARGET), limits=LIMITS, known=False
+        core_entry(manifest), BuildDirs(find_root(), TARGET), limits=LIMITS, known=False
     )
     assert result.passed, "\n".join(result.lines())
 

@@ -14,7 +14,7 @@ from conftest import LIMITS, TARGET, TOY, altered_toy, started
 from mldsa_lab.checkout import find_root
 from mldsa_lab.worker.conformance import Conformance, conform_entry
 from mldsa_lab.worker.protocol import JobInput
-from mldsa_lab.worker.registry import Place
+from mldsa_lab.worker.registry import BuildDirs
 from mldsa_lab.worker.worker import Worker
 from mldsa_lab_rtl.build import make
 from mldsa_lab_rtl.core_worker import own_counters
@@ -96,7 +96,7 @@ def conform(path: Path, *options: str, notes: list[str] | None = None) -> Confor
     make(manifest, TARGET / manifest.worker, lambda line: None)
     return conform_entry(
         core_entry(manifest, options),
-        Place(find_root(), TARGET),
+        BuildDirs(find_root(), TARGET),
         limits=LIMITS,
         known=False,
         on_note=([] if notes is None else notes).append,

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from mldsa_lab.inputs.input import Input, Spec
 from mldsa_lab.sets import Unit
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.worker.registry import Place, WorkerEntry
+from mldsa_lab.worker.registry import BuildDirs, WorkerEntry
 from mldsa_studies.collect import InputBatch
 from mldsa_studies.costs import Costs, CostsHead, Described
 from mldsa_studies.signers import Signer, random_table
@@ -104,14 +104,14 @@ def costs_of(
     return Costs(head, index, table, cost)
 
 
-def python_worker(folder: Path, inputs: Sequence[Input]) -> tuple[WorkerEntry, Place]:
+def python_worker(folder: Path, inputs: Sequence[Input]) -> tuple[WorkerEntry, BuildDirs]:
     """Return a worker that measures: 1,000 ticks, and 10 for each unit of the message's first byte.
     It writes the order of its inputs to ``order.txt``."""
     digests = {item.message.hex(): item.digests.signature for item in inputs}
     known = f"HELLO, DIGESTS = {HELLO_OF_TWO!r}, {digests!r}\n"
     known += f"ORDER = {str(folder / 'order.txt')!r}\n"
     argv = fake_worker(folder, known + MEASURING)
-    return WorkerEntry("fake", "Python", ".", (), tuple(argv)), Place(folder, folder)
+    return WorkerEntry("fake", "Python", ".", (), tuple(argv)), BuildDirs(folder, folder)
 
 
 def need_valgrind() -> None:

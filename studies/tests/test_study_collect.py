@@ -15,14 +15,14 @@ from msgspec.structs import replace
 from study_material import SPEC, batch, need_valgrind, python_worker, signed
 
 from mldsa_lab import LabError
-from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.fleet import Fleet, WorkerHandle
 from mldsa_lab.choice import greedy
 from mldsa_lab.choice.choice import complete, read_ready
 from mldsa_lab.inputs import tracing
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import TraceTable
-from mldsa_lab.worker.protocol import Announced
+from mldsa_lab.worker.protocol import AnnouncedVariant
 from mldsa_lab.worker.worker import Limits
 from mldsa_studies import callgrind, collect
 from mldsa_studies.callgrind import Counter, command, names, take_counts
@@ -32,21 +32,21 @@ from mldsa_studies.jobs import check_signatures, one_each, sign_jobs
 from mldsa_studies.signers import random_table
 
 
-def signer(identity: str, **more: object) -> Announced:
+def signer(identity: str, **more: object) -> AnnouncedVariant:
     return announced(identity, **{"operations": ("sign",), "rnd": "zero", **more})
 
 
 def times(
     fleet: Fleet,
     item: collect.InputBatch,
-    variants: Iterable[Announced],
+    variants: Iterable[AnnouncedVariant],
     rounds: int,
     folder: Path,
     show: Callable[..., object] = lambda text, step=0: None,
 ) -> list[Path]:
     return collect.collect(
         [(item, v) for v in variants], rounds, "ns", folder, partial(collect.measure_time, fleet),
-        lambda v: collect.describe(v, fleet.station(v.id).announcement), show,
+        lambda v: collect.describe(v, fleet.handle(v.id).announcement), show,
     )  # fmt: skip
 
 
@@ -63,11 +63,11 @@ def test_rounds_rotate_and_every_round_is_kept(tmp_path: Path) -> None:
             kept.append(len(read_costs(path).head.rounds) if path.exists() else 0)
 
     with Fleet() as fleet:
-        fleet.add(Station(entry, where, Limits()))
+        fleet.add(WorkerHandle(entry, where, Limits()))
         variants = tuple(fleet.announced.values())
         item = batch(6, sample=4)
         (path,) = times(fleet, item, variants, 3, tmp_path, show)
-        assert fleet.stations[0].starts == 7  # one to be announced, one for each cell and round
+        assert fleet.handles[0].starts == 7  # one to be announced, one for each cell and round
     assert [text.split()[2] for text in reported] == [
         "toy:fast:compact", "toy:portable:compact", "toy:fast:compact", "toy:portable:compact",
         "toy:portable:compact", "toy:fast:compact",
@@ -90,7 +90,7 @@ def test_a_wrong_signature_is_refused(tmp_path: Path) -> None:
     wrong = (first, replace(one, output=two.output), replace(two, output=one.output))
     entry, where = python_worker(tmp_path, wrong)
     with Fleet() as fleet:
-        fleet.add(Station(entry, where, Limits()))
+        fleet.add(WorkerHandle(entry, where, Limits()))
         variants = tuple(fleet.announced.values())
         with pytest.raises(LabError, match=r"compact, input [12]: the signature"):
             times(fleet, batch(3), variants, 1, tmp_path)
@@ -216,7 +216,7 @@ def test_counts_of_the_rust_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(callgrind, "PART", 3)
     entry = collect.counting_worker(place())
     inputs = complete(read_ready("ML-DSA-44", "regression", 10), tracing.load()).inputs[:7]
-    table = TraceTable.of("ML-DSA-44", [item.trace for item in inputs])
+    table = TraceTable.from_traces("ML-DSA-44", [item.trace for item in inputs])
     with Counter(entry, place()) as counter:
         chosen = counter.variant("mldsa-lanes:portable:compact", "ML-DSA-44")
         steps: list[int] = []

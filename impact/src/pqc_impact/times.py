@@ -233,7 +233,7 @@ class RecordTimes:
             rows: dict[tuple[str, int], TimedCalls] = {}
             for row in record.rows:
                 v = row.variant
-                asked = (row.set, row.operation, v.implementation, v.threads, v.tuned)
+                asked = (row.set, row.operation, v.implementation, v.threads, v.is_tuned)
                 is_tight = relative_width(row.mean) <= self.widest
                 if asked == (name, operation, implementation, 1, False) and is_tight:
                     rows[v.backend, v.batch_size if v.mode == "batch" else 0] = row
@@ -277,7 +277,7 @@ class RecordTimes:
                 v = row.variant
                 if row.set in group and row.unit == unit and v.mode == "single":
                     costs = best.setdefault(v.implementation, {})
-                    cost, place = (v.threads, v.tuned, row.cost), (row.set, row.operation)
+                    cost, place = (v.threads, v.is_tuned, row.cost), (row.set, row.operation)
                     costs[place] = min(cost, costs.get(place, cost))
             if best:
                 break
@@ -309,7 +309,7 @@ class RecordTimes:
         that has the scheme; other records of the same machine add numbers of cores."""
         result = rows[0][0]
         first = [row for record, row in rows if record is result]
-        fastest = min(first, key=lambda row: (row.variant.threads, row.variant.tuned, row.cost))
+        fastest = min(first, key=lambda row: (row.variant.threads, row.variant.is_tuned, row.cost))
         best = fastest.variant
         same = [
             (record, row) for record, row in rows

@@ -146,13 +146,13 @@ class Scheme:
 
     @property
     def traits(self) -> SchemeFamily:
-        """The properties of its whole family."""
+        """The traits of its family."""
         return SCHEME_FAMILIES[self.family]
 
 
 @dataclass(frozen=True, slots=True)
 class SchemeFamily:
-    """The common properties of the sets of a family.
+    """The traits that all sets of a family share.
 
     ``private_keys``: the forms in which they cross the protocol, and ``encoded``, whether keys do
     so as bytes at all; else a worker makes them of seeds and keeps them. ``plain_rnd``: the rnd

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from mldsa_lab import LabError, machine
 from mldsa_lab.inputs.input import Input
-from mldsa_lab.worker.protocol import Announced, Announcement
-from mldsa_lab.worker.registry import Need, Place, WorkerEntry, unmet_need
+from mldsa_lab.worker.protocol import AnnouncedVariant, Announcement
+from mldsa_lab.worker.registry import BuildDirs, Need, WorkerEntry, unmet_need
 from mldsa_lab.worker.worker import Limits, Worker
 from mldsa_studies.jobs import check_signatures, one_each, sign_jobs
 
@@ -85,7 +85,7 @@ def take_counts(out: Path, function: str) -> list[int]:
 class Counter(AbstractContextManager["Counter"]):
     """A worker under Callgrind."""
 
-    def __init__(self, entry: WorkerEntry, place: Place, function: str = FUNCTION) -> None:
+    def __init__(self, entry: WorkerEntry, place: BuildDirs, function: str = FUNCTION) -> None:
         """``function``: the worker's function to count, wildcards allowed. LabError if Valgrind is
         missing or does not work."""
         text = unmet_need(VALGRIND)
@@ -111,7 +111,7 @@ class Counter(AbstractContextManager["Counter"]):
         with self._start(None) as worker:
             return worker.hello()
 
-    def variant(self, name: str, set_name: str) -> Announced:
+    def variant(self, name: str, set_name: str) -> AnnouncedVariant:
         """Return the worker's variant of this id or implementation. LabError if there is none that
         signs deterministically."""
         result = one_each(self.announcement.variants, (name,))[0]
@@ -121,7 +121,7 @@ class Counter(AbstractContextManager["Counter"]):
 
     def count(
         self,
-        variant: Announced,
+        variant: AnnouncedVariant,
         set_name: str,
         inputs: Sequence[Input],
         show: Callable[[int], object] = lambda step: None,
@@ -153,7 +153,7 @@ class Counter(AbstractContextManager["Counter"]):
         return np.array(counts, dtype=np.uint64)
 
     def _answer(
-        self, worker: Worker, variant: Announced, set_name: str, inputs: Sequence[Input]
+        self, worker: Worker, variant: AnnouncedVariant, set_name: str, inputs: Sequence[Input]
     ) -> None:
         worker.prepare(1, variant.id, set_name, "sign", sign_jobs(inputs, variant))
         results = [
@@ -162,7 +162,9 @@ class Counter(AbstractContextManager["Counter"]):
         ]
         check_signatures(variant, inputs, results)
 
-    def _find_function(self, variant: Announced, set_name: str, inputs: Sequence[Input]) -> str:
+    def _find_function(
+        self, variant: AnnouncedVariant, set_name: str, inputs: Sequence[Input]
+    ) -> str:
         """Return the exact name of the function, as this worker calls it."""
         with self._start(None) as worker:
             worker.hello()

@@ -29,8 +29,8 @@ from mldsa_lab.screen import Screen
 from mldsa_lab.sets import Unit
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import TraceTable
-from mldsa_lab.worker.protocol import Announced, Announcement
-from mldsa_lab.worker.registry import Place, WorkerEntry, named, read_registry
+from mldsa_lab.worker.protocol import AnnouncedVariant, Announcement
+from mldsa_lab.worker.registry import BuildDirs, WorkerEntry, named, read_registry
 from mldsa_lab.worker.worker import Limits
 from mldsa_studies.callgrind import Counter
 from mldsa_studies.choices import Plan, wanted_classes
@@ -110,10 +110,10 @@ class InputBatch:
         return path
 
 
-Cell = tuple[InputBatch, Announced]
+Cell = tuple[InputBatch, AnnouncedVariant]
 
 
-def describe(v: Announced, a: Announcement, clock: str | None = None) -> Described:
+def describe(v: AnnouncedVariant, a: Announcement, clock: str | None = None) -> Described:
     """Return what a variant is; ``clock``: in place of the worker's own."""
     return Described(
         v.id, v.implementation, v.version, v.backend, v.key, a.worker, a.language, a.compiler,
@@ -126,8 +126,8 @@ def collect(
     rounds: int,
     unit: Unit,
     folder: Path,
-    measure: Callable[[InputBatch, Announced, int], Numbers],
-    about: Callable[[Announced], Described],
+    measure: Callable[[InputBatch, AnnouncedVariant, int], Numbers],
+    about: Callable[[AnnouncedVariant], Described],
     show: Callable[..., object] = lambda text, step=0: None,
 ) -> list[Path]:
     """Have `measure` return the costs of all inputs of a cell in each round; a step of ``show`` is
@@ -153,24 +153,26 @@ def collect(
     return list(paths.values())
 
 
-def measure_time(fleet: Fleet, batch: InputBatch, variant: Announced, number: int) -> Numbers:
+def measure_time(
+    fleet: Fleet, batch: InputBatch, variant: AnnouncedVariant, number: int
+) -> Numbers:
     """Return the time of each input, in a process of its own: the thread's own time where the
     worker has its clock.
 
     Each round has another order of inputs: what a process does at its start or from time to time,
     such as collecting garbage, so does not always meet the same inputs.
     """
-    station = fleet.station(variant.id)
-    station.stop()
-    worker = station.worker()
-    if station.announcement.unit != "ns":
-        raise LabError(f"worker {station.name}: times in {station.announcement.unit}, not in ns")
+    handle = fleet.handle(variant.id)
+    handle.stop()
+    worker = handle.worker()
+    if handle.announcement.unit != "ns":
+        raise LabError(f"worker {handle.name}: times in {handle.announcement.unit}, not in ns")
     order = np.random.default_rng(number).permutation(len(batch.inputs))
     jobs = sign_jobs(batch.inputs, variant)
     worker.prepare(_JOB, variant.id, batch.spec.set, "sign", [jobs[i] for i in order])
     samples = worker.measure(_JOB, 1, 1, _WARMUP_NS)
     check_signatures(variant, batch.inputs, ((s.input, s.digest, s.failure) for s in samples))
-    station.stop()
+    handle.stop()
     result = np.zeros(len(jobs), dtype=np.uint64)
     for sample in samples:
         result[sample.input] = sample.wall if sample.cpu is None else sample.cpu
@@ -193,7 +195,7 @@ def collect_all(
 ) -> list[Path]:
     """Measure ``inputs`` random inputs of each set in ``rounds`` rounds, and count their
     instructions where Valgrind works. Returns files in ``folder``."""
-    place = Place.of(find_root())
+    place = BuildDirs.for_tree(find_root())
     entries = [e for e in read_registry(registry(place)) if e.default]
     needed = having(entries, implementations)
     with screen.phase("inputs") as phase:
@@ -204,7 +206,7 @@ def collect_all(
         more = sum(len(b.inputs) - inputs for b in batches)
         phase.summary = f"{inputs:,} random inputs per set, and {more:,} of rare classes"
 
-    def cells(variants: Sequence[Announced]) -> list[Cell]:
+    def cells(variants: Sequence[AnnouncedVariant]) -> list[Cell]:
         return [(b, v) for b in batches for v in variants if b.spec.set in v.sets]
 
     with Fleet() as fleet:
@@ -215,7 +217,7 @@ def collect_all(
         with screen.phase("times", total=rounds * len(chosen), still=True) as phase:
             paths = collect(
                 chosen, rounds, "ns", folder, partial(measure_time, fleet),
-                lambda v: describe(v, fleet.station(v.id).announcement), phase.show,
+                lambda v: describe(v, fleet.handle(v.id).announcement), phase.show,
             )  # fmt: skip
             phase.summary = f"{rounds} rounds of {len(chosen)} variants and sets"
     entry = counting_worker(place)
@@ -239,11 +241,11 @@ def collect_all(
     return paths
 
 
-def registry(place: Place) -> Path:
+def registry(place: BuildDirs) -> Path:
     """Return the file of the tree's workers."""
     return place.root / "workers" / "registry.toml"
 
 
-def counting_worker(place: Place) -> WorkerEntry:
+def counting_worker(place: BuildDirs) -> WorkerEntry:
     """Return the worker whose instructions are counted."""
     return named(read_registry(registry(place)), (COUNTING_WORKER,))[0]

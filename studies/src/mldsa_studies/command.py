@@ -104,14 +104,14 @@ def count(
     from mldsa_lab.inputs.selection import Selection
     from mldsa_lab.inputs.tracing import load
     from mldsa_lab.screen import Screen
-    from mldsa_lab.worker.registry import Place
+    from mldsa_lab.worker.registry import BuildDirs
     from mldsa_studies.callgrind import Counter
     from mldsa_studies.collect import counting_worker
 
     screen = Screen(console())
     check_target(out)
     chosen = Selection.read(selection)
-    place = Place.of(find_root())
+    place = BuildDirs.for_tree(find_root())
     entry = counting_worker(place)
     having([entry], (implementation,))
     with screen.phase("library") as phase:

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mldsa_lab import LabError
-from mldsa_lab.bench.material import check_taken
+from mldsa_lab.bench.options import check_signable
 from mldsa_lab.inputs.input import Input
-from mldsa_lab.worker.protocol import Announced, JobInput, make_job
+from mldsa_lab.worker.protocol import AnnouncedVariant, JobInput, make_job
 
 _WEAKEST = ("portable", "literal")
 
 
-def sign_jobs(inputs: Sequence[Input], variant: Announced) -> list[JobInput]:
+def sign_jobs(inputs: Sequence[Input], variant: AnnouncedVariant) -> list[JobInput]:
     """Return what this variant's signing is given, in order; LabError if it cannot take one of the
     inputs."""
     for item in inputs:
-        check_taken(item, variant, f"input {item.id}")
+        check_signable(item, variant, f"input {item.id}")
     return [make_job(item, "sign", variant) for item in inputs]
 
 
 def check_signatures(
-    variant: Announced,
+    variant: AnnouncedVariant,
     inputs: Sequence[Input],
     results: Iterable[tuple[int, bytes | None, str | None]],
 ) -> None:
@@ -36,8 +36,8 @@ def check_signatures(
 
 
 def one_each(
-    variants: Iterable[Announced], requested: Sequence[str], optional: Sequence[str] = ()
-) -> list[Announced]:
+    variants: Iterable[AnnouncedVariant], requested: Sequence[str], optional: Sequence[str] = ()
+) -> list[AnnouncedVariant]:
     """Return the variants of these implementations or ids, in the order asked.
 
     Of an implementation: a compact key before expanded ones, code for this CPU before portable
@@ -46,7 +46,7 @@ def one_each(
     """
     signers = [v for v in variants if v.family == "ml-dsa" and "sign" in v.operations]
     signers = [v for v in signers if v.rnd != "none"]
-    chosen: list[Announced] = []
+    chosen: list[AnnouncedVariant] = []
     for name in requested:
         fitting = [v for v in signers if name in (v.id, v.implementation)]
         if not fitting and name not in optional:

@@ -6,8 +6,8 @@ A run ends after a time, a number of rounds, or at a precision.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -19,9 +19,9 @@ from msgspec import structs
 from rich.markup import escape
 
 from mldsa_lab import LabError, __version__, machine
-from mldsa_lab.bench import gate
 from mldsa_lab.bench.engine import Case, Engine, Workload
 from mldsa_lab.bench.fleet import GROUP, Fleet, role_of, shaped_variants
+from mldsa_lab.bench.gate import CorrectnessGate
 from mldsa_lab.bench.launch import launch
 from mldsa_lab.bench.material import (
     choose_inputs,
@@ -33,12 +33,13 @@ from mldsa_lab.bench.material import (
     subject_of,
 )
 from mldsa_lab.bench.options import Options, select
-from mldsa_lab.bench.workload import Ready, WorkloadPlan
+from mldsa_lab.bench.workload import RunContext, WorkloadPlan
 from mldsa_lab.checkout import find_root
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.tracing import load
 from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records import (
+    DEFAULT_REFERENCE,
     MANY_KEYS,
     ONE_KEY,
     SCHEMA,
@@ -50,110 +51,12 @@ from mldsa_lab.records import (
     Run,
     Skipped,
     Variant,
+    known_reference,
 )
-from mldsa_lab.records.rows import DEFAULT_REFERENCE, known_reference
-from mldsa_lab.screen import Screen
+from mldsa_lab.screen import Phase, Screen
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.worker.examination import Items
-from mldsa_lab.worker.registry import Place
-
-# The end of a run.
-
-
-@dataclass(frozen=True, slots=True)
-class Precision:
-    """How wide the widest interval of a record is.
-
-    ``percent``: the half of it that is further from the mean, in percent of the mean; infinite
-    where a mean has none. ``of``: the variant, set and operation it is of; ``goal``: the means
-    that count, in words.
-    """
-
-    percent: float
-    of: str
-    goal: str
-
-
-Judge = Callable[[Record], Precision | None]
-"""The precision of a record so far; None where it has no means yet."""
-
-_USELESS_PERCENT = 50.0  # from there on a width tells nothing about how long to go on
-_CHECK_SHARE = 0.1  # of the time, at most, goes into judging
-
-
-@dataclass
-class Pace:
-    """Whether to go on measuring. Judging is done between rounds, when no worker runs."""
-
-    options: Options
-    record: Record
-    judge: Judge
-    precision: Precision | None = None
-    _cost: float = 0.0  # of the last look at the precision, seconds
-    _looked: float = 0.0  # when that was, in seconds spent
-
-    def part(self, rounds: float, spent: float) -> float:
-        """How much of the measuring is done after `rounds` rounds in `spent` seconds, 0 to 1."""
-        o = self.options
-        if o.rounds is not None:
-            return rounds / o.rounds
-        if o.until is not None:
-            near = (o.until / self.precision.percent) ** 2 if self.precision else 0.0
-            return min(max(spent / o.seconds, near), rounds / o.rounds_min)
-        return min(max(spent / o.seconds, rounds / o.rounds_max), rounds / o.rounds_min)
-
-    def enough(self, rounds: int, spent: float) -> bool:
-        """Whether to stop, `spent` seconds after the first round began."""
-        o = self.options
-        if o.rounds is not None:
-            return rounds >= o.rounds
-        if rounds < o.rounds_min:
-            return False
-        if o.until is not None and self._cost <= _CHECK_SHARE * (spent - self._looked):
-            precision = self.look()
-            self._looked = spent
-            if precision is not None and precision.percent <= o.until:
-                return True
-        # Stop where another round would end further from the limit than this one did.
-        return rounds >= o.rounds_max or spent + 0.5 * spent / rounds >= o.seconds
-
-    def look(self) -> Precision | None:
-        """The precision so far."""
-        began = time.monotonic()
-        with suppress(LabError):  # a record that cannot be judged yet
-            self.precision = self.judge(self.record)
-        self._cost = time.monotonic() - began
-        return self.precision
-
-    def words(self, spent: float) -> str | None:
-        """What precision was reached, and how much longer the one that was asked for would take."""
-        found = self.look()
-        if found is None:
-            return None
-        if found.percent > _USELESS_PERCENT:
-            return f"too few rounds for a useful interval of {found.of}"
-        text = f"{found.goal} within ±{found.percent:.2g} % or better (widest: {found.of})"
-        target = self.options.until or USUAL_PERCENT
-        if found.percent <= target:
-            return text
-        # Intervals shrink with the square root of the time, but for the part that is of the inputs.
-        more = ((found.percent / target) ** 2 - 1) * spent
-        return f"{text}; ±{target:g} % would take at least {_duration(more)} more"
-
-
-USUAL_PERCENT = 1.0
-"""The precision that a run's end speaks of where none was asked for."""
-
-
-def _duration(seconds: float) -> str:
-    """`40 s`, `12 min`, `3 h`."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.0f} h"
-
-
-# A run.
-
+from mldsa_lab.worker.examination import Items, Subject
+from mldsa_lab.worker.registry import BuildDirs
 
 RECORD_NAME = "record.jsonl"
 
@@ -163,12 +66,12 @@ class Outcome:
     """Where the record is, whether the run was ended early, and whether anything was measured."""
 
     record: Path
-    interrupted: bool
-    samples: bool
+    is_interrupted: bool
+    has_results: bool
 
 
 def now() -> str:
-    """The time as records have it."""
+    """Return the time in the form of records."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -177,19 +80,19 @@ def run_bench(
 ) -> Outcome:
     """Carry out a run of a kind. LabError if nothing can be measured; an interrupt ends it early.
 
-    ``judge`` tells the precision of what was measured so far.
+    ``judge`` returns the precision of the record so far.
     """
-    place = Place.of(find_root())
-    plan = kind(options, place)
+    dirs = BuildDirs.for_tree(find_root())
+    plan = kind(options, dirs)
     plan.check_tools()
     with Fleet() as fleet:
-        fleet.on_trouble = partial(_tell, screen, "quit")
-        fleet.on_note = partial(_tell, screen, "note")
-        started = launch(options, place, fleet, screen)
+        fleet.on_warning = partial(_warn, screen, "quit")
+        fleet.on_note = partial(_warn, screen, "note")
+        started = launch(options, dirs, fleet, screen)
         excused = started.excuses(options.implementations)
         variants = select(started.variants, options.implementations, options.sets, excused)
-        for given in options.selections.values():
-            given.check(variants)
+        for selection in options.selections.values():
+            selection.check(variants)
         if options.reference != DEFAULT_REFERENCE and not started.excuses([options.reference]):
             known_reference(options.reference, variants)
         reference = find_reference(fleet) if set(options.sets) & set(PARAMETER_SETS) else None
@@ -199,36 +102,21 @@ def run_bench(
         folder = _new_folder(options.out)
         with RecordWriter(folder / RECORD_NAME) as writer:
             session = _Session(_with_groups(options, variants), screen, fleet, writer, plan, judge)
-            with telling_record(screen, writer.path):
+            try:
                 session.begin(variants, started.skipped)
-                status = "complete"
-                try:
-                    with closing(session.prepare(variants, reference)) as workload:
-                        session.measure(workload)
-                except KeyboardInterrupt:
-                    status = "interrupted"
-                    screen.line("stopped", "what was measured is kept")
-                session.write(End(now(), status, session.rounds))
-                session.tell_precision()
+                status = session.run(variants, reference)
+            except BaseException:
+                screen.line("record", f"{escape(str(writer.path))} has everything up to the error")
+                raise
     return Outcome(folder / RECORD_NAME, status == "interrupted", session.has_results)
 
 
-@contextmanager
-def telling_record(screen: Screen, record: Path) -> Iterator[None]:
-    """Say where the record lies if anything goes wrong."""
-    try:
-        yield
-    except BaseException:
-        screen.line("record", f"{escape(str(record))} has everything up to the error")
-        raise
-
-
-def _tell(screen: Screen, title: str, text: str) -> None:
+def _warn(screen: Screen, title: str, text: str) -> None:
     screen.line(title, f"[yellow]{escape(text)}[/]")
 
 
 def _with_groups(options: Options, variants: Sequence[Variant]) -> Options:
-    """The options with as many inputs of runs as these variants need."""
+    """Return the options with the inputs for runs that these variants need."""
     roles = {role_of(v, s) for v in variants if v.runs for s in v.sets}
     sizes = replace(
         options.sizes,
@@ -239,10 +127,10 @@ def _with_groups(options: Options, variants: Sequence[Variant]) -> Options:
 
 
 def _new_folder(out: Path) -> Path:
-    """A new folder named by the time, inside `out`."""
+    """Make a new folder in `out`, named by the time."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    for attempt in range(1, 100):
-        folder = out / (stamp if attempt == 1 else f"{stamp}-{attempt}")
+    for number in range(1, 100):
+        folder = out / (stamp if number == 1 else f"{stamp}-{number}")
         try:
             folder.mkdir(parents=True)
         except FileExistsError:
@@ -287,30 +175,24 @@ class _Session:
 
     @property
     def has_results(self) -> bool:
-        """Whether there are samples, or reasons why there are none."""
+        """Return whether there are samples, or reasons why there are none."""
         return bool(self._record.samples or any(d.lacking for d in self._record.definitions))
 
     def write(self, row: Row) -> None:
-        """Put a row into the record; a fault is shown too."""
+        """Add a row to the record; show a fault."""
         self.writer.write(row)
         self._record.add(row)
         if isinstance(row, Fault):
             where = f" {row.set}" if row.set else ""
             self.screen.warn(self.phase, f"{row.variant}{where}: {row.reason}")
 
-    def tell_precision(self) -> None:
-        """What the measurements reach, and what would take longer."""
-        text = self._pace.words(self.spent) if self.rounds else None
-        if text is not None:
-            self.screen.line("precision", escape(text))
-
     def begin(self, variants: Sequence[Variant], skipped: Sequence[Skipped]) -> None:
-        """The record's lines of workers. One that only has the reference measures nothing, and
-        needs nothing of the plan's."""
-        measuring = {self.fleet.station(v.id).name for v in variants}
-        for station in self.fleet.stations:
-            measures = station.name in measuring
-            self.write(self.plan.worker_row(station) if measures else station.row())
+        """Write the lines of workers. A worker that only has the reference need not fulfil the
+        plan."""
+        measuring = {self.fleet.handle(v.id).name for v in variants}
+        for handle in self.fleet.handles:
+            is_measured = handle.name in measuring
+            self.write(self.plan.worker_row(handle) if is_measured else handle.row())
         for row in skipped:
             self.write(row)
         described = self._record.run.machine
@@ -321,50 +203,71 @@ class _Session:
         text = escape(f"{cpu}{shown}, {described['cores']} cores{load}")
         self.screen.line("machine", text)
 
+    def run(self, variants: Sequence[Variant], reference: Variant | None) -> str:
+        """Prepare and measure until the end or an interrupt; return the status of the record."""
+        status = "complete"
+        try:
+            with closing(self.prepare(variants, reference)) as workload:
+                self.measure(workload)
+        except KeyboardInterrupt:
+            status = "interrupted"
+            self.screen.line("stopped", "what was measured is kept")
+        self.write(End(now(), status, self.rounds))
+        if self.rounds and (text := self._pace.words(self.spent)) is not None:
+            self.screen.line("precision", escape(text))
+        return status
+
     def prepare(self, variants: Sequence[Variant], reference: Variant | None) -> Workload[Any]:
-        """Inputs and gate; the workload over what passed."""
+        """Make the inputs, run the gate; return the workload of everything that passed."""
         o = self.options
         inputs: dict[str, list[Input]] = {}
         plain: dict[str, list[Input]] = {}
         items: dict[str, Items] = {}
         if reference is not None:
-            load(built=self.fleet.station(reference.id).library)
+            load(built=self.fleet.handle(reference.id).library)
         used = [name for name in o.sets if any(name in v.sets for v in variants)]
         with self.screen.phase("inputs", total=3 * len(used)) as phase:
             for name in used:
-                if name not in PARAMETER_SETS:
+                if name in PARAMETER_SETS:
+                    assert reference is not None
+                    judge = subject_of(self.fleet, reference, name)
+                    inputs[name], items[name] = self._make_inputs(phase, judge)
+                else:
                     plain[name] = plain_inputs(name, o.seed, o.sizes)
                     plain[name] += self.plan.more_inputs(name, len(plain[name]))
                     phase.show(name, step=3)
-                    continue
-                assert reference is not None
-                phase.show(f"{name}: the reference and NIST's known answers")
-                judge = subject_of(self.fleet, reference, name)
-                confirm(judge, Items(known=True))
-                phase.show(f"{name}: tracing {o.sizes.pool} candidates", step=1)
-                library = load()
-                given = o.selections.get(name)
-                made = choose_inputs(library, name, o.seed, o.sizes, given, cores_to_use())
-                made += self.plan.more_inputs(name, max(item.id for item in made) + 1)
-                phase.show(f"{name}: the reference confirms them; altered signatures", step=1)
-                items[name] = make_items_of_gate(library, judge, made, o.seed)
-                inputs[name] = made
-                phase.show(name, step=1)
-            phase.summary = self._words_of_inputs(inputs)
-        for item in chain.from_iterable(inputs.values()):
-            self.write(input_row(item, o.seed, o.sizes))
-        passed, replaced = self._gate(variants, items, plain)
-        for item in chain.from_iterable(replaced.values()):  # their keys may be the gate's
-            self.write(input_row(item, o.seed, o.sizes))
-        ready = Ready(self.fleet, self.writer.path.parent, variants, passed, {**inputs, **replaced})
-        return self.plan.workload(ready)
+            phase.summary = self._describe_inputs(inputs)
+        self._write_inputs(inputs)
+        passed, completed = self._gate(variants, items, plain)
+        self._write_inputs(completed)  # their keys may be the gate's
+        folder = self.writer.path.parent
+        context = RunContext(self.fleet, folder, variants, passed, {**inputs, **completed})
+        return self.plan.workload(context)
 
-    def _words_of_inputs(self, inputs: Mapping[str, Sequence[Input]]) -> str:
+    def _make_inputs(self, phase: Phase, judge: Subject) -> tuple[list[Input], Items]:
+        """Make the inputs of an ML-DSA set, and the gate's items, confirmed by the reference."""
+        o, name, library = self.options, judge.set, load()
+        phase.show(f"{name}: the reference and NIST's known answers")
+        confirm(judge, Items(known=True))
+        phase.show(f"{name}: tracing {o.sizes.pool} candidates", step=1)
+        selection = o.selections.get(name)
+        inputs = choose_inputs(library, name, o.seed, o.sizes, selection, cores_to_use())
+        inputs += self.plan.more_inputs(name, max(item.id for item in inputs) + 1)
+        phase.show(f"{name}: the reference confirms them; altered signatures", step=1)
+        items = make_items_of_gate(library, judge, inputs, o.seed)
+        phase.show(name, step=1)
+        return inputs, items
+
+    def _write_inputs(self, inputs: Mapping[str, Sequence[Input]]) -> None:
+        for item in chain.from_iterable(inputs.values()):
+            self.write(input_row(item, self.options.seed, self.options.sizes))
+
+    def _describe_inputs(self, inputs: Mapping[str, Sequence[Input]]) -> str:
         o = self.options
         texts = [self.plan.about_inputs] if self.plan.about_inputs else []
-        if given := [str(o.selections[name]) for name in inputs if name in o.selections]:
-            texts.append(f"the signing inputs of {', '.join(given)}")
-        if not self.plan.about_inputs and len(given) < len(inputs):
+        if files := [str(o.selections[name]) for name in inputs if name in o.selections]:
+            texts.append(f"the signing inputs of {', '.join(files)}")
+        if not self.plan.about_inputs and len(files) < len(inputs):
             texts.append(
                 f"{o.sizes.design} signing inputs per set, chosen by their traces among "
                 f"{o.sizes.pool:,}"
@@ -377,8 +280,8 @@ class _Session:
     def _gate(
         self, every: Sequence[Variant], items: dict[str, Items], plain: dict[str, list[Input]]
     ) -> tuple[set[tuple[str, str]], Mapping[str, Sequence[Input]]]:
-        """The pairs of variant and set that may be measured, and by set what was made of inputs
-        without traces.
+        """Return the pairs of variant and set that passed, and by set the completed inputs of
+        schemes without traces.
 
         Batch interfaces go through the gate at every size. Loops are the single calls that have
         passed, and threads do what one does.
@@ -387,33 +290,29 @@ class _Session:
         sets = {*items, *plain}
         pairs = sum(len(sets & set(v.sets)) for v in variants)
         with self.screen.phase("gate", total=2 * pairs) as phase:
-            verdicts = gate.examine(
-                self.fleet,
-                variants,
-                items,
-                plain,
-                lambda v, name: phase.show(f"{v.id} {name}", step=1),
-            )
-            passed = {(g.variant, g.set) for g in verdicts.gates if g.passed}
-            passed = {pair for pair in passed if pair[0] not in verdicts.faults}
-            cases = sum(c.cases for g in verdicts.gates for c in g.checks)
+            gate = CorrectnessGate(self.fleet, variants, items, plain)
+            verdicts = gate.examine(lambda v, name: phase.show(f"{v.id} {name}", step=1))
+            sound = [g for g in verdicts if g.passed and g.variant not in gate.faults]
+            passed = {(g.variant, g.set) for g in sound}
+            cases = sum(c.cases for g in verdicts for c in g.checks)
             phase.summary = (
                 f"{len(passed)} of {pairs} pairs of variant and set passed {cases:,} cases"
             )
-        for row in verdicts.gates:
-            self.write(row)
-        for variant_id, (name, reason) in verdicts.faults.items():
+        for verdict in verdicts:
+            self.write(verdict)
+        for variant_id, (name, reason) in gate.faults.items():
             self.write(Fault(variant_id, None, None, None, f"gate, {name}: {reason}"))
-        for (variant_id, name), reason in verdicts.reasons.items():
-            if variant_id not in verdicts.faults:
-                self.screen.warn("gate", f"{variant_id} {name}: {reason}")
+        for verdict in verdicts:
+            if not verdict.passed and verdict.variant not in gate.faults:
+                text = f"{verdict.variant} {verdict.set}: {gate.reason(verdict)}"
+                self.screen.warn("gate", text)
         for v in every:
             if v not in variants:
                 like = v.base
                 if v.mode == "batch":
                     like = structs.replace(v, threads=1).id_in(v.build)
                 passed |= {(v.id, name) for name in v.sets if (like, name) in passed}
-        return passed, verdicts.made
+        return passed, gate.inputs
 
     def measure(self, workload: Workload[Any]) -> None:
         """Calibrate, then measure rounds until the pace says enough."""
@@ -435,8 +334,8 @@ class _Session:
                 done = whole / visits if visits else pace.part(whole, spent)
                 left = f", {spent / done - spent:.0f} s left" if whole > 0.5 and done > 0 else ""
                 rounds = visits or self.options.rounds
-                of = f" of {rounds}" if rounds is not None else ""
-                phase.reach(min(done, 1.0), f"round {self.rounds + 1}{of}{left}  {case}")
+                total = f" of {rounds}" if rounds is not None else ""
+                phase.reach(min(done, 1.0), f"round {self.rounds + 1}{total}{left}  {case}")
 
             def is_done() -> bool:
                 return self.rounds >= visits if visits else pace.enough(self.rounds, self.spent)
@@ -453,6 +352,95 @@ class _Session:
 
 
 def _require(left: Sequence[object]) -> None:
-    """LabError if there is nothing to measure."""
+    """LabError if no case is left."""
     if not left:
         raise LabError("nothing to measure: no variant passed the gate for the chosen operations")
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """The width of a record's widest interval.
+
+    ``percent``: its longer half, in percent of the mean; infinite where a mean has no interval.
+    ``widest``: its variant, set and operation; ``goal``: the means that count, in words.
+    """
+
+    percent: float
+    widest: str
+    goal: str
+
+
+Judge = Callable[[Record], Precision | None]
+"""The precision of a record so far; None where it has no means yet."""
+
+_USELESS_PERCENT = 50.0  # a wider interval does not tell how long to go on
+_CHECK_SHARE = 0.1  # of the time, at most, goes into judging
+_USUAL_PERCENT = 1.0  # the goal to name at the end of a run that has none
+
+
+@dataclass
+class Pace:
+    """The end of a run. It judges the precision between rounds, when no worker runs."""
+
+    options: Options
+    record: Record
+    judge: Judge
+    precision: Precision | None = None
+    _judging_s: float = 0.0  # of the last judgement
+    _judged_at: float = 0.0  # in seconds spent
+
+    def part(self, rounds: float, spent: float) -> float:
+        """Return the share of the run that is done after `rounds` rounds in `spent` seconds."""
+        o = self.options
+        if o.rounds is not None:
+            return rounds / o.rounds
+        if o.until is not None:
+            near = (o.until / self.precision.percent) ** 2 if self.precision else 0.0
+            return min(max(spent / o.seconds, near), rounds / o.rounds_min)
+        return min(max(spent / o.seconds, rounds / o.rounds_max), rounds / o.rounds_min)
+
+    def enough(self, rounds: int, spent: float) -> bool:
+        """Return whether to stop, `spent` seconds after the first round began."""
+        o = self.options
+        if o.rounds is not None:
+            return rounds >= o.rounds
+        if rounds < o.rounds_min:
+            return False
+        if o.until is not None and self._judging_s <= _CHECK_SHARE * (spent - self._judged_at):
+            precision = self.judge_now()
+            self._judged_at = spent
+            if precision is not None and precision.percent <= o.until:
+                return True
+        # Stop where another round would end further from the limit than this one did.
+        return rounds >= o.rounds_max or spent + 0.5 * spent / rounds >= o.seconds
+
+    def judge_now(self) -> Precision | None:
+        """Judge the record; return the precision so far."""
+        began = time.monotonic()
+        with suppress(LabError):  # a record that cannot be judged yet
+            self.precision = self.judge(self.record)
+        self._judging_s = time.monotonic() - began
+        return self.precision
+
+    def words(self, spent: float) -> str | None:
+        """Describe the precision, and the time that the one asked for would take."""
+        reached = self.judge_now()
+        if reached is None:
+            return None
+        if reached.percent > _USELESS_PERCENT:
+            return f"too few rounds for a useful interval of {reached.widest}"
+        text = f"{reached.goal} within ±{reached.percent:.2g} % or better"
+        text += f" (widest: {reached.widest})"
+        target = self.options.until or _USUAL_PERCENT
+        if reached.percent <= target:
+            return text
+        # Intervals shrink with the square root of the time, but for the part that is of the inputs.
+        more = ((reached.percent / target) ** 2 - 1) * spent
+        return f"{text}; ±{target:g} % would take at least {_duration(more)} more"
+
+
+def _duration(seconds: float) -> str:
+    """`40 s`, `12 min`, `3 h`."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.0f} h"

@@ -205,7 +205,7 @@ class Engine(Generic[C]):
         except Excluded as excluded:
             reason, whole = str(excluded), excluded.whole
             if whole:
-                self.fleet.station(case.variant.id).kill()
+                self.fleet.handle(case.variant.id).kill()
         except LabError as error:
             reason, whole = str(error), False
         self.cases = [c for c in self.cases if not case.excludes(c, whole=whole)]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Self
 
@@ -20,22 +19,20 @@ from mldsa_lab.inputs.tracing import CRATE, library_name
 from mldsa_lab.records import MANY_KEYS, ONE_KEY, RANDOM, Variant, WorkerRow
 from mldsa_lab.sets import OPERATIONS, PARAMETER_SETS, Implementation
 from mldsa_lab.worker.build import lock_digests
-from mldsa_lab.worker.protocol import Announced, Announcement, JobInput, Output, Runs
-from mldsa_lab.worker.registry import Place, WorkerEntry
+from mldsa_lab.worker.protocol import AnnouncedVariant, Announcement, JobInput, Output, Runs
+from mldsa_lab.worker.registry import BuildDirs, WorkerEntry
 from mldsa_lab.worker.worker import Limits, Worker, WorkerFault
-
-# Workers.
 
 
 @dataclass(eq=False)
-class Station:
+class WorkerHandle:
     """One worker, which may be started more than once in a run.
 
     ``prefix`` stands before the command that starts it; ``env`` adds to its environment.
     """
 
     entry: WorkerEntry
-    place: Place
+    dirs: BuildDirs
     limits: Limits
     prefix: Sequence[str] = ()
     env: Mapping[str, str] | None = None
@@ -44,11 +41,11 @@ class Station:
         self.name = self.entry.label
         self.starts = 0
         """How often it was started: jobs prepared before the last start are gone."""
-        self._command = self.entry.fill(self.entry.run, self.place)
-        self._locks = lock_digests(self.entry, self.place)
+        self._command = self.entry.fill(self.entry.run, self.dirs)
+        self._locks = lock_digests(self.entry, self.dirs)
         self._worker: Worker | None = None
         self._is_killed = False
-        self.on_trouble: Callable[[str], None] = lambda text: None
+        self.on_warning: Callable[[str], None] = lambda text: None
         self.on_note: Callable[[str], None] = lambda text: None
         self._job = 0
         self._announced: Announcement | None = None
@@ -57,25 +54,23 @@ class Station:
 
     @property
     def announcement(self) -> Announcement:
-        """What it announced; starts it if it never was. WorkerFault if it cannot."""
+        """Return the announcement, of a first start if need be. WorkerFault if it cannot start."""
         if self._announced is None:
             self.worker()
         assert self._announced is not None
         return self._announced
 
     @property
-    def running(self) -> bool:
-        """Whether there is a process that was not seen to end."""
-        return self._worker is not None and self._worker.alive
+    def is_running(self) -> bool:
+        """Return whether there is a process that was not seen to end."""
+        return self._worker is not None and self._worker.is_alive
 
     def worker(self) -> Worker:
-        """The running worker, started if it is not. WorkerFault if it cannot be started."""
-        if self._worker is not None and self.running:
+        """Return the running worker, started if need be. WorkerFault if it cannot be started."""
+        if self._worker is not None and self.is_running:
             return self._worker
         argv = [*self.prefix, *self._command]
-        worker = Worker.start(
-            self.name, argv, cwd=self.place.root, env=self.env, limits=self.limits
-        )
+        worker = Worker.start(self.name, argv, cwd=self.dirs.root, env=self.env, limits=self.limits)
         worker.channel.on_note = lambda text: self.on_note(f"worker {self.name}: {text}")
         try:
             self._announced = self._checked(worker.hello())
@@ -106,7 +101,7 @@ class Station:
 
     @property
     def library(self) -> Path | None:
-        """The library of traces, where the worker's build makes it too."""
+        """The library of traces that the worker's build makes too; None if it does not."""
         library = Path(self._command[0]).with_name(library_name())
         return library if CRATE in self.entry.build else None
 
@@ -115,12 +110,12 @@ class Station:
 
         A worker that does not end as it should is reported once. From then on it is killed without
         a request."""
-        if self._worker is not None and self.running and not self._is_killed:
+        if self._worker is not None and self.is_running and not self._is_killed:
             try:
                 self._worker.quit()
             except WorkerFault as fault:
                 self._is_killed = True
-                self.on_trouble(
+                self.on_warning(
                     f"worker {self.name}: {fault.rule}; its figures stay, and from now on its "
                     "processes are killed without `quit`"
                 )
@@ -132,10 +127,10 @@ class Station:
             self._worker.kill()
             self._worker = None
 
-    def variants(self) -> list[tuple[Variant, Announced]]:
-        """Its variants as they are measured by single calls, with what was announced of each.
+    def variants(self) -> list[tuple[Variant, AnnouncedVariant]]:
+        """Return its variants by single calls, each with its announcement.
 
-        In a run their ids tell the build, so that two builds of a worker can take part."""
+        Their ids tell the build, so that two builds of a worker can take part in a run."""
         build = self.announcement.build
         return [(_row(v, build), v) for v in self.announcement.variants]
 
@@ -151,7 +146,7 @@ class Station:
     def answer(
         self, variant: Implementation, set_name: str, operation: str, inputs: Sequence[JobInput]
     ) -> dict[int, Output]:
-        """The outputs of a job of its own, by input number; in batches where it is measured so."""
+        """Return the outputs of a job of its own, by input number; in batches if it has them."""
         job = self.prepare(variant, set_name, operation, inputs)
         batch = variant.batch_size if variant.mode == "batch" else None
         outputs = self.worker().answer(job, batch=batch)
@@ -177,8 +172,8 @@ class Station:
         )
 
 
-def _row(announced: Announced, build: str | None) -> Variant:
-    """The variant as it is measured by single calls, under the id that it has in the run."""
+def _row(announced: AnnouncedVariant, build: str | None) -> Variant:
+    """Return the variant by single calls, with its id in the run."""
     fields = structs.asdict(announced)
     del fields["private_keys"], fields["language"], fields["warmup"]
     single = Variant(**fields | {"mode": "single", "batch_size": 1, "threads": 1})
@@ -189,75 +184,74 @@ class Fleet:
     """All workers of a run, and which of them has a variant."""
 
     def __init__(self) -> None:
-        self.on_trouble: Callable[[str], None] = lambda text: None
-        """Gets what should be known of workers that are not excluded."""
+        self.on_warning: Callable[[str], None] = lambda text: None
+        """Gets problems of workers that are not excluded."""
         self.on_note: Callable[[str], None] = lambda text: None
         """Gets the notes of workers."""
-        self.stations: list[Station] = []
+        self.handles: list[WorkerHandle] = []
         self.variants: dict[str, Variant] = {}
-        self.announced: dict[str, Announced] = {}
-        self._station_of: dict[str, Station] = {}
+        self.announced: dict[str, AnnouncedVariant] = {}
+        self._handle_of: dict[str, WorkerHandle] = {}
 
-    def add(self, station: Station) -> None:
+    def add(self, handle: WorkerHandle) -> None:
         """Start a worker and take in its variants.
 
         WorkerFault if it cannot be started; LabError if it announces another worker's variant.
         In a run it goes by its registry's name, so that one program can be entered twice.
         """
-        station.on_trouble, station.on_note = self.on_trouble, self.on_note
-        found = station.variants()
-        for variant, _ in found:
+        handle.on_warning, handle.on_note = self.on_warning, self.on_note
+        for variant, _ in handle.variants():
             if variant.id in self.variants:
-                station.kill()
-                other = self._station_of[variant.id].name
+                handle.kill()
+                other = self._handle_of[variant.id].name
                 raise LabError(
-                    f"worker {station.name}: variant {variant.id} is worker {other}'s already"
+                    f"worker {handle.name}: variant {variant.id} is worker {other}'s already"
                 )
-        self.stations.append(station)
-        for variant, announced in found:
+        self.handles.append(handle)
+        for variant, announced in handle.variants():
             self.variants[variant.id] = variant
             self.announced[variant.id] = announced
-            self._station_of[variant.id] = station
+            self._handle_of[variant.id] = handle
 
-    def station(self, variant_id: str) -> Station:
+    def handle(self, variant_id: str) -> WorkerHandle:
         """The worker that has this variant."""
-        return self._station_of[variant_id]
+        return self._handle_of[variant_id]
 
     def add_in_runs(self, variant: Variant) -> Variant:
         """Take in a variant that is measured in runs, which has a line of its own."""
-        station = self._station_of[variant.id] = self._station_of[variant.base]
-        station.shaped.append(variant)
+        handle = self._handle_of[variant.id] = self._handle_of[variant.base]
+        handle.shaped.append(variant)
         return variant
 
     def stop(self) -> None:
         """End every process; the next request to a worker starts it afresh."""
-        for station in self.stations:
-            station.stop()
+        for handle in self.handles:
+            handle.stop()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        for station in self.stations:
-            station.stop() if kind is None else station.kill()
+        for handle in self.handles:
+            handle.stop() if kind is None else handle.kill()
 
 
-def find_station(fleet: Fleet, name: str, feature: str) -> Station:
+def find_handle(fleet: Fleet, name: str, feature: str) -> WorkerHandle:
     """Return the worker with this name. LabError unless it announces the feature and measures
     time."""
-    station = next((s for s in fleet.stations if s.entry.name == name), None)
-    if station is None:
+    handle = next((s for s in fleet.handles if s.entry.name == name), None)
+    if handle is None:
         raise LabError(f"worker {name} does not take part")
-    if not getattr(station.announcement, feature):
+    if not getattr(handle.announcement, feature):
         raise LabError(f"worker {name} has no {feature} (`{feature} yes`)")
-    if station.announcement.unit != "ns":
-        raise LabError(f"worker {name} counts {station.announcement.unit}, not ns")
-    return station
+    if handle.announcement.unit != "ns":
+        raise LabError(f"worker {name} counts {handle.announcement.unit}, not ns")
+    return handle
 
 
 def find_variants(
     fleet: Fleet,
-    station: Station,
+    handle: WorkerHandle,
     variants: Sequence[Variant],
     pattern: str,
     set_name: str,
@@ -267,16 +261,16 @@ def find_variants(
     able = [
         v
         for v in variants
-        if fleet.station(v.id) is station and set_name in v.sets and operation in v.operations
+        if fleet.handle(v.id) is handle and set_name in v.sets and operation in v.operations
     ]
-    found = [v for v in able if any(fnmatchcase(n, pattern) for n in v.names)]
-    if not found:
+    matching = [v for v in able if v.matches(pattern)]
+    if not matching:
         known = ", ".join(dict.fromkeys(v.implementation for v in able)) or "none"
         raise LabError(
-            f"no implementation {pattern!r} of worker {station.entry.name} has {operation} of "
+            f"no implementation {pattern!r} of worker {handle.entry.name} has {operation} of "
             f"{set_name}: known are {known}"
         )
-    return found
+    return matching
 
 
 # Shapes of runs.
@@ -297,8 +291,8 @@ _PASS, _PASS_MOST = 1000, 10_000  # operations of the runs of one pass together
 def runs_of(variant: Variant, inputs: int) -> Runs | None:
     """Return the runs of one pass over a group of inputs; None for single calls.
 
-    There are as many different ones as a pass of about a thousand operations holds, and such that
-    all inputs are used equally often if that takes no more than ten thousand.
+    A pass has as many different runs as about a thousand operations allow. All inputs are used
+    equally often, unless that takes more than ten thousand operations.
     """
     if not variant.runs:
         return None
@@ -331,33 +325,33 @@ def in_runs(variant: Variant, form: str, size: int, threads: int = 1) -> Variant
 
 
 def role_of(variant: Variant, set_name: str) -> str:
-    """Which inputs of a record runs of this variant take: an expanded key is one for all."""
+    """Return the role of the inputs that runs of this variant take."""
     if set_name not in PARAMETER_SETS:
         return RANDOM
     return ONE_KEY if variant.key == "expanded" else MANY_KEYS
 
 
 def shapes(
-    announced: Announced, batch_sizes: Sequence[int], thread_counts: Sequence[int]
+    announced: AnnouncedVariant, batch_sizes: Sequence[int], thread_counts: Sequence[int]
 ) -> list[tuple[str, int, int]]:
     """Return form, size and threads of each kind of runs to measure of an announced variant, in
     the order of the record.
 
     A batch interface is measured at all sizes; who has none, by a loop of single calls, once.
     """
-    found: list[tuple[str, int, int]] = []
+    listed: list[tuple[str, int, int]] = []
     batch = announced.mode == "batch"
     if batch_sizes and announced.batch_size >= max((LOOP, *batch_sizes) if batch else (LOOP,)):
         if batch:
-            found += [("batch", size, 1) for size in batch_sizes]
-        found.append(("loop", LOOP, 1))
+            listed += [("batch", size, 1) for size in batch_sizes]
+        listed.append(("loop", LOOP, 1))
     if thread_counts and announced.threads >= max(thread_counts):
         for threads in thread_counts:
             if announced.batch_size >= LOOP:
-                found.append(("loop", LOOP, threads))
+                listed.append(("loop", LOOP, threads))
             if batch and announced.batch_size >= THREADS_BATCH:
-                found.append(("batch", THREADS_BATCH, threads))
-    return list(dict.fromkeys(found))
+                listed.append(("batch", THREADS_BATCH, threads))
+    return list(dict.fromkeys(listed))
 
 
 def shaped_variants(
@@ -368,28 +362,30 @@ def shaped_variants(
     *,
     in_memory: bool = False,
 ) -> list[Variant]:
-    """Take in the variants to measure in runs; LabError if none can be measured so.
+    """Add the variants to measure in runs to the fleet. LabError if there is none.
 
-    Of classical references, which are for comparison, only loops are measured. ``in_memory``: only
-    batches, since a loop takes the memory of single calls.
+    Classical references, which are for comparison, have only loops. ``in_memory``: only batches,
+    since a loop takes the memory of single calls.
     """
-    found = [(v, shapes(fleet.announced[v.id], batch_sizes, thread_counts)) for v in variants]
-    every = [s for _, several in found for s in several]
+    shaped = [
+        (v, shape)
+        for v in variants
+        for shape in shapes(fleet.announced[v.id], batch_sizes, thread_counts)
+    ]
     names = ", ".join(dict.fromkeys(v.implementation for v in variants))
-    if batch_sizes and not any(form == "batch" for form, _, _ in every):
+    if batch_sizes and not any(form == "batch" for _, (form, _, _) in shaped):
         raise LabError(
             f"nothing to measure in batches: no chosen implementation has a batch interface that "
             f"takes {max(batch_sizes)} operations; chosen are {names}"
         )
-    if thread_counts and not any(threads == max(thread_counts) for _, _, threads in every):
+    if thread_counts and not any(t == max(thread_counts) for _, (_, _, t) in shaped):
         raise LabError(
             f"nothing to measure on {max(thread_counts)} threads: no chosen implementation's "
             f"worker runs so many; chosen are {names}"
         )
     return [
         fleet.add_in_runs(in_runs(v, form, size, threads))
-        for v, several in found
-        for form, size, threads in several
+        for v, (form, size, threads) in shaped
         if form == "batch" or not in_memory
         if v.family == "ml-dsa" or form == "loop" or in_memory
     ]

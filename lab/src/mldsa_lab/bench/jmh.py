@@ -12,36 +12,35 @@ from msgspec import Meta, Struct, field, structs
 
 from mldsa_lab import LabError
 from mldsa_lab.bench.engine import Workload
-from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.fleet import Fleet, WorkerHandle
 from mldsa_lab.bench.options import Jmh
-from mldsa_lab.bench.workload import Cell, Ready, WorkloadPlan
+from mldsa_lab.bench.workload import Cell, RunContext, WorkloadPlan
 from mldsa_lab.checkout import BuildError, run_tool
 from mldsa_lab.files import Positive, Text, convert, parse_json, read_text, writing
 from mldsa_lab.records import Fault, Row, Samples, WorkerRow
 from mldsa_lab.sets import SCHEMES
 from mldsa_lab.worker.protocol import format_prepare
-from mldsa_lab.worker.registry import Place
+from mldsa_lab.worker.registry import BuildDirs
 
 _FAILURE, _DIED = "<failure>", "<forked VM failed"
 _REFUSED = "ERROR: "
-"""How JMH begins a line of what it will not do: a second run at the same time, say."""
+"""The start of JMH's line on a request that it refuses, such as a second run at the same time."""
 T = TypeVar("T")
 One = Annotated[tuple[T, ...], Meta(min_length=1, max_length=1)]
 _Above0 = Annotated[float, Meta(gt=0)]
 _From0 = Annotated[float, Meta(ge=0)]
 
 
-class Primary(Struct, frozen=True, rename="camel"):
-    """What was measured: ``raw_data`` has the iterations of each fork."""
+class Iterations(Struct, frozen=True, rename="camel"):
+    """A metric: ``raw_data`` has its values by fork and iteration."""
+
+    raw_data: One[tuple[_Above0, ...]]
+
+
+class Primary(Iterations, frozen=True, rename="camel"):
+    """The time of an operation."""
 
     score_unit: Literal["ns/op"]
-    raw_data: One[tuple[_Above0, ...]]
-
-
-class Passes(Struct, frozen=True, rename="camel"):
-    """How many passes over the inputs each iteration made, which JMH gives as broken numbers."""
-
-    raw_data: One[tuple[_Above0, ...]]
 
 
 class Collections(Struct, frozen=True, rename="camel"):
@@ -51,9 +50,9 @@ class Collections(Struct, frozen=True, rename="camel"):
 
 
 class Secondary(Struct, frozen=True):
-    """The benchmark's own counter, and that of JMH's profiler `gc`."""
+    """The benchmark's passes over the inputs, as fractions, and JMH's count of collections."""
 
-    passes: Passes
+    passes: Iterations
     collections: Collections | None = field(name="gc.count", default=None)
 
 
@@ -87,9 +86,9 @@ class JmhResult(Struct, frozen=True, rename="camel"):
     @property
     def collections(self) -> tuple[int, ...]:
         """Garbage collections, by iteration. LabError if JMH did not count them."""
-        if (found := self.secondary_metrics.collections) is None:
+        if self.secondary_metrics.collections is None:
             raise LabError("JMH: its profiler gc counted no garbage collections")
-        return tuple(map(round, found.raw_data[0]))
+        return tuple(map(round, self.secondary_metrics.collections.raw_data[0]))
 
 
 class _File(Struct, frozen=True):
@@ -106,7 +105,7 @@ class JmhRuns(Workload[Cell]):
     settings: Jmh
     timeout: float
     fleet: Fleet
-    place: Place
+    dirs: BuildDirs
     folder: Path
     cases: list[Cell]
     noun = "cells by JMH"
@@ -118,15 +117,15 @@ class JmhRuns(Workload[Cell]):
             self.folder.mkdir()
 
     def sample(self, case: Cell, number: int, turn: int) -> Iterable[Row]:
-        station = self.fleet.station(case.variant.id)
+        handle = self.fleet.handle(case.variant.id)
         named = f"{turn + 1:03}-{case.variant.implementation}-{case.set_name}-{case.operation}"
         inputs, times, result = (
             self.folder / f"{named}.{kind}" for kind in ("inputs", "times", "json")
         )
         try:
             self._prepare(case, inputs)
-            self._run(case, station, inputs, times, result)
-            yield from self._rows(case, turn, station, read_result(result), times)
+            self._run(case, handle, inputs, times, result)
+            yield from self._rows(case, turn, handle, read_result(result), times)
         except LabError as error:
             result.unlink(missing_ok=True)  # JMH leaves one without a result
             # Its process ran this cell alone: no other is excluded.
@@ -146,10 +145,12 @@ class JmhRuns(Workload[Cell]):
         with writing(path):
             path.write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
 
-    def _run(self, cell: Cell, station: Station, inputs: Path, times: Path, result: Path) -> None:
+    def _run(
+        self, cell: Cell, handle: WorkerHandle, inputs: Path, times: Path, result: Path
+    ) -> None:
         s = self.settings
         command = [
-            *station.entry.fill(station.entry.jmh, self.place),
+            *handle.entry.fill(handle.entry.jmh, self.dirs),
             "-f", "1", "-foe", "true", "-rf", "json", "-rff", str(result.absolute()),
             "-wi", str(s.warmup_iterations), "-w", _milliseconds(s.warmup_seconds),
             "-i", str(s.iterations), "-r", _milliseconds(s.iteration_seconds),
@@ -165,30 +166,30 @@ class JmhRuns(Workload[Cell]):
         }
         said: list[str] = []
         try:
-            run_tool(command, self.place.root, environment, said.append, "JMH")
+            run_tool(command, self.dirs.root, environment, said.append, "JMH")
         except BuildError as error:
-            raise LabError(f"JMH: {_why(said) or error}") from None
+            raise LabError(f"JMH: {_failure_reason(said) or error}") from None
 
     def _rows(
-        self, cell: Cell, turn: int, station: Station, result: JmhResult, times: Path
+        self, cell: Cell, turn: int, handle: WorkerHandle, result: JmhResult, times: Path
     ) -> list[Samples]:
-        if result.machine not in station.announcement.compiler:
+        if result.machine not in handle.announcement.compiler:
             raise LabError(
-                f"JMH ran in {result.machine}, the worker in {station.announcement.compiler}"
+                f"JMH ran in {result.machine}, the worker in {handle.announcement.compiler}"
             )
         size = len(cell.inputs)
         taken, allocated = read_times(times, size, memory=bool(self.settings.profiler))
-        shared = shared_out(result, taken, size)
+        walls = distribute_over_inputs(result, taken, size)
         inputs = [item.id for item in cell.inputs]
-        metrics: list[dict[str, tuple[int, ...]]] = [{"wall": tuple(ns)} for ns in shared]
+        metrics: list[dict[str, tuple[int, ...]]] = [{"wall": tuple(ns)} for ns in walls]
         if self.settings.profiler:
             metrics = [
-                {**wall, "allocated": of, "collections": (count,)}
-                for wall, of, count in zip(metrics, allocated, result.collections, strict=True)
+                {**wall, "allocated": bytes_, "collections": (count,)}
+                for wall, bytes_, count in zip(metrics, allocated, result.collections, strict=True)
             ]
         return [
-            cell.samples(number, turn, inputs, of, calls=passes)
-            for number, (passes, of) in enumerate(zip(result.passes, metrics, strict=True))
+            cell.samples(number, turn, inputs, values, calls=passes)
+            for number, (passes, values) in enumerate(zip(result.passes, metrics, strict=True))
         ]
 
 
@@ -197,37 +198,37 @@ class JmhPlan(WorkloadPlan):
 
     name = "jmh"
 
-    def worker_row(self, station: Station) -> WorkerRow:
-        return row_of(station, self.place)
+    def worker_row(self, handle: WorkerHandle) -> WorkerRow:
+        return row_of(handle, self.dirs)
 
-    def workload(self, ready: Ready) -> JmhRuns:
+    def workload(self, context: RunContext) -> JmhRuns:
         o = self.options
         assert o.jmh is not None
-        folder, cells = ready.folder / "jmh", self.cells(ready)
-        made = JmhRuns(o.jmh, o.timeout, ready.fleet, self.place, folder, cells)
+        folder, cells = context.folder / "jmh", self.cells(context)
+        runs = JmhRuns(o.jmh, o.timeout, context.fleet, self.dirs, folder, cells)
         # The first cell follows from the seed, so that it differs from process to process.
-        made.first = o.seed[0]
-        return made
+        runs.first = o.seed[0]
+        return runs
 
 
-def row_of(station: Station, place: Place) -> WorkerRow:
+def row_of(handle: WorkerHandle, dirs: BuildDirs) -> WorkerRow:
     """The worker's line in a record of what JMH measured. LabError if it has no JMH."""
-    name = station.name
-    command = station.entry.fill(station.entry.jmh, place)
+    name = handle.name
+    command = handle.entry.fill(handle.entry.jmh, dirs)
     if not command:
         raise LabError(f"worker {name}: its entry in the registry has no JMH")
     said: list[str] = []
-    run_tool(command, place.root, {}, said.append, f"worker {name}: JMH")
+    run_tool(command, dirs.root, {}, said.append, f"worker {name}: JMH")
     clock = f"JMH {said[-1] if said else ''}, average time by System.nanoTime"
-    return structs.replace(station.row(), clock=clock, cpu_clock=None, warmups={})
+    return structs.replace(handle.row(), clock=clock, cpu_clock=None, warmups={})
 
 
 def _milliseconds(seconds: float) -> str:
     return f"{round(1000 * seconds)}ms"
 
 
-def _why(said: list[str]) -> str | None:
-    """The line of JMH's output that says why it failed."""
+def _failure_reason(said: list[str]) -> str | None:
+    """Return the line of JMH's output with the reason of its failure."""
     for place, line in enumerate(said):
         if _FAILURE in line and place + 1 < len(said):
             return said[place + 1]
@@ -238,21 +239,19 @@ def _why(said: list[str]) -> str | None:
 
 def read_result(path: Path) -> JmhResult:
     """The one result in a file. LabError names the file, the place in it and the rule."""
-    (found,) = convert(
-        {"results": parse_json(read_text(path), str(path))}, _File, str(path)
-    ).results
-    s = found.secondary_metrics
-    for name, of in (
-        ("primaryMetric", found.primary_metric),
-        ("secondaryMetrics.passes", s.passes),
-        ("secondaryMetrics.gc.count", s.collections),
+    results = parse_json(read_text(path), str(path))
+    (result,) = convert({"results": results}, _File, str(path)).results
+    for name, metric in (
+        ("primaryMetric", result.primary_metric),
+        ("secondaryMetrics.passes", result.secondary_metrics.passes),
+        ("secondaryMetrics.gc.count", result.secondary_metrics.collections),
     ):
-        if of is not None and len(of.raw_data[0]) != found.measurement_iterations:
+        if metric is not None and len(metric.raw_data[0]) != result.measurement_iterations:
             raise LabError(
                 f"{path}, results[0].{name}.rawData[0]: must have measurementIterations "
-                f"({found.measurement_iterations}) entries, has {len(of.raw_data[0])}"
+                f"({result.measurement_iterations}) entries, has {len(metric.raw_data[0])}"
             )
-    return found
+    return result
 
 
 def read_times(
@@ -261,17 +260,19 @@ def read_times(
     """The ns that each of so many inputs took, by iteration, and with ``memory`` the bytes that
     each allocated; a line of the file has both. LabError names the file, the line and the rule."""
     columns = 2 * inputs if memory else inputs
-    found = []
+    rows = []
     for number, line in enumerate(read_text(path).splitlines(), 1):
         words = line.split(" ")
         if len(words) != columns or not all(w.isascii() and w.isdigit() for w in words):
             what = "ns and bytes" if memory else "ns"
             raise LabError(f"{path}, line {number}: must be {columns} whole numbers of {what}")
-        found.append(tuple(map(int, words)))
-    return [line[:inputs] for line in found], [line[inputs:] for line in found]
+        rows.append(tuple(map(int, words)))
+    return [row[:inputs] for row in rows], [row[inputs:] for row in rows]
 
 
-def shared_out(result: JmhResult, times: Sequence[Sequence[int]], inputs: int) -> list[list[int]]:
+def distribute_over_inputs(
+    result: JmhResult, times: Sequence[Sequence[int]], inputs: int
+) -> list[list[int]]:
     """For each iteration the ns of all passes by input: JMH's own, in the proportions of ``times``.
 
     LabError unless there is a line of times for each iteration.
@@ -280,11 +281,11 @@ def shared_out(result: JmhResult, times: Sequence[Sequence[int]], inputs: int) -
         raise LabError(
             f"{len(times)} lines of times for {result.measurement_iterations} iterations of JMH"
         )
-    found = []
+    shares = []
     for ns, passes, taken in zip(result.nanoseconds, result.passes, times, strict=True):
-        whole, of = ns * inputs * passes, sum(taken)
-        parts = taken if of else [1] * inputs
+        whole, total = ns * inputs * passes, sum(taken)
+        parts = taken if total else [1] * inputs
         # Differences of rounded sums: their own sum is the whole.
-        ends = [round(whole * (end / (of or inputs))) for end in accumulate(parts)]
-        found.append([b - a for a, b in pairwise([0, *ends])])
-    return found
+        ends = [round(whole * (end / (total or inputs))) for end in accumulate(parts)]
+        shares.append([b - a for a, b in pairwise([0, *ends])])
+    return shares

@@ -10,15 +10,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mldsa_lab import LabError, plugins
-from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.fleet import Fleet, WorkerHandle
 from mldsa_lab.bench.options import REFERENCE, Options, split_words, unknown_implementation
 from mldsa_lab.checkout import BuildError
-from mldsa_lab.records import Skipped, Variant
-from mldsa_lab.records.rows import DEFAULT_REFERENCE
+from mldsa_lab.records import DEFAULT_REFERENCE, Skipped, Variant
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import DEFAULT_BUILD, PARAMETER_SETS, SCHEMES
 from mldsa_lab.worker.build import build, is_jdk, jdk_entries
-from mldsa_lab.worker.registry import ADDED, ALL, DEFAULT, Place, WorkerEntry, named, read_registry
+from mldsa_lab.worker.registry import (
+    ADDED,
+    ALL,
+    DEFAULT,
+    BuildDirs,
+    WorkerEntry,
+    named,
+    read_registry,
+)
 from mldsa_lab.worker.worker import Limits
 
 
@@ -35,24 +42,24 @@ class Launch:
         return [p for p in split_words(patterns) if any(_may_have(e, p) for e in self.absent)]
 
 
-def launch(options: Options, place: Place, fleet: Fleet, screen: Screen) -> Launch:
+def launch(options: Options, dirs: BuildDirs, fleet: Fleet, screen: Screen) -> Launch:
     """Build and start the workers.
 
-    The tree's own worker that has the correctness reference is started too where it is not among
-    the chosen ones and an ML-DSA set is to be measured; its other variants are not measured then.
+    For an ML-DSA set, the tree's own worker with the correctness reference starts too. Its other
+    variants are measured only if the worker is among the chosen ones.
     """
-    own = read_registry(place.root / "workers" / "registry.toml")
+    own = read_registry(dirs.root / "workers" / "registry.toml")
     limits = time_limits(options.timeout)
     skipped: list[Skipped] = []
     absent: list[WorkerEntry] = []
     chosen = needed(_named(options, own), options)
     for entry in chosen:
         builds = {e.label: e for e in map(entry.with_build, options.builds)}
-        for made in builds.values():
-            lost = start(made, limits, place, fleet, screen)
+        for build_entry in builds.values():
+            lost = start(build_entry, limits, dirs, fleet, screen)
             skipped += lost
-            absent += [made] * len(lost)
-    if not fleet.stations:
+            absent += [build_entry] * len(lost)
+    if not fleet.handles:
         reasons = "; ".join(f"worker {s.worker}: {s.reason}" for s in skipped)
         raise LabError(f"no worker can run here: {reasons}")
     variants = list(fleet.variants.values())
@@ -61,13 +68,12 @@ def launch(options: Options, place: Place, fleet: Fleet, screen: Screen) -> Laun
         if any(v.implementation == REFERENCE for v in fleet.variants.values()):
             break
         if entry.name not in names and REFERENCE in (entry.implementations or (REFERENCE,)):
-            built = entry.with_build(DEFAULT_BUILD)  # which costs no build
-            skipped += start(built, limits, place, fleet, screen)
+            skipped += start(entry.with_build(DEFAULT_BUILD), limits, dirs, fleet, screen)
     return Launch(variants, skipped, absent)
 
 
 def time_limits(seconds: float) -> Limits:
-    """Those of a worker that has so many seconds for one request."""
+    """Return the limits of a worker that has so many seconds for one request."""
     short = min(seconds, 30.0)
     return Limits(
         hello=short, prepare=seconds, answer=seconds, measure=seconds, forget=short,
@@ -76,7 +82,7 @@ def time_limits(seconds: float) -> Limits:
 
 
 def _named(options: Options, own: list[WorkerEntry]) -> list[WorkerEntry]:
-    """The workers that the options name, or those of a run that names none."""
+    """Return the workers that the options name, else the default ones."""
     listed = own if options.registry is None else read_registry(options.registry)
     added = find_workers(options.added, listed, own)
     usual = [e for e in [*listed, *added] if e.default or options.registry is not None]
@@ -103,26 +109,26 @@ def find_workers(
 
 
 def needed(entries: Sequence[WorkerEntry], options: Options) -> list[WorkerEntry]:
-    """The workers that may have a variant and a set that are asked for, as far as the registry
-    tells; of workers that the options name, the set does not matter.
+    """Return the workers that may have a chosen variant and set, as far as the registry tells.
 
-    LabError for a pattern or a reference that none of them can have.
+    Named workers are taken whatever their sets are. LabError for a pattern or a reference that
+    none of them can have.
     """
-    found = having(entries, split_words(options.implementations))
+    able = having(entries, split_words(options.implementations))
     reference = options.reference
     if reference != DEFAULT_REFERENCE and not any(_may_have(e, reference) for e in entries):
         known = ", ".join(_implementations(entries))
         raise LabError(f"unknown reference {reference!r}: known are {known}")
     if options.workers:
-        return found
+        return able
     families = {SCHEMES[name].family for name in options.sets}
     # Without any, the one that is started says what is wrong.
-    return [e for e in found if not e.families or families & set(e.families)] or found
+    return [e for e in able if not e.families or families & set(e.families)] or able
 
 
 def having(entries: Sequence[WorkerEntry], patterns: Sequence[str]) -> list[WorkerEntry]:
-    """The workers that may have a variant that fits one of the patterns, as far as the registry
-    tells; all without patterns. LabError for a pattern that fits none."""
+    """Return the workers that may have a variant for one of the patterns; all without patterns.
+    LabError for a pattern that fits none."""
     for pattern in patterns:
         if not any(_may_have(entry, pattern) for entry in entries):
             raise unknown_implementation(pattern, _implementations(entries))
@@ -134,7 +140,7 @@ def _implementations(entries: Sequence[WorkerEntry]) -> list[str]:
 
 
 def _may_have(entry: WorkerEntry, pattern: str) -> bool:
-    """Whether a variant of the worker may fit the pattern; certain only where the answer is no."""
+    """Return whether a variant of the worker may fit the pattern; only a no is certain."""
     if not entry.implementations:
         return True
     fixed = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
@@ -145,12 +151,12 @@ def _may_have(entry: WorkerEntry, pattern: str) -> bool:
 
 
 def start(
-    entry: WorkerEntry, limits: Limits, place: Place, fleet: Fleet, screen: Screen
+    entry: WorkerEntry, limits: Limits, dirs: BuildDirs, fleet: Fleet, screen: Screen
 ) -> list[Skipped]:
-    """Build and start a worker; what the screen is told where it cannot take part."""
+    """Build and start a worker; return a record's line if it cannot take part."""
     try:
-        make(entry, place, screen)
-        fleet.add(Station(entry, place, limits))
+        make(entry, dirs, screen)
+        fleet.add(WorkerHandle(entry, dirs, limits))
     except BuildError as error:
         screen.warn("build", f"worker {entry.label}: {error}")
         screen.lines(error.lines)
@@ -162,10 +168,10 @@ def start(
     return []
 
 
-def make(entry: WorkerEntry, place: Place, screen: Screen) -> None:
+def make(entry: WorkerEntry, dirs: BuildDirs, screen: Screen) -> None:
     """Build a worker; LabError if it cannot be built."""
     with screen.phase("build") as phase:
-        phase.show(f"{entry.label}: {' '.join(entry.fill(entry.build, place))}")
-        build(entry, place, phase.show)
+        phase.show(f"{entry.label}: {' '.join(entry.fill(entry.build, dirs))}")
+        build(entry, dirs, phase.show)
         which = f"{entry.chosen} build" if entry.chosen else "its one build"
         phase.summary = f"worker {entry.title}, {which if entry.build else 'nothing to build'}"

@@ -9,36 +9,39 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
 
 from mldsa_lab import LabError, located
-from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.options import REFERENCE, Pipeline
+from mldsa_lab.bench.fleet import Fleet, WorkerHandle
+from mldsa_lab.bench.options import REFERENCE, Pipeline, SelectionFile, Sizes
 from mldsa_lab.checkout import find_root
 from mldsa_lab.choice.choice import SelectionRequest, build, choose, complete
 from mldsa_lab.inputs.input import STREAM, Input, Spec, candidates
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.inputs.tracing import Library, load, trace_pool
-from mldsa_lab.records import MANY_KEYS, ONE_KEY, PIPELINE, InputRow, Record, Variant
-from mldsa_lab.records.rows import DESIGN, RANDOM, Recipe
+from mldsa_lab.records import (
+    DESIGN,
+    MANY_KEYS,
+    ONE_KEY,
+    PIPELINE,
+    RANDOM,
+    InputRow,
+    Recipe,
+    Record,
+    Variant,
+)
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Array, TraceTable
 from mldsa_lab.worker.cases import RND, suits
 from mldsa_lab.worker.examination import Examination, Items, Subject, make_items, siblings_of
-from mldsa_lab.worker.protocol import Announced
-from mldsa_lab.worker.registry import Place, read_registry
+from mldsa_lab.worker.registry import BuildDirs, read_registry
 from mldsa_lab.worker.suite import SUITE
 from mldsa_lab.worker.worker import Limits, WorkerFault
-
-# The inputs of a run, and the correctness reference that confirms them.
-
 
 _RUNS_POOL = 4  # candidates for each input of a run
 _LONG = 1024  # bytes of a message that a record does not write out
@@ -47,103 +50,88 @@ _FEW = 4  # random inputs where an operation takes seconds
 _GATE_SHAPES = ((200, 255), (48, 16), (33, 0), (1, 1), (0, 0), (100, 3))
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """How many inputs of each kind, and how long their messages are in bytes.
+def choose_inputs(
+    library: Library,
+    set_name: str,
+    run_seed: bytes,
+    sizes: Sizes,
+    file: SelectionFile | None = None,
+    threads: int = 1,
+) -> list[Input]:
+    """Return the inputs of an ML-DSA set: first the inputs to sign, in the order to measure, of a
+    selection's ``file`` or else chosen by their traces; then random ones; then those of runs.
 
-    The defaults are those of an ordinary run. `many_keys` and `one_key` are the inputs that runs
-    take in turn.
+    Everything follows from the run's seed. Inputs that are not the selection's are numbered on from
+    its highest id.
     """
 
-    design: int = 12
-    random: int = 24
-    pool: int = 1000
-    message_bytes: int = 32
-    many_keys: int = 0
-    one_key: int = 0
+    def spec(stream: str, per_key: int = 1) -> Spec:
+        return Spec(set_name, _seed_of(stream, run_seed), sizes.message_bytes, per_key=per_key)
+
+    def chosen(drawn: Spec, size: int, request: SelectionRequest) -> tuple[Input, ...]:
+        pool = trace_pool(drawn, size, threads=threads)
+        return build(pool, request, choose(pool.table, pool.checks, request), library).inputs
+
+    listed: list[Input] = []
+
+    def add(role: str, inputs: Sequence[Input]) -> None:
+        first = max((item.id for item in listed), default=0) + 1
+        listed.extend(replace(item, id=i, role=role) for i, item in enumerate(inputs, first))
+
+    if file is not None:
+        with located(file):
+            listed += complete(file.selection, library).inputs
+    elif sizes.design:
+        add(DESIGN, chosen(spec(DESIGN), sizes.pool, SelectionRequest("regression", sizes.design)))
+    add(RANDOM, library.make(set_name, spec(RANDOM).inputs(0, sizes.random)))
+    for role, count, per_key in ((MANY_KEYS, sizes.many_keys, 1), (ONE_KEY, sizes.one_key, 0)):
+        if count:
+            add(
+                role,
+                chosen(spec(role, per_key), _RUNS_POOL * count, SelectionRequest("mean", count)),
+            )
+    return listed
 
 
-GATE_SIZES = Sizes(design=0, random=8, pool=0)
-"""Of runs that have inputs of their own: those that the gate takes beside these."""
-
-
-def check_taken(item: Input, variant: Variant | Announced, where: str) -> None:
-    """LabError if this variant cannot sign an input as it is given."""
-    if item.rnd is not None and variant.rnd == "zero":
-        raise LabError(f"{where}: its rnd is not zero, and {variant.id} takes no other")
-    if item.context and not variant.context:
-        raise LabError(f"{where}: it has a context, and {variant.id} takes none")
-
-
-def input_row(item: Input, run_seed: bytes, sizes: Sizes) -> InputRow:
-    """An input's line in a record of a run."""
-    words = tuple(map(str, item.trace)) or None
-    seed, drawn = item.seed or b"", _drawn(item, run_seed, sizes)
-    message = b"" if drawn else item.message
-    return InputRow(
-        item.set, item.id, item.role, seed, message, item.context, words, item.rnd, drawn
+def plain_inputs(set_name: str, run_seed: bytes, sizes: Sizes) -> list[Input]:
+    """Draw the inputs of a scheme without traces."""
+    scheme = SCHEMES[set_name]
+    kem = "encaps" in scheme.traits.operations  # its m, which FIPS 203 calls randomness, is rnd
+    drawn = candidates(
+        run_seed,
+        set_name,
+        min(sizes.random, _FEW) if scheme.slow else sizes.random,
+        message_bytes=scheme.rnd_bytes if kem else sizes.message_bytes,
+        stream=RANDOM,
     )
-
-
-def _drawn(item: Input, run_seed: bytes, sizes: Sizes) -> Recipe | None:
-    """Where a long message follows from the run's seed."""
-    size = len(item.message)
-    if size <= _LONG or item.context or item.role not in (DESIGN, RANDOM):
-        return None
-    count = sizes.pool if item.role == DESIGN else sizes.random
-    seed, stream = run_seed, RANDOM  # as `plain_inputs` has them
-    if item.set in PARAMETER_SETS:
-        seed, stream = _seed_of(item.role, run_seed), STREAM
-    number = _numbers(seed, item.set, count, size, stream).get((item.seed or b"", item.message))
-    return None if number is None else Recipe(seed, stream, number, size)
-
-
-@lru_cache(maxsize=1)  # as large as the messages
-def _numbers(
-    seed: bytes, set_name: str, count: int, size: int, stream: str
-) -> dict[tuple[bytes, bytes], int]:
-    """The candidates' numbers by key's seed and message."""
-    drawn = candidates(seed, set_name, count, message_bytes=size, stream=stream)
-    return {(c.key, c.message): number for number, c in enumerate(drawn)}
+    return [
+        replace(c, message=b"", rnd=c.message, role=RANDOM) if kem else replace(c, role=RANDOM)
+        for c in drawn
+    ]
 
 
 def _seed_of(role: str, run_seed: bytes) -> bytes:
-    """The seed of the pool of a role."""
+    """Return the seed of a role's pool."""
     return hashlib.sha256(b"mldsa-lab bench " + role.encode() + b" " + run_seed).digest()
 
 
-def selection_of(record: Record, set_name: str, library: Library) -> Selection:
-    """The designed inputs of a run as a selection, under the record's ids. LabError if the record
-    has none of this set, or a trace that is not that of signing."""
-    rows = [r for r in record.inputs if r.set == set_name and r.role == DESIGN]
-    if not rows:
-        raise LabError(f"the record has no inputs of {set_name} that were chosen by their traces")
-    inputs = [Input(set_name, r.id, r.seed, r.message, r.context, r.rnd) for r in rows]
-    made = library.make(set_name, inputs)
-    for item, r in zip(made, rows, strict=True):
-        if tuple(map(str, item.trace)) != r.trace:
-            raise LabError(f"input {r.id} of {set_name}: its trace is not that of signing it")
-    run = {"started": record.run.started, "seed": record.run.seed}
-    return Selection(set_name, "regression", made, provenance={"tool": record.run.tool, "run": run})
-
-
 def subject_of(fleet: Fleet, variant: Variant, set_name: str) -> Subject:
-    """A variant of a run as what the suite judges."""
+    """Return a variant of a run as a subject of the suite."""
     forms = fleet.announced[variant.base].private_keys
-    return Subject(fleet.station(variant.id).answer, variant, set_name, forms)
+    return Subject(fleet.handle(variant.id).answer, variant, set_name, forms)
 
 
 def find_reference(fleet: Fleet) -> Variant:
-    """The correctness reference among the fleet's variants; LabError if no worker has it."""
-    found = next((v for v in fleet.variants.values() if v.implementation == REFERENCE), None)
-    if found is None:
-        raise LabError(f"no worker has the correctness reference {REFERENCE}")
-    return found
+    """Return the correctness reference. LabError if no worker has it."""
+    for variant in fleet.variants.values():
+        if variant.implementation == REFERENCE:
+            return variant
+    raise LabError(f"no worker has the correctness reference {REFERENCE}")
 
 
 def confirm(reference: Subject, items: Items) -> None:
-    """LabError that names the first input whose keys, signature or trace are not what the
-    correctness reference makes of it, or the known answer that it does not give."""
+    """LabError for the first input whose keys, signature or trace the correctness reference makes
+    otherwise. Also if it does not give a known answer."""
     names = ("{source}-keygen", "reference-sign", "{source}-trace")
     rows = [row for row in SUITE if row.name in names or row.needs == ("known",)]
     exam = Examination(reference, items, rows)
@@ -162,11 +150,10 @@ def confirm(reference: Subject, items: Items) -> None:
 def make_items_of_gate(
     library: Library, reference: Subject, inputs: Sequence[Input], run_seed: bytes
 ) -> Items:
-    """What the gate puts to every variant of an ML-DSA set, ``inputs`` being those of the run.
+    """Return the gate's items of an ML-DSA set: the run's ``inputs``, and some with contexts of 0
+    to 255 bytes and messages of 0 to 200 bytes.
 
-    Beside these it takes some with contexts of 0 to 255 bytes and messages of 0 to 200 bytes.
-    LabError if one of them is not what the reference makes of it, or the reference cannot make what
-    is needed.
+    LabError if the reference does not confirm one of them, or cannot make the altered ones.
     """
     set_name = inputs[0].set
 
@@ -182,8 +169,8 @@ def make_items_of_gate(
     bases = []
     for context in (16, 0):
         signed = library.make(set_name, list(drawn(64, 48, context, "altered")))
-        found = (i for i in signed if suits(PARAMETER_SETS[set_name], i.output or b""))
-        bases += [replace(i, id=context) for i in found][:1]
+        alterable = (i for i in signed if suits(PARAMETER_SETS[set_name], i.output or b""))
+        bases += [replace(i, id=context) for i in alterable][:1]
     if len(bases) < 2:
         raise LabError(f"no {set_name} signature of this seed has two hints in a row to alter")
     for several in ([*inputs, *others], hedged, bases):
@@ -205,13 +192,66 @@ def make_items_of_gate(
     )
 
 
-def make_plain(fleet: Fleet, drawn: Sequence[Input], sound: Iterable[Variant]) -> list[Input]:
-    """The inputs of a scheme without traces with keys and outputs, by the first of the
-    implementations that have passed known answers and can make them."""
-    set_name = drawn[0].set
-    able = [subject_of(fleet, v, set_name) for v in sound]
-    every = [subject_of(fleet, v, set_name) for v in fleet.variants.values() if set_name in v.sets]
-    return make_items(drawn, able, [s for one in able for s in siblings_of(one, every)])
+def make_plain(fleet: Fleet, drawn: Sequence[Input], sound: Sequence[Subject]) -> list[Input]:
+    """Complete the inputs of a scheme without traces with keys and outputs, by the first of the
+    ``sound`` subjects that can make them."""
+    every = subjects_of(fleet, drawn[0].set)
+    return make_items(drawn, sound, [s for one in sound for s in siblings_of(one, every)])
+
+
+def subjects_of(fleet: Fleet, set_name: str) -> list[Subject]:
+    """Return all variants with the set as subjects of the suite."""
+    variants = fleet.variants.values()
+    return [subject_of(fleet, v, set_name) for v in variants if set_name in v.sets]
+
+
+def input_row(item: Input, run_seed: bytes, sizes: Sizes) -> InputRow:
+    """Return an input's line in the record."""
+    words = tuple(map(str, item.trace)) or None
+    seed, drawn = item.seed or b"", _drawn(item, run_seed, sizes)
+    message = b"" if drawn else item.message
+    return InputRow(
+        item.set, item.id, item.role, seed, message, item.context, words, item.rnd, drawn
+    )
+
+
+def _drawn(item: Input, run_seed: bytes, sizes: Sizes) -> Recipe | None:
+    """Return the recipe of a long message; None for a message that is written out."""
+    size = len(item.message)
+    if size <= _LONG or item.context or item.role not in (DESIGN, RANDOM):
+        return None
+    count = sizes.pool if item.role == DESIGN else sizes.random
+    seed, stream = run_seed, RANDOM  # as `plain_inputs` has them
+    if item.set in PARAMETER_SETS:
+        seed, stream = _seed_of(item.role, run_seed), STREAM
+    number = _numbers(seed, item.set, count, size, stream).get((item.seed or b"", item.message))
+    return None if number is None else Recipe(seed, stream, number, size)
+
+
+@lru_cache(maxsize=1)  # as large as the messages
+def _numbers(
+    seed: bytes, set_name: str, count: int, size: int, stream: str
+) -> dict[tuple[bytes, bytes], int]:
+    """Return the candidates' numbers by key's seed and message."""
+    drawn = candidates(seed, set_name, count, message_bytes=size, stream=stream)
+    return {(c.key, c.message): number for number, c in enumerate(drawn)}
+
+
+def selection_of(record: Record, set_name: str, library: Library) -> Selection:
+    """Return the designed inputs of a run as a selection, under the record's ids. LabError if the
+    record has none of this set, or a trace that signing does not give."""
+    rows = [r for r in record.inputs if r.set == set_name and r.role == DESIGN]
+    if not rows:
+        raise LabError(f"the record has no inputs of {set_name} that were chosen by their traces")
+    inputs = [Input(set_name, r.id, r.seed, r.message, r.context, r.rnd) for r in rows]
+    signed = library.make(set_name, inputs)
+    for item, r in zip(signed, rows, strict=True):
+        if tuple(map(str, item.trace)) != r.trace:
+            raise LabError(f"input {r.id} of {set_name}: its trace is not that of signing it")
+    run = {"started": record.run.started, "seed": record.run.seed}
+    return Selection(
+        set_name, "regression", signed, provenance={"tool": record.run.tool, "run": run}
+    )
 
 
 class SampleSignature(NamedTuple):
@@ -225,120 +265,24 @@ def draw_signatures(set_name: str, seed: bytes, count: int) -> list[SampleSignat
     """Sign ``count`` inputs drawn from ``seed``: with ML-DSA by the library, which is built if need
     be, with the others by a Rust worker, which is not. LabError if neither can sign."""
     if set_name in PARAMETER_SETS:
-        signed = load().sign(set_name, Spec(set_name, seed).inputs(0, count))
-        return [SampleSignature(one.pk, one.signature) for one in signed]
+        signatures = load().sign(set_name, Spec(set_name, seed).inputs(0, count))
+        return [SampleSignature(one.pk, one.signature) for one in signatures]
     root = find_root()
     entries = read_registry(root / "workers" / "registry.toml")
     entry = next(e for e in entries if SCHEMES[set_name].family in e.families)
     with Fleet() as fleet:
-        fleet.add(Station(entry, Place.of(root), Limits()))
-        able = [v for v in fleet.variants.values() if set_name in v.sets]
+        fleet.add(WorkerHandle(entry, BuildDirs.for_tree(root), Limits()))
+        able = subjects_of(fleet, set_name)
         if not able:
             raise LabError(f"worker {entry.name} has no {set_name}")
         drawn = plain_inputs(set_name, seed, Sizes(design=0, random=count, pool=0))
-        made = make_plain(fleet, drawn, able)
-        if not all(m.pk for m in made):  # keys that stay in a worker have public ones all the same
-            keys = subject_of(fleet, able[0], set_name).outputs("keygen", made)
-            made = [replace(m, pk=keys[m.id].value) for m in made] if keys else made
-    if not all(m.pk and m.output for m in made):
+        signed = make_plain(fleet, drawn, able)
+        if not all(item.pk for item in signed):  # keys that stay in a worker have public ones
+            keys = able[0].outputs("keygen", signed)
+            signed = [replace(item, pk=keys[item.id].value) for item in signed] if keys else signed
+    if not all(item.pk and item.output for item in signed):
         raise LabError(f"worker {entry.name} gives no keys and signatures of {set_name}")
-    return [SampleSignature(m.pk or b"", m.output or b"") for m in made]
-
-
-def choose_inputs(
-    library: Library,
-    set_name: str,
-    run_seed: bytes,
-    sizes: Sizes,
-    given: GivenSelection | None = None,
-    threads: int = 1,
-) -> list[Input]:
-    """The inputs of an ML-DSA set: those to sign, of a selection if one is ``given``, else chosen
-    by their traces, in the order to measure; those drawn at random; then those of runs.
-
-    Everything follows from the run's seed. Inputs that are not the selection's are numbered on from
-    its highest id.
-    """
-
-    def spec(stream: str, per_key: int = 1) -> Spec:
-        return Spec(set_name, _seed_of(stream, run_seed), sizes.message_bytes, per_key=per_key)
-
-    def chosen(drawn: Spec, size: int, request: SelectionRequest) -> tuple[Input, ...]:
-        pool = trace_pool(drawn, size, threads=threads)
-        return build(pool, request, choose(pool.table, pool.checks, request), library).inputs
-
-    found: list[Input] = []
-
-    def add(role: str, inputs: Sequence[Input]) -> None:
-        first = max((item.id for item in found), default=0) + 1
-        found.extend(replace(item, id=i, role=role) for i, item in enumerate(inputs, first))
-
-    if given is not None:
-        with located(given):
-            found += complete(given.selection, library).inputs
-    elif sizes.design:
-        add(DESIGN, chosen(spec(DESIGN), sizes.pool, SelectionRequest("regression", sizes.design)))
-    add(RANDOM, library.make(set_name, spec(RANDOM).inputs(0, sizes.random)))
-    for role, count, per_key in ((MANY_KEYS, sizes.many_keys, 1), (ONE_KEY, sizes.one_key, 0)):
-        if count:
-            add(
-                role,
-                chosen(spec(role, per_key), _RUNS_POOL * count, SelectionRequest("mean", count)),
-            )
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class GivenSelection:
-    """A selection whose inputs are to be measured, and the file that it is from."""
-
-    path: Path
-    selection: Selection
-
-    def __str__(self) -> str:
-        return str(self.path)
-
-    def check(self, variants: Iterable[Variant]) -> None:
-        """LabError if one of these variants cannot sign an input as it is given."""
-        for v in variants:
-            if self.selection.set not in v.sets or "sign" not in v.operations:
-                continue
-            for item in self.selection.inputs:
-                check_taken(item, v, f"{self}, input {item.id}")
-
-
-def read_selections(paths: Sequence[Path]) -> dict[str, GivenSelection]:
-    """The selections in these files by their parameter set. LabError if two are of one set, or a
-    run cannot measure an input."""
-    found: dict[str, GivenSelection] = {}
-    for path in paths:
-        selection = Selection.read(path)
-        if selection.set in found:
-            raise LabError(f"{path}: is of {selection.set}, as {found[selection.set]} is")
-        for item in selection.inputs:
-            if item.seed is None:
-                raise LabError(
-                    f"{path}, input {item.id}: has no xi; workers are handed the key's seed too"
-                )
-        found[selection.set] = GivenSelection(path, selection)
-    return found
-
-
-def plain_inputs(set_name: str, run_seed: bytes, sizes: Sizes) -> list[Input]:
-    """The inputs of a scheme without traces, drawn at random."""
-    scheme = SCHEMES[set_name]
-    kem = "encaps" in scheme.traits.operations  # its m, which FIPS 203 calls randomness, is rnd
-    drawn = candidates(
-        run_seed,
-        set_name,
-        min(sizes.random, _FEW) if scheme.slow else sizes.random,
-        message_bytes=scheme.rnd_bytes if kem else sizes.message_bytes,
-        stream=RANDOM,
-    )
-    return [
-        replace(c, message=b"", rnd=c.message, role=RANDOM) if kem else replace(c, role=RANDOM)
-        for c in drawn
-    ]
+    return [SampleSignature(item.pk or b"", item.output or b"") for item in signed]
 
 
 # The records of pipelines, and what their stages are handed.
@@ -377,15 +321,16 @@ class PipelineInputs:
 
     def items(self, set_name: str, first: int) -> list[Input]:
         """The inputs of a set for every pipeline that has it, numbered from ``first``."""
-        made: list[Input] = []
+        listed: list[Input] = []
         for p in self.pipelines:
             for stage, (message, _) in zip(p.stage, p.sources(), strict=True):
                 key = (self._group[p.name], set_name, bool(message))
                 if stage.set == set_name and key not in self._ids:
-                    items = self._items(*key, first + len(made))
-                    self._ids[key] = range(first + len(made), first + len(made) + len(items))
-                    made += items
-        return made
+                    start = first + len(listed)
+                    items = self._items(*key, start)
+                    self._ids[key] = range(start, start + len(items))
+                    listed += items
+        return listed
 
     def ids(self, pipeline: Pipeline, number: int) -> range:
         """The inputs of a pipeline's stage, by number from 0."""
@@ -450,15 +395,17 @@ def _group(p: Pipeline, variants: Mapping[str, Variant]) -> InputGroup:
 
 
 def spread(tables: Sequence[TraceTable], count: int) -> list[int]:
-    """``count`` of the signatures that these tables are of, each table by another key or set, that
-    stand for all: one of each of ``count`` equal parts in the order of their attempts, such that
-    the sums of attempts that fail z, and of others that fail, are those expected of so many.
+    """Return the numbers of ``count`` signatures that represent all.
+
+    Each table has the same signatures by another key or set. In the order of their iterations they
+    are divided into ``count`` equal parts, and each part gives one. The sums of the iterations that
+    fail z, and of the others that fail, are near those expected of so many signatures.
     """
     counts = np.hstack([_failed(table.counts()) for table in tables])
     exact = np.hstack([_failed(RejectionModel.for_set(t.set).expected_counts) for t in tables])
-    attempts = np.sum([table.iterations() for table in tables], axis=0)
-    # Of equally many attempts those with fewer of z: the others got further before they failed.
-    order = np.lexsort((-counts[:, ::2].sum(axis=1), attempts))
+    iterations = np.sum([table.iterations() for table in tables], axis=0)
+    # Of equally many iterations those with fewer of z: the others got further before they failed.
+    order = np.lexsort((-counts[:, ::2].sum(axis=1), iterations))
     factor = exact / counts.mean(axis=0)
     chosen = []
     behind = np.zeros(len(exact))

@@ -12,18 +12,18 @@ import re
 import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct, structs
 
 from mldsa_lab import LabError, located, machine
-from mldsa_lab.bench.fleet import BATCH_SIZE_MAX, BATCH_SIZES, Fleet, find_station, find_variants
+from mldsa_lab.bench.fleet import BATCH_SIZE_MAX, BATCH_SIZES, Fleet, find_handle, find_variants
 from mldsa_lab.checkout import file_or_shipped, find_root
 from mldsa_lab.files import Count, Positive, Text, check_unique, decode_toml, read_text, to_builtins
-from mldsa_lab.records import Variant
-from mldsa_lab.records.rows import DEFAULT_REFERENCE
+from mldsa_lab.inputs.input import Input
+from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.records import DEFAULT_REFERENCE, Variant
 from mldsa_lab.sets import (
     BUILDS,
     CLASSICAL_SETS,
@@ -32,12 +32,10 @@ from mldsa_lab.sets import (
     OPERATIONS,
     PARAMETER_SETS,
     SCHEMES,
+    Implementation,
     KeyForm,
     SetName,
 )
-
-if TYPE_CHECKING:
-    from mldsa_lab.bench.material import GivenSelection, Sizes
 
 Seconds = Annotated[float, Meta(ge=0.001)]
 
@@ -76,9 +74,72 @@ class Jmh(Struct, frozen=True, forbid_unknown_fields=True):
         return self.iterations * self.iteration_seconds
 
 
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How many inputs of each kind, and how long their messages are in bytes.
+
+    The defaults are those of an ordinary run. `many_keys` and `one_key` are the inputs that runs
+    take in turn.
+    """
+
+    design: int = 12
+    random: int = 24
+    pool: int = 1000
+    message_bytes: int = 32
+    many_keys: int = 0
+    one_key: int = 0
+
+
+GATE_SIZES = Sizes(design=0, random=8, pool=0)
+"""The gate's own inputs in runs of blocks and pipelines, which bring the inputs to measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionFile:
+    """A selection whose inputs are measured, and its file."""
+
+    path: Path
+    selection: Selection
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def check(self, variants: Iterable[Variant]) -> None:
+        """LabError if one of these variants cannot sign one of its inputs."""
+        for v in variants:
+            if self.selection.set not in v.sets or "sign" not in v.operations:
+                continue
+            for item in self.selection.inputs:
+                check_signable(item, v, f"{self}, input {item.id}")
+
+
+def read_selections(paths: Sequence[Path]) -> dict[str, SelectionFile]:
+    """Read selections, by parameter set. LabError if two are of one set, or a run cannot measure
+    an input."""
+    files: dict[str, SelectionFile] = {}
+    for path in paths:
+        selection = Selection.read(path)
+        if selection.set in files:
+            raise LabError(f"{path}: is of {selection.set}, as {files[selection.set]} is")
+        for item in selection.inputs:
+            if item.seed is None:
+                raise LabError(
+                    f"{path}, input {item.id}: has no xi; workers are handed the key's seed too"
+                )
+        files[selection.set] = SelectionFile(path, selection)
+    return files
+
+
+def check_signable(item: Input, variant: Implementation, where: str) -> None:
+    """LabError if this variant cannot sign the input with its rnd and context."""
+    if item.rnd is not None and variant.rnd == "zero":
+        raise LabError(f"{where}: its rnd is not zero, and {variant.id} takes no other")
+    if item.context and not variant.context:
+        raise LabError(f"{where}: it has a context, and {variant.id} takes none")
+
+
 BOTH_BUILDS = "both"
 """The option for measuring the default and the tuned build in the same rounds."""
-
 ALL = "all"
 _EACH_THREAD_COUNT = 8
 UNTIL_LIMIT_S = 1800.0
@@ -114,8 +175,8 @@ class Options:
     batch_sizes: tuple[int, ...] = ()
     thread_counts: tuple[int, ...] = ()
     build: str = DEFAULT_BUILD
-    selections: Mapping[str, GivenSelection] = field(default_factory=dict)
-    """The signing inputs to measure, by parameter set, where they are given."""
+    selections: Mapping[str, SelectionFile] = field(default_factory=dict)
+    """By parameter set: the signing inputs to measure; other sets have chosen ones."""
     until: float | None = None
     limit: float | None = None
     jmh: Jmh | None = None
@@ -124,7 +185,7 @@ class Options:
     block: BlockFile | None = None
     """The block to validate; its definition in the record has the rest."""
     traffic: bool = False
-    """Whether memory traffic is measured beside stack and heap."""
+    """True to measure memory traffic too, not only stack and heap."""
 
     @property
     def seconds(self) -> float:
@@ -150,18 +211,18 @@ class Options:
         return BUILDS if self.build == BOTH_BUILDS else (self.build,)
 
     def as_record(self) -> dict[str, Any]:
-        """The options as they stand in a record; paths of this machine are left out."""
-        apart = ("profile", "sizes", "seed", "out", "registry", "added", "selections", "block")
-        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in apart}
+        """Return the options for the record, without paths of this machine."""
+        omitted = ("profile", "sizes", "seed", "out", "registry", "added", "selections", "block")
+        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in omitted}
         sizes = self.sizes
-        told: dict[str, Any] = to_builtins(own)
-        return told | {
+        plain: dict[str, Any] = to_builtins(own)
+        return plain | {
             "seconds": None if self.rounds is not None else self.seconds,
             "design_inputs": sizes.design,
             "random_inputs": sizes.random,
             "pool": sizes.pool,
             "message_bytes": sizes.message_bytes,
-            "selections": {name: given.path.name for name, given in self.selections.items()},
+            "selections": {name: file.path.name for name, file in self.selections.items()},
         }
 
 
@@ -254,24 +315,21 @@ def select(
     """
     chosen: list[Variant] = []
     for pattern in split_words(patterns) or ["*"]:
-        found = [
+        matching = [
             v
             for v in variants
-            if any(fnmatchcase(name, pattern) for name in v.names)
+            if v.matches(pattern)
             and (v.implementation != REFERENCE or pattern.startswith(REFERENCE))
         ]
-        if not found and pattern not in excused:
+        if not matching and pattern not in excused:
             raise unknown_implementation(pattern, (v.implementation for v in variants))
-        chosen += [v for v in found if v not in chosen]
+        chosen += [v for v in matching if v not in chosen]
     usable = [v for v in chosen if set(v.sets) & set(sets)]
     if not usable:
         raise LabError(
             f"nothing to measure: none of the chosen implementations has {' or '.join(sets)}"
         )
     return usable
-
-
-# Pipelines.
 
 
 STAGE_OPERATIONS = ("hash", "keygen", "sign", "verify")
@@ -313,8 +371,9 @@ class Stage(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Pipeline(Struct, frozen=True, forbid_unknown_fields=True):
-    """Stages that so many ``records`` of ``record_bytes`` go through, one after another or, where a
-    stage takes batches, so many together as the largest of these has.
+    """Stages for so many ``records`` of ``record_bytes``.
+
+    Records go through one after another or, if a stage takes batches, in the largest batch.
 
     ``keys``: "shared" by all records or of "each". ``threads``: how many do it at the same time, 1
     among them; if not given 1 to all cores. ``against``: the pipeline to compare it with.
@@ -354,7 +413,7 @@ class Pipeline(Struct, frozen=True, forbid_unknown_fields=True):
     def sources(self) -> list[tuple[int, int]]:
         """Of each stage the stages, from 1, whose outputs are its message and its signature; 0
         where it has none. ValueError for a verification that nothing is signed for before."""
-        found: list[tuple[int, int]] = []
+        pairs: list[tuple[int, int]] = []
         hashed = 0
         for number, stage in enumerate(self.stage, 1):
             message = signer = 0
@@ -364,9 +423,9 @@ class Pipeline(Struct, frozen=True, forbid_unknown_fields=True):
                 message = hashed
             elif stage.operation == "verify":
                 signer = self._signer(number, stage)
-                message, _ = found[signer - 1]
-            found.append((message, signer))
-        return found
+                message, _ = pairs[signer - 1]
+            pairs.append((message, signer))
+        return pairs
 
     def _signer(self, number: int, stage: Stage) -> int:
         before = list(enumerate(self.stage[: number - 1], 1))
@@ -395,11 +454,11 @@ def resolve(
 ) -> list[Pipeline]:
     """Return the pipelines with the id of the variant that each stage means, and the threads to
     measure. LabError for one that cannot be measured here."""
-    made = []
+    resolved = []
     for p in pipelines:
         where = f"pipeline {p.name!r}"
         with located(where):
-            station = find_station(fleet, p.worker, "chains")
+            handle = find_handle(fleet, p.worker, "chains")
             threads = all_thread_counts(cores)
             if p.threads:
                 threads = parse_thread_counts(map(str, p.threads), cores)
@@ -407,44 +466,36 @@ def resolve(
         for stage in p.stage:
             with located(f"{where}, stage {stage.title!r}"):
                 named = stage.implementation, stage.set, stage.operation
-                v = _suiting(stage, p, find_variants(fleet, station, variants, *named))
+                v = _suiting(stage, p.keys, find_variants(fleet, handle, variants, *named))
                 if stage.batch > 1 and fleet.announced[v.id].mode != "batch":
                     raise LabError(f"{v.id} has no batch interface")
                 stages.append(structs.replace(stage, implementation=v.id))
-        made.append(structs.replace(p, stage=tuple(stages), threads=threads))
-    return made
+        resolved.append(structs.replace(p, stage=tuple(stages), threads=threads))
+    return resolved
 
 
-def _suiting(stage: Stage, of: Pipeline, found: Sequence[Variant]) -> Variant:
-    """The one that is meant: of several the key form that suits, and then the last announced."""
+def _suiting(stage: Stage, keys: str, variants: Sequence[Variant]) -> Variant:
+    """Return the variant for the stage: the last announced one with the suitable key form."""
     # A shared key is expanded once for all records, one of each record is not worth it.
-    suits = stage.key or ("expanded" if of.keys == "shared" else "compact")
-    formed = [v for v in found if v.key == suits]
-    if stage.key and not formed:
+    form = stage.key or ("expanded" if keys == "shared" else "compact")
+    suitable = [v for v in variants if v.key == form]
+    if stage.key and not suitable:
         raise LabError(f"{stage.implementation} has no {stage.key} keys")
-    if of.keys == "each" and not stage.key and not formed:
+    if keys == "each" and not suitable:
         raise LabError(
             f"{stage.implementation} has expanded keys alone, which are made before the clock "
             'starts: say key = "expanded" to leave out what a key of each record costs'
         )
-    return (formed or found)[-1]
-
-
-# Blocks.
+    return (suitable or variants)[-1]
 
 
 WARM, COLD = CACHES = ("warm", "cold")
 _COLD_TIMES = 4
 """How many times the largest cache is read before a pass, so that it holds nothing else."""
-_GOLDEN = (math.sqrt(5) - 1) / 2
 Bytes = Annotated[int, Meta(ge=1 << 20, le=8 << 30)]
 
 
-class BlockTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """A table of a block's file."""
-
-
-class BlockProfile(BlockTable, frozen=True):
+class BlockProfile(Struct, frozen=True, forbid_unknown_fields=True):
     """Rounds go on for so many ``seconds``, at least the first of ``rounds``, at most the second.
     ``verifications``: another number of them than the file has elsewhere."""
 
@@ -457,7 +508,7 @@ class BlockProfile(BlockTable, frozen=True):
             raise ValueError("rounds: the first number must not be above the second")
 
 
-class Verify(BlockTable, frozen=True):
+class Verify(Struct, frozen=True, forbid_unknown_fields=True):
     """A ``set`` to verify by these ``implementations`` (or ids of variants, with wildcards), each
     with the forms of ``keys`` that it has."""
 
@@ -473,7 +524,7 @@ class Verify(BlockTable, frozen=True):
             raise ValueError(f"set: {self.set} has one key for each process, and a block has many")
 
 
-class BlockFile(BlockTable, frozen=True):
+class BlockFile(Struct, frozen=True, forbid_unknown_fields=True):
     """A block: so many ``verifications`` of each set, whose keys are used ``uses`` times each.
 
     ``batches``: operations in each call, 1 for single calls. ``threads``: if not given 1 to all
@@ -554,10 +605,10 @@ def find_verifiers(
     """Return who verifies each set. LabError for an implementation that cannot."""
     verifiers: list[tuple[str, Variant]] = []
     with located(f"block {block.title!r}"):
-        station = find_station(fleet, block.worker, "blocks")
+        handle = find_handle(fleet, block.worker, "blocks")
         for asked in block.verify:
             for pattern in asked.implementations:
-                able = find_variants(fleet, station, variants, pattern, asked.set, "verify")
+                able = find_variants(fleet, handle, variants, pattern, asked.set, "verify")
                 # Of each implementation and form of key the last announced is the best one here.
                 best = {(v.implementation, v.key): v for v in able if v.key in asked.keys}
                 if not best:
@@ -579,7 +630,7 @@ def _cold_bytes(asked: int | None) -> int:
 
 def stride(inputs: int) -> int:
     """A step that visits all of so many inputs, each far from the one before."""
-    found = max(1, round(inputs * _GOLDEN))
-    while math.gcd(found, inputs) > 1:
-        found += 1
-    return found
+    step = max(1, round(inputs * (math.sqrt(5) - 1) / 2))  # the golden ratio
+    while math.gcd(step, inputs) > 1:
+        step += 1
+    return step

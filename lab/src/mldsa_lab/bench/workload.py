@@ -16,19 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from mldsa_lab.bench.engine import Case, Excluded, Workload
-from mldsa_lab.bench.fleet import Fleet, Station, role_of, runs_of
+from mldsa_lab.bench.fleet import Fleet, WorkerHandle, role_of, runs_of
 from mldsa_lab.bench.options import Options
 from mldsa_lab.inputs.input import Input
-from mldsa_lab.records import DESIGN, RANDOM, Fault, Row, Variant, WorkerRow
-from mldsa_lab.records.rows import find_tick
+from mldsa_lab.records import DESIGN, RANDOM, Fault, Row, Variant, WorkerRow, find_tick
 from mldsa_lab.sets import LOOKUP, PARAMETER_SETS, SCHEMES
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.cases import flip
 from mldsa_lab.worker.protocol import JobInput, Link, Runs, Sample, expected_output, make_job
-from mldsa_lab.worker.registry import Place
-
-# Operations.
-
+from mldsa_lab.worker.registry import BuildDirs
 
 SAMPLE_NS = 150_000
 """Shortest sample of a deterministic operation: reading the clocks takes under 1/200 of it."""
@@ -53,8 +49,8 @@ _LARGE_EVERY = 4
 class Cell(Case):
     """One variant, set and operation, with its inputs and the digests that must come out.
 
-    `expected` holds no digest for outputs that differ from call to call. `random` is true for a
-    signer whose attempts differ from call to call: each of its calls is a sample. With `runs` its
+    `expected` has no digest for outputs that differ from call to call. `random` is true for a
+    signer whose iterations differ from call to call: each of its calls is a sample. With `runs` its
     samples are of runs, and `expected` has the digest of each by its first input.
     """
 
@@ -95,14 +91,14 @@ class Cell(Case):
 
 
 def times_of(samples: Sequence[Sample | Link]) -> dict[str, tuple[int, ...]]:
-    """The ticks of samples or links, as a record has them."""
+    """Return the ticks of samples or links by clock, as a record has them."""
     cpu = tuple(s.cpu for s in samples if s.cpu is not None)
     wall = {"wall": tuple(s.wall for s in samples)}
     return wall | ({"cpu": cpu} if len(cpu) == len(samples) else {})
 
 
 def role_in(variant: Variant, set_name: str, operation: str) -> str:
-    """The role of the inputs that a cell takes: designed ones where signing is deterministic."""
+    """Return the role of a cell's inputs: designed ones for deterministic signing."""
     if variant.runs:
         return role_of(variant, set_name)
     designed = operation == "sign" and variant.deterministic and set_name in PARAMETER_SETS
@@ -116,8 +112,8 @@ def make_cell(
     inputs: Sequence[Input],
     runs: Runs | None = None,
 ) -> Cell:
-    """A cell over these inputs, by single calls or by runs. Of classical references what comes out
-    is not known, and signatures to verify are made when the cell is prepared."""
+    """Return a cell over these inputs, by single calls or by runs. The outputs of classical
+    references are not known; signatures to verify are made when the cell is prepared."""
     jobs = [make_job(item, operation, variant) for item in inputs]
     every = (expected_output(item, operation, variant) for item in inputs)
     outputs = [output for output in every if output is not None]
@@ -129,7 +125,7 @@ def make_cell(
 
 
 def other_message(job: JobInput) -> JobInput:
-    """The same input with another message, which its signature is not of."""
+    """Return the input with another message, for which its signature is not valid."""
     message = job.message or b""
     return replace(job, message=flip(message, len(message) - 1) if message else b"\0")
 
@@ -164,27 +160,27 @@ class Operations(Workload[Cell]):
         """Start and number of the job that cells of runs over the same inputs share."""
 
     def is_prepared(self, case: Cell) -> bool:
-        station = self.fleet.station(case.variant.id)
-        return station.running and case.started == station.starts
+        handle = self.fleet.handle(case.variant.id)
+        return handle.is_running and case.started == handle.starts
 
     def warm(self, case: Cell, ticks: int) -> Iterable[Row]:
-        worker = self.fleet.station(case.variant.id).worker()
-        self.hand_over(case)
+        worker = self.fleet.handle(case.variant.id).worker()
+        self.send_job(case)
         self.check(case, worker.measure(case.job, 1, 1, ticks, runs=case.runs))
         return ()
 
     def prepare(self, case: Cell) -> Iterable[Row]:
         """Choose the number of calls per sample, and the inputs of a slow operation."""
-        station = self.fleet.station(case.variant.id)
-        self.hand_over(case)
+        handle = self.fleet.handle(case.variant.id)
+        self.send_job(case)
         if case.runs is not None and case.runs.size > LARGE_RUN:
             case.calls = 1
             return ()
-        unit = station.announcement.unit
+        unit = handle.announcement.unit
         # Twice: the first run of a process pays for page faults and lazily filled tables.
         for _ in range(2):
             warmup = case.warmup(unit)
-            samples = station.worker().measure(case.job, 1, 1, warmup, runs=case.runs)
+            samples = handle.worker().measure(case.job, 1, 1, warmup, runs=case.runs)
             if unit != "ns" or sum(s.wall for s in samples) > _LONG_NS:
                 break  # beside which that is nothing
         self.check(case, samples)
@@ -198,7 +194,7 @@ class Operations(Workload[Cell]):
             case.calls, total = self._calls(case, samples, 2 if is_sample else len(samples))
         if is_sample and total > CELL_NS:
             case.inputs = case.inputs[: max(2, len(case.inputs) * CELL_NS // total)]
-            self.hand_over(case)
+            self.send_job(case)
         return ()
 
     def _calls(self, case: Cell, samples: Sequence[Sample], fewest: int) -> tuple[int, int]:
@@ -209,8 +205,8 @@ class Operations(Workload[Cell]):
         reported while ``fewest`` samples take no longer than `CELL_NS`: of the wall clock where
         all inputs would take longer by the CPU clock.
         """
-        station, calls = self.fleet.station(case.variant.id), 1
-        readings = self._readings[station.name]
+        handle, calls = self.fleet.handle(case.variant.id), 1
+        readings = self._readings[handle.name]
         while True:
             times = times_of(samples)
             for name, values in times.items():
@@ -224,7 +220,7 @@ class Operations(Workload[Cell]):
             if is_seen or calls * _LONGER > _CALLS_MAX or total * _LONGER > CELL_NS:
                 break
             calls *= _LONGER
-            samples = station.worker().measure(case.job, 1, calls, 0, runs=case.runs)
+            samples = handle.worker().measure(case.job, 1, calls, 0, runs=case.runs)
             self.check(case, samples)
         clock = self.clock if self.clock in times and case.variant.threads == 1 else "wall"
         if SAMPLE_TICKS * ticks[clock] * len(samples) > CELL_NS:
@@ -239,23 +235,23 @@ class Operations(Workload[Cell]):
             for ns in (SAMPLE_NS, min(SAMPLE_TICKS * ticks[clock], CELL_NS))
         )
         most = CELL_NS * calls * len(samples) // (whole * fewest)
-        found = min(max(enough, min(longer, most)), _CALLS_MAX)
-        return found, whole * found // calls
+        chosen = min(max(enough, min(longer, most)), _CALLS_MAX)
+        return chosen, whole * chosen // calls
 
-    def hand_over(self, cell: Cell) -> None:
-        """Hand over the cell's job, in the worker's present process."""
-        station = self.fleet.station(cell.variant.id)
+    def send_job(self, cell: Cell) -> None:
+        """Send the cell's job to the worker's present process."""
+        handle = self.fleet.handle(cell.variant.id)
         inputs = cell.inputs
         key = (cell.variant.base, cell.set_name, cell.operation, inputs[0].id)
         started, job = self._jobs.get(key, (-1, 0))
         # A process that a fault ended has prepared nothing that the next one knows.
-        if cell.runs is not None and station.running and started == station.starts:
+        if cell.runs is not None and handle.is_running and started == handle.starts:
             cell.started, cell.job = started, job
             return
         if cell.operation == "verify" and not SCHEMES[cell.set_name].traits.encoded:
             inputs = self._signed(cell)
-        cell.job = station.prepare(cell.variant, cell.set_name, cell.operation, inputs)
-        cell.started = station.starts
+        cell.job = handle.prepare(cell.variant, cell.set_name, cell.operation, inputs)
+        cell.started = handle.starts
         if cell.runs is not None:
             self._jobs[key] = (cell.started, cell.job)
 
@@ -264,20 +260,20 @@ class Operations(Workload[Cell]):
         v = cell.variant
         rnd = SCHEMES[cell.set_name].traits.plain_rnd if v.deterministic else None
         jobs = [replace(job, rnd=rnd) for job in cell.inputs]
-        made = signatures_of(self.fleet, v, cell.set_name, jobs)
-        return [replace(job, signature=made[job.id]) for job in cell.inputs]
+        signatures = signatures_of(self.fleet, v, cell.set_name, jobs)
+        return [replace(job, signature=signatures[job.id]) for job in cell.inputs]
 
     def sample(self, case: Cell, number: int, turn: int) -> Iterable[Row]:
-        station = self.fleet.station(case.variant.id)
-        worker = station.worker()
-        if case.started != station.starts:
-            self.hand_over(case)
+        handle = self.fleet.handle(case.variant.id)
+        worker = handle.worker()
+        if case.started != handle.starts:
+            self.send_job(case)
         # A signer that draws its own rnd needs many samples for its percentiles.
         passes = 2 if case.random and case.runs is None else 1
-        warmup = case.warmup(station.announcement.unit)
+        warmup = case.warmup(handle.announcement.unit)
         samples = worker.measure(case.job, passes, case.calls, warmup, runs=case.runs)
         self.check(case, samples)
-        phases = station.announcement.phases if case.runs is None else ()
+        phases = handle.announcement.phases if case.runs is None else ()
         parts = {n: tuple(s.phases[place] for s in samples) for place, n in enumerate(phases)}
         inputs = (s.input for s in samples)
         times = times_of(samples)
@@ -303,11 +299,11 @@ def signatures_of(
 ) -> dict[int, bytes | None]:
     """Return a variant's own signatures by input, for it to verify: its worker may keep keys to
     itself. `Excluded` if it fails on one."""
-    made = fleet.station(variant.id).answer(variant, set_name, "sign", jobs)
-    for output in made.values():
+    outputs = fleet.handle(variant.id).answer(variant, set_name, "sign", jobs)
+    for output in outputs.values():
         if output.failure is not None:
             raise Excluded(f"signing input {output.input} failed: {output.failure}")
-    return {number: output.value for number, output in made.items()}
+    return {number: output.value for number, output in outputs.items()}
 
 
 def typical_input(cell: Cell, iterations: Mapping[tuple[str, int], int]) -> JobInput:
@@ -318,13 +314,10 @@ def typical_input(cell: Cell, iterations: Mapping[tuple[str, int], int]) -> JobI
     return min(cell.inputs, key=lambda i: abs(iterations.get((cell.set_name, i.id), 0) - mean))
 
 
-# Plans.
-
-
 @dataclass(frozen=True)
-class Ready:
-    """What stands after the gate. ``folder``: of the run; ``passed``: pairs of variant id and set;
-    ``inputs``: by set."""
+class RunContext:
+    """The state of a run after the gate. ``folder``: of the run; ``passed``: pairs of variant id
+    and set; ``inputs``: by set."""
 
     fleet: Fleet
     folder: Path
@@ -350,11 +343,11 @@ class WorkloadPlan:
     about_inputs = ""
     """Its signing inputs in words, where they are not those of single operations."""
     in_memory = False
-    """Whether it measures memory, which a loop takes as single calls do."""
+    """True if it measures memory: a loop takes the memory of single calls."""
 
-    def __init__(self, options: Options, place: Place) -> None:
+    def __init__(self, options: Options, dirs: BuildDirs) -> None:
         self.options = options
-        self.place = place
+        self.dirs = dirs
 
     def check_tools(self) -> None:
         """Check that what measures is there, before anything is built."""
@@ -363,29 +356,29 @@ class WorkloadPlan:
         """Return the variants that take part."""
         return variants
 
-    def worker_row(self, station: Station) -> WorkerRow:
+    def worker_row(self, handle: WorkerHandle) -> WorkerRow:
         """Return a worker's line in the record."""
-        return station.row()
+        return handle.row()
 
     def more_inputs(self, set_name: str, first: int) -> list[Input]:
         """Return further inputs of a set, numbered from ``first``."""
         return []
 
-    def workload(self, ready: Ready) -> Workload[Any]:
+    def workload(self, context: RunContext) -> Workload[Any]:
         """Return the workload over everything that passed the gate."""
-        return Operations(ready.fleet, self.cells(ready), self.options.clock)
+        return Operations(context.fleet, self.cells(context), self.options.clock)
 
-    def cells(self, ready: Ready) -> list[Cell]:
+    def cells(self, context: RunContext) -> list[Cell]:
         """Return the cells of single operations and runs that passed the gate, those of the same
         set and operation next to each other."""
         cells: list[Cell] = []
         o = self.options
-        for name, operation, v in product(o.sets, o.operations, ready.variants):
-            if (v.id, name) not in ready.passed or operation not in v.operations:
+        for name, operation, v in product(o.sets, o.operations, context.variants):
+            if (v.id, name) not in context.passed or operation not in v.operations:
                 continue
             if v.runs and SCHEMES[name].slow and operation != "verify":
                 continue  # a hundred of them take minutes
-            taken = [i for i in ready.inputs[name] if i.role == role_in(v, name, operation)]
+            taken = [i for i in context.inputs[name] if i.role == role_in(v, name, operation)]
             if operation == LOOKUP:
                 taken = taken[:1]  # which it ignores
             cells.append(make_cell(v, name, operation, taken, runs_of(v, len(taken))))

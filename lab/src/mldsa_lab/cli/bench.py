@@ -130,15 +130,16 @@ def _options(params: Mapping[str, Any], workload: str) -> Options:
     """The options of a run from the parameters of the command."""
     from dataclasses import fields
 
-    from mldsa_lab.bench.material import Sizes, read_selections
     from mldsa_lab.bench.options import (
         DEFAULT_SETS,
         Options,
         Profile,
+        Sizes,
         parse_batch_sizes,
         parse_operations,
         parse_seed,
         parse_thread_counts,
+        read_selections,
     )
     from mldsa_lab.machine import cores_to_use
     from mldsa_lab.sets import PARAMETER_SETS, USUAL_OPERATIONS, parse_set_names
@@ -181,7 +182,7 @@ def show_outcome(
     """Show what was measured, and where it lies; an interrupted run ends the program."""
     folder = outcome.record.parent
     try:
-        if outcome.samples:
+        if outcome.has_results:
             # Only here: the plots' libraries take longer to load than the other commands to run.
             from mldsa_lab.kinds.reports import read_reports
             from mldsa_lab.show.report import Look
@@ -192,7 +193,7 @@ def show_outcome(
             outputs.show(read_reports([outcome.record], look), console, every=every)
     finally:
         show_path(console, "record", outcome.record)
-    if outcome.interrupted:
+    if outcome.is_interrupted:
         raise typer.Exit(shared.EXIT_INTERRUPTED)
 
 
@@ -213,8 +214,7 @@ def _of_block(options: Options, block: BlockFile) -> Options:
     """The options of a block: its file says what is verified and by whom."""
     from dataclasses import replace
 
-    from mldsa_lab.bench.material import GATE_SIZES
-    from mldsa_lab.bench.options import Profile
+    from mldsa_lab.bench.options import GATE_SIZES, Profile
     from mldsa_lab.sets import parse_set_names
 
     profile = options.profile.name

@@ -15,7 +15,7 @@ from mldsa_lab.cli import shared
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from mldsa_lab.worker.registry import Place, WorkerEntry
+    from mldsa_lab.worker.registry import BuildDirs, WorkerEntry
 
 
 def workers(
@@ -44,11 +44,11 @@ def workers(
     registry: shared.RegistryOption = None,
 ) -> None:
     """Show which workers can run here, set them up, or check one against the protocol."""
-    from mldsa_lab.worker.registry import Place, read_registry
+    from mldsa_lab.worker.registry import BuildDirs, read_registry
 
     if action != "conform":
         shared.refuse_given(ctx, action, "makes no checks", "only")
-    place = Place.of(find_root())
+    place = BuildDirs.for_tree(find_root())
     own = read_registry(place.root / "workers" / "registry.toml")
     listed = read_registry(registry) if registry else own
     if action == "doctor":
@@ -60,7 +60,10 @@ def workers(
 
 
 def _doctor(
-    listed: Sequence[WorkerEntry], own: Sequence[WorkerEntry], names: Sequence[str], place: Place
+    listed: Sequence[WorkerEntry],
+    own: Sequence[WorkerEntry],
+    names: Sequence[str],
+    place: BuildDirs,
 ) -> None:
     from rich import box
     from rich.table import Table
@@ -102,7 +105,7 @@ def _doctor(
         raise typer.Exit(1)
 
 
-def _setup(listed: Sequence[WorkerEntry], names: Sequence[str], place: Place) -> None:
+def _setup(listed: Sequence[WorkerEntry], names: Sequence[str], place: BuildDirs) -> None:
     from rich.markup import escape
 
     from mldsa_lab.screen import Screen
@@ -131,7 +134,7 @@ def _conform(
     own: Sequence[WorkerEntry],
     names: Sequence[str],
     only: Sequence[str],
-    place: Place,
+    place: BuildDirs,
 ) -> None:
     from rich.markup import escape
 

@@ -405,7 +405,7 @@ class Estimator:
             shares=shares,
             overlap=overlap,
             keys=None if variant.runs else [self.inputs[cell.set, i].seed for i in inputs],
-            hardened=variant.hardened,
+            hardened=variant.is_hardened,
         )
 
     def _mean(self, cell: MeasuredCell, samples: CellSamples, values: Array | float) -> Interval:

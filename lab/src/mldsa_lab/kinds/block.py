@@ -18,10 +18,16 @@ from msgspec import structs
 
 from mldsa_lab import LabError, machine
 from mldsa_lab.bench.engine import Case, Excluded, Workload
-from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.material import make_plain
+from mldsa_lab.bench.fleet import Fleet, WorkerHandle
+from mldsa_lab.bench.material import make_plain, subject_of
 from mldsa_lab.bench.options import COLD, WARM, BlockFile, find_verifiers, resolve_block, stride
-from mldsa_lab.bench.workload import Ready, WorkloadPlan, other_message, signatures_of, times_of
+from mldsa_lab.bench.workload import (
+    RunContext,
+    WorkloadPlan,
+    other_message,
+    signatures_of,
+    times_of,
+)
 from mldsa_lab.estimate.cells import Readings, with_tick
 from mldsa_lab.estimate.figure import Figure, Figures, Key
 from mldsa_lab.estimate.interval import FEWEST_ROUNDS, Interval, mean_interval
@@ -195,7 +201,7 @@ class Blocks(Workload[BlockCase]):
             for caches in block.caches
         ]
         self._checked: set[tuple[Hashable, int]] = set()
-        self._held: tuple[Station, Hashable, int, int] | None = None
+        self._held: tuple[WorkerHandle, Hashable, int, int] | None = None
 
     def _has(self, variant: Variant, batch: int) -> bool:
         return not batch or self.fleet.announced[variant.id].mode == "batch"
@@ -229,19 +235,19 @@ class Blocks(Workload[BlockCase]):
 
     def _checks(self, case: BlockCase, inputs: Sequence[JobInput]) -> Iterable[Check]:
         altered, places = _altered(inputs)
-        station = self.fleet.station(case.variant.id)
+        handle = self.fleet.handle(case.variant.id)
         for name, given, rejected in (
             ("accepts-block", inputs, ()),
             ("refuses-altered", altered, places),
         ):
-            job = station.prepare(case.variant, case.set_name, "verify", given)
+            job = handle.prepare(case.variant, case.set_name, "verify", given)
             wrong = []
             for threads in self.thread_counts:
                 shape = replace(case.shape, threads=threads, cold=0)
-                (sample,) = station.worker().block(job, 1, shape)
+                (sample,) = handle.worker().block(job, 1, shape)
                 text = self._wrong(sample, rejected)
                 wrong += [] if text is None else [f"on {threads} threads: {text}"]
-            station.worker().forget(job)
+            handle.worker().forget(job)
             yield Check.from_failures(name, len(self.thread_counts) * len(given), wrong)
 
     def _wrong(self, sample: Sample, rejected: Sequence[int] = ()) -> str | None:
@@ -254,9 +260,9 @@ class Blocks(Workload[BlockCase]):
         return f"verdicts other than {len(rejected) or 'no'} refused of {len(expected):,}"
 
     def sample(self, case: BlockCase, number: int, turn: int) -> Iterable[Row]:
-        station, job = self._job(case)
+        handle, job = self._job(case)
         shape = case.shape
-        (sample,) = station.worker().block(job, 1, shape)
+        (sample,) = handle.worker().block(job, 1, shape)
         text = self._wrong(sample)
         if text is not None:
             raise Excluded(f"{_called(shape.batch)} on {shape.threads} threads: {text}", whole=True)
@@ -264,19 +270,19 @@ class Blocks(Workload[BlockCase]):
         way["caches"] = COLD if shape.cold else WARM
         yield case.samples(number, turn, (), times_of([sample]), shape=way)
 
-    def _job(self, case: BlockCase) -> tuple[Station, int]:
+    def _job(self, case: BlockCase) -> tuple[WorkerHandle, int]:
         """Return the job of the case's group. The process holds one block at a time."""
-        station = self.fleet.station(case.variant.id)
+        handle = self.fleet.handle(case.variant.id)
         if self._held is not None:
             other, group, started, job = self._held
-            if group == case.group and station.running and started == station.starts:
-                return station, job
-            if other.running and started == other.starts:
+            if group == case.group and handle.is_running and started == handle.starts:
+                return handle, job
+            if other.is_running and started == other.starts:
                 other.worker().forget(job)
         inputs = self.inputs(case.variant.id, case.set_name)
-        job = station.prepare(case.variant, case.set_name, "verify", inputs)
-        self._held = station, case.group, station.starts, job
-        return station, job
+        job = handle.prepare(case.variant, case.set_name, "verify", inputs)
+        self._held = handle, case.group, handle.starts, job
+        return handle, job
 
     def _inputs(self, variant: str, set_name: str) -> list[JobInput]:
         """Return a variant's inputs: where keys stay in the worker, it verifies signatures of its
@@ -296,7 +302,8 @@ class Blocks(Workload[BlockCase]):
             return [structs.replace(item, pk=m.pk, output=m.signature) for item, m in signed]
         if not SCHEMES[set_name].traits.encoded:
             return drawn
-        made = make_plain(self.fleet, drawn, (v for name, v in self._verifiers if name == set_name))
+        sound = [subject_of(self.fleet, v, name) for name, v in self._verifiers if name == set_name]
+        made = make_plain(self.fleet, drawn, sound)
         if not all(m.pk and m.output for m in made):
             raise Excluded(
                 f"no implementation that passed the gate makes keys and signatures of {set_name}"
@@ -317,8 +324,8 @@ class BlockPlan(WorkloadPlan):
         self.verifiers = find_verifiers(block, fleet, variants)
         return list(dict.fromkeys(v for _, v in self.verifiers))
 
-    def workload(self, ready: Ready) -> Blocks:
-        return Blocks(ready.fleet, self.block, self.verifiers, self.options.seed, ready.passed)
+    def workload(self, context: RunContext) -> Blocks:
+        return Blocks(context.fleet, self.block, self.verifiers, self.options.seed, context.passed)
 
 
 def drawn_of(row: BlockContent, set_name: str, seed: bytes) -> list[Input]:

@@ -12,7 +12,14 @@ import numpy as np
 from mldsa_lab import LabError
 from mldsa_lab.bench.engine import Workload
 from mldsa_lab.bench.fleet import Fleet
-from mldsa_lab.bench.workload import Cell, Operations, Ready, WorkloadPlan, times_of, typical_input
+from mldsa_lab.bench.workload import (
+    Cell,
+    Operations,
+    RunContext,
+    WorkloadPlan,
+    times_of,
+    typical_input,
+)
 from mldsa_lab.estimate.cells import SPREAD, Readings, percentiles_of, share_of, with_tick
 from mldsa_lab.estimate.figure import Figure, Figures, Key
 from mldsa_lab.estimate.interval import mean_interval
@@ -48,19 +55,19 @@ class ColdStarts(Workload[Cell]):
 
     def prepare(self, case: Cell) -> Iterable[Row]:
         """Choose fewer calls of a slow operation."""
-        self._operations.hand_over(case)
-        station = self._fleet.station(case.variant.id)
-        (sample,) = station.worker().measure(case.job, 1, 1, 0)
+        self._operations.send_job(case)
+        handle = self._fleet.handle(case.variant.id)
+        (sample,) = handle.worker().measure(case.job, 1, 1, 0)
         self._operations.check(case, [sample])
-        slow = station.announcement.unit == "ns" and sample.wall * _MOST > _SLOW_NS
+        slow = handle.announcement.unit == "ns" and sample.wall * _MOST > _SLOW_NS
         case.calls = _FEW if slow else _MOST
         return ()
 
     def sample(self, case: Cell, number: int, turn: int) -> Iterable[Row]:
-        station = self._fleet.station(case.variant.id)
-        station.stop()  # the process of another case is warm
-        self._operations.hand_over(case)
-        samples = station.worker().measure(case.job, case.calls, 1, 0)
+        handle = self._fleet.handle(case.variant.id)
+        handle.stop()  # the process of another case is warm
+        self._operations.send_job(case)
+        samples = handle.worker().measure(case.job, case.calls, 1, 0)
         self._operations.check(case, samples)
         inputs = (s.input for s in samples)
         yield case.samples(number, turn, inputs, times_of(samples), shape={"process": "fresh"})
@@ -71,8 +78,8 @@ class ColdPlan(WorkloadPlan):
 
     name = "cold"
 
-    def workload(self, ready: Ready) -> ColdStarts:
-        return ColdStarts(ready.fleet, self.cells(ready), ready.iterations())
+    def workload(self, context: RunContext) -> ColdStarts:
+        return ColdStarts(context.fleet, self.cells(context), context.iterations())
 
 
 # --- figures ---

@@ -23,9 +23,9 @@ import numpy as np
 
 from mldsa_lab import LabError
 from mldsa_lab.bench.engine import Excluded, Workload
-from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.fleet import Fleet, WorkerHandle
 from mldsa_lab.bench.launch import time_limits
-from mldsa_lab.bench.workload import Cell, Operations, Ready, WorkloadPlan, typical_input
+from mldsa_lab.bench.workload import Cell, Operations, RunContext, WorkloadPlan, typical_input
 from mldsa_lab.checkout import BuildError, run_tool
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.files import writing
@@ -36,7 +36,7 @@ from mldsa_lab.show.figure_tables import KIB, Bars, SpreadColumns, TableLayout
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import TraceTable, parse_trace
 from mldsa_lab.worker.protocol import JobInput
-from mldsa_lab.worker.registry import Place
+from mldsa_lab.worker.registry import BuildDirs
 from mldsa_lab.worker.worker import Limits, WorkerFault, WorkerRefusal
 
 # Figures.
@@ -168,19 +168,19 @@ STACK_HEAP, TRAFFIC = "stack and heap", "traffic"
 _SOURCE = Path("workers") / "meter" / "meter.c"
 
 
-def build_meter(place: Place) -> Path:
+def build_meter(dirs: BuildDirs) -> Path:
     """The meter as a library, compiled if its source is new. BuildError if it cannot be."""
     if sys.platform != "linux":
         raise BuildError("the meter needs Linux with glibc: no stack and heap here", [])
-    source = place.root / _SOURCE
+    source = dirs.root / _SOURCE
     digest = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
-    library = place.target / "meter" / f"meter-{digest}.so"
+    library = dirs.target / "meter" / f"meter-{digest}.so"
     if not library.exists():
         with writing(library):
             library.parent.mkdir(parents=True, exist_ok=True)
         command = ("cc", "-O2", "-Wall", "-shared", "-fPIC", "-o")
         new = library.with_suffix(".new")
-        run_tool([*command, str(new), str(source)], place.root, {}, lambda line: None, "meter")
+        run_tool([*command, str(new), str(source)], dirs.root, {}, lambda line: None, "meter")
         new.replace(library)
     return library
 
@@ -249,7 +249,7 @@ class Memory(Workload[Cell]):
     """
 
     fleet: Fleet
-    place: Place
+    dirs: BuildDirs
     limits: Limits
     attempts: Mapping[tuple[str, int], int]
     cases: list[Cell]
@@ -262,7 +262,7 @@ class Memory(Workload[Cell]):
         self._folder = Path(self._temporary.name)
         self._metered = Fleet()
         self._lines: dict[str, Path] = {}
-        self._meter = build_meter(self.place)
+        self._meter = build_meter(self.dirs)
 
     def close(self) -> None:
         self._metered.stop()
@@ -296,7 +296,7 @@ class Memory(Workload[Cell]):
         yield Definition("memory", part, {}, *about, lacking=why)
 
     def _language(self, cell: Cell) -> str:
-        return self.fleet.station(cell.variant.id).announcement.language
+        return self.fleet.handle(cell.variant.id).announcement.language
 
     # --- stack and heap ---------------------------------------------------------------------------
 
@@ -316,21 +316,21 @@ class Memory(Workload[Cell]):
         return self._line(cell, STACK_HEAP, "" if language in COMPILED else own, measured)
 
     def _stack_and_heap(self, cell: Cell) -> Samples:
-        station = self.fleet.station(cell.variant.id)
-        name = station.name
+        handle = self.fleet.handle(cell.variant.id)
+        name = handle.name
         if name not in self._lines:
             self._lines[name] = path = self._folder / f"{name.replace(':', '-')}.meter"
             path.touch()
             env = {"LD_PRELOAD": str(self._meter), "MLDSA_METER": str(path)}
-            self._metered.add(Station(station.entry, self.place, self.limits, env=env))
+            self._metered.add(WorkerHandle(handle.entry, self.dirs, self.limits, env=env))
         path = self._lines[name]
         # By the id of single calls: the fleet with the meter knows no shapes.
         own = replace(cell, variant=self._metered.variants[cell.variant.base])
         operations = Operations(self._metered)
         kept = self._kept(own, path) if cell.runs is None else None
-        operations.hand_over(own)
+        operations.send_job(own)
         before = path.stat().st_size
-        worker = self._metered.station(own.variant.id).worker()
+        worker = self._metered.handle(own.variant.id).worker()
         samples = worker.measure(own.job, 1, 1, 0, runs=cell.runs)
         operations.check(own, samples)
         worker.forget(own.job)
@@ -359,9 +359,9 @@ class Memory(Workload[Cell]):
         # Two keys: what is made once in a process is not the second one's.
         few = [_key_alone(i) for i in by_key.values()][:2]
         before = path.stat().st_size
-        station = self._metered.station(cell.variant.id)
-        job = station.prepare(cell.variant, cell.set_name, cell.operation, few)
-        station.worker().forget(job)
+        handle = self._metered.handle(cell.variant.id)
+        job = handle.prepare(cell.variant, cell.set_name, cell.operation, few)
+        handle.worker().forget(job)
         found = read_kept(_behind(path, before))
         return found[1] if len(found) == 2 else None
 
@@ -393,7 +393,7 @@ class Memory(Workload[Cell]):
 
     def _moved_by(self, one: Cell) -> dict[str, int]:
         """The traffic of the cell's only input."""
-        entry = self.fleet.station(one.variant.id).entry
+        entry = self.fleet.handle(one.variant.id).entry
         log = self._folder / "valgrind"
         told = Path(f"{log}.log")
         counts = Path(f"{log}.counts")
@@ -404,14 +404,14 @@ class Memory(Workload[Cell]):
 
         def run(tool: list[str], passes: int) -> None:
             prefix = [VALGRIND, *tool, f"--log-file={told}"]
-            own = Station(entry, self.place, self.limits, prefix=prefix)
+            own = WorkerHandle(entry, self.dirs, self.limits, prefix=prefix)
             with Fleet() as fleet:
                 fleet.add(own)
                 if one.variant.id not in fleet.variants:
                     raise LabError(f"Valgrind's CPU does not have what {one.variant.backend} needs")
                 operations = Operations(fleet)
                 there = replace(one)
-                operations.hand_over(there)
+                operations.send_job(there)
                 operations.check(there, own.worker().measure(there.job, passes, 1, 0))
 
         def counted(tool: list[str], read: Callable[[], tuple[int, ...]]) -> list[int]:
@@ -446,15 +446,15 @@ class MemoryPlan(WorkloadPlan):
     in_memory = True
 
     def check_tools(self) -> None:
-        build_meter(self.place)
+        build_meter(self.dirs)
         if self.options.traffic and shutil.which(VALGRIND) is None:
             raise LabError("bytes read and written are counted by Valgrind, which is not installed")
 
-    def workload(self, ready: Ready) -> Memory:
+    def workload(self, context: RunContext) -> Memory:
         o = self.options
-        limits, cells = time_limits(o.timeout), self.cells(ready)
-        iterations = ready.iterations()
-        return Memory(ready.fleet, self.place, limits, iterations, cells, o.traffic)
+        limits, cells = time_limits(o.timeout), self.cells(context)
+        iterations = context.iterations()
+        return Memory(context.fleet, self.dirs, limits, iterations, cells, o.traffic)
 
 
 # The kind.

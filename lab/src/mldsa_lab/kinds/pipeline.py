@@ -18,10 +18,10 @@ import numpy as np
 
 from mldsa_lab import LabError
 from mldsa_lab.bench.engine import Case, Excluded, Workload
-from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.fleet import Fleet, WorkerHandle
 from mldsa_lab.bench.material import PipelineInputs
 from mldsa_lab.bench.options import Pipeline, resolve
-from mldsa_lab.bench.workload import Ready, WorkloadPlan, other_message, times_of
+from mldsa_lab.bench.workload import RunContext, WorkloadPlan, other_message, times_of
 from mldsa_lab.estimate.cells import SPREAD, Readings, percentiles_of, share_of
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.interval import mean_interval
@@ -264,7 +264,7 @@ class PreparedPipeline:
     name: str
     content: PipelineContent
     together: int
-    station: Station
+    handle: WorkerHandle
     variants: Sequence[Variant]
     inputs: list[list[JobInput]]
     outputs: list[list[bytes | None]]
@@ -277,7 +277,7 @@ class PreparedPipeline:
     def prepare(self, inputs: Sequence[Sequence[JobInput]]) -> list[int]:
         """Hand over the jobs of all stages."""
         stages = zip(self.variants, self.content.stages, inputs, strict=True)
-        return [self.station.prepare(v, s.set, s.operation, i) for v, s, i in stages]
+        return [self.handle.prepare(v, s.set, s.operation, i) for v, s, i in stages]
 
     def stages(self, jobs: Sequence[int], *, own_message: bool = False) -> list[ChainStage]:
         """The chain of these jobs; with ``own_message`` verification takes the one it is handed."""
@@ -350,8 +350,8 @@ class Pipelines(Workload[PipelineCase]):
         for asked in pipelines:
             content = content_of(asked, drawn)
             variants = [fleet.variants[stage.variant] for stage in content.stages]
-            station = fleet.station(variants[0].id)
-            about = asked.name, content, asked.group, station, variants
+            handle = fleet.handle(variants[0].id)
+            about = asked.name, content, asked.group, handle, variants
             pipeline = PreparedPipeline(*about, [], [])
             for stage, v in zip(content.stages, variants, strict=True):
                 if (v.id, stage.set) not in passed:
@@ -399,10 +399,10 @@ class Pipelines(Workload[PipelineCase]):
 
     def sample(self, case: PipelineCase, number: int, turn: int) -> Iterable[Row]:
         pipeline = case.pipeline
-        worker = pipeline.station.worker()
-        if pipeline.started != pipeline.station.starts:
+        worker = pipeline.handle.worker()
+        if pipeline.started != pipeline.handle.starts:
             pipeline.jobs = pipeline.prepare(pipeline.inputs)
-            pipeline.started = pipeline.station.starts
+            pipeline.started = pipeline.handle.starts
         (done,) = worker.chain(pipeline.stages(pipeline.jobs), 1, WARMUP_NS, case.threads)
         for link in done.links:
             if wrong := pipeline.wrong(link, pipeline.outputs):
@@ -450,9 +450,9 @@ def _check(
     """One pass over these inputs, from which these outputs must come."""
     jobs = pipeline.prepare(inputs)
     stages = pipeline.stages(jobs, own_message=own_message)
-    (done,) = pipeline.station.worker().chain(stages, 1, 0)
+    (done,) = pipeline.handle.worker().chain(stages, 1, 0)
     for job in jobs:
-        pipeline.station.worker().forget(job)
+        pipeline.handle.worker().forget(job)
     wrong = [w for link in done.links if (w := pipeline.wrong(link, outputs)) is not None]
     return Check.from_failures(name, len(done.links), wrong)
 
@@ -478,8 +478,8 @@ class PipelinePlan(WorkloadPlan):
     def more_inputs(self, set_name: str, first: int) -> list[Any]:
         return self.drawn.items(set_name, first)
 
-    def workload(self, ready: Ready) -> Pipelines:
-        return Pipelines(ready.fleet, self.pipelines, self.drawn, ready.inputs, ready.passed)
+    def workload(self, context: RunContext) -> Pipelines:
+        return Pipelines(context.fleet, self.pipelines, self.drawn, context.inputs, context.passed)
 
 
 # The kind.

@@ -44,8 +44,8 @@ class Record:
     warnings: list[str] = field(default_factory=list)
 
     @property
-    def interrupted(self) -> bool:
-        """Whether the run was ended before its last round."""
+    def is_interrupted(self) -> bool:
+        """True if the run was ended before its last round."""
         return self.end is None or self.end.status != "complete"
 
     @property
@@ -55,9 +55,9 @@ class Record:
         if not machine.get("cpu"):
             return None
         numbers = {name: machine.get(name) for name in ("family", "model", "stepping")}
-        told = ", ".join(f"{name} {n}" for name, n in numbers.items() if n is not None)
+        model = ", ".join(f"{name} {n}" for name, n in numbers.items() if n is not None)
         cores = f", {machine['cores']} cores" if "cores" in machine else ""
-        return f"{machine['cpu']}{f' ({told})' if told else ''}{cores}"
+        return f"{machine['cpu']}{f' ({model})' if model else ''}{cores}"
 
     @property
     def date(self) -> str:
@@ -79,7 +79,7 @@ class Record:
 
     @property
     def identity(self) -> tuple[str, str]:
-        """What tells its run from others: the seed, and when it was begun."""
+        """The identity of its run: the seed, and the time it was begun."""
         return self.run.seed, self.run.started
 
     def definition(self, kind: str) -> rows.Definition | None:
@@ -106,9 +106,9 @@ class Record:
 
     def variant(self, variant_id: str) -> rows.Variant:
         """The variant with this id; LabError if the record has none."""
-        if (found := self.variants.get(variant_id)) is not None:
-            return found[0]
-        raise LabError(f"unknown variant {variant_id!r}: no worker of the record announces it")
+        if variant_id not in self.variants:
+            raise LabError(f"unknown variant {variant_id!r}: no worker of the record announces it")
+        return self.variants[variant_id][0]
 
     def narrow(
         self, sets: Sequence[str], operations: Sequence[str], implementations: Sequence[str]
@@ -182,9 +182,6 @@ def busy_notes(loads: Sequence[str]) -> list[str]:
         f" in {len(busy)} of {len(loads)} runs, in the first of them" if len(loads) > 1 else ""
     )
     return [f"The machine was busy with other work{several}: {busy[0]}."] if busy else []
-
-
-# Reading.
 
 
 decode_row: Callable[[bytes | memoryview], rows.Row] = msgspec.json.Decoder(
@@ -335,13 +332,10 @@ class _Order:
                 raise _Unannounced(f"input {number} of {row.set} was not listed before")
 
 
-# Writing.
-
-
 def to_json(row: Row) -> dict[str, Any]:
     """The JSON object of one line, `type` first; bytes become lower-case hexadecimal."""
-    made: dict[str, Any] = to_builtins(row)
-    return made
+    values: dict[str, Any] = to_builtins(row)
+    return values
 
 
 class RecordWriter(AbstractContextManager["RecordWriter"]):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -38,7 +39,7 @@ SCHEMA = 8
 DESIGN, RANDOM, MANY_KEYS, ONE_KEY, PIPELINE = ROLES = (
     "design", "random", "many-keys", "one-key", "pipeline",
 )  # fmt: skip
-"""What an input is for: see `InputRow`."""
+"""The purposes of inputs: see `InputRow`."""
 METRICS = {"allocated": ("B", 1), "collections": ("per million", 1_000_000)}
 """Metrics that operations may have beside ticks: the unit, and of how many operations it is."""
 HARDENED = "-hardened"
@@ -86,13 +87,13 @@ class Variant(Implementation, frozen=True, forbid_unknown_fields=True):
     """
 
     @property
-    def hardened(self) -> bool:
-        """Whether it checks its own signatures, as its name says (workers/PROTOCOL.md)."""
+    def is_hardened(self) -> bool:
+        """True if it checks its own signatures, by its name (workers/PROTOCOL.md)."""
         return self.implementation.endswith(HARDENED)
 
     @property
     def runs(self) -> bool:
-        """Whether a call is a run of operations, and not one operation by itself."""
+        """True if a call is a run of operations, not one operation by itself."""
         return self.mode == "batch" or self.batch_size > 1 or self.threads > 1
 
     @property
@@ -118,7 +119,7 @@ class Variant(Implementation, frozen=True, forbid_unknown_fields=True):
         return TUNED_BUILD if self.id == self.id_in(TUNED_BUILD) else DEFAULT_BUILD
 
     @property
-    def tuned(self) -> bool:
+    def is_tuned(self) -> bool:
         """Return whether it is of a tuned build."""
         return self.build == TUNED_BUILD
 
@@ -132,6 +133,10 @@ class Variant(Implementation, frozen=True, forbid_unknown_fields=True):
         """The names by which it may be asked for: its id, that of its single calls, that of its
         worker, and its implementation."""
         return (self.id, self.base, self.announced_id, self.implementation)
+
+    def matches(self, pattern: str) -> bool:
+        """Return whether one of its names fits the pattern, which may have wildcards."""
+        return any(fnmatchcase(name, pattern) for name in self.names)
 
 
 _C_LIBRARIES = frozenset(
@@ -216,12 +221,11 @@ class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
 
 class InputRow(RecordLine, frozen=True, tag="input"):
     """One input: the key's seed, message, context, rnd (None: that of deterministic signing; of
-    encapsulation it is m); its attempts.
+    encapsulation it is m); its iterations.
 
-    `role` is "design" (chosen by its trace), "random", or "many-keys" or "one-key" (those that
-    runs of several operations take in turn, each of its own key or all of one key), or "pipeline"
-    (the record of a pipeline, or what a stage of one is handed). `trace` is
-    None where it is not known. A long `message` is empty, and `drawn` says what it is.
+    `role` is "design" (chosen by its trace), "random", "many-keys" or "one-key" (for runs of
+    several operations), or "pipeline" (its record, or the input of a stage). `trace` is None where
+    it is not known. A long `message` is empty, and `drawn` says what it is.
     """
 
     set: SetName
@@ -241,10 +245,10 @@ class InputRow(RecordLine, frozen=True, tag="input"):
         if d is None:
             return self
         sizes = {"message_bytes": d.bytes, "context_bytes": len(self.context)}
-        (made,) = candidates(d.seed, self.set, 1, stream=d.stream, start=d.number, **sizes)
-        if made.seed != self.seed:
+        (whole,) = candidates(d.seed, self.set, 1, stream=d.stream, start=d.number, **sizes)
+        if whole.seed != self.seed:
             raise LabError(f"input {self.id} of {self.set}: its seed is not that of what is drawn")
-        return structs.replace(self, message=made.message, drawn=None)
+        return structs.replace(self, message=whole.message, drawn=None)
 
     def __post_init__(self) -> None:
         scheme = SCHEMES[self.set]
@@ -280,8 +284,8 @@ class Samples(RecordLine, frozen=True, tag="samples"):
     """One visit of a case: what `calls` calls each took, one entry per sample.
 
     ``inputs``: the input of each sample; empty where a sample takes all of them. ``metrics``: by
-    name (`wall` and `cpu` in the worker's ticks, `stack`, `heap` … in bytes or as counts) one
-    value for each input, or one for all. ``phases``: by name the parts of `wall`. ``shape``: how
+    name one value for each input, or one for all. `wall` and `cpu` are in the worker's ticks,
+    `stack`, `heap` … in bytes or counts. ``phases``: by name the parts of `wall`. ``shape``: how
     the calls were made; empty for the calls that the variant itself describes.
     """
 
@@ -326,7 +330,7 @@ class Samples(RecordLine, frozen=True, tag="samples"):
 
 
 class Definition(RecordLine, frozen=True, tag="definition"):
-    """What a workload measures and the checks that passed before, or why it is not measured.
+    """The subject of a measurement and the checks that it passed before, or why it is not measured.
 
     ``kind``: of the workload, or of a part of it. ``content``: what the kind defines, see
     `read`. ``variant``, ``set``, ``operation``: what it is about, if not everything.
@@ -452,11 +456,11 @@ def _label(variant: Variant, listed: Sequence[Variant]) -> str:
     own = (variant.implementation, variant.family)
     peers = [v for v in listed if (v.implementation, v.family) == own]
     parts = [variant.implementation]
-    if len({v.backend for v in peers if v.tuned == variant.tuned}) > 1:
+    if len({v.backend for v in peers if v.is_tuned == variant.is_tuned}) > 1:
         parts.append(variant.backend)
     if variant.key != "compact":
         parts.append("exp.")
-    if variant.tuned and not all(v.tuned for v in peers):
+    if variant.is_tuned and not all(v.is_tuned for v in peers):
         parts.append(TUNED_BUILD)
     return " ".join(parts)
 

@@ -215,7 +215,7 @@ def has_few_rounds(summary: Summary) -> bool:
 def warnings(summary: Summary) -> list[str]:
     """Return what makes all figures doubtful."""
     record, made, rounds = summary.record, [], summary.rounds
-    if record.interrupted:
+    if record.is_interrupted:
         noun = "round" if rounds == 1 else "rounds"
         made.append(
             f"This run was interrupted after {rounds} {noun} (the last may be incomplete): what "

@@ -13,8 +13,7 @@ from typing import Any
 from mldsa_lab import LabError
 from mldsa_lab.bench.bench import RECORD_NAME, run_bench
 from mldsa_lab.bench.jmh import JmhPlan
-from mldsa_lab.bench.material import GATE_SIZES, Sizes
-from mldsa_lab.bench.options import DEFAULT_SETS, Options, parse_seed
+from mldsa_lab.bench.options import DEFAULT_SETS, GATE_SIZES, Options, Sizes, parse_seed
 from mldsa_lab.bench.workload import WorkloadPlan
 from mldsa_lab.files import read_text, write_text
 from mldsa_lab.kinds.pipeline import PipelinePlan
@@ -44,7 +43,7 @@ class Step:
         """The record of the step where it was measured to its end."""
         for path in sorted(self.folder.glob(f"*/{RECORD_NAME}")):
             with suppress(LabError):  # cut off within its first line
-                if not read_record(path).interrupted:
+                if not read_record(path).is_interrupted:
                     return path
         return None
 
@@ -144,4 +143,4 @@ def run_step(step: Step, screen: Screen, study: StudyFile, profile: str, **other
         **others,
     )
     kind = PipelinePlan if study.pipeline else JmhPlan if effort.jmh else WorkloadPlan
-    return not run_bench(options, screen, lambda record: None, kind).interrupted
+    return not run_bench(options, screen, lambda record: None, kind).is_interrupted

@@ -1,8 +1,8 @@
 """Builds of workers and their set-up, by the commands of the registry; JDKs on the machine.
 
-`python -m mldsa_lab.worker.build [--test] WORKER...` builds the named workers (`rust`, or
-`rust:tuned` for another than the default build), or runs their own tests in the same environment,
-so that nothing is compiled twice.
+`python -m mldsa_lab.worker.build [--test] WORKER...` builds the named workers: `rust` in its
+default build, `rust:tuned` in another. With `--test` it runs their own tests in the same
+environment, so that nothing is compiled twice.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,159 +19,136 @@ from pathlib import Path
 from msgspec import structs
 
 from mldsa_lab import LabError, located
-from mldsa_lab.checkout import NOT_SHIPPED, SHIPPED, BuildError, find_root, in_tree, run_tool
+from mldsa_lab.checkout import NOT_SHIPPED, SHIPPED, BuildError, in_tree, run_tool
 from mldsa_lab.files import reading, write_text, writing
 from mldsa_lab.sets import build_mark
 from mldsa_lab.worker.registry import (
     NAME,
-    Place,
+    BuildDirs,
     WorkerEntry,
     ask,
-    every_build,
-    named,
-    read_registry,
 )
 
+OLDEST = 17
+"""The oldest Java release that the Java worker runs on."""
+_MODULES = ("java.management", "java.compiler")  # clocks and settings; Eclipse's compiler
+_PROPERTY = re.compile(r"^ +([\w.]+) = (.*)$", re.MULTILINE)
+_FOLDERS = ("usr/lib/jvm/*", "Library/Java/JavaVirtualMachines/*/Contents/Home")
+_OF_USER = ".sdkman/candidates/java/*"
 
-def set_up(entry: WorkerEntry, place: Place, on_line: Callable[[str], None]) -> None:
+
+def set_up(entry: WorkerEntry, dirs: BuildDirs, on_line: Callable[[str], None]) -> None:
     """Run the worker's `setup` commands; `on_line` gets each line they print.
 
     BuildError if a needed tool is missing or a command fails: the worker is not set up then,
     whatever it was before.
     """
-    if lacking := entry.unmet() if is_shipped(entry, place) else [NOT_SHIPPED]:
+    if lacking := entry.unmet() if is_shipped(entry, dirs) else [NOT_SHIPPED]:
         raise BuildError("; ".join(lacking), [])
-    stamp = _stamp(entry, place)
+    stamp = _stamp(entry, dirs)
     with writing(stamp):
         stamp.parent.mkdir(parents=True, exist_ok=True)
         stamp.unlink(missing_ok=True)
-    digest = _digest(entry, place)
+    digest = _digest(entry, dirs)
     for command in entry.setup:
-        filled = entry.fill(command, place)
+        filled = entry.fill(command, dirs)
         on_line(" ".join(filled))
-        run_tool(filled, place.root, entry.environment(place), on_line, "set-up")
-    present = [path for path in _named_paths(entry, place) if (place.target / path).exists()]
-    write_text(stamp, json.dumps({"digest": digest, "made": present}) + "\n")
+        run_tool(filled, dirs.root, entry.environment(dirs), on_line, "set-up")
+    files = [path for path in _named_files(entry, dirs) if (dirs.target / path).exists()]
+    write_text(stamp, json.dumps({"digest": digest, "made": files}) + "\n")
 
 
-def is_set_up(entry: WorkerEntry, place: Place) -> bool:
-    """True where its `setup` has succeeded with the present commands and lock files, and the
-    files that it made for the worker's commands still exist; also where there is no `setup`."""
+def is_set_up(entry: WorkerEntry, dirs: BuildDirs) -> bool:
+    """Return whether its `setup` has succeeded with the present commands and lock files.
+
+    The files that it made for the worker's commands must still exist. Without `setup`: True.
+    """
     if not entry.setup:
         return True
     try:
-        stamp = json.loads(_stamp(entry, place).read_bytes())
+        stamp = json.loads(_stamp(entry, dirs).read_bytes())
     except (OSError, ValueError):
         return False
-    if not isinstance(stamp, dict):
-        return False
-    there = all((place.target / path).exists() for path in stamp.get("made", ()))
-    return there and bool(stamp.get("digest") == _digest(entry, place))
+    return (
+        isinstance(stamp, dict)
+        and all((dirs.target / path).exists() for path in stamp.get("made", ()))
+        and bool(stamp.get("digest") == _digest(entry, dirs))
+    )
 
 
-def is_shipped(entry: WorkerEntry, place: Place) -> bool:
-    """True where the worker's folder exists: always in a checkout, not always in a wheel."""
-    return place.root != SHIPPED or (place.root / entry.folder).is_dir()
+def is_shipped(entry: WorkerEntry, dirs: BuildDirs) -> bool:
+    """Return whether the worker's folder exists: always in a checkout, not in a wheel."""
+    return dirs.root != SHIPPED or (dirs.root / entry.folder).is_dir()
 
 
-def unmet(entry: WorkerEntry, place: Place) -> list[str]:
-    """The obstacles to building and running the worker here, each with its remedy."""
-    if not is_shipped(entry, place):
+def unmet(entry: WorkerEntry, dirs: BuildDirs) -> list[str]:
+    """List the obstacles to building and running the worker here, each with its remedy."""
+    if not is_shipped(entry, dirs):
         return [NOT_SHIPPED]
-    if is_set_up(entry, place):
+    if is_set_up(entry, dirs):
         return entry.unmet()
     name = entry.home_of or entry.label
     return [*entry.unmet(), f"not set up: run `mldsa-lab workers setup {name}`"]
 
 
-def lock_digests(entry: WorkerEntry, place: Place) -> dict[str, str]:
-    """The SHA-256 of each of a worker's lock files; of paths outside the tree the name alone."""
+def lock_digests(entry: WorkerEntry, dirs: BuildDirs) -> dict[str, str]:
+    """Return the SHA-256 of each lock file of a worker, by path, or name outside the tree."""
     digests = {}
-    for name in entry.fill(entry.locks, place):
-        path = place.root / name
+    for name in entry.fill(entry.locks, dirs):
+        path = dirs.root / name
         with reading(path, f"worker {entry.name}, lock file "):
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
         digests[path.name if Path(name).is_absolute() else name] = digest
     return digests
 
 
-def _stamp(entry: WorkerEntry, place: Place) -> Path:
+def _stamp(entry: WorkerEntry, dirs: BuildDirs) -> Path:
     # Each build has a set-up of its own.
-    return entry.home(place.target) / f"setup{build_mark(entry.chosen).replace(':', '-')}.json"
+    return entry.home(dirs.target) / f"setup{build_mark(entry.chosen).replace(':', '-')}.json"
 
 
-def _digest(entry: WorkerEntry, place: Place) -> str:
+def _digest(entry: WorkerEntry, dirs: BuildDirs) -> str:
     # The templates and not what they are filled with: the tree may be moved.
-    text = json.dumps([entry.setup, lock_digests(entry, place)])
-    return hashlib.sha256(text.encode()).hexdigest()
+    content = json.dumps([entry.setup, lock_digests(entry, dirs)])
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
-def _named_paths(entry: WorkerEntry, place: Place) -> list[str]:
-    """Paths below the target folder that its commands name, relative to that folder."""
-    paths = map(Path, entry.fill((*entry.run, *entry.build), place))
-    return [str(p.relative_to(place.target)) for p in paths if p.is_relative_to(place.target)]
+def _named_files(entry: WorkerEntry, dirs: BuildDirs) -> list[str]:
+    """List the files below the target folder in its commands, relative to that folder."""
+    paths = map(Path, entry.fill((*entry.run, *entry.build), dirs))
+    return [str(p.relative_to(dirs.target)) for p in paths if p.is_relative_to(dirs.target)]
 
 
-def build(entry: WorkerEntry, place: Place, on_line: Callable[[str], None]) -> None:
+def build(entry: WorkerEntry, dirs: BuildDirs, on_line: Callable[[str], None]) -> None:
     """Run the worker's build command; `on_line` gets each line it prints.
 
     BuildError if a needed tool is missing, the worker is not set up or the command fails. Nothing
     is done where the registry names no command; whether there is something to rebuild is the build
     tool's business.
     """
-    _run(entry, entry.fill(entry.build, place), place, on_line, "build")
+    _run(entry, entry.fill(entry.build, dirs), dirs, on_line, "build")
 
 
-def test(entry: WorkerEntry, place: Place, on_line: Callable[[str], None]) -> None:
+def test(entry: WorkerEntry, dirs: BuildDirs, on_line: Callable[[str], None]) -> None:
     """Run the worker's own tests as `build` builds it; BuildError if they fail."""
-    command = entry.fill(entry.test, place)
+    command = entry.fill(entry.test, dirs)
     if not command:
         raise BuildError(f"worker {entry.name}: the registry names no tests of its own", [])
-    _run(entry, command, place, on_line, "test")
+    _run(entry, command, dirs, on_line, "test")
 
 
 def _run(
-    entry: WorkerEntry, command: list[str], place: Place, on_line: Callable[[str], None], what: str
+    entry: WorkerEntry,
+    command: list[str],
+    dirs: BuildDirs,
+    on_line: Callable[[str], None],
+    what: str,
 ) -> None:
-    if lacking := unmet(entry, place):
+    if lacking := unmet(entry, dirs):
         raise BuildError("; ".join(lacking), [])
     if command:
-        place.target.mkdir(parents=True, exist_ok=True)
-        run_tool(command, place.root, entry.environment(place), on_line, what)
-
-
-def main(arguments: list[str]) -> int:
-    """The command line of this module; returns the exit status."""
-    names = [a for a in arguments if a != "--test"]
-    action = test if "--test" in arguments else build
-    try:
-        place = Place.of(find_root())
-        entries = every_build(read_registry(place.root / "workers" / "registry.toml"))
-        if not names:
-            known = ", ".join(e.label for e in entries)
-            raise LabError(f"no worker is named: the registry has {known}")
-        for entry in named(entries, names):
-            action(entry, place, print)
-    except LabError as error:
-        print(f"mldsa-lab: error: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
-
-
-# JDKs of the machine.
-
-
-OLDEST = 17
-"""The oldest release that the worker runs on."""
-_LIKE = "java"
-_MODULES = ("java.management", "java.compiler")  # clocks and settings; Eclipse's compiler
-_PROPERTY = re.compile(r"^ +([\w.]+) = (.*)$", re.MULTILINE)
-_FOLDERS = ("usr/lib/jvm/*", "Library/Java/JavaVirtualMachines/*/Contents/Home")
-_OF_USER = ".sdkman/candidates/java/*"
+        dirs.target.mkdir(parents=True, exist_ok=True)
+        run_tool(command, dirs.root, entry.environment(dirs), on_line, what)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,19 +160,17 @@ class Jdk:
 
     @classmethod
     def at(cls, folder: Path) -> Jdk:
-        """By asking the machine itself. LabError, with the folder and the rule, for anything else,
-        for one older than `OLDEST`, and for one that lacks a module that the worker needs."""
+        """Ask the JDK in a folder. LabError, with the folder and the rule, for anything else, for
+        a release before `OLDEST`, and without a module that the worker needs."""
         java = folder / "bin" / "java"
         with reading(folder):  # which may be forbidden, or its name too long
-            there, whole = folder.is_dir(), java.is_file()
-        if not there:
-            raise LabError(f"{folder}: there is no such folder")
-        if not whole:
-            raise LabError(f"{folder} is no JDK: it has no bin/java")
-        properties = dict(_PROPERTY.findall(_output(java, "-XshowSettings:properties", "-version")))
-        release, version = (
-            properties.get(f"java.{key}", "") for key in ("specification.version", "version")
-        )
+            if not folder.is_dir():
+                raise LabError(f"{folder}: there is no such folder")
+            if not java.is_file():
+                raise LabError(f"{folder} is no JDK: it has no bin/java")
+        settings = dict(_PROPERTY.findall(_output(java, "-XshowSettings:properties", "-version")))
+        release = settings.get("java.specification.version", "")
+        version = settings.get("java.version", "")
         if not release or not version:
             raise LabError(f"{folder}: its bin/java does not tell its version, as Java does")
         major = release.removeprefix("1.").partition(".")[0]
@@ -207,15 +181,14 @@ class Jdk:
             if module not in modules:
                 raise LabError(f"{folder}: the worker needs the module {module}, which it lacks")
         # `Temurin-25.0.3+9`, where the vendor names its product, else the vendor: `Debian`.
-        vendor = re.match(r"[A-Za-z]+", properties.get("java.vendor.version", "")) or re.match(
-            r"[A-Za-z]+", properties.get("java.vendor", "")
-        )
-        words = ["java", version, *([vendor[0]] if vendor else [])]
+        names = (settings.get(f"java.{key}", "") for key in ("vendor.version", "vendor"))
+        vendors = [match[0] for name in names if (match := re.match(r"[A-Za-z]+", name))]
+        words = ["java", version, *vendors[:1]]
         return cls(folder, re.sub(r"[^a-z0-9.]+", "-", "-".join(words).lower()).strip("-."))
 
     @classmethod
-    def from_text(cls, text: str) -> Jdk:
-        """As `--worker` has it: `PATH`, or `NAME=PATH`."""
+    def parse(cls, text: str) -> Jdk:
+        """Read a value of `--worker`: `PATH`, or `NAME=PATH`."""
         name, equals, rest = text.partition("=")
         try:
             if not equals or Path(text).exists():
@@ -246,17 +219,17 @@ def is_jdk(text: str) -> bool:
 
 
 def jdk_entries(texts: Sequence[str], own: Sequence[WorkerEntry]) -> list[WorkerEntry]:
-    """A worker for each JDK; ``own`` are those of the tree. LabError also where two have one
+    """Return a worker for each JDK; ``own``: the tree's workers. LabError also for two with one
     name."""
     if not texts:
         return []
-    java = next((e for e in own if e.name == _LIKE), None)
+    java = next((e for e in own if e.name == "java"), None)
     if java is None:
-        raise LabError(f"worker {texts[0]}: the tree's registry has no worker {_LIKE!r}")
+        raise LabError(f"worker {texts[0]}: the tree's registry has no worker 'java'")
     in_tree(java.folder)
     entries: list[WorkerEntry] = []
     for text in texts:
-        entry = Jdk.from_text(text).entry(java)
+        entry = Jdk.parse(text).entry(java)
         if entry.name in {e.name for e in (*own, *entries)}:
             raise LabError(
                 f"worker {text}: a worker is called {entry.name} already; NAME=PATH names another"
@@ -266,7 +239,7 @@ def jdk_entries(texts: Sequence[str], own: Sequence[WorkerEntry]) -> list[Worker
 
 
 def find_jdks() -> Iterator[Jdk]:
-    """Those that the worker can run on, where they usually are, each once."""
+    """Find the JDKs in the usual places that the worker can run on, each once."""
     own = os.environ.get("JAVA_HOME")
     folders = [Path(own)] if own else []
     for pattern in _FOLDERS:
@@ -283,11 +256,11 @@ def find_jdks() -> Iterator[Jdk]:
 
 
 def _output(java: Path, *options: str) -> str:
-    """Return the text on both of its outputs. LabError if it does not start."""
+    """Return both outputs of a program. LabError if it does not start."""
     with located(f"{java} does not start"):
         done = ask([str(java), *options])
-    output = done.stdout + done.stderr
+    text = done.stdout + done.stderr
     if done.returncode != 0:
-        first = (output.strip() or "no output").splitlines()[0]
+        first = (text.strip() or "no output").splitlines()[0]
         raise LabError(f"{java} does not start (status {done.returncode}): {first}")
-    return output
+    return text

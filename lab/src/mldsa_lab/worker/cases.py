@@ -23,7 +23,7 @@ from mldsa_lab.worker import examination
 from mldsa_lab.worker.examination import (
     Examination,
     Judge,
-    PeerTrouble,
+    PeerFailure,
     Probe,
     Subject,
     must_accept,
@@ -36,8 +36,6 @@ from mldsa_lab.worker.examination import (
 )
 from mldsa_lab.worker.protocol import JobInput, expected_output, make_job
 from mldsa_lab.worker.worker import WorkerFault, WorkerRefusal
-
-# Altered inputs.
 
 
 class Altered(NamedTuple):
@@ -226,18 +224,18 @@ def new_keys(e: Examination, operation: str) -> Iterator[Probe]:
 def own_keys(e: Examination, operation: str) -> Iterator[Probe]:
     """Signatures by private keys of its own. FIPS 206 is a draft without vectors, and its encodings
     are not Falcon's."""
-    found = {p.item: o for p, o in e.results("own-keys-keygen") if p.item is not None}
+    keys = {p.item: o for p, o in e.results("own-keys-keygen") if p.item is not None}
     if e.items.sibling is not None:
         seeds = _seeds(e)
         outputs = e.items.sibling.outputs("keygen", seeds)
-        found = {m: outputs[m.id] for m in seeds if outputs}
-    for m, o in found.items():
+        keys = {m: outputs[m.id] for m in seeds if outputs}
+    for m, o in keys.items():
         if o.value and o.private_key:
             yield good_case(e, replace(m, pk=o.value, sk=o.private_key), operation)
 
 
 def each_key_form(e: Examination, operation: str) -> Iterator[Probe]:
-    m = e.items.made[0]
+    m = e.items.inputs[0]
     for form, other in (("seed", "sk"), ("sk", "seed")):
         if form in e.subject.private_keys and getattr(m, form) is not None:
             yield good_case(e, m, operation, f"a private key as {form}", **{other: None})
@@ -266,7 +264,7 @@ def good_case(e: Examination, m: Input, operation: str, what: str = "", **change
     return Probe(what or str(m), make_job(m, operation, v, **changed), judge, m)
 
 
-def made(e: Examination, operation: str, name: str = "made") -> Iterator[Probe]:
+def of_items(e: Examination, operation: str, name: str = "inputs") -> Iterator[Probe]:
     """The items of this name that the subject can take."""
     for m in _usable(e, getattr(e.items, name)):
         if m.output or operation not in _TAKES_OUTPUT:
@@ -278,13 +276,13 @@ def _usable(e: Examination, items: Iterable[Input]) -> list[Input]:
 
 
 def own(e: Examination, operation: str, name: str) -> Iterator[Probe]:
-    """What the subject made in the check of this name."""
+    """The subject's own outputs in the check of this name."""
     return (good_case(e, m, operation) for m in e.own(name))
 
 
 def signs(e: Examination, operation: str) -> Iterator[Probe]:
-    """Beside the made items another length, with a context where there are any."""
-    listed = _usable(e, e.items.made)
+    """The inputs and another length of message, with a context if the subject takes any."""
+    listed = _usable(e, e.items.inputs)
     v = e.subject.variant
     if e.items.source == "reference":
         rnd = RND if v.rnd == "given" else None
@@ -300,30 +298,30 @@ def signs(e: Examination, operation: str) -> Iterator[Probe]:
     return (good_case(e, m, operation) for m in listed)
 
 
-def again(e: Examination, operation: str) -> Iterator[Probe]:
-    for m in [*(_seeds(e) if operation == "keygen" else e.items.made)][:3] * 2:
+def repeated(e: Examination, operation: str) -> Iterator[Probe]:
+    for m in [*(_seeds(e) if operation == "keygen" else e.items.inputs)][:3] * 2:
         yield good_case(e, replace(m, output=None), operation)
 
 
 def other_rnd(e: Examination, operation: str) -> Iterator[Probe]:
-    s, m = e.subject, replace(e.items.made[0], output=None)
+    s, m = e.subject, replace(e.items.inputs[0], output=None)
     if s.traits.encoded and s.variant.deterministic:
         other = replace(m, rnd=bytes(range(1, s.scheme.rnd_bytes + 1)))
-        job, given = make_job(other, operation, s.variant), s.variant.rnd == "given"
+        job, takes_rnd = make_job(other, operation, s.variant), s.variant.rnd == "given"
         yield good_case(e, m, operation)
-        judge = must_give(s.scheme.output_bytes, "the signature") if given else must_fail
+        judge = must_give(s.scheme.output_bytes, "the signature") if takes_rnd else must_fail
         yield Probe("an rnd other than that of deterministic signing", job, judge)
 
 
 def traces(e: Examination, operation: str) -> Iterator[Probe]:
     known = e.items.source == "reference"
-    listed = _usable(e, e.items.made)
+    listed = _usable(e, e.items.inputs)
     for m in listed if known else listed[:3] * 2:
         yield Probe(str(m), make_job(m, operation, e.subject.variant), must_trace(m.trace), m)
 
 
 def z_violations(e: Examination, operation: str) -> Iterator[Probe]:
-    for m in _usable(e, e.items.made[:1]):
+    for m in _usable(e, e.items.inputs[:1]):
         job = make_job(m, operation, e.subject.variant)
         yield Probe(str(m), job, must_give(e.subject.scheme.output_bytes, "the signature"), m)
 
@@ -337,16 +335,15 @@ def _bases(e: Examination) -> Sequence[Input]:
         return _usable(e, e.items.bases)[:1]
     own = e.own("signs")
     own = own[-1:] if e.subject.traits.encoded else own[:FEW]
-    return own or [m for m in e.items.made[:1] if m.output]
+    return own or [m for m in e.items.inputs[:1] if m.output]
 
 
 def altered(
     e: Examination, operation: str, check: str, judge: Judge = must_refuse
 ) -> Iterator[Probe]:
     """The alterations of one check, or of all."""
-    v = e.subject.variant
-    made = e.items.made
-    other = e.items.other_pk or (made[-1].pk if len({m.pk for m in made}) > 1 else None)
+    v, items = e.subject.variant, e.items.inputs
+    other = e.items.other_pk or (items[-1].pk if len({m.pk for m in items}) > 1 else None)
     for base in _bases(e):
         for a in alter(base, other if other != base.pk else None, context=v.context):
             if check in (a.check, "all"):
@@ -362,7 +359,7 @@ def z_norm(e: Examination, operation: str) -> Iterator[Probe]:
 
 def wrong(e: Examination, operation: str, field: str) -> Iterator[Probe]:
     """A good input with one field that cannot be used, which fails."""
-    m = _seeds(e)[0] if operation == "keygen" else e.items.made[0]
+    m = _seeds(e)[0] if operation == "keygen" else e.items.inputs[0]
     for what, job in _wrong(e, m, operation, field).items():
         yield Probe(what, job, must_fail)
 
@@ -388,7 +385,7 @@ def _wrong(e: Examination, m: Input, operation: str, field: str) -> dict[str, Jo
 def altered_ciphertexts(e: Examination, operation: str) -> Iterator[Probe]:
     """An altered ciphertext gives the secret of implicit rejection, J(z || c) of FIPS 203
     Algorithm 18, which needs no implementation to know."""
-    for m in e.items.made:
+    for m in e.items.inputs:
         c = m.output or b""
         for name, at in {"first": 0, "middle": len(c) // 2, "last": -1}.items() if c else ():
             altered = flip(c, at)
@@ -428,24 +425,24 @@ def batch(e: Examination, operation: str) -> Iterator[Probe]:
 
 
 def by_other(e: Examination, operation: str, who: str, name: str) -> Iterator[Probe]:
-    """What the subject made, as another implementation is handed it."""
+    """The subject's own outputs, for another implementation."""
     other: Subject = getattr(e.items, who)
-    made = [m for m in e.own(name) if other.variant.context or not m.context]
-    for m in made if who == "reference" else made[:FEW]:
+    items = [m for m in e.own(name) if other.variant.context or not m.context]
+    for m in items if who == "reference" else items[:FEW]:
         good = good_case(e, m, operation)
         yield good._replace(input=make_job(m, operation, other.variant))
 
 
 def of_peer(e: Examination, operation: str, produce: str) -> Iterator[Probe]:
-    """What another implementation makes of the items."""
+    """Another implementation's outputs of the items, for the subject."""
     peer = e.items.peer
     assert peer is not None
     if not peer.has(produce):
         return
-    common = [m for m in _usable(e, e.items.made) if peer.variant.context or not m.context][:FEW]
+    common = [m for m in _usable(e, e.items.inputs) if peer.variant.context or not m.context][:FEW]
     try:
         outputs = peer.ask(produce, [make_job(m, produce, peer.variant) for m in common])
     except (WorkerFault, WorkerRefusal) as problem:
-        raise PeerTrouble(f"{peer.variant.id}: {problem}") from None
+        raise PeerFailure(f"{peer.variant.id}: {problem}") from None
     for m in common:
         yield good_case(e, m.with_output(outputs[m.id].value or bytes(SECRET_BYTES)), operation)

@@ -1,7 +1,7 @@
 """A child process spoken to in lines over its pipes, with time limits, that cannot deadlock.
 
-All three pipes are served by one selector loop in the caller's thread, so neither side can block
-the other however much is written, and the lab's process sleeps while a worker measures.
+One selector loop in the caller's thread serves all three pipes. So neither side can block the
+other, however much is written, and the lab's process sleeps while a worker measures.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Channel:
         env: Mapping[str, str] | None,
         line_bytes: int,
     ) -> None:
-        """Starts the program; `env` is added to this process's environment.
+        """Start the program; `env` is added to this process's environment.
 
-        Raises OSError or ValueError if it cannot be started.
+        OSError or ValueError if it cannot be started.
         """
         self._line_bytes = line_bytes
         self._searched = 0  # bytes received that are known to hold no line end
@@ -89,10 +89,10 @@ class Channel:
         )
 
     def exchange(self, text: bytes, limit: float) -> Iterator[str]:
-        """Sends the text and yields the lines of the reply; the caller knows which is the last.
+        """Send the text and yield the lines of the reply; the caller knows which is the last.
 
-        Raises ProtocolError when that one is not there within `limit` seconds, at the end of the
-        process, for a line that is no text or too long, and for anything said unasked.
+        ProtocolError if the last is not there within `limit` seconds, or the process ends before.
+        Also for a line that is no text or too long, and for output before the request.
         """
         self._refuse_unasked()
         deadline = time.monotonic() + limit
@@ -119,7 +119,7 @@ class Channel:
                     pending = self._serve(selector, key.fileobj, pending)
 
     def leave(self, text: bytes, limit: float) -> None:
-        """Sends the text, closes the standard input and waits for the end with status 0."""
+        """Send the text, close the standard input and wait for the end with status 0."""
         self._refuse_unasked()
         with contextlib.suppress(OSError):
             if text:
@@ -134,7 +134,7 @@ class Channel:
             raise ProtocolError(f"the worker ended with {_status(status)} instead of status 0")
 
     def kill(self) -> None:
-        """Kills the process group and reaps the process. May be called at any time."""
+        """Kill the process group and reap the process. May be called at any time."""
         self._kill_group()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_EXIT_WAIT_S)
@@ -188,7 +188,7 @@ class Channel:
                 self.on_note(_shown(text))
 
     def _lines(self) -> Iterator[str]:
-        """Takes the whole lines out of what was received."""
+        """Take the whole lines out of what was received."""
         while True:
             end = self._received.find(b"\n", self._searched)
             length = len(self._received) if end < 0 else end
@@ -210,14 +210,14 @@ class Channel:
             raise ProtocolError(f"the worker spoke unasked: {quote(line)}")
 
     def _exited(self) -> bool:
-        """Whether the worker has ended; where the system can, without reaping it."""
+        """Return whether the worker has ended; where the system can, without reaping it."""
         if not hasattr(os, "waitid"):
             return self._process.poll() is not None
         try:
-            found = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+            return os.waitid(os.P_PID, self._process.pid, flags) is not None
         except ChildProcessError:
             return True
-        return found is not None
 
     def _exit_text(self) -> str:
         deadline = time.monotonic() + _EXIT_WAIT_S
@@ -237,7 +237,7 @@ class Channel:
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def _drain(self, limit: float) -> None:
-        """Reads until the worker has ended."""
+        """Read until the worker has ended."""
         deadline = time.monotonic() + limit
         with selectors.DefaultSelector() as selector:
             self._register(selector)

@@ -17,7 +17,7 @@ from mldsa_lab import LabError
 from mldsa_lab.sets import OPERATIONS, SCHEME_FAMILIES, USUAL_OPERATIONS
 from mldsa_lab.worker.examination import CheckCase, Examination, Items, Subject, judge_sample
 from mldsa_lab.worker.protocol import BlockShape, ChainStage, JobInput, Runs, Sample
-from mldsa_lab.worker.registry import Place, WorkerEntry
+from mldsa_lab.worker.registry import BuildDirs, WorkerEntry
 from mldsa_lab.worker.suite import SUITE
 from mldsa_lab.worker.trials import (
     ConformanceRule,
@@ -27,6 +27,135 @@ from mldsa_lab.worker.trials import (
     Trials,
 )
 from mldsa_lab.worker.worker import Limits, Worker, WorkerFault, WorkerRefusal
+
+Status = Literal["failed", "untested", "passed", "skipped"]
+_COUNTED = {"passed": "passed", "failed": "failed", "untested": "not tested", "skipped": "skipped"}
+
+CONFORMANCE_LIMITS = Limits(hello=20, prepare=60, answer=300, measure=60, forget=20, quit=10)
+"""For ordinary programs; a simulator needs longer ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of one check. ``said``: what the worker said, or why the check was skipped, or of
+    which variants and sets it could not be made."""
+
+    check: str
+    description: str
+    status: Status
+    said: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Conformance:
+    """The findings on one worker, in the order of the checks."""
+
+    worker: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def passed(self) -> bool:
+        """True if no check failed and at least one passed."""
+        states = {finding.status for finding in self.findings}
+        return "failed" not in states and "passed" in states
+
+    def lines(self) -> list[str]:
+        """For people: what failed and what could not be tested, with the reasons; then what passed;
+        what does not apply, by its reason; and the numbers of all."""
+        text: list[str] = []
+        alike: dict[tuple[Status, tuple[str, ...]], list[Finding]] = {}
+        for finding in self.findings:
+            alike.setdefault((finding.status, finding.said), []).append(finding)
+        for status in ("failed", "untested", "passed"):
+            shown = "NOT TESTED" if status == "untested" else f"{status:10}"
+            for (result, said), findings in alike.items():
+                if result == status:
+                    text += [f"{shown}  {f.check}: {f.description}" for f in findings]
+                    text += [f"            {reason}" for reason in said]
+        for (result, said), findings in alike.items():
+            if result == "skipped":
+                text.append(f"skipped     {said[0]}: {', '.join(f.check for f in findings)}")
+        states: list[str] = [finding.status for finding in self.findings]
+        total = ", ".join(f"{states.count(s)} {word}" for s, word in _COUNTED.items())
+        return [*text, f"worker {self.worker}: {total}"]
+
+
+def conform_entry(
+    entry: WorkerEntry,
+    dirs: BuildDirs,
+    *,
+    limits: Limits = CONFORMANCE_LIMITS,
+    only: Collection[str] | None = None,
+    known: bool = True,
+    reference_items: Callable[[str], Items] | None = None,
+    progress: Callable[[str], None] = lambda name: None,
+    on_note: Callable[[str], None] = lambda text: None,
+) -> Conformance:
+    """Make the checks on a worker of the registry that has been built; `progress` gets each check's
+    name first, `on_note` each note of the worker.
+
+    All are made, or those of `only` and the first one, `hello`. A worker that cannot announce
+    itself is judged by that one alone. `known`: whether it is asked for NIST's known answers.
+    `reference_items` makes the gate's items of a set of ML-DSA; without it, checks use only inputs
+    that the worker can make. LabError for a name in `only` that no check has.
+    """
+    argv = entry.fill(entry.run, dirs)
+    listed = rules(known=known, reference=reference_items is not None)
+    names = [rule.name for rule in listed]
+    for name in only or ():
+        if name not in names:
+            raise LabError(f"unknown conformance check `{name}`; known are {', '.join(names)}")
+    findings: list[Finding] = []
+
+    def start() -> Worker:
+        worker = Worker.start(entry.name, argv, cwd=dirs.root, limits=limits)
+        worker.channel.on_note = on_note
+        return worker
+
+    trials = Trials(
+        entry.name,
+        start,
+        entry.implementations,
+        known,
+        reference_items,
+        entry.is_listed,
+    )
+    try:
+        for rule in listed:
+            if not findings or only is None or rule.name in only:
+                progress(rule.name)
+                findings.append(_finding(trials, rule))
+            if findings[0].status == "failed":
+                break
+    finally:
+        trials.close()
+    return Conformance(entry.name, tuple(findings))
+
+
+def _finding(trials: Trials, check: ConformanceRule) -> Finding:
+    try:
+        wrong, untested = check.run(trials)
+    except NotApplicable as reason:
+        return Finding(check.name, check.description, "skipped", (str(reason),))
+    except NotTested as reason:
+        wrong, untested = [], [str(reason)]
+    except (Nonconformance, WorkerFault, WorkerRefusal) as error:
+        wrong, untested = [str(error)], []
+    status: Status = "failed" if wrong else "untested" if untested else "passed"
+    return Finding(check.name, check.description, status, (*wrong, *untested))
+
+
+def rules(*, known: bool, reference: bool) -> list[ConformanceRule]:
+    """All rules in order; with ``known`` also NIST's known answers, with ``reference`` also what
+    the gate asks by the correctness reference. No other implementation takes part."""
+    names = [
+        name
+        for row in SUITE
+        for name in _names(row, reference)
+        if "peer" not in row.needs and (known or "known" not in row.needs)
+    ]
+    return [*FRAMING, *map(_suite, dict.fromkeys(names)), *MEASUREMENT]
+
 
 # --- the worker as a whole ----------------------------------------------------------------------
 
@@ -133,7 +262,7 @@ def _is_of_gate(row: CheckCase) -> bool:
     is_known = row.operation in SCHEME_FAMILIES["ml-dsa"].worker_operations
     return (
         row.is_fast
-        and "made" in row.needs
+        and "inputs" in row.needs
         and is_known
         and "ml-dsa" in (row.families or ["ml-dsa"])
     )
@@ -146,7 +275,7 @@ def _asked(row: CheckCase) -> str:
 
 def _check_suite(trials: Trials, cell: Subject, rows: Sequence[CheckCase], name: str) -> None:
     lacking: list[LabError] = []
-    is_made = False
+    has_passed = False
     for row in (row for row in rows if row.has(cell) and cell.has(_asked(row))):
         for where, exam in _exams(trials, cell, row, name, lacking):
             result = exam.make(row)
@@ -158,8 +287,8 @@ def _check_suite(trials: Trials, cell: Subject, rows: Sequence[CheckCase], name:
                 count = f" ({result.failed} of {result.cases})"
                 raise Nonconformance(f"{where}{result.first_failure}{count}")
             else:
-                is_made = True
-    if not is_made:
+                has_passed = True
+    if not has_passed:
         lacking.sort(key=lambda error: isinstance(error, NotTested))
         raise lacking[0] if lacking else NotApplicable(f"not a check of {cell.set}")
 
@@ -192,7 +321,7 @@ def _lacking(trials: Trials, cell: Subject, row: CheckCase, exam: Examination) -
         maker = cell.traits.operations[1]
         if row.name.endswith("-own") and not cell.has(maker):
             return NotApplicable(f"it does not announce {maker}")
-        if not any(m.output for m in exam.items.made):
+        if not any(m.output for m in exam.items.inputs):
             return NotTested(trials.lacking(cell, maker))
         if not row.is_quiet:
             return NotTested(f"there is no signature of {cell.set} that this can be made of")
@@ -240,8 +369,8 @@ def _check_samples(
     for passes, calls, warmup in ((1, 1, 0), (3, 2, 1)):
         samples = worker.measure(1, passes, calls, warmup, runs=runs)
         for place, sample in enumerate(samples):
-            made = (outputs[inputs[p].id].value or b"" for p in _places(place, len(inputs), runs))
-            known = b"".join(made) if _repeats(cell, operation) else None
+            values = (outputs[inputs[p].id].value or b"" for p in _places(place, len(inputs), runs))
+            known = b"".join(values) if _repeats(cell, operation) else None
             _check(what, sample, known)
     worker.forget(1)
 
@@ -427,135 +556,3 @@ MEASUREMENT = (
                     _end_of_input),
 )
 # fmt: on
-
-
-def rules(*, known: bool, reference: bool) -> list[ConformanceRule]:
-    """All rules in order; with ``known`` also NIST's known answers, with ``reference`` also what
-    the gate asks by the correctness reference. No other implementation takes part."""
-    names = [
-        name
-        for row in SUITE
-        for name in _names(row, reference)
-        if "peer" not in row.needs and (known or "known" not in row.needs)
-    ]
-    return [*FRAMING, *map(_suite, dict.fromkeys(names)), *MEASUREMENT]
-
-
-# The whole test.
-
-
-Status = Literal["failed", "untested", "passed", "skipped"]
-_COUNTED = {"passed": "passed", "failed": "failed", "untested": "not tested", "skipped": "skipped"}
-
-CONFORMANCE_LIMITS = Limits(hello=20, prepare=60, answer=300, measure=60, forget=20, quit=10)
-"""For ordinary programs; a simulator needs longer ones."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The result of one check. ``said``: what the worker said, or why the check was skipped, or of
-    which variants and sets it could not be made."""
-
-    check: str
-    description: str
-    status: Status
-    said: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Conformance:
-    """The findings on one worker, in the order of the checks."""
-
-    worker: str
-    findings: tuple[Finding, ...]
-
-    @property
-    def passed(self) -> bool:
-        """Whether no check failed and the worker could be judged at all."""
-        states = {finding.status for finding in self.findings}
-        return "failed" not in states and "passed" in states
-
-    def lines(self) -> list[str]:
-        """For people: what failed and what could not be tested, with the reasons; then what passed;
-        what does not apply, by its reason; and the numbers of all."""
-        text: list[str] = []
-        alike: dict[tuple[Status, tuple[str, ...]], list[Finding]] = {}
-        for finding in self.findings:
-            alike.setdefault((finding.status, finding.said), []).append(finding)
-        for status in ("failed", "untested", "passed"):
-            shown = "NOT TESTED" if status == "untested" else f"{status:10}"
-            for (of, said), findings in alike.items():
-                if of == status:
-                    text += [f"{shown}  {f.check}: {f.description}" for f in findings]
-                    text += [f"            {reason}" for reason in said]
-        for (of, said), findings in alike.items():
-            if of == "skipped":
-                text.append(f"skipped     {said[0]}: {', '.join(f.check for f in findings)}")
-        states: list[str] = [finding.status for finding in self.findings]
-        total = ", ".join(f"{states.count(s)} {word}" for s, word in _COUNTED.items())
-        return [*text, f"worker {self.worker}: {total}"]
-
-
-def conform_entry(
-    entry: WorkerEntry,
-    place: Place,
-    *,
-    limits: Limits = CONFORMANCE_LIMITS,
-    only: Collection[str] | None = None,
-    known: bool = True,
-    reference_items: Callable[[str], Items] | None = None,
-    progress: Callable[[str], None] = lambda name: None,
-    on_note: Callable[[str], None] = lambda text: None,
-) -> Conformance:
-    """Make the checks on a worker of the registry that has been built; `progress` gets each check's
-    name first, `on_note` each note of the worker.
-
-    All are made, or those of `only` and the first one, `hello`. A worker that cannot announce
-    itself is judged by that one alone. `known`: whether it is asked for NIST's known answers.
-    `reference_items` makes the gate's items of a set of ML-DSA; without it, checks use only inputs
-    that the worker can make. LabError for a name in `only` that no check has.
-    """
-    argv = entry.fill(entry.run, place)
-    listed = rules(known=known, reference=reference_items is not None)
-    names = [rule.name for rule in listed]
-    for wanted in only or ():
-        if wanted not in names:
-            raise LabError(f"unknown conformance check `{wanted}`; known are {', '.join(names)}")
-    findings: list[Finding] = []
-
-    def start() -> Worker:
-        worker = Worker.start(entry.name, argv, cwd=place.root, limits=limits)
-        worker.channel.on_note = on_note
-        return worker
-
-    trials = Trials(
-        entry.name,
-        start,
-        entry.implementations,
-        known,
-        reference_items,
-        entry.is_listed,
-    )
-    try:
-        for rule in listed:
-            if not findings or only is None or rule.name in only:
-                progress(rule.name)
-                findings.append(_finding(trials, rule))
-            if findings[0].status == "failed":
-                break
-    finally:
-        trials.close()
-    return Conformance(entry.name, tuple(findings))
-
-
-def _finding(trials: Trials, check: ConformanceRule) -> Finding:
-    try:
-        wrong, untested = check.run(trials)
-    except NotApplicable as reason:
-        return Finding(check.name, check.description, "skipped", (str(reason),))
-    except NotTested as reason:
-        wrong, untested = [], [str(reason)]
-    except (Nonconformance, WorkerFault, WorkerRefusal) as error:
-        wrong, untested = [str(error)], []
-    status: Status = "failed" if wrong else "untested" if untested else "passed"
-    return Finding(check.name, check.description, status, (*wrong, *untested))

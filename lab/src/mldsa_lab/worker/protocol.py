@@ -47,7 +47,7 @@ class ProtocolError(LabError):
     """A line or reply that is not of the protocol's form; the text says which rule it breaks."""
 
 
-class Announced(Implementation, frozen=True, forbid_unknown_fields=True):
+class AnnouncedVariant(Implementation, frozen=True, forbid_unknown_fields=True):
     """One implementation with one backend and one key form, as its worker announces it.
 
     ``mode`` "batch" has a batch interface. ``batch_size`` and ``threads`` are the most that a run
@@ -68,16 +68,16 @@ class Announced(Implementation, frozen=True, forbid_unknown_fields=True):
         if self.id != self.announced_id:
             rule = "its name must be implementation:backend:key"
             raise ProtocolError(f"{rule}, {self.announced_id}")
-        kin = SCHEME_FAMILIES[self.family]
-        allowed = {"sets": sets_of(self.family), "operations": kin.worker_operations}
+        family = SCHEME_FAMILIES[self.family]
+        allowed = {"sets": sets_of(self.family), "operations": family.worker_operations}
         for key in ("sets", "operations", "private_keys"):
             names = getattr(self, key)
             check_unique(names, key)
             if not set(names) <= set(allowed.get(key, names)):
                 listed = ", ".join(allowed[key])
                 raise ProtocolError(f"{key} of family {self.family} are {listed}")
-        if self.rnd not in kin.rnd_forms:
-            listed = " or ".join(kin.rnd_forms)
+        if self.rnd not in family.rnd_forms:
+            listed = " or ".join(family.rnd_forms)
             raise ProtocolError(f"rnd of family {self.family} must be {listed}, got {self.rnd}")
 
 
@@ -91,7 +91,7 @@ class Announcement(Struct, frozen=True, forbid_unknown_fields=True):
     compiler: str
     unit: Unit
     clock: str
-    variants: tuple[Announced, ...]
+    variants: tuple[AnnouncedVariant, ...]
     flags: str = ""
     cpu_clock: str | None = None
     build: BuildName | None = None
@@ -134,8 +134,8 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Runs(Words):
-    """What a request times together: on each of `threads` threads `count` runs of `size`
-    operations, by single calls (`loop`) or by calls of the batch interface (`batch`)."""
+    """Operations timed together: on each of `threads` threads `count` runs of `size` operations,
+    by single calls (`loop`) or by calls of the batch interface (`batch`)."""
 
     form: str
     size: int
@@ -266,9 +266,6 @@ def parse_hex(text: str, what: str) -> bytes:
     return bytes.fromhex(text)
 
 
-# --- requests -----------------------------------------------------------------------------------
-
-
 def format_prepare(
     job: int, variant: str, set_name: str, operation: str, inputs: Sequence[JobInput]
 ) -> bytes:
@@ -297,9 +294,6 @@ def format_prepare(
     return "".join(line + "\n" for line in lines).encode("ascii")
 
 
-# --- hello --------------------------------------------------------------------------------------
-
-
 def parse_hello(lines: Iterable[str]) -> Announcement:
     """The announcement from the lines before `end`. Raises ProtocolError naming the broken rule."""
     head: dict[str, str] = {}
@@ -319,52 +313,43 @@ def parse_hello(lines: Iterable[str]) -> Announcement:
         raise ProtocolError(f"hello: protocol must be {PROTOCOL_VERSION}, got {said}")
     if not variants:
         raise ProtocolError("hello: no variant is announced")
-    known = Announcement.__struct_fields__  # of which an empty one is not given
-    given = {key: value for key, value in head.items() if value or key not in known}
-    found = _values(given, "hello")
-    found["protocol"] = PROTOCOL_VERSION
-    if found.get("cpu_clock") == "none":
-        found["cpu_clock"] = None
+    known = Announcement.__struct_fields__  # an empty value of these is as none
+    stated = {key: value for key, value in head.items() if value or key not in known}
+    fields = _values(stated, "hello")
+    fields["protocol"] = PROTOCOL_VERSION
+    if fields.get("cpu_clock") == "none":
+        fields["cpu_clock"] = None
     try:
-        found["variants"] = [_announced(identity, values) for identity, values in variants]
-        return convert(found, Announcement, "hello")
+        fields["variants"] = [_announced(identity, values) for identity, values in variants]
+        return convert(fields, Announcement, "hello")
     except LabError as error:
         raise ProtocolError(str(error)) from None
 
 
-def _announced(identity: str, values: dict[str, str]) -> Announced:
+def _announced(identity: str, values: dict[str, str]) -> AnnouncedVariant:
     where = f"variant {identity}"
-    return convert({"id": identity} | _values(values, where), Announced, where)
+    return convert({"id": identity} | _values(values, where), AnnouncedVariant, where)
 
 
 def _values(texts: dict[str, str], where: str) -> dict[str, Any]:
-    """The values of keys: lists, numbers, yes or no, and texts."""
-    found: dict[str, Any] = {}
+    """Return the values of keys: lists, numbers, yes or no, and texts."""
+    values: dict[str, Any] = dict(texts)
     for key, value in texts.items():
         match key:
             case "sets" | "operations" | "private_keys" | "phases":
-                found[key] = value.split(" ")
+                values[key] = value.split(" ")
             case "batch_size" | "threads" | "warmup":
-                found[key] = parse_number(value, f"{where}: {key}")
+                values[key] = parse_number(value, f"{where}: {key}")
             case "context" | "chains" | "blocks":
-                found[key] = _yes(value, f"{where}: {key}")
-            case _:
-                found[key] = value
-    return found
-
-
-def _yes(value: str, what: str) -> bool:
-    if value not in ("yes", "no"):
-        raise ProtocolError(f"{what} must be yes or no, got {quote(value)}")
-    return value == "yes"
+                if value not in ("yes", "no"):
+                    raise ProtocolError(f"{where}: {key} must be yes or no, got {quote(value)}")
+                values[key] = value == "yes"
+    return values
 
 
 def _check_name(value: str, what: str) -> None:
     if not _NAME.fullmatch(value):
         raise ProtocolError(f"{what} must be letters, digits and . _ + -, got {quote(value)}")
-
-
-# Inputs as jobs.
 
 
 ACCEPTED, REFUSED = b"\x01", b"\x00"
@@ -375,8 +360,8 @@ _TLS13, _AES_256_GCM_SHA384 = b"\x03\x04", b"\x13\x02"
 def make_job(item: Input, operation: str, variant: Implementation, **changed: Any) -> JobInput:
     """Return the input as this variant gets it for an operation, with other fields where some
     are ``changed``."""
-    kin = item.scheme.traits
-    seed = item.seed if "seed" in kin.private_keys else None
+    family = item.scheme.traits
+    seed = item.seed if "seed" in family.private_keys else None
     signed = {"message": item.message, "context": item.context}
     match operation:
         case "keygen":
@@ -389,7 +374,7 @@ def make_job(item: Input, operation: str, variant: Implementation, **changed: An
             fields = {"seed": seed, "sk": item.sk, "pk": item.pk, "ciphertext": item.output}
         case "verify":
             fields = {"pk": item.pk, "signature": item.output, **signed}
-            fields["seed"] = None if kin.encoded else item.seed
+            fields["seed"] = None if family.encoded else item.seed
         case _ if operation == LOOKUP or operation in TLS_OPERATIONS:
             fields = {}
         case _:
@@ -421,9 +406,6 @@ def expected_output(item: Input, operation: str, variant: Implementation) -> byt
             return b""  # of a lookup
 
 
-# Replies.
-
-
 Reply = TypeVar("Reply", Output, Sample, Link)
 
 
@@ -439,17 +421,19 @@ def parse_output(line: str, operation: str) -> Output:
     value = parse_hex(text, f"output {number}")
     if operation == "verify" and value not in (b"\x00", b"\x01"):
         raise ProtocolError(f"output {number} of verify must be 00 or 01, got {quote(text)}")
-    known = [key for key in rest if key != "-"]
-    return Output(number, value, parse_hex(known[0], f"private key {number}") if known else None)
+    private = [key for key in rest if key != "-"]
+    return Output(
+        number, value, parse_hex(private[0], f"private key {number}") if private else None
+    )
 
 
 def _trace(line: str) -> Output:
-    """Parse `trace INPUT ATTEMPT …`, the last attempt being `ok`."""
-    attempts = line.split(" ")[2:]
-    number_text, *_ = _words(line, "trace INPUT" + " ATTEMPT" * len(attempts))
+    """Parse `trace INPUT ATTEMPT …`; the last iteration is `ok`."""
+    iterations = line.split(" ")[2:]
+    number_text, *_ = _words(line, "trace INPUT" + " ATTEMPT" * len(iterations))
     number = parse_number(number_text, "input number")
     try:
-        return Output(number, trace=trace.parse_trace(attempts))
+        return Output(number, trace=trace.parse_trace(iterations))
     except LabError as error:
         raise ProtocolError(f"trace {number}: {error}") from None
 
@@ -502,8 +486,8 @@ def _failed(line: str, reply: type[Reply]) -> Reply | None:
 def _words(line: str, form: str) -> list[str]:
     """Return the words behind the first. ProtocolError unless the line has this form."""
     key, *words = line.split(" ")
-    first, *wanted = form.split(" ")
-    if key != first or len(words) != len(wanted):
+    first, *rest = form.split(" ")
+    if key != first or len(words) != len(rest):
         raise ProtocolError(f"expected `{form}` or `failed INPUT TEXT`, got {quote(line)}")
     return words
 

@@ -36,23 +36,23 @@ NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
 _ASK_TIMEOUT_S = 60.0
 
 ALL = "all"
-"""What stands for every worker where workers are named."""
+"""The name that means every worker."""
 DEFAULT = "default"
-"""What stands for the workers of a run in which no workers are named."""
+"""The name that means the workers of a run in which no workers are named."""
 ADDED = "jdks"
-"""What stands in a study for the workers that `study --worker` adds."""
+"""The name that means, in a study, the workers that `study --worker` adds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BuildDirs:
     """The tree that workers are built and run in."""
 
     root: Path
     target: Path
 
     @classmethod
-    def of(cls, root: Path) -> Place:
-        """The ordinary place for build results of the tree at `root`."""
+    def for_tree(cls, root: Path) -> BuildDirs:
+        """The ordinary folders for build results of the tree at `root`."""
         # npm takes a folder behind a link for another package.
         return cls(root, (find_target(root) / "workers").resolve())
 
@@ -134,20 +134,18 @@ class RegistryWorker(Struct, frozen=True, forbid_unknown_fields=True):
                     known = ", ".join(f"{{{name}}}" for name in _PLACES)
                     raise LabError(f"{key}: unknown place {{{place}}}: known are {known}")
                 if place in _PLACES_OF and not getattr(self, _PLACES_OF[place][0]):
-                    field, meaning = _PLACES_OF[place]
-                    raise LabError(f"{field} is missing: {{{place}}} stands for {meaning}")
+                    key, what = _PLACES_OF[place]
+                    raise LabError(f"{key} is missing: {{{place}}} stands for {what}")
 
     def _templates(self) -> list[tuple[str, str]]:
-        """Every template under the key that it stands at."""
+        """List every template with its key."""
         names = ("build", "test", "run", "jmh", "options", "locks")
-        lists = {name: getattr(self, name) for name in names}
+        lists: dict[str, Sequence[str]] = {name: getattr(self, name) for name in names}
         lists["program"] = (self.program,)
-        templates = [(key, part) for key, parts in lists.items() for part in parts]
-        templates += [("setup", part) for command in self.setup for part in command]
+        lists["setup"] = [part for command in self.setup for part in command]
         tables = {"env": self.env} | {f"builds.{n}.env": b.env for n, b in self.builds.items()}
-        return templates + [
-            (f"{key}.{n}", v) for key, env in tables.items() for n, v in env.items()
-        ]
+        lists |= {f"{key}.{n}": (v,) for key, env in tables.items() for n, v in env.items()}
+        return [(key, part) for key, parts in lists.items() for part in parts]
 
 
 class WorkerEntry(RegistryWorker, frozen=True):
@@ -179,43 +177,43 @@ class WorkerEntry(RegistryWorker, frozen=True):
         """The worker's own folder for what is fetched and made by `setup`."""
         return target / (self.home_of or self.name)
 
-    def environment(self, place: Place) -> dict[str, str]:
-        """Variables that building and setting up add to the environment."""
+    def environment(self, dirs: BuildDirs) -> dict[str, str]:
+        """Return the additions to the environment of building and setting up."""
         env = self.env | (self.builds[self.chosen].env if self.chosen else {})
-        return {name: self.text(value, place) for name, value in env.items()}
+        return {name: self.text(value, dirs) for name, value in env.items()}
 
     def unmet(self) -> list[str]:
         """For each tool that is missing or too old, what is wrong and how to get it."""
-        faults = (unmet_need(need) for need in self.needs)
-        return [text for text in faults if text is not None]
+        texts = (unmet_need(need) for need in self.needs)
+        return [text for text in texts if text is not None]
 
-    def fill(self, parts: Sequence[str], place: Place) -> list[str]:
+    def fill(self, parts: Sequence[str], dirs: BuildDirs) -> list[str]:
         """Return a command of the entry, or its `locks`, with the names in braces replaced.
 
-        Commands run in `place.root`, with `environment` added.
+        Commands run in `dirs.root`, with `environment` added.
         """
         listed = (self.options if part == _OPTIONS else (part,) for part in parts)
-        return [self.text(part, place) for several in listed for part in several]
+        return [self.text(part, dirs) for several in listed for part in several]
 
-    def text(self, template: str, place: Place) -> str:
+    def text(self, template: str, dirs: BuildDirs) -> str:
         """Return one template with the names in braces replaced."""
-        return _PLACEHOLDER.sub(lambda match: _PLACES[match[1]](self, place), template)
+        return _PLACEHOLDER.sub(lambda match: _PLACES[match[1]](self, dirs), template)
 
 
-_PLACES: dict[str, Callable[[WorkerEntry, Place], str]] = {
-    "root": lambda entry, place: str(place.root),
-    "target": lambda entry, place: str(place.target),
-    "folder": lambda entry, place: entry.folder,
-    "name": lambda entry, place: entry.name,
-    "home": lambda entry, place: str(entry.home(place.target)),
-    "profile": lambda entry, place: entry.builds[entry.chosen].profile if entry.chosen else "",
-    "program": lambda entry, place: entry.text(entry.program, place),
-    "lock": lambda entry, place: entry.text(entry.locks[0], place),
-    "python": lambda entry, place: sys.executable,
-    "libclang": lambda entry, place: str(libclang_folder()),
-    "cc_include": lambda entry, place: compiler_include(),
+_PLACES: dict[str, Callable[[WorkerEntry, BuildDirs], str]] = {
+    "root": lambda entry, dirs: str(dirs.root),
+    "target": lambda entry, dirs: str(dirs.target),
+    "folder": lambda entry, dirs: entry.folder,
+    "name": lambda entry, dirs: entry.name,
+    "home": lambda entry, dirs: str(entry.home(dirs.target)),
+    "profile": lambda entry, dirs: entry.builds[entry.chosen].profile if entry.chosen else "",
+    "program": lambda entry, dirs: entry.text(entry.program, dirs),
+    "lock": lambda entry, dirs: entry.text(entry.locks[0], dirs),
+    "python": lambda entry, dirs: sys.executable,
+    "libclang": lambda entry, dirs: str(libclang_folder()),
+    "cc_include": lambda entry, dirs: compiler_include(),
 }
-"""The values of the names in braces."""
+"""The values of names in braces."""
 
 
 def libclang_folder() -> Path:
@@ -283,9 +281,10 @@ def read_registry(path: Path) -> list[WorkerEntry]:
         where = f"{path}, worker {name}"
         whole[name] = _completed(table, whole, where)
         worker = convert(whole[name], RegistryWorker, where)
-        if any(worker.name == other.name for other in entries):
+        earlier = [entry.name for entry in entries]
+        if worker.name in earlier:
             raise LabError(f"{where}: the name is given to two entries")
-        if worker.home_of and worker.home_of not in [other.name for other in entries]:
+        if worker.home_of and worker.home_of not in earlier:
             raise LabError(f"{where}: home_of names no worker before it: {worker.home_of!r}")
         chosen = DEFAULT_BUILD if worker.builds else None
         entries.append(WorkerEntry(**structs.asdict(worker), chosen=chosen))
@@ -335,9 +334,7 @@ def _program(path: Path) -> WorkerEntry:
         )
     name = re.sub(r"[^a-z0-9.]+", "-", path.stem.lower()).strip("-.") or "program"
     program = str(path.resolve())
-    return WorkerEntry(
-        name=name, language="", folder=str(Path(program).parent), build=(), run=(program,)
-    )
+    return WorkerEntry(name=name, folder=str(Path(program).parent), run=(program,))
 
 
 def unmet_need(need: Need) -> str | None:

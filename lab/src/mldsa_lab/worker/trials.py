@@ -75,14 +75,14 @@ class Trials:
     @property
     def worker(self) -> Worker:
         """The running worker, which has announced itself."""
-        if self._worker is None or not self._worker.alive:
+        if self._worker is None or not self._worker.is_alive:
             self._announcement = self.fresh().hello()
         assert self._worker is not None
         return self._worker
 
     @property
     def announcement(self) -> Announcement:
-        """What it announced."""
+        """Its announcement."""
         if self._announcement is None:
             self._announcement = self.worker.hello()
         return self._announcement
@@ -95,7 +95,7 @@ class Trials:
                     yield Subject(self.answer, v, set_name, v.private_keys)
 
     def is_first(self, cell: Subject) -> bool:
-        """Whether it is the set to ask of a variant that has sets whose operations take seconds."""
+        """Return whether it is the set to test of a variant whose other sets are slow."""
         sets = sorted(cell.variant.sets, key=lambda s: SCHEMES[s].slow)
         return cell.set == sets[0] or not any(SCHEMES[s].slow for s in sets)
 
@@ -115,8 +115,8 @@ class Trials:
 
     def refuses(self, *requests: str | bytes) -> None:
         """Send whole requests, each of which must be answered by one `error` line and no more."""
-        for given in requests:
-            request = (given.encode() if isinstance(given, str) else given) + b"\n"
+        for text in requests:
+            request = (text.encode() if isinstance(text, str) else text) + b"\n"
             asked = quote(request.decode("utf-8", "replace").rstrip("\n"))
             try:
                 said = self.worker.raw(request)
@@ -142,13 +142,13 @@ class Trials:
             others = [c for o in ("keygen", *cell.traits.operations) for c in self.cells(o)]
             able = {str(c): c for c in [cell, *others] if c.set == cell.set}
             makers = list(able.values()) if shared else [cell]
-            made = make_items(drawn, makers, makers, published=self.known)
-            if not (made[0].sk and made[0].output) and (reference := self._reference(cell)):
+            items = make_items(drawn, makers, makers, published=self.known)
+            if not (items[0].sk and items[0].output) and (reference := self._reference(cell)):
                 makers.append(reference)
-                made = make_items(drawn, makers, makers, published=self.known)
-            if made[0].output is None:
-                made = self._published(makers, made) or made
-            self._items[key] = made
+                items = make_items(drawn, makers, makers, published=self.known)
+            if items[0].output is None:
+                items = self._published(makers, items) or items
+            self._items[key] = items
         return self._items[key]
 
     def _published(self, cells: Sequence[Subject], items: Sequence[Input]) -> list[Input]:
@@ -214,14 +214,14 @@ class Trials:
         """The correctness suite on a cell, by batches of a size where one is given."""
         key = f"{cell} {batch}"
         if key not in self._exams:
-            made = self.items(cell)
-            readable = not cell.traits.keyed or not cell.traits.encoded or made[0].pk is not None
-            items = Items("worker", made if readable else (), known=self.known, every=True)
+            inputs = self.items(cell)
+            readable = not cell.traits.keyed or not cell.traits.encoded or inputs[0].pk is not None
+            items = Items("worker", inputs if readable else (), known=self.known, every=True)
             if not self.is_first(cell):
-                items = replace(items, bases=[m for m in made if m.output])
+                items = replace(items, bases=[m for m in inputs if m.output])
             if batch is not None:
                 cell = replace(cell, answer=partial(self.answer, batch=batch))
-                items = replace(items, group=items.made)
+                items = replace(items, group=items.inputs)
             self._exams[key] = Examination(cell, items, SUITE)
         return self._exams[key]
 
@@ -265,14 +265,14 @@ class ConformanceRule:
         wrong: dict[str, list[str]] = {}
         untested: dict[str, list[str]] = {}
         reasons: list[str] = []
-        faults = made = 0
+        faults = passed = 0
         cells = {str(c): c for operation in self.operations for c in trials.cells(operation)}
         for cell in cells.values():
             if not self.of_every_set and not trials.is_first(cell):
                 continue
             try:
                 self.check(trials, cell)  # type: ignore[call-arg]
-                made += 1
+                passed += 1
             except NotApplicable as reason:
                 reasons.append(str(reason))
             except NotTested as reason:
@@ -285,7 +285,7 @@ class ConformanceRule:
                 if faults == _FAULTS_PER_RULE:
                     untested.setdefault("too many faults", []).append("the other cells")
                     break
-        if not wrong and not untested and not made:
+        if not wrong and not untested and not passed:
             announced = f"no variant announces {' or '.join(self.operations)}"
             raise NotApplicable(reasons[0] if reasons else announced)
         return _by_cells(wrong), _by_cells(untested)
@@ -298,6 +298,6 @@ def _by_cells(texts: Mapping[str, Sequence[str]]) -> list[str]:
         sets: dict[str, list[str]] = {}
         for variant, _, set_name in (cell.partition(" ") for cell in cells):
             sets.setdefault(variant, []).append(set_name)
-        listed = "; ".join(f"{variant} {', '.join(of)}" for variant, of in sets.items())
+        listed = "; ".join(f"{variant} {', '.join(names)}" for variant, names in sets.items())
         lines.append(f"{listed}: {text}")
     return lines

@@ -97,7 +97,7 @@ class Worker:
         env: Mapping[str, str] | None = None,
         limits: Limits | None = None,
     ) -> Self:
-        """Starts the program in a session of its own, so that it and its children die together.
+        """Start the program in a session of its own, so that it and its children die together.
 
         `env` is added to this process's environment. Raises WorkerFault if it cannot be started.
         """
@@ -117,29 +117,28 @@ class Worker:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        if kind is None and self.alive:
+        if kind is None and self.is_alive:
             with contextlib.suppress(WorkerFault):
                 self.quit()
         self.kill()
 
     @property
-    def alive(self) -> bool:
-        """Whether requests can still be made."""
+    def is_alive(self) -> bool:
+        """True while requests can be made."""
         return self._ended is None
 
     def hello(self) -> Announcement:
-        """Asks for the announcement and keeps it as `announcement`."""
+        """Ask for the announcement and keep it as `announcement`."""
         with self._guarded("hello"):
             text = f"hello {protocol.PROTOCOL_VERSION}\n".encode()
             lines = self._lines("hello", text, self.limits.hello)
-            announced = list(takewhile(lambda line: line != "end", lines))
-            self.announcement = protocol.parse_hello(announced)
+            self.announcement = protocol.parse_hello(takewhile(lambda line: line != "end", lines))
         return self.announcement
 
     def prepare(
         self, job: int, variant: str, set_name: str, operation: str, inputs: Sequence[JobInput]
     ) -> None:
-        """Hands over a job's inputs; a job of the same number is replaced."""
+        """Send a job's inputs; a job of the same number is replaced."""
         text = protocol.format_prepare(job, variant, set_name, operation, inputs)
         self._acknowledged(f"prepare {job}", text, f"ready {job}", self.limits.prepare)
         self._jobs[job] = _Job(operation, tuple(item.id for item in inputs))
@@ -152,8 +151,8 @@ class Worker:
         known = self._job(job)
         request = f"answer {job}" if batch is None else f"answer {job} batch {batch}"
         parse = partial(parse_output, operation=known.operation)
-        found = self._listed(request, job, parse, known.inputs, 1, self.limits.answer)
-        return {output.input: output for output in found}
+        outputs = self._listed(request, job, parse, known.inputs, 1, self.limits.answer)
+        return {output.input: output for output in outputs}
 
     def measure(
         self, job: int, passes: int, calls: int, warmup: int, *, runs: Runs | None = None
@@ -186,7 +185,7 @@ class Worker:
     def chain(
         self, stages: Sequence[ChainStage], passes: int, warmup: int, threads: int = 1
     ) -> list[Pass]:
-        """Sends the inputs of these jobs through the stages, in each of the threads all of them.
+        """Send the inputs of these jobs through the stages, in each of the threads all of them.
 
         `warmup` is in ticks of the worker's `clock`. A link that failed is in the pass.
         """
@@ -198,22 +197,20 @@ class Worker:
             for thread in range(threads)
             for at in range(0, len(inputs), group)
         ]
-        found: list[Pass] = []
+        complete: list[Pass] = []
         links: list[Link] = []
 
         words = " ".join(stage.text() for stage in stages)
         request = f"chain {passes} {warmup} {threads} {words}"
         began = time.monotonic_ns()
         with self._guarded(request):
-            for line in self._lines(request, f"{request}\n".encode(), self.limits.measure):
-                if line == "done chain":
-                    break
+            for line in self._replies(request, "done chain", self.limits.measure):
                 if line.startswith("pass "):
                     if len(links) != len(expected):
                         rule = f"a pass must have {len(expected)} links, got {len(links)}"
                         raise ProtocolError(rule)
                     wall = protocol.parse_number(line.removeprefix("pass "), "wall ticks")
-                    found.append(Pass(tuple(links), wall))
+                    complete.append(Pass(tuple(links), wall))
                     links.clear()
                     continue
                 link = parse_link(line, len(stages))
@@ -223,23 +220,23 @@ class Worker:
                 if link.input != first or (link.failure is None and link.thread != thread):
                     raise ProtocolError(f"expected input {first} of thread {thread}")
                 links.append(link)
-            if len(found) != passes or links:
-                raise ProtocolError(f"the reply must have {passes} passes, got {len(found)}")
+            if len(complete) != passes or links:
+                raise ProtocolError(f"the reply must have {passes} passes, got {len(complete)}")
             for thread in range(threads):
-                of_thread = [x for done in found for x in done.links if x.thread == thread]
-                self._check_clocks(of_thread, began)
-        return found
+                own = [x for done in complete for x in done.links if x.thread == thread]
+                self._check_clocks(own, began)
+        return complete
 
     def forget(self, job: int) -> None:
-        """Frees the job."""
+        """Free the job."""
         text = f"forget {job}\n".encode()
         self._acknowledged(f"forget {job}", text, f"done {job}", self.limits.forget)
         self._jobs.pop(job, None)
 
     def raw(self, text: bytes) -> str:
-        """Sends the bytes as they are and returns the first line of the reply.
+        """Send the bytes as they are and return the first line of the reply.
 
-        For the conformance checks, which ask what a well-behaved client never would. An `error`
+        For the conformance checks, whose requests no well-behaved client would send. An `error`
         line raises WorkerRefusal as in every request.
         """
         label = protocol.quote(text.partition(b"\n")[0].decode("utf-8", "replace"))
@@ -247,15 +244,15 @@ class Worker:
             return next(self._lines(label, text, self.limits.hello))
 
     def quit(self) -> None:
-        """Sends `quit` and waits for the end; a status other than 0 is a fault."""
+        """Send `quit` and wait for the end; a status other than 0 is a fault."""
         self._leave("quit", b"quit\n")
 
     def end_of_input(self) -> None:
-        """Closes the worker's standard input and waits for its end, as `quit` does."""
+        """Close the worker's standard input and wait for its end, as `quit` does."""
         self._leave("end of input", b"")
 
     def kill(self) -> None:
-        """Kills the worker's process group and reaps the worker. May be called at any time."""
+        """Kill the worker's process group and reap the worker. May be called at any time."""
         if self._ended is None:
             self._ended = "the worker was ended"
         self.channel.kill()
@@ -270,8 +267,8 @@ class Worker:
         if sample.failure is None:
             if sample.calls != calls:
                 raise ProtocolError(f"a sample must be of {calls} calls, got {sample.calls}")
-            told = self.announcement
-            if told is not None and (told.cpu_clock is not None) != (sample.cpu is not None):
+            a = self.announcement
+            if a is not None and (a.cpu_clock is not None) != (sample.cpu is not None):
                 raise ProtocolError("CPU ticks must be `-` exactly where cpu_clock is `none`")
         return sample
 
@@ -292,26 +289,23 @@ class Worker:
     ) -> list[Reply]:
         """A reply of one line for each of these inputs in each pass, in order, then `done`."""
         total = passes * len(inputs)
-        found: list[Reply] = []
+        replies: list[Reply] = []
         with self._guarded(request):
-            for line in self._lines(request, f"{request}\n".encode(), limit):
-                if line == f"done {job}":
-                    break
-                one = parse(line)
-                number, position = one.input, len(found)
+            for line in self._replies(request, f"done {job}", limit):
+                reply = parse(line)
+                number, position = reply.input, len(replies)
                 if position >= total:
                     rule = f"more than {total} lines in the reply: input {number} again"
                     raise ProtocolError(rule)
                 expected = inputs[position % len(inputs)]
                 if number != expected:
-                    raise ProtocolError(
-                        f"inputs must be answered in order: expected {expected}, got {number}"
-                    )
-                found.append(one)
-            if len(found) != total:
-                rule = f"the reply must have {total} lines before its last, got {len(found)}"
+                    rule = f"expected {expected}, got {number}"
+                    raise ProtocolError(f"inputs must be answered in order: {rule}")
+                replies.append(reply)
+            if len(replies) != total:
+                rule = f"the reply must have {total} lines before its last, got {len(replies)}"
                 raise ProtocolError(rule)
-        return found
+        return replies
 
     def _timed(
         self,
@@ -330,8 +324,9 @@ class Worker:
         return samples
 
     def _check_clocks(self, samples: Sequence[Sample | Link], began: int, threads: int = 1) -> None:
-        """ProtocolError if these, one after another, took longer than since ``began``, or if the
-        ``threads`` of a sample used more CPU time than its wall time has."""
+        """ProtocolError if the samples, one after another, took longer than since ``began``.
+
+        Also if the ``threads`` of a sample used more CPU time than its wall time has."""
         if self.announcement is None or self.announcement.unit != "ns":
             return
         elapsed = time.monotonic_ns() - began
@@ -348,7 +343,7 @@ class Worker:
 
     @contextlib.contextmanager
     def _guarded(self, request: str) -> Iterator[None]:
-        """Turns a broken rule into a fault; any other exception but a refusal kills the worker."""
+        """Turn a broken rule into a fault; any other exception but a refusal kills the worker."""
         if self._ended is not None:
             raise WorkerFault(self.name, request, f"not sent: {self._ended}")
         try:
@@ -373,6 +368,11 @@ class Worker:
             if line == "error" or line.startswith("error "):
                 raise WorkerRefusal(self.name, request, line[6:] or "no reason given")
             yield line
+
+    def _replies(self, request: str, last: str, limit: float) -> Iterator[str]:
+        """Yield the lines of the reply before its last."""
+        lines = self._lines(request, f"{request}\n".encode(), limit)
+        return takewhile(lambda line: line != last, lines)
 
     def _leave(self, request: str, text: bytes) -> None:
         # One that has not answered yet may still be starting.

@@ -20,8 +20,8 @@ from mldsa_lab.inputs.input import Input, candidates
 from mldsa_lab.inputs.tracing import load
 from mldsa_lab.theory.trace import Trace, format_trace
 from mldsa_lab.worker.build import build
-from mldsa_lab.worker.protocol import REFUSED, Announced, Sample, expected_output, make_job
-from mldsa_lab.worker.registry import Place
+from mldsa_lab.worker.protocol import REFUSED, AnnouncedVariant, Sample, expected_output, make_job
+from mldsa_lab.worker.registry import BuildDirs
 from mldsa_lab.worker.worker import Worker
 from mldsa_lab_rtl.binding import variant
 from mldsa_lab_rtl.entry import core_entry
@@ -40,7 +40,7 @@ INPUTS = 16
 
 def start_core(manifest: Manifest, show: Callable[[str], None]) -> Worker:
     """Build a core's worker and start it."""
-    entry, place = core_entry(manifest), Place.of(find_root())
+    entry, place = core_entry(manifest), BuildDirs.for_tree(find_root())
     show(f"{entry.name}: building")
     build(entry, place, lambda line: None)
     argv = entry.fill(entry.run, place)
@@ -50,7 +50,7 @@ def start_core(manifest: Manifest, show: Callable[[str], None]) -> Worker:
 
 
 def measure(
-    worker: Worker, variant: Announced, operation: str, items: Sequence[Input]
+    worker: Worker, variant: AnnouncedVariant, operation: str, items: Sequence[Input]
 ) -> list[Sample]:
     """Perform the operation once on each item of a set. LabError for the first output that is not
     the expected one."""
@@ -170,7 +170,7 @@ def _items(set_name: str, seed: bytes) -> tuple[list[Input], list[Trace]]:
 
 
 def _checked(
-    worker: Worker, variant: Announced, operation: str, items: Sequence[Input]
+    worker: Worker, variant: AnnouncedVariant, operation: str, items: Sequence[Input]
 ) -> list[Sample]:
     """Return the samples of an operation on all inputs."""
     samples = measure(worker, variant, operation, items)

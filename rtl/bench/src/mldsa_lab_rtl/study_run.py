@@ -9,8 +9,7 @@ from pathlib import Path
 import typer
 
 from mldsa_lab.bench.bench import run_bench
-from mldsa_lab.bench.material import Sizes
-from mldsa_lab.bench.options import Options, Profile
+from mldsa_lab.bench.options import Options, Profile, Sizes
 from mldsa_lab.cli.shared import EXIT_INTERRUPTED, show_path
 from mldsa_lab.files import write_text
 from mldsa_lab.records.rows import DEFAULT_REFERENCE
@@ -63,6 +62,6 @@ def _bench(
         timeout=TIMEOUT, out=out,
     )  # fmt: skip
     outcome = run_bench(options, screen, lambda record: None)
-    if outcome.interrupted:
+    if outcome.is_interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
     return outcome.record
