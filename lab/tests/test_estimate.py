@@ -113,6 +113,14 @@ def test_coarse_clocks_bias_no_mean(tick: float, both: bool, lengths: bool) -> N
     assert not told or abs(np.mean([mean.value for mean in told]) - 1) < tick / 2 + 0.005
 
 
+@pytest.mark.simulation
+@pytest.mark.parametrize("tick", [0.01, 0.03])
+def test_coarse_clocks_bias_no_mean_of_signing(tick: float) -> None:
+    means = tick_coverage(MODEL, "sign", Clocks(tick, both=True), 100, np.random.default_rng(32))
+    holds = [mean.low <= 1 <= mean.high for mean in means if mean and mean.low and mean.high]
+    assert len(holds) == 100 and sum(holds) >= 92
+
+
 def test_the_mean_of_hedged_signing_is_not_trimmed() -> None:
     """A heavy tail is part of the cost: every robust location would be far below."""
     rng = np.random.default_rng(11)
@@ -135,6 +143,17 @@ def test_fewer_than_four_rounds_have_no_interval(chosen: list[Trace], rounds: in
     for interval in found:
         assert (interval.low is None, interval.high is None) == (rounds < 4, rounds < 4)
     assert (mean_interval(np.arange(1.0, rounds + 1), 0.95).low is None) == (rounds < 4)
+
+
+@pytest.mark.parametrize("machine", [NoisyMachine(habit=0), NoisyMachine(0.002, fast=0, habit=0)])
+def test_plain_mean_covers_inputs_and_rounds(machine: NoisyMachine) -> None:
+    """Inputs are a sample of their population, here of standard deviation 3 %."""
+    rng, holds = np.random.default_rng(13), []
+    for _ in range(300):
+        cost = np.exp(0.03 * rng.standard_normal(12) - 0.03**2 / 2)
+        mean = estimate_plain(machine.measure(4e4 * cost, 12, rng)).mean
+        holds.append((mean.low or math.inf) < 4e4 < (mean.high or 0))
+    assert np.mean(holds) > 0.90
 
 
 def test_outliers_hardly_move_the_plain_mean() -> None:
@@ -202,7 +221,7 @@ def test_intervals_and_ratios_include_the_tick() -> None:
 
 @pytest.mark.simulation
 def test_the_study_prints() -> None:
-    refused = CliRunner().invoke(app, ["study", "simulate", "--sets", "ML-DSA-66"]).exception
+    refused = CliRunner().invoke(app, "study coverage --by records --sets ML-DSA-66").exception
     assert isinstance(refused, LabError) and "ML-DSA-66" in str(refused)
     for made, rows in ((report, [12, 8]), (report_ticks, [12, 12])):
         assert [section.grid.rows for section in made("ML-DSA-44", 2, 1).sections] == rows

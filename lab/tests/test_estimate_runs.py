@@ -90,6 +90,21 @@ def test_batches_that_wait_for_their_longest_signature_are_estimated(
     assert inside >= 8
 
 
+@pytest.mark.simulation
+@pytest.mark.parametrize("size", [32, 1000])
+def test_intervals_hold_the_truth(size: int) -> None:
+    """Eight rounds of batches on a machine that drifts by 3 %: at least 52 of 60 intervals."""
+    model, machine = RejectionModel.for_set("ML-DSA-65"), NoisyMachine(drift=0.03, fast=0)
+    traces, truth = group(model, 3), LINEAR.mean(model)
+    cost, inside = shares(size) @ LINEAR.cost_of(traces), 0
+    for seed in range(60):
+        cell = machine.measure(cost, 8, np.random.default_rng(seed))
+        mean = estimate_signing(cell, traces, model, shares=shares(size)).mean
+        assert mean.low is not None and mean.high is not None
+        inside += mean.low <= truth <= mean.high
+    assert inside >= 52
+
+
 def test_inputs_that_are_not_balanced_are_remarked_upon() -> None:
     model = RejectionModel.for_set("ML-DSA-65")
     traces = group(model, 3)

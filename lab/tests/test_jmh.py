@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 from lab_runs import groups_in, lab
 from msgspec import structs
+from report_records import SIGNERS, record_of
 
 from mldsa_lab import LabError
 from mldsa_lab.bench.fleet import Fleet, WorkerHandle
 from mldsa_lab.bench.jmh import JmhRuns, distribute_over_inputs, read_result, read_times, row_of
 from mldsa_lab.bench.options import Jmh
 from mldsa_lab.bench.workload import Cell, make_cell
+from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.inputs.input import Spec
 from mldsa_lab.inputs.tracing import load
 from mldsa_lab.records import Fault, Row, Samples, read_record
@@ -107,6 +109,28 @@ def test_bad_results_name_place_and_rule(tmp_path: Path, change: dict[str, Any],
     with pytest.raises(LabError) as caught:
         read_result(path)
     assert str(path) in str(caught.value) and said in str(caught.value)
+
+
+def test_signing_by_a_stored_document_agrees_with_its_traces(tmp_path: Path) -> None:
+    """JMH's mean and the times of the inputs give back the costs of a synthetic signer."""
+    record = record_of(sets=("ML-DSA-44",), operations=("sign",), signers=SIGNERS[:1])
+    samples, size = record.samples, len(record.samples[0].inputs)
+    means = [sum(s.wall) / (s.calls * size) for s in samples]
+    document = DOCUMENT | {
+        "measurementIterations": len(samples),
+        "primaryMetric": {"scoreUnit": "ns/op", "rawData": [means]},
+        "secondaryMetrics": {"passes": {"rawData": [[float(s.calls) for s in samples]]}},
+    }
+    result = read_result(written(tmp_path, [document]))
+    # The clock between the inputs is slower than JMH's. Only its proportions count.
+    shared = shared_out(result, [[3 * ns for ns in s.wall] for s in samples], size)
+    record.samples[:] = [
+        structs.replace(s, metrics={"wall": tuple(ns)})
+        for s, ns in zip(samples, shared, strict=True)
+    ]
+    (cell,) = summarise(record, clock="wall").cells
+    assert cell.cost == pytest.approx(SIGNERS[0].cost["ML-DSA-44"][1], rel=0.05)
+    assert cell.notes == ()
 
 
 # --- runs -----------------------------------------------------------------------------------------

@@ -48,9 +48,9 @@ def codes(result: Estimation) -> list[str]:
     return [f.code for f in result.warnings]
 
 
-def times(factor: Array) -> Costs:
-    """The costs of a usual signer times these."""
-    return lambda traces, *_: usual().cost_of(traces) * factor
+def times(factor: Array, signer: Signer | None = None) -> Costs:
+    """The costs of a signer, by default a usual one, times these."""
+    return lambda traces, *_: (signer or usual()).cost_of(traces) * factor
 
 
 def constant(traces: tuple, n: int, rounds: int) -> Array:
@@ -293,6 +293,20 @@ def test_a_disturbed_measurement_is_a_note(rounds: int, size: float) -> None:
         assert (result.mean.low or 0) < truth < (result.mean.high or 0)
 
 
+@pytest.mark.simulation
+@pytest.mark.parametrize("rounds", [2, 3, 20])
+def test_clean_and_disturbed_measurements_raise_no_alarm(rounds: int) -> None:
+    """Disturbances of any size, signers of all sets."""
+    rng, alarms = np.random.default_rng(rounds), []
+    for seed in range(60):
+        name, spoilt = cases.SETS[seed % 3], np.ones((rounds, 10))
+        signer = targets(name)[("expanded keys", "expensive r0 attempts")[seed % 2]]
+        spoilt[rng.integers(rounds), rng.integers(10)] = rng.choice([1, 1.1, 1.3, 2, 10, 100, 1e4])
+        result = measured(times(spoilt, signer), rounds=rounds, size=0.02, name=name, seed=seed)
+        alarms += codes(result)
+    assert len(alarms) <= 2, alarms  # one is expected of a hundred
+
+
 @pytest.mark.parametrize("n", [5, 30])
 @pytest.mark.parametrize(
     ("factor", "cause"),
@@ -328,6 +342,17 @@ def test_more_rounds_do_not_widen_the_interval(size: float) -> None:
         means = [measured(usual(), rounds=rounds, size=size, seed=s).mean for s in range(5)]
         widths.append(np.median([(m.high or 0) - (m.low or 0) for m in means]))
     assert widths == sorted(widths, reverse=True)
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("size", [0.002, 0.05])
+def test_a_second_round_narrows_the_interval(size: float) -> None:
+    ratios = []
+    for seed in range(24):
+        means = (measured(usual(), rounds=n, size=size, seed=seed).mean for n in (1, 2))
+        one, two = ((mean.high or 0) - (mean.low or 0) for mean in means)
+        ratios.append(two / one)
+    assert np.median(ratios) < 0.9
 
 
 def test_levels_of_rounds_are_named() -> None:

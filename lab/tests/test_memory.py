@@ -23,6 +23,7 @@ from mldsa_lab.kinds.memory import (
     read_regions,
 )
 from mldsa_lab.records import read_record
+from mldsa_lab.theory.rejection import RejectionModel
 
 ROOT = Path(__file__).parents[2]
 MINIMAL = ROOT / "examples" / "minimal-worker" / "registry.toml"
@@ -200,13 +201,23 @@ def test_a_worker_that_dies_spoils_nothing_else(tmp_path: Path) -> None:
     assert by["broken-crash"]["stack"] is None and "ended" in by["broken-crash"]["stack_notes"]
 
 
-def test_traffic_of_one_signature_many_times_tells_no_costs_apart() -> None:
-    """tests/golden has the mean over signatures of several lengths."""
+def test_traffic_of_signatures_is_their_mean_by_planted_costs() -> None:
+    """1,000 bytes, 300 more for a rejection by z and 400 more for another one."""
     record = read_record(ROOT / "records" / "2026-11-28-xeon-amx" / "traffic.jsonl.xz")
-    (line,) = (s for s in record.samples if s.operation == "sign" and "read" in s.metrics)
-    metrics = {n: of[:1] * 4 for n, of in line.metrics.items()}
-    alike = structs.replace(line, inputs=line.inputs[:1] * 4, metrics=metrics)
-    record.samples[:] = [alike if s is line else s for s in record.samples]
+    signed = [s.operation == "sign" and "read" in s.metrics for s in record.samples]
+    line = record.samples[place := signed.index(True)]
+    traces = [record.input("ML-DSA-44", number).trace or () for number in line.inputs]
+    costs = [1000 + sum(300 if a[0] == "z" else 400 for a in trace[:-1]) for trace in traces]
+    record.samples[place] = structs.replace(line, metrics=line.metrics | {"read": tuple(costs)})
+    model = RejectionModel.for_set("ML-DSA-44")
+    z, r, h = model.expected_counts
+    figures = {f.name: f for f in memory_figures(record) if f.keys["operation"] == "sign"}
+    assert figures["read"].value == pytest.approx(1000 + 300 * z + 400 * (r + h))
+    assert figures["count"].value == pytest.approx(model.expected_attempts)
+    assert "input" not in figures
+    # One signature many times tells no costs apart.
+    metrics = {name: counts[:1] * 4 for name, counts in line.metrics.items()}
+    record.samples[place] = structs.replace(line, inputs=line.inputs[:1] * 4, metrics=metrics)
     reads = [f for f in memory_figures(record) if f.name == "read"]
     (read,) = (f for f in reads if f.keys["operation"] == "sign")
     assert read.value is None and read.notes[0].startswith("4 signatures are too few, or too much")

@@ -5,9 +5,11 @@ tests/golden has the figures of all published records: ratios, percentiles, memo
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import replace as replaced
 from pathlib import Path
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 from report_records import SIGNERS, Shape, Signer, measured, record_of, rows, write
@@ -16,6 +18,7 @@ from mldsa_lab import LabError
 from mldsa_lab.answers.sources import TOGETHER, with_derived
 from mldsa_lab.estimate.summary import MeasuredCell, Summary, summarise
 from mldsa_lab.records import Record, Samples, read_record
+from mldsa_lab.theory.rejection import RejectionModel
 
 SET = "ML-DSA-65"
 COSTS = (4e4, 1.2e5, 4e4)
@@ -69,6 +72,31 @@ def test_costs_are_those_of_the_signers(record: Record) -> None:
     assert row_of(summary, "ed25519").interval("ratio") is None
     by_wall = summarise(record, clock="wall")
     assert {cell.samples.clock for cell in by_wall.cells} == {"wall"}
+
+
+def test_spread_and_phases_by_hand(record: Record) -> None:
+    """A fifth of the cost, a constant part, one that is zero, and the rest."""
+    for place, s in enumerate(record.samples):
+        rest = tuple(t - t // 5 - 1000 for t in s.wall)
+        phases = {"fifth": tuple(t // 5 for t in s.wall), "constant": (1000,) * len(rest)}
+        phases |= {"none": (0,) * len(rest), "rest": rest}
+        record.samples[place] = replace(s, phases=phases)
+    summary = summarise(record, clock="wall")
+    for operation in ("sign", "verify"):
+        row = row_of(summary, "slow", operation)
+        parts = [row.value("mean", phase=name) for name in phases]
+        expected = [row.cost / 5, 1000, 0, 0.8 * row.cost - 1000]
+        assert parts == pytest.approx(expected, rel=1e-3)
+    assert sum(f.keys.get("phase") == "fifth" for f in summary.figures()) == len(summary.cells)
+    ticks = [t for s in record.samples if (s.variant, s.set, s.operation) == row.id for t in s.wall]
+    spread = min(ticks), max(ticks), statistics.stdev(ticks)
+    assert [row.value(name) for name in ("min", "max", "sd")] == pytest.approx(spread)
+    # Signing: a geometric number of rejected attempts, each of a random class.
+    sign, (first, *costs) = row_of(summary, "slow"), summary.fits[row.id[:2]].attempt_costs
+    *fails, accepted = RejectionModel.for_set(SET).attempt
+    mean, square = (np.dot(fails, np.power(costs, n)) / accepted for n in (1, 2))
+    assert sign.value("sd") == pytest.approx((square + mean**2) ** 0.5, rel=1e-3)
+    assert sign.value("min") == pytest.approx(first) and sign.interval("max") is None
 
 
 def test_what_answers_derive(record: Record) -> None:
