@@ -17,6 +17,8 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from msgspec import structs
+
 from mldsa_lab import LabError
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.sets import SCHEMES, Check, Implementation, Scheme, SchemeFamily
@@ -103,15 +105,17 @@ def make_items(
         keys = subject.outputs("keygen", items)
         # Keys that do not follow from the seed are taken from one implementation.
         if keys and not any(m.pk for m in items):
-            items = [replace(m, pk=keys[m.id].value, sk=keys[m.id].private_key) for m in items]
+            items = [
+                structs.replace(m, pk=keys[m.id].value, sk=keys[m.id].private_key) for m in items
+            ]
         elif keys and all(keys[m.id].value == m.pk for m in items):
-            items = [replace(m, sk=m.sk or keys[m.id].private_key) for m in items]
+            items = [structs.replace(m, sk=m.sk or keys[m.id].private_key) for m in items]
     if published and scheme.family in _WITH_VECTORS and not all(m.pk and m.sk for m in items):
         # One pair for each seed, so that items that share a key go on sharing one.
         seeds = dict.fromkeys(m.seed for m in items)
         dealt = dict(zip(seeds, cycle(known_answers(items[0].set, "keygen")), strict=False))
         pairs = ((m, dealt[m.seed]) for m in items)
-        items = [replace(m, seed=c.seed, pk=c.pk, sk=c.sk) for m, c in pairs]
+        items = [structs.replace(m, seed=c.seed, pk=c.pk, sk=c.sk) for m, c in pairs]
     if scheme.traits.keyed and (all(m.pk for m in items) or not scheme.traits.encoded):
         for subject in able:
             outputs = subject.outputs(scheme.traits.operations[1], items)
