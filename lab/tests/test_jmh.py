@@ -123,7 +123,7 @@ def test_signing_by_a_stored_document_agrees_with_its_traces(tmp_path: Path) -> 
     }
     result = read_result(written(tmp_path, [document]))
     # The clock between the inputs is slower than JMH's. Only its proportions count.
-    shared = shared_out(result, [[3 * ns for ns in s.wall] for s in samples], size)
+    shared = distribute_over_inputs(result, [[3 * ns for ns in s.wall] for s in samples], size)
     record.samples[:] = [
         structs.replace(s, metrics={"wall": tuple(ns)})
         for s, ns in zip(samples, shared, strict=True)
