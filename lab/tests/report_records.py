@@ -39,7 +39,7 @@ from mldsa_lab.records import (
 )
 from mldsa_lab.records.rows import Row
 from mldsa_lab.show.page import render
-from mldsa_lab.show.report import Look, Report, publish
+from mldsa_lab.show.report import Look, Report, print_report
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import TraceTable, parse_trace
 
@@ -432,5 +432,5 @@ def printed(record: Record, width: int) -> str:
     """The text of a record in the terminal, with all tables."""
     out = io.StringIO()
     report = replace(report_of(record), lacking="")
-    publish(report, Console(file=out, width=width), {}, every=True)
+    print_report(report, Console(file=out, width=width), every=True)
     return out.getvalue()

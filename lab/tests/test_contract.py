@@ -19,7 +19,7 @@ from mldsa_lab import LabError
 from mldsa_lab.estimate.figure import KEYS, NAMES, UNITS, Figure, Figures, breaches, parse_identity
 from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout, grid, tables
 from mldsa_lab.show.page import render
-from mldsa_lab.show.report import FiguresFile, Report, as_csv, as_json, publish, sections_of
+from mldsa_lab.show.report import FiguresFile, Report, as_csv, as_json, print_report, sections_of
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"
@@ -170,7 +170,7 @@ def test_terminal_page_json_and_csv_hold_the_same_numbers(drawn: list[tuple[Part
     report = Report("", "A headline", figures, sections)
     assert in_files(report) == [parts, parts]
     out = io.StringIO()
-    publish(report, Console(file=out, width=200), {})
+    print_report(report, Console(file=out, width=200), every=False)
     unit = re.search(r"threads, (\S+)", out.getvalue())
     assert unit is not None
     divisor = DIVISORS[unit[1]]

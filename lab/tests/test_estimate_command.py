@@ -23,7 +23,7 @@ from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import estimate
 from mldsa_lab.estimate.reader import Measurements, read_measurements
 from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.show import estimate_plot as plot
+from mldsa_lab.show import signing_plots as plot
 from mldsa_lab.show.grid import estimate as of_figure
 from mldsa_lab.show.grid import of_cost, of_interval, tick
 from mldsa_lab.show.report import FiguresFile

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -30,6 +31,7 @@ from mldsa_lab.records import (
     PIPELINE,
     RANDOM,
     InputRow,
+    PipelineContent,
     Recipe,
     Record,
     Variant,
@@ -39,6 +41,7 @@ from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Array, TraceTable
 from mldsa_lab.worker.cases import RND, suits
 from mldsa_lab.worker.examination import Examination, Items, Subject, make_items, siblings_of
+from mldsa_lab.worker.protocol import ChainStage, JobInput, Link
 from mldsa_lab.worker.registry import BuildDirs, read_registry
 from mldsa_lab.worker.suite import SUITE
 from mldsa_lab.worker.worker import Limits, WorkerFault
@@ -382,6 +385,58 @@ class PipelineInputs:
             (i, hashlib.sha3_256(records[i]).digest() if hashed else records[i]) for i in chosen
         )
         return [replace(keys[i % len(keys)], message=m, role=PIPELINE) for i, m in signed]
+
+
+@dataclass(slots=True, eq=False)
+class PreparedPipeline:
+    """A pipeline with the variant of each stage, its inputs by record, and the expected outputs:
+    None where they differ from call to call. All variants are of one worker. ``together``: the
+    records of a link."""
+
+    name: str
+    content: PipelineContent
+    together: int
+    handle: WorkerHandle
+    variants: Sequence[Variant]
+    inputs: list[list[JobInput]]
+    outputs: list[list[bytes | None]]
+    jobs: list[int] = field(default_factory=list)
+    started: int = -1
+
+    def __str__(self) -> str:
+        return f"pipeline {self.name}"
+
+    def prepare(self, inputs: Sequence[Sequence[JobInput]]) -> list[int]:
+        """Hand over the jobs of all stages."""
+        stages = zip(self.variants, self.content.stages, inputs, strict=True)
+        return [self.handle.prepare(v, s.set, s.operation, i) for v, s, i in stages]
+
+    def stages(self, jobs: Sequence[int], *, own_message: bool = False) -> list[ChainStage]:
+        """Return the chain of these jobs.
+
+        With ``own_message`` a verification takes the message it is handed.
+        """
+        return [
+            ChainStage(
+                job, s.batch, 0 if own_message and s.operation == "verify" else s.message,
+                s.signature,
+            )
+            for job, s in zip(jobs, self.content.stages, strict=True)
+        ]  # fmt: skip
+
+    def wrong(self, link: Link, outputs: Sequence[Sequence[bytes | None]]) -> str | None:
+        """Return the fault of a link's outputs, or None."""
+        if link.failure is not None:
+            return f"record {link.input}: {link.failure}"
+        size = len(self.inputs[0])
+        places = [(link.input + i) % size for i in range(self.together)]
+        stages = zip(self.content.stages, link.stages, outputs, strict=True)
+        for stage, (_, digest), known in stages:
+            whole = [output for place in places if (output := known[place]) is not None]
+            expected = hashlib.sha256(b"".join(whole)).digest()
+            if len(whole) == len(places) and digest != expected:
+                return f"record {link.input}: stage {stage.name} gave a wrong output"
+        return None
 
 
 def _group(p: Pipeline, variants: Mapping[str, Variant]) -> InputGroup:

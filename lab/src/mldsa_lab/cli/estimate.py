@@ -85,7 +85,7 @@ def estimate(
     model = None if cost_model is None else estimation.cost_model().to_json()
     for path in outputs.files:
         if path in plots:
-            from mldsa_lab.show.estimate_plot import write_plot
+            from mldsa_lab.show.signing_plots import write_plot
 
             write_plot(estimation, path)
         else:

@@ -11,7 +11,7 @@ import typer
 
 from mldsa_lab import LabError, __version__
 from mldsa_lab.checkout import BuildError
-from mldsa_lab.cli import bench, check, compare, estimate, report, select, study, trace, workers
+from mldsa_lab.cli import bench, check, estimate, report, select, study, trace, workers
 from mldsa_lab.cli.shared import EXIT_INTERRUPTED, Commands, add_commands, check_name
 
 EXIT_ERROR = 2
@@ -44,7 +44,7 @@ def root(
 
 app.command()(bench.bench)
 app.command()(report.report)
-app.command()(compare.compare)
+app.command()(report.compare)
 app.command()(trace.trace)
 app.command()(select.select)
 app.command()(estimate.estimate)

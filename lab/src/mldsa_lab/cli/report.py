@@ -1,12 +1,15 @@
-"""`mldsa-lab report`."""
+"""`mldsa-lab report` and `mldsa-lab compare`."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from mldsa_lab.cli import shared
+
+_FALSE_ALARMS = 0.05
 
 
 def report(
@@ -32,18 +35,99 @@ def report(
     from functools import partial
 
     from mldsa_lab import LabError
+    from mldsa_lab.estimate.measured import read_external, split_arguments
     from mldsa_lab.kinds.reports import read_reports
-    from mldsa_lab.show import plot_specs
     from mldsa_lab.show.report import Look
 
-    records, measured = plot_specs.split(files or [])
+    records, measured = split_arguments(files or [])
     if not records:
         hint = "; for measurements alone there is `mldsa-lab estimate`" if measured else ""
         raise LabError(f"report: at least one record is needed{hint}")
     outputs = shared.Targets.parse(to, [records[0].parent / "report.html"])
-    external = plot_specs.read(measured, confidence)
+    external = read_external(measured, confidence)
     narrow = partial(
         shared.narrow, sets=sets, operations=operations, implementations=implementations
     )
     reports = read_reports(records, Look(baseline, clock, confidence), external, narrow)
     outputs.show(reports, outputs.console(), every=every)
+
+
+def compare(
+    first: Annotated[Path, typer.Argument(help="Record of the run before.")],
+    second: Annotated[Path, typer.Argument(help="Record of the run after.")],
+    pair: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Compare this variant or implementation of the first run with that one of the "
+            "second; for one run, give its record twice.",
+            metavar="BEFORE=AFTER",
+        ),
+    ] = None,
+    fail_above: Annotated[
+        float | None,
+        typer.Option(
+            help="Exit with 1 if a cell is slower by more than this. False-alarm rate for the "
+            "whole comparison: at most 5 %.",
+            metavar="PERCENT",
+            min=0,
+        ),
+    ] = None,
+    sets: shared.SetsOption = None,
+    operations: shared.OperationsOption = None,
+    implementations: shared.ImplementationsOption = None,
+    to: shared.ToOption = None,
+    every: shared.AllOption = False,
+    baseline: shared.BaselineOption = shared.DEFAULT_BASELINE,
+    clock: shared.ClockOption = "cpu",
+    confidence: shared.ConfidenceOption = 0.95,
+) -> None:
+    """Show what became slower or faster from one run to another, how far the runs agree, and what
+    else differs."""
+    from mldsa_lab import LabError
+    from mldsa_lab.estimate.compare import compare as compare_runs
+    from mldsa_lab.estimate.figure import Figures
+    from mldsa_lab.kinds.operations import MeasuredOperations
+    from mldsa_lab.kinds.reports import comparison, effects, read_runs, slower_cells
+    from mldsa_lab.records import read_record
+    from mldsa_lab.show.report import Look
+
+    pairs = []
+    for text in pair or ():
+        before, _, after = text.partition("=")
+        if not (before and after):
+            raise LabError(f"--pair: must be BEFORE=AFTER, is {text!r}")
+        pairs.append((before, after))
+    outputs = shared.Targets.parse(to)
+    chosen = (sets, operations, implementations)
+    runs = [(path, shared.narrow(path, read_record(path), *chosen)) for path in (first, second)]
+
+    def compared(confidence: float) -> Figures:
+        read = read_runs(runs, Look(baseline, clock, confidence))
+        summaries = [run.summary for run in read if isinstance(run, MeasuredOperations)]
+        if len(summaries) < len(runs):
+            raise LabError("compare: both records must be of operations")
+        return compare_runs(summaries, pairs)
+
+    figures = compared(confidence)
+    if not effects(figures):
+        raise LabError("compare: the runs have no cell (variant, set, operation) in common")
+    screen = outputs.console()
+    outputs.show(comparison(figures, confidence), screen, every=every)
+    if fail_above is None:
+        return
+    judged, _ = slower_cells(figures, fail_above)
+    if not judged:
+        raise LabError(
+            "--fail-above: nothing can be judged, since more than the code differs in every cell"
+        )
+    # Each side of an interval misses by chance half as often as both.
+    _, slower = slower_cells(compared(1 - 2 * _FALSE_ALARMS / judged), fail_above)
+    screen.print(
+        f"{len(slower)} of {judged} cells are slower by more than {fail_above:g} % (false-alarm "
+        f"rate for the whole comparison: at most {_FALSE_ALARMS:.0%})",
+        highlight=False,
+    )
+    for line in slower:
+        screen.print(f"  {line}", highlight=False, markup=False, style="bold red")
+    if slower:
+        raise typer.Exit(1)

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from mldsa_lab import LabError, plugins
-from mldsa_lab.files import check_target
+from mldsa_lab.files import check_target, write_text
 from mldsa_lab.plugins import need
 from mldsa_lab.sets import FAMILIES, OPERATIONS
 
@@ -272,10 +272,31 @@ class Targets(NamedTuple):
     def show(
         self, reports: Report | Sequence[Report], screen: Console, *, every: bool = False
     ) -> None:
-        """Print reports (``every``: all tables), write the files and say where."""
-        from mldsa_lab.show.report import publish
+        """Print reports (``every``: all tables), write the files and say where. LabError, once all
+        is written, if a report lacks figures."""
+        from mldsa_lab.show.grid import clean
+        from mldsa_lab.show.report import Report, as_csv, as_json, as_markdown, print_report
 
-        publish(reports, screen, self.files, self.stdout, every=every)
+        def page(listed: Sequence[Report]) -> str:
+            # Imported only here: its libraries may be missing, and take long to load.
+            from mldsa_lab.show.page import render
+
+            return render(listed)
+
+        listed = [reports] if isinstance(reports, Report) else reports
+        for report in () if self.stdout else listed:
+            if len(listed) > 1 and report.name:
+                screen.rule(clean(report.name))
+            print_report(report, screen, every=every)
+        writers = {".json": as_json, ".csv": as_csv, ".md": as_markdown, ".html": page}
+        for path in self.files:
+            with screen.status(f"writing {path.name}"):
+                write_text(path, writers[path.suffix](listed))
+        if self.stdout:
+            print(writers[f".{self.stdout}"](listed), end="")
+        for report in listed:
+            if report.lacking:
+                raise LabError(f"{report.source}: {report.lacking}")
         for path in self.files:
             show_path(screen, _TITLES[path.suffix], path)
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 
 from mldsa_lab import LabError
 from mldsa_lab.estimate.cells import LARGEST_TICK, NOTED_TICK, with_tick
@@ -25,7 +27,7 @@ from mldsa_lab.estimate.figure import (
 from mldsa_lab.estimate.fit import COSTS, Fit
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.misfit import Evidence, Remark, note, refutation
-from mldsa_lab.estimate.reader import Measurements
+from mldsa_lab.estimate.reader import Measurements, read_measurements
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.theory.law import CostModel
 
@@ -285,3 +287,79 @@ def _residuals(data: Evidence, rest: Evidence) -> tuple[Residual, ...]:
         relative, outlier = cost / at - 1 if at > 0 else None, number not in rest.ids
         residuals.append(Residual(number, z + r + h + 1, z, r, h, cost, at, relative, outlier))
     return tuple(residuals)
+
+
+_ENDINGS = (".csv", ".json")
+"""The endings of files of measurements."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalMeasurement:
+    """Measurements of a selection from another tool, with the estimates for all signatures."""
+
+    name: str
+    result: Estimation
+
+    @property
+    def figures(self) -> Estimation:
+        """The estimates, of the inputs without outliers where there are some."""
+        return self.result.without_outliers or self.result
+
+    @property
+    def costs(self) -> dict[str, Interval]:
+        """The mean, percentiles and costs of attempts, by name."""
+        shown = self.figures
+        percentiles = {name: shown.percentiles[p] for name, p in PERCENTILES.items()}
+        return {"mean": shown.mean, **percentiles, **shown.costs}
+
+    def emit(self) -> Iterator[Figure]:
+        """Yield its figures as a run has them: signing, in its own unit."""
+        shown, keys = self.figures, {"set": self.result.set, "variant": self.name}
+        yield from shown.estimates(keys)
+        yield Figure({**keys, "operation": "sign"}, "samples", shown.inputs * shown.rounds)
+
+    @property
+    def attributes(self) -> dict[str, Key]:
+        """The attributes of its row."""
+        return {
+            "implementation": self.name, "mode": "single", "batch_size": 1, "threads": 1,
+            "deterministic": True, "unit": self.figures.unit or "not given",
+            "inputs": self.figures.inputs, "rounds": self.figures.rounds,
+        }  # fmt: skip
+
+
+def split_arguments(files: Sequence[str]) -> tuple[list[Path], list[tuple[Path, Path | None]]]:
+    """Return records, and measurements with their selections, of arguments like `run.jsonl`,
+    `card.csv` and `card.csv:selection.json`."""
+    records, measured = [], []
+    for text in files:
+        path, selection = Path(text), None
+        if not path.exists() and ":" in text:
+            before, _, after = text.rpartition(":")
+            path, selection = Path(before), Path(after)
+        if path.suffix.lower() in _ENDINGS:
+            measured.append((path, selection))
+        elif selection is not None:
+            raise LabError(f"{text}: a selection belongs to measurements (.csv or .json)")
+        else:
+            records.append(path)
+    return records, measured
+
+
+def read_external(
+    files: Sequence[tuple[Path, Path | None]], confidence: float
+) -> list[ExternalMeasurement]:
+    """Estimate from measurements. LabError for one that names no selection."""
+    read_once = cache(Selection.read)
+    listed: list[ExternalMeasurement] = []
+    for path, selection in files:
+        if selection is None:
+            raise LabError(f"measurements {path}: name their selection: {path}:SELECTION.json")
+        chosen = read_once(selection)
+        measured = read_measurements(path, chosen)
+        result = estimate(chosen, measured, confidence=confidence)
+        name = path.stem
+        if any(e.name == name for e in listed):
+            name = str(path.with_suffix(""))
+        listed.append(ExternalMeasurement(name, result))
+    return listed

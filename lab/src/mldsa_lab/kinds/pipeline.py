@@ -7,10 +7,9 @@ tick, and so do the means over records and processes.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +17,8 @@ import numpy as np
 
 from mldsa_lab import LabError
 from mldsa_lab.bench.engine import Case, Excluded, Workload
-from mldsa_lab.bench.fleet import Fleet, WorkerHandle
-from mldsa_lab.bench.material import PipelineInputs
+from mldsa_lab.bench.fleet import Fleet
+from mldsa_lab.bench.material import PipelineInputs, PreparedPipeline
 from mldsa_lab.bench.options import Pipeline, resolve
 from mldsa_lab.bench.workload import RunContext, WorkloadPlan, other_message, times_of
 from mldsa_lab.estimate.cells import SPREAD, Readings, percentiles_of, share_of
@@ -50,9 +49,7 @@ from mldsa_lab.theory.trace import Array
 from mldsa_lab.worker.protocol import (
     ACCEPTED,
     REFUSED,
-    ChainStage,
     JobInput,
-    Link,
     Pass,
     expected_output,
     make_job,
@@ -66,6 +63,7 @@ if TYPE_CHECKING:
 
 
 BETWEEN = "between stages"
+"""The phase of no stage: handing outputs on, and reading the clock."""
 
 
 @dataclass(frozen=True)
@@ -251,57 +249,6 @@ def attempts_of(record: Record, p: MeasuredPipeline, stage_name: str) -> tuple[f
 
 WARMUP_NS = 20_000_000
 """Time each pipeline runs before a pass, in the fresh process of each round."""
-
-"""The phase of no stage: handing outputs on, and reading the clock."""
-
-
-@dataclass(slots=True, eq=False)
-class PreparedPipeline:
-    """A pipeline with the variant of each stage, its inputs by record, and the expected outputs:
-    None where they differ from call to call. All variants are of one worker. ``together``: the
-    records of a link."""
-
-    name: str
-    content: PipelineContent
-    together: int
-    handle: WorkerHandle
-    variants: Sequence[Variant]
-    inputs: list[list[JobInput]]
-    outputs: list[list[bytes | None]]
-    jobs: list[int] = field(default_factory=list)
-    started: int = -1
-
-    def __str__(self) -> str:
-        return f"pipeline {self.name}"
-
-    def prepare(self, inputs: Sequence[Sequence[JobInput]]) -> list[int]:
-        """Hand over the jobs of all stages."""
-        stages = zip(self.variants, self.content.stages, inputs, strict=True)
-        return [self.handle.prepare(v, s.set, s.operation, i) for v, s, i in stages]
-
-    def stages(self, jobs: Sequence[int], *, own_message: bool = False) -> list[ChainStage]:
-        """The chain of these jobs; with ``own_message`` verification takes the one it is handed."""
-        return [
-            ChainStage(
-                job, s.batch, 0 if own_message and s.operation == "verify" else s.message,
-                s.signature,
-            )
-            for job, s in zip(jobs, self.content.stages, strict=True)
-        ]  # fmt: skip
-
-    def wrong(self, link: Link, outputs: Sequence[Sequence[bytes | None]]) -> str | None:
-        """What is wrong with the outputs of a link, or None."""
-        if link.failure is not None:
-            return f"record {link.input}: {link.failure}"
-        size = len(self.inputs[0])
-        places = [(link.input + i) % size for i in range(self.together)]
-        stages = zip(self.content.stages, link.stages, outputs, strict=True)
-        for stage, (_, digest), known in stages:
-            whole = [output for place in places if (output := known[place]) is not None]
-            wanted = hashlib.sha256(b"".join(whole)).digest()
-            if len(whole) == len(places) and digest != wanted:
-                return f"record {link.input}: stage {stage.name} gave a wrong output"
-        return None
 
 
 @dataclass(eq=False)

@@ -10,6 +10,7 @@ from pathlib import Path
 from mldsa_lab import located
 from mldsa_lab.estimate.compare import agreement_figures, compare
 from mldsa_lab.estimate.figure import FASTER, SLOWER, UNCHANGED, Figure, Figures, Key
+from mldsa_lab.estimate.measured import ExternalMeasurement
 from mldsa_lab.estimate.summary import Summary
 from mldsa_lab.kinds import kind_of
 from mldsa_lab.kinds.kind import Measured
@@ -18,7 +19,7 @@ from mldsa_lab.records import Record, read_record
 from mldsa_lab.records.rows import DEFAULT_REFERENCE, known_reference
 from mldsa_lab.show.figure_tables import PERCENT, VERDICT, SpreadColumns, TableLayout
 from mldsa_lab.show.grid import estimate
-from mldsa_lab.show.plot_specs import Elsewhere, elsewhere_report
+from mldsa_lab.show.plot_specs import external_report
 from mldsa_lab.show.report import Look, Report, Section, assign_colours, sections_of
 
 # Comparisons of runs as reports
@@ -158,7 +159,7 @@ MOST_WITH_CLOUDS = 2
 def read_reports(
     paths: Sequence[Path],
     look: Look,
-    measured: Sequence[Elsewhere] = (),
+    measured: Sequence[ExternalMeasurement] = (),
     narrow: Callable[[Path, Record], Record] = lambda path, record: record,
 ) -> list[Report]:
     """Return the reports of some records, their comparison first.
@@ -188,7 +189,7 @@ def read_reports(
         reports.insert(0, _compared(summaries, reports, look))
     reports[0] = replace(reports[0], warnings=[*notes, *reports[0].warnings])
     if measured:
-        reports.append(elsewhere_report(measured, summaries, look, FIELDS))
+        reports.append(external_report(measured, summaries, look, FIELDS))
     return reports
 
 

@@ -22,6 +22,8 @@ from mldsa_lab.estimate.interval import Interval
 
 MISSING = "–"
 """Shown for a value that is unknown."""
+SERIES_COUNT = 40
+"""Colours for implementations; more than these repeat."""
 
 # Sides of an interval whose lengths differ by no more than this factor are shown as one.
 _EVEN = 1.5

@@ -24,8 +24,17 @@ from mldsa_lab.show.figure_tables import (
     SpreadColumns,
     display_unit,
 )
-from mldsa_lab.show.grid import Dot, Grid, Unit, clean, estimate, format_plain, heading
-from mldsa_lab.show.report import SERIES_COUNT, PlotSpec, Report, Section, as_json
+from mldsa_lab.show.grid import (
+    SERIES_COUNT,
+    Dot,
+    Grid,
+    Unit,
+    clean,
+    estimate,
+    format_plain,
+    heading,
+)
+from mldsa_lab.show.report import PlotSpec, Report, Section, as_json
 
 _WIDTH, _BARS_WIDTH, _LONG_WIDTH = 560.0, 380.0, 760.0
 _FEWEST_POINTS = 3

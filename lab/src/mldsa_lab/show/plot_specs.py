@@ -7,18 +7,14 @@ rounds. Their costs are not divided by those of workers; unitless quantities are
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, partial
-from pathlib import Path
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from mldsa_lab import LabError
 from mldsa_lab.estimate.figure import PERCENTILES, Figure, Figures, Key
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.estimate.measured import Estimation, estimate
-from mldsa_lab.estimate.reader import read_measurements
+from mldsa_lab.estimate.measured import ExternalMeasurement
 from mldsa_lab.estimate.summary import Summary
-from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
 from mldsa_lab.show.grid import Dot
@@ -59,7 +55,7 @@ def law_plots(summary: Summary, set_name: str, look: Look) -> Iterator[PlotSpec]
 
 
 def relative_plot(
-    measured: Sequence[Elsewhere], runs: Sequence[Summary], colours: Mapping[str, int],
+    measured: Sequence[ExternalMeasurement], runs: Sequence[Summary], colours: Mapping[str, int],
     set_name: str,
 ) -> PlotSpec:  # fmt: skip
     """The distributions of the signing cost over each one's mean."""
@@ -93,7 +89,6 @@ def cost_plots(summary: Summary, set_name: str, look: Look) -> Iterator[PlotSpec
 
 
 TITLE = "Measured elsewhere"
-ENDINGS = (".csv", ".json")
 """What a file of measurements ends in; all others are records."""
 _FIRST = "first: a signature accepted at once; z, r0: an attempt rejected there"
 _SIGN: dict[str, Key] = {"operation": "sign"}
@@ -112,82 +107,15 @@ _SHAPES = {
 """Costs over others: what has no unit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """Measurements of a selection, and what they say about all signatures."""
-
-    name: str
-    found: Estimation
-
-    @property
-    def figures(self) -> Estimation:
-        """The estimates, of the inputs without outliers where there are some."""
-        return self.found.without_outliers or self.found
-
-    @property
-    def costs(self) -> dict[str, Interval]:
-        """The mean, percentiles and costs of attempts, by name."""
-        of = self.figures
-        percentiles = {name: of.percentiles[p] for name, p in PERCENTILES.items()}
-        return {"mean": of.mean, **percentiles, **of.costs}
-
-    def emit(self) -> Iterator[Figure]:
-        """Yield its figures as a run has them: signing, in its own unit."""
-        of, keys = self.figures, {"set": self.found.set, "variant": self.name}
-        yield from of.estimates(keys)
-        yield Figure({**keys, **_SIGN}, "samples", of.inputs * of.rounds)
-
-    @property
-    def attributes(self) -> dict[str, Key]:
-        """What rows say of it beside its figures."""
-        return {
-            "implementation": self.name, "mode": "single", "batch_size": 1, "threads": 1,
-            "deterministic": True, "unit": self.figures.unit or "not given",
-            "inputs": self.figures.inputs, "rounds": self.figures.rounds,
-        }  # fmt: skip
-
-
-def split(files: Sequence[str]) -> tuple[list[Path], list[tuple[Path, Path | None]]]:
-    """Records, and measurements with the selection that stands behind a colon, of arguments like
-    `run.jsonl`, `card.csv` and `card.csv:selection.json`."""
-    records, measured = [], []
-    for text in files:
-        path, selection = Path(text), None
-        if not path.exists() and ":" in text:
-            before, _, after = text.rpartition(":")
-            path, selection = Path(before), Path(after)
-        if path.suffix.lower() in ENDINGS:
-            measured.append((path, selection))
-        elif selection is not None:
-            raise LabError(f"{text}: a selection belongs to measurements (.csv or .json)")
-        else:
-            records.append(path)
-    return records, measured
-
-
-def read(files: Sequence[tuple[Path, Path | None]], confidence: float) -> list[Elsewhere]:
-    """Estimate from measurements. LabError for one that names no selection."""
-    read_once = cache(Selection.read)
-    made: list[Elsewhere] = []
-    for path, selection in files:
-        if selection is None:
-            raise LabError(f"measurements {path}: name their selection: {path}:SELECTION.json")
-        chosen = read_once(selection)
-        measured = read_measurements(path, chosen)
-        found = estimate(chosen, measured, confidence=confidence)
-        name = path.stem
-        if any(e.name == name for e in made):
-            name = str(path.with_suffix(""))
-        made.append(Elsewhere(name, found))
-    return made
-
-
-def elsewhere_report(
-    measured: Sequence[Elsewhere], runs: Sequence[Summary], look: Look, fields: Mapping[str, str]
+def external_report(
+    measured: Sequence[ExternalMeasurement],
+    runs: Sequence[Summary],
+    look: Look,
+    fields: Mapping[str, str],
 ) -> Report:
     """Return the report of what was measured elsewhere, beside the workers of runs; ``fields``:
     those of their rows."""
-    held = [e for e in measured if not e.found.refutation]
+    held = [e for e in measured if not e.result.refutation]
     attributes = {"variant": {e.name: e.attributes for e in held}}
     figures = Figures([f for e in held for f in e.emit()], attributes)
     rows = ("implementation", "set", "unit", "inputs", "rounds")
@@ -195,7 +123,7 @@ def elsewhere_report(
     note = "signing, each in its own unit"
     sections = sections_of(figures, [costs], look.confidence, note, chapter=TITLE)
     colours = colours_of(measured, runs, look)
-    for set_name in dict.fromkeys(e.found.set for e in held):
+    for set_name in dict.fromkeys(e.result.set for e in held):
         layout = TableLayout(
             f"{set_name}: what has no unit", (), ("signing",),
             tuple(SpreadColumns(title, title) for title in _SHAPES),
@@ -205,9 +133,9 @@ def elsewhere_report(
         shapes = _shapes(held, runs, set_name)
         for section in sections_of(shapes, [layout], look.confidence, _FIRST, chapter=TITLE):
             sections.append(replace(section, plots=(plot,)))
-    doubts = [f"{e.name}: {f.code}: {f.text}" for e in measured for f in e.found.findings]
-    doubts += [f"{e.name}: its costs are {e.found.without}" for e in held if e.found.without]
-    refused = [e for e in measured if e.found.refutation]
+    doubts = [f"{e.name}: {f.code}: {f.text}" for e in measured for f in e.result.findings]
+    doubts += [f"{e.name}: its costs are {e.result.without}" for e in held if e.result.without]
+    refused = [e for e in measured if e.result.refutation]
     return Report(
         kind="measured elsewhere",
         headline=f"{TITLE}: {', '.join(e.name for e in held) or 'no estimate holds'}",
@@ -217,12 +145,12 @@ def elsewhere_report(
         fields=fields,
         name=TITLE,
         source=", ".join(e.name for e in refused),
-        lacking="; ".join(e.found.refutation for e in refused),
+        lacking="; ".join(e.result.refutation for e in refused),
     )
 
 
 def colours_of(
-    measured: Sequence[Elsewhere], runs: Sequence[Summary], look: Look
+    measured: Sequence[ExternalMeasurement], runs: Sequence[Summary], look: Look
 ) -> dict[str, int]:
     """Return the colour numbers of the implementations of runs and of what was measured elsewhere,
     none of which has that of another."""
@@ -232,11 +160,13 @@ def colours_of(
     return {**free_colours([e.name for e in measured], taken), **colours}
 
 
-def _shapes(measured: Sequence[Elsewhere], runs: Sequence[Summary], set_name: str) -> Figures:
+def _shapes(
+    measured: Sequence[ExternalMeasurement], runs: Sequence[Summary], set_name: str
+) -> Figures:
     """What has no unit, of these and of each implementation's best variant in the same set."""
     made, about = list[Figure](), dict[Key, dict[str, Key]]()
     for entry in measured:
-        if entry.found.set == set_name:
+        if entry.result.set == set_name:
             about[entry.name] = {"implementation": entry.name}
             made += _unitless(entry.name, entry.costs)
     for place, run in enumerate(runs):

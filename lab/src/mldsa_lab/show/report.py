@@ -1,7 +1,6 @@
 """A report: tables, plots and their figures, on screen and as files.
 
-`publish` writes all output of the lab and its companions. docs/schema/figures.json is made from
-`FiguresFile`.
+docs/schema/figures.json is made from `FiguresFile`.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, to_builtins
@@ -19,15 +17,13 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from mldsa_lab import LabError
 from mldsa_lab.estimate.figure import Figure, FigureKind, Figures, Key
-from mldsa_lab.files import write_text
 from mldsa_lab.records import Record, Variant
 from mldsa_lab.records.rows import DEFAULT_REFERENCE
 from mldsa_lab.sets import FAMILIES
 from mldsa_lab.show import figure_tables
 from mldsa_lab.show.figure_tables import FigureTable, TableLayout
-from mldsa_lab.show.grid import Dot, Grid, clean, markdown, terminal
+from mldsa_lab.show.grid import SERIES_COUNT, Dot, Grid, clean, markdown, terminal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -134,8 +130,6 @@ REJECTED_TITLE, EXCLUDED_TITLE = (
     "Excluded after a fault",
 )
 """Titles of remarks on what is missing, which the first screen of a page has."""
-SERIES_COUNT = 40
-"""Colours for implementations; more than these repeat."""
 _NAMED = 3
 """Subjects that a group of remarks names."""
 
@@ -262,44 +256,11 @@ def sections_of(
     ]
 
 
-def publish(
-    reports: Report | Sequence[Report],
-    console: Console,
-    files: Sequence[Path],
-    stdout: str = "",
-    *,
-    every: bool = False,
-) -> None:
-    """Print reports and write files; ``every``: with the tables that are not brief.
+def print_report(report: Report, console: Console, *, every: bool) -> None:
+    """Print tables, those of the first screen last; then remarks, warnings and the headline.
 
-    ``files``: each written whole or not at all, as its ending says. ``stdout``: an ending, to print
-    in place of tables. LabError, once all is written, if a report lacks figures.
+    ``every``: with the tables that are not brief.
     """
-    listed = [reports] if isinstance(reports, Report) else reports
-    for report in () if stdout else listed:
-        if len(listed) > 1 and report.name:
-            console.rule(clean(report.name))
-        _print(report, console, every)
-    writers = {".json": as_json, ".csv": as_csv, ".md": as_markdown, ".html": _page}
-    for path in files:
-        with console.status(f"writing {path.name}"):
-            write_text(path, writers[path.suffix](listed))
-    if stdout:
-        print(writers[f".{stdout}"](listed), end="")
-    for report in listed:
-        if report.lacking:
-            raise LabError(f"{report.source}: {report.lacking}")
-
-
-def _page(reports: Sequence[Report]) -> str:
-    # Imported only here: its libraries may be missing, and take long to load.
-    from mldsa_lab.show.page import render
-
-    return render(reports)
-
-
-def _print(report: Report, console: Console, every: bool) -> None:
-    """Print tables, those of the first screen last; then remarks, warnings and the headline."""
     listed = [s for s in report.sections if not s.only_page]
     shown = [s for s in listed if every or s.brief]
     for section in sorted(shown, key=lambda s: s.is_first):

@@ -22,8 +22,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, NullLocator
 
-from mldsa_lab.show.grid import tick
-from mldsa_lab.show.report import SERIES_COUNT
+from mldsa_lab.show.grid import SERIES_COUNT, tick
 
 # SVG.
 
