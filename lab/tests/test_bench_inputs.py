@@ -19,7 +19,7 @@ from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.material import (
     choose_inputs,
     confirm,
-    find_reference,
+    find_oracle,
     input_row,
     plain_inputs,
     subject_of,
@@ -138,7 +138,7 @@ def test_the_reference_confirms_or_names_what_differs() -> None:
     item, other = made
     with Fleet() as fleet:
         fleet.add(rust_station())
-        reference = subject_of(fleet, find_reference(fleet), "ML-DSA-44")
+        reference = subject_of(fleet, find_oracle(fleet), "ML-DSA-44")
         confirm(reference, Items("reference", [item, other]))
         wrong: dict[str, Any] = {
             "the public key differs": {"pk": flip(other.pk or b"", -1)},

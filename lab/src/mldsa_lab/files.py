@@ -1,7 +1,7 @@
 """Files that the lab writes and reads: whole or not at all, and an error that names the file.
 
 The types of file formats are msgspec types. `decode_json` and `decode_toml` read a text into one,
-`plain` is the inverse; bytes (`Hex`) are hexadecimal in files.
+`to_builtins` is the inverse; bytes (`Hex`) are hexadecimal in files.
 """
 
 from __future__ import annotations

@@ -22,9 +22,9 @@ from mldsa_lab.show.report import Report, Section
 # From claims to findings
 
 
-Judge = Callable[[Any, claims.ClaimTable], Iterator[Judgement]]
+ClaimJudge = Callable[[Any, claims.ClaimTable], Iterator[Judgement]]
 
-JUDGES: dict[type[claims.Claim], tuple[Judge, ...]] = {
+JUDGES: dict[type[claims.Claim], tuple[ClaimJudge, ...]] = {
     claims.Cost: (
         law.judge_order, law.judge_mean, law.judge_deviation, signing.judge_signing,
         work.judge_cost, work.judge_relations, judge_samples,
@@ -51,7 +51,7 @@ JUDGES: dict[type[claims.Claim], tuple[Judge, ...]] = {
 
 
 def audit(table: claims.ClaimTable) -> tuple[Judgement, ...]:
-    """Judge every claim of a table by every rule that applies, in the order of the claims; at
+    """ClaimJudge every claim of a table by every rule that applies, in the order of the claims; at
     least one finding for each."""
     findings = []
     # Ratios need figures above 0.

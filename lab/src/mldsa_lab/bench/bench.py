@@ -26,7 +26,7 @@ from mldsa_lab.bench.launch import launch
 from mldsa_lab.bench.material import (
     choose_inputs,
     confirm,
-    find_reference,
+    find_oracle,
     input_row,
     make_items_of_gate,
     plain_inputs,
@@ -76,11 +76,14 @@ def now() -> str:
 
 
 def run_bench(
-    options: Options, screen: Screen, judge: Judge, kind: type[WorkloadPlan] = WorkloadPlan
+    options: Options,
+    screen: Screen,
+    precision_of: PrecisionOf,
+    kind: type[WorkloadPlan] = WorkloadPlan,
 ) -> Outcome:
     """Carry out a run of a kind. LabError if nothing can be measured; an interrupt ends it early.
 
-    ``judge`` returns the precision of the record so far.
+    ``precision_of`` returns the precision of the record so far.
     """
     dirs = BuildDirs.for_tree(find_root())
     plan = kind(options, dirs)
@@ -95,13 +98,15 @@ def run_bench(
             selection.check(variants)
         if options.reference != DEFAULT_REFERENCE and not started.excuses([options.reference]):
             known_reference(options.reference, variants)
-        reference = find_reference(fleet) if set(options.sets) & set(PARAMETER_SETS) else None
+        reference = find_oracle(fleet) if set(options.sets) & set(PARAMETER_SETS) else None
         runs = options.batch_sizes, options.thread_counts
         variants += shaped_variants(fleet, variants, *runs, in_memory=plan.in_memory)
         variants = plan.choose(fleet, variants)
         folder = _new_folder(options.out)
         with RecordWriter(folder / RECORD_NAME) as writer:
-            session = _Session(_with_groups(options, variants), screen, fleet, writer, plan, judge)
+            session = _Session(
+                _with_groups(options, variants), screen, fleet, writer, plan, precision_of
+            )
             try:
                 session.begin(variants, started.skipped)
                 status = session.run(variants, reference)
@@ -152,7 +157,7 @@ class _Session:
     fleet: Fleet
     writer: RecordWriter
     plan: WorkloadPlan
-    judge: Judge
+    precision_of: PrecisionOf
     rounds: int = 0
     spent: float = 0.0
     phase: str = "gate"
@@ -171,7 +176,7 @@ class _Session:
         )
         self._record = Record(run)
         self.writer.write(run)
-        self._pace = Pace(o, self._record, self.judge)
+        self._pace = Pace(o, self._record, self.precision_of)
 
     @property
     def has_results(self) -> bool:
@@ -230,8 +235,8 @@ class _Session:
             for name in used:
                 if name in PARAMETER_SETS:
                     assert reference is not None
-                    judge = subject_of(self.fleet, reference, name)
-                    inputs[name], items[name] = self._make_inputs(phase, judge)
+                    oracle = subject_of(self.fleet, reference, name)
+                    inputs[name], items[name] = self._make_inputs(phase, oracle)
                 else:
                     plain[name] = plain_inputs(name, o.seed, o.sizes)
                     plain[name] += self.plan.more_inputs(name, len(plain[name]))
@@ -244,17 +249,17 @@ class _Session:
         context = RunContext(self.fleet, folder, variants, passed, {**inputs, **completed})
         return self.plan.workload(context)
 
-    def _make_inputs(self, phase: Phase, judge: Subject) -> tuple[list[Input], Items]:
+    def _make_inputs(self, phase: Phase, oracle: Subject) -> tuple[list[Input], Items]:
         """Make the inputs of an ML-DSA set, and the gate's items, confirmed by the reference."""
-        o, name, library = self.options, judge.set, load()
+        o, name, library = self.options, oracle.set, load()
         phase.show(f"{name}: the reference and NIST's known answers")
-        confirm(judge, Items(known=True))
+        confirm(oracle, Items(known=True))
         phase.show(f"{name}: tracing {o.sizes.pool} candidates", step=1)
         selection = o.selections.get(name)
         inputs = choose_inputs(library, name, o.seed, o.sizes, selection, cores_to_use())
         inputs += self.plan.more_inputs(name, max(item.id for item in inputs) + 1)
         phase.show(f"{name}: the reference confirms them; altered signatures", step=1)
-        items = make_items_of_gate(library, judge, inputs, o.seed)
+        items = make_items_of_gate(library, oracle, inputs, o.seed)
         phase.show(name, step=1)
         return inputs, items
 
@@ -370,7 +375,7 @@ class Precision:
     goal: str
 
 
-Judge = Callable[[Record], Precision | None]
+PrecisionOf = Callable[[Record], Precision | None]
 """The precision of a record so far; None where it has no means yet."""
 
 _USELESS_PERCENT = 50.0  # a wider interval does not tell how long to go on
@@ -384,7 +389,7 @@ class Pace:
 
     options: Options
     record: Record
-    judge: Judge
+    precision_of: PrecisionOf
     precision: Precision | None = None
     _judging_s: float = 0.0  # of the last judgement
     _judged_at: float = 0.0  # in seconds spent
@@ -415,10 +420,10 @@ class Pace:
         return rounds >= o.rounds_max or spent + 0.5 * spent / rounds >= o.seconds
 
     def judge_now(self) -> Precision | None:
-        """Judge the record; return the precision so far."""
+        """PrecisionOf the record; return the precision so far."""
         began = time.monotonic()
         with suppress(LabError):  # a record that cannot be judged yet
-            self.precision = self.judge(self.record)
+            self.precision = self.precision_of(self.record)
         self._judging_s = time.monotonic() - began
         return self.precision
 

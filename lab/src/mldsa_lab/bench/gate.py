@@ -17,13 +17,13 @@ from mldsa_lab import LabError
 from mldsa_lab.bench.fleet import Fleet, WorkerHandle, role_of
 from mldsa_lab.bench.material import (
     choose_inputs,
-    find_reference,
+    find_oracle,
     make_items_of_gate,
     make_plain,
     subject_of,
     subjects_of,
 )
-from mldsa_lab.bench.options import GATE_SIZES, REFERENCE
+from mldsa_lab.bench.options import GATE_SIZES, ORACLE
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.tracing import load
 from mldsa_lab.records import DEFAULT_REFERENCE, Gate, Variant
@@ -196,13 +196,13 @@ class ReferenceItems(AbstractContextManager["ReferenceItems"]):
     def _make(self, set_name: str) -> Items:
         if not self._fleet.handles:
             entries = read_registry(self._dirs.root / "workers" / "registry.toml")
-            entry = next(e for e in entries if REFERENCE in e.implementations)
+            entry = next(e for e in entries if ORACLE in e.implementations)
             build(entry, self._dirs, self._show)
             self._fleet.add(WorkerHandle(entry, self._dirs, Limits()))
         library = load(built=self._fleet.handles[0].library)
-        judge = subject_of(self._fleet, find_reference(self._fleet), set_name)
+        oracle = subject_of(self._fleet, find_oracle(self._fleet), set_name)
         inputs = choose_inputs(library, set_name, _SEED, GATE_SIZES)
-        return make_items_of_gate(library, judge, inputs, _SEED)
+        return make_items_of_gate(library, oracle, inputs, _SEED)
 
     def __exit__(self, *error: object) -> None:
         self._fleet.__exit__(None)

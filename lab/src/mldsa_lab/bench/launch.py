@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from mldsa_lab import LabError, plugins
 from mldsa_lab.bench.fleet import Fleet, WorkerHandle
-from mldsa_lab.bench.options import REFERENCE, Options, split_words, unknown_implementation
+from mldsa_lab.bench.options import ORACLE, Options, split_words, unknown_implementation
 from mldsa_lab.checkout import BuildError
 from mldsa_lab.records import DEFAULT_REFERENCE, Skipped, Variant
 from mldsa_lab.screen import Screen
@@ -65,9 +65,9 @@ def launch(options: Options, dirs: BuildDirs, fleet: Fleet, screen: Screen) -> L
     variants = list(fleet.variants.values())
     names = [e.name for e in chosen]
     for entry in own if set(options.sets) & set(PARAMETER_SETS) else ():
-        if any(v.implementation == REFERENCE for v in fleet.variants.values()):
+        if any(v.implementation == ORACLE for v in fleet.variants.values()):
             break
-        if entry.name not in names and REFERENCE in (entry.implementations or (REFERENCE,)):
+        if entry.name not in names and ORACLE in (entry.implementations or (ORACLE,)):
             skipped += start(entry.with_build(DEFAULT_BUILD), limits, dirs, fleet, screen)
     return Launch(variants, skipped, absent)
 

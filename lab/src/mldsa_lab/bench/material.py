@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from mldsa_lab import LabError, located
 from mldsa_lab.bench.fleet import Fleet, WorkerHandle
-from mldsa_lab.bench.options import REFERENCE, Pipeline, SelectionFile, Sizes
+from mldsa_lab.bench.options import ORACLE, Pipeline, SelectionFile, Sizes
 from mldsa_lab.checkout import find_root
 from mldsa_lab.choice.choice import SelectionRequest, build, choose, complete
 from mldsa_lab.inputs.input import STREAM, Input, Spec, candidates
@@ -124,19 +124,20 @@ def subject_of(fleet: Fleet, variant: Variant, set_name: str) -> Subject:
     return Subject(fleet.handle(variant.id).answer, variant, set_name, forms)
 
 
-def find_reference(fleet: Fleet) -> Variant:
+def find_oracle(fleet: Fleet) -> Variant:
     """Return the correctness reference. LabError if no worker has it."""
     for variant in fleet.variants.values():
-        if variant.implementation == REFERENCE:
+        if variant.implementation == ORACLE:
             return variant
-    raise LabError(f"no worker has the correctness reference {REFERENCE}")
+    raise LabError(f"no worker has the correctness reference {ORACLE}")
 
 
 def confirm(reference: Subject, items: Items) -> None:
     """LabError for the first input whose keys, signature or trace the correctness reference makes
     otherwise. Also if it does not give a known answer."""
-    names = ("{source}-keygen", "reference-sign", "{source}-trace")
+    names = {"{source}-keygen", "reference-sign", "{source}-trace"}
     rows = [row for row in SUITE if row.name in names or row.needs == ("known",)]
+    assert names <= {row.name for row in rows}
     exam = Examination(reference, items, rows)
     try:
         skipped = [c for c in exam.run() if not c.cases]

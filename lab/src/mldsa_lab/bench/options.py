@@ -39,7 +39,7 @@ from mldsa_lab.sets import (
 
 Seconds = Annotated[float, Meta(ge=0.001)]
 
-REFERENCE = "mldsa-oracle"
+ORACLE = "mldsa-oracle"
 """The implementation that decides what is correct: FIPS 204 transcribed literally."""
 
 
@@ -318,8 +318,7 @@ def select(
         matching = [
             v
             for v in variants
-            if v.matches(pattern)
-            and (v.implementation != REFERENCE or pattern.startswith(REFERENCE))
+            if v.matches(pattern) and (v.implementation != ORACLE or pattern.startswith(ORACLE))
         ]
         if not matching and pattern not in excused:
             raise unknown_implementation(pattern, (v.implementation for v in variants))

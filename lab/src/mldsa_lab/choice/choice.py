@@ -22,7 +22,7 @@ from msgspec.structs import replace as replace_struct
 
 from mldsa_lab import LabError, __version__
 from mldsa_lab.choice.coverage import choose_coverage, find_paths
-from mldsa_lab.choice.design import PERCENTILES, balanced_order, check_limits, design, quality
+from mldsa_lab.choice.design import DESIGN_SHARES, balanced_order, check_limits, design, quality
 from mldsa_lab.choice.greedy import choose_greedy
 from mldsa_lab.choice.mean import choose_mean, choose_percentile
 from mldsa_lab.choice.solver import Classes, SelectionResult, round_digits
@@ -130,7 +130,7 @@ def _regression(
             "estimated; allow more attempts, or choose another goal"
         )
     errors = quality(chosen, model)
-    names = ("mean", *(f"p{100 * p:g}" for p in PERCENTILES))
+    names = ("mean", *(f"p{100 * p:g}" for p in DESIGN_SHARES))
     expected: dict[str, Any] = {
         what: {name: round_digits(100 * e) for name, e in zip(names, values, strict=True)}
         for what, values in (

@@ -30,13 +30,13 @@ from mldsa_lab.theory.rejection import (
 )
 from mldsa_lab.theory.trace import Array, Ints, TraceTable
 
-PERCENTILES = (0.50, 0.95, 0.99, 0.999)
+DESIGN_SHARES = (0.50, 0.95, 0.99, 0.999)
 """The percentiles a design aims at, next to the mean."""
 
 # The design's working assumptions, in units of the cost of one attempt. They decide which inputs
 # are taken, never what is estimated from them.
 _NOISE = 0.015  # relative standard deviation of one input's measured cost at the mean cost
-_WEIGHTS = np.array([4.0, 1.0, 1.0, 1.0, 1.0])  # mean, then PERCENTILES
+_WEIGHTS = np.array([4.0, 1.0, 1.0, 1.0, 1.0])  # mean, then DESIGN_SHARES
 _SCALE = np.sqrt(_WEIGHTS / _WEIGHTS.sum())
 # Of first, c_z, c_r - c_z, c_h - c_r: the costs, and prior standard deviations. These keep tiny
 # designs defined (one input: near the mean) and hint failures from being sought at any price.
@@ -58,7 +58,7 @@ _STEP = 5000
 class Quality(NamedTuple):
     """Expected errors of a design under its working assumptions, relative to each target's cost.
 
-    ``standard_error`` and ``bias`` (root of the summed squared biases): mean, then `PERCENTILES`.
+    ``standard_error`` and ``bias`` (root of the summed squared biases): mean, then `DESIGN_SHARES`.
     ``criterion``: what `design` minimises, the weighted mean of their squares.
     """
 
@@ -153,7 +153,7 @@ class _Problem:
         x = model_matrix(counts)
         mean = model_matrix(model.expected_counts[None, :])[0]
         shares = model.expected_counts / model.expected_counts.sum()
-        rejected = np.array([model.iterations_quantile(p) - 1 for p in PERCENTILES])
+        rejected = np.array([model.iterations_quantile(p) - 1 for p in DESIGN_SHARES])
         points = np.vstack([mean, model_matrix(rejected[:, None] * shares)])
         costs = points @ _COEFFICIENTS
         # At a percentile only the centred terms have a value to aim at (0); of the terms in the

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _MESSAGE_BYTES_MAX = 1 << 16  # every worker holds the inputs of all its cells
 _UNTIL_LIMIT_S = 1800.0
-_TIMEOUT_S = {"memory": 300.0, "traffic": 300.0}
+_TIMEOUT_S = {"memory": 300.0}
 _OF_PRECISION = "until baseline clock"
 _REFUSED = {
     "cold": f"batch threads {_OF_PRECISION}",
@@ -116,11 +116,11 @@ def bench(
     options = _options(ctx.params, workload)
     if workload == "block":
         options = _of_block(options, read_block(kind, options.profile.name))
-    judge: Callable[[Record], Precision | None] = (
-        partial(_judge, clock, confidence) if workload == kinds.OPERATIONS else _no_precision
+    precision_of: Callable[[Record], Precision | None] = (
+        partial(_precision, clock, confidence) if workload == kinds.OPERATIONS else _no_precision
     )
     console = outputs.console()
-    outcome = run_bench(options, Screen(console), judge, kinds.load(workload).plan)
+    outcome = run_bench(options, Screen(console), precision_of, kinds.load(workload).plan)
     show_outcome(outcome, options, console, outputs, every=every)
     if workload == "memory":
         _check_faults(outcome)
@@ -237,7 +237,7 @@ def _no_precision(record: Record) -> None:
     """Blocks, cold starts and memory have no precision to stop at."""
 
 
-def _judge(clock: str, confidence: float, record: Record) -> Precision | None:
+def _precision(clock: str, confidence: float, record: Record) -> Precision | None:
     """The precision of a record so far."""
     from mldsa_lab.bench.bench import Precision
     from mldsa_lab.estimate.summary import widest

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from mldsa_lab import LabError
-from mldsa_lab.estimate.cells import LARGEST_TICK, NOTED_TICK, with_tick
+from mldsa_lab.estimate.cells import LARGEST_TICK, NOTED_TICK, share_of, with_tick
 from mldsa_lab.estimate.diagnose import diagnose
 from mldsa_lab.estimate.figure import (
     EXCLUDED,
@@ -239,7 +239,7 @@ def _estimation(
     remarks: Sequence[Remark],
 ) -> Estimation:
     fit, step = data.fit, data.measured.resolution
-    quantiles = fit.quantiles([p / 100 for p in percentiles], confidence) if percentiles else []
+    quantiles = fit.quantiles([share_of(p) for p in percentiles], confidence) if percentiles else []
     average = None
     if selection.goal in ("mean", "percentile", "greedy"):
         value = float(fit.cost.mean())

@@ -272,10 +272,10 @@ def _first(line: bytes, path: Path) -> Record:
         raise LabError(f"{where}: not an mldsa-lab record: the first line must be of type 'run'")
     schema = value.get("schema")
     if isinstance(schema, int) and schema != rows.SCHEMA:
-        raise LabError(
-            f"{where}: schema version {schema}: this mldsa-lab reads {rows.SCHEMA}; "
-            f"`python scripts/convert_records.py {path}` converts older records"
-        )
+        known = f"{where}: schema version {schema}: this mldsa-lab reads {rows.SCHEMA}; "
+        if schema > rows.SCHEMA:
+            raise LabError(f"{known}a newer mldsa-lab wrote it: update this one")
+        raise LabError(f"{known}`python scripts/convert_records.py {path}` converts older records")
     return Record(convert(value, rows.Run, where))
 
 

@@ -22,7 +22,7 @@ from mldsa_lab.sets import CONTEXT_BYTES_MAX, PARAMETER_SETS, SECRET_BYTES, Para
 from mldsa_lab.worker import examination
 from mldsa_lab.worker.examination import (
     Examination,
-    Judge,
+    OutputJudge,
     PeerFailure,
     Probe,
     Subject,
@@ -250,7 +250,7 @@ def good_case(e: Examination, m: Input, operation: str, what: str = "", **change
     answer = expected_output(m, operation, v)
     name = {"sign": "the signature", "encaps": "ciphertext and secret", "decaps": "the secret"}
     size = {"encaps": scheme.output_bytes + SECRET_BYTES, "decaps": SECRET_BYTES}
-    judge: Judge = must_give(size.get(operation, scheme.output_bytes), "the output")
+    judge: OutputJudge = must_give(size.get(operation, scheme.output_bytes), "the output")
     if operation == "verify":
         judge = must_accept if m.valid else must_refuse
     elif not m.valid:
@@ -339,7 +339,7 @@ def _bases(e: Examination) -> Sequence[Input]:
 
 
 def altered(
-    e: Examination, operation: str, check: str, judge: Judge = must_refuse
+    e: Examination, operation: str, check: str, judge: OutputJudge = must_refuse
 ) -> Iterator[Probe]:
     """The alterations of one check, or of all."""
     v, items = e.subject.variant, e.items.inputs

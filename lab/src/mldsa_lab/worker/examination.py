@@ -228,7 +228,7 @@ def _item(set_name: str, case: dict[str, Any], required: Sequence[str]) -> Input
     return Input(set_name, case["tcId"], **fields, valid=case.get("testPassed", True))
 
 
-Judge = Callable[[Output], str | None]
+OutputJudge = Callable[[Output], str | None]
 """Returns the fault of an output, or None."""
 GroupJudge = Callable[[Sequence[Output]], str | None]
 """Returns the fault of a check's outputs together, or None."""
@@ -242,7 +242,7 @@ class Probe(NamedTuple):
 
     what: str
     input: JobInput
-    judge: Judge
+    judge: OutputJudge
     item: Input | None = None
 
 
@@ -435,12 +435,14 @@ class Examination:
         return [outputs[job.id] for job in jobs]
 
 
-def must_equal(expected: bytes, name: str) -> Judge:
+def must_equal(expected: bytes, name: str) -> OutputJudge:
     """The output must be these bytes."""
     return lambda output: _failure(output) or difference(output.value or b"", expected, name)
 
 
-def must_be_keys(pk: bytes | None, sk: bytes | None, sizes: tuple[int, int] | None = None) -> Judge:
+def must_be_keys(
+    pk: bytes | None, sk: bytes | None, sizes: tuple[int, int] | None = None
+) -> OutputJudge:
     """The keys must be these and of these sizes; what is not known or not given is not judged."""
 
     def judge(output: Output) -> str | None:
@@ -456,7 +458,7 @@ def must_be_keys(pk: bytes | None, sk: bytes | None, sizes: tuple[int, int] | No
     return judge
 
 
-def must_give(size: int | None, name: str) -> Judge:
+def must_give(size: int | None, name: str) -> OutputJudge:
     """There must be an output, of this many bytes where that is known."""
 
     def judge(output: Output) -> str | None:
@@ -467,7 +469,7 @@ def must_give(size: int | None, name: str) -> Judge:
     return judge
 
 
-def must_trace(expected: Trace) -> Judge:
+def must_trace(expected: Trace) -> OutputJudge:
     """The iterations must be these, where they are known."""
 
     def judge(output: Output) -> str | None:
