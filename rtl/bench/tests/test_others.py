@@ -129,7 +129,7 @@ def test_the_record_agrees_with_what_was_published(
 
 def test_resources_stand_beside_the_cycles_of_their_core() -> None:
     folder = find_root() / "records" / "2026-11-27-rtl-others"
-    done = here("study", "rtl", *map(str, sorted(folder.glob("*.json"))))
+    done = here("rtl", "study", *map(str, sorted(folder.glob("*.json"))))
     (row,) = (r for r in done.out.splitlines() if "lowres e70f315-l2, round 3  this run" in r)
     assert "77,596" in row and "49,466" in row
 
