@@ -24,7 +24,7 @@ from mldsa_lab.estimate.posterior import (
     Noise,
     Posterior,
     contrast,
-    fit,
+    posterior_of,
 )
 from mldsa_lab.theory.law import LINEAR, MEAN, Law, Prior, as_table, prior, terms, to_costs
 from mldsa_lab.theory.rejection import RejectionModel
@@ -486,14 +486,14 @@ def fit_costs(
 
     def predict(places: Ints) -> Array:
         some = typical(costs[:, places], resolution, noise)
-        few = fit(values[places], some.cost, known, some.noise, some.repeats)
+        few = posterior_of(values[places], some.cost, known, some.noise, some.repeats)
         return np.asarray(np.maximum(values @ few.mean, 1e-3 * some.cost.min()))
 
     calm = undisturbed(costs, predict)
     # Medians over more rounds do not feel what was disturbed.
     measured = typical(calm if len(costs) <= FEW_TIMES else costs, resolution, noise)
     measured = replace(measured, costs=calm)
-    posterior = fit(values, measured.cost, known, measured.noise, measured.repeats)
+    posterior = posterior_of(values, measured.cost, known, measured.noise, measured.repeats)
     mean = posterior.mean
     left = measured.cost / np.maximum(values @ mean, 0.1 * measured.cost) - 1
     offsets = key_offsets(range(len(counts)) if keys is None else keys, left)

@@ -186,7 +186,9 @@ def mixture_limits(
     return float(limits[0]), float(limits[1])
 
 
-def fit(values: Array, cost: Array, prior: Prior, noise: Noise, repeats: Array) -> Posterior:
+def posterior_of(
+    values: Array, cost: Array, prior: Prior, noise: Noise, repeats: Array
+) -> Posterior:
     """The coefficients for terms ``values`` (inputs, columns) and ``cost`` (inputs,), positive.
 
     ``noise``: of one measurement; ``repeats``: (inputs,) by how much less its variance is in
