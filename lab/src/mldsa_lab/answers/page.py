@@ -14,6 +14,7 @@ from msgspec import Meta, Struct, structs
 from mldsa_lab import LabError
 from mldsa_lab.audit import read_claims
 from mldsa_lab.audit.claims import ClaimTable, PublishedValue, published_values
+from mldsa_lab.audit.judgement import BYTES, SECONDS
 from mldsa_lab.audit.reading import example_path
 from mldsa_lab.checkout import in_tree
 from mldsa_lab.estimate.figure import Figure, Figures, Key, parse_identity
@@ -26,6 +27,19 @@ Texts = Key | tuple[Key, ...]
 """The value of a key, or several in the order of preference."""
 Words = Mapping[str, Mapping[str, Texts]]
 """By key, our values for the page's words."""
+
+_TIMES = {**SECONDS, "µs": 1e-6, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_UNITS = {
+    **{unit: ("s", seconds) for unit, seconds in _TIMES.items()},
+    **{unit: ("B", float(size)) for unit, size in BYTES.items()},
+    **{f"{unit}/s": ("B/s", float(size)) for unit, size in BYTES.items()},
+    "MHz": ("Hz", 1e6), "%": ("", 0.01), **dict.fromkeys(("1", "x", "count", "bits"), ("", 1.0)),
+}  # fmt: skip
+
+
+def stored_unit(unit: str) -> tuple[str, float]:
+    """Return the unit in which figures are stored for one of a page, and the size of this one."""
+    return _UNITS.get(unit, (unit, 1.0))
 
 
 def _pattern(text: str) -> re.Pattern[str]:
