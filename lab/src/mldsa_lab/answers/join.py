@@ -27,11 +27,10 @@ from mldsa_lab.audit.audit import counts
 from mldsa_lab.audit.claims import FORMS, PublishedValue, Quotient
 from mldsa_lab.audit.judgement import Verdict, unit_text, verdict_on
 from mldsa_lab.checkout import in_tree
-from mldsa_lab.estimate.figure import PLACES, Figure, Figures, Key, Keys, evaluate
+from mldsa_lab.estimate.figure import PLACES, Figure, Figures, Key, evaluate
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.files import Text, decode_toml, read_text
 from mldsa_lab.show.figure_tables import NOTES, SpreadColumns, TableLayout
-from mldsa_lab.show.grid import Unit
 from mldsa_lab.show.report import Report, sections_of
 
 # Published values next to our figures, as figures and as a report.
@@ -40,18 +39,12 @@ from mldsa_lab.show.report import Report, sections_of
 Arguments = Mapping[str, str]
 """By command, the argument of its source where it was measured here."""
 
-
-def _page_unit(keys: Keys) -> Unit:
-    """Return the unit in which the page has a row."""
-    return Unit(stored_unit(str(keys["unit"]))[1], "")
-
-
 _COLUMNS = (
-    SpreadColumns("ours", "ours", unit_of=_page_unit),
+    SpreadColumns("ours", "ours", unit_of=lambda keys: stored_unit(str(keys["unit"]))),
     SpreadColumns("ratio", "ours / published"),
-    SpreadColumns("published", "audit", show=NOTES),
+    SpreadColumns("claimed", "audit", show=NOTES),
 )
-_LAYOUT = TableLayout("{table}", ("page", "table"), ("value", "published", "unit"), _COLUMNS)
+_LAYOUT = TableLayout("{table}", ("table",), ("value", "published", "unit"), _COLUMNS)
 
 
 @cache
@@ -62,7 +55,7 @@ def figures_of(source: str, argument: str) -> Figures:
 
 
 def answer_figures(page: AnswerPage, arguments: Arguments | None = None) -> Figures:
-    """Return for each published value: ``published`` with the audit's verdict, ``ours``, and the
+    """Return for each published value: ``claimed`` with the audit's verdict, ``ours``, and the
     ``ratio`` of ours to it. Attributes of the cell are its texts on the page. ``arguments`` stand
     in for the published records. LabError for a selection that fits several figures."""
     findings = audit(page.claims())
@@ -74,32 +67,32 @@ def answer_figures(page: AnswerPage, arguments: Arguments | None = None) -> Figu
         label = value.label if len(table.claims) > 1 else value.name or value.claim
         unit = "" if value.unit == "count" else unit_text(value.unit)
         about[value.label] = {"value": label, "published": value.value.text, "unit": unit}
-        keys: dict[str, Key] = {"page": page.name, "table": table.title, "cell": value.label}
+        keys: dict[str, Key] = {"table": table.title, "cell": value.label}
         figures += _row(keys, value, ours, *verdict_on(value.label, findings))
-    return Figures(figures, {"cell": about})
+    return Figures(figures, {"cell": about}, {"page": page.name})
 
 
 def _row(
     keys: dict[str, Key], value: PublishedValue, ours: Figure | None, verdict: str, note: str
 ) -> Iterator[Figure]:
-    unit, size = stored_unit(value.unit)
-    low, high = (size * end.value for end in (value.value.low, value.value.high))
-    published = Figure(keys, "published", low, unit=unit, kind="published")
+    unit = stored_unit(value.unit)
+    low, high = (unit.divisor * end.value for end in (value.value.low, value.value.high))
+    claimed = Figure(keys, "claimed", low, unit=unit.name, kind="published")
     if not value.value.one:
-        yield replace(published, keys={**keys, "statistic": "least"})
-        yield replace(published, keys={**keys, "statistic": "largest"}, value=high)
-        published = replace(published, value=None)
-    yield replace(published, verdict=verdict, notes=(note,))
+        yield replace(claimed, keys={**keys, "statistic": "least"})
+        yield replace(claimed, keys={**keys, "statistic": "largest"}, value=high)
+        claimed = replace(claimed, value=None)
+    yield replace(claimed, verdict=verdict, notes=(note,))
     if ours is None or ours.interval is None:
         yield Figure(keys, "ours", None)
         return
-    factor = _factor(ours.unit, unit)
+    factor = _factor(ours.unit, unit.name)
     if ours.low is None and factor == 1:
-        yield Figure(keys, "ours", ours.value, unit=unit, notes=ours.notes)
+        yield Figure(keys, "ours", ours.value, unit=unit.name, notes=ours.notes)
     else:
-        yield Figure.from_interval(keys, "ours", ours.interval.times(factor), unit)
-    if published.value:
-        yield Figure.from_interval(keys, "ratio", ours.interval.times(factor / published.value))
+        yield Figure.from_interval(keys, "ours", ours.interval.times(factor), unit.name)
+    if claimed.value:
+        yield Figure.from_interval(keys, "ratio", ours.interval.times(factor / claimed.value))
 
 
 def _ours(
@@ -180,10 +173,10 @@ def _select_one(figures: Figures, name: str, keys: Mapping[str, Sequence[str]]) 
 
 def _factor(unit: str, target: str) -> float:
     """Return the factor from a figure's unit to a claim's. LabError for different dimensions."""
-    (dimension, size), (other, target_size) = map(stored_unit, (unit, target))
-    if dimension != other:
+    one, other = stored_unit(unit), stored_unit(target)
+    if one.name != other.name:
         raise LabError(f"our figure is in {unit or 'no unit'}, the published one in {target}")
-    return size / target_size
+    return one.divisor / other.divisor
 
 
 def about_records(page: AnswerPage, arguments: Arguments | None = None) -> list[str]:

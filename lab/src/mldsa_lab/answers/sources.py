@@ -6,7 +6,7 @@ judges ours too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import chain, product
@@ -41,20 +41,19 @@ _ROUNDED = 0.002
 _OF_POINT = ("cost", "total", "per_second", "speedup", "efficiency")
 
 
-def own_findings(page: AnswerPage, figures: Sequence[Figure]) -> list[Judgement]:
+def own_findings(page: AnswerPage, figures: Figures) -> list[Judgement]:
     """Return what arithmetic says of our figures of scalings and batches;
     ``figures``: those of `answer_figures`."""
-    ours = (f for f in figures if f.name == "ours")
     values = {
-        value.label: f.value and f.value / stored_unit(value.unit)[1]
-        for (_, value), f in zip(page.cells(), ours, strict=True)
+        f.keys["cell"]: f.value and f.value / stored_unit(str(figures.attribute(f, "unit"))).divisor
+        for f in figures.select("ours")
     }
     claims = tuple(filter(None, (_own(claim, values) for claim in page.claims().claims)))
     table = structs.replace(page.claims(), claims=claims)
     return [f for f in audit(table) if f.rule in RULES]
 
 
-def _own(claim: Claim, values: Mapping[str, float | None]) -> Claim | None:
+def _own(claim: Claim, values: Mapping[Key, float | None]) -> Claim | None:
     """Return a scaling or batch with our figures in the place of the published ones; None where
     some are missing, and for other claims."""
     if not isinstance(claim, Scaling | Batch):
@@ -243,7 +242,7 @@ def theory_figures(argument: str) -> list[Figure]:
 
 def _rejection(name: str) -> Iterator[Figure]:
     """The shares of attempts that pass each check, of those that reach it, and of all that are
-    accepted or rejected; attempts of a signature."""
+    rejected; attempts of a signature."""
     model = RejectionModel.for_set(name)
     attempts: dict[str, Key] = {"set": name, "of": "attempts"}
     for share in (0.05, 0.5, 0.95, 0.99, 0.999):
@@ -252,7 +251,6 @@ def _rejection(name: str) -> Iterator[Figure]:
     yield Figure(attempts, "mean", model.expected_iterations)
     for check, passing in (("z", model.p_z), ("r0", model.p_r), ("hint", 1 - model.fail_h)):
         yield Figure({"set": name, "of": "passes", "check": check}, "share", passing)
-    yield Figure({"set": name, "of": "accepted attempts"}, "share", model.p_accept)
     yield Figure({"set": name, "of": "rejected attempts"}, "share", 1 - model.p_accept)
 
 

@@ -240,10 +240,9 @@ NAMES = {
     "clock": "clock rate; with `against` that at which it is as fast",
     "round_trips": "round trips that a sender waits for an acknowledgement",
     # Audits of published values.
-    "claimed": "published value that the rule `rule` judges; None where it is no number",
+    "claimed": "published value, or the end `statistic` of its range; None where it is no number",
     "predicted": "`statistic` value that the rule `rule` allows",
     # Answers to published pages, and what follows from FIPS 204.
-    "published": "value of a page, or the end `statistic` of a range; None where it is no number",
     "ours": "our figure of a published value",
     "choice": "what to take; the notes name it",
     "distance": "sum of the differences from the expected shares",
@@ -300,7 +299,6 @@ KEYS = {
     "rule": "rule of today, or of an audit",
     "finding": "number of a finding of an audit",
     "claim": "id of a published claim",
-    "page": "answered page",
     "cell": "label of a published value",
     "check": "check of a signing attempt: z, r0, hint",
     "signatures": "number of signatures together",

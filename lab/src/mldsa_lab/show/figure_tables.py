@@ -250,16 +250,8 @@ def _takes(source: Figures, layout: TableLayout, spread: SpreadColumns, figure: 
     """Return whether a figure has the name and exactly the keys of a column."""
     if figure.name != spread.name or not _has(figure, spread):
         return False
-    told = {
-        *spread.keys,
-        *spread.any_of,
-        *layout.rows,
-        *layout.split,
-        *layout.free,
-        *PLACES,
-        *source.about,
-    }
-    return figure.keys.keys() <= told | {spread.across}
+    named = {*spread.keys, *spread.any_of, *layout.rows, *layout.split, *layout.free}
+    return figure.keys.keys() <= named.union(PLACES, source.about, [spread.across])
 
 
 def _has(figure: Figure, spread: SpreadColumns) -> bool:
@@ -452,8 +444,8 @@ def _cell(figure: Figure | None, unit: Unit, spread: SpreadColumns) -> Shown:
         return UNKNOWN
     if figure.low is None or not spread.limits:
         value = unit.shown(figure.value)
-        has_no_unit = figure.unit == "" or unit == Unit(1.0, "")
-        is_count = has_no_unit and isinstance(figure.value, int)
+        is_plain = figure.unit == "" or (spread.unit_of is not None and unit.divisor == 1)
+        is_count = is_plain and isinstance(figure.value, int)
         is_exact = is_count or (spread.is_exact and value == round(value))
         text = number(value, 0) if is_exact else format_plain(figure.value, unit)
         return Shown(text, number=figure.value)
