@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -16,6 +18,9 @@ from lab_runs import load_script
 from rich.console import Console
 
 from mldsa_lab import LabError
+from mldsa_lab.answers.join import answer_figures
+from mldsa_lab.answers.join import figures_of as source_figures
+from mldsa_lab.answers.page import pages, read_page
 from mldsa_lab.estimate.figure import KEYS, NAMES, UNITS, Figure, Figures, breaches, parse_identity
 from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout, grid, tables
 from mldsa_lab.show.page import render
@@ -25,9 +30,13 @@ ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"
 OTHERS = {"select", "theory"}
 """Files of what is no figure: chosen inputs, probabilities."""
+FAST = "method-post"
+"""A page whose answer takes seconds."""
+CHOICES = "study", "jvm records/2026-11-22-epyc-zen4-jmh/*.jsonl.xz"
 FILES = {p.relative_to(GOLDEN).with_suffix("").as_posix() for p in GOLDEN.rglob("*.json")} - OTHERS
 
 
+@cache
 def figures_of(name: str) -> list[Figure]:
     golden = load_script(ROOT / "scripts" / "golden.py")
     text = (GOLDEN / f"{name}.json").read_text(encoding="utf-8")
@@ -40,8 +49,25 @@ def test_golden_figures_keep_the_contract(name: str) -> None:
     assert figures and list(breaches(figures)) == []
 
 
+def answer_lists(name: str) -> list[Sequence[Figure]]:
+    """The figures of an answer, and those of all sources of its tables."""
+    page = read_page(name)
+    parts = (part for table in page.tables for part in (*table.ours, *table.own))
+    sources = dict.fromkeys((part.source, part.argument) for part in parts if part.argument)
+    return [answer_figures(page), *(source_figures(*source) for source in sources)]
+
+
+@pytest.mark.parametrize(
+    "name", [FAST, *(pytest.param(n, marks=pytest.mark.e2e) for n in pages() if n != FAST)]
+)
+def test_figures_of_answers_keep_the_contract(name: str) -> None:
+    lists = answer_lists(name)
+    assert all(lists) and [line for figures in lists for line in breaches(figures)] == []
+
+
 def test_the_words_of_the_contract_are_used_and_hold_no_qualifier() -> None:
-    every = [f for name in FILES for f in figures_of(name)]
+    lists = [*map(figures_of, FILES), *answer_lists(FAST), source_figures(*CHOICES)]
+    every = [f for figures in lists for f in figures]
     for listed, used in (
         (NAMES, {f.name for f in every}),
         (KEYS, {key for f in every for key in f.keys}),

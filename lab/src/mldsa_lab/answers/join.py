@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Annotated, Literal, NamedTuple, get_args
 
@@ -18,18 +19,19 @@ from mldsa_lab.answers.page import (
     OurFigures,
     pages,
     read_page,
+    stored_unit,
 )
 from mldsa_lab.answers.sources import about_record, own_findings
 from mldsa_lab.audit import audit
 from mldsa_lab.audit.audit import counts
 from mldsa_lab.audit.claims import FORMS, PublishedValue, Quotient
-from mldsa_lab.audit.judgement import BYTES, SECONDS, Verdict, unit_text, verdict_on
+from mldsa_lab.audit.judgement import Verdict, unit_text, verdict_on
 from mldsa_lab.checkout import in_tree
 from mldsa_lab.estimate.figure import PLACES, Figure, Figures, Key, evaluate
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.files import Text, decode_toml, read_text
 from mldsa_lab.show.figure_tables import NOTES, SpreadColumns, TableLayout
-from mldsa_lab.show.report import Report, Section, sections_of
+from mldsa_lab.show.report import Report, sections_of
 
 # Published values next to our figures, as figures and as a report.
 
@@ -37,20 +39,12 @@ from mldsa_lab.show.report import Report, Section, sections_of
 Arguments = Mapping[str, str]
 """By command, the argument of its source where it was measured here."""
 
-_TIMES = {**SECONDS, "µs": 1e-6, "min": 60.0, "h": 3600.0, "d": 86400.0}
-_SCALES = {
-    **{unit: ("time", seconds) for unit, seconds in _TIMES.items()},
-    **{unit: ("bytes", float(size)) for unit, size in BYTES.items()},
-    **{f"{unit}/s": ("rate", float(size)) for unit, size in BYTES.items()},
-    "1": ("", 1.0), "": ("", 1.0), "x": ("", 1.0), "%": ("", 0.01), "count": ("", 1.0),
-}  # fmt: skip
-"""Dimension and size of the units of claims and figures; others are taken as they are."""
 _COLUMNS = (
-    SpreadColumns("ours", "ours"),
+    SpreadColumns("ours", "ours", unit_of=lambda keys: stored_unit(str(keys["unit"]))),
     SpreadColumns("ratio", "ours / published"),
-    SpreadColumns("published", "audit", show=NOTES),
+    SpreadColumns("claimed", "audit", show=NOTES),
 )
-_LAYOUT = TableLayout("{table}", ("page", "table"), ("value", "published", "unit"), _COLUMNS)
+_LAYOUT = TableLayout("{table}", ("table",), ("value", "published", "unit"), _COLUMNS)
 
 
 @cache
@@ -60,44 +54,45 @@ def figures_of(source: str, argument: str) -> Figures:
     return figures if isinstance(figures, Figures) else Figures(figures)
 
 
-def answer_figures(page: AnswerPage, arguments: Arguments | None = None) -> list[Figure]:
-    """Return for each published value a row: ``published`` with the audit's verdict, ``ours`` in
-    the same unit, and the ``ratio`` of ours to it. ``arguments`` stand in for the published
-    records. LabError for a selection that fits several figures."""
+def answer_figures(page: AnswerPage, arguments: Arguments | None = None) -> Figures:
+    """Return for each published value: ``claimed`` with the audit's verdict, ``ours``, and the
+    ``ratio`` of ours to it. Attributes of the cell are its texts on the page. ``arguments`` stand
+    in for the published records. LabError for a selection that fits several figures."""
     findings = audit(page.claims())
     figures: list[Figure] = []
+    about: dict[str, dict[str, Key]] = {}
     for table, value in page.cells():
         with located(f"table {table.title!r}, {value.label!r}"):
             ours = _ours(page, table, value, arguments or {})
         label = value.label if len(table.claims) > 1 else value.name or value.claim
         unit = "" if value.unit == "count" else unit_text(value.unit)
-        keys: dict[str, Key] = {
-            "page": page.name, "table": table.title, "value": label,
-            "published": value.value.text, "unit": unit,
-        }  # fmt: skip
+        about[value.label] = {"value": label, "published": value.value.text, "unit": unit}
+        keys: dict[str, Key] = {"table": table.title, "cell": value.label}
         figures += _row(keys, value, ours, *verdict_on(value.label, findings))
-    return figures
+    return Figures(figures, {"cell": about}, {"page": page.name})
 
 
 def _row(
     keys: dict[str, Key], value: PublishedValue, ours: Figure | None, verdict: str, note: str
 ) -> Iterator[Figure]:
-    span = value.value
-    low, high = (None, None) if span.one else (span.low.value, span.high.value)
-    published = span.low.value if span.one else None
-    yield Figure(
-        keys, "published", published, low, high, kind="published", verdict=verdict, notes=(note,)
-    )
+    unit = stored_unit(value.unit)
+    low, high = (unit.divisor * end.value for end in (value.value.low, value.value.high))
+    claimed = Figure(keys, "claimed", low, unit=unit.name, kind="published")
+    if not value.value.one:
+        yield replace(claimed, keys={**keys, "statistic": "least"})
+        yield replace(claimed, keys={**keys, "statistic": "largest"}, value=high)
+        claimed = replace(claimed, value=None)
+    yield replace(claimed, verdict=verdict, notes=(note,))
     if ours is None or ours.interval is None:
         yield Figure(keys, "ours", None)
         return
-    factor = _factor(ours.unit, value.unit)
+    factor = _factor(ours.unit, unit.name)
     if ours.low is None and factor == 1:
-        yield Figure(keys, "ours", ours.value, notes=ours.notes)
+        yield Figure(keys, "ours", ours.value, unit=unit.name, notes=ours.notes)
     else:
-        yield Figure.from_interval(keys, "ours", ours.interval.times(factor))
-    if published:
-        yield Figure.from_interval(keys, "ratio", ours.interval.times(factor / published))
+        yield Figure.from_interval(keys, "ours", ours.interval.times(factor), unit.name)
+    if claimed.value:
+        yield Figure.from_interval(keys, "ratio", ours.interval.times(factor / claimed.value))
 
 
 def _ours(
@@ -178,10 +173,10 @@ def _select_one(figures: Figures, name: str, keys: Mapping[str, Sequence[str]]) 
 
 def _factor(unit: str, target: str) -> float:
     """Return the factor from a figure's unit to a claim's. LabError for different dimensions."""
-    (dimension, size), (other, target_size) = (_SCALES.get(u, (u, 1.0)) for u in (unit, target))
-    if dimension != other:
+    one, other = stored_unit(unit), stored_unit(target)
+    if one.name != other.name:
         raise LabError(f"our figure is in {unit or 'no unit'}, the published one in {target}")
-    return size / target_size
+    return one.divisor / other.divisor
 
 
 def about_records(page: AnswerPage, arguments: Arguments | None = None) -> list[str]:
@@ -212,7 +207,7 @@ def answer_report(
     figures = answer_figures(page, arguments)
     sections = []
     for table in page.tables:
-        of_table = [f for f in figures if f.keys["table"] == table.title]
+        of_table = figures.with_items([f for f in figures if f.keys["table"] == table.title])
         note = "; ".join(filter(None, (*(f"`{c}`" for c in table.commands), table.remark)))
         sections += sections_of(of_table, [_LAYOUT], confidence, note.removesuffix("."))
         for own in table.own:
@@ -232,8 +227,8 @@ def answer_report(
     notes += [f"left out: {values.text}" for values in page.left_out]
     return Report(
         kind=f"answer to {page.name}", headline=f"{page.title}: {counts(audit(page.claims()))}",
-        figures=figures, sections=[Section(s.grid, s.table) for s in sections],
-        about=f"{source.title}, {source.url}".removesuffix(", "), notes=notes,
+        figures=figures, sections=sections, notes=notes, folded=("statistic",),
+        about=f"{source.title}, {source.url}".removesuffix(", "),
     )  # fmt: skip
 
 

@@ -14,11 +14,13 @@ from msgspec import Meta, Struct, structs
 from mldsa_lab import LabError
 from mldsa_lab.audit import read_claims
 from mldsa_lab.audit.claims import ClaimTable, PublishedValue, published_values
+from mldsa_lab.audit.judgement import BYTES, SECONDS
 from mldsa_lab.audit.reading import example_path
 from mldsa_lab.checkout import in_tree
 from mldsa_lab.estimate.figure import Figure, Figures, Key, parse_identity
 from mldsa_lab.files import Text, decode_toml, read_text
 from mldsa_lab.show.figure_tables import NOTES, SpreadColumns, TableLayout
+from mldsa_lab.show.grid import Unit
 
 RELATIONS = ("less", "over", "change_from")
 """Fields that name another value, to which our figure is put in relation."""
@@ -26,6 +28,20 @@ Texts = Key | tuple[Key, ...]
 """The value of a key, or several in the order of preference."""
 Words = Mapping[str, Mapping[str, Texts]]
 """By key, our values for the page's words."""
+
+_TIMES = {**SECONDS, "µs": 1e-6, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_UNITS = {
+    **{unit: Unit(seconds, "s") for unit, seconds in _TIMES.items()},
+    **{unit: Unit(size, "B") for unit, size in BYTES.items()},
+    **{f"{unit}/s": Unit(size, "B/s") for unit, size in BYTES.items()},
+    **dict.fromkeys(("1", "x", "count", "bits"), Unit(1.0, "")),
+    "MHz": Unit(1e6, "Hz"), "%": Unit(0.01, ""),
+}  # fmt: skip
+
+
+def stored_unit(unit: str) -> Unit:
+    """Return the size of a page's unit, and the name of the one in which figures are stored."""
+    return _UNITS.get(unit) or Unit(1.0, unit)
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -119,28 +135,27 @@ def _translate(texts: Texts, words: Mapping[str, Texts]) -> tuple[str, ...]:
     return tuple(str(t) for each in every for t in (each if isinstance(each, tuple) else (each,)))
 
 
-class MissingFigures(AnswerPart, frozen=True):
-    """Values that have no figure of ours on purpose. ``cells``: a pattern of their labels; ``why``:
-    the reason, which counts against the ``rows`` and those of the table."""
+class _Excuse(AnswerPart, frozen=True):
+    """The reason ``why`` of values, whose labels fit the pattern ``cells``."""
 
     cells: Text
     why: Text
+
+    def __post_init__(self) -> None:
+        _pattern(self.cells)
+
+
+class MissingFigures(_Excuse, frozen=True):
+    """Values that have no figure of ours on purpose. The reason counts against the ``rows`` and
+    those of the table."""
+
     rows: tuple[int, ...] = ()
 
-    def __post_init__(self) -> None:
-        _pattern(self.cells)
 
+class LeftOutValues(_Excuse, frozen=True):
+    """Values that are in no table. ``title``: their name for a reader."""
 
-class LeftOutValues(AnswerPart, frozen=True):
-    """Values that are in no table. ``cells``: a pattern of their labels; ``title``: their name for
-    a reader; ``why``: the reason."""
-
-    cells: Text
     title: Text
-    why: Text
-
-    def __post_init__(self) -> None:
-        _pattern(self.cells)
 
     @property
     def text(self) -> str:
@@ -213,10 +228,8 @@ class AnswerTable(AnswerPart, frozen=True):
         """Return the numbers of the rows that a value belongs to: all that the table names, where
         nothing is said of the value."""
         part = self.ours_of(label) or self.missing_of(label)
-        if part is not None:
-            return {*self.rows, *part.rows}
-        return {*self.rows, *(n for o in self.ours for n in o.rows),
-                *(n for m in self.missing for n in m.rows)}  # fmt: skip
+        parts: list[OurFigures | MissingFigures] = [part] if part else [*self.ours, *self.missing]
+        return {*self.rows, *(number for part in parts for number in part.rows)}
 
     @property
     def remark(self) -> str:

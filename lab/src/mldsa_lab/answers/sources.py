@@ -6,7 +6,7 @@ judges ours too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import chain, product
@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import structs
 
-from mldsa_lab.answers.page import AnswerPage
+from mldsa_lab.answers.page import AnswerPage, stored_unit
 from mldsa_lab.audit import audit
 from mldsa_lab.audit.claims import Batch, Claim, Scaling
 from mldsa_lab.audit.judgement import Judgement, Positive
@@ -41,19 +41,19 @@ _ROUNDED = 0.002
 _OF_POINT = ("cost", "total", "per_second", "speedup", "efficiency")
 
 
-def own_findings(page: AnswerPage, figures: Sequence[Figure]) -> list[Judgement]:
+def own_findings(page: AnswerPage, figures: Figures) -> list[Judgement]:
     """Return what arithmetic says of our figures of scalings and batches;
     ``figures``: those of `answer_figures`."""
-    ours = (f for f in figures if f.name == "ours")
     values = {
-        cell.value.label: figure.value for cell, figure in zip(page.cells(), ours, strict=True)
+        f.keys["cell"]: f.value and f.value / stored_unit(str(figures.attribute(f, "unit"))).divisor
+        for f in figures.select("ours")
     }
     claims = tuple(filter(None, (_own(claim, values) for claim in page.claims().claims)))
     table = structs.replace(page.claims(), claims=claims)
     return [f for f in audit(table) if f.rule in RULES]
 
 
-def _own(claim: Claim, values: Mapping[str, float | None]) -> Claim | None:
+def _own(claim: Claim, values: Mapping[Key, float | None]) -> Claim | None:
     """Return a scaling or batch with our figures in the place of the published ones; None where
     some are missing, and for other claims."""
     if not isinstance(claim, Scaling | Batch):
@@ -241,25 +241,22 @@ def theory_figures(argument: str) -> list[Figure]:
 
 
 def _rejection(name: str) -> Iterator[Figure]:
-    """Rates of the checks and attempts of a signature."""
+    """The shares of attempts that pass each check, of those that reach it, and of all that are
+    rejected; attempts of a signature."""
     model = RejectionModel.for_set(name)
-    keys: dict[str, Key] = {"set": name}
-    hint = 1 - model.fail_h
-    values = {
-        "pass_z": model.p_z, "pass_r0": model.p_r, "pass_hint": hint, "accept": model.p_accept,
-        "reject": 1 - model.p_accept, "mean": model.expected_iterations,
-    }  # fmt: skip
+    attempts: dict[str, Key] = {"set": name, "of": "attempts"}
     for share in (0.05, 0.5, 0.95, 0.99, 0.999):
-        quantile = {**keys, "percentile": as_key(100 * share)}
+        quantile = {**attempts, "percentile": as_key(100 * share)}
         yield Figure(quantile, "quantile", model.iterations_quantile(share))
-    for figure, value in values.items():
-        yield Figure(keys, figure, value)
+    yield Figure(attempts, "mean", model.expected_iterations)
+    for check, passing in (("z", model.p_z), ("r0", model.p_r), ("hint", 1 - model.fail_h)):
+        yield Figure({"set": name, "of": "passes", "check": check}, "share", passing)
+    yield Figure({"set": name, "of": "rejected attempts"}, "share", 1 - model.p_accept)
 
 
 def _profiles(name: str) -> Iterator[Figure]:
-    """The pass rates of z and r0, in percent, that n signatures can have together, the nearest to
-    the expected ones first: ``z`` and ``r0`` rejections of all, ``distance`` the sum of both
-    differences."""
+    """The shares of attempts passing z and r0 that n signatures can have together, the nearest to
+    the expected ones first, with the rejections of all and the distance."""
     model = RejectionModel.for_set(name)
     for n in _SIGNATURES:
         profiles = []
@@ -269,11 +266,10 @@ def _profiles(name: str) -> Iterator[Figure]:
             profiles.append((off, z, r0, *rates))
         for rank, (off, z, r0, *both) in enumerate(sorted(profiles)[:_NEAREST], 1):
             keys: dict[str, Key] = {"set": name, "signatures": n, "rank": rank}
-            yield Figure(keys, "z", z)
-            yield Figure(keys, "r0", r0)
-            for figure, rate in zip(("profile_z", "profile_r0"), both, strict=True):
-                yield Figure(keys, figure, 100 * rate, unit="%")
-            yield Figure(keys, "distance", 100 * off, unit="%")
+            for check, count, rate in zip(("z", "r0"), (z, r0), both, strict=True):
+                yield Figure({**keys, "of": "rejections", "check": check}, "count", count)
+                yield Figure({**keys, "of": "passes", "check": check}, "share", rate)
+            yield Figure(keys, "distance", off)
 
 
 def _sizes(name: str) -> Iterator[Figure]:

@@ -347,8 +347,7 @@ def agreement_figures(compared: Sequence[Figure]) -> list[Figure]:
             "overlapping": sum(overlaps), "cells": len(overlaps), "median": median(sizes),
             "largest": max(sizes),
         }  # fmt: skip
-        for statistic, number in numbers.items():
-            figures.append(Figure({**keys, "statistic": statistic}, "agreement", number))
+        figures += [Figure({**keys, "statistic": s}, "agreement", x) for s, x in numbers.items()]
     return figures
 
 
@@ -401,9 +400,7 @@ def compare_groups(
     pairs = list(combinations(groups, 2))
     if not pairs:
         return []
-    over_all = {}
-    if KRUSKAL_WALLIS in tests:
-        over_all[KRUSKAL_WALLIS] = _kruskal(list(groups.values()))
+    over_all = {test: _kruskal([*groups.values()]) for test in tests if test == KRUSKAL_WALLIS}
     dunn = _dunn(groups) if DUNN in tests else {}
     least_of = partial(_least, [len(values) for values in groups.values()], len(pairs))
     figures = []

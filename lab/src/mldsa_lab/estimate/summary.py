@@ -264,11 +264,7 @@ class Summary:
 
 
 def summarise(
-    record: Record,
-    *,
-    reference: str = "mldsa-native",
-    clock: str = "cpu",
-    confidence: float = 0.95,
+    record: Record, *, reference: str = "mldsa-native", clock: str = "cpu", confidence: float = 0.95
 ) -> Summary:
     """Return the cells of a record, interrupted ones included.
 

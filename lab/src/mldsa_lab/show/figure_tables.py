@@ -30,7 +30,7 @@ from mldsa_lab.show.grid import (
 KIB = Unit(1024.0, "KiB")
 ALL, FIRST, LAST = "all", "first", "last"
 VERDICT, NOTES = "verdict", "notes"
-TABLE, CELL = "table", "cell"
+TABLE, ROW, CELL = "table", "row", "cell"
 PERCENT = Unit(0.01, "%")
 FigureRow = dict[str, Key | float]
 CELL_KEYS = ("set", "operation", "variant")
@@ -42,7 +42,7 @@ _TITLES = {"label": "implementation"}
 _ABSENT = {"stage": "whole"}
 """Words for a key that a row does not have."""
 _IN_PERCENT = (
-    "share", "efficiency", "hits", "difference", "spread", "bias", "rmse", "sd",
+    "share", "efficiency", "hits", "distance", "spread", "bias", "rmse", "sd",
     "standard_error",
 )  # fmt: skip
 """Names whose figures are shown in percent where they have no unit."""
@@ -64,8 +64,8 @@ class SpreadColumns:
 
     ``unit``: the unit of display, where it is always the same. Else ``unit_scope`` says what shares
     one: these columns, each `CELL`, or all columns of the `TABLE` that say so; the first of them
-    decides, and the table's note names it. ``spare``, ``spare_interval``, ``where``: as of
-    `Column`.
+    decides, and the table's note names it. ``unit_of`` returns the unit of a row by its keys, for a
+    table that has units as a column. ``spare``, ``spare_interval``, ``where``: as of `Column`.
     """
 
     name: str
@@ -78,6 +78,7 @@ class SpreadColumns:
     below: str = ""
     unit_scope: str = ""
     unit: Unit | None = None
+    unit_of: Callable[[Keys], Unit] | None = None
     where: str = ""
     keys: Mapping[str, Key] = field(default_factory=dict)
     any_of: Mapping[str, tuple[Key, ...]] = field(default_factory=dict)
@@ -249,16 +250,8 @@ def _takes(source: Figures, layout: TableLayout, spread: SpreadColumns, figure: 
     """Return whether a figure has the name and exactly the keys of a column."""
     if figure.name != spread.name or not _has(figure, spread):
         return False
-    told = {
-        *spread.keys,
-        *spread.any_of,
-        *layout.rows,
-        *layout.split,
-        *layout.free,
-        *PLACES,
-        *source.about,
-    }
-    return figure.keys.keys() <= told | {spread.across}
+    named = {*spread.keys, *spread.any_of, *layout.rows, *layout.split, *layout.free}
+    return figure.keys.keys() <= named.union(PLACES, source.about, [spread.across])
 
 
 def _has(figure: Figure, spread: SpreadColumns) -> bool:
@@ -391,6 +384,8 @@ def _spread(table: FigureTable, spread: SpreadColumns, of_table: Unit | None) ->
     known = _known(table, spread)
     # What is stored in several units is shown in one for each cell.
     scope = CELL if len({f.unit for f in known}) > 1 else spread.unit_scope
+    scope = ROW if spread.unit_of else scope
+    of_rows = [spread.unit_of(keys) for keys in table.known] if spread.unit_of else []
     rows = [table.of_spread(spread, value) for value in values]
     if not known and not (spread.show and any(f for of in rows for f in of)):
         return
@@ -401,12 +396,14 @@ def _spread(table: FigureTable, spread: SpreadColumns, of_table: Unit | None) ->
             yield column(title, [words_of(f, spread.show) for f in found])
             continue
         unit = spread.unit or (of_table if scope == TABLE else None) or display_unit(known)
-        each = [display_unit([f]) if scope == CELL and f is not None else unit for f in found]
+        each = of_rows or [
+            display_unit([f]) if scope == CELL and f is not None else unit for f in found
+        ]
         below = [
             f"× {f.value:.3f}" if f is not None and f.value else ""
             for f in (table.at(spread.below, across, value) if spread.below else ())
         ]
-        if unit.name and scope not in (TABLE, CELL):
+        if unit.name and scope not in (TABLE, ROW, CELL):
             title += f", {unit.name}"
         cells = [_cell(f, u, spread) for f, u in zip(found, each, strict=True)]
         limits = spread.spare_interval
@@ -447,7 +444,8 @@ def _cell(figure: Figure | None, unit: Unit, spread: SpreadColumns) -> Shown:
         return UNKNOWN
     if figure.low is None or not spread.limits:
         value = unit.shown(figure.value)
-        is_count = figure.unit == "" and isinstance(figure.value, int)
+        is_plain = figure.unit == "" or (spread.unit_of is not None and unit.divisor == 1)
+        is_count = is_plain and isinstance(figure.value, int)
         is_exact = is_count or (spread.is_exact and value == round(value))
         text = number(value, 0) if is_exact else format_plain(figure.value, unit)
         return Shown(text, number=figure.value)
