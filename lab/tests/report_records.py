@@ -432,5 +432,5 @@ def printed(record: Record, width: int) -> str:
     """The text of a record in the terminal, with all tables."""
     out = io.StringIO()
     report = replace(report_of(record), lacking="")
-    print_report(report, Console(file=out, width=width), every=True)
+    print_report(report, Console(file=out, width=width), is_full=True)
     return out.getvalue()

@@ -213,7 +213,7 @@ def test_traffic_of_signatures_is_their_mean_by_planted_costs() -> None:
     z, r, h = model.expected_counts
     figures = {f.name: f for f in memory_figures(record) if f.keys["operation"] == "sign"}
     assert figures["read"].value == pytest.approx(1000 + 300 * z + 400 * (r + h))
-    assert figures["count"].value == pytest.approx(model.expected_attempts)
+    assert figures["count"].value == pytest.approx(model.expected_iterations)
     assert "input" not in figures
     # One signature many times tells no costs apart.
     metrics = {name: counts[:1] * 4 for name, counts in line.metrics.items()}

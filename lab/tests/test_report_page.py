@@ -309,8 +309,8 @@ def test_the_last_digit_is_never_coarser_than_the_interval() -> None:
 @pytest.mark.parametrize("spare", [0, 1])
 def test_columns_that_do_not_fit_are_left_out_and_counted(spare: int) -> None:
     cells = [Shown("1.234", "1.211", "1.245")]
-    numbers = [Column(f"threads {n}", cells, number=True, spare=spare) for n in range(9)]
-    columns = (Column("scheme", ["ECDSA-secp256k1 DER"], head=True), *numbers)
+    numbers = [Column(f"threads {n}", cells, is_numeric=True, spare=spare) for n in range(9)]
+    columns = (Column("scheme", ["ECDSA-secp256k1 DER"], is_head=True), *numbers)
     out = io.StringIO()
     Console(file=out, width=80).print(terminal(Grid("Threads", "", columns), 80))
     text = out.getvalue()

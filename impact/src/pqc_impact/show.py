@@ -85,8 +85,8 @@ TABLES: dict[str, tuple[SpreadColumns, ...]] = {
         _column("used", "{resource}", 2, ["resource"]),
         _column("fee", "fee", 2),
         _column("fee", "fee for {resource}", 2, ["resource"]),
-        replace(_column("count", "in a block", object="block"), any_of=_COUNTED),
-        replace(_column("per_second", "per second"), any_of=_COUNTED),
+        replace(_column("count", "in a block", object="block"), alternatives=_COUNTED),
+        replace(_column("per_second", "per second"), alternatives=_COUNTED),
         _column("over_today", "throughput, of today's", of="transactions"),
         _column("bytes_per_second", "bandwidth", of="blocks"),
         _column("share", "share of the {resource}", 0, ["resource"], of="limit"),
@@ -179,7 +179,8 @@ TABLES: dict[str, tuple[SpreadColumns, ...]] = {
         _column("bytes", "ten years", 1, object="archive", years=10),
         _column("bytes", "at today's throughput", object="archive", years=1, load="today"),
         replace(
-            _column("bytes", "{kept}{at}", 3, ["object"], years=1, load="today"), any_of=_ARCHIVES
+            _column("bytes", "{kept}{at}", 3, ["object"], years=1, load="today"),
+            alternatives=_ARCHIVES,
         ),
         _column("bytes", "chain in {years}{at}", 1, ["years"], *_AT, object="chain"),
         _column("price", "disk, {years}{at}", 2, ["years"], *_AT, object="chain"),
@@ -208,7 +209,7 @@ def report(impact: Impact) -> Report:
     for title, columns in TABLES.items():
         if filled := table(figures, title, columns):
             plots = tuple(_plots(impact, figures, title))
-            sections.append(Section(grid(impact, filled), plots=plots, brief=title == SERVER))
+            sections.append(Section(grid(impact, filled), plots=plots, is_brief=title == SERVER))
             kinds.append(f"{title}: {_kinds(filled)}")
     return Report(
         kind=f"what a migration costs · scenario {impact.name}",
@@ -349,7 +350,7 @@ def document_table(
     busy = [text for text in impact.remarks if text.startswith(BUSY)] if below else []
     note = ". ".join(filter(None, (note, *busy)))
     shown = (
-        replace(c, head=True, cells=cells, below=below) if c.title == "scheme" else c
+        replace(c, is_head=True, cells=cells, below=below) if c.title == "scheme" else c
         for c in plain.columns
     )
     return replace(plain, columns=tuple(shown), note=note)
@@ -359,7 +360,7 @@ def _kinds(filled: FigureTable) -> str:
     """Return the columns of each kind; of several kinds in one column the least certain counts."""
     titles: dict[str, dict[str, None]] = {}
     for column in filled.layout.columns:
-        known = {f.kind for f in filled.of_spread(column) if f is not None}
+        known = {f.kind for f in filled.figures_in(column) if f is not None}
         for kind in [k for k in ("assumed", "measured", "exact") if k in known][:1]:
             titles.setdefault(kind, {})[column.title.partition(", ")[0]] = None
     return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in titles.items())

@@ -121,7 +121,7 @@ def bench(
     )
     console = outputs.console()
     outcome = run_bench(options, Screen(console), judge, kinds.load(workload).plan)
-    show_outcome(outcome, options, console, outputs, every=every)
+    show_outcome(outcome, options, console, outputs, is_full=every)
     if workload == "memory":
         _check_faults(outcome)
 
@@ -177,7 +177,7 @@ def _options(params: Mapping[str, Any], workload: str) -> Options:
 
 
 def show_outcome(
-    outcome: Outcome, options: Options, console: Console, outputs: shared.Targets, *, every: bool
+    outcome: Outcome, options: Options, console: Console, outputs: shared.Targets, *, is_full: bool
 ) -> None:
     """Show what was measured, and where it lies; an interrupted run ends the program."""
     folder = outcome.record.parent
@@ -190,7 +190,7 @@ def show_outcome(
             console.print()
             look = Look(options.reference, options.clock, options.confidence)
             outputs = outputs.or_page(folder / "report.html").with_files([folder / "figures.json"])
-            outputs.show(read_reports([outcome.record], look), console, every=every)
+            outputs.show(read_reports([outcome.record], look), console, is_full=is_full)
     finally:
         show_path(console, "record", outcome.record)
     if outcome.is_interrupted:

@@ -49,7 +49,7 @@ def report(
         shared.narrow, sets=sets, operations=operations, implementations=implementations
     )
     reports = read_reports(records, Look(baseline, clock, confidence), external, narrow)
-    outputs.show(reports, outputs.console(), every=every)
+    outputs.show(reports, outputs.console(), is_full=every)
 
 
 def compare(
@@ -112,7 +112,7 @@ def compare(
     if not effects(figures):
         raise LabError("compare: the runs have no cell (variant, set, operation) in common")
     screen = outputs.console()
-    outputs.show(comparison(figures, confidence), screen, every=every)
+    outputs.show(comparison(figures, confidence), screen, is_full=every)
     if fail_above is None:
         return
     judged, _ = slower_cells(figures, fail_above)

@@ -270,9 +270,9 @@ class Targets(NamedTuple):
         return console(stderr=bool(self.stdout))
 
     def show(
-        self, reports: Report | Sequence[Report], screen: Console, *, every: bool = False
+        self, reports: Report | Sequence[Report], screen: Console, *, is_full: bool = False
     ) -> None:
-        """Print reports (``every``: all tables), write the files and say where. LabError, once all
+        """Print reports (``is_full``: all tables), write the files and say where. LabError, once all
         is written, if a report lacks figures."""
         from mldsa_lab.show.grid import clean
         from mldsa_lab.show.report import Report, as_csv, as_json, as_markdown, print_report
@@ -287,7 +287,7 @@ class Targets(NamedTuple):
         for report in () if self.stdout else listed:
             if len(listed) > 1 and report.name:
                 screen.rule(clean(report.name))
-            print_report(report, screen, every=every)
+            print_report(report, screen, is_full=is_full)
         writers = {".json": as_json, ".csv": as_csv, ".md": as_markdown, ".html": page}
         for path in self.files:
             with screen.status(f"writing {path.name}"):

@@ -39,7 +39,7 @@ class Residual:
     ``outlier``: left out of `Estimation.without_outliers`, whose fit it then is."""
 
     id: int
-    attempts: int
+    iterations: int
     z: int
     r: int
     h: int
@@ -178,7 +178,7 @@ class Estimation:
     def _of_input(self, keys: Keys, residual: Residual) -> Iterator[Figure]:
         """Yield the attempts of an input, its cost in the typical round, and that by the fit."""
         keys = {**keys, "input": residual.id}
-        yield Figure({**keys, "of": "attempts"}, "count", residual.attempts)
+        yield Figure({**keys, "of": "attempts"}, "count", residual.iterations)
         for attempt in "zrh":
             rejected = {**keys, "of": "attempts", "attempt": attempt}
             yield Figure(rejected, "count", getattr(residual, attempt))

@@ -480,7 +480,9 @@ def _memory_layouts(record: Record) -> tuple[TableLayout, ...]:
         Bars("Read and written", ("read", "written"), ("read", "written"), KIB),
     )
     rows = ("operation", *ROW_KEYS, "batch_size", "threads")
-    return (TableLayout("Memory, {set}", ("set",), rows, columns, bars=bars, of_bars="operation"),)
+    return (
+        TableLayout("Memory, {set}", ("set",), rows, columns, bars=bars, bars_over="operation"),
+    )
 
 
 def _memory_notes(record: Record) -> list[str]:

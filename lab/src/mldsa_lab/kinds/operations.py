@@ -160,34 +160,34 @@ def _sections(run: MeasuredOperations) -> Iterator[Section]:
         for operation in SHOWN_OPERATIONS:
             figures = run.of_cells(summary.table(name, operation))
             layout, note = _of_operation(run, operation), f"best first{built}"
-            for section in _made(run, figures, layout, note, chapter=name, brief=False):
+            for section in _made(run, figures, layout, note, chapter=name, is_brief=False):
                 plots = cost_plots(summary, name, run.look) if operation == "sign" else ()
                 yield replace(section, plots=tuple(plots))
     for chapter, tables in ((BATCHES, batch_tables), (THREADS, thread_tables)):
         for name, figures, layout in tables(run):
-            brief = main in (None, name)
-            yield from _made(run, figures, layout, "best first", chapter=chapter, brief=brief)
+            is_brief = main in (None, name)
+            yield from _made(run, figures, layout, "best first", chapter=chapter, is_brief=is_brief)
     is_brief = main is None
     if summary.classical and any(cell.variant.runs for cell in summary.cells):
         figures, layout = _classical(run)
         note = "cost over that of the fastest implementation of each"
-        yield from _made(run, figures, layout, note, chapter=CLASSICAL, brief=is_brief)
+        yield from _made(run, figures, layout, note, chapter=CLASSICAL, is_brief=is_brief)
     for family in other_families(summary):
         figures, layout = _family(run, family)
         note, chapter = "for comparison", layout.title
-        yield from _made(run, figures, layout, note, chapter=chapter, brief=is_brief)
+        yield from _made(run, figures, layout, note, chapter=chapter, is_brief=is_brief)
 
 
 def _made(
     run: MeasuredOperations, figures: Sequence[Figure], layout: TableLayout, note: str, *,
-    chapter: str, brief: bool,
+    chapter: str, is_brief: bool,
 ) -> list[Section]:  # fmt: skip
     return sections_of(
         run.figures.with_items(figures),
         [layout],
         run.look.confidence,
         note,
-        brief=brief,
+        is_brief=is_brief,
         chapter=chapter,
     )
 
@@ -207,7 +207,7 @@ def _of_operation(run: MeasuredOperations, operation: str) -> TableLayout:
             *(
                 column(
                     "quantile", f"p{share}", spare=3 * (share == 50), keys={"percentile": share},
-                    limits=False,
+                    has_limits=False,
                 )
                 for share in quantiles
             ),
@@ -233,9 +233,9 @@ def _overviews(run: MeasuredOperations, set_name: str, note: str) -> Iterator[Se
     """How implementations stand in one set: single calls with a compact key, beside the
     distribution of signing cost, then expanded keys and batches."""
     plots = tuple(law_plots(run.summary, set_name, run.look))
-    brief = set_name == main_set(run.summary)
+    is_brief = set_name == main_set(run.summary)
     for figures, layout in overview_tables(run, set_name):
-        for section in _made(run, figures, layout, note, chapter=set_name, brief=brief):
+        for section in _made(run, figures, layout, note, chapter=set_name, is_brief=is_brief):
             yield replace(section, plots=plots)
             plots = ()
 

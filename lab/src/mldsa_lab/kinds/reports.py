@@ -89,12 +89,12 @@ def comparison(figures: Figures, confidence: float) -> Report:
     for brief, part in shown.items():
         title = "Changes of costs" if brief else "Changes of costs, all cells"
         layout = _layout(part, title, ("unit",), ("set", "operation"), _CHANGES)
-        sections += sections_of(part, [layout], confidence, note, brief=brief)
+        sections += sections_of(part, [layout], confidence, note, is_brief=brief)
         signing = part.only(lambda f: f.name == "attempt_change")
         title = "Signing by classes of traces"
         layout = _layout(signing, title, ("operation",), ("set",), _CLASSES)
         note_of = "the same for classes of signatures"
-        sections += sections_of(signing, [layout], confidence, note_of, brief=brief)
+        sections += sections_of(signing, [layout], confidence, note_of, is_brief=brief)
     agreement = agreement_figures(figures)
     note = "cells with intervals in both runs"
     sections += sections_of(agreement, [AGREEMENT], confidence, note)
@@ -176,8 +176,8 @@ def read_reports(
             notes.append(f"{path} holds the same run as {first[0]}: it is shown once")
     records = [record for _, record in runs.values()]
     operations = [r for r in records if isinstance(kind_of(r), OperationsKind)]
-    clouds = len(operations) <= MOST_WITH_CLOUDS
-    look = replace(look, colours=assign_colours(operations), clouds=clouds)
+    has_clouds = len(operations) <= MOST_WITH_CLOUDS
+    look = replace(look, colours=assign_colours(operations), has_clouds=has_clouds)
     measured_runs = read_runs(list(runs.values()), look)
     summaries = [run.summary for run in measured_runs if isinstance(run, MeasuredOperations)]
     several, reports = len(runs) > 1, []
@@ -222,7 +222,7 @@ def _compared(summaries: Sequence[Summary], reports: Sequence[Report], look: Loo
         headline=agree if len(headlines) == 1 else f"{len(reports)} runs compared",
         figures=figures,
         folded=FOLDED,
-        sections=[replace(s, brief=False, chapter=title) for s in sections],
+        sections=[replace(s, is_brief=False, chapter=title) for s in sections],
         facts={title: [(r.name, f"{r.kind}: {r.headline}") for r in reports]},
         texts={} if sections else {title: ["The runs hold no results to compare."]},
         name=title,

@@ -103,17 +103,17 @@ def find(summary: Summary) -> Findings:
             "No mean of this run can be estimated" if notes else "Nothing was measured in this run"
         )
         return Findings(text, (*notes, *_absent(summary)))
-    found = [cells for o in ("sign", "verify", "keygen") for s in measured_sets(summary)
+    tables = [cells for o in ("sign", "verify", "keygen") for s in measured_sets(summary)
              if (cells := summary.table(s, o))]  # fmt: skip
-    if not found:
+    if not tables:
         names = [SCHEME_FAMILIES[family].name_in_text for family in other_families(summary)]
         were = (
             "was" if names == [names[0]] and "classical" not in other_families(summary) else "were"
         )
-        told = f"Only {join_words(names)} {were} measured in this run"
-        return Findings(told, tuple(_absent(summary)))
-    operation = found[0][0].operation
-    each = (standing(summary, cells) for cells in found if cells[0].operation == operation)
+        headline = f"Only {join_words(names)} {were} measured in this run"
+        return Findings(headline, tuple(_absent(summary)))
+    operation = tables[0][0].operation
+    each = (standing(summary, cells) for cells in tables if cells[0].operation == operation)
     standings = [s for s in each if s is not None]
     main = next((s for s in standings if s.set == main_set(summary)), standings[0])
     rest = [s for s in standings if s is not main]

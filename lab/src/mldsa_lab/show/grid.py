@@ -155,14 +155,14 @@ UNKNOWN = Shown(MISSING)
 """What was not measured."""
 
 
-def estimate(found: Interval | None, unit: Unit | None = None) -> Shown:
+def estimate(interval: Interval | None, unit: Unit | None = None) -> Shown:
     """An estimate with its interval, all three with the same decimals."""
-    if found is None or not math.isfinite(found.value):
+    if interval is None or not math.isfinite(interval.value):
         return UNKNOWN
-    raw, scale = found.value, unit.divisor if unit else 1.0
-    if None not in found and raw and not _SMALL <= abs(raw / scale) < _LARGE:
-        return of_interval(found.times(1 / scale))
-    value, low, high = (math.nan if x is None else x / scale for x in found)
+    raw, scale = interval.value, unit.divisor if unit else 1.0
+    if None not in interval and raw and not _SMALL <= abs(raw / scale) < _LARGE:
+        return show_interval(interval.times(1 / scale))
+    value, low, high = (math.nan if x is None else x / scale for x in interval)
     if not (math.isfinite(low) and math.isfinite(high)):
         return Shown(_three_digits(value), number=raw)
     if low == high == value:
@@ -182,7 +182,7 @@ _DIGITS = 6
 """The most significant digits that are shown, whatever the interval."""
 
 
-def of_interval(interval: Interval) -> Shown:
+def show_interval(interval: Interval) -> Shown:
     """A cost with the decimals that the interval justifies, up to six digits."""
     assert interval.low is not None and interval.high is not None
     values = (interval.value, interval.low, interval.high)
@@ -195,7 +195,7 @@ def of_interval(interval: Interval) -> Shown:
     return Shown(value, low, high, interval.value)
 
 
-def of_cost(cost: float, least: float | None = None) -> str:
+def format_cost(cost: float, least: float | None = None) -> str:
     """A measured cost to six digits; ``least``: the smallest of the column, which then has as many
     decimals."""
     if _odd(abs(cost)):
@@ -259,7 +259,7 @@ class Dot:
     the page's style; hollow for expanded keys."""
 
     colour: int | str
-    hollow: bool = False
+    is_hollow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,12 +274,12 @@ class Column:
 
     title: str
     cells: Sequence[str | Shown]
-    number: bool = False
+    is_numeric: bool = False
     spare: int = 0
     spare_interval: int = 0
     where: str = ""
     below: Sequence[str] = ()
-    head: bool = False
+    is_head: bool = False
     hints: Sequence[str] = ()
 
     @property
@@ -288,14 +288,14 @@ class Column:
         return [c if isinstance(c, Shown) else Shown(c) for c in self.cells]
 
     @property
-    def intervals(self) -> bool:
+    def has_intervals(self) -> bool:
         """Whether any cell has an interval."""
         return any(c.low for c in self.values)
 
     def texts(self, *spaces: str) -> list[str]:
         """The cells without intervals, decimal points of numbers under each other."""
         texts = [c.value for c in self.values]
-        return aligned(texts, *spaces) if self.number else texts
+        return aligned(texts, *spaces) if self.is_numeric else texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +334,8 @@ class Grid:
 def text_grid(title: str, note: str, titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Grid:
     """A table of texts, whose first column names the rows."""
     columns = zip(titles, zip(*rows, strict=True), strict=True)
-    return Grid(title, note, tuple(Column(t, of, head=t == titles[0]) for t, of in columns))
+    listed = (Column(t, cells, is_head=t == titles[0]) for t, cells in columns)
+    return Grid(title, note, tuple(listed))
 
 
 def heading(title: str) -> str:
@@ -351,10 +352,10 @@ class _Texts:
 
     title: str
     cells: list[str]
-    right: bool
+    is_right: bool
     spare: int
-    folds: bool = False
-    of_numbers: bool = False
+    can_fold: bool = False
+    is_numeric: bool = False
 
     @property
     def width(self) -> int:
@@ -363,31 +364,31 @@ class _Texts:
     @property
     def least(self) -> int:
         """Characters that it cannot do without."""
-        return min(self.width, _LEAST) if self.folds else self.width
+        return min(self.width, _LEAST) if self.can_fold else self.width
 
 
 def terminal(grid: Grid, width: int) -> RichTable:
     """The table in as many characters, if it can be."""
-    columns = _texts(grid, wide=width >= WIDE)
+    columns = _texts(grid, is_wide=width >= WIDE)
     if width >= WIDE and _total(columns) > width:
-        columns = _texts(grid, wide=False)
+        columns = _texts(grid, is_wide=False)
     for spare in range(1, 5):
         others = [c for c in columns if c.spare != spare]
-        if _total(columns) > width and any(c.of_numbers for c in others):
+        if _total(columns) > width and any(c.is_numeric for c in others):
             columns = others
     tight = _total(columns) > width  # names fold before anything is left out
     left_out = 0
     while sum(c.least for c in columns) + len(columns) - 1 > width:
-        numbers = [c for c in columns if c.of_numbers]
+        numbers = [c for c in columns if c.is_numeric]
         if len(numbers) < 2:
             break
         columns.remove(numbers[-1])
-        left_out += numbers[-1].right
+        left_out += numbers[-1].is_right
     note = grid.note
     if left_out:
         note = "; ".join(filter(None, (note, f"{left_out} columns more on the page")))
     title = Text.assemble((clean(grid.title), "bold"), (f"   {clean(note)}", "dim"))
-    made = RichTable(
+    table = RichTable(
         title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0),
         show_edge=False, collapse_padding=True, min_width=min(width, cell_len(title.plain)),
     )  # fmt: skip
@@ -395,17 +396,17 @@ def terminal(grid: Grid, width: int) -> RichTable:
     # from each other, but not a number from its interval.
     loose = _total(columns) + len(columns) <= width
     for index, column in enumerate(columns):
-        before = " " if loose and column.right and index else ""
-        after = " " if loose and not column.right and index + 1 < len(columns) else ""
-        made.add_column(
-            Text(before + column.title + after), justify="right" if column.right else "left",
-            no_wrap=not (tight and column.folds), overflow="fold" if column.folds else "ellipsis",
+        before = " " if loose and column.is_right and index else ""
+        after = " " if loose and not column.is_right and index + 1 < len(columns) else ""
+        table.add_column(
+            Text(before + column.title + after), justify="right" if column.is_right else "left",
+            no_wrap=not (tight and column.can_fold), overflow="fold" if column.can_fold else "ellipsis",
             min_width=column.least,
         )  # fmt: skip
         column.cells = [before + clean(cell) + after for cell in column.cells]
     for number, row in enumerate(zip(*(c.cells for c in columns), strict=True)):
-        made.add_row(*(Text(cell) for cell in row), style="bold" if number == grid.bold else "")
-    return made
+        table.add_row(*(Text(cell) for cell in row), style="bold" if number == grid.bold else "")
+    return table
 
 
 _LONG = 24
@@ -414,27 +415,34 @@ _LEAST = 18
 """and keep so many characters."""
 
 
-def _texts(grid: Grid, *, wide: bool) -> list[_Texts]:
-    made = []
+def _texts(grid: Grid, *, is_wide: bool) -> list[_Texts]:
+    columns = []
     titled = False
     for column in grid.at(TERMINAL):
         texts = column.texts(" ", " ")
-        folds = column.head or (not column.number and max(map(len, texts), default=0) > _LONG)
-        made.append(
+        folds = column.is_head or (
+            not column.is_numeric and max(map(len, texts), default=0) > _LONG
+        )
+        columns.append(
             _Texts(
-                column.title, texts, column.number, column.spare, folds, of_numbers=column.number
+                column.title,
+                texts,
+                column.is_numeric,
+                column.spare,
+                folds,
+                is_numeric=column.is_numeric,
             )
         )
-        if column.intervals:
+        if column.has_intervals:
             limits = f"{grid.confidence:.0%}"
-            title = "" if titled else f"[{limits} interval]" if wide else f"±{limits}"
-            cells = [c.interval if wide else c.distance for c in column.values]
+            title = "" if titled else f"[{limits} interval]" if is_wide else f"±{limits}"
+            cells = [c.interval if is_wide else c.distance for c in column.values]
             spare = column.spare_interval or column.spare
-            made.append(_Texts(title, cells, False, spare, of_numbers=True))
+            columns.append(_Texts(title, cells, False, spare, is_numeric=True))
             titled = True
     if any(grid.marks):
-        made.append(_Texts("", list(grid.marks), False, 0))
-    return made
+        columns.append(_Texts("", list(grid.marks), False, 0))
+    return columns
 
 
 def _total(columns: Sequence[_Texts]) -> int:
@@ -449,10 +457,10 @@ def markdown(grid: Grid) -> str:
     """The columns of the page as a Markdown table, intervals behind their values."""
     titles, rows, numbers = [], [], []
     for column in grid.at(PAGE):
-        behind = column.below or ([f"{m}" for m in grid.marks] if column.head else [])
+        behind = column.below or ([f"{m}" for m in grid.marks] if column.is_head else [])
         behind = behind or [""] * grid.rows
         titles.append(column.title)
-        numbers.append(column.number)
+        numbers.append(column.is_numeric)
         cells = (clean(c) for c in column.cells)
         rows.append([f"{c} ({b})" if b else c for c, b in zip(cells, behind, strict=True)])
     return pipe_table(titles, zip(*rows, strict=True), numbers)

@@ -97,14 +97,14 @@ class PagePart:
 
 def render(reports: Sequence[Report]) -> str:
     """Return the page of one report, or of several, as text."""
-    found = Environment(
+    environment = Environment(
         loader=PackageLoader("mldsa_lab.show", "."),
         autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
         # A value without control characters, then escaped like every other.
         finalize=lambda value: value if isinstance(value, Markup) else clean(value),
     )  # fmt: skip
-    found.filters["code"] = as_code
+    environment.filters["code"] = as_code
     script = _asset("page.js")
     # No other script may run.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -112,7 +112,7 @@ def render(reports: Sequence[Report]) -> str:
         _part(report, f"r{n}-" if len(reports) > 1 else "") for n, report in enumerate(reports)
     ]
     methods = dict.fromkeys(r.method for r in reports if r.method)
-    return found.get_template("figures.html.j2").render(
+    return environment.get_template("figures.html.j2").render(
         parts=parts, methods=list(methods), heading=heading, css=Markup(_asset("page.css")),
         script=Markup(script), script_hash=digest, total_series=SERIES_COUNT, shape=svg.shape,
     )  # fmt: skip
@@ -137,7 +137,7 @@ def _part(report: Report, prefix: str) -> PagePart:
     order = dict.fromkeys([*report.texts, *titles, *report.facts])
     chapters = []
     for number, title in enumerate(order, 1):
-        tables = [page for of, page in shown if of == title]
+        tables = [page for chapter, page in shown if chapter == title]
         texts, facts = report.texts.get(title, ()), report.facts.get(title, ())
         chapters.append(Chapter(f"{prefix}s{number}", title, texts, facts, tables))
     data = as_json([report]).encode()
@@ -148,17 +148,17 @@ def _part(report: Report, prefix: str) -> PagePart:
 def _groups(section: Section, anchor: str) -> list[PlotGroup]:
     """The plots of a section: those of its layout, then its own."""
     specs = [*(_layout_plots(section.table) if section.table else ()), *section.plots]
-    made = []
-    for number, ((text, wide, small), of) in enumerate(
-        groupby(specs, lambda p: (p.text, p.narrow is not None, p.small))
+    groups = []
+    for number, ((text, wide, small), members) in enumerate(
+        groupby(specs, lambda p: (p.text, p.narrow is not None, p.is_small))
     ):
-        listed = list(of)
+        listed = list(members)
         legend = listed[0].legend if text else ()
         drawn = [_plot(p, f"{anchor}-{number}-{n}", bool(legend)) for n, p in enumerate(listed)]
         shape = "law" if wide else "clouds" if small else "plots"
         shape += " pair" if shape == "plots" and len(drawn) < 3 else ""
-        made.append(PlotGroup(text, legend, shape, drawn))
-    return made
+        groups.append(PlotGroup(text, legend, shape, drawn))
+    return groups
 
 
 def _plot(spec: PlotSpec, anchor: str, is_shared: bool) -> Plot:
@@ -180,7 +180,7 @@ def _layout_plots(table: FigureTable) -> Iterator[PlotSpec]:
         yield from _ranking(table, ranking)
     for lines in table.layout.lines:
         yield from _lines(table, lines)
-    for operation in table.values(table.layout.of_bars) if table.layout.bars else ():
+    for operation in table.values(table.layout.bars_over) if table.layout.bars else ():
         for bars in table.layout.bars:
             yield from _bars(table, operation, bars)
 
@@ -195,7 +195,7 @@ def _ranking(table: FigureTable, ranking: Ranking) -> Iterator[PlotSpec]:
         if f is not None and f.interval is not None:
             x, text = f.interval.times(1 / unit.divisor), estimate(f.interval, unit).value
             colour = int(dot.colour)
-            marks.append(plots.Mark(label, colour, dot.hollow, x.value, x.low, x.high, text))
+            marks.append(plots.Mark(label, colour, dot.is_hollow, x.value, x.low, x.high, text))
     confidence = "mean and interval"
     draw = partial(plots.ranking, marks, unit.name, confidence, _BARS_WIDTH)
     if ranking.reference:
@@ -208,11 +208,11 @@ def _lines(table: FigureTable, lines: Lines) -> Iterator[PlotSpec]:
     """Lines over a key; bars at its last value where lines have too few points."""
     values = [v for v in table.values(lines.across) if isinstance(v, int)]
     shown = SpreadColumns(lines.name, "", lines.across, keys=lines.keys)
-    found = [f for v in values for f in table.of_spread(shown, v) if f is not None]
-    found = [f for f in found if f.value is not None]
-    if not found:
+    figures = [f for v in values for f in table.figures_in(shown, v) if f is not None]
+    figures = [f for f in figures if f.value is not None]
+    if not figures:
         return
-    unit, title = display_unit(found), lines.title or table.title
+    unit, title = display_unit(figures), lines.title or table.title
     paths = list(_paths(table, lines, values, unit))
     alt = f"{title} of {table.title}" if lines.title else title
     if len(values) >= _FEWEST_POINTS or lines.title:
@@ -245,13 +245,13 @@ def _paths(
     dots: Sequence[Dot | None] = table.dots() or [None] * len(table.rows)
     shown = SpreadColumns(lines.name, "", lines.across, keys=lines.keys)
     asked: list[Key] = [*values, *filter(None, [lines.level])]
-    at_values = {v: table.of_spread(shown, v) for v in asked}
+    at_values = {v: table.figures_in(shown, v) for v in asked}
     has_labels = "label" in table.layout.rows
     for number, (row, keys, dot) in enumerate(zip(table.rows, table.known, dots, strict=True)):
         words = row if has_labels else [keys.get(k) for k in lines.series]
         separator = ", " if has_labels else " "
         label = separator.join(str(w) for w in words if w not in (None, "compact", "single"))
-        by_value = {v: f for v, of in at_values.items() if (f := of[number]) is not None}
+        by_value = {v: f for v, rows in at_values.items() if (f := rows[number]) is not None}
         known = [(v, by_value[v].interval) for v in values if v in by_value]
         points = tuple((float(v), y.times(1 / unit.divisor)) for v, y in known if y is not None)
         colour = dot.colour if dot is not None and isinstance(dot.colour, int) else -1
@@ -266,7 +266,7 @@ def _paths(
         elif level is not None and level.value is not None:
             label, y = f"{keys['label']}, {lines.level}", unit.shown(level.value)
             levels.setdefault(keys["implementation"], plots.Path(label, colour, "-", (), y))
-    ordered = [path for _, path in sorted(best.values(), key=lambda of: of[0])]
+    ordered = [path for _, path in sorted(best.values(), key=lambda pair: pair[0])]
     flats = [
         p for n, (name, p) in enumerate(levels.items()) if n < _LEVELS or name == lines.reference
     ]
@@ -277,11 +277,13 @@ def _paths(
 def _bars(table: FigureTable, operation: Key, bars: Bars) -> Iterator[PlotSpec]:
     """A bar for each row whose first figure is known."""
     drawn = []
-    figures = zip(*(table.at(n, table.layout.of_bars, operation) for n in bars.names), strict=True)
-    for of, label in zip(figures, table.labels(), strict=True):
-        if of[0] is None or of[0].value is None:
+    figures = zip(
+        *(table.at(n, table.layout.bars_over, operation) for n in bars.names), strict=True
+    )
+    for row, label in zip(figures, table.labels(), strict=True):
+        if row[0] is None or row[0].value is None:
             continue
-        values = [_value(f) for f in of]
+        values = [_value(f) for f in row]
         parts = tuple(
             (svg.series(i), svg.ON_DARK, bars.unit.shown(v)) for i, v in enumerate(values)
         )

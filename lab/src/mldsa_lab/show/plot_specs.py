@@ -79,10 +79,10 @@ def cost_plots(summary: Summary, set_name: str, look: Look) -> Iterator[PlotSpec
     yield PlotSpec("Where the mean goes", draw, legend, alt=alt)
     mixes = tuple((text, Dot(f"mix{n}")) for n, text in enumerate(_MIXES))
     unit = unit_of(summary.table(set_name, "sign"))
-    for cell, fit in pairs if look.clouds else ():
+    for cell, fit in pairs if look.has_clouds else ():
         label, draw = summary.label(cell.variant), partial(_draw, "draw_cloud", fit, set_name, unit)
         alt = f"Cost over iterations of {label}, {set_name} sign"
-        yield PlotSpec(label, draw, mixes, texts("clouds")[0], alt, small=True)
+        yield PlotSpec(label, draw, mixes, texts("clouds")[0], alt, is_small=True)
 
 
 # Costs measured elsewhere.
@@ -164,11 +164,11 @@ def _shapes(
     measured: Sequence[ExternalMeasurement], runs: Sequence[Summary], set_name: str
 ) -> Figures:
     """What has no unit, of these and of each implementation's best variant in the same set."""
-    made, about = list[Figure](), dict[Key, dict[str, Key]]()
+    figures, about = list[Figure](), dict[Key, dict[str, Key]]()
     for entry in measured:
         if entry.result.set == set_name:
             about[entry.name] = {"implementation": entry.name}
-            made += _unitless(entry.name, entry.costs)
+            figures += _unitless(entry.name, entry.costs)
     for place, run in enumerate(runs):
         signing, name = run.table(set_name, "sign"), f", run {chr(65 + place)}" * (len(runs) > 1)
         for cell in best_cells(signing) or best_cells(signing, "expanded"):
@@ -179,8 +179,8 @@ def _shapes(
                 for text, percentile in PERCENTILES.items():
                     cost = cell.interval("quantile", percentile=percentile)
                     costs |= {text: cost} if cost else {}
-                made += _unitless(label, costs | ({"mean": cell.mean} if cell.mean else {}))
-    return Figures(made, {"signing": about})
+                figures += _unitless(label, costs | ({"mean": cell.mean} if cell.mean else {}))
+    return Figures(figures, {"signing": about})
 
 
 def _unitless(label: str, costs: Mapping[str, Interval]) -> Iterator[Figure]:

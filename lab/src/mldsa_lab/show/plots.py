@@ -49,7 +49,7 @@ class Mark:
 
     label: str
     colour: int
-    hollow: bool
+    is_hollow: bool
     value: float
     low: float | None
     high: float | None
@@ -60,12 +60,12 @@ class Mark:
 class Cloud:
     """Measured cost of the designed inputs of one signer, in the plot's unit.
 
-    `attempts`, `share_r0` (of the rejected attempts; NaN where none) and `cost` run in parallel.
-    The fit is base + n_z * cost_z + n_r0 * cost_r0; `expected_z` and `expected_r0` are the exact
-    mean numbers of rejected attempts, whose proportion the drawn line follows.
+    `iterations`, `share_r0` (of the rejected ones; NaN where none) and `cost` run in parallel.
+    The fit is base + n_z * cost_z + n_r0 * cost_r0. `expected_z` and `expected_r0` are the exact
+    mean numbers of rejected iterations; the drawn line follows their proportion.
     """
 
-    attempts: Floats
+    iterations: Floats
     share_r0: Floats
     cost: Floats
     base: float
@@ -81,13 +81,15 @@ class Curve:
 
     label: str
     colour: int
-    dashed: bool
+    is_dashed: bool
     cost: Floats
     cumulative: Floats
 
     def quantile(self, p: float) -> float:
-        """The smallest cost that at least a share `p` of the signatures do not exceed; NaN where
-        a fit to costs that do not follow the attempts puts it at or below 0."""
+        """Return the smallest cost that a share `p` of the signatures do not exceed.
+
+        NaN where a fit to costs that do not follow the iterations puts it at or below 0.
+        """
         index = int(np.searchsorted(self.cumulative, p, side="left"))
         cost = float(self.cost[min(index, len(self.cost) - 1)])
         return cost if cost > 0 else math.nan
@@ -121,9 +123,11 @@ class PartedBar:
     parts: tuple[tuple[str, str, float], ...]
 
 
-def ranking(marks: Sequence[Mark], unit: str, of: str, width: float = 380) -> Figure:
-    """Cost with its interval, best first; ``of``: what they are. Linear from zero, or logarithmic
-    from `LOG_FROM`."""
+def ranking(marks: Sequence[Mark], unit: str, quantity: str, width: float = 380) -> Figure:
+    """Cost with its interval, best first; linear from zero, or logarithmic from `LOG_FROM`.
+
+    ``quantity``: the name of the values on the axis.
+    """
     values = [m.value for m in marks]
     logarithmic = 0 < LOG_FROM * min(values) < max(values)
     scale = "log scale" if logarithmic else "from zero"
@@ -132,7 +136,7 @@ def ranking(marks: Sequence[Mark], unit: str, of: str, width: float = 380) -> Fi
         log_axis(axes, *_bounds(marks))
     else:
         zero_axis(axes, 1.06 * _bounds(marks)[1])
-    axes.set_xlabel(f"{unit}, {of}, {scale}")
+    axes.set_xlabel(f"{unit}, {quantity}, {scale}")
     return figure
 
 
@@ -146,14 +150,14 @@ def ratios(marks: Sequence[Mark], reference: str, width: float = 380) -> Figure:
     return figure
 
 
-def cost_against_attempts(cloud: Cloud, unit: str, width: float = 275) -> Figure:
-    """Each designed input's cost over its attempts, with the fit.
+def cost_against_iterations(cloud: Cloud, unit: str, width: float = 275) -> Figure:
+    """Draw each designed input's cost over its iterations, with the fit.
 
-    The shaded fan is what the fit allows, from all attempts rejected at z to all at r0; the line
+    The shaded fan is the range of the fit, from all iterations rejected at z to all at r0; the line
     is their expected mix.
     """
     figure, axes = new_axes(width, 198, left=46, right=8, bottom=36, top=26)
-    last = float(cloud.attempts.max())
+    last = float(cloud.iterations.max())
     share = cloud.expected_z / (cloud.expected_z + cloud.expected_r0)
     ends, slopes = np.array([0.0, last - 0.5]), (cloud.cost_z, cloud.cost_r0)
     z, r0 = (cloud.base + ends * slope for slope in slopes)
@@ -165,7 +169,7 @@ def cost_against_attempts(cloud: Cloud, unit: str, width: float = 275) -> Figure
         chosen = mix == index
         if chosen.any():
             axes.plot(
-                cloud.attempts[chosen], cloud.cost[chosen], "o", markersize=5.5, color=colour,
+                cloud.iterations[chosen], cloud.cost[chosen], "o", markersize=5.5, color=colour,
                 markeredgecolor=svg.SURFACE, markeredgewidth=0.6,
             )  # fmt: skip
     axes.set_xlim(0.5, last + 0.7)
@@ -173,7 +177,7 @@ def cost_against_attempts(cloud: Cloud, unit: str, width: float = 275) -> Figure
     zero_axis(axes, 1.03 * max(float(cloud.cost.max()), most), vertical=True)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]))
     axes.grid(axis="y")
-    axes.set_xlabel("attempts", labelpad=2)
+    axes.set_xlabel("iterations", labelpad=2)
     name_vertical(axes, unit, 36)
     return figure
 
@@ -183,16 +187,15 @@ def distribution(
 ) -> Figure:
     """The estimated law of the signing cost: cost over percentile, both axes stretched.
 
-    The horizontal axis is the logarithm of the share of signatures that cost more, so that the
-    tail, where implementations are felt, has as much room as the body. It ends at ``tail``, minus
-    log10 of that share.
+    The horizontal axis is the logarithm of the share of signatures that cost more: the tail has as
+    much room as the body. It ends at ``tail``, minus log10 of that share.
     """
     grid = GRID * tail / float(GRID[-1])
     right = max(text_width(c.label) for c in curves) + 14
     figure, axes = new_axes(width, 390, left=48, right=right, bottom=52, top=20)
     end = float(grid[-1])
-    # A fit to costs that do not follow the attempts may reach below 0, where a log axis has no
-    # room: a curve starts where it is above, if it ever is.
+    # A fit to costs that do not follow the iterations may reach below 0, where a log axis has no
+    # room. A curve starts where it is above 0, if it ever is.
     curves = [c for c in curves if c.quantile(1 - 10**-end) > 0]
     ceiling = max((c.quantile(1 - 10**-end) for c in curves), default=1.0)
     floor = min((float(c.cost[c.cost > 0][0]) for c in curves), default=1.0)
@@ -201,7 +204,7 @@ def distribution(
         values = [curve.quantile(max(1 - 10.0**-x, 1e-12)) for x in grid]
         colour = svg.series(curve.colour)
         axes.plot(
-            grid, values, color=colour, linewidth=1.6, linestyle="--" if curve.dashed else "-"
+            grid, values, color=colour, linewidth=1.6, linestyle="--" if curve.is_dashed else "-"
         )
         axes.plot(
             [_tail(p) for p in marked], [curve.quantile(p) for p in marked],
@@ -235,10 +238,12 @@ def over_key(
     is_rate: bool = False,
     is_ratio: bool = False,
 ) -> Figure:
-    """A figure over the values of a key with intervals, both on log scales; without ``values`` the
-    horizontal axis has round numbers. ``is_rate``: dotted what the first point in proportion would
-    be; ``is_ratio``: both from zero, with the line of proportion. Of several series with one label
-    the middle one has it at its end."""
+    """Draw a figure over the values of a key with intervals, both on log scales.
+
+    Without ``values`` the horizontal axis has round numbers. ``is_rate``: a dotted line of
+    proportion from the first point; ``is_ratio``: both from zero, with the line of proportion. Of
+    several series with one label the middle one has it at its end.
+    """
     right = max(text_width(p.label) for p in paths) + 16
     height = max(330.0, LABEL_GAP * len(paths) + 66)
     figure, axes = new_axes(width, height, left=46, right=right, bottom=44, top=22)
@@ -272,7 +277,7 @@ def over_key(
     ends: dict[str, list[tuple[float, str, str]]] = {}
     for p in paths:
         ends.setdefault(p.label, []).append((p.end, p.label, svg.series(p.colour)))
-    end_labels(axes, [sorted(of)[len(of) // 2] for of in ends.values()])
+    end_labels(axes, [sorted(labels)[len(labels) // 2] for labels in ends.values()])
     return figure
 
 
@@ -302,9 +307,9 @@ def _reach(paths: Sequence[Path]) -> tuple[float, float]:
     must not squeeze all lines."""
     values = [p.level for p in paths if not p.points]
     for path in paths:
-        for _, found in path.points:
-            y = found.value
-            values += [y, max(found.low or y, y / 3), min(found.high or y, 3 * y)]
+        for _, interval in path.points:
+            y = interval.value
+            values += [y, max(interval.low or y, y / 3), min(interval.high or y, 3 * y)]
     return min(values), max(values)
 
 
@@ -346,8 +351,8 @@ def _parted(
     figure, axes, plot = lines([(b.label, b.text) for b in bars], width)
     for line, (bar, whole) in enumerate(zip(bars, wholes, strict=True)):
         start = 0.0
-        for colour, ink, given in bar.parts:
-            cost = max(given, 0.0)
+        for colour, ink, signed in bar.parts:
+            cost = max(signed, 0.0)
             share = cost / whole
             axes.barh(
                 line, share, left=start, height=0.72, color=colour, edgecolor=svg.SURFACE,
@@ -376,8 +381,8 @@ def _rows(marks: Sequence[Mark], width: float) -> tuple[Figure, Axes]:
             )  # fmt: skip
         axes.plot(
             [mark.value], [line], svg.marker(mark.colour), markersize=6,
-            color=svg.SURFACE if mark.hollow else colour, markeredgecolor=colour,
-            markeredgewidth=1.6 if mark.hollow else 0.5,
+            color=svg.SURFACE if mark.is_hollow else colour, markeredgecolor=colour,
+            markeredgewidth=1.6 if mark.is_hollow else 0.5,
         )  # fmt: skip
     axes.grid(axis="x")
     return figure, axes

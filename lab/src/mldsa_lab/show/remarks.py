@@ -72,7 +72,7 @@ def other_families(summary: Summary) -> list[str]:
 def shown_tables(summary: Summary) -> list[tuple[tuple[str, str, str], list[MeasuredCell]]]:
     """Return the tables of a summary in the order of a report."""
     places = {name: place for place, name in enumerate((*ALL_SETS, *SHOWN_OPERATIONS))}
-    return sorted(summary.tables.items(), key=lambda of: (places[of[0][0]], places[of[0][1]]))
+    return sorted(summary.tables.items(), key=lambda t: (places[t[0][0]], places[t[0][1]]))
 
 
 def unit_of(cells: Sequence[MeasuredCell]) -> Unit:
@@ -214,10 +214,10 @@ def has_few_rounds(summary: Summary) -> bool:
 
 def warnings(summary: Summary) -> list[str]:
     """Return what makes all figures doubtful."""
-    record, made, rounds = summary.record, [], summary.rounds
+    record, warnings, rounds = summary.record, [], summary.rounds
     if record.is_interrupted:
         noun = "round" if rounds == 1 else "rounds"
-        made.append(
+        warnings.append(
             f"This run was interrupted after {rounds} {noun} (the last may be incomplete): what "
             "was measured until then is shown."
         )
@@ -228,16 +228,16 @@ def warnings(summary: Summary) -> list[str]:
     if not busy and isinstance(cores, int) and loads and max(loads) > 1 + cores / 2:
         busy = f"load average up to {max(loads):.1f} on {cores} cores"
     if busy:
-        made.append(
+        warnings.append(
             f"The machine was busy with other work: {busy}. Ratios suffer less from that than "
             "absolute times."
         )
-    made += record.warnings + list(summary.notes if summary.cells else ())
+    warnings += record.warnings + list(summary.notes if summary.cells else ())
     if summary.tables and has_few_rounds(summary):
-        made.append(
+        warnings.append(
             f"Every figure rests on fewer than {FEWEST_ROUNDS} rounds: there are no intervals."
         )
-    return made
+    return warnings
 
 
 def remarks(summary: Summary, shown: Collection[str]) -> dict[str, list[Reason]]:
@@ -259,17 +259,17 @@ def remarks(summary: Summary, shown: Collection[str]) -> dict[str, list[Reason]]
         faults.append(Reason(fault.variant, ", ".join(parts), fault.reason))
     titled = {
         "Marks": [Reason(m.letter, "", m.text) for m in marks(summary) if m.letter in shown],
-        REJECTED_TITLE: _joined(rejected),
+        REJECTED_TITLE: _join_places(rejected),
         EXCLUDED_TITLE: faults,
-        "Notes on single figures": _joined(notes),
+        "Notes on single figures": _join_places(notes),
         "Workers that could not run here": [Reason(s.worker, "", s.reason) for s in record.skipped],
     }
     return {title: listed for title, listed in titled.items() if listed}
 
 
-def _joined(found: dict[tuple[str, str], list[str]]) -> list[Reason]:
+def _join_places(places: dict[tuple[str, str], list[str]]) -> list[Reason]:
     """A remark per subject and reason, the places it holds for named together."""
-    return [Reason(who, join_words(places), reason) for (who, reason), places in found.items()]
+    return [Reason(who, join_words(where), reason) for (who, reason), where in places.items()]
 
 
 # The gate, the machine and the command.
@@ -300,7 +300,7 @@ def appendix(
     grids = [(MACHINE, grid) for grid in _workers(record)]
     if record.gates:
         grids.insert(0, (GATE, gate_grid(record)))
-    again = [
+    reproduction = [
         f"The run of {when(run.started)} with {run.tool}, profile {run.profile}, {rows} rows. In a "
         "clone of the repository, after `make bench` has set it up:",
         f"`{command(record)}`",
@@ -309,13 +309,13 @@ def appendix(
     words = {
         GATE: texts(GATE) if record.gates else ["The record holds no gate results."],
         MACHINE: [] if record.workers else ["No worker took part."],
-        REPRODUCE: again,
+        REPRODUCE: reproduction,
     }
     options = [
         (name.replace("_", " "), "default" if value in (None, "", []) else _shown(value))
         for name, value in run.options.items()
     ]
-    sections = [Section(grid, chapter=chapter, only_page=True) for chapter, grid in grids]
+    sections = [Section(grid, chapter=chapter, is_page_only=True) for chapter, grid in grids]
     return sections, words, {MACHINE: machine_facts(record), REPRODUCE: options}
 
 
@@ -331,11 +331,11 @@ def gate_grid(record: Record) -> Grid:
     sets = [", ".join(g.set.removeprefix("ML-DSA-") for g in gates[v]) for v in variants]
     verdicts = ["✓ passed" if all(g.passed for g in gates[v]) else "✗ rejected" for v in variants]
     columns = [
-        Column("variant", variants, head=True), Column("sets", sets), Column("verdict", verdicts),
+        Column("variant", variants, is_head=True), Column("sets", sets), Column("verdict", verdicts),
     ]  # fmt: skip
     for kind in dict.fromkeys(_kind(c) for g in record.gates for c in g.checks):
-        of = [[c for g in gates[v] for c in g.checks if _kind(c) == kind] for v in variants]
-        cells, hints = zip(*map(_gate_cell, of), strict=True)
+        checks = [[c for g in gates[v] for c in g.checks if _kind(c) == kind] for v in variants]
+        cells, hints = zip(*map(_gate_cell, checks), strict=True)
         columns.append(Column(kind, cells, hints=hints))
     return Grid(GATE, "", tuple(columns))
 

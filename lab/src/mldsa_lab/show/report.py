@@ -143,7 +143,7 @@ class Look:
     clock: str = "cpu"
     confidence: float = 0.95
     colours: Mapping[str, int] = field(default_factory=dict)
-    clouds: bool = True
+    has_clouds: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class PlotSpec:
     text: str = ""
     alt: str = ""
     narrow: Callable[[], Drawing] | None = None
-    small: bool = False
+    is_small: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +178,10 @@ class Section:
     grid: Grid
     table: FigureTable | None = None
     plots: tuple[PlotSpec, ...] = ()
-    brief: bool = True
+    is_brief: bool = True
     chapter: str = ""
     is_first: bool = False
-    only_page: bool = False
+    is_page_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,28 +245,30 @@ def sections_of(
     confidence: float,
     note: str = "",
     *,
-    brief: bool = True,
+    is_brief: bool = True,
     chapter: str = "",
 ) -> list[Section]:
     """Return a section for each table of the layouts."""
     return [
-        Section(figure_tables.grid(table, confidence, note), table, brief=brief, chapter=chapter)
+        Section(
+            figure_tables.grid(table, confidence, note), table, is_brief=is_brief, chapter=chapter
+        )
         for layout in layouts
         for table in figure_tables.tables(figures, layout)
     ]
 
 
-def print_report(report: Report, console: Console, *, every: bool) -> None:
+def print_report(report: Report, console: Console, *, is_full: bool) -> None:
     """Print tables, those of the first screen last; then remarks, warnings and the headline.
 
-    ``every``: with the tables that are not brief.
+    ``is_full``: with the tables that are not brief.
     """
-    listed = [s for s in report.sections if not s.only_page]
-    shown = [s for s in listed if every or s.brief]
+    listed = [s for s in report.sections if not s.is_page_only]
+    shown = [s for s in listed if is_full or s.is_brief]
     for section in sorted(shown, key=lambda s: s.is_first):
         console.print(terminal(section.grid, console.width))
         console.print()
-    for note in report.notes if every or report.has_brief_notes else ():
+    for note in report.notes if is_full or report.has_brief_notes else ():
         console.print(Text(clean(note)), soft_wrap=True)
     if more := len(listed) - len(shown):
         text = f"{more} more table{'s' * (more > 1)}: --all, or the page."
@@ -327,7 +329,7 @@ def as_markdown(reports: Sequence[Report]) -> str:
         parts += [f"{clean(text)}\n" for text in (*about, *r.sentences, *r.warnings)]
         parts += [
             f"### {clean(g.title)}\n\n{f'{clean(g.note)}.' if g.note else ''}\n\n{markdown(g)}"
-            for g in (s.grid for s in r.sections if not s.only_page)
+            for g in (s.grid for s in r.sections if not s.is_page_only)
         ]
         remarks = (f"{title}: {r}" for title, of in r.remarks.items() for r in of)
         if listed := "".join(f"- {clean(text)}\n" for text in (*r.notes, *remarks)):

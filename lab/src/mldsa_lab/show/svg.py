@@ -237,18 +237,18 @@ def end_labels(axes: Axes, labels: Sequence[tuple[float, str, str]]) -> None:
     would overlap."""
     width, height = axis_length(axes, False), axis_length(axes, True)
     to_axes = axes.transData + axes.transAxes.inverted()
-    wanted = sorted(
+    natural = sorted(
         (float(to_axes.transform((axes.get_xlim()[1], v))[1]) * height, text, colour)
         for v, text, colour in labels
     )
     places: list[float] = []
-    for y, _, _ in wanted:
+    for y, _, _ in natural:
         places.append(max(y, places[-1] + LABEL_GAP if places else 0.0))
     highest = height
     for n in reversed(range(len(places))):
         places[n] = min(places[n], highest)
         highest = places[n] - LABEL_GAP
-    for place, (y, text, colour) in zip(places, wanted, strict=True):
+    for place, (y, text, colour) in zip(places, natural, strict=True):
         if abs(place - y) > 2:
             axes.annotate(
                 "", (1, y / height), (1 + 9 / width, place / height), xycoords="axes fraction",

@@ -63,7 +63,7 @@ def study_report(
     ]
     drawn = {asked.name: list(plot_specs(asked, measured)) for asked in study.figures}
     plots = [spec for specs in drawn.values() for spec in specs]
-    cells = list(_cell_sections(measured, plots, brief=not parts))
+    cells = list(_cell_sections(measured, plots, is_brief=not parts))
     notes = [
         f"Excluded in {n} of {measured.runs} runs: {text}." for text, n in measured.excluded.items()
     ]
@@ -110,7 +110,7 @@ def _process_figures(measured: Gathered) -> Iterator[Figure]:
 
 
 def _cell_sections(
-    measured: Gathered, plots: Sequence[PlotSpec], *, brief: bool
+    measured: Gathered, plots: Sequence[PlotSpec], *, is_brief: bool
 ) -> Iterator[Section]:
     """A table for each operation; the plots stand at the first."""
     telling: list[str] = []
@@ -133,8 +133,10 @@ def _cell_sections(
         "Costs of {operation}", ("operation",), tuple(map(key_of, rows)), tuple(columns)
     )
     for figures in by_unit.values():
-        for section in sections_of(figures, [layout], 0.95, "means of processes", brief=brief):
-            yield Section(section.grid, section.table, tuple(plots), brief)
+        for section in sections_of(
+            figures, [layout], 0.95, "means of processes", is_brief=is_brief
+        ):
+            yield Section(section.grid, section.table, tuple(plots), is_brief)
             plots = ()
 
 
