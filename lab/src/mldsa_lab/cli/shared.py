@@ -272,8 +272,10 @@ class Targets(NamedTuple):
     def show(
         self, reports: Report | Sequence[Report], screen: Console, *, is_full: bool = False
     ) -> None:
-        """Print reports (``is_full``: all tables), write the files and say where. LabError, once all
-        is written, if a report lacks figures."""
+        """Print reports (``is_full``: all tables), write the files and print their paths.
+
+        LabError, once all is written, if a report lacks figures.
+        """
         from mldsa_lab.show.grid import clean
         from mldsa_lab.show.report import Report, as_csv, as_json, as_markdown, print_report
 

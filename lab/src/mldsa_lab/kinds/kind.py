@@ -11,7 +11,7 @@ from mldsa_lab.estimate.figure import Figure, Figures
 from mldsa_lab.records import Record, busy_notes
 from mldsa_lab.show import figure_tables
 from mldsa_lab.show.figure_tables import TableLayout
-from mldsa_lab.show.report import Look, Report, of_record, sections_of
+from mldsa_lab.show.report import Look, Report, describe_record, sections_of
 
 ROW_KEYS = ("implementation", "backend", "build", "key")
 """The keys that tell variants apart in a table."""
@@ -59,7 +59,7 @@ class TableKind(Kind):
 
     def read(self, record: Record, look: Look) -> Measured:
         figures = self.figures(record, look.confidence)
-        return Measured(record, of_record(record, figures, look), look)
+        return Measured(record, describe_record(record, figures, look), look)
 
     def report(self, measured: Measured, source: str, name: str = "") -> Report:
         record, figures, look = measured.record, measured.figures, measured.look

@@ -28,6 +28,8 @@ from mldsa_lab.show.plot_specs import cost_plots, law_plots
 from mldsa_lab.show.remarks import (
     SHOWN_OPERATIONS,
     appendix,
+    explain_empty,
+    format_time,
     headline_cells,
     is_excluded_compact,
     is_expanded_only,
@@ -39,8 +41,6 @@ from mldsa_lab.show.remarks import (
     shown_tables,
     texts,
     warnings,
-    when,
-    why_empty,
 )
 from mldsa_lab.show.report import (
     COMPACT,
@@ -49,8 +49,8 @@ from mldsa_lab.show.report import (
     Section,
     assign_colours,
     calls,
+    describe_record,
     headline_batch_size,
-    of_record,
     sections_of,
 )
 
@@ -92,8 +92,8 @@ class OperationsKind(Kind):
         shown = {letter for s in sections for letter in "".join(s.grid.marks)}
         builds = f", {join_words(run.builds)} build{'s' * (len(run.builds) > 1)}"
         cpu = record.run.machine.get("cpu") or "processor not known"
-        profile = f"{when(record.run.started)}, {record.run.profile} profile"
-        empty = f"the run holds no measurements: {why_empty(record)}"
+        profile = f"{format_time(record.run.started)}, {record.run.profile} profile"
+        empty = f"the run holds no measurements: {explain_empty(record)}"
         return Report(
             kind=f"{profile}{builds if run.builds else ''}, {cpu}",
             headline=findings.headline,
@@ -125,7 +125,7 @@ class MeasuredOperations(Measured):
         summary = summarise(
             record, reference=look.reference, clock=look.clock, confidence=look.confidence
         )
-        figures = of_record(record, summary.figures(), look)
+        figures = describe_record(record, summary.figures(), look)
         by_cell: dict[CellKey, list[Figure]] = {}
         for f in figures:
             if "operation" in f.keys:

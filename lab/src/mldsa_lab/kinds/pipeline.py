@@ -41,7 +41,7 @@ from mldsa_lab.records import (
     busy_notes,
 )
 from mldsa_lab.show import report
-from mldsa_lab.show.figure_tables import Lines, SpreadColumns, TableLayout, display_unit
+from mldsa_lab.show.figure_tables import Lines, SpreadColumns, TableLayout, choose_display_unit
 from mldsa_lab.show.grid import Dot, format_plain
 from mldsa_lab.show.report import PlotSpec, Report
 from mldsa_lab.theory.rejection import RejectionModel
@@ -535,7 +535,7 @@ def _shares(figures: Sequence[Figure], stages: Sequence[str]) -> Drawing:
 
     costs = [f for f in figures if f.name == "time"]
     wholes = [f for f in costs if "stage" not in f.keys]
-    unit = display_unit(wholes)
+    unit = choose_display_unit(wholes)
     bars = []
     for whole in wholes:
         parts = tuple(

@@ -33,21 +33,22 @@ _RESIDUALS = 24
 def estimation_report(estimation: Estimation) -> Report:
     """Return the report: estimates, then residuals; findings as its notes. Where no estimate holds,
     only the costs as measured."""
-    about = f"{estimation.unit or 'unit not given'}, {estimation.inputs} input{'s' * (estimation.inputs > 1)}"
+    about = f"{estimation.unit or 'unit not given'}, {estimation.inputs} input"
+    about += "s" if estimation.inputs > 1 else ""
     about += f", {estimation.rounds} rounds" if estimation.rounds > 1 else ""
     findings = list(map(str, estimation.findings))
-    residuals = Section(_residuals(estimation))
+    residuals = Section(_list_residuals(estimation))
     if estimation.refutation:
         text = f"{estimation.set} signing: no estimate holds"
         return Report("estimate", text, estimation.figures(), [residuals], notes=[about, *findings])
-    estimates = {"all inputs": _estimates(estimation)}
+    estimates = {"all inputs": _name_estimates(estimation)}
     if estimation.without_outliers is not None:
-        estimates[estimation.without] = _estimates(estimation.without_outliers)
-    columns = [Column("estimate of", list(_estimates(estimation)), is_head=True)]
+        estimates[estimation.without] = _name_estimates(estimation.without_outliers)
+    columns = [Column("estimate of", list(_name_estimates(estimation)), is_head=True)]
     for title, intervals in estimates.items():
         cells = [show_interval(interval) for interval in intervals.values()]
         columns.append(Column(title, cells, is_numeric=True))
-    average = [_average(estimation)] if estimation.average is not None else []
+    average = [_word_average(estimation)] if estimation.average is not None else []
     mean = show_interval((estimation.without_outliers or estimation).mean)
     headline = (f"{estimation.set} signing: mean {mean}", estimation.unit, estimation.without)
     return Report(
@@ -64,7 +65,7 @@ def estimation_report(estimation: Estimation) -> Report:
     )
 
 
-def _estimates(estimation: Estimation) -> dict[str, Interval]:
+def _name_estimates(estimation: Estimation) -> dict[str, Interval]:
     percentiles = {f"p{percent:g}": i for percent, i in estimation.percentiles.items()}
     return {
         "mean": estimation.mean,
@@ -73,7 +74,7 @@ def _estimates(estimation: Estimation) -> dict[str, Interval]:
     }
 
 
-def _average(estimation: Estimation) -> str:
+def _word_average(estimation: Estimation) -> str:
     """The plain average, which the selection was made for."""
     assert estimation.average is not None
     text = f"plain average of the inputs: {format_cost(estimation.average.value)}"
@@ -84,7 +85,7 @@ def _average(estimation: Estimation) -> str:
     return f"{text}, chosen for p{estimation.goal_percentile:g}; by the fit {share} cost no more"
 
 
-def _residuals(estimation: Estimation) -> Grid:
+def _list_residuals(estimation: Estimation) -> Grid:
     """Return the largest residuals, or all where these are few; costs alone where no fit holds."""
     shown: Sequence[Residual] = estimation.residuals
     note = ""
@@ -110,7 +111,7 @@ def _residuals(estimation: Estimation) -> Grid:
     return Grid("Costs" if estimation.refutation else "Residuals", note, tuple(columns))
 
 
-# What was traced, beside what theory says.
+# Traced shares next to theory.
 
 
 _FAR = 4.0  # standard errors, which chance makes in one figure of 16,000

@@ -211,7 +211,7 @@ class FigureTable:
 
     def figures_in(self, spread: SpreadColumns, value: Key = None) -> list[Figure | None]:
         """Return the figure of each row that a column shows. LabError for several of a row."""
-        takes = partial(_takes, self.source, self.layout, spread)
+        takes = partial(_fits_column, self.source, self.layout, spread)
         shown: list[Figure | None] = []
         for row in self.rows.values():
             taken = [f for f in row if takes(f) and self._is_at(f, spread.across, value)]
@@ -244,9 +244,11 @@ class FigureTable:
         ]
 
 
-def _takes(source: Figures, layout: TableLayout, spread: SpreadColumns, figure: Figure) -> bool:
+def _fits_column(
+    source: Figures, layout: TableLayout, spread: SpreadColumns, figure: Figure
+) -> bool:
     """Return whether a figure has the name and exactly the keys of a column."""
-    if figure.name != spread.name or not _has(figure, spread):
+    if figure.name != spread.name or not _has_keys(figure, spread):
         return False
     allowed = {
         *spread.keys,
@@ -260,7 +262,7 @@ def _takes(source: Figures, layout: TableLayout, spread: SpreadColumns, figure: 
     return figure.keys.keys() <= allowed | {spread.across}
 
 
-def _has(figure: Figure, spread: SpreadColumns) -> bool:
+def _has_keys(figure: Figure, spread: SpreadColumns) -> bool:
     """Return whether a figure has the keys of a column."""
     has_one = all(figure.keys.get(key) in values for key, values in spread.alternatives.items())
     return has_one and spread.keys.items() <= figure.keys.items()
@@ -281,7 +283,7 @@ def tables(figures: Sequence[Figure], layout: TableLayout) -> list[FigureTable]:
             row = tuple(known.get(k) for k in layout.rows)
             marks = {m.letter for m in layout.marks if m.holds(f, known)}
             letters.setdefault((split, row), set()).update(marks)
-            if any(_takes(source, layout, spread, f) for spread in shown):
+            if any(_fits_column(source, layout, spread, f) for spread in shown):
                 by_split.setdefault(split, {}).setdefault(row, []).append(f)
     order = [m.letter for m in layout.marks]
     return [
@@ -309,7 +311,7 @@ def _expand(
         keys = {key: value for key, value in f.keys.items() if key not in free}
         if (
             f.name == spread.name
-            and _has(f, spread)
+            and _has_keys(f, spread)
             and needed <= keys.keys() <= needed.union(spread.optional)
         ):
             stored.setdefault(f.unit, []).append(f)
@@ -317,7 +319,7 @@ def _expand(
     for identity, f in by_keys.items():
         keys = {key: f.keys[key] for key, _ in identity}
         title = spread.title.format(**layout.words(keys)).replace("{", "{{").replace("}", "}}")
-        unit = spread.unit or display_unit(stored[f.unit])
+        unit = spread.unit or choose_display_unit(stored[f.unit])
         yield replace(spread, title=title, keys=keys, unit=unit, over=(), optional=())
 
 
@@ -325,18 +327,18 @@ def grid(table: FigureTable, confidence: float, note: str = "") -> Grid:
     """Return the table for every renderer."""
     layout, rows, first = table.layout, table.rows.values(), table.known
     table_unit = _choose_table_unit(table)
-    columns = [c for spread in layout.leading for c in _spread(table, spread, table_unit)]
+    columns = [c for spread in layout.leading for c in _make_columns(table, spread, table_unit)]
     texts = {
         name: [
-            join_words(dict.fromkeys(_words(name, table.source.known(f)) for f in row))
+            join_words(dict.fromkeys(_describe_key(name, table.source.known(f)) for f in row))
             for row in rows
         ]
         for name in layout.below
     }
-    telling = [name for name in (*layout.rows, *layout.below) if _tells(name, first)]
+    telling = [name for name in (*layout.rows, *layout.below) if _has_column(name, first)]
     head = next((name for name in layout.rows if name in _HEADS), next(iter(layout.rows), ""))
     for name in telling:
-        values = texts.get(name) or [_words(name, keys) for keys in first]
+        values = texts.get(name) or [_describe_key(name, keys) for keys in first]
         if name in layout.below and name in layout.page_keys:
             continue
         where = TERMINAL if name in layout.below else PAGE if name in layout.page_keys else ""
@@ -352,7 +354,7 @@ def grid(table: FigureTable, confidence: float, note: str = "") -> Grid:
             )
         )  # fmt: skip
     for spread in layout.columns:
-        columns += _spread(table, spread, table_unit)
+        columns += _make_columns(table, spread, table_unit)
     note = ", ".join(filter(None, (table_unit.name if table_unit else "", note)))
     tags = [str(keys[layout.tag]) for keys in first] if layout.tag else []
     ratios = [any(f.name == "ratio" and f.low == f.high == 1 for f in row) for row in rows]
@@ -364,30 +366,32 @@ def grid(table: FigureTable, confidence: float, note: str = "") -> Grid:
     )  # fmt: skip
 
 
-def _tells(name: str, rows: Sequence[Keys]) -> bool:
+def _has_column(name: str, rows: Sequence[Keys]) -> bool:
     """Return whether a key has a column."""
-    return name not in _OPTIONAL or len({_words(name, keys) for keys in rows} - {""}) > 1
+    return name not in _OPTIONAL or len({_describe_key(name, keys) for keys in rows} - {""}) > 1
 
 
 def _choose_table_unit(table: FigureTable) -> Unit | None:
     """The unit of the columns that share the table's; the first known of them decides, with those
     of the same figure."""
-    shared = [c for c in table.layout.columns if c.unit_scope == TABLE and _known(table, c)]
+    shared = [c for c in table.layout.columns if c.unit_scope == TABLE and _find_known(table, c)]
     alike = [c for c in shared if (c.name, c.keys) == (shared[0].name, shared[0].keys)]
-    return display_unit([f for c in alike for f in _known(table, c)]) if alike else None
+    return choose_display_unit([f for c in alike for f in _find_known(table, c)]) if alike else None
 
 
-def _known(table: FigureTable, spread: SpreadColumns) -> list[Figure]:
+def _find_known(table: FigureTable, spread: SpreadColumns) -> list[Figure]:
     """The figures of a column's declaration whose values are known."""
     every = (f for value in table.chosen(spread) for f in table.figures_in(spread, value))
     return [f for f in every if f is not None and f.value is not None]
 
 
-def _spread(table: FigureTable, spread: SpreadColumns, table_unit: Unit | None) -> Iterator[Column]:
+def _make_columns(
+    table: FigureTable, spread: SpreadColumns, table_unit: Unit | None
+) -> Iterator[Column]:
     """Yield the columns of a figure. ``table_unit``: the unit that those of the table share."""
     across, values = spread.across, table.chosen(spread)
     column = partial(Column, spare=spread.spare, where=spread.where)
-    known = _known(table, spread)
+    known = _find_known(table, spread)
     # What is stored in several units is shown in one for each cell.
     scope = CELL if len({f.unit for f in known}) > 1 else spread.unit_scope
     rows = [table.figures_in(spread, value) for value in values]
@@ -399,15 +403,17 @@ def _spread(table: FigureTable, spread: SpreadColumns, table_unit: Unit | None) 
         if spread.show:
             yield column(title, [describe(f, spread.show) for f in figures])
             continue
-        unit = spread.unit or (table_unit if scope == TABLE else None) or display_unit(known)
-        each = [display_unit([f]) if scope == CELL and f is not None else unit for f in figures]
+        unit = spread.unit or (table_unit if scope == TABLE else None) or choose_display_unit(known)
+        each = [
+            choose_display_unit([f]) if scope == CELL and f is not None else unit for f in figures
+        ]
         below = [
             f"× {f.value:.3f}" if f is not None and f.value else ""
             for f in (table.at(spread.below, across, value) if spread.below else ())
         ]
         if unit.name and scope not in (TABLE, CELL):
             title += f", {unit.name}"
-        cells = [_cell(f, u, spread) for f, u in zip(figures, each, strict=True)]
+        cells = [_show_cell(f, u, spread) for f, u in zip(figures, each, strict=True)]
         limits = spread.spare_interval
         yield column(title, cells, is_numeric=True, spare_interval=limits, below=below)
         if scope == CELL:
@@ -415,7 +421,7 @@ def _spread(table: FigureTable, spread: SpreadColumns, table_unit: Unit | None) 
             yield column("", list(names))
 
 
-def _words(name: str, keys: Keys) -> str:
+def _describe_key(name: str, keys: Keys) -> str:
     value = keys.get(name)
     if name in ("batch", "batch_size") and "variant" in keys:
         return f"{value:,}" if value not in (None, 1) else "single"
@@ -426,7 +432,7 @@ def _words(name: str, keys: Keys) -> str:
     return str(value)
 
 
-def display_unit(figures: Sequence[Figure]) -> Unit:
+def choose_display_unit(figures: Sequence[Figure]) -> Unit:
     """Return the unit that these figures, which are stored in one, are shown in."""
     if not figures[0].unit and figures[0].name in _IN_PERCENT:
         return PERCENT
@@ -441,7 +447,7 @@ def describe(figure: Figure | None, show: str) -> str:
     return "; ".join([*verdict, *(note.partition(":")[0] for note in figure.notes)])
 
 
-def _cell(figure: Figure | None, unit: Unit, spread: SpreadColumns) -> Shown:
+def _show_cell(figure: Figure | None, unit: Unit, spread: SpreadColumns) -> Shown:
     if figure is None or figure.value is None:
         return UNKNOWN
     if figure.low is None or not spread.has_limits:
@@ -472,9 +478,9 @@ _DISPLAY_ATTRIBUTES = ("label", "calls", "keys", "size", "unit")
 def as_rows(figures: Sequence[Figure], folded: Sequence[str] = ()) -> list[FigureRow]:
     """Return a row for each combination of keys that are not ``folded``, with their attributes.
 
-    A figure has a field by its name and folded keys, as `time of=block`. Fields that end in
-    ``_low``, ``_high``, ``_verdict`` and ``_notes`` are present where the figure has these, and
-    ``_lacking`` where the reason of its absence is known.
+    A figure has a field by its name and folded keys, as `time of=block`. Where the figure has
+    them, there are also fields that end in ``_low``, ``_high``, ``_verdict`` and ``_notes``.
+    ``_lacking``: the reason of its absence.
     """
     source = figures if isinstance(figures, Figures) else Figures(figures)
     source = Figures(source.items, {k: v for k, v in source.about.items() if k not in folded})

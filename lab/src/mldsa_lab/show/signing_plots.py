@@ -37,8 +37,8 @@ def draw_laws(
     """Draw the distribution of the signing cost of each implementation."""
     unit = unit_of(summary.table(set_name, "sign"))
     curves = [
-        _curve(summary, colours, pair, 1 / unit.divisor)
-        for pair in chosen(fitted(summary, set_name))
+        _make_cell_curve(summary, colours, pair, 1 / unit.divisor)
+        for pair in choose_pairs(fitted(summary, set_name))
     ]
     return plots.distribution(curves, unit.name, width)
 
@@ -60,15 +60,17 @@ def draw_relative(
             )
     for place, summary in enumerate(runs):
         run = f", run {chr(65 + place)}" if len(runs) > 1 else ""
-        for pair in chosen(fitted(summary, set_name)):
-            curves.append(_curve(summary, colours, pair, 1 / pair[0].cost, run))
+        for pair in choose_pairs(fitted(summary, set_name)):
+            curves.append(_make_cell_curve(summary, colours, pair, 1 / pair[0].cost, run))
     return plots.distribution(curves, "× the mean", width)
 
 
-def chosen(pairs: Sequence[tuple[MeasuredCell, Fit]]) -> list[tuple[MeasuredCell, Fit]]:
-    """Return what a distribution shows, where a curve for every variant would be a thicket: of each
-    implementation the fastest variant with a compact key, and that with an expanded one if there
-    is no other or if it saves enough; of the default build where both were measured."""
+def choose_pairs(pairs: Sequence[tuple[MeasuredCell, Fit]]) -> list[tuple[MeasuredCell, Fit]]:
+    """Return the signers that a distribution shows: a curve for every variant would be too many.
+
+    These are each implementation's fastest variant with a compact key, and with an expanded one if
+    there is no other or if it saves enough. Default builds where both were measured.
+    """
     kept: list[tuple[MeasuredCell, Fit]] = []
     for name in dict.fromkeys(cell.variant.implementation for cell, _ in pairs):
         every = [p for p in pairs if p[0].variant.implementation == name]
@@ -84,7 +86,7 @@ def chosen(pairs: Sequence[tuple[MeasuredCell, Fit]]) -> list[tuple[MeasuredCell
     return kept
 
 
-def _curve(
+def _make_cell_curve(
     summary: Summary, colours: Mapping[str, int], pair: tuple[MeasuredCell, Fit], scale: float,
     run: str = "",
 ) -> plots.Curve:  # fmt: skip
@@ -103,7 +105,7 @@ def draw_cloud(fit: Fit, set_name: str, unit: Unit) -> MplFigure:
     counts = np.asarray(fit.counts, dtype=np.float64)
     rejected = counts.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        # What fails the hint has passed r0 and cost as much: it counts with r0.
+        # An iteration that fails the hint has passed r0 and cost as much: it counts with r0.
         share = np.where(rejected > 0, (rejected - counts[:, 0]) / rejected, np.nan)
     base, cost_z, cost_r, _ = (float(c) / unit.divisor for c in fit.iteration_costs)
     expected = RejectionModel.for_set(set_name).expected_counts
@@ -117,9 +119,11 @@ def draw_cloud(fit: Fit, set_name: str, unit: Unit) -> MplFigure:
 
 
 def draw_parts(summary: Summary, set_name: str) -> MplFigure:
-    """Draw the parts of each signer's mean. The fit cannot separate set-up from the one successful
-    iteration that every signature has; that does at least what an r0-rejected one does, and counts
-    as it."""
+    """Draw the parts of each signer's mean.
+
+    The fit cannot separate set-up from the final iteration, which every signature has. That costs
+    at least as much as an r0-rejected one, and counts as one.
+    """
     n_z, n_r, n_h = (float(n) for n in RejectionModel.for_set(set_name).expected_counts)
     unit, bars = unit_of(summary.table(set_name, "sign")), []
     for cell, fit in fitted(summary, set_name):
@@ -179,7 +183,7 @@ def draw_estimation(estimation: Estimation) -> MplFigure:
     figure.colorbar(dots, ax=last, label="r0 of rejected", pad=0.01)
     main.set(ylim=(0, None), ylabel=estimation.unit or "cost")
     main.yaxis.set_major_formatter(EngFormatter())
-    last.set(xlabel="attempts", xlim=(0.3, None))
+    last.set(xlabel="iterations", xlim=(0.3, None))
     last.xaxis.set_major_locator(MaxNLocator(10, integer=True))
     for axes in each[:, 0]:
         axes.grid(axis="y", alpha=0.3)

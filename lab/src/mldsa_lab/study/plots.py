@@ -19,13 +19,13 @@ from mldsa_lab.show.plots import LOG_FROM, Mark
 from mldsa_lab.show.report import PlotSpec
 from mldsa_lab.show.svg import (
     LINE,
-    axis_length,
-    lines,
-    log_axis,
+    draw_lines,
+    make_axes,
+    measure_axis,
+    measure_text,
     name_vertical,
-    new_axes,
-    text_width,
-    zero_axis,
+    set_log_axis,
+    set_zero_axis,
 )
 from mldsa_lab.study.file import FigureAsked, Gathered, StudyCell
 from mldsa_lab.theory.trace import Array
@@ -154,19 +154,19 @@ def scatter(points: Sequence[Point], x: str, y: str, width: float = 380) -> Figu
     """Points with their names beside them, less what all begin with; an axis is logarithmic where
     its values differ by more than `LOG_FROM`."""
     shared = common_start([p.label for p in points])
-    figure, axes = new_axes(width, 330, left=44, right=22, bottom=40, top=26)
+    figure, axes = make_axes(width, 330, left=44, right=22, bottom=40, top=26)
     for vertical, values in ((False, [p.x for p in points]), (True, [p.y for p in points])):
         if max(values) / min(values) > LOG_FROM:
-            log_axis(axes, min(values), max(values), vertical=vertical)
+            set_log_axis(axes, min(values), max(values), is_vertical=vertical)
         else:
-            zero_axis(axes, 1.1 * max(values), vertical=vertical)
+            set_zero_axis(axes, 1.1 * max(values), is_vertical=vertical)
     axes.grid(axis="both")
     for point in points:
         axes.plot(
             [point.x], [point.y], svg.marker(point.colour), markersize=7,
             color=svg.series(point.colour), markeredgecolor=svg.SURFACE, markeredgewidth=0.7,
         )  # fmt: skip
-    shape = (axis_length(axes, False), axis_length(axes, True))
+    shape = (measure_axis(axes, False), measure_axis(axes, True))
     to_pixels = axes.transData + axes.transAxes.inverted()
     spots = to_pixels.transform([(p.x, p.y) for p in points]) * shape
     labels = [p.label.removeprefix(shared) for p in points]
@@ -189,7 +189,7 @@ def beside_points(
     taken = [(x - 4, x + 4, y - 4, y + 4) for x, y in points]
     found = []
     for (x, y), label in zip(points, labels, strict=True):
-        width, aside = text_width(label), 7.0
+        width, aside = measure_text(label), 7.0
         tries = [
             (left, y + step * LINE)
             for step in (0, 1, -1, 2, -2, 3, -3)
@@ -219,14 +219,14 @@ def common_start(labels: Sequence[str]) -> str:
 def dots(rows: Sequence[Dots], unit: str, width: float = 380) -> Figure:
     """Every process as a dot, its rounds as faint ones below, the median as a line. Where lines
     differ by more than `APART` none could be seen to spread: each is then shown over its median."""
-    figure, axes, _ = lines([(r.label, r.text) for r in rows], width)
+    figure, axes, _ = draw_lines([(r.label, r.text) for r in rows], width)
     middles = [float(np.median(r.processes)) for r in rows]
     apart = max(middles) / min(middles) > APART
     scales = middles if apart else [1.0] * len(rows)
     every = np.concatenate(
         [np.concatenate([r.processes, r.rounds]) / s for r, s in zip(rows, scales, strict=True)]
     )
-    log_axis(axes, float(every.min()), float(every.max()), suffix="×" if apart else "")
+    set_log_axis(axes, float(every.min()), float(every.max()), suffix="×" if apart else "")
     for line, (row, middle, scale) in enumerate(zip(rows, middles, scales, strict=True)):
         colour = svg.series(row.colour)
         axes.axhline(line, color=svg.GRID, linewidth=0.8, zorder=0)
