@@ -415,7 +415,7 @@ def _weight(trace: tuple[str, ...]) -> float:
 
 def measured(record: Record, look: Look | None = None) -> MeasuredOperations:
     """The record with its figures, looked at as by default."""
-    return MeasuredOperations.of(record, look or Look())
+    return MeasuredOperations.read_from(record, look or Look())
 
 
 def report_of(record: Record, look: Look | None = None) -> Report:

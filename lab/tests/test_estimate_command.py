@@ -148,7 +148,7 @@ def test_costs_that_contradict_the_traces_give_no_figure(
     assert any(note.startswith(f"error: {code}: ") for note in mean.notes)
     assert [f.keys["basis"] for f in written.select("cost")] == ["seen"] * 10
     texts = re.findall(r"<text[^>]*>([^<]*)</text>", picture.read_text())
-    assert f"{NAME} signing, 10 inputs" in texts and "attempts" in texts
+    assert f"{NAME} signing, 10 inputs" in texts and "iterations" in texts
     assert not [text for text in texts if re.match(words, text)]
     with pytest.raises(LabError, match=f"cost model: {code}: .*no model is written"):
         estimate(chosen, read_measurements(paths[1], chosen)).cost_model()

@@ -16,7 +16,7 @@ from mldsa_lab.checkout import find_root
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import MeasuredCell, summarise
-from mldsa_lab.kinds.block import block_figures, block_of
+from mldsa_lab.kinds.block import block_figures, read_block_content
 from mldsa_lab.records import Record, Variant, read_record
 from mldsa_lab.sets import CLASSICAL_SETS, SCHEMES, sets_of
 from mldsa_lab.theory.trace import Array
@@ -442,7 +442,7 @@ def _calls(row: TimedCalls) -> tuple[str | int, ...]:
 
 def _of_block(record: Record) -> list[TimedCalls]:
     """Return the verifications of a block by keys as bytes and with warm caches."""
-    count = block_of(record).verifications
+    count = read_block_content(record).verifications
     built = []
     for f in block_figures(record, CONFIDENCE):
         block = f.interval

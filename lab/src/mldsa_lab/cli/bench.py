@@ -105,7 +105,7 @@ def bench(
     from mldsa_lab.bench.options import BOTH_BUILDS, read_block
     from mldsa_lab.screen import Screen
 
-    workload = kinds.workload_of(kind)
+    workload = kinds.parse_kind(kind)
     refuse_given(ctx, f"--kind {kind}", "has no use for it", _REFUSED.get(workload, ""))
     if workload == "block" and build == BOTH_BUILDS:
         raise LabError("--build both: a block is measured in one build")

@@ -43,13 +43,13 @@ class Kind(ABC):
 
     @abstractmethod
     def report(self, measured: Measured, source: str, name: str = "") -> Report:
-        """Return the report of a record; ``name``: what tells it from others on the same page."""
+        """Return the report of a record. ``name`` distinguishes it from others on its page."""
 
 
 @dataclass(frozen=True)
 class TableKind(Kind):
-    """A kind whose report is the tables of its figures. ``headline``, ``about`` and ``notes``: what
-    the report says in words."""
+    """A kind whose report is the tables of its figures. ``headline``, ``about`` and ``notes``: its
+    texts."""
 
     headline: Callable[[Record, Figures], str]
     figures: Callable[[Record, float], list[Figure]]
