@@ -77,7 +77,7 @@ class Signer:
         """(signatures,) the cost of each."""
         each = self._attempts(table.first_failing("z"), table.first_failing("r"))
         each[table.codes == ACCEPTED] = 0.0
-        summed = np.bincount(table.signature_of(), weights=each, minlength=len(table))
+        summed = np.bincount(table.signature_numbers(), weights=each, minlength=len(table))
         return np.asarray(self.setup + summed + self._of_number(table.iterations()))
 
     def cost_of(self, traces: Sequence[Trace]) -> Array:

@@ -198,7 +198,7 @@ def share_of_key(name: str, operation: str) -> float:
     """The share of an operation's permutations that keeping the expanded key saves."""
     counts = permutations(name)
     if operation == "sign":
-        mean = counts.before() + counts.attempt * RejectionModel.for_set(name).expected_iterations
+        mean = counts.before() + counts.iteration * RejectionModel.for_set(name).expected_iterations
         return counts.matrix / mean
     # Verification keeps A, and tr, the hash of the public key.
     return 1 - counts.kept / counts.verify if operation == "verify" else 0.0

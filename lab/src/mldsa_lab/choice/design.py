@@ -22,9 +22,9 @@ from mldsa_lab import LabError
 from mldsa_lab.choice.solver import group_rows, take_first
 from mldsa_lab.theory.law import Traces, as_table, covariates, index_terms, model_matrix
 from mldsa_lab.theory.rejection import (
-    DESIGN_ATTEMPT,
     DESIGN_CONTRAST,
     DESIGN_FIRST,
+    DESIGN_ITERATION,
     HINT_EXTRA,
     RejectionModel,
 )
@@ -40,7 +40,7 @@ _WEIGHTS = np.array([4.0, 1.0, 1.0, 1.0, 1.0])  # mean, then PERCENTILES
 _SCALE = np.sqrt(_WEIGHTS / _WEIGHTS.sum())
 # Of first, c_z, c_r - c_z, c_h - c_r: the costs, and prior standard deviations. These keep tiny
 # designs defined (one input: near the mean) and hint failures from being sought at any price.
-_ASSUMED = (DESIGN_FIRST, DESIGN_ATTEMPT, DESIGN_CONTRAST, HINT_EXTRA)
+_ASSUMED = (DESIGN_FIRST, DESIGN_ITERATION, DESIGN_CONTRAST, HINT_EXTRA)
 _PRIOR = np.array([guess.error for guess in _ASSUMED])
 _COEFFICIENTS = np.array([DESIGN_FIRST.value, 1.0, 1.0, HINT_EXTRA.value])
 
@@ -147,7 +147,7 @@ class _Problem:
     """
 
     def __init__(self, table: TraceTable, model: RejectionModel) -> None:
-        self.attempts = table.iterations()
+        self.iterations = table.iterations()
         counts, first, self.row = group_rows(table.counts())
         extra = covariates(table, model)
         x = model_matrix(counts)
@@ -233,7 +233,7 @@ def _exchange(problem: _Problem, chosen: Ints, stock: Ints, budget: int | None) 
         x = problem.x[problem.row[chosen]]
         information = problem.prior + x.T @ x
         moments = x.T @ problem.g[chosen]
-        spent = int(problem.attempts[chosen].sum())
+        spent = int(problem.iterations[chosen].sum())
         for place, old in enumerate(chosen):
             row = problem.x[problem.row[old]]
             information -= np.outer(row, row)
@@ -242,14 +242,14 @@ def _exchange(problem: _Problem, chosen: Ints, stock: Ints, budget: int | None) 
             here = float(criterion[old])
             criterion[left == 0] = np.inf
             if budget is not None:
-                limit = budget - spent + problem.attempts[old]
-                criterion[problem.attempts > limit] = np.inf
+                limit = budget - spent + problem.iterations[old]
+                criterion[problem.iterations > limit] = np.inf
             new = int(np.argmin(criterion))
             if criterion[new] < here:
                 chosen[place], here = new, float(criterion[new])
                 left[old] += 1
                 left[new] -= 1
-                spent += int(problem.attempts[new] - problem.attempts[old])
+                spent += int(problem.iterations[new] - problem.iterations[old])
                 row = problem.x[problem.row[new]]
             information += np.outer(row, row)
             moments += np.outer(row, problem.g[chosen[place]])

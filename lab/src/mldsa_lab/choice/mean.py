@@ -266,7 +266,7 @@ def _best_totals(objective: Objective, kept: Ints, upper: Array) -> Ints:
     for column, total in zip(counts.T, np.eye(3), strict=True):
         program.row([(numbers, column), (totals, -total)], 0, 0)
     if objective.budget is not None:
-        program.row([(numbers, objective.classes.attempts[kept])], high=objective.budget)
+        program.row([(numbers, objective.classes.iterations[kept])], high=objective.budget)
     # In units of the average's relative error times n, so that HiGHS sees numbers near 1.
     goals = objective.n * objective.weights @ objective.goal
     for row, goal in zip(objective.weights, goals, strict=True):

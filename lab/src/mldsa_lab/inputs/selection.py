@@ -34,7 +34,7 @@ _OUTPUTS = ("pk", "sk", "signature")
 class SelectionRow(
     msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, omit_defaults=True
 ):
-    """An input as the file has it: outputs or, in the compact form, their digests; sk in any case
+    """An input as the file has it: outputs or, in the compact form, their digests. sk is present
     where the seed xi is not known."""
 
     id: Annotated[int, msgspec.Meta(ge=0)]
@@ -63,7 +63,7 @@ class SelectionRow(
 
     @classmethod
     def from_input(cls, item: Input, compact: bool) -> SelectionRow:
-        """The row of an input; LabError if outputs are wanted and missing."""
+        """Return the row of an input. LabError if outputs are needed and missing."""
         fields: dict[str, Any] = {"message": item.message, "context": item.context}
         if compact:
             digests = item.digests._asdict().items()
@@ -71,7 +71,7 @@ class SelectionRow(
             fields["sk"] = item.sk if item.seed is None else None
         else:
             fields |= item.outputs._asdict()
-        words = [str(attempt) for attempt in item.trace]
+        words = [str(iteration) for iteration in item.trace]
         return cls(id=item.id, xi=item.seed, rnd=item.signing_rnd, trace=words, **fields)
 
     def input(self, set_name: str) -> Input:
@@ -142,7 +142,7 @@ class Selection:
         return [i.trace for i in self.inputs]
 
     def counts(self) -> NDArray[np.float64]:
-        """(inputs, 3) rejected attempts n_z, n_r, n_h."""
+        """(inputs, 3) rejected iterations n_z, n_r, n_h."""
         return TraceTable.from_traces(self.set, self.traces()).counts()
 
     def to_json(self, *, compact: bool = False) -> str:
@@ -185,8 +185,10 @@ _BYTES_A_LINE = 32
 
 
 class _Field(NamedTuple):
-    """A part of an input: its name, its bytes, its comment in C, its name in a response and, where
-    its size varies, the name of that."""
+    """A part of an input: name, bytes, comment in C, and name in a response.
+
+    ``length``: the name of its size, where that varies.
+    """
 
     name: str
     value: Callable[[Input], bytes]
@@ -215,7 +217,7 @@ _HASHED = (
     ),
 )
 _OPTIONAL = ("xi", "sk")
-# Bytes of a descriptor in a memory image: id, attempts, and address and length of each field.
+# Bytes of a descriptor in a memory image: id, iterations, and address and length of each field.
 _DESCRIPTOR = 4 * (2 + 2 * len(_FIELDS))
 
 
@@ -236,8 +238,10 @@ def images(selection: Selection, formats: Iterable[str]) -> dict[str, str]:
 
 
 def write_images(selection: Selection, folder: Path, formats: Iterable[str]) -> list[Path]:
-    """Write the files of these formats to ``folder``: all texts are made before the first file is
-    written, each file is whole or not written, and the JSON is the last."""
+    """Write the files of these formats to ``folder``, the JSON last.
+
+    All texts exist before the first file is written; each file is whole or not written.
+    """
     texts = images(selection, formats)
     paths = [folder / name for name in sorted(texts, key=lambda name: name.endswith(".json"))]
     for path in paths:
@@ -322,9 +326,9 @@ def _c_array(name: str, value: bytes) -> list[str]:
 def _places(selection: Selection) -> Iterable[tuple[Input, list[tuple[str, int, bytes]]]]:
     """Each input with its fields and their addresses.
 
-    The image begins with a directory: the number of inputs, then one descriptor an input, all in
-    32-bit words, most significant byte first. A descriptor has the id, the number of attempts, and
-    address and length of each field in the order of `_FIELDS`.
+    The image begins with a directory: the number of inputs, then one descriptor for each, all in
+    32-bit words, most significant byte first. A descriptor has the id, the number of iterations,
+    and address and length of each field in the order of `_FIELDS`.
     """
     at = 4 + _DESCRIPTOR * len(selection.inputs)
     for item in selection.inputs:
