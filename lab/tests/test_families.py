@@ -20,7 +20,7 @@ from mldsa_lab.bench.options import Sizes
 from mldsa_lab.bench.workload import make_cell
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.records import Variant
-from mldsa_lab.sets import PARAMETER_SETS, SCHEMES, Implementation, ParameterSet, sets_of
+from mldsa_lab.sets import PARAMETER_SETS, SCHEMES, Implementation, ParameterSet, list_sets
 from mldsa_lab.theory.trace import ACCEPTED
 from mldsa_lab.worker import examination
 from mldsa_lab.worker.cases import Altered, alter, suits
@@ -93,7 +93,7 @@ def examined(name: str, source: str) -> Examination:
     items = Items(inputs=made_by(variant(MAKERS.get(name, name))), known=v.family == "fn-dsa")
     exam = Examination(subject(v, Toys(source)), items, SUITE)
     exam.run()
-    if SCHEMES[v.sets[0]].traits.encoded:
+    if SCHEMES[v.sets[0]].traits.has_encoded_keys:
         exam.items = dataclasses.replace(items, peer=subject(v))
         exam.run()
     return exam
@@ -189,7 +189,9 @@ def test_known_answers_of_ml_dsa(p: ParameterSet) -> None:
     assert {c.valid for c in known_answers(p.name, "sigver")} == {True, False}
 
 
-@pytest.mark.parametrize("name", [*sets_of("ml-dsa"), *sets_of("slh-dsa"), *sets_of("ml-kem")])
+@pytest.mark.parametrize(
+    "name", [*list_sets("ml-dsa"), *list_sets("slh-dsa"), *list_sets("ml-kem")]
+)
 def test_sizes_are_those_of_the_schemes(name: str) -> None:
     scheme = SCHEMES[name]
     sizes = (scheme.seed_bytes, scheme.public_key_bytes, scheme.private_key_bytes)
@@ -199,7 +201,7 @@ def test_sizes_are_those_of_the_schemes(name: str) -> None:
         return
     is_kem = scheme.family == "ml-kem"
     answers = known_answers(name, "encaps" if is_kem else "siggen-hedged")
-    assert len(answers) == (25 if is_kem else 3 if scheme.slow else 7)
+    assert len(answers) == (25 if is_kem else 3 if scheme.is_slow else 7)
     assert {(len(c.rnd or b""), len(c.output or b"")) for c in answers} == {
         (scheme.rnd_bytes, scheme.output_bytes)
     }

@@ -18,7 +18,7 @@ from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import MeasuredCell, summarise
 from mldsa_lab.kinds.block import block_figures, read_block_content
 from mldsa_lab.records import Record, Variant, read_record
-from mldsa_lab.sets import CLASSICAL_SETS, SCHEMES, sets_of
+from mldsa_lab.sets import CLASSICAL_SETS, SCHEMES, list_sets
 from mldsa_lab.theory.trace import Array
 from pqc_impact.schemes import ImpactScheme
 
@@ -386,7 +386,7 @@ class RecordTimes:
 
 def _group(name: str) -> tuple[str, ...]:
     """Return the sets that one implementation is chosen for: a family, or a classical scheme."""
-    return (name,) if name in CLASSICAL_SETS else sets_of(SCHEMES[name].family)
+    return (name,) if name in CLASSICAL_SETS else list_sets(SCHEMES[name].family)
 
 
 def _named(name: str, implementations: dict[str, str]) -> str | None:

@@ -134,8 +134,8 @@ def read_text(path: Path, what: str = "") -> str:
 
 
 def parse_json(text: str, where: str) -> Any:
-    """The value of a JSON text; LabError with line (where there are several) and column if it is
-    malformed, repeats a key or holds NaN or an infinity."""
+    """Return the value of a JSON text. LabError if it is malformed, repeats a key or has NaN or an
+    infinity, with column and, where there are several, line."""
     if not text.strip():
         raise LabError(f"{where}: is empty")
     try:
@@ -206,8 +206,8 @@ def convert(value: object, kind: type[T], where: str, *, strict: bool = True) ->
             rule = f"{rule.partition('value ')[2]} must be one of {', '.join(map(str, choices))}"
         if "[...]" in path:
             path = _with_key(path, value, read, str(error))
-        said = f", {path.removeprefix('.')}: {rule}" if path else f": {rule}"
-        line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in said)  # keys may have any
+        text = f", {path.removeprefix('.')}: {rule}" if path else f": {rule}"
+        line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)  # keys may have any
         raise LabError(f"{where}{line}") from None
 
 

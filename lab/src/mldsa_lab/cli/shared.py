@@ -186,7 +186,7 @@ ConfidenceOption = Annotated[
 ]
 
 
-def changed_spec(spec: Spec, params: Mapping[str, Any]) -> Spec:
+def change_spec(spec: Spec, params: Mapping[str, Any]) -> Spec:
     """The spec with the sizes, keys and rnd that are given among a command's parameters."""
     from msgspec.structs import replace
 
@@ -336,7 +336,7 @@ def _raising(error: LabError) -> Callable[[], None]:
     return command
 
 
-def given_options(ctx: typer.Context, names: str) -> list[str]:
+def find_options(ctx: typer.Context, names: str) -> list[str]:
     """Return the options that the command line gives, of the parameters in ``names``, which are
     separated by spaces."""
     sources = {name: ctx.get_parameter_source(name) for name in names.split()}
@@ -347,9 +347,9 @@ def given_options(ctx: typer.Context, names: str) -> list[str]:
     ]
 
 
-def refuse_given(ctx: typer.Context, option: str, reason: str, names: str) -> None:
+def reject_options(ctx: typer.Context, option: str, reason: str, names: str) -> None:
     """LabError if one of these parameters, words of ``names``, is on the command line."""
-    for other in given_options(ctx, names):
+    for other in find_options(ctx, names):
         raise LabError(f"{other}: cannot be used with {option}, which {reason}")
 
 

@@ -380,7 +380,7 @@ class Estimator:
         if cell.operation == "sign" and cell.set in PARAMETER_SETS and variant.deterministic:
             return self._signing(cell, samples)
         is_random = cell.operation in scheme.traits.random and not variant.deterministic
-        is_random |= cell.operation == "keygen" and not scheme.seeded  # RSA's search for primes
+        is_random |= cell.operation == "keygen" and not scheme.has_seed  # RSA's search for primes
         estimate = (estimate_random if is_random else estimate_plain)(samples, self.confidence)
         # Averages of random costs have another median than the costs.
         is_averaged = variant.runs or (is_random and not samples.single_calls)

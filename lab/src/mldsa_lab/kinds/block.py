@@ -290,7 +290,7 @@ class Blocks(Workload[BlockCase]):
         """Return a variant's inputs. Where keys stay in the worker, it verifies its own
         signatures."""
         items, v = self._make_once(set_name), self.fleet.variants[variant]
-        if not SCHEMES[set_name].traits.encoded:
+        if not SCHEMES[set_name].traits.has_encoded_keys:
             jobs = [make_job(item, "sign", v) for item in items]
             outputs = signatures_of(self.fleet, v, set_name, jobs)
             items = [item.with_output(outputs[item.id]) for item in items]
@@ -302,7 +302,7 @@ class Blocks(Workload[BlockCase]):
         if set_name in PARAMETER_SETS:
             signed = zip(drawn, load().sign(set_name, drawn), strict=True)
             return [structs.replace(item, pk=m.pk, output=m.signature) for item, m in signed]
-        if not SCHEMES[set_name].traits.encoded:
+        if not SCHEMES[set_name].traits.has_encoded_keys:
             return drawn
         sound = [subject_of(self.fleet, v, name) for name, v in self._verifiers if name == set_name]
         items = make_plain(self.fleet, drawn, sound)

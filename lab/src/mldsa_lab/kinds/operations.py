@@ -19,7 +19,7 @@ from mldsa_lab.sets import (
     SCHEME_FAMILIES,
     SCHEMES,
     SIGNATURE_OPERATIONS,
-    sets_of,
+    list_sets,
 )
 from mldsa_lab.show.figure_tables import CELL, TABLE, Lines, Ranking, SpreadColumns, TableLayout
 from mldsa_lab.show.findings import find
@@ -421,13 +421,13 @@ def _show_family(run: MeasuredOperations, family: str) -> tuple[list[Figure], Ta
     scheme_family, figures = SCHEME_FAMILIES[family], list[Figure]()
     output = "ciphertext" if "encaps" in scheme_family.operations else "signature"
     for (name, _, _), cells in shown_tables(run.summary):
-        if name not in sets_of(family):
+        if name not in list_sets(family):
             continue
         figures += run.list_figures(cells)
         sizes = {"public key": SCHEMES[name].public_key_bytes, output: SCHEMES[name].output_bytes}
         figures += [
             Figure({"set": name, "variant": cell.variant.id, "object": o}, "bytes", size)
-            for cell in cells if scheme_family.keyed for o, size in sizes.items()
+            for cell in cells if scheme_family.has_keys for o, size in sizes.items()
         ]  # fmt: skip
     columns = [
         *(SpreadColumns("mean", o, "operation", o, unit_scope=CELL) for o in SHOWN_OPERATIONS),

@@ -14,7 +14,7 @@ from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import FEWEST_ROUNDS
 from mldsa_lab.estimate.summary import MeasuredCell, Summary
 from mldsa_lab.records import Check, Record, Variant
-from mldsa_lab.sets import ALL_SETS, FAMILIES, PARAMETER_SETS, sets_of
+from mldsa_lab.sets import ALL_SETS, FAMILIES, PARAMETER_SETS, list_sets
 from mldsa_lab.show.figure_tables import RowMark
 from mldsa_lab.show.grid import Column, Grid, Unit, choose_unit, heading, text_grid
 from mldsa_lab.show.report import (
@@ -66,7 +66,7 @@ def main_set(summary: Summary) -> str | None:
 def other_families(summary: Summary) -> list[str]:
     """Return the families beside ML-DSA that were measured."""
     present = {key[0] for key in summary.tables}
-    return [f for f in FAMILIES if f != "ml-dsa" and present.intersection(sets_of(f))]
+    return [f for f in FAMILIES if f != "ml-dsa" and present.intersection(list_sets(f))]
 
 
 def shown_tables(summary: Summary) -> list[tuple[tuple[str, str, str], list[MeasuredCell]]]:

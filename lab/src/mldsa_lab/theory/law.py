@@ -4,9 +4,9 @@ cost = mean + slope (iterations - E) + contrast (...) + hint (n_h - E) + further
 
 Every term is less its expectation over all signatures, so the first coefficient is the mean itself.
 Real signers depart from the linear model in 1, n_z, n_r, n_h in a few known ways. They stop at the
-first polynomial that fails a check, check r0 before z, compute iterations in pairs or fours, or
-sample eight polynomials of the mask at a time. The further terms are covariates of the trace for
-these.
+first polynomial that fails a check, or check r0 before z. They compute iterations in pairs or
+fours, or sample eight polynomials of the mask at a time. The further terms are covariates of the
+trace for these.
 Their expectations are exact: a design that gives each its weight in the population keeps the
 estimates unbiased without a coefficient for it.
 
@@ -222,9 +222,9 @@ def covariates(traces: Traces, model: RejectionModel) -> Covariates:
     index = index_terms(table, model)
     iterations = table.iterations()
     law = model.p_accept * (1 - model.p_accept) ** (_ITERATIONS - 1)
-    # Amplitudes: z and its norm check take about a quarter of an iteration, spread over l
-    # polynomials; w - c s2 with its check about 0.3, over k. Mask sampling takes about 0.3.
-    # Iterations computed wholly in pairs or fours would be 1; the prior has half of that.
+    # Amplitudes. z and its norm check take about a quarter of an iteration, spread over l
+    # polynomials. And w - c s2 with its check takes about 0.3, over k. Mask sampling takes about
+    # 0.3. Iterations computed wholly in pairs or fours would be 1; the prior has half of that.
     terms: list[tuple[str, float, Callable[[Ints], Array] | None]] = [
         ("first failing z", 0.25 / model.l, None),
         ("first failing r0, z passed", 0.30 / model.k, None),
@@ -253,8 +253,9 @@ def _count_waste(units: Ints, step: int) -> Array:
 def index_terms(table: TraceTable, model: RejectionModel) -> Array:
     """Return (traces, 4) terms, centred by their conditional expectations given n_z and n_r.
 
-    They are the sum of first failing z indexes, that of first failing r0 indexes in class r, the
-    number of class z iterations whose r0 fails too, and the sum of their first failing r0 indexes.
+    They are the sum of first failing z indexes, and that of first failing r0 indexes in class r.
+    Then the number of class z iterations whose r0 fails too, and the sum of their first failing r0
+    indexes.
     """
     mean_z = float(np.arange(model.l) @ model.first_failing_z())
     mean_r = float(np.arange(model.k) @ model.first_failing_r())

@@ -3,10 +3,11 @@
 A trace comes in two forms. Pools and the tracing library hold an iteration in 16 bits. Files that
 people read, and the worker protocol, hold a word for each iteration.
 
-A word is ``ok``, or has a letter and an index for each failing check, in FIPS 204's order: ``z``
-(norm of z), ``r`` (norm of r0), ``c`` (norm of c t0), ``h`` (hint weight). The index is that of the
-first polynomial that fails. A word names all failing checks, including those that a signer would
-not have reached. `TraceTable` holds many traces in arrays: millions fit where tuples would not.
+A word is ``ok``, or has a letter and an index for each failing check, in FIPS 204's order. The
+letters are ``z`` (norm of z), ``r`` (norm of r0), ``c`` (norm of c t0), ``h`` (hint weight). The
+index is that of the first polynomial that fails. A word names all failing checks, including those
+that a signer would not have reached. `TraceTable` holds many traces in arrays: millions fit where
+tuples would not.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from mldsa_lab.sets import (
     BuildName,
     Implementation,
     Unit,
-    sets_of,
+    list_sets,
 )
 from mldsa_lab.theory import trace
 from mldsa_lab.theory.trace import Trace
@@ -69,7 +69,7 @@ class AnnouncedVariant(Implementation, frozen=True, forbid_unknown_fields=True):
             rule = "its name must be implementation:backend:key"
             raise ProtocolError(f"{rule}, {self.announced_id}")
         family = SCHEME_FAMILIES[self.family]
-        allowed = {"sets": sets_of(self.family), "operations": family.worker_operations}
+        allowed = {"sets": list_sets(self.family), "operations": family.worker_operations}
         for key in ("sets", "operations", "private_keys"):
             names = getattr(self, key)
             check_unique(names, key)
@@ -374,7 +374,7 @@ def make_job(item: Input, operation: str, variant: Implementation, **changed: An
             fields = {"seed": seed, "sk": item.sk, "pk": item.pk, "ciphertext": item.output}
         case "verify":
             fields = {"pk": item.pk, "signature": item.output, **signed}
-            fields["seed"] = None if family.encoded else item.seed
+            fields["seed"] = None if family.has_encoded_keys else item.seed
         case _ if operation == LOOKUP or operation in TLS_OPERATIONS:
             fields = {}
         case _:
