@@ -93,7 +93,7 @@ def examined(name: str, source: str) -> Examination:
     items = Items(inputs=made_by(variant(MAKERS.get(name, name))), known=v.family == "fn-dsa")
     exam = Examination(subject(v, Toys(source)), items, SUITE)
     exam.run()
-    if SCHEMES[v.sets[0]].traits.has_encoded_keys:
+    if SCHEMES[v.sets[0]].traits.has_bytes:
         exam.items = dataclasses.replace(items, peer=subject(v))
         exam.run()
     return exam

@@ -92,7 +92,7 @@ def test_spread_and_phases_by_hand(record: Record) -> None:
     spread = min(ticks), max(ticks), statistics.stdev(ticks)
     assert [row.value(name) for name in ("min", "max", "sd")] == pytest.approx(spread)
     # Signing: a geometric number of rejected attempts, each of a random class.
-    sign, (first, *costs) = row_of(summary, "slow"), summary.fits[row.id[:2]].attempt_costs
+    sign, (first, *costs) = row_of(summary, "slow"), summary.fits[row.id[:2]].iteration_costs
     *fails, accepted = RejectionModel.for_set(SET).iteration
     mean, square = (np.dot(fails, np.power(costs, n)) / accepted for n in (1, 2))
     assert sign.value("sd") == pytest.approx((square + mean**2) ** 0.5, rel=1e-3)

@@ -85,8 +85,8 @@ TABLES: dict[str, tuple[SpreadColumns, ...]] = {
         _column("used", "{resource}", 2, ["resource"]),
         _column("fee", "fee", 2),
         _column("fee", "fee for {resource}", 2, ["resource"]),
-        replace(_column("count", "in a block", object="block"), alternatives=_COUNTED),
-        replace(_column("per_second", "per second"), alternatives=_COUNTED),
+        replace(_column("count", "in a block", object="block"), either=_COUNTED),
+        replace(_column("per_second", "per second"), either=_COUNTED),
         _column("over_today", "throughput, of today's", of="transactions"),
         _column("bytes_per_second", "bandwidth", of="blocks"),
         _column("share", "share of the {resource}", 0, ["resource"], of="limit"),
@@ -179,8 +179,7 @@ TABLES: dict[str, tuple[SpreadColumns, ...]] = {
         _column("bytes", "ten years", 1, object="archive", years=10),
         _column("bytes", "at today's throughput", object="archive", years=1, load="today"),
         replace(
-            _column("bytes", "{kept}{at}", 3, ["object"], years=1, load="today"),
-            alternatives=_ARCHIVES,
+            _column("bytes", "{kept}{at}", 3, ["object"], years=1, load="today"), either=_ARCHIVES
         ),
         _column("bytes", "chain in {years}{at}", 1, ["years"], *_AT, object="chain"),
         _column("price", "disk, {years}{at}", 2, ["years"], *_AT, object="chain"),

@@ -172,7 +172,7 @@ class SchemeFamily:
         return self.title if self.title.isupper() else self.title.lower()
 
     @property
-    def has_encoded_keys(self) -> bool:
+    def has_bytes(self) -> bool:
         """True if its keys are bytes on the protocol."""
         return "sk" in self.private_keys
 

@@ -217,8 +217,7 @@ def _counted(claim: Cost, statistic: str, *, kept: bool) -> tuple[float, float]:
     if claim.operation == "sign":
         samples = claim.samples or ASSUMED_SAMPLES
         terms = [law.term(statistic, samples, claim.per_sample) for law in laws(claim.set)]
-        once = counts.before(claim.message_bytes) + counts.iteration
-        once -= counts.matrix if kept else 0
+        once = counts.before(claim.message_bytes) - kept * counts.matrix + counts.iteration
         ends = (min(t.low for t in terms), max(t.high for t in terms))
         return once + counts.iteration * ends[0], once + counts.iteration * ends[1]
     verify = counts.kept if kept else counts.verify

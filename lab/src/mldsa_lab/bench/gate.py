@@ -73,7 +73,7 @@ class CorrectnessGate:
                 on_step(variant, name)
                 self._begin(variant, name)
         for name in self.inputs:
-            if SCHEMES[name].traits.has_encoded_keys:
+            if SCHEMES[name].traits.has_bytes:
                 self._check_outputs(name)
         self._cross_verify(on_step)
         broken = {(v, name) for v, (name, _) in self.faults.items()}
@@ -98,7 +98,7 @@ class CorrectnessGate:
         subject = subject_of(self._fleet, variant, name)
         if name in self._items:
             items = self._items[name]
-        elif subject.traits.has_encoded_keys or not subject.traits.has_keys:
+        elif subject.traits.has_bytes or not subject.traits.has_keys:
             siblings = siblings_of(subject, subjects_of(self._fleet, name))
             items = Items(known=True, sibling=next(siblings, None))
         else:  # keys never leave the worker
@@ -128,7 +128,7 @@ class CorrectnessGate:
         doubt on the right ones."""
         passed = {key for key, exam in self._exams.items() if exam.passed}
         for variant, name in self._pairs():
-            if (variant.id, name) not in passed or not SCHEMES[name].traits.has_encoded_keys:
+            if (variant.id, name) not in passed or not SCHEMES[name].traits.has_bytes:
                 continue
             exam = self._exams[variant.id, name]
             peer = self._find_peer(variant, name, passed)

@@ -136,7 +136,7 @@ class JmhRuns(Workload[Cell]):
                 path.unlink(missing_ok=True)
 
     def _prepare(self, cell: Cell, path: Path) -> None:
-        if cell.operation == "verify" and not SCHEMES[cell.set_name].traits.has_encoded_keys:
+        if cell.operation == "verify" and not SCHEMES[cell.set_name].traits.has_bytes:
             raise LabError("JMH cannot have keys that stay in a worker")
         announced = self.fleet.announced[cell.variant.id].id
         request = format_prepare(0, announced, cell.set_name, cell.operation, cell.inputs)

@@ -248,7 +248,7 @@ class Operations(Workload[Cell]):
         if cell.runs is not None and handle.is_running and started == handle.starts:
             cell.started, cell.job = started, job
             return
-        if cell.operation == "verify" and not SCHEMES[cell.set_name].traits.has_encoded_keys:
+        if cell.operation == "verify" and not SCHEMES[cell.set_name].traits.has_bytes:
             inputs = self._signed(cell)
         cell.job = handle.prepare(cell.variant, cell.set_name, cell.operation, inputs)
         cell.started = handle.starts

@@ -117,9 +117,7 @@ def bench(
     if workload == "block":
         options = _set_block(options, read_block(kind, options.profile.name))
     judge: Callable[[Record], Precision | None] = (
-        partial(_judge_precision, clock, confidence)
-        if workload == kinds.OPERATIONS
-        else _skip_precision
+        partial(_judge, clock, confidence) if workload == kinds.OPERATIONS else _skip_judging
     )
     console = outputs.console()
     outcome = run_bench(options, Screen(console), judge, kinds.load(workload).plan)
@@ -235,11 +233,11 @@ def _set_block(options: Options, block: BlockFile) -> Options:
     )
 
 
-def _skip_precision(record: Record) -> None:
+def _skip_judging(record: Record) -> None:
     """Blocks, cold starts and memory have no precision to stop at."""
 
 
-def _judge_precision(clock: str, confidence: float, record: Record) -> Precision | None:
+def _judge(clock: str, confidence: float, record: Record) -> Precision | None:
     """The precision of a record so far."""
     from mldsa_lab.bench.bench import Precision
     from mldsa_lab.estimate.summary import widest

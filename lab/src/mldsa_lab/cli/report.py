@@ -87,12 +87,7 @@ def compare(
     from mldsa_lab.estimate.compare import compare as compare_runs
     from mldsa_lab.estimate.figure import Figures
     from mldsa_lab.kinds.operations import MeasuredOperations
-    from mldsa_lab.kinds.reports import (
-        compare_figures,
-        find_slower_cells,
-        read_runs,
-        select_effects,
-    )
+    from mldsa_lab.kinds.reports import compare_figures, find_effects, find_slower_cells, read_runs
     from mldsa_lab.records import read_record
     from mldsa_lab.show.report import Look
 
@@ -114,7 +109,7 @@ def compare(
         return compare_runs(summaries, pairs)
 
     figures = compared(confidence)
-    if not select_effects(figures):
+    if not find_effects(figures):
         raise LabError("compare: the runs have no cell (variant, set, operation) in common")
     screen = outputs.console()
     outputs.show(compare_figures(figures, confidence), screen, is_full=every)

@@ -231,7 +231,7 @@ class Blocks(Workload[BlockCase]):
         yield self._define_verifier(case.variant, case.set_name, content, checks=checks)
         bad = next((c for c in checks if c.failed), None)
         if bad is not None:
-            raise Excluded(f"{_name_calls(batch)}, {bad.check}: {bad.first_failure}")
+            raise Excluded(f"{_label(batch)}, {bad.check}: {bad.first_failure}")
 
     def _check_block(self, case: BlockCase, inputs: Sequence[JobInput]) -> Iterable[Check]:
         altered, places = _alter(inputs)
@@ -265,9 +265,7 @@ class Blocks(Workload[BlockCase]):
         (sample,) = handle.worker().block(job, 1, shape)
         text = self._find_fault(sample)
         if text is not None:
-            raise Excluded(
-                f"{_name_calls(shape.batch)} on {shape.threads} threads: {text}", whole=True
-            )
+            raise Excluded(f"{_label(shape.batch)} on {shape.threads} threads: {text}", whole=True)
         way: dict[str, str | int] = {"batch": shape.batch, "threads": shape.threads}
         way["caches"] = COLD if shape.cold else WARM
         yield case.samples(number, turn, (), times_of([sample]), shape=way)
@@ -290,7 +288,7 @@ class Blocks(Workload[BlockCase]):
         """Return a variant's inputs. Where keys stay in the worker, it verifies its own
         signatures."""
         items, v = self._make_once(set_name), self.fleet.variants[variant]
-        if not SCHEMES[set_name].traits.has_encoded_keys:
+        if not SCHEMES[set_name].traits.has_bytes:
             jobs = [make_job(item, "sign", v) for item in items]
             outputs = signatures_of(self.fleet, v, set_name, jobs)
             items = [item.with_output(outputs[item.id]) for item in items]
@@ -302,7 +300,7 @@ class Blocks(Workload[BlockCase]):
         if set_name in PARAMETER_SETS:
             signed = zip(drawn, load().sign(set_name, drawn), strict=True)
             return [structs.replace(item, pk=m.pk, output=m.signature) for item, m in signed]
-        if not SCHEMES[set_name].traits.has_encoded_keys:
+        if not SCHEMES[set_name].traits.has_bytes:
             return drawn
         sound = [subject_of(self.fleet, v, name) for name, v in self._verifiers if name == set_name]
         items = make_plain(self.fleet, drawn, sound)
@@ -371,7 +369,7 @@ def _alter_key(job: JobInput) -> JobInput:
     return replace(job, pk=flip(job.pk or b"", -1))
 
 
-def _name_calls(batch: int) -> str:
+def _label(batch: int) -> str:
     return f"batches of {batch:,}" if batch else "single calls"
 
 

@@ -488,9 +488,7 @@ def _memory_layouts(record: Record) -> tuple[TableLayout, ...]:
         Bars("Read and written", ("read", "written"), ("read", "written"), KIB),
     )
     rows = ("operation", *ROW_KEYS, "batch_size", "threads")
-    return (
-        TableLayout("Memory, {set}", ("set",), rows, columns, bars=bars, bars_over="operation"),
-    )
+    return (TableLayout("Memory, {set}", ("set",), rows, columns, bars=bars, bar_key="operation"),)
 
 
 def _memory_notes(record: Record) -> list[str]:

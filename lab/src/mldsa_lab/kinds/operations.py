@@ -160,29 +160,27 @@ def _list_sections(run: MeasuredOperations) -> Iterator[Section]:
         for operation in SHOWN_OPERATIONS:
             figures = run.list_figures(summary.table(name, operation))
             layout, note = _lay_out_operation(run, operation), f"best first{built}"
-            for section in _make_sections(run, figures, layout, note, chapter=name, is_brief=False):
+            for section in _make(run, figures, layout, note, chapter=name, is_brief=False):
                 plots = cost_plots(summary, name, run.look) if operation == "sign" else ()
                 yield replace(section, plots=tuple(plots))
     for chapter, tables in ((BATCHES, batch_tables), (THREADS, thread_tables)):
         for name, figures, layout in tables(run):
             is_brief = main in (None, name)
-            yield from _make_sections(
-                run, figures, layout, "best first", chapter=chapter, is_brief=is_brief
-            )
+            yield from _make(run, figures, layout, "best first", chapter, is_brief=is_brief)
     is_brief = main is None
     if summary.classical and any(cell.variant.runs for cell in summary.cells):
         figures, layout = _compare_classical(run)
         note = "cost over that of the fastest implementation of each"
-        yield from _make_sections(run, figures, layout, note, chapter=CLASSICAL, is_brief=is_brief)
+        yield from _make(run, figures, layout, note, chapter=CLASSICAL, is_brief=is_brief)
     for family in other_families(summary):
         figures, layout = _show_family(run, family)
         note, chapter = "for comparison", layout.title
-        yield from _make_sections(run, figures, layout, note, chapter=chapter, is_brief=is_brief)
+        yield from _make(run, figures, layout, note, chapter=chapter, is_brief=is_brief)
 
 
-def _make_sections(
-    run: MeasuredOperations, figures: Sequence[Figure], layout: TableLayout, note: str, *,
-    chapter: str, is_brief: bool,
+def _make(
+    run: MeasuredOperations, figures: Sequence[Figure], layout: TableLayout, note: str,
+    chapter: str, *, is_brief: bool,
 ) -> list[Section]:  # fmt: skip
     return sections_of(
         run.figures.with_items(figures),
@@ -237,9 +235,7 @@ def _list_overviews(run: MeasuredOperations, set_name: str, note: str) -> Iterat
     plots = tuple(law_plots(run.summary, set_name, run.look))
     is_brief = set_name == main_set(run.summary)
     for figures, layout in overview_tables(run, set_name):
-        for section in _make_sections(
-            run, figures, layout, note, chapter=set_name, is_brief=is_brief
-        ):
+        for section in _make(run, figures, layout, note, set_name, is_brief=is_brief):
             yield replace(section, plots=plots)
             plots = ()
 
@@ -270,7 +266,7 @@ def overview_tables(
         for operation in measured:
             figures += run.list_figures(cells[operation])
             if not more:
-                figures += _stand_in_for_compact(run, headline_cells(summary, set_name, operation))
+                figures += _replace_compact(run, headline_cells(summary, set_name, operation))
         columns = [
             spread
             for o in measured
@@ -288,9 +284,7 @@ def overview_tables(
         )  # fmt: skip
 
 
-def _stand_in_for_compact(
-    run: MeasuredOperations, cells: Sequence[MeasuredCell]
-) -> Iterator[Figure]:
+def _replace_compact(run: MeasuredOperations, cells: Sequence[MeasuredCell]) -> Iterator[Figure]:
     """Yield the figures of implementations without a cell with a compact key.
 
     These are their figures with an expanded key, or that the compact one was excluded.
@@ -418,8 +412,8 @@ def _compare_classical(run: MeasuredOperations) -> tuple[list[Figure], TableLayo
 def _show_family(run: MeasuredOperations, family: str) -> tuple[list[Figure], TableLayout]:
     """All schemes of a family beside ML-DSA in one table: they stand for comparison and have no
     iterations."""
-    scheme_family, figures = SCHEME_FAMILIES[family], list[Figure]()
-    output = "ciphertext" if "encaps" in scheme_family.operations else "signature"
+    info, figures = SCHEME_FAMILIES[family], list[Figure]()
+    output = "ciphertext" if "encaps" in info.operations else "signature"
     for (name, _, _), cells in shown_tables(run.summary):
         if name not in list_sets(family):
             continue
@@ -427,7 +421,7 @@ def _show_family(run: MeasuredOperations, family: str) -> tuple[list[Figure], Ta
         sizes = {"public key": SCHEMES[name].public_key_bytes, output: SCHEMES[name].output_bytes}
         figures += [
             Figure({"set": name, "variant": cell.variant.id, "object": o}, "bytes", size)
-            for cell in cells if scheme_family.has_keys for o, size in sizes.items()
+            for cell in cells if info.has_keys for o, size in sizes.items()
         ]  # fmt: skip
     columns = [
         *(SpreadColumns("mean", o, "operation", o, unit_scope=CELL) for o in SHOWN_OPERATIONS),
@@ -437,9 +431,7 @@ def _show_family(run: MeasuredOperations, family: str) -> tuple[list[Figure], Ta
         ),
     ]
     row_keys = ("set", "implementation", "backend", "build", "key")
-    return figures, TableLayout(
-        scheme_family.title, (), row_keys, tuple(columns), marks=marks(run.summary)
-    )
+    return figures, TableLayout(info.title, (), row_keys, tuple(columns), marks=marks(run.summary))
 
 
 # --- words ---
@@ -447,23 +439,22 @@ def _show_family(run: MeasuredOperations, family: str) -> tuple[list[Figure], Ta
 
 def _write_texts(run: MeasuredOperations, present: set[str]) -> dict[str, list[str]]:
     """The paragraphs of each chapter that is present, in the order of the page."""
-    summary, paragraphs = run.summary, dict[str, list[str]]()
+    summary, body = run.summary, dict[str, list[str]]()
     clock = "of the thread on the processor" if summary.clock == "cpu" else "by the wall clock"
     known = {"reference": summary.reference, "confidence": 100 * summary.confidence, "clock": clock}
     sets = measured_sets(summary)
     for title in (READING, *sets, BATCHES, THREADS, CLASSICAL):
         if title in sets:
             missing = [o for o in SIGNATURE_OPERATIONS if not summary.table(title, o)]
-            text = "{} of {} was not measured in this run."
-            paragraphs[title] = [text.format(TITLES[o], title) for o in missing]
+            body[title] = [f"{TITLES[o]} of {title} was not measured in this run." for o in missing]
         elif title in present or (title == READING and summary.tables):
-            paragraphs[title] = [text.format(**known) for text in texts(title)]
-    if READING in paragraphs:
-        paragraphs[READING] += [text for build in run.builds for text in texts(build)]
-    if THREADS in paragraphs:
-        paragraphs[THREADS].insert(0, word_scaling(summary))
+            body[title] = [text.format(**known) for text in texts(title)]
+    if READING in body:
+        body[READING] += [text for build in run.builds for text in texts(build)]
+    if THREADS in body:
+        body[THREADS].insert(0, word_scaling(summary))
     families = other_families(summary)
-    return paragraphs | {SCHEME_FAMILIES[f].title: texts(f) for f in families}
+    return body | {SCHEME_FAMILIES[f].title: texts(f) for f in families}
 
 
 KIND = OperationsKind("operations", WorkloadPlan, texts("operations")[0])

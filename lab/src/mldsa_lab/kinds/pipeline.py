@@ -41,7 +41,7 @@ from mldsa_lab.records import (
     busy_notes,
 )
 from mldsa_lab.show import report
-from mldsa_lab.show.figure_tables import Lines, SpreadColumns, TableLayout, choose_display_unit
+from mldsa_lab.show.figure_tables import Lines, SpreadColumns, TableLayout, display_unit
 from mldsa_lab.show.grid import Dot, format_plain
 from mldsa_lab.show.report import PlotSpec, Report
 from mldsa_lab.theory.rejection import RejectionModel
@@ -189,10 +189,8 @@ def pipeline_figures(records: Sequence[Record], confidence: float) -> list[Figur
     Counts: the ``samples`` of a latency, the ``records`` that go through together and the ``cases``
     of each check. Also the mean ``attempts`` of a stage's signatures and of all signatures.
     """
-    pipelines = find_pipelines(records)
-    return [
-        f for p in pipelines.values() for f in _list_figures(p, pipelines, records[0], confidence)
-    ]
+    named = find_pipelines(records)
+    return [f for p in named.values() for f in _list_figures(p, named, records[0], confidence)]
 
 
 def _list_figures(
@@ -208,7 +206,7 @@ def _list_figures(
             own |= {"variant": stage.variant} | ({"batch": stage.batch} if stage.batch else {})
         yield Figure.from_interval(own, "time", mean_interval(cost, confidence), p.unit)
         yield Figure.from_interval(own, "share", mean_interval(cost / whole, confidence))
-        iterations = find_mean_iterations(record, p, name) if stage else None
+        iterations = count_iterations(record, p, name) if stage else None
         for basis, mean in zip(("seen", "expected"), iterations or (), strict=False):
             yield Figure({**at, "of": "attempts", "basis": basis}, "count", mean)
         if not name or (stage and p.together == 1):
@@ -239,14 +237,12 @@ def _list_figures(
         yield Figure.from_interval({**keys, "against": p.against}, "ratio", gain)
 
 
-def find_mean_iterations(
-    record: Record, p: MeasuredPipeline, stage_name: str
-) -> tuple[float, float] | None:
+def count_iterations(record: Record, p: MeasuredPipeline, name: str) -> tuple[float, float] | None:
     """Return the mean iterations of a stage's signatures and of all signatures.
 
     None where no traces tell them.
     """
-    stage = next(s for s in p.content.stages if s.name == stage_name)
+    stage = next(s for s in p.content.stages if s.name == name)
     variant = record.variant(stage.variant)
     if stage.operation != "sign" or not variant.deterministic or variant.family != "ml-dsa":
         return None
@@ -546,7 +542,7 @@ def _draw_shares(figures: Sequence[Figure], stages: Sequence[str]) -> Drawing:
 
     costs = [f for f in figures if f.name == "time"]
     wholes = [f for f in costs if "stage" not in f.keys]
-    unit = choose_display_unit(wholes)
+    unit = display_unit(wholes)
     bars = []
     for whole in wholes:
         parts = tuple(

@@ -77,10 +77,10 @@ def sections_over_runs(figures: Figures, confidence: float) -> list[Section]:
 
 def compare_figures(figures: Figures, confidence: float) -> Report:
     """Return the report of two runs."""
-    changes = select_effects(figures)
-    changed = {_identify_cell(f) for f in changes if f.verdict != UNCHANGED}
+    cells = find_effects(figures)
+    changed = {_identify_cell(f) for f in cells if f.verdict != UNCHANGED}
     shown = {True: figures}
-    if len(changes) > _MOST:
+    if len(cells) > _MOST:
         shown = {True: figures.only(lambda f: _identify_cell(f) in changed), False: figures}
     note = "cost in the second run over that in the first"
     if reference := figures[-1].keys.get("reference"):
@@ -98,11 +98,10 @@ def compare_figures(figures: Figures, confidence: float) -> Report:
     agreement = agreement_figures(figures)
     note = "cells with intervals in both runs"
     sections += sections_of(agreement, [AGREEMENT], confidence, note)
-    verdicts = Counter(f.verdict for f in changes)
+    verdicts = Counter(f.verdict for f in cells)
     return Report(
         kind="comparison",
-        headline=f"{verdicts[SLOWER]} of {len(changes)} cells are slower, "
-        f"{verdicts[FASTER]} faster",
+        headline=f"{verdicts[SLOWER]} of {len(cells)} cells are slower, {verdicts[FASTER]} faster",
         figures=figures.with_items([*figures, *agreement]),
         sections=sections,
         notes=list(_write_notes(figures)),
@@ -110,7 +109,7 @@ def compare_figures(figures: Figures, confidence: float) -> Report:
     )
 
 
-def select_effects(figures: Sequence[Figure]) -> list[Figure]:
+def find_effects(figures: Sequence[Figure]) -> list[Figure]:
     """Return the effect of each cell that is in both runs."""
     return [f for f in figures if f.name == "effect" and f.value is not None]
 
@@ -120,9 +119,9 @@ def _identify_cell(figure: Figure) -> tuple[Key, ...]:
 
 
 def _write_notes(figures: Sequence[Figure]) -> Iterator[str]:
-    changes = select_effects(figures)
-    for text, times in Counter(note for f in changes for note in f.notes).items():
-        yield f"{text} ({times} of {len(changes)} cells)."
+    cells = find_effects(figures)
+    for text, times in Counter(note for f in cells for note in f.notes).items():
+        yield f"{text} ({times} of {len(cells)} cells)."
     lone: dict[str, list[str]] = {}
     for f in figures:
         if f.name == "effect" and f.value is None:
@@ -144,7 +143,7 @@ def find_slower_cells(figures: Sequence[Figure], percent: float) -> tuple[int, l
 
     ``percent``: by how much a cell must be slower at least.
     """
-    judged = [f for f in select_effects(figures) if not f.notes]
+    judged = [f for f in find_effects(figures) if not f.notes]
     slower = [f for f in judged if f.low is not None and f.low > 1 + percent / 100]
     lines = [" ".join(str(k) for k in _identify_cell(f) if k) for f in slower]
     return len(judged), [

@@ -30,70 +30,63 @@ _COSTS = {
 _RESIDUALS = 24
 
 
-def estimation_report(estimation: Estimation) -> Report:
+def estimation_report(result: Estimation) -> Report:
     """Return the report: estimates, then residuals; findings as its notes. Where no estimate holds,
     only the costs as measured."""
-    about = f"{estimation.unit or 'unit not given'}, {estimation.inputs} input"
-    about += "s" if estimation.inputs > 1 else ""
-    about += f", {estimation.rounds} rounds" if estimation.rounds > 1 else ""
-    findings = list(map(str, estimation.findings))
-    residuals = Section(_list_residuals(estimation))
-    if estimation.refutation:
-        text = f"{estimation.set} signing: no estimate holds"
-        return Report("estimate", text, estimation.figures(), [residuals], notes=[about, *findings])
-    estimates = {"all inputs": _name_estimates(estimation)}
-    if estimation.without_outliers is not None:
-        estimates[estimation.without] = _name_estimates(estimation.without_outliers)
-    columns = [Column("estimate of", list(_name_estimates(estimation)), is_head=True)]
+    about = f"{result.unit or 'unit not given'}, {result.inputs} input{'s' * (result.inputs > 1)}"
+    about += f", {result.rounds} rounds" if result.rounds > 1 else ""
+    findings = list(map(str, result.findings))
+    residuals = Section(_list_residuals(result))
+    if result.refutation:
+        text = f"{result.set} signing: no estimate holds"
+        return Report("estimate", text, result.figures(), [residuals], notes=[about, *findings])
+    estimates = {"all inputs": _name_estimates(result)}
+    if result.without_outliers is not None:
+        estimates[result.without] = _name_estimates(result.without_outliers)
+    columns = [Column("estimate of", list(_name_estimates(result)), is_head=True)]
     for title, intervals in estimates.items():
         cells = [show_interval(interval) for interval in intervals.values()]
         columns.append(Column(title, cells, is_numeric=True))
-    average = [_word_average(estimation)] if estimation.average is not None else []
-    mean = show_interval((estimation.without_outliers or estimation).mean)
-    headline = (f"{estimation.set} signing: mean {mean}", estimation.unit, estimation.without)
+    average = [_word_average(result)] if result.average is not None else []
+    mean = show_interval((result.without_outliers or result).mean)
+    headline = (f"{result.set} signing: mean {mean}", result.unit, result.without)
     return Report(
         kind="estimate",
         headline=" ".join(filter(None, headline)),
-        figures=estimation.figures(),
+        figures=result.figures(),
         sections=[
-            Section(
-                Grid(f"{estimation.set} signing", about, tuple(columns), estimation.confidence)
-            ),
+            Section(Grid(f"{result.set} signing", about, tuple(columns), result.confidence)),
             residuals,
         ],
         notes=[*average, *findings],
     )
 
 
-def _name_estimates(estimation: Estimation) -> dict[str, Interval]:
-    percentiles = {f"p{percent:g}": i for percent, i in estimation.percentiles.items()}
-    return {
-        "mean": estimation.mean,
-        **percentiles,
-        **{t: estimation.costs[n] for n, t in _COSTS.items()},
-    }
+def _name_estimates(result: Estimation) -> dict[str, Interval]:
+    percentiles = {f"p{percent:g}": i for percent, i in result.percentiles.items()}
+    return {"mean": result.mean, **percentiles, **{t: result.costs[n] for n, t in _COSTS.items()}}
 
 
-def _word_average(estimation: Estimation) -> str:
+def _word_average(result: Estimation) -> str:
     """The plain average, which the selection was made for."""
-    assert estimation.average is not None
-    text = f"plain average of the inputs: {format_cost(estimation.average.value)}"
-    if estimation.goal_percentile is None:
-        off = 100 * (estimation.average.value / estimation.mean.value - 1)
+    assert result.average is not None
+    text = f"plain average of the inputs: {format_cost(result.average.value)}"
+    if result.goal_percentile is None:
+        off = 100 * (result.average.value / result.mean.value - 1)
         return f"{text}, {off:+.2f} % from the mean above"
-    share = f"{100 * estimation.average.share:.2f} % of all signatures"
-    return f"{text}, chosen for p{estimation.goal_percentile:g}; by the fit {share} cost no more"
+    share = f"{100 * result.average.share:.2f} % of all signatures"
+    return f"{text}, chosen for p{result.goal_percentile:g}; by the fit {share} cost no more"
 
 
-def _list_residuals(estimation: Estimation) -> Grid:
+def _list_residuals(result: Estimation) -> Grid:
     """Return the largest residuals, or all where these are few; costs alone where no fit holds."""
-    shown: Sequence[Residual] = estimation.residuals
+    shown: Sequence[Residual] = result.residuals
     note = ""
     if len(shown) > _RESIDUALS:
-        note = f"the {'first' if estimation.refutation else 'largest'} {_RESIDUALS} of {len(shown)}"
+        note = f"the {'first' if result.refutation else 'largest'} {_RESIDUALS} of {len(shown)}"
         by_size = sorted(shown, key=lambda r: -abs(r.relative or 0.0))
-        shown = (shown if estimation.refutation else by_size)[:_RESIDUALS]
-    least = min(r.cost for r in estimation.residuals)
+        shown = (shown if result.refutation else by_size)[:_RESIDUALS]
+    least = min(r.cost for r in result.residuals)
     relative = [
         UNKNOWN if r.relative is None else Shown(off_text(1 + r.relative, 2)) for r in shown
     ]
@@ -105,10 +98,10 @@ def _list_residuals(estimation: Estimation) -> Grid:
         "hint": [str(r.h) for r in shown],
         "cost": [format_cost(r.cost, least) for r in shown],
     }
-    if not estimation.refutation:
+    if not result.refutation:
         cells |= {"fit": [format_cost(r.fitted, least) for r in shown], "residual": relative}
     columns = (Column(title, values, is_numeric=True) for title, values in cells.items())
-    return Grid("Costs" if estimation.refutation else "Residuals", note, tuple(columns))
+    return Grid("Costs" if result.refutation else "Residuals", note, tuple(columns))
 
 
 # Traced shares next to theory.

@@ -53,7 +53,7 @@ class SpreadColumns:
     """Columns of a table for one figure: one for each value of the key ``across`` (``which``:
     `ALL`), or for one value of it. ``title`` may name ``{value}``.
 
-    ``keys``: further keys that the figure has; ``alternatives``: others with one of these values.
+    ``keys``: further keys that the figure has; ``either``: others with one of these values.
     It has no other keys, except those of the rows and of the table. ``show``: its notes up to a
     colon (`NOTES`), or its verdict and its notes (`VERDICT`), in place of its value. ``below``: the
     figure below it, as a factor. ``has_limits``: with its interval; ``is_exact``: whole numbers
@@ -79,7 +79,7 @@ class SpreadColumns:
     unit: Unit | None = None
     where: str = ""
     keys: Mapping[str, Key] = field(default_factory=dict)
-    alternatives: Mapping[str, tuple[Key, ...]] = field(default_factory=dict)
+    either: Mapping[str, tuple[Key, ...]] = field(default_factory=dict)
     has_limits: bool = True
     is_exact: bool = False
     over: tuple[str, ...] = ()
@@ -148,7 +148,7 @@ class TableLayout:
     of implementations give rows dots. ``tag``: the key of the page's filter. ``free``: further keys
     that figures may have. ``words``: the texts of keys in titles.
 
-    ``bars``: plots of bars for each value of the key ``bars_over``. In these and in rankings the
+    ``bars``: plots of bars for each value of the key ``bar_key``. In these and in rankings the
     key ``label`` names a row, if there is one.
     """
 
@@ -158,7 +158,7 @@ class TableLayout:
     columns: tuple[SpreadColumns, ...]
     lines: tuple[Lines, ...] = ()
     bars: tuple[Bars, ...] = ()
-    bars_over: str = ""
+    bar_key: str = ""
     rankings: tuple[Ranking, ...] = ()
     leading: tuple[SpreadColumns, ...] = ()
     below: tuple[str, ...] = ()
@@ -176,7 +176,7 @@ class TableLayout:
         columns += [replace(c, name=c.below, keys={}) for c in columns if c.below]
         columns += [SpreadColumns(x.name, "", x.across, keys=x.keys) for x in self.lines]
         names = [*(r.name for r in self.rankings), *(n for b in self.bars for n in b.names)]
-        return columns + [SpreadColumns(name, "", self.bars_over) for name in names]
+        return columns + [SpreadColumns(name, "", self.bar_key) for name in names]
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ class FigureTable:
 
     def figures_in(self, spread: SpreadColumns, value: Key = None) -> list[Figure | None]:
         """Return the figure of each row that a column shows. LabError for several of a row."""
-        takes = partial(_fits_column, self.source, self.layout, spread)
+        takes = partial(_fits, self.source, self.layout, spread)
         shown: list[Figure | None] = []
         for row in self.rows.values():
             taken = [f for f in row if takes(f) and self._is_at(f, spread.across, value)]
@@ -244,15 +244,13 @@ class FigureTable:
         ]
 
 
-def _fits_column(
-    source: Figures, layout: TableLayout, spread: SpreadColumns, figure: Figure
-) -> bool:
+def _fits(source: Figures, layout: TableLayout, spread: SpreadColumns, figure: Figure) -> bool:
     """Return whether a figure has the name and exactly the keys of a column."""
     if figure.name != spread.name or not _has_keys(figure, spread):
         return False
     allowed = {
         *spread.keys,
-        *spread.alternatives,
+        *spread.either,
         *layout.rows,
         *layout.split,
         *layout.free,
@@ -264,7 +262,7 @@ def _fits_column(
 
 def _has_keys(figure: Figure, spread: SpreadColumns) -> bool:
     """Return whether a figure has the keys of a column."""
-    has_one = all(figure.keys.get(key) in values for key, values in spread.alternatives.items())
+    has_one = all(figure.keys.get(key) in values for key, values in spread.either.items())
     return has_one and spread.keys.items() <= figure.keys.items()
 
 
@@ -283,7 +281,7 @@ def tables(figures: Sequence[Figure], layout: TableLayout) -> list[FigureTable]:
             row = tuple(known.get(k) for k in layout.rows)
             marks = {m.letter for m in layout.marks if m.holds(f, known)}
             letters.setdefault((split, row), set()).update(marks)
-            if any(_fits_column(source, layout, spread, f) for spread in shown):
+            if any(_fits(source, layout, spread, f) for spread in shown):
                 by_split.setdefault(split, {}).setdefault(row, []).append(f)
     order = [m.letter for m in layout.marks]
     return [
@@ -319,15 +317,15 @@ def _expand(
     for identity, f in by_keys.items():
         keys = {key: f.keys[key] for key, _ in identity}
         title = spread.title.format(**layout.words(keys)).replace("{", "{{").replace("}", "}}")
-        unit = spread.unit or choose_display_unit(stored[f.unit])
+        unit = spread.unit or display_unit(stored[f.unit])
         yield replace(spread, title=title, keys=keys, unit=unit, over=(), optional=())
 
 
 def grid(table: FigureTable, confidence: float, note: str = "") -> Grid:
     """Return the table for every renderer."""
     layout, rows, first = table.layout, table.rows.values(), table.known
-    table_unit = _choose_table_unit(table)
-    columns = [c for spread in layout.leading for c in _make_columns(table, spread, table_unit)]
+    shared_unit = _choose_table_unit(table)
+    columns = [c for spread in layout.leading for c in _spread(table, spread, shared_unit)]
     texts = {
         name: [
             join_words(dict.fromkeys(_describe_key(name, table.source.known(f)) for f in row))
@@ -354,8 +352,8 @@ def grid(table: FigureTable, confidence: float, note: str = "") -> Grid:
             )
         )  # fmt: skip
     for spread in layout.columns:
-        columns += _make_columns(table, spread, table_unit)
-    note = ", ".join(filter(None, (table_unit.name if table_unit else "", note)))
+        columns += _spread(table, spread, shared_unit)
+    note = ", ".join(filter(None, (shared_unit.name if shared_unit else "", note)))
     tags = [str(keys[layout.tag]) for keys in first] if layout.tag else []
     ratios = [any(f.name == "ratio" and f.low == f.high == 1 for f in row) for row in rows]
     return Grid(
@@ -376,7 +374,7 @@ def _choose_table_unit(table: FigureTable) -> Unit | None:
     of the same figure."""
     shared = [c for c in table.layout.columns if c.unit_scope == TABLE and _find_known(table, c)]
     alike = [c for c in shared if (c.name, c.keys) == (shared[0].name, shared[0].keys)]
-    return choose_display_unit([f for c in alike for f in _find_known(table, c)]) if alike else None
+    return display_unit([f for c in alike for f in _find_known(table, c)]) if alike else None
 
 
 def _find_known(table: FigureTable, spread: SpreadColumns) -> list[Figure]:
@@ -385,10 +383,8 @@ def _find_known(table: FigureTable, spread: SpreadColumns) -> list[Figure]:
     return [f for f in every if f is not None and f.value is not None]
 
 
-def _make_columns(
-    table: FigureTable, spread: SpreadColumns, table_unit: Unit | None
-) -> Iterator[Column]:
-    """Yield the columns of a figure. ``table_unit``: the unit that those of the table share."""
+def _spread(table: FigureTable, spread: SpreadColumns, shared: Unit | None) -> Iterator[Column]:
+    """Yield the columns of a figure. ``shared``: the unit that those of the table share."""
     across, values = spread.across, table.chosen(spread)
     column = partial(Column, spare=spread.spare, where=spread.where)
     known = _find_known(table, spread)
@@ -403,10 +399,8 @@ def _make_columns(
         if spread.show:
             yield column(title, [describe(f, spread.show) for f in figures])
             continue
-        unit = spread.unit or (table_unit if scope == TABLE else None) or choose_display_unit(known)
-        each = [
-            choose_display_unit([f]) if scope == CELL and f is not None else unit for f in figures
-        ]
+        unit = spread.unit or (shared if scope == TABLE else None) or display_unit(known)
+        each = [display_unit([f]) if scope == CELL and f is not None else unit for f in figures]
         below = [
             f"× {f.value:.3f}" if f is not None and f.value else ""
             for f in (table.at(spread.below, across, value) if spread.below else ())
@@ -432,7 +426,7 @@ def _describe_key(name: str, keys: Keys) -> str:
     return str(value)
 
 
-def choose_display_unit(figures: Sequence[Figure]) -> Unit:
+def display_unit(figures: Sequence[Figure]) -> Unit:
     """Return the unit that these figures, which are stored in one, are shown in."""
     if not figures[0].unit and figures[0].name in _IN_PERCENT:
         return PERCENT
@@ -471,7 +465,7 @@ def remarks(figures: Figures) -> list[str]:
     return [f"{', '.join(subjects)}: {reason}" for reason, subjects in variants.items()]
 
 
-_DISPLAY_ATTRIBUTES = ("label", "calls", "keys", "size", "unit")
+_TABLES_ONLY = ("label", "calls", "keys", "size", "unit")
 """Attributes that serve tables alone. A figure in a row of CSV need not have the variant's unit."""
 
 
@@ -487,9 +481,7 @@ def as_rows(figures: Sequence[Figure], folded: Sequence[str] = ()) -> list[Figur
     rows: dict[frozenset[tuple[str, Key]], FigureRow] = {}
     for f in figures:
         own = {key: value for key, value in f.keys.items() if key not in folded}
-        known = {
-            k: v for k, v in source.known(f).items() if k not in (*_DISPLAY_ATTRIBUTES, *folded)
-        }
+        known = {k: v for k, v in source.known(f).items() if k not in (*_TABLES_ONLY, *folded)}
         row = rows.setdefault(frozenset(own.items()), known)
         name = " ".join([f.name, *(f"{k}={f.keys[k]}" for k in folded if k in f.keys)])
         row[name] = f.value

@@ -117,12 +117,10 @@ def find(summary: Summary) -> Findings:
     main = next((s for s in standings if s.set == main_set(summary)), standings[0])
     rest = [s for s in standings if s is not main]
     sentences = _word_others(main, rest, operation) + _word_basis(summary, main, operation)
-    return Findings(
-        _word_headline(main, operation), tuple(sentences), tuple(_word_cautions(summary))
-    )
+    return Findings(_headline(main, operation), tuple(sentences), tuple(_caution(summary)))
 
 
-def _word_headline(main: Standing, operation: str) -> str:
+def _headline(main: Standing, operation: str) -> str:
     if main.next is None:
         return f"A mean {_NOUNS[operation]} of {main.set} costs {main.cost} with {main.first}"
     if not main.cells[0].has_interval:
@@ -225,16 +223,14 @@ def _list_refusals(summary: Summary) -> list[str]:
     return [note for note, _ in reasons.most_common(_MOST_NAMED)]
 
 
-def _word_cautions(summary: Summary) -> list[str]:
+def _caution(summary: Summary) -> list[str]:
     """Return the cells that are too uncertain to rank, and the length of a run that could."""
     uncertain: list[str] = []
     needed = 0.0
     for (set_name, operation, _), cells in shown_tables(summary):
         unit = unit_of(cells)
         for best in (best_cells(cells), best_cells(cells, "expanded")):
-            loose = [
-                r for r in best if r.uncertainty > UNCERTAIN and _is_undecided(summary, r, best)
-            ]
+            loose = [r for r in best if r.uncertainty > UNCERTAIN and _is_tied(summary, r, best)]
             if loose:
                 means = ((summary.label(r.variant), estimate(r.mean, unit)) for r in loose)
                 names = "; ".join(f"{label} {mean} {unit.name}" for label, mean in means)
@@ -255,7 +251,7 @@ def _word_cautions(summary: Summary) -> list[str]:
     ]
 
 
-def _is_undecided(summary: Summary, row: MeasuredCell, cells: Iterable[MeasuredCell]) -> bool:
+def _is_tied(summary: Summary, row: MeasuredCell, cells: Iterable[MeasuredCell]) -> bool:
     """Return whether a cell cannot be told from another implementation's."""
     return any(
         other is not row and not summary.is_slower(other, row) and not summary.is_slower(row, other)

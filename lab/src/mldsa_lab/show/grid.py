@@ -113,7 +113,7 @@ def format_plain(value: float | None, unit: Unit) -> str:
 
 
 def _format_three_digits(value: float) -> str:
-    if _needs_exponent(abs(value)):
+    if _is_odd(abs(value)):
         return f"{value:.2e}"
     return number(value, count_decimals(value, None, None))
 
@@ -190,33 +190,31 @@ def show_interval(interval: Interval) -> Shown:
     half = (interval.high - interval.low) / 2
     size = max(abs(v) for v in values)
     decimals = _count_decimals(size)
-    if half > 0 and not _needs_exponent(size):
+    if half > 0 and not _is_odd(size):
         decimals = min(decimals, max(0, _justify(half)))
-    value, low, high = (
-        _format_exponent(v) if _needs_exponent(size) else number(v, decimals) for v in values
-    )
+    value, low, high = (_to_exponent(v) if _is_odd(size) else number(v, decimals) for v in values)
     return Shown(value, low, high, interval.value)
 
 
 def format_cost(cost: float, least: float | None = None) -> str:
     """A measured cost to six digits; ``least``: the smallest of the column, which then has as many
     decimals."""
-    if _needs_exponent(abs(cost)):
-        return _format_exponent(cost)
+    if _is_odd(abs(cost)):
+        return _to_exponent(cost)
     return number(cost, _count_decimals(cost if least is None else least))
 
 
 def tick(value: float, suffix: str = "") -> str:
     """A round number on an axis."""
-    format_plain = abs(value) < 1e4 or _needs_exponent(abs(value))
+    format_plain = abs(value) < 1e4 or _is_odd(abs(value))
     return (f"{value:,.4g}" if format_plain else f"{value:,.0f}") + suffix
 
 
-def _needs_exponent(size: float) -> bool:
+def _is_odd(size: float) -> bool:
     return size != 0 and not _PLAIN_LEAST <= size < _PLAIN_MOST
 
 
-def _format_exponent(value: float) -> str:
+def _to_exponent(value: float) -> str:
     return f"{value:.{_DIGITS - 1}e}" if value else "0"
 
 
@@ -339,8 +337,7 @@ class Grid:
 def text_grid(title: str, note: str, titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Grid:
     """A table of texts, whose first column names the rows."""
     columns = zip(titles, zip(*rows, strict=True), strict=True)
-    listed = (Column(t, cells, is_head=t == titles[0]) for t, cells in columns)
-    return Grid(title, note, tuple(listed))
+    return Grid(title, note, tuple(Column(t, c, is_head=t == titles[0]) for t, c in columns))
 
 
 def heading(title: str) -> str:
@@ -423,26 +420,17 @@ _LEAST = 18
 def _make_texts(grid: Grid, *, is_wide: bool) -> list[_Texts]:
     columns = []
     titled = False
-    for column in grid.at(TERMINAL):
-        texts = column.texts(" ", " ")
-        folds = column.is_head or (
-            not column.is_numeric and max(map(len, texts), default=0) > _LONG
-        )
+    for c in grid.at(TERMINAL):
+        texts = c.texts(" ", " ")
+        folds = c.is_head or (not c.is_numeric and max(map(len, texts), default=0) > _LONG)
         columns.append(
-            _Texts(
-                column.title,
-                texts,
-                column.is_numeric,
-                column.spare,
-                folds,
-                is_numeric=column.is_numeric,
-            )
+            _Texts(c.title, texts, c.is_numeric, c.spare, folds, is_numeric=c.is_numeric)
         )
-        if column.has_intervals:
+        if c.has_intervals:
             limits = f"{grid.confidence:.0%}"
             title = "" if titled else f"[{limits} interval]" if is_wide else f"±{limits}"
-            cells = [c.interval if is_wide else c.distance for c in column.values]
-            spare = column.spare_interval or column.spare
+            cells = [v.interval if is_wide else v.distance for v in c.values]
+            spare = c.spare_interval or c.spare
             columns.append(_Texts(title, cells, False, spare, is_numeric=True))
             titled = True
     if any(grid.marks):

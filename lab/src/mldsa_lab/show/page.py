@@ -22,7 +22,7 @@ from mldsa_lab.show.figure_tables import (
     Lines,
     Ranking,
     SpreadColumns,
-    choose_display_unit,
+    display_unit,
 )
 from mldsa_lab.show.grid import (
     SERIES_COUNT,
@@ -130,8 +130,7 @@ def _read_asset(name: str) -> str:
 def _make_part(report: Report, prefix: str) -> PagePart:
     """Chapters in the order of their texts, and others in that of their sections."""
     pages = [
-        (s, PageTable(s.grid, _group_plots(s, f"{prefix}t{n}")))
-        for n, s in enumerate(report.sections)
+        (s, PageTable(s.grid, _group(s, f"{prefix}t{n}"))) for n, s in enumerate(report.sections)
     ]
     shown = [(s.chapter or s.grid.title, page) for s, page in pages if not s.is_first]
     titles = [title for title, _ in shown]
@@ -146,7 +145,7 @@ def _make_part(report: Report, prefix: str) -> PagePart:
     return PagePart(prefix, report, [p for s, p in pages if s.is_first], chapters, link)
 
 
-def _group_plots(section: Section, anchor: str) -> list[PlotGroup]:
+def _group(section: Section, anchor: str) -> list[PlotGroup]:
     """The plots of a section: those of its layout, then its own."""
     specs = [*(_list_plots(section.table) if section.table else ()), *section.plots]
     groups = []
@@ -155,16 +154,14 @@ def _group_plots(section: Section, anchor: str) -> list[PlotGroup]:
     ):
         listed = list(members)
         legend = listed[0].legend if text else ()
-        drawn = [
-            _draw_plot(p, f"{anchor}-{number}-{n}", bool(legend)) for n, p in enumerate(listed)
-        ]
+        drawn = [_draw(p, f"{anchor}-{number}-{n}", bool(legend)) for n, p in enumerate(listed)]
         shape = "law" if wide else "clouds" if small else "plots"
         shape += " pair" if shape == "plots" and len(drawn) < 3 else ""
         groups.append(PlotGroup(text, legend, shape, drawn))
     return groups
 
 
-def _draw_plot(spec: PlotSpec, anchor: str, is_shared: bool) -> Plot:
+def _draw(spec: PlotSpec, anchor: str, is_shared: bool) -> Plot:
     pictures = []
     for draw, name in ((spec.draw, anchor), (spec.narrow, f"{anchor}n")):
         if draw is not None:
@@ -183,7 +180,7 @@ def _list_plots(table: FigureTable) -> Iterator[PlotSpec]:
         yield from _plot_ranking(table, ranking)
     for lines in table.layout.lines:
         yield from _plot_lines(table, lines)
-    for operation in table.values(table.layout.bars_over) if table.layout.bars else ():
+    for operation in table.values(table.layout.bar_key) if table.layout.bars else ():
         for bars in table.layout.bars:
             yield from _plot_bars(table, operation, bars)
 
@@ -193,7 +190,7 @@ def _plot_ranking(table: FigureTable, ranking: Ranking) -> Iterator[PlotSpec]:
     known = [f for f in table.at(ranking.name) if f and f.value is not None]
     if not known:
         return
-    unit, marks = choose_display_unit(known), []
+    unit, marks = display_unit(known), []
     for f, label, dot in zip(table.at(ranking.name), table.labels(), table.dots(), strict=True):
         if f is not None and f.interval is not None:
             x, text = f.interval.times(1 / unit.divisor), estimate(f.interval, unit).value
@@ -215,7 +212,7 @@ def _plot_lines(table: FigureTable, lines: Lines) -> Iterator[PlotSpec]:
     figures = [f for f in figures if f.value is not None]
     if not figures:
         return
-    unit, title = choose_display_unit(figures), lines.title or table.title
+    unit, title = display_unit(figures), lines.title or table.title
     paths = list(_make_paths(table, lines, values, unit))
     alt = f"{title} of {table.title}" if lines.title else title
     if len(values) >= _FEWEST_POINTS or lines.title:
@@ -283,9 +280,7 @@ def _make_paths(
 def _plot_bars(table: FigureTable, operation: Key, bars: Bars) -> Iterator[PlotSpec]:
     """A bar for each row whose first figure is known."""
     drawn = []
-    figures = zip(
-        *(table.at(n, table.layout.bars_over, operation) for n in bars.names), strict=True
-    )
+    figures = zip(*(table.at(n, table.layout.bar_key, operation) for n in bars.names), strict=True)
     for row, label in zip(figures, table.labels(), strict=True):
         if row[0] is None or row[0].value is None:
             continue

@@ -22,15 +22,15 @@ from mldsa_lab.show.svg import (
     LABEL_GAP,
     count_ticks,
     draw_lines,
+    label_ends,
     make_axes,
-    make_even_locator,
     measure_axis,
     measure_text,
     name_vertical,
     set_log_axis,
     set_ticks,
     set_zero_axis,
-    write_end_labels,
+    space_ticks,
 )
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
@@ -224,9 +224,7 @@ def distribution(
     axes.grid(axis="both")
     axes.set_xlabel("percentile, stretched towards the tail", labelpad=6)
     name_vertical(axes, f"{unit}, log scale", 47)
-    write_end_labels(
-        axes, [(c.quantile(1 - 10**-end), c.label, svg.series(c.colour)) for c in curves]
-    )
+    label_ends(axes, [(c.quantile(1 - 10**-end), c.label, svg.series(c.colour)) for c in curves])
     return figure
 
 
@@ -279,7 +277,7 @@ def over_key(
     ends: dict[str, list[tuple[float, str, str]]] = {}
     for p in paths:
         ends.setdefault(p.label, []).append((p.end, p.label, svg.series(p.colour)))
-    write_end_labels(axes, [sorted(labels)[len(labels) // 2] for labels in ends.values()])
+    label_ends(axes, [sorted(labels)[len(labels) // 2] for labels in ends.values()])
     return figure
 
 
@@ -335,7 +333,7 @@ def amounts(bars: Sequence[PartedBar], unit: str, width: float) -> Figure:
     most = max(_sum_parts(bar) for bar in bars) or 1.0
     figure, axes = _draw_parted(bars, width, [most] * len(bars))
     count = count_ticks(axes, most, "", is_vertical=False)
-    ticks = [v for v in make_even_locator(count).tick_values(0, most) if v <= most]
+    ticks = [v for v in space_ticks(count).tick_values(0, most) if v <= most]
     axes.set_xlim(0, 1)
     axes.set_xticks([v / most for v in ticks], [tick(v) for v in ticks])
     axes.set_xlabel(f"{unit}, from zero", labelpad=4)

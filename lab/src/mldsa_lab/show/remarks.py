@@ -335,19 +335,16 @@ def gate_grid(record: Record) -> Grid:
     verdicts = ["✓ passed" if all(g.passed for g in gates[v]) else "✗ rejected" for v in variants]
     columns = [
         Column("variant", variants, is_head=True),
-        Column("sets", sets),
-        Column("verdict", verdicts),
-    ]
-    for kind in dict.fromkeys(_name_kind(c) for g in record.gates for c in g.checks):
-        checks = [
-            [c for g in gates[v] for c in g.checks if _name_kind(c) == kind] for v in variants
-        ]
-        cells, hints = zip(*map(_word_gate, checks), strict=True)
+        Column("sets", sets), Column("verdict", verdicts),
+    ]  # fmt: skip
+    for kind in dict.fromkeys(_kind(c) for g in record.gates for c in g.checks):
+        each = [[c for g in gates[v] for c in g.checks if _kind(c) == kind] for v in variants]
+        cells, hints = zip(*map(_word_gate, each), strict=True)
         columns.append(Column(kind, cells, hints=hints))
     return Grid(GATE, "", tuple(columns))
 
 
-def _name_kind(check: Check) -> str:
+def _kind(check: Check) -> str:
     return check.check.split("-")[0]
 
 

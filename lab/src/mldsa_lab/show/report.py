@@ -248,9 +248,7 @@ def sections_of(
 ) -> list[Section]:
     """Return a section for each table of the layouts."""
     return [
-        Section(
-            figure_tables.grid(table, confidence, note), table, is_brief=is_brief, chapter=chapter
-        )
+        Section(figure_tables.grid(table, confidence, note), table, (), is_brief, chapter)
         for layout in layouts
         for table in figure_tables.tables(figures, layout)
     ]

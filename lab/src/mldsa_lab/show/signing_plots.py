@@ -54,9 +54,7 @@ def draw_relative(
         if entry.result.set == set_name:
             law = entry.figures.fit.law()
             curves.append(
-                make_curve(
-                    entry.name, colours[entry.name], False, law, 1 / entry.figures.mean.value
-                )
+                to_curve(entry.name, colours[entry.name], False, law, 1 / entry.figures.mean.value)
             )
     for place, summary in enumerate(runs):
         run = f", run {chr(65 + place)}" if len(runs) > 1 else ""
@@ -93,10 +91,10 @@ def _make_cell_curve(
     """The law of a signer's cost, with the scatter that its percentiles include."""
     v, law = pair[0].variant, pair[1].law()
     colour = colours.get(v.implementation, 0)
-    return make_curve(summary.label(v) + run, colour, v.key == "expanded", law, scale)
+    return to_curve(summary.label(v) + run, colour, v.key == "expanded", law, scale)
 
 
-def make_curve(label: str, colour: int, is_dashed: bool, law: Law, scale: float) -> plots.Curve:
+def to_curve(label: str, colour: int, is_dashed: bool, law: Law, scale: float) -> plots.Curve:
     return plots.Curve(label, colour, is_dashed, law.curve(SHARES) * scale, SHARES)
 
 

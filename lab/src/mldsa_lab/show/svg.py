@@ -192,7 +192,7 @@ def set_log_axis(
     (axes.set_ylim if is_vertical else axes.set_xlim)(low, high)
     count, decades = count_ticks(axes, high, suffix, is_vertical), math.log10(high / low)
     if decades < 0.6:  # nearly linear
-        set_ticks(axes, make_even_locator(count), suffix, is_vertical)
+        set_ticks(axes, space_ticks(count), suffix, is_vertical)
     else:
         subs = next((s for s in _DIGITS if len(s) * decades <= count), _DIGITS[-1])
         set_ticks(axes, LogLocator(subs=subs, numticks=count + 1), suffix, is_vertical)
@@ -201,12 +201,10 @@ def set_log_axis(
 def set_zero_axis(axes: Axes, high: float, *, suffix: str = "", is_vertical: bool = False) -> None:
     """A linear axis over [0, high]."""
     (axes.set_ylim if is_vertical else axes.set_xlim)(0, high)
-    set_ticks(
-        axes, make_even_locator(count_ticks(axes, high, suffix, is_vertical)), suffix, is_vertical
-    )
+    set_ticks(axes, space_ticks(count_ticks(axes, high, suffix, is_vertical)), suffix, is_vertical)
 
 
-def make_even_locator(count: int) -> MaxNLocator:
+def space_ticks(count: int) -> MaxNLocator:
     """At most four even ticks, or `count`."""
     return MaxNLocator(min(count, 4), steps=[1, 2, 2.5, 5, 10])
 
@@ -234,7 +232,7 @@ def measure_axis(axes: Axes, is_vertical: bool) -> float:
     return 72 * float(height * place.height if is_vertical else width * place.width)
 
 
-def write_end_labels(axes: Axes, labels: Sequence[tuple[float, str, str]]) -> None:
+def label_ends(axes: Axes, labels: Sequence[tuple[float, str, str]]) -> None:
     """Labels (value on the vertical axis, text, colour) right of the axes, moved apart where they
     would overlap."""
     width, height = measure_axis(axes, False), measure_axis(axes, True)

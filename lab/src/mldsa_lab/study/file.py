@@ -447,8 +447,7 @@ def gather_cells(paths: Sequence[Path], clock: str, confidence: float) -> Gather
             rounds = _average_rounds(cell.estimate, cell.samples)
             processes.setdefault(texts, []).append((cell, rounds))
     cells = [
-        _join_processes(dict(zip(FIELDS, texts, strict=True)), listed)
-        for texts, listed in processes.items()
+        _join(dict(zip(FIELDS, texts, strict=True)), listed) for texts, listed in processes.items()
     ]
     return Gathered(cells, excluded, len(paths), loads=loads)
 
@@ -471,9 +470,7 @@ def _average_rounds(estimate: CellEstimate, samples: CellSamples) -> Array:
     return np.asarray(sums / np.bincount(samples.round_of))
 
 
-def _join_processes(
-    fields: dict[str, str], processes: Sequence[tuple[MeasuredCell, Array]]
-) -> StudyCell:
+def _join(fields: dict[str, str], processes: Sequence[tuple[MeasuredCell, Array]]) -> StudyCell:
     """Return the cell of these processes, each with the means of its rounds."""
     cells, rounds = zip(*processes, strict=True)
     known = {name: [cell.value(name) for cell in cells] for name in METRICS}

@@ -65,10 +65,8 @@ def _draw_bars(asked: FigureAsked, cells: Sequence[Labelled], colours: Colours) 
         whole = Interval(cell.middle, low, high).times(1 / unit.divisor)
         colour, hollow = colours[cell.fields[asked.by[0]]], cell.fields["key"] == "expanded"
         marks.append(
-            Mark(
-                label, colour, hollow, whole.value, whole.low, whole.high, estimate(whole).value
-            )
-        )  # fmt: skip
+            Mark(label, colour, hollow, whole.value, whole.low, whole.high, estimate(whole).value)
+        )
     return partial(plots.ranking, marks, unit.name, _QUANTITY, _WIDTH)
 
 
@@ -98,8 +96,7 @@ def _draw_scatter(asked: FigureAsked, cells: Sequence[Labelled], colours: Colour
     values = {
         place: (x, y)
         for place, point in points.items()
-        if (x := _find_coordinate(axes[0], place[1], point))
-        and (y := _find_coordinate(axes[1], place[1], point))
+        if (x := _locate(axes[0], place[1], point)) and (y := _locate(axes[1], place[1], point))
     }
     if not values:
         return None
@@ -119,9 +116,7 @@ def _draw_scatter(asked: FigureAsked, cells: Sequence[Labelled], colours: Colour
     return partial(draw_scatter, drawn, x_title, y_title)
 
 
-def _find_coordinate(
-    axis: str, set_name: str, cells: Mapping[str, StudyCell]
-) -> tuple[float, str] | None:
+def _locate(axis: str, set_name: str, cells: Mapping[str, StudyCell]) -> tuple[float, str] | None:
     """Return a point's value on an axis and its unit: a cost, or the bytes of an object."""
     if axis not in OPERATIONS:
         weight = raw_bytes(set_name, axis)

@@ -133,10 +133,8 @@ def _list_cells(
         "Costs of {operation}", ("operation",), tuple(map(choose_key, rows)), tuple(columns)
     )
     for figures in by_unit.values():
-        for section in sections_of(
-            figures, [layout], 0.95, "means of processes", is_brief=is_brief
-        ):
-            yield Section(section.grid, section.table, tuple(plots), is_brief)
+        for one in sections_of(figures, [layout], 0.95, "means of processes", is_brief=is_brief):
+            yield Section(one.grid, one.table, tuple(plots), is_brief)
             plots = ()
 
 

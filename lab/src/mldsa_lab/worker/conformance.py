@@ -447,7 +447,7 @@ def _chain(trials: Trials, cell: Subject) -> None:
     message, so that both of its fields have to come from the chain."""
     if not trials.announcement.chains:
         raise NotApplicable("it does not announce chains")
-    signers = [cell, *trials.cells("sign")] if cell.traits.has_encoded_keys else [cell]
+    signers = [cell, *trials.cells("sign")] if cell.traits.has_bytes else [cell]
     signer = next((s for s in signers if s.has("sign") and s.set == cell.set), None)
     if signer is None:
         raise NotApplicable("no variant of this worker signs for it")

@@ -99,7 +99,7 @@ def make_items(
     scheme = items[0].scheme
     # Who is given its randomness first: its output is everybody's.
     able = sorted(subjects, key=lambda s: not s.variant.deterministic)
-    for subject in [*able, *siblings] if scheme.traits.has_encoded_keys else ():
+    for subject in [*able, *siblings] if scheme.traits.has_bytes else ():
         if all(m.pk and m.sk for m in items):
             break
         keys = subject.outputs("keygen", items)
@@ -116,7 +116,7 @@ def make_items(
         dealt = dict(zip(seeds, cycle(known_answers(items[0].set, "keygen")), strict=False))
         pairs = ((m, dealt[m.seed]) for m in items)
         items = [structs.replace(m, seed=c.seed, pk=c.pk, sk=c.sk) for m, c in pairs]
-    if scheme.traits.has_keys and (all(m.pk for m in items) or not scheme.traits.has_encoded_keys):
+    if scheme.traits.has_keys and (all(m.pk for m in items) or not scheme.traits.has_bytes):
         for subject in able:
             outputs = subject.outputs(scheme.traits.operations[1], items)
             if outputs:

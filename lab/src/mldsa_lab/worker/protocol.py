@@ -374,7 +374,7 @@ def make_job(item: Input, operation: str, variant: Implementation, **changed: An
             fields = {"seed": seed, "sk": item.sk, "pk": item.pk, "ciphertext": item.output}
         case "verify":
             fields = {"pk": item.pk, "signature": item.output, **signed}
-            fields["seed"] = None if family.has_encoded_keys else item.seed
+            fields["seed"] = None if family.has_bytes else item.seed
         case _ if operation == LOOKUP or operation in TLS_OPERATIONS:
             fields = {}
         case _:

@@ -134,7 +134,7 @@ class Trials:
     def items(self, cell: Subject) -> list[Input]:
         """Items of the cell's set, of different keys, with what variants of this worker make of
         them; of a cell whose keys never leave it with what it makes itself."""
-        shared = cell.traits.has_encoded_keys or not cell.traits.has_keys
+        shared = cell.traits.has_bytes or not cell.traits.has_keys
         key = cell.set if shared else str(cell)
         if key not in self._items:
             numbers = _NUMBERS if self.is_first(cell) else _NUMBERS[:1]
@@ -181,7 +181,7 @@ class Trials:
     def good(self, cell: Subject, operation: str, count: int = 3) -> list[JobInput]:
         """Inputs that must succeed. NotTested where this worker cannot make them."""
         items = self.items(cell)[:count]
-        needs_key = cell.traits.has_encoded_keys and operation not in ("keygen", "lookup")
+        needs_key = cell.traits.has_bytes and operation not in ("keygen", "lookup")
         if needs_key and items[0].pk is None:
             raise NotTested(self.lacking(cell, "keygen"))
         if operation in ("sign", "decaps") and needs_key and not cell.reads(items[0]):
@@ -215,11 +215,7 @@ class Trials:
         key = f"{cell} {batch}"
         if key not in self._exams:
             inputs = self.items(cell)
-            readable = (
-                not cell.traits.has_keys
-                or not cell.traits.has_encoded_keys
-                or inputs[0].pk is not None
-            )
+            readable = not cell.traits.has_bytes or inputs[0].pk is not None
             items = Items("worker", inputs if readable else (), known=self.known, every=True)
             if not self.is_first(cell):
                 items = replace(items, bases=[m for m in inputs if m.output])
