@@ -125,7 +125,7 @@ class Graph:
         return back
 
     @classmethod
-    def of(cls, edges: Ints, delay: Array, upload: Array, download: Array) -> Graph:
+    def from_edges(cls, edges: Ints, delay: Array, upload: Array, download: Array) -> Graph:
         """From connections, ``edges`` having a row (opener, other) for each; a node's peers are
         in the order of the rows."""
         ends = edges.ravel()
@@ -169,7 +169,7 @@ def draw_graph(network: Network, rng: np.random.Generator) -> Graph:
         np.array([getattr(r, name) for r in network.regions])[region] * speed
         for name in ("upload_mbps", "download_mbps")
     )
-    return Graph.of(edges, delay, upload, download)
+    return Graph.from_edges(edges, delay, upload, download)
 
 
 def _factors(spread: float, count: int, rng: np.random.Generator) -> Array:

@@ -264,14 +264,14 @@ def grid(impact: Impact, filled: FigureTable) -> Grid:
     """Return a table for every renderer: with the mark of each rule that a form breaks, the
     implementations of times, and a mark at each scheme whose times are from another machine."""
     schemes, legend = list(impact.scenario.schemes), rules(impact)
-    keys = [{k: str(v) for k, v in of[0].keys.items()} for of in filled.rows.values()]
+    keys = [{k: str(v) for k, v in row[0].keys.items()} for row in filled.rows.values()]
     plain = figure_tables.grid(filled, CONFIDENCE)
     # The page is too narrow for columns of the other keys: they stand below the schemes.
     others = [key for key in filled.layout.rows if key != "scheme"]
-    changed: dict[str, dict[str, Any]] = {key: {"where": TERMINAL, "head": False} for key in others}
+    changed: dict[str, Any] = {key: {"where": TERMINAL, "is_head": False} for key in others}
     names, libraries, note = _sources(filled)
     below = [[*(k[key] for key in others), *each] for k, each in zip(keys, libraries, strict=True)]
-    changed["scheme"] = {"head": True, "cells": names}
+    changed["scheme"] = {"is_head": True, "cells": names}
     if any(below):
         changed["scheme"]["below"] = [", ".join(texts) for texts in below]
     if others:
@@ -296,18 +296,18 @@ def grid(impact: Impact, filled: FigureTable) -> Grid:
 def _sources(filled: FigureTable) -> tuple[list[str], list[list[str]], str]:
     """Return for each row its scheme, with a mark if its times are from another machine, and the
     implementations of its times; and the note on the mark."""
-    libraries, records = (_noted(filled, start) for start in (BY, ELSEWHERE))
-    schemes = (str(of[0].keys["scheme"]) for of in filled.rows.values())
+    libraries, records = (_read_notes(filled, start) for start in (BY, ELSEWHERE))
+    schemes = (str(row[0].keys["scheme"]) for row in filled.rows.values())
     names = [s + f" {_OTHER_MACHINE}" * bool(r) for s, r in zip(schemes, records, strict=True)]
-    elsewhere = ", ".join(dict.fromkeys(name for of in records for name in of))
+    elsewhere = ", ".join(dict.fromkeys(name for row in records for name in row))
     note = f"{_OTHER_MACHINE}: measured on another machine, {elsewhere}" if elsewhere else ""
     return names, libraries, note
 
 
-def _noted(filled: FigureTable, start: str) -> list[list[str]]:
+def _read_notes(filled: FigureTable, start: str) -> list[list[str]]:
     """Return, for each row, what its figures' notes that begin with ``start`` name."""
-    notes = (dict.fromkeys(note for f in of for note in f.notes) for of in filled.rows.values())
-    return [[x.removeprefix(start) for x in of if x.startswith(start)] for of in notes]
+    notes = (dict.fromkeys(note for f in row for note in f.notes) for row in filled.rows.values())
+    return [[x.removeprefix(start) for x in row if x.startswith(start)] for row in notes]
 
 
 def document_table(
@@ -324,10 +324,10 @@ def document_table(
         if template not in forms:
             raise LabError(f"template {template!r}: must be one of {'; '.join(forms)}")
         form = forms[template]
-        beside, today = impact.scenario.today_of(form)
+        neighbor, today = impact.scenario.today_of(form)
         rows = {(template, s.name): s.name for f, s in impact.scenario.pairs() if f is form}
-        if beside is not form:
-            rows = {(beside.name, today.name): f"{today.name}, today", **rows}
+        if neighbor is not form:
+            rows = {(neighbor.name, today.name): f"{today.name}, today", **rows}
     figures = [
         replace(f, keys={**own_keys(f), "scheme": label})
         for key, label in rows.items()

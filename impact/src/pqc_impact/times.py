@@ -117,7 +117,7 @@ class TimedCalls:
     fit: Fit | None = None
 
     @classmethod
-    def of(cls, cell: MeasuredCell) -> TimedCalls:
+    def from_cell(cls, cell: MeasuredCell) -> TimedCalls:
         """Return the times of a cell whose mean is known."""
         assert cell.mean is not None
         return cls(
@@ -423,7 +423,7 @@ def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> _RecordT
             if s.operation in operations and s.set in schemes and s.variant in compact
         ]  # fmt: skip
         result = summarise(record, confidence=CONFIDENCE)
-    timed = [TimedCalls.of(c) for c in result.cells if c.mean and c.unit in ("ns", "cycles")]
+    timed = [TimedCalls.from_cell(c) for c in result.cells if c.mean and c.unit in ("ns", "cycles")]
     rows = [
         r for r, v in ((row, row.variant) for row in timed)
         if (v.threads > 1 or v.batch_size <= (BATCH_MOST if v.mode == "batch" else 1))

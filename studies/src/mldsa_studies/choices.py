@@ -103,11 +103,11 @@ class Stock:
 
     def __init__(self, classes: NDArray[np.int64]) -> None:
         """``classes``: (inputs, columns) the class of each input at hand."""
-        self.classes, self._of, self._sizes = np.unique(
+        self.classes, self._class_of_input, self._sizes = np.unique(
             classes, axis=0, return_inverse=True, return_counts=True
         )
         """(classes, columns) all classes at hand, in ascending order."""
-        self._members = np.argsort(self._of.reshape(-1), kind="stable")
+        self._members = np.argsort(self._class_of_input.reshape(-1), kind="stable")
         self._starts = np.cumsum(self._sizes) - self._sizes
 
     def stand_in(self, classes: NDArray[np.int64], rng: np.random.Generator) -> Positions:

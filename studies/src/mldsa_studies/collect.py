@@ -83,7 +83,7 @@ class InputBatch:
     table: TraceTable
 
     @classmethod
-    def of(cls, spec: Spec, sample: int, added: Sequence[int]) -> InputBatch:
+    def draw(cls, spec: Spec, sample: int, added: Sequence[int]) -> InputBatch:
         """Return the first ``sample`` inputs of a spec and those ``added``."""
         inputs = spec.inputs(0, sample) + [spec.input(number) for number in added]
         index = np.array([*range(sample), *added], dtype=np.uint64)
@@ -200,7 +200,7 @@ def collect_all(
     needed = having(entries, implementations)
     with screen.phase("inputs") as phase:
         batches = [
-            InputBatch.of(s, inputs, added_inputs(s, inputs, plan))
+            InputBatch.draw(s, inputs, added_inputs(s, inputs, plan))
             for s in (Spec(name, seed) for name in sets)
         ]
         more = sum(len(b.inputs) - inputs for b in batches)

@@ -89,8 +89,8 @@ class Costs:
 def write_costs(costs: Costs, path: Path) -> None:
     """Write the file, whole or not at all; LabError if it cannot be written."""
     offsets = np.concatenate([[0], costs.table.ends]).astype(np.int32)
-    attempts = pa.ListArray.from_arrays(pa.array(offsets), pa.array(costs.table.codes))
-    columns = [pa.array(costs.index), attempts, *map(pa.array, costs.cost.reshape(-1, len(costs)))]
+    traces = pa.ListArray.from_arrays(pa.array(offsets), pa.array(costs.table.codes))
+    columns = [pa.array(costs.index), traces, *map(pa.array, costs.cost.reshape(-1, len(costs)))]
     table = pa.Table.from_arrays(columns, schema=_schema(costs.head))
     # Of numbers that share their high bytes, the bytes of equal place compress far better together.
     split = [name for name in table.column_names if name != "attempts"]

@@ -197,7 +197,7 @@ def coverage(
         intervals.append([result.mean, *result.percentiles.values()])
         # Set aside, so that the few inputs which all have it are judged too.
         warnings.append({f.code for f in result.warnings} - {FEW_INPUTS})
-    return Replications.of(intervals, truth, warnings)
+    return Replications.judge(intervals, truth, warnings)
 
 
 class Job(NamedTuple):
@@ -222,7 +222,7 @@ class Job(NamedTuple):
             start = number * 3 % len(designs)
             turned = [*designs[start:], *designs[:start]]
             seed = [self.seed, self.n, number, *f"{self.set} {self.scene.name}".encode()]
-            truth = TrueCosts.of(target, model, self.truth)
+            truth = TrueCosts.draw(target, model, self.truth)
             parts.append(coverage(target, truth, model.name, turned, self.scene, times, seed))
         return Replications.together(parts)
 
@@ -298,7 +298,7 @@ def report_record(
                 some = rng.choice(len(traces), n, replace=False)
                 # Costs in the typical round: what differs is the choice of inputs.
                 result = fit_costs([traces[i] for i in some], whole.cost[None, some], model)
-                judged[n].append(Replications.of([[result.mean(0.95)]], truth))
+                judged[n].append(Replications.judge([[result.mean(0.95)]], truth))
     if not judged[sizes[0]]:
         raise LabError(f"{path}: has no signing of designed inputs")
     rows: list[Row] = []

@@ -217,7 +217,7 @@ def signing_coverage(
         intervals.append(
             [first.mean, *(first.quantiles[p] for p in percentiles), ratio(first, estimates[1])]
         )
-    return Replications.of(intervals, truth)
+    return Replications.judge(intervals, truth)
 
 
 def random_coverage(
@@ -237,7 +237,7 @@ def random_coverage(
         cost = signer.draw(model, rounds * inputs, rng).reshape(rounds, inputs)
         means.append([estimate_random(machine.measure(cost, rounds, rng)).mean])
     truth = TrueCosts.exactly(float(np.mean([mean.value for (mean,) in means])))
-    return Replications.of(means, truth)
+    return Replications.judge(means, truth)
 
 
 def tick_coverage(

@@ -19,7 +19,7 @@ import numpy as np
 from mldsa_lab.theory.law import covariates, model_matrix
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import ACCEPTED, PASSED, Array, TraceTable
-from mldsa_studies.signers import attempt_codes
+from mldsa_studies.signers import iteration_codes
 
 _TAIL = 1e-7  # total probability of the classes left out, far below 1 - 0.99
 _DRAWN = 200_000
@@ -117,7 +117,7 @@ def _population(model: RejectionModel) -> tuple[Array, Array]:
     r = rng.choice(model.k, len(kind), p=model.first_failing_r())
     fails = (kind == 1) | ((kind == 0) & (rng.random(len(kind)) < model.p_r_fails_given_z_fails))
     z, r = np.where(kind == 0, z, PASSED), np.where(fails, r, PASSED)
-    codes = attempt_codes(z, r, np.where(kind == 2, 0, PASSED))
+    codes = iteration_codes(z, r, np.where(kind == 2, 0, PASSED))
     codes[kind == 3] = ACCEPTED
     table = TraceTable(model.name, codes, np.cumsum(sizes))
     values = covariates(table, model).values

@@ -163,7 +163,7 @@ class Bound(NamedTuple):
     at_least: bool
 
 
-def attempt_over_first(bounds: list[Bound]) -> tuple[float, float] | None:
+def iteration_over_first(bounds: list[Bound]) -> tuple[float, float] | None:
     """The x = c_r / S >= 0 for which some S meets all bounds; None if there is none.
 
     With S > 0 free, a bound from below, (e + k x) S >= a, and one from above, (f + l x) S <= b,

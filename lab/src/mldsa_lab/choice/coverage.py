@@ -41,7 +41,7 @@ def find_paths(table: TraceTable, checks: Checks) -> Paths:
     p = parameter_set(table.set)
     index = {check: table.first_failing(check) for check in "zrch"}
     fails = {check: indexes != PASSED for check, indexes in index.items()}
-    by_attempt: dict[str, Flags] = {}
+    by_iteration: dict[str, Flags] = {}
 
     # ||c t0|| is at most tau 2^12, which is below gamma2 but in ML-DSA-44.
     possible = "zrch" if p.tau << 12 >= p.gamma2 else "zrh"
@@ -51,25 +51,25 @@ def find_paths(table: TraceTable, checks: Checks) -> Paths:
             continue
         exact = [fails[check] == (check in failing) for check in possible]
         name = " and ".join(check for check in possible if check in failing)
-        by_attempt[f"fails {name}"] = np.logical_and.reduce(exact)
+        by_iteration[f"fails {name}"] = np.logical_and.reduce(exact)
     for check, size, passed, title in (
         ("z", p.l, ~fails["r"], "z alone"),
         ("r", p.k, ~fails["z"], "r, z passed"),
         ("h", p.k, ~fails["z"] & ~fails["r"], "h, z and r passed"),
     ):
         for i in range(size):
-            by_attempt[f"{title}, first at {i}"] = (index[check] == i) & passed
+            by_iteration[f"{title}, first at {i}"] = (index[check] == i) & passed
     rejection = table.rejections()
     # No class follows the accepted attempt.
     follows = np.append(rejection[1:], -1)
     for one, first in enumerate(_CLASSES):
         for two, second in enumerate((*_CLASSES, "acceptance")):
-            by_attempt[f"{first}, then {second}"] = (rejection == one) & (follows == two)
+            by_iteration[f"{first}, then {second}"] = (rejection == one) & (follows == two)
 
     owner, iterations = table.signature_numbers(), table.iterations()
     taken = {
         name: np.bincount(owner[flags], minlength=len(table)) > 0
-        for name, flags in by_attempt.items()
+        for name, flags in by_iteration.items()
     }
     taken["accepted at once"] = iterations == 1
     taken["the longest of the pool"] = iterations == iterations.max(initial=0)

@@ -115,18 +115,18 @@ def quality(chosen: Traces, model: RejectionModel) -> Quality:
     return Quality(np.sqrt(variance) / _SCALE, np.sqrt(squared) / _SCALE, criterion)
 
 
-def check_limits(attempts: Ints, n: int, budget: int | None, max_attempts: int | None) -> Ints:
+def check_limits(iterations: Ints, n: int, budget: int | None, max_attempts: int | None) -> Ints:
     """Places of the traces that a choice of ``n`` may take; LabError if none fits the limits."""
     if n < 1:
         raise LabError(f"choice of {n} inputs: must have at least 1")
     usable = np.flatnonzero(
-        attempts <= (max_attempts if max_attempts is not None else attempts.max(initial=0))
+        iterations <= (max_attempts if max_attempts is not None else iterations.max(initial=0))
     )
     if len(usable) < n:
         limit = "" if max_attempts is None else f" of at most {max_attempts} attempts"
         raise LabError(f"choice of {n} inputs: the pool has {len(usable)} traces{limit}")
     if budget is not None:
-        least = int(np.sort(attempts[usable])[:n].sum())
+        least = int(np.sort(iterations[usable])[:n].sum())
         if budget < least:
             raise LabError(
                 f"choice of {n} inputs within {budget} attempts: the pool's shortest need {least}"
@@ -202,18 +202,18 @@ class _Problem:
         return value
 
 
-def _start(attempts: Ints, n: int, budget: int | None, rng: np.random.Generator) -> Ints:
+def _start(iterations: Ints, n: int, budget: int | None, rng: np.random.Generator) -> Ints:
     """A random choice that keeps the budget."""
-    chosen = rng.choice(len(attempts), n, replace=False)
+    chosen = rng.choice(len(iterations), n, replace=False)
     if budget is None:
         return chosen
-    rest = np.setdiff1d(np.arange(len(attempts)), chosen)
-    rest = rest[np.argsort(attempts[rest], kind="stable")]
+    rest = np.setdiff1d(np.arange(len(iterations)), chosen)
+    rest = rest[np.argsort(iterations[rest], kind="stable")]
     # Swap the longest chosen for the shortest others; check_limits made sure that this ends in
     # budget.
-    order = np.argsort(-attempts[chosen], kind="stable")
+    order = np.argsort(-iterations[chosen], kind="stable")
     for position, shorter in zip(order, rest, strict=False):
-        if attempts[chosen].sum() <= budget:
+        if iterations[chosen].sum() <= budget:
             break
         chosen[position] = shorter
     return chosen
@@ -289,10 +289,10 @@ def balanced_order(table: TraceTable) -> list[int]:
 
 def _features(table: TraceTable) -> Array:
     """(traces, 4) what an input's weight in an estimate follows."""
-    attempts = table.iterations().astype(np.float64)
+    iterations = table.iterations().astype(np.float64)
     n_z, n_r, _ = table.counts().T
-    cost = DESIGN_FIRST.value + attempts - 1
-    return np.column_stack([attempts, 1 / cost, n_z / cost, n_r / cost])
+    cost = DESIGN_FIRST.value + iterations - 1
+    return np.column_stack([iterations, 1 / cost, n_z / cost, n_r / cost])
 
 
 def _drifts(n: int) -> Array:

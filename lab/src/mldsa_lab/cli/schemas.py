@@ -48,14 +48,14 @@ def schemas() -> dict[str, dict[str, Any]]:
     }
 
 
-def renew(folder: Path, should_write: bool) -> list[str]:
-    """Return the names of files in `folder` that differ; ``should_write``: write them again."""
+def renew(folder: Path, is_written: bool) -> list[str]:
+    """Return the names of files in `folder` that differ; ``is_written``: write them again."""
     different = []
     for name, described in schemas().items():
         path, text = folder / name, json.dumps(described, indent=1) + "\n"
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             different.append(name)
-            if should_write:
+            if is_written:
                 write_text(path, text)
     return different
 

@@ -354,10 +354,8 @@ class Estimator:
         if (fit := cell.fit) is not None:
             keys = {"set": cell.set, "variant": cell.variant.id}
             costs = fit.costs(self.confidence)
-            for attempt, cost in (costs | fit.further(self.confidence)).items():
-                figure = Figure.from_interval(
-                    {**keys, "attempt": attempt}, "attempt_cost", cost, unit
-                )
+            for end, cost in (costs | fit.further(self.confidence)).items():
+                figure = Figure.from_interval({**keys, "attempt": end}, "attempt_cost", cost, unit)
                 cell.figures.append(figure)
             # By the exact distribution: the least is accepted at once, and there is no largest.
             cell.add("min", costs["first"], unit)

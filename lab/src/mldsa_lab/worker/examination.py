@@ -326,7 +326,7 @@ class Examination:
         self.items = items
         self.checks: list[Check] = []
         self._table = [case for case in table if case.has(subject)]
-        self._made: dict[CheckCase, Check | None] = {}
+        self._done: dict[CheckCase, Check | None] = {}
         self._results: dict[CheckCase, list[tuple[Probe, Output]]] = {}
 
     @property
@@ -374,8 +374,8 @@ class Examination:
     def make(self, case: CheckCase) -> Check | None:
         """Make a check once, as soon as it applies; None where there is nothing to ask. WorkerFault
         if the subject breaks down, in the last check of `checks`."""
-        if case not in self._made and case.applies(self):
-            self._made[case] = None
+        if case not in self._done and case.applies(self):
+            self._done[case] = None
             peer = self.items.peer.variant.implementation if self.items.peer is not None else ""
             name = case.name.format(source=self.items.source, peer=peer)
             try:
@@ -383,9 +383,9 @@ class Examination:
             except PeerFailure as trouble:
                 result = Check(name, 0, 0, str(trouble))
             if result is not None:
-                self._made[case] = result
+                self._done[case] = result
                 self.checks.append(result)
-        return self._made.get(case)
+        return self._done.get(case)
 
     def _result(self, case: CheckCase, name: str) -> Check | None:
         asked = {"reference": self.items.reference, "peer": self.items.peer}.get(case.asks)
@@ -491,8 +491,8 @@ def must_refuse(output: Output) -> str | None:
 
 def must_answer_refused(output: Output) -> str | None:
     """The verdict must be 00, and no failure."""
-    said = "01" if output.failure is None else f"`failed` {output.failure}"
-    return None if output.value == REFUSED else f"it said {said}, not 00"
+    answer = "01" if output.failure is None else f"`failed` {output.failure}"
+    return None if output.value == REFUSED else f"it said {answer}, not 00"
 
 
 def must_fail(output: Output) -> str | None:

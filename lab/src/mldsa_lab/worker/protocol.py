@@ -309,8 +309,8 @@ def parse_hello(lines: Iterable[str]) -> Announcement:
             raise ProtocolError(f"{where}: key `{key}` is given twice")
         target[key] = value
     if head.get("protocol", "") != str(PROTOCOL_VERSION):
-        said = quote(head.get("protocol", ""))
-        raise ProtocolError(f"hello: protocol must be {PROTOCOL_VERSION}, got {said}")
+        version = quote(head.get("protocol", ""))
+        raise ProtocolError(f"hello: protocol must be {PROTOCOL_VERSION}, got {version}")
     if not variants:
         raise ProtocolError("hello: no variant is announced")
     known = Announcement.__struct_fields__  # an empty value of these is as none

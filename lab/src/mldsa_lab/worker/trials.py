@@ -119,12 +119,12 @@ class Trials:
             request = (text.encode() if isinstance(text, str) else text) + b"\n"
             asked = quote(request.decode("utf-8", "replace").rstrip("\n"))
             try:
-                said = self.worker.raw(request)
+                answer = self.worker.raw(request)
             except WorkerRefusal:
                 pass
             else:
                 self.close()  # it may have more to say
-                raise Nonconformance(f"to {asked} it said {quote(said)}, not an error")
+                raise Nonconformance(f"to {asked} it said {quote(answer)}, not an error")
             try:  # a second error line would be taken for the answer to this
                 self.worker.hello()
             except (WorkerRefusal, WorkerFault) as error:

@@ -84,7 +84,7 @@ def own_counters(worker: Worker, job: int, inputs: int) -> list[dict[str, int]]:
 def wrong_counters(reported: dict[str, int], trace: Trace) -> dict[str, str]:
     """Return the faults of counters of attempts, and of rejections by the first failing check, by
     the counters' names."""
-    first = [attempt.failed & -attempt.failed for attempt in trace]
+    first = [iteration.failed & -iteration.failed for iteration in trace]
     known = {"attempts": len(trace)}
     known |= {name: first.count(1 << bit) for bit, name in enumerate(("z", "r0", "ct0", "hint"))}
     return {

@@ -32,7 +32,7 @@ class Layout:
     slices: dict[str, tuple[int, int]]
 
     @classmethod
-    def of(cls, set_name: str, round_3: bool) -> Layout:
+    def for_set(cls, set_name: str, round_3: bool) -> Layout:
         """Of a parameter set of FIPS 204, or of the Dilithium of round 3 that became it."""
         p = PARAMETER_SETS[set_name]
         eta = 32 * (2 * p.eta).bit_length()
