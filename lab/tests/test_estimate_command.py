@@ -336,10 +336,7 @@ def test_costs_are_written_with_the_digits_that_they_have() -> None:
         assert (shown.value, shown.interval) == (value, limits)
     shown = of_figure(Interval(93_214.7, 93_214.7 - 2e-4, 93_214.7 + 2e-4))
     assert shown.low != shown.high
-    assert [format_cost(v) for v in (1234567.0, 12.5, 3e-9)] == [
-        "1,234,567",
-        "12.5000",
-        "3.00000e-09",
-    ]
+    costs = ["1,234,567", "12.5000", "3.00000e-09"]
+    assert [format_cost(v) for v in (1234567.0, 12.5, 3e-9)] == costs
     assert format_cost(12.5, least=0.01) == "12.5000000"
     assert [tick(v) for v in (0.0, 0.25, 1500.0, 1e-7)] == ["0", "0.25", "1,500", "1e-07"]
