@@ -192,8 +192,8 @@ class ChainFigures(FormFigures[Chain, Template]):
     def kept(
         self, more: float | Array, years: int, at: Mapping[str, Any], text: str
     ) -> Iterator[Figure]:
-        """Yield today's archive with so many bytes ``more``, the time to download it, and the price
-        of a disk for it; ``at``: the keys of the load."""
+        """Yield today's archive with so many bytes ``more``, its download time, and the price of a
+        disk for it. ``at``: the keys of the load."""
         storage = self.scenario.storage
         if storage is None:
             return

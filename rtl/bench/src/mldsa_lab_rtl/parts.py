@@ -1,5 +1,7 @@
-"""Operands and results of a core: the fields of a worker's inputs, or parts of them,
-of FIPS 204 or of round 3 of the competition, whose keys and signatures have other lengths."""
+"""Operands and results of a core: the fields of a worker's inputs, or parts of them.
+
+They are of FIPS 204 or of round 3 of the competition, whose keys and signatures have other lengths.
+"""
 
 from __future__ import annotations
 
