@@ -26,8 +26,8 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 
 RELAYS = ("request", "compact", "push")
 Relay = Literal[RELAYS]  # type: ignore[valid-type]
-"""How a node passes on a block that it has validated. request: it announces the block and sends it
-on request; compact: the same with compact blocks; push: it sends the block to all peers."""
+"""How a node passes on a block that it has validated. `request`: it announces the block and sends
+it on request. `compact`: the same with compact blocks. `push`: it sends the block to all peers."""
 _SUM = 1e-6
 _TRIES = 20
 

@@ -45,8 +45,8 @@ class ImpactScheme:
     source: str
 
     def names(self, extreme: int) -> dict[str, float]:
-        """Return the sizes that expressions may name: of a signature whose length varies the mean,
-        or with ``extreme`` -1 and 1 the usual least and most."""
+        """Return the sizes that expressions may name. A signature whose length varies has its mean,
+        or with ``extreme`` -1 and 1 its usual least and most."""
         result = {
             "signature": self.signature_bytes[extreme],
             "public_key": float(self.public_key_bytes),
@@ -82,8 +82,8 @@ SHA2."""
 
 
 def lab_name(name: str) -> str:
-    """Return the lab's name of a scheme or hybrid that a file calls by a usual one, such as
-    Falcon-512; an unknown name as it is."""
+    """Return the lab's name for a usual name of a scheme or hybrid, such as Falcon-512. An unknown
+    name stays as it is."""
     parts = [part.strip() for part in re.sub(r"(?i)(sphincs)\+", r"\1", name).split("+")]
     bases = [base_of(part) for part in parts]
     if unknown_parts(name) and all(_folded(base) in _USUAL for base in bases):

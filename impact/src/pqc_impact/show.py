@@ -261,8 +261,11 @@ def _is_shown(figure: Figure, title: str) -> bool:
 
 
 def grid(impact: Impact, filled: FigureTable) -> Grid:
-    """Return a table for every renderer: with the mark of each rule that a form breaks, the
-    implementations of times, and a mark at each scheme whose times are from another machine."""
+    """Return a table for every renderer, with the implementations of times.
+
+    It has a mark for each rule that a form breaks, and one at each scheme whose times are from
+    another machine.
+    """
     schemes, legend = list(impact.scenario.schemes), rules(impact)
     keys = [{k: str(v) for k, v in row[0].keys.items()} for row in filled.rows.values()]
     plain = figure_tables.grid(filled, CONFIDENCE)
@@ -294,8 +297,8 @@ def grid(impact: Impact, filled: FigureTable) -> Grid:
 
 
 def _sources(filled: FigureTable) -> tuple[list[str], list[list[str]], str]:
-    """Return for each row its scheme, with a mark if its times are from another machine, and the
-    implementations of its times; and the note on the mark."""
+    """Return for each row its scheme and the implementations of its times, and the note on the
+    mark of schemes whose times are from another machine."""
     libraries, records = (_read_notes(filled, start) for start in (BY, ELSEWHERE))
     schemes = (str(row[0].keys["scheme"]) for row in filled.rows.values())
     names = [s + f" {_OTHER_MACHINE}" * bool(r) for s, r in zip(schemes, records, strict=True)]

@@ -50,7 +50,7 @@ def stale_rate(mean_s: Array, interval_s: float) -> Array:
     """Return the probability that a node finds a competing block while it does not know of one.
 
     All nodes find blocks alike, and together one every ``interval_s``. The probability is
-    1 - exp(-∫(1 - f(t)) dt / interval), f being the share of nodes that know of the block; the
+    1 - exp(-∫(1 - f(t)) dt / interval), f being the share of nodes that know of the block. The
     integral is the mean delay. Source: Decker and Wattenhofer, Information propagation in the
     Bitcoin network, 2013, on forks.
     """

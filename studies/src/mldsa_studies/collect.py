@@ -56,8 +56,8 @@ Numbers = NDArray[np.uint64]
 def added_inputs(spec: Spec, sample: int, plan: Plan, *, candidates: int = CANDIDATES) -> list[int]:
     """Return the numbers of further inputs of a spec, after the first ``sample``.
 
-    Each class of traces that selections want and the sample has few of gets up to `MEMBERS` in all,
-    as far as so many ``candidates`` have them.
+    Each class of traces that selections need and the sample has few of gets up to `MEMBERS` in all,
+    if so many ``candidates`` have them.
     """
     requested = wanted_classes(RejectionModel.for_set(spec.set), plan)
     table = load().trace(spec.set, spec.inputs(0, sample + candidates))
@@ -159,8 +159,8 @@ def measure_time(
     """Return the time of each input, in a process of its own: the thread's own time where the
     worker has its clock.
 
-    Each round has another order of inputs: what a process does at its start or from time to time,
-    such as collecting garbage, so does not always meet the same inputs.
+    Each round has another order of inputs. So work that a process does at its start or now and
+    then, such as collecting garbage, does not always meet the same inputs.
     """
     handle = fleet.handle(variant.id)
     handle.stop()

@@ -46,9 +46,9 @@ class Described(Struct, frozen=True):
 class CostsHead(Struct, frozen=True, kw_only=True):
     """The JSON object in a file's metadata.
 
-    ``spec``: what the inputs follow from; ``sample``: so many of them, the first ones, are a random
-    sample of all signatures, the others were added for their traces; ``machine``: as in a record;
-    ``rounds``: of each ``{"started": text, "load1": number or null}``.
+    ``spec``: the source of the inputs. ``sample``: the first so many are a random sample of all
+    signatures; the others were added for their traces. ``machine``: as in a record. ``rounds``: of
+    each ``{"started": text, "load1": number or null}``.
     """
 
     format: Literal["mldsa-lab study costs"] = FORMAT

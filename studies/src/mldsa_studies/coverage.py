@@ -65,9 +65,9 @@ class Scene:
     """The disturbances of a run of measurements, every input measured once in each of ``rounds``.
 
     ``relative``, ``additive``: noise of one measurement, the former relative, the latter constant,
-    in attempts; ``declared``: `estimate` is told the former. ``warm_up``: by how much the first
-    measurement costs more, decaying over the run; ``sorted``: inputs are measured in the order of
-    their attempts, else in that of a selection. ``outlier``: times the cost of one measurement.
+    in iterations; ``declared``: `estimate` knows the former. ``warm_up``: the additional cost of
+    the first measurement, decaying over the run. ``sorted``: inputs are measured in the order of
+    their iterations, else in that of a selection. ``outlier``: times the cost of one measurement.
     ``bend``: as of `Signer`. ``between``: relative standard deviation of the rounds' levels.
     ``per_key``: inputs that share a key, each key with an ``offset`` of
     this relative standard deviation.
