@@ -186,7 +186,7 @@ def test_known_answers_of_ml_dsa(p: ParameterSet) -> None:
         signed = known_answers(p.name, kind)
         assert len(signed) == 15 and {c.rnd and len(c.rnd) for c in signed} == rnd
         assert {len(c.output or b"") for c in signed} == {p.signature_bytes}
-    assert {c.valid for c in known_answers(p.name, "sigver")} == {True, False}
+    assert {c.is_valid for c in known_answers(p.name, "sigver")} == {True, False}
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_sizes_are_those_of_the_schemes(name: str) -> None:
         (scheme.rnd_bytes, scheme.output_bytes)
     }
     for kind in ("public-keys", "private-keys") if is_kem else ():
-        assert {c.valid for c in known_answers(name, kind)} == {True, False}
+        assert {c.is_valid for c in known_answers(name, kind)} == {True, False}
 
 
 def test_a_file_of_another_form_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

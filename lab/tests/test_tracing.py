@@ -225,7 +225,7 @@ def test_a_target_without_a_seed(tmp_path: Path, small_blocks: None) -> None:
     request = SelectionRequest("regression", 3)
     selection = build(pool, request, choose(pool.table, "all", request), load())
     for compact in (False, True):
-        text = selection.to_json(compact=compact)
+        text = selection.to_json(is_compact=compact)
         assert '"xi"' not in text and '"sk"' in text
         assert complete(Selection.parse(text, "here"), load()) == selection
     by_message = {i.message: i.outputs for i in known}

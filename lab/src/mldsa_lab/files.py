@@ -190,10 +190,10 @@ def decode_toml(text: str, kind: type[T], where: str) -> T:
     return convert(parse_toml(text, where), kind, where)
 
 
-def convert(value: object, kind: type[T], where: str, *, strict: bool = True) -> T:
+def convert(value: object, kind: type[T], where: str, *, is_strict: bool = True) -> T:
     """Plain values (those of JSON) as a ``kind``; LabError as of `decode_json`. Without
     ``strict``, numbers may be texts."""
-    read = partial(msgspec.convert, type=kind, strict=strict, dec_hook=decode_hook)
+    read = partial(msgspec.convert, type=kind, strict=is_strict, dec_hook=decode_hook)
     try:
         return cast("T", read(value))
     except UnicodeEncodeError as error:  # JSON can write half a character

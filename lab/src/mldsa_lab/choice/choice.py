@@ -261,7 +261,7 @@ def read_ready(set_name: str, name: str, count: int | None) -> Selection:
 def make(pool: Pool, request: SelectionRequest, library: Library) -> str:
     """The text of a ready-made selection."""
     choice = choose(pool.table, pool.checks, request)
-    return build(pool, request, choice, library).to_json(compact=True)
+    return build(pool, request, choice, library).to_json(is_compact=True)
 
 
 def renew(write: bool) -> int:

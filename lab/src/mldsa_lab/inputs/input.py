@@ -66,8 +66,8 @@ class Input(Struct, frozen=True):
 
     ``pk``, ``sk``, ``output`` (a signature or ciphertext), ``secret`` (that a ciphertext holds) and
     ``trace`` are known outputs; keys that never leave a worker are None. ``known_digests``: of
-    outputs that a compact selection leaves out. ``role``: as in a record (`InputRow`). ``valid``:
-    whether its signature or keys must be accepted.
+    outputs that a compact selection leaves out. ``role``: as in a record (`InputRow`).
+    ``is_valid``: its signature or keys must be accepted.
     """
 
     set: str
@@ -83,7 +83,7 @@ class Input(Struct, frozen=True):
     trace: Trace = ()
     known_digests: Digests | None = None
     role: str = "design"
-    valid: bool = True
+    is_valid: bool = True
 
     def __str__(self) -> str:
         context = f", context {len(self.context)}" if self.context else ""

@@ -62,10 +62,10 @@ class SelectionRow(
             raise LabError("xi is missing, and so is sk")
 
     @classmethod
-    def from_input(cls, item: Input, compact: bool) -> SelectionRow:
+    def from_input(cls, item: Input, is_compact: bool) -> SelectionRow:
         """Return the row of an input. LabError if outputs are needed and missing."""
         fields: dict[str, Any] = {"message": item.message, "context": item.context}
-        if compact:
+        if is_compact:
             digests = item.digests._asdict().items()
             fields |= {f"{name}_sha256": bytes.fromhex(text) for name, text in digests}
             fields["sk"] = item.sk if item.seed is None else None
@@ -133,7 +133,7 @@ class Selection:
         return tuple(i.id for i in self.inputs)
 
     @property
-    def compact(self) -> bool:
+    def is_compact(self) -> bool:
         """True where outputs are missing."""
         return any(i.known_digests is not None for i in self.inputs)
 
@@ -145,7 +145,7 @@ class Selection:
         """(inputs, 3) rejected iterations n_z, n_r, n_h."""
         return TraceTable.from_traces(self.set, self.traces()).counts()
 
-    def to_json(self, *, compact: bool = False) -> str:
+    def to_json(self, *, is_compact: bool = False) -> str:
         """The text of the file. LabError if outputs are wanted and missing."""
         head: dict[str, Any] = {
             "format": FORMAT,
@@ -157,9 +157,8 @@ class Selection:
             "made": self.provenance or {},
         }
         lines = [f" {json.dumps(k)}: {json.dumps(v, allow_nan=False)}" for k, v in head.items()]
-        rows = ",\n".join(
-            f"  {json.dumps(to_builtins(SelectionRow.from_input(i, compact)))}" for i in self.inputs
-        )
+        listed = (SelectionRow.from_input(i, is_compact) for i in self.inputs)
+        rows = ",\n".join(f"  {json.dumps(to_builtins(row))}" for row in listed)
         return "{\n" + ",\n".join([*lines, f' "inputs": [\n{rows}\n ]']) + "\n}\n"
 
     @classmethod
@@ -370,7 +369,7 @@ def _hex_lines(value: bytes) -> list[str]:
 
 
 _MAKERS: dict[str, dict[str, Callable[[Selection], str]]] = {
-    "json": {"selection.json": lambda selection: selection.to_json(compact=selection.compact)},
+    "json": {"selection.json": lambda s: s.to_json(is_compact=s.is_compact)},
     "rsp": {"selection.rsp": response},
     "c": {"selection.h": c_header},
     "c-hashes": {"selection_hashes.h": lambda selection: c_header(selection, _HASHED)},

@@ -252,8 +252,8 @@ def good_case(e: Examination, m: Input, operation: str, what: str = "", **change
     size = {"encaps": scheme.output_bytes + SECRET_BYTES, "decaps": SECRET_BYTES}
     judge: Judge = must_give(size.get(operation, scheme.output_bytes), "the output")
     if operation == "verify":
-        judge = must_accept if m.valid else must_refuse
-    elif not m.valid:
+        judge = must_accept if m.is_valid else must_refuse
+    elif not m.is_valid:
         judge = must_fail
     elif operation == "keygen":
         judge = must_be_keys(m.pk, m.sk, _sizes(e))

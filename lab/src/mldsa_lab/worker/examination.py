@@ -225,7 +225,7 @@ def _item(set_name: str, case: dict[str, Any], required: Sequence[str]) -> Input
                 fields[field] = bytes.fromhex("".join(case[name] for name in names))
     if missing := [field for field in required if fields.get(field) is None]:
         raise KeyError(missing[0])
-    return Input(set_name, case["tcId"], **fields, valid=case.get("testPassed", True))
+    return Input(set_name, case["tcId"], **fields, is_valid=case.get("testPassed", True))
 
 
 Judge = Callable[[Output], str | None]

@@ -391,7 +391,7 @@ def expected_output(item: Input, operation: str, variant: Implementation) -> byt
         case "sign":
             return item.output if variant.deterministic else None
         case "verify":
-            return ACCEPTED if item.valid else REFUSED
+            return ACCEPTED if item.is_valid else REFUSED
         case "hash":
             return hashlib.sha3_256(item.message).digest()
         case "encaps":

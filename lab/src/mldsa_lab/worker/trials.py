@@ -158,7 +158,7 @@ class Trials:
         is_published = self.known and scheme.family in ("ml-dsa", "slh-dsa")
         if not is_published or any(c.has("sign") or not c.variant.context for c in cells):
             return []
-        valid = [a for a in examination.known_answers(name, "sigver") if a.valid]
+        valid = [a for a in examination.known_answers(name, "sigver") if a.is_valid]
         if (p := PARAMETER_SETS.get(name)) is not None:
             valid.sort(key=lambda a: suits(p, a.output or b""), reverse=True)
         return [structs.replace(a, id=m.id) for m, a in zip(items, cycle(valid), strict=False)]
