@@ -338,7 +338,7 @@ def test_the_report_of_a_scenario() -> None:
     row = value(bitcoin, "ML-DSA-44", "over_today of=transactions", "P2PKH, 1 in, 2 out")
     shown = next(c for c in overview.columns if c.title == "ML-DSA-44").values[0]
     assert shown.number == pytest.approx(100 * row)
-    assert [s.brief for s in result.sections] == [True] + [False] * len(others)
+    assert [s.is_brief for s in result.sections] == [True] + [False] * len(others)
     assert any("a" in marks for marks in others[0].marks)
     assert any(n.startswith("a: forbidden today, script elements") for n in result.notes)
     # Times of one quantity share a unit.

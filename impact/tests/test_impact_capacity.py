@@ -184,6 +184,6 @@ def test_a_server_has_response_times_and_a_safe_load(small: Impact) -> None:
 
 def test_the_server_is_shown() -> None:
     result = report(figures_of("signing-server", None))
-    assert [s.grid.title for s in result.sections if s.brief][-1] == SERVER
+    assert [s.grid.title for s in result.sections if s.is_brief][-1] == SERVER
     table = next(s.grid for s in result.sections if s.grid.title == SERVER)
     assert {"scheme", "p99, 50 %, µs", "per second"} <= {c.title for c in table.columns}

@@ -42,7 +42,7 @@ def _graph(edges: list[tuple[int, int]], delay: float | Array = DELAY, **speeds:
         np.full(nodes, speeds.get(name, default))
         for name, default in (("upload", UPLOAD), ("download", math.inf))
     )
-    return Graph.of(
+    return Graph.from_edges(
         np.array(edges),
         np.full(len(edges), delay) if isinstance(delay, float) else delay,
         upload,

@@ -68,7 +68,7 @@ def write(
 ) -> tuple[Path, Path]:
     """Files of a selection and of ``costs`` (inputs), each measured once."""
     selection, measured = folder / "selection.json", folder / "costs.csv"
-    selection.write_text(chosen.to_json(compact=True))
+    selection.write_text(chosen.to_json(is_compact=True))
     rows = [f"{i},{cost:.2f},{unit},0" for i, cost in zip(chosen.ids, costs, strict=True)]
     measured.write_text("\n".join(["id,cost,unit,round", *rows]) + "\n")
     return selection, measured

@@ -415,7 +415,7 @@ def _weight(trace: tuple[str, ...]) -> float:
 
 def measured(record: Record, look: Look | None = None) -> MeasuredOperations:
     """The record with its figures, looked at as by default."""
-    return MeasuredOperations.of(record, look or Look())
+    return MeasuredOperations.read_from(record, look or Look())
 
 
 def report_of(record: Record, look: Look | None = None) -> Report:
@@ -432,5 +432,5 @@ def printed(record: Record, width: int) -> str:
     """The text of a record in the terminal, with all tables."""
     out = io.StringIO()
     report = replace(report_of(record), lacking="")
-    print_report(report, Console(file=out, width=width), every=True)
+    print_report(report, Console(file=out, width=width), is_full=True)
     return out.getvalue()

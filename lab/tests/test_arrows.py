@@ -1,5 +1,5 @@
-"""Imports between packages and between the lab's folders run one way, those inside functions too;
-modules import each other in no circle, folders keep their size, classes have names of their own."""
+"""Imports run one way, those inside functions too, and in no circle; folders keep their size.
+Classes have names of their own, and no name or docstring begins with a banned word."""
 
 from __future__ import annotations
 
@@ -181,6 +181,52 @@ def test_every_class_has_a_name_of_its_own() -> None:
     assert shared_names(all_sources()) == {}
     two = {"a.py": "class Cell: ...", "b.py": "class Cell(int): ...\nclass Other: ..."}
     assert shared_names(two) == {"Cell": ["a.py", "b.py"]}
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+BANNED = (
+    "found", "of", "made", "given", "wanted", "told", "kin", "again", "beside", "said", "attempt",
+    "attempts",
+)  # fmt: skip
+"""Words that say nothing of the value they name, and an old word for iterations."""
+IN_FILES = {
+    "mldsa_lab/audit/claims.py": ["of", "attempts"],
+    "mldsa_lab/inputs/selection.py": ["made"],
+    "mldsa_lab_rtl/manifest.py": ["attempts"],
+    "pqc_impact/base.py": ["of", "beside"],
+    "pqc_impact/chain.py": ["given"],
+    "pqc_impact/file.py": ["beside"],
+}
+"""Those that are fields of a file's format."""
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
+
+
+def declared(source: str) -> Iterator[str]:
+    """Yield the names of variables, parameters, attributes, functions and classes."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.id if isinstance(node, ast.Name) else node.attr
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+
+
+def banned(source: str) -> list[str]:
+    """Return the banned words among a module's names, and first words of its docstrings."""
+    names = {name.strip("_") for name in declared(source)}
+    nodes = [n for n in ast.walk(ast.parse(source)) if isinstance(n, DOCUMENTED)]
+    first = {text.split()[0] for node in nodes if (text := ast.get_docstring(node))}
+    return [word for word in (*BANNED, "What", "Whether") if word in names | first]
+
+
+def test_names_say_what_they_name() -> None:
+    words = {path: result for path, text in all_sources().items() if (result := banned(text))}
+    assert words == IN_FILES
+    text = '"""What it is."""\ndef f(_given: int) -> int:\n    self.found = 1\n    return of.made'
+    assert banned(text) == ["found", "given", "What"]
 
 
 # --- circles --------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from mldsa_lab.bench.engine import Engine
 from mldsa_lab.bench.fleet import Fleet, WorkerHandle
 from mldsa_lab.bench.options import BlockFile, find_verifiers, read_block, resolve_block, stride
 from mldsa_lab.files import decode_toml
-from mldsa_lab.kinds.block import BlockCase, Blocks, block_of, drawn_of
+from mldsa_lab.kinds.block import BlockCase, Blocks, draw_block, read_block_content
 from mldsa_lab.records import BlockContent, Definition, Fault, Row, Samples, Variant, read_record
 from mldsa_lab.worker.build import build
 from mldsa_lab.worker.protocol import BlockShape
@@ -198,7 +198,7 @@ def test_everybody_is_checked_and_measured_in_every_way(fleet: Fleet) -> None:
 
 def test_keys_are_used_as_often_as_asked() -> None:
     row = BlockContent(12, 3, 20, 7, {})
-    drawn = drawn_of(row, "ML-DSA-65", bytes(32))
+    drawn = draw_block(row, "ML-DSA-65", bytes(32))
     seeds = [d.seed for d in drawn]
     assert all(len({*seeds[i : i + 3]}) == 1 for i in range(0, 12, 3)) and len({*seeds}) == 4
     assert len({d.message for d in drawn}) == 12 and {len(d.message) for d in drawn} == {20}
@@ -253,7 +253,7 @@ def test_the_command_measures_and_shows(tmp_path: Path) -> None:
     assert done.status == 0, done.err
     (folder,) = out.iterdir()
     record = read_record(folder / "record.jsonl")
-    assert block_of(record).verifications == 12 and not record.faults
+    assert read_block_content(record).verifications == 12 and not record.faults
     assert {v.round for v in record.samples} == {0, 1}
     rows = rows_in(folder / "figures.json")
     assert len(rows) == 7 * 4 + 1

@@ -17,7 +17,7 @@ from mldsa_lab import LabError
 from mldsa_lab.estimate.compare import agreement_figures, compare
 from mldsa_lab.estimate.figure import APART, FASTER, OVERLAPPING, SLOWER, UNCHANGED, Figure, Figures
 from mldsa_lab.estimate.summary import Summary, summarise
-from mldsa_lab.kinds.reports import FOLDED, comparison, effects
+from mldsa_lab.kinds.reports import FOLDED, compare_figures, find_effects
 from mldsa_lab.records import InputRow, Record, Run, WorkerRow
 from mldsa_lab.records.rows import Row
 from mldsa_lab.show.report import as_csv
@@ -67,10 +67,10 @@ def compare_with(
 
 def test_the_same_programs_again(before: Summary) -> None:
     result = compare_with(before)
-    assert len(effects(result)) == 33 and not any(f.notes for f in effects(result))
+    assert len(find_effects(result)) == 33 and not any(f.notes for f in find_effects(result))
     assert result[-1].keys == {"reference": "mldsa-native"} and result[-1].value is not None
     # 5 % of 33 cells each way; seven or more come once in a thousand.
-    assert sum(f.verdict != UNCHANGED for f in effects(result)) < 7
+    assert sum(f.verdict != UNCHANGED for f in find_effects(result)) < 7
     agreement = {(f.keys["operation"], f.keys["quantity"], f.keys["statistic"]): f.value
                  for f in agreement_figures(result)}  # fmt: skip
     assert agreement["sign", "ratio", "overlapping"] == agreement["sign", "ratio", "cells"]
@@ -80,14 +80,16 @@ def test_the_same_programs_again(before: Summary) -> None:
 @pytest.mark.parametrize(("factor", "said"), [(1.25, SLOWER), (0.8, FASTER)])
 def test_a_change_is_found_where_it_is(before: Summary, factor: float, said: str) -> None:
     result = compare_with(before, shaped(AGAIN, factor))
-    mine = [f for f in effects(result) if f.keys["variant"] == OURS]
+    mine = [f for f in find_effects(result) if f.keys["variant"] == OURS]
     assert [(f.verdict, f.notes) for f in mine] == [(said, ())] * 3
     for f in mine:
         key = f.keys["variant"], f.keys["operation"]
         assert f.value == changes(result, "ratio")[key].value
         assert f.value == pytest.approx(factor, rel=0.05)
         assert changes(result, "ratio")[key].verdict == APART
-    others = [f for f in effects(result) if not str(f.keys["variant"]).startswith("mldsa-lanes:")]
+    others = [
+        f for f in find_effects(result) if not str(f.keys["variant"]).startswith("mldsa-lanes:")
+    ]
     assert sum(f.verdict != UNCHANGED for f in others) < 6
 
 
@@ -105,18 +107,20 @@ def test_what_else_differs_is_said() -> None:
 
     def reasons(result: Figures) -> dict[object, list[str]]:
         """By operation of our signer, without details."""
-        mine = [f for f in effects(result) if OURS in (f.keys["variant"], f.keys.get("before"))]
+        mine = [
+            f for f in find_effects(result) if OURS in (f.keys["variant"], f.keys.get("before"))
+        ]
         return {f.keys["operation"]: [x.partition(":")[0] for x in f.notes] for f in mine}
 
     every = ("keygen", "sign", "verify")
     result = compare_with(before, later, on_another_cpu)
     assert reasons(result) == {operation: ["other machine"] for operation in every}
-    assert all(len(f.notes) == 1 for f in effects(result))
+    assert all(len(f.notes) == 1 for f in find_effects(result))
     result = compare_with(before, later, newer)
     assert reasons(result) == {operation: ["other compiler or flags"] for operation in every}
     # The reference was compiled anew too, so nothing is judged by it.
     assert result[-1].keys == {}
-    alike = {str(f.keys["variant"]).split(":")[1] for f in effects(result) if not f.notes}
+    alike = {str(f.keys["variant"]).split(":")[1] for f in find_effects(result) if not f.notes}
     assert alike == {"go"}
     result = compare_with(before, later, longer)
     inputs = ["other inputs"]
@@ -136,7 +140,7 @@ def test_few_other_implementations_show_nothing(before: Summary) -> None:
     result = compare_with(before, few)
     assert result[-1].value is None and result[-1].keys == {}
     means = changes(result, "mean")
-    for f in effects(result):
+    for f in find_effects(result):
         assert f.interval == means[f.keys["variant"], f.keys["operation"]].interval
 
 
@@ -146,9 +150,9 @@ def test_two_variants_of_one_run_share_its_rounds(before: Summary) -> None:
         compare((run, run), ())
     result = compare((run, run), (("mldsa-native", OURS),))
     assert result[-1].value is None and "the same rounds" in result[-1].notes[0]
-    assert [f.keys["operation"] for f in effects(result)] == ["keygen", "sign", "verify"]
+    assert [f.keys["operation"] for f in find_effects(result)] == ["keygen", "sign", "verify"]
     cells = run.by_id
-    for f in effects(result):
+    for f in find_effects(result):
         operation = str(f.keys["operation"])
         first = str(f.keys["before"]).split()[0]
         one, other = (cells[variant, SET, operation] for variant in (OURS, first))
@@ -171,7 +175,7 @@ def test_three_runs_have_a_column_each(before: Summary) -> None:
 
 def test_csv_has_every_figure_of_a_comparison(before: Summary) -> None:
     after = summarise(record_of(shaped(AGAIN, 1.25)))
-    shown = comparison(compare((before, after), ()), 0.95)
+    shown = compare_figures(compare((before, after), ()), 0.95)
     lines = csv.DictReader(io.StringIO(as_csv([shown])))
     cells = {tuple(line.get(key, "") for key in CELL): line for line in lines}
     for f in shown.figures:

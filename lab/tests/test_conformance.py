@@ -395,9 +395,9 @@ def test_deviation_is_named(tmp_path: Path, name: str) -> None:
     findings = {finding.check: finding for finding in result.findings}
     failed = [findings[check] for check in checks]
     assert not result.passed and {f.status for f in failed} == {"failed"}, "\n".join(result.lines())
-    assert said in " ".join(failed[0].said), failed[0].said
+    assert said in " ".join(failed[0].reasons), failed[0].reasons
     shown = "\n".join(result.lines())
-    assert failed[0].description in shown and failed[0].said[0] in shown
+    assert failed[0].description in shown and failed[0].reasons[0] in shown
 
 
 @pytest.mark.parametrize(
@@ -433,7 +433,7 @@ def test_what_is_no_worker_is_judged_by_hello_alone(tmp_path: Path) -> None:
     assert [finding.check for finding in result.findings] == ["hello"] and not result.passed
     entry = WorkerEntry("none", "Python", ".", (), ("/no/such/program",))
     result = conform_entry(entry, BuildDirs(tmp_path, tmp_path), limits=QUICK)
-    assert not result.passed and "cannot run" in result.findings[0].said[0]
+    assert not result.passed and "cannot run" in result.findings[0].reasons[0]
 
 
 def test_a_program_in_no_registry_may_have_any_name(tmp_path: Path) -> None:
@@ -443,7 +443,7 @@ def test_a_program_in_no_registry_may_have_any_name(tmp_path: Path) -> None:
     assert conform_entry(entry, place, limits=QUICK, only=["hello"]).passed
     listed = WorkerEntry("program", "Python", ".", (), (str(program),))
     result = conform_entry(listed, place, limits=QUICK, only=["hello"])
-    assert result.findings[0].said == ("it calls itself fake, the registry program",)
+    assert result.findings[0].reasons == ("it calls itself fake, the registry program",)
 
 
 def test_unknown_check_is_refused(tmp_path: Path) -> None:
@@ -603,7 +603,7 @@ def test_what_is_not_tested_is_said_loudly_and_once(tmp_path: Path) -> None:
     (said,) = {
         text
         for finding in judge(tmp_path, failing, "measure-verify").findings
-        for text in finding.said
+        for text in finding.reasons
         if "ML-DSA-44" in text
     }
     assert "sign of toy:python:compact failed: no luck" in said

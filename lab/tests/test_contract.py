@@ -196,7 +196,7 @@ def test_terminal_page_json_and_csv_hold_the_same_numbers(drawn: list[tuple[Part
     report = Report("", "A headline", figures, sections)
     assert in_files(report) == [parts, parts]
     out = io.StringIO()
-    print_report(report, Console(file=out, width=200), every=False)
+    print_report(report, Console(file=out, width=200), is_full=False)
     unit = re.search(r"threads, (\S+)", out.getvalue())
     assert unit is not None
     divisor = DIVISORS[unit[1]]

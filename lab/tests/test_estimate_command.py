@@ -25,7 +25,7 @@ from mldsa_lab.estimate.reader import Measurements, read_measurements
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.show import signing_plots as plot
 from mldsa_lab.show.grid import estimate as of_figure
-from mldsa_lab.show.grid import of_cost, of_interval, tick
+from mldsa_lab.show.grid import format_cost, show_interval, tick
 from mldsa_lab.show.report import FiguresFile
 from mldsa_lab.theory.law import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
@@ -148,7 +148,7 @@ def test_costs_that_contradict_the_traces_give_no_figure(
     assert any(note.startswith(f"error: {code}: ") for note in mean.notes)
     assert [f.keys["basis"] for f in written.select("cost")] == ["seen"] * 10
     texts = re.findall(r"<text[^>]*>([^<]*)</text>", picture.read_text())
-    assert f"{NAME} signing, 10 inputs" in texts and "attempts" in texts
+    assert f"{NAME} signing, 10 inputs" in texts and "iterations" in texts
     assert not [text for text in texts if re.match(words, text)]
     with pytest.raises(LabError, match=f"cost model: {code}: .*no model is written"):
         estimate(chosen, read_measurements(paths[1], chosen)).cost_model()
@@ -163,7 +163,7 @@ def test_a_figure_without_outliers_says_so(tmp_path: Path) -> None:
     last = shown(run(*paths, "--to", figures)).splitlines()[-2]
     written = read_figures(figures)
     (mean,) = written.select("mean", inputs="without outliers")
-    left_out = of_interval(mean.interval)
+    left_out = show_interval(mean.interval)
     seen = written.select("cost", basis="seen")
     assert [f.keys["input"] for f in seen if f.verdict == "excluded"] == [4, 7]
     assert last == f"{NAME} signing: mean {left_out} cycles without inputs 4, 7."
@@ -332,10 +332,11 @@ def test_costs_are_written_with_the_digits_that_they_have() -> None:
         (Interval(7.0, 7.0, 7.0), "7.00000", "[7.00000, 7.00000]"),
         (Interval(-0.5, -2.0, 1.0), "-0.5", "[-2.0, 1.0]"),
     ):
-        shown = of_interval(interval)
+        shown = show_interval(interval)
         assert (shown.value, shown.interval) == (value, limits)
     shown = of_figure(Interval(93_214.7, 93_214.7 - 2e-4, 93_214.7 + 2e-4))
     assert shown.low != shown.high
-    assert [of_cost(v) for v in (1234567.0, 12.5, 3e-9)] == ["1,234,567", "12.5000", "3.00000e-09"]
-    assert of_cost(12.5, least=0.01) == "12.5000000"
+    costs = ["1,234,567", "12.5000", "3.00000e-09"]
+    assert [format_cost(v) for v in (1234567.0, 12.5, 3e-9)] == costs
+    assert format_cost(12.5, least=0.01) == "12.5000000"
     assert [tick(v) for v in (0.0, 0.25, 1500.0, 1e-7)] == ["0", "0.25", "1,500", "1e-07"]

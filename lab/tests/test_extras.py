@@ -49,7 +49,7 @@ def selection(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A selection, and measurements of it."""
     folder = tmp_path_factory.mktemp("base")
     chosen = read_ready("ML-DSA-44", "regression", 10)
-    (folder / "selection.json").write_text(chosen.to_json(compact=True), encoding="utf-8")
+    (folder / "selection.json").write_text(chosen.to_json(is_compact=True), encoding="utf-8")
     rows = [f"{i.id},{1000 * (2 + len(i.trace))},cycles" for i in chosen.inputs]
     text = "\n".join(["id,cost,unit", *rows]) + "\n"
     (folder / "measured.csv").write_text(text, encoding="utf-8")

@@ -20,7 +20,7 @@ from mldsa_lab.bench.options import Sizes
 from mldsa_lab.bench.workload import make_cell
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.records import Variant
-from mldsa_lab.sets import PARAMETER_SETS, SCHEMES, Implementation, ParameterSet, sets_of
+from mldsa_lab.sets import PARAMETER_SETS, SCHEMES, Implementation, ParameterSet, list_sets
 from mldsa_lab.theory.trace import ACCEPTED
 from mldsa_lab.worker import examination
 from mldsa_lab.worker.cases import Altered, alter, suits
@@ -93,7 +93,7 @@ def examined(name: str, source: str) -> Examination:
     items = Items(inputs=made_by(variant(MAKERS.get(name, name))), known=v.family == "fn-dsa")
     exam = Examination(subject(v, Toys(source)), items, SUITE)
     exam.run()
-    if SCHEMES[v.sets[0]].traits.encoded:
+    if SCHEMES[v.sets[0]].traits.has_bytes:
         exam.items = dataclasses.replace(items, peer=subject(v))
         exam.run()
     return exam
@@ -186,10 +186,12 @@ def test_known_answers_of_ml_dsa(p: ParameterSet) -> None:
         signed = known_answers(p.name, kind)
         assert len(signed) == 15 and {c.rnd and len(c.rnd) for c in signed} == rnd
         assert {len(c.output or b"") for c in signed} == {p.signature_bytes}
-    assert {c.valid for c in known_answers(p.name, "sigver")} == {True, False}
+    assert {c.is_valid for c in known_answers(p.name, "sigver")} == {True, False}
 
 
-@pytest.mark.parametrize("name", [*sets_of("ml-dsa"), *sets_of("slh-dsa"), *sets_of("ml-kem")])
+@pytest.mark.parametrize(
+    "name", [*list_sets("ml-dsa"), *list_sets("slh-dsa"), *list_sets("ml-kem")]
+)
 def test_sizes_are_those_of_the_schemes(name: str) -> None:
     scheme = SCHEMES[name]
     sizes = (scheme.seed_bytes, scheme.public_key_bytes, scheme.private_key_bytes)
@@ -199,12 +201,12 @@ def test_sizes_are_those_of_the_schemes(name: str) -> None:
         return
     is_kem = scheme.family == "ml-kem"
     answers = known_answers(name, "encaps" if is_kem else "siggen-hedged")
-    assert len(answers) == (25 if is_kem else 3 if scheme.slow else 7)
+    assert len(answers) == (25 if is_kem else 3 if scheme.is_slow else 7)
     assert {(len(c.rnd or b""), len(c.output or b"")) for c in answers} == {
         (scheme.rnd_bytes, scheme.output_bytes)
     }
     for kind in ("public-keys", "private-keys") if is_kem else ():
-        assert {c.valid for c in known_answers(name, kind)} == {True, False}
+        assert {c.is_valid for c in known_answers(name, kind)} == {True, False}
 
 
 def test_a_file_of_another_form_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -164,7 +164,8 @@ def test_the_published_ones_are_those_of_the_types(tmp_path: Path) -> None:
         ), f"{name}: python -m mldsa_lab.cli.schemas --write"
     assert {p.name for p in FOLDER.iterdir()} == set(schemas())
     assert find_root() / "docs" / "schema" == FOLDER
-    assert renew(tmp_path, write=True) == list(schemas()) and renew(tmp_path, write=False) == []
+    assert renew(tmp_path, is_written=True) == list(schemas())
+    assert renew(tmp_path, is_written=False) == []
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from lab_runs import here, lab
 
 from mldsa_lab import LabError
-from mldsa_lab.sets import sets_of
+from mldsa_lab.sets import list_sets
 from mldsa_lab.study.run import begin
 from mldsa_lab.worker.build import Jdk, build, find_jdks, is_set_up, jdk_entries, unmet
 from mldsa_lab.worker.fetch import read_lock
@@ -209,7 +209,7 @@ def test_versions_are_those_of_the_lock_file(entry: WorkerEntry) -> None:
     assert f" {release}." in announced.compiler and f"UseAVX={avx}" in announced.flags
     # The pinned runtimes; a later 21 may have it.
     assert ("jdk" in result) == ("jdk-ml-kem" in result) == (release == "25")
-    assert len(result["bouncycastle-slh-dsa"].sets) == len(sets_of("slh-dsa"))
+    assert len(result["bouncycastle-slh-dsa"].sets) == len(list_sets("slh-dsa"))
     # 17.0.9 has no javax.crypto.KEM: BouncyCastle is called by its own interface.
     assert ("KeyGenerator with" in result["bouncycastle-ml-kem"].note) == (release == "17")
     assert result["bouncycastle-ml-kem"].private_keys == ("seed", "sk")

@@ -15,7 +15,7 @@ from report_records import SIGNERS, record_of
 
 from mldsa_lab import LabError
 from mldsa_lab.bench.fleet import Fleet, WorkerHandle
-from mldsa_lab.bench.jmh import JmhRuns, distribute_over_inputs, read_result, read_times, row_of
+from mldsa_lab.bench.jmh import JmhRuns, distribute_over_inputs, make_row, read_result, read_times
 from mldsa_lab.bench.options import Jmh
 from mldsa_lab.bench.workload import Cell, make_cell
 from mldsa_lab.estimate.summary import summarise
@@ -174,7 +174,7 @@ def test_outputs_are_checked_and_failures_are_faults(tmp_path: Path) -> None:
         written_rows += bench.sample(right, 0, 3)
         handle.entry = structs.replace(JAVA, jmh=())
         with pytest.raises(LabError, match="worker java-25: its entry in the registry has no JMH"):
-            row_of(handle, PLACE)
+            make_row(handle, PLACE)
     *samples, wrong, died, missing = written_rows
     assert (
         [s.round for s in samples if isinstance(s, Samples)] == [0, 1] == list(range(len(samples)))

@@ -87,7 +87,7 @@ def test_intervals_of_noisy_costs_hold_the_truth(n: int) -> None:
     scene = Scene("", relative=0.02, rounds=3 if n < 8 else 1)
     found = [
         coverage(
-            target, TrueCosts.of(target, MODEL, 20_000), NAME, designs, scene, 6, [1, n, number]
+            target, TrueCosts.draw(target, MODEL, 20_000), NAME, designs, scene, 6, [1, n, number]
         )
         for number, target in enumerate(targets(NAME).values())
     ]

@@ -28,8 +28,8 @@ from mldsa_lab.kinds.pipeline import (
     PipelineCase,
     Pipelines,
     PreparedPipeline,
-    content_of,
-    pipelines_of,
+    find_pipelines,
+    make_content,
 )
 from mldsa_lab.records import (
     PIPELINE,
@@ -245,7 +245,7 @@ def work_of(fleet: Fleet) -> tuple[Engine[PipelineCase], PreparedPipeline, list[
         [replace(job, rnd=None, signature=b"") for job in signed],
     ]
     outputs: list[list[bytes | None]] = [list(digests), [None] * 4, [b"\1"] * 4]
-    content = content_of(found, Given())  # type: ignore[arg-type]
+    content = make_content(found, Given())  # type: ignore[arg-type]
     variants = [fleet.variants[s.variant] for s in content.stages]
     handle = fleet.handle(variants[0].id)
     pipeline = PreparedPipeline("p", content, 1, handle, variants, inputs, outputs)
@@ -341,10 +341,10 @@ def test_a_pipeline_with_a_fault_has_no_figures() -> None:
     """tests/golden has the figures of sound ones."""
     folder = find_root() / "records" / "2026-11-23-epyc-zen4-pipeline"
     record = read_record(folder / "process-1.jsonl.xz")
-    name, variant = next(iter(pipelines_of([record]))), record.samples[0].variant
+    name, variant = next(iter(find_pipelines([record]))), record.samples[0].variant
     record.add(Fault(variant, None, None, 1, f"pipeline {name}: it ended"))
     with pytest.raises(LabError, match=f"pipeline {name}: it ended"):
-        pipelines_of([record])
+        find_pipelines([record])
 
 
 def test_batches_say_how_many_records_go_together() -> None:

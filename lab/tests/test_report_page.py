@@ -46,7 +46,7 @@ from mldsa_lab.show.grid import (
     Unit,
     choose_unit,
     clean,
-    decimals_for,
+    count_decimals,
     estimate,
     format_plain,
     terminal,
@@ -301,7 +301,7 @@ def test_the_last_digit_is_never_coarser_than_the_interval() -> None:
     for exponent in range(-3, 5):
         for lead in (1.0, 1.4, 2.0, 3.5, 3.6, 5.0, 9.9):
             half = lead * 10.0**exponent
-            decimals = decimals_for(5e3, 5e3 - half, 5e3 + half)
+            decimals = count_decimals(5e3, 5e3 - half, 5e3 + half)
             # 5000 keeps at most its four digits; else the last digit is at most the half-width.
             assert decimals == 0 or 10.0**-decimals <= half
 
@@ -309,8 +309,8 @@ def test_the_last_digit_is_never_coarser_than_the_interval() -> None:
 @pytest.mark.parametrize("spare", [0, 1])
 def test_columns_that_do_not_fit_are_left_out_and_counted(spare: int) -> None:
     cells = [Shown("1.234", "1.211", "1.245")]
-    numbers = [Column(f"threads {n}", cells, number=True, spare=spare) for n in range(9)]
-    columns = (Column("scheme", ["ECDSA-secp256k1 DER"], head=True), *numbers)
+    numbers = [Column(f"threads {n}", cells, is_numeric=True, spare=spare) for n in range(9)]
+    columns = (Column("scheme", ["ECDSA-secp256k1 DER"], is_head=True), *numbers)
     out = io.StringIO()
     Console(file=out, width=80).print(terminal(Grid("Threads", "", columns), 80))
     text = out.getvalue()

@@ -20,7 +20,7 @@ from mldsa_lab.records import Record
 from mldsa_lab.show import plots, report, svg
 from mldsa_lab.show.grid import Grid
 from mldsa_lab.show.report import SERIES_COUNT, Look
-from mldsa_lab.show.signing_plots import curve_of
+from mldsa_lab.show.signing_plots import to_curve
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies.signers import Signer, draw_traces
 
@@ -180,7 +180,7 @@ def test_the_law_drawn_is_that_of_the_percentiles(noise: float) -> None:
     traces = draw_traces(model, 20, rng)
     cost = Signer().cost_of(traces) * np.exp(noise * rng.standard_normal(20))
     fit = fit_costs(traces, cost[None, :], model, noise=0.0)
-    curve = curve_of("a", 0, False, fit.law(), 1.0)
+    curve = to_curve("a", 0, False, fit.law(), 1.0)
     shares = (0.5, 0.95, 0.99, 0.999)
     for share, interval in zip(shares, fit.quantiles(shares, 0.95), strict=True):
         assert curve.quantile(share) == pytest.approx(interval.value, rel=2e-3)

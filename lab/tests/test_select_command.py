@@ -77,7 +77,7 @@ def test_ready_made_ones_in_full(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["selection.json", "selection.rsp"]
     selection = Selection.read(tmp_path / "selection.json")
     shipped = read_ready("ML-DSA-44", "p95", 2)
-    assert not selection.compact and selection.provenance == shipped.provenance
+    assert not selection.is_compact and selection.provenance == shipped.provenance
     assert [i.digests for i in selection.inputs] == [i.digests for i in shipped.inputs]
     text = run(
         "87", "--from", "ready", "--goal", "coverage", "--out", tmp_path, "--formats", "json"
@@ -179,7 +179,7 @@ def test_ready_made_ones_need_no_cargo(tmp_path: Path, monkeypatch: pytest.Monke
     path, header = sorted((tmp_path / "ready").iterdir())
     assert header.name == "selection_hashes.h" and header.stat().st_size < 16_000
     found, shipped = Selection.read(path), read_ready("ML-DSA-65", "mean", 10)
-    assert found.compact and found == shipped
+    assert found.is_compact and found == shipped
     # The default goal has a ready-made one too.
     run("65", "--formats", "json", "--out", tmp_path / "stand-in")
     (path,) = (tmp_path / "stand-in").iterdir()
@@ -301,7 +301,7 @@ def test_every_selection_is_that_of_signing_again(name: str) -> None:
         assert (selection.set, selection.goal) == (name, request.goal)
         assert selection.percentile == request.percentile
         assert count is None or len(selection.inputs) == count
-        assert selection.compact and not full.compact
+        assert selection.is_compact and not full.is_compact
         assert full.ids == tuple(range(1, len(full.inputs) + 1))
         assert len({signed(item) for item in full.inputs}) == len(full.inputs)
         # The inputs are those of the shipped pool that `made` names.
@@ -356,7 +356,7 @@ def test_what_there_is_not(name: str, count: int | None, rule: str) -> None:
 
 def test_files_that_are_not_what_they_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     selection = ready.read_ready("ML-DSA-44", "mean", 2)
-    text = selection.to_json(compact=True)
+    text = selection.to_json(is_compact=True)
     item = selection.inputs[0]
     for digest, what in zip(item.digests, ("public key", "private key", "signature"), strict=True):
         wrong = Selection.parse(text.replace(digest, "00" * 32), "here")

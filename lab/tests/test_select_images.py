@@ -129,7 +129,7 @@ int target_sign(uint8_t *signature, const uint8_t *sk, const uint8_t *message, s
 def test_the_microcontroller_example_checks_digests(
     selection: Selection, tmp_path: Path, wrong: int
 ) -> None:
-    compact = Selection.parse(selection.to_json(compact=True), "compact")
+    compact = Selection.parse(selection.to_json(is_compact=True), "compact")
     write_images(compact, tmp_path, ["c-hashes"])
     (tmp_path / "board.c").write_text(BOARD)
     root = find_root()
@@ -186,7 +186,7 @@ def test_the_memory_image_by_its_directory(selection: Selection) -> None:
 
 
 def test_what_cannot_be_written_is_named(selection: Selection, tmp_path: Path) -> None:
-    compact = Selection.parse(selection.to_json(compact=True), "here")
+    compact = Selection.parse(selection.to_json(is_compact=True), "here")
     for form in set(FORMATS) - set(COMPACT_FORMATS):
         with pytest.raises(LabError, match="input 7: has no outputs"):
             write_images(compact, tmp_path, [form])
@@ -203,15 +203,15 @@ def test_there_and_back(selection: Selection, tmp_path: Path) -> None:
     path = tmp_path / "selection.json"
     path.write_text(selection.to_json())
     read = Selection.read(path)
-    assert read == selection and not read.compact
+    assert read == selection and not read.is_compact
     rejected = [[sum(a.rejection == c for a in i.trace) for c in "zrh"] for i in selection.inputs]
     assert read.counts().tolist() == rejected and read.ids == (7, 8, 9)
-    small = Selection.parse(selection.to_json(compact=True), "here")
-    assert small.compact and [i.digests for i in small.inputs] == [
+    small = Selection.parse(selection.to_json(is_compact=True), "here")
+    assert small.is_compact and [i.digests for i in small.inputs] == [
         i.digests for i in selection.inputs
     ]
-    assert small.to_json(compact=True) == selection.to_json(compact=True)
-    assert len(small.to_json(compact=True)) < len(selection.to_json()) // 10
+    assert small.to_json(is_compact=True) == selection.to_json(is_compact=True)
+    assert len(small.to_json(is_compact=True)) < len(selection.to_json()) // 10
     with pytest.raises(LabError, match="input 7: has no outputs"):
         small.to_json()
 

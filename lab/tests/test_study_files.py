@@ -20,7 +20,7 @@ from mldsa_lab.checkout import find_root
 from mldsa_lab.estimate.compare import compare_groups, delta, shift
 from mldsa_lab.estimate.figure import Key, breaches
 from mldsa_lab.records import Row, Samples
-from mldsa_lab.sets import sets_of
+from mldsa_lab.sets import list_sets
 from mldsa_lab.show import svg
 from mldsa_lab.show.report import Report
 from mldsa_lab.study.file import (
@@ -469,7 +469,7 @@ def slh_dsa() -> list[StudyCell]:
             cell("a", [by * 1e6, by * 1.1e6], set=name, operation=operation),
             rounds=np.array([by * 1e6, by * 1.2e6]),
         )
-        for by, name in enumerate(sets_of("slh-dsa"), 1)
+        for by, name in enumerate(list_sets("slh-dsa"), 1)
         for operation in ("sign", "verify")
     ]
 
@@ -486,7 +486,7 @@ def drawn(asked: FigureAsked, cells: list[StudyCell]) -> dict[str, str]:
 def test_figures_of_each_kind_are_drawn() -> None:
     scattered = FigureAsked("s", ("set",), "scatter", x="signature", y="sign")
     (one,) = drawn(scattered, slh_dsa()).values()
-    assert all(f">{name.removeprefix('SLH-DSA-')}<" in one for name in sets_of("slh-dsa"))
+    assert all(f">{name.removeprefix('SLH-DSA-')}<" in one for name in list_sets("slh-dsa"))
     spread = drawn(FigureAsked("d", ("set",), "distribution", ("operation",)), slh_dsa())
     assert list(spread) == ["d: sign", "d: verify"]
     # A ciphertext is what no signature scheme has, and two cells are no point.

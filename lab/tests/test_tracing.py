@@ -144,7 +144,7 @@ def test_the_file_depends_on_the_inputs_alone(tmp_path: Path, small_blocks: None
     assert pool.index.tolist() == list(range(150))
     direct = load().trace("ML-DSA-44", source.spec.inputs(0, 150))
     assert (pool.table.codes == direct.codes).all() and (pool.table.ends == direct.ends).all()
-    assert tally.signatures == 150 and tally.attempts == len(pool.table.codes)
+    assert tally.signatures == 150 and tally.iterations == len(pool.table.codes)
     assert tally.histogram.sum() == 150 and tally.longest == pool.table.iterations().max()
     distances = {name: distance for name, _, _, distance in tally.rows()}
     assert distances.pop("hint fails") is None  # five inputs share a key
@@ -225,7 +225,7 @@ def test_a_target_without_a_seed(tmp_path: Path, small_blocks: None) -> None:
     request = SelectionRequest("regression", 3)
     selection = build(pool, request, choose(pool.table, "all", request), load())
     for compact in (False, True):
-        text = selection.to_json(compact=compact)
+        text = selection.to_json(is_compact=compact)
         assert '"xi"' not in text and '"sk"' in text
         assert complete(Selection.parse(text, "here"), load()) == selection
     by_message = {i.message: i.outputs for i in known}

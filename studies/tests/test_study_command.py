@@ -80,7 +80,7 @@ def test_what_is_refused(
     work.mkdir()
     monkeypatch.chdir(work)
     ready = tmp_path / "ready.json"
-    ready.write_text(read_ready("ML-DSA-44", "regression", 2).to_json(compact=True))
+    ready.write_text(read_ready("ML-DSA-44", "regression", 2).to_json(is_compact=True))
     assert rule in refusal(*(ready if word == "READY" else word for word in words))
     assert not list(work.iterdir())
 

@@ -124,9 +124,9 @@ class RuleOfToday(ScenarioTable, frozen=True):
 
 
 class Part(ScenarioTable, frozen=True):
-    """Bytes of a transaction or message, an expression; whether they are signatures, public keys as
-    the scheme encodes them or as EIP-8051 expands those of ML-DSA, or something else that can be
-    pruned. ``source``: the text that defines the encoding; ``assumes``: the assumption behind the
+    """Bytes of a transaction or message, an expression. They may be signatures, public keys as the
+    scheme encodes them or as EIP-8051 expands ML-DSA's, or other bytes that can be pruned.
+    ``source``: the text that defines the encoding; ``assumes``: the assumption behind the
     size, if any."""
 
     name: Text
@@ -147,9 +147,9 @@ class Part(ScenarioTable, frozen=True):
 
 
 class SigningServer(ScenarioTable, frozen=True):
-    """A server that signs requests one by one on one core, at shares (``loads``) of what it can do,
-    and the largest response time that it may have (``limit``, of ``percentile`` of requests).
-    ``batches``: sizes of full batches that it may sign instead."""
+    """A server that signs requests one by one on one core. ``loads``: shares of its capacity.
+    ``limit``: the largest response time of ``percentile`` of requests. ``batches``: sizes of full
+    batches that it may sign instead."""
 
     source: Text
     limit: Text

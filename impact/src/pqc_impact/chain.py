@@ -18,8 +18,8 @@ Above = Annotated[float, Meta(gt=0)]
 
 
 class BlockLimit(ScenarioTable, frozen=True):
-    """A limit of a block: ``block`` in ``unit``, ``reserved`` of it for what is no
-    transaction, other limits to try (``given``), and what one ``unit`` costs."""
+    """A limit of a block: ``block`` in ``unit``. ``reserved``: the part that is not for
+    transactions. ``given``: other limits to try. ``price``: of one ``unit``."""
 
     name: Text
     unit: Text
@@ -65,9 +65,9 @@ class Template(ScenarioForm, frozen=True):
     """A form of transaction: how much of each limit it uses; its signatures.
 
     ``per_block``: how many a block has, where that is a load and does not follow from limits.
-    ``fees``: what it costs beside the prices of limits, by currency; ``assumes``: what its use of
-    limits rests on beside the rules, if anything; ``item``: its largest element, for rules;
-    ``output``: the script of an output, for states; ``also``: other names that rules may use.
+    ``fees``: costs in addition to the prices of limits, by currency. ``assumes``: an assumption
+    behind its use of limits, if any. ``item``: its largest element, for rules. ``output``: the
+    script of an output, for states. ``also``: other names that rules may use.
     """
 
     use: dict[Text, Text] = field(default_factory=dict)
@@ -121,13 +121,15 @@ class State(ScenarioTable, frozen=True):
 
 
 class Node(ScenarioTable, frozen=True):
-    """A node: the numbers of cores to show, its download rate, the implementation of each scheme
-    (without one, the fastest default build of the record), the years of archive it first reads,
-    the bytes of its ``mempool`` and what a transaction takes of them (``mempool_each``), and of
-    its line (``traffic_each``). More cores than the record measured need ``extrapolate``.
-    ``threads``: numbers of threads whose operations per second are shown, measured or not;
-    ``verified``: numbers of transactions whose verification is; ``hardware``: the clock of a
-    hardware core, to compare with a core of the node."""
+    """A node: numbers of ``cores`` to show, its download rate, and the years of archive it reads.
+
+    ``implementations``: of each scheme; without one, the fastest default build of the record.
+    ``mempool``: its bytes; ``mempool_each``: those of a transaction, ``traffic_each`` those on its
+    line. More cores than the record measured need ``extrapolate``. ``threads``: numbers of threads
+    whose operations per second are shown, measured or not. ``verified``: numbers of transactions
+    whose verification is shown. ``hardware``: the clock of a hardware core, to compare with a core
+    of the node.
+    """
 
     download: Text
     source: Text
@@ -151,8 +153,8 @@ class Node(ScenarioTable, frozen=True):
 
 
 class Storage(ScenarioTable, frozen=True):
-    """Where a node keeps the archive: how large it is today, and the price of storage; ``disks`` by
-    name: their sizes with their price, as "2 TB at 60 USD/TB"."""
+    """The archive of a node: its size today and the price of storage. ``disks``: by name their size
+    and price, as "2 TB at 60 USD/TB"."""
 
     today: Text
     price: Text
@@ -179,11 +181,12 @@ class Storage(ScenarioTable, frozen=True):
 
 
 class BlockNetwork(ScenarioTable, frozen=True):
-    """The network that blocks spread over: ``like`` names one of scenarios/networks or a file
-    beside the scenario; so many of its ``nodes`` and ``blocks`` if given. Simulated are blocks of
-    these ``templates`` and ``schemes`` (all, if none is named): full ones, and such with
-    ``of_today`` times as many transactions as today's. Stale blocks also for other ``intervals``;
-    not at all with ``stale = false``, where blocks have slots and are not found.
+    """The network that blocks spread over. ``like``: one of scenarios/networks or a file next to
+    the scenario. ``nodes``, ``blocks``: their numbers, if not the file's.
+
+    Simulated blocks have these ``templates`` and ``schemes`` (all, if none is named): full ones,
+    and others with ``of_today`` times as many transactions as today's. Stale blocks are shown also
+    for other ``intervals``, and not at all with ``stale = false``, where blocks have slots.
     """
 
     like: Text

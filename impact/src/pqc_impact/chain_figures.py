@@ -192,8 +192,8 @@ class ChainFigures(FormFigures[Chain, Template]):
     def kept(
         self, more: float | Array, years: int, at: Mapping[str, Any], text: str
     ) -> Iterator[Figure]:
-        """Yield today's archive with so many bytes ``more``, the time to download it, and the price
-        of a disk for it; ``at``: the keys of the load."""
+        """Yield today's archive with so many bytes ``more``, its download time, and the price of a
+        disk for it. ``at``: the keys of the load."""
         storage = self.scenario.storage
         if storage is None:
             return
@@ -314,9 +314,9 @@ class ChainFigures(FormFigures[Chain, Template]):
             is_longer = bool(verify[0] > download[0])
             slower = "verification" if is_longer else "the download"
             kind: Kind = "measured" if is_longer else "assumed"
-            said = f"{slower} is the longer of the two; {rate.source}"
+            reason = f"{slower} is the longer of the two; {rate.source}"
             longer = np.maximum(verify, download)
-            yield sync(value=longer, source=said, kind=kind, rates=[rate], **on)
+            yield sync(value=longer, source=reason, kind=kind, rates=[rate], **on)
 
     def verified(self, each: Array | None, figure: Callable[..., Figure]) -> Iterator[Figure]:
         """Yield the time to verify a block, and as many transactions as today; ``each``: the time

@@ -68,8 +68,10 @@ def cbor(content: float) -> float:
 
 
 def tls_records(content: float) -> float:
-    """Encrypted records of TLS 1.3 around a message (RFC 8446, 5): a header of five bytes, the
-    content's type and a tag of 16 with every 2^14 bytes."""
+    """Return the bytes of the encrypted records of TLS 1.3 around a message (RFC 8446, 5).
+
+    Every 2^14 bytes have a header of five bytes, the content's type and a tag of 16.
+    """
     return content + math.ceil(content / 2**14) * (5 + 1 + 16)
 
 

@@ -20,8 +20,8 @@ from pqc_impact.schemes import ImpactScheme
 from pqc_impact.times import RecordRate, RecordTimes, assumed, interval_of
 
 Kind = Literal["exact", "measured", "assumed"]
-"""The kinds of figures here: it follows from encodings and rules; it is measured; or it rests on a
-quantity of the scenario that is no rule."""
+"""The kinds of figures. ``exact``: from encodings and rules; ``assumed``: from a quantity of the
+scenario that is no rule."""
 BY, ELSEWHERE = "by ", "on another machine, "
 """Beginnings of the notes of a time: the implementation, and the record of another machine than
 the first record's."""

@@ -28,8 +28,8 @@ from pqc_impact.schemes import KNOWN
 
 
 class OutputForm(ScenarioTable, frozen=True):
-    """How an output is locked and unlocked: the bytes of its script; what unlocks it, as items
-    pushed by the input's ``script`` or as items of its ``witness``."""
+    """How an output is locked and unlocked. ``output``: the bytes of its script. The items that
+    unlock it are pushed by the input's ``script`` or are items of its ``witness``."""
 
     name: Text
     output: Text

@@ -26,15 +26,15 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 
 RELAYS = ("request", "compact", "push")
 Relay = Literal[RELAYS]  # type: ignore[valid-type]
-"""How a node that has validated a block lets its peers have it: it announces it and sends it to
-who asks (request), so with compact blocks (compact), or sends it to all of them unasked (push)."""
+"""How a node passes on a block that it has validated. `request`: it announces the block and sends
+it on request. `compact`: the same with compact blocks. `push`: it sends the block to all peers."""
 _SUM = 1e-6
 _TRIES = 20
 
 
 class Region(Struct, frozen=True, forbid_unknown_fields=True):
-    """Nodes of one part of the world: their share of all nodes, and the bandwidth of their access
-    in Mbit/s (the median, where there is a spread)."""
+    """Nodes of one part of the world: their share of all nodes, and the bandwidth of their access.
+    Bandwidth is in Mbit/s (the median, where there is a spread)."""
 
     name: Text
     share: Share
@@ -43,10 +43,13 @@ class Region(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Compact(Struct, frozen=True, forbid_unknown_fields=True):
-    """Compact block relay (BIP 152): bytes of a compact block besides its transactions' short
-    identifiers of 6 bytes, the share of nodes that lack transactions of a block, how much of the
-    block these lack (values at equal distances of probability), and from how many peers a node has
-    compact blocks sent unasked and before they are validated (high-bandwidth mode)."""
+    """Compact block relay (BIP 152). ``base_bytes``: of a compact block without its transactions'
+    short identifiers of 6 bytes.
+
+    ``lacking``: the share of nodes that lack transactions of a block; ``lacking_bytes_share``: the
+    share of the block that these lack, at equal distances of probability. ``unasked_peers``: peers
+    that send compact blocks unasked and before validation (high-bandwidth mode).
+    """
 
     base_bytes: Count
     lacking: Share
@@ -125,7 +128,7 @@ class Graph:
         return back
 
     @classmethod
-    def of(cls, edges: Ints, delay: Array, upload: Array, download: Array) -> Graph:
+    def from_edges(cls, edges: Ints, delay: Array, upload: Array, download: Array) -> Graph:
         """From connections, ``edges`` having a row (opener, other) for each; a node's peers are
         in the order of the rows."""
         ends = edges.ravel()
@@ -169,7 +172,7 @@ def draw_graph(network: Network, rng: np.random.Generator) -> Graph:
         np.array([getattr(r, name) for r in network.regions])[region] * speed
         for name in ("upload_mbps", "download_mbps")
     )
-    return Graph.of(edges, delay, upload, download)
+    return Graph.from_edges(edges, delay, upload, download)
 
 
 def _factors(spread: float, count: int, rng: np.random.Generator) -> Array:

@@ -81,7 +81,7 @@ class Host(ScenarioTable, frozen=True):
 
 
 class Protocol(ScenarioFile[ProtocolMessage], frozen=True, kw_only=True, tag="protocol"):
-    """A protocol. ``terms``: names for expressions, each of which may use those before it; one that
+    """A protocol. ``terms``: names for expressions, each of which may use those before it. One that
     differs between schemes is a table by scheme, with ``*`` for the others."""
 
     templates: Annotated[tuple[ProtocolMessage, ...], Meta(min_length=1)]

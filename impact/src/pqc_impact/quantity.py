@@ -26,8 +26,8 @@ YEAR = _EQUAL["s"]["year"]
 
 
 def quantity(text: str, unit: str, field: str) -> Interval:
-    """Return the quantity in ``unit`` ("" for a plain count), not negative; of a range "A to B
-    UNIT" the middle and both ends. "0" needs no unit. ValueError begins with ``field``."""
+    """Return the quantity in ``unit`` ("" for a plain count), not negative. A range "A to B UNIT"
+    gives the middle and both ends. "0" needs no unit. ValueError begins with ``field``."""
     result = _TEXT.fullmatch(text.strip())
     if result is None:
         raise ValueError(f"{field}: {text!r} is no number with a unit")

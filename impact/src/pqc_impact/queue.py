@@ -1,10 +1,12 @@
 """Response times of one server whose requests arrive at random (Poisson), by numerical convolution.
 
-Requests are served one by one (M/G/1), or in full batches: the server waits for ``size`` requests
-and answers all of them when the last is done. Batches then arrive with Erlang intervals, so their
-waiting time is that of a GI/G/1 queue, W = max(0, W + S - A), whose law Spitzer's identity gives:
-with φ the transform of S - A, that of W is exp(Σ (z^k - 1) a_k) over k > 0, a_k the coefficients of
--log(1 - φ). Laws stand on a lattice of `BINS` steps, of which a service takes `STEPS` on average.
+Requests are served one by one (M/G/1), or in full batches. For a batch the server waits for
+``size`` requests and answers all of them when the last is done. Batches then arrive with Erlang
+intervals, so their waiting time is that of a GI/G/1 queue, W = max(0, W + S - A).
+
+Spitzer's identity gives its distribution. With φ the transform of S - A, that of W is exp(Σ (z^k -
+1) a_k) over k > 0, a_k being the coefficients of -log(1 - φ). Distributions are on a lattice of
+`BINS` steps; a service takes `STEPS` of them on average.
 """
 
 from __future__ import annotations
@@ -69,8 +71,8 @@ def responses(service: ServiceLaw, rate: float, size: int = 1) -> Responses:
     step = service.mean / STEPS
     served = np.fft.rfft(_on_lattice(service, step, BINS))
     done = _waiting(served * np.conj(np.fft.rfft(_arrivals(size, rate, step)))) * served
-    # The request that is number j of its batch waits for the others to come, and for the batch
-    # before to be done, which arrived j intervals earlier; the longer of the two counts.
+    # Request number j of its batch waits for the others to come. It also waits for the batch
+    # before, which arrived j intervals earlier, to be done. The longer of the two counts.
     edges = step * (np.arange(BINS // 2) + 0.5)
     started = np.zeros(BINS // 2)
     for number in range(1, size + 1):

@@ -1,5 +1,8 @@
-"""Figures of a scheme on a node, whatever transactions are: operations per second, scaling over
-threads, the life cycle of a key, and by how much each optimisation speeds it up."""
+"""Figures of a scheme on a node, independent of transactions.
+
+They are operations per second, scaling over threads, the life cycle of a key, and the speed-up by
+each optimisation.
+"""
 
 from __future__ import annotations
 
@@ -160,10 +163,12 @@ class SchemeFigures:
         yield self.figure("speed_up", 1.0, "×", _AGGREGATION, "exact", by="aggregation")
 
     def moved(self) -> Iterator[Figure]:
-        """Yield what 10,000 signatures and as many verifications read and write, signatures by the
-        exact law of their iterations, and in a second of the time that they take; the share of
-        accesses that simulated caches serve. Of the implementation that the node names, if its
-        traffic was counted."""
+        """Yield the bytes that 10,000 signatures and as many verifications read and write.
+
+        Signatures follow the exact distribution of their iterations. Also the bytes in a second of
+        their time, and the share of accesses that simulated caches serve. All are of the
+        implementation that the node names, if its traffic was counted.
+        """
         requested = self.node.implementations.get(self.scheme.name)
         keys = {"set": self.scheme.name, "implementation": requested, "key": "compact"}
 

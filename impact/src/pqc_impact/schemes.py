@@ -15,7 +15,7 @@ from mldsa_lab.sets import (
     SIGNATURE,
     algorithm_bytes,
     ecdsa_der_law,
-    sets_of,
+    list_sets,
     sizes,
 )
 
@@ -45,8 +45,8 @@ class ImpactScheme:
     source: str
 
     def names(self, extreme: int) -> dict[str, float]:
-        """Return the sizes that expressions may name: of a signature whose length varies the mean,
-        or with ``extreme`` -1 and 1 the usual least and most."""
+        """Return the sizes that expressions may name. A signature whose length varies has its mean,
+        or with ``extreme`` -1 and 1 its usual least and most."""
         result = {
             "signature": self.signature_bytes[extreme],
             "public_key": float(self.public_key_bytes),
@@ -68,10 +68,10 @@ def _folded(name: str) -> str:
 _USUAL = (
     {_folded(name): name for name in SIGNERS}
     | {f"dilithium{n}": name for n, name in zip((2, 3, 5), PARAMETER_SETS, strict=True)}
-    | {name.replace("FN-DSA-", "falcon"): name for name in sets_of("fn-dsa")}
+    | {name.replace("FN-DSA-", "falcon"): name for name in list_sets("fn-dsa")}
     | {
         f"{start}{_folded(name.removeprefix(removed))}": name
-        for name in sets_of("slh-dsa")
+        for name in list_sets("slh-dsa")
         for removed in ("SLH-DSA-SHA2-", "SLH-DSA-")
         for start in ("slhdsa", "sphincs")
         if name.startswith(removed)
@@ -82,8 +82,8 @@ SHA2."""
 
 
 def lab_name(name: str) -> str:
-    """Return the lab's name of a scheme or hybrid that a file calls by a usual one, such as
-    Falcon-512; an unknown name as it is."""
+    """Return the lab's name for a usual name of a scheme or hybrid, such as Falcon-512. An unknown
+    name stays as it is."""
     parts = [part.strip() for part in re.sub(r"(?i)(sphincs)\+", r"\1", name).split("+")]
     bases = [base_of(part) for part in parts]
     if unknown_parts(name) and all(_folded(base) in _USUAL for base in bases):
@@ -124,7 +124,7 @@ def _single(name: str) -> ImpactScheme:
     most = float(signature.bytes)
     lengths, source = (most, most, most), signature.source
     if name.endswith(DER):
-        lengths, source = _usual_der(CURVES[base][1], low=True), "BIP 146"
+        lengths, source = _usual_der(CURVES[base][1], is_low=True), "BIP 146"
     elif name.endswith(UNPADDED):
         varied = known_sizes.get((SIGNATURE, NOT_PADDED))
         if varied is None or varied.mean is None or varied.usual is None:
@@ -144,12 +144,12 @@ def base_of(name: str) -> str:
 def signature_der(name: str) -> tuple[float, float, float]:
     """Signatures of a scheme as X.509 and TLS have them: ECDSA's in DER, the others bare."""
     if name in CURVES:
-        return _usual_der(CURVES[name][1], low=False)
+        return _usual_der(CURVES[name][1], is_low=False)
     return scheme_of(name).signature_bytes
 
 
-def _usual_der(order: int, *, low: bool) -> tuple[float, float, float]:
+def _usual_der(order: int, *, is_low: bool) -> tuple[float, float, float]:
     """The mean of a signature, with the lower s or any, and its usual most and least."""
-    law = ecdsa_der_law(order, low=low)
+    law = ecdsa_der_law(order, is_low=is_low)
     usual = [size for size, share in law.items() if share > 0.025]
     return sum(n * share for n, share in law.items()), float(max(usual)), float(min(usual))

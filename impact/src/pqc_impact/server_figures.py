@@ -1,6 +1,9 @@
 """Figures of a server that signs: response times under load, and the load that keeps them within a
-limit. `pqc_impact.queue` has the theory; the law of ML-DSA's signing times is the exact one of its
-rejections at the costs that a record's fit has, other schemes sign in a constant time."""
+limit.
+
+`pqc_impact.queue` has the theory. The distribution of ML-DSA's signing times follows exactly from
+its rejections, at the costs of a record's fit. Other schemes sign in a constant time.
+"""
 
 from __future__ import annotations
 

@@ -85,8 +85,8 @@ TABLES: dict[str, tuple[SpreadColumns, ...]] = {
         _column("used", "{resource}", 2, ["resource"]),
         _column("fee", "fee", 2),
         _column("fee", "fee for {resource}", 2, ["resource"]),
-        replace(_column("count", "in a block", object="block"), any_of=_COUNTED),
-        replace(_column("per_second", "per second"), any_of=_COUNTED),
+        replace(_column("count", "in a block", object="block"), either=_COUNTED),
+        replace(_column("per_second", "per second"), either=_COUNTED),
         _column("over_today", "throughput, of today's", of="transactions"),
         _column("bytes_per_second", "bandwidth", of="blocks"),
         _column("share", "share of the {resource}", 0, ["resource"], of="limit"),
@@ -179,7 +179,7 @@ TABLES: dict[str, tuple[SpreadColumns, ...]] = {
         _column("bytes", "ten years", 1, object="archive", years=10),
         _column("bytes", "at today's throughput", object="archive", years=1, load="today"),
         replace(
-            _column("bytes", "{kept}{at}", 3, ["object"], years=1, load="today"), any_of=_ARCHIVES
+            _column("bytes", "{kept}{at}", 3, ["object"], years=1, load="today"), either=_ARCHIVES
         ),
         _column("bytes", "chain in {years}{at}", 1, ["years"], *_AT, object="chain"),
         _column("price", "disk, {years}{at}", 2, ["years"], *_AT, object="chain"),
@@ -208,7 +208,7 @@ def report(impact: Impact) -> Report:
     for title, columns in TABLES.items():
         if filled := table(figures, title, columns):
             plots = tuple(_plots(impact, figures, title))
-            sections.append(Section(grid(impact, filled), plots=plots, brief=title == SERVER))
+            sections.append(Section(grid(impact, filled), plots=plots, is_brief=title == SERVER))
             kinds.append(f"{title}: {_kinds(filled)}")
     return Report(
         kind=f"what a migration costs · scenario {impact.name}",
@@ -261,17 +261,20 @@ def _is_shown(figure: Figure, title: str) -> bool:
 
 
 def grid(impact: Impact, filled: FigureTable) -> Grid:
-    """Return a table for every renderer: with the mark of each rule that a form breaks, the
-    implementations of times, and a mark at each scheme whose times are from another machine."""
+    """Return a table for every renderer, with the implementations of times.
+
+    It has a mark for each rule that a form breaks, and one at each scheme whose times are from
+    another machine.
+    """
     schemes, legend = list(impact.scenario.schemes), rules(impact)
-    keys = [{k: str(v) for k, v in of[0].keys.items()} for of in filled.rows.values()]
+    keys = [{k: str(v) for k, v in row[0].keys.items()} for row in filled.rows.values()]
     plain = figure_tables.grid(filled, CONFIDENCE)
     # The page is too narrow for columns of the other keys: they stand below the schemes.
     others = [key for key in filled.layout.rows if key != "scheme"]
-    changed: dict[str, dict[str, Any]] = {key: {"where": TERMINAL, "head": False} for key in others}
+    changed: dict[str, Any] = {key: {"where": TERMINAL, "is_head": False} for key in others}
     names, libraries, note = _sources(filled)
     below = [[*(k[key] for key in others), *each] for k, each in zip(keys, libraries, strict=True)]
-    changed["scheme"] = {"head": True, "cells": names}
+    changed["scheme"] = {"is_head": True, "cells": names}
     if any(below):
         changed["scheme"]["below"] = [", ".join(texts) for texts in below]
     if others:
@@ -294,20 +297,20 @@ def grid(impact: Impact, filled: FigureTable) -> Grid:
 
 
 def _sources(filled: FigureTable) -> tuple[list[str], list[list[str]], str]:
-    """Return for each row its scheme, with a mark if its times are from another machine, and the
-    implementations of its times; and the note on the mark."""
-    libraries, records = (_noted(filled, start) for start in (BY, ELSEWHERE))
-    schemes = (str(of[0].keys["scheme"]) for of in filled.rows.values())
+    """Return for each row its scheme and the implementations of its times, and the note on the
+    mark of schemes whose times are from another machine."""
+    libraries, records = (_read_notes(filled, start) for start in (BY, ELSEWHERE))
+    schemes = (str(row[0].keys["scheme"]) for row in filled.rows.values())
     names = [s + f" {_OTHER_MACHINE}" * bool(r) for s, r in zip(schemes, records, strict=True)]
-    elsewhere = ", ".join(dict.fromkeys(name for of in records for name in of))
+    elsewhere = ", ".join(dict.fromkeys(name for row in records for name in row))
     note = f"{_OTHER_MACHINE}: measured on another machine, {elsewhere}" if elsewhere else ""
     return names, libraries, note
 
 
-def _noted(filled: FigureTable, start: str) -> list[list[str]]:
+def _read_notes(filled: FigureTable, start: str) -> list[list[str]]:
     """Return, for each row, what its figures' notes that begin with ``start`` name."""
-    notes = (dict.fromkeys(note for f in of for note in f.notes) for of in filled.rows.values())
-    return [[x.removeprefix(start) for x in of if x.startswith(start)] for of in notes]
+    notes = (dict.fromkeys(note for f in row for note in f.notes) for row in filled.rows.values())
+    return [[x.removeprefix(start) for x in row if x.startswith(start)] for row in notes]
 
 
 def document_table(
@@ -324,10 +327,10 @@ def document_table(
         if template not in forms:
             raise LabError(f"template {template!r}: must be one of {'; '.join(forms)}")
         form = forms[template]
-        beside, today = impact.scenario.today_of(form)
+        neighbor, today = impact.scenario.today_of(form)
         rows = {(template, s.name): s.name for f, s in impact.scenario.pairs() if f is form}
-        if beside is not form:
-            rows = {(beside.name, today.name): f"{today.name}, today", **rows}
+        if neighbor is not form:
+            rows = {(neighbor.name, today.name): f"{today.name}, today", **rows}
     figures = [
         replace(f, keys={**own_keys(f), "scheme": label})
         for key, label in rows.items()
@@ -349,7 +352,7 @@ def document_table(
     busy = [text for text in impact.remarks if text.startswith(BUSY)] if below else []
     note = ". ".join(filter(None, (note, *busy)))
     shown = (
-        replace(c, head=True, cells=cells, below=below) if c.title == "scheme" else c
+        replace(c, is_head=True, cells=cells, below=below) if c.title == "scheme" else c
         for c in plain.columns
     )
     return replace(plain, columns=tuple(shown), note=note)
@@ -359,7 +362,7 @@ def _kinds(filled: FigureTable) -> str:
     """Return the columns of each kind; of several kinds in one column the least certain counts."""
     titles: dict[str, dict[str, None]] = {}
     for column in filled.layout.columns:
-        known = {f.kind for f in filled.of_spread(column) if f is not None}
+        known = {f.kind for f in filled.figures_in(column) if f is not None}
         for kind in [k for k in ("assumed", "measured", "exact") if k in known][:1]:
             titles.setdefault(kind, {})[column.title.partition(", ")[0]] = None
     return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in titles.items())

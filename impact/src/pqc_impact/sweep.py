@@ -47,11 +47,13 @@ def _over_blocks(values: Array) -> Interval:
 
 
 def stale_rate(mean_s: Array, interval_s: float) -> Array:
-    """Return the probability that a node finds a competing block while it does not know of one,
-    where each finds blocks alike and all together one every ``interval_s``:
-    1 - exp(-∫(1 - f(t)) dt / interval), f being the share of nodes that know of it, whose integral
-    is the mean delay (Decker and Wattenhofer, Information propagation in the Bitcoin network, 2013,
-    on forks)."""
+    """Return the probability that a node finds a competing block while it does not know of one.
+
+    All nodes find blocks alike, and together one every ``interval_s``. The probability is
+    1 - exp(-∫(1 - f(t)) dt / interval), f being the share of nodes that know of the block. The
+    integral is the mean delay. Source: Decker and Wattenhofer, Information propagation in the
+    Bitcoin network, 2013, on forks.
+    """
     return -np.expm1(-mean_s / interval_s)
 
 

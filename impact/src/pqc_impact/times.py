@@ -16,9 +16,9 @@ from mldsa_lab.checkout import find_root
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import MeasuredCell, summarise
-from mldsa_lab.kinds.block import block_figures, block_of
+from mldsa_lab.kinds.block import block_figures, read_block_content
 from mldsa_lab.records import Record, Variant, read_record
-from mldsa_lab.sets import CLASSICAL_SETS, SCHEMES, sets_of
+from mldsa_lab.sets import CLASSICAL_SETS, SCHEMES, list_sets
 from mldsa_lab.theory.trace import Array
 from pqc_impact.schemes import ImpactScheme
 
@@ -84,11 +84,13 @@ def interval_of(draws: Array) -> Interval:
 
 @dataclass(frozen=True)
 class RecordRate:
-    """Operations per second, or per cycle, of so many cores, as draws, and where from.
-    ``modelled``: more cores than were measured; ``fit``: of signing to its traces; ``libraries``:
-    the implementations, one for each scheme of a hybrid; ``elsewhere``: the records of other
+    """Operations per second, or per cycle, of so many cores, as draws, and their source.
+
+    ``modelled``: more cores than were measured. ``fit``: of signing to its traces. ``libraries``:
+    the implementations, one for each scheme of a hybrid. ``elsewhere``: the records of other
     machines than the first record's. ``scaling``: draws of the rate over that of one core, both of
-    the record of several cores; None where that is not known."""
+    the record of several cores; None where that is not known.
+    """
 
     draws: Array
     source: str
@@ -117,7 +119,7 @@ class TimedCalls:
     fit: Fit | None = None
 
     @classmethod
-    def of(cls, cell: MeasuredCell) -> TimedCalls:
+    def from_cell(cls, cell: MeasuredCell) -> TimedCalls:
         """Return the times of a cell whose mean is known."""
         assert cell.mean is not None
         return cls(
@@ -144,10 +146,12 @@ class _RecordTimes:
 
 
 class RecordTimes:
-    """The times of ``operations`` in records; ``paths``: in the order in which they are asked, the
-    shipped ones if there are none. ``widest``: of the intervals that count, as a part of the value.
-    A wider one on one thread raises LabError; on several threads, whose intervals are wide unless
-    a machine has its cores to itself, and in a shipped record, `remarks` names it."""
+    """The times of ``operations`` in records. ``paths``: in the order in which they are asked, the
+    shipped ones if there are none. ``widest``: the widest interval, as a part of the value.
+
+    A wider one on one thread raises LabError. On several threads, and in a shipped record,
+    `remarks` names it: their intervals are wide unless a machine has its cores to itself.
+    """
 
     def __init__(
         self,
@@ -172,7 +176,7 @@ class RecordTimes:
         operation: str = "verify", unit: str = "ns", stretch: bool = False, batches: bool = False,
     ) -> RecordRate | str:  # fmt: skip
         """Return operations of a scheme per second, or per cycle where records are in that
-        ``unit``, one after the other in each of a hybrid's schemes; or why there is none.
+        ``unit``; a hybrid's schemes follow each other. Else return the reason for none.
 
         By single calls, or with ``batches`` by the fastest batch interface (by single calls in
         those of a hybrid's schemes that have none). ``stretch``: more cores than were measured are
@@ -205,8 +209,10 @@ class RecordTimes:
     def signer(
         self, scheme: ImpactScheme, implementations: dict[str, str], batch: int = 1
     ) -> RecordRate | str:
-        """Return how many signatures one core makes in a second by single calls, or by batches of
-        exactly this size, with their fit; or why that is not known."""
+        """Return the signatures per second of one core, with their fit, or the reason for none.
+
+        They are by single calls, or by batches of exactly this size.
+        """
         if len(scheme.parts) > 1:
             return "the law of a hybrid's signing time is not known"
         (part,) = scheme.parts
@@ -224,10 +230,12 @@ class RecordTimes:
     def speed_ups(
         self, name: str, operation: str, implementation: str, baseline: str
     ) -> Iterator[tuple[str, Array, str]]:
-        """Yield, of an implementation's single calls, how much faster each backend is than the
-        ``baseline`` one, and, in the fastest backend, each size of batch than single calls: a
-        title, draws of the ratio, the source. Each is of one record, the first that has both, by
-        default builds with intervals that are not too wide."""
+        """Yield title, draws of the ratio and source of each speed-up of an implementation.
+
+        They compare single calls of each backend with the ``baseline`` one and, in the fastest
+        backend, each size of batch with single calls. Each is of one record, the first that has
+        both, by default builds with intervals that are not too wide.
+        """
         result: set[str] = set()
         for record in self._times:
             rows: dict[tuple[str, int], TimedCalls] = {}
@@ -256,8 +264,11 @@ class RecordTimes:
     def _timed(
         self, name: str, implementations: dict[str, str], operation: str, unit: str, mode: str
     ) -> list[tuple[_RecordTimes, TimedCalls]]:
-        """Return the rows of a scheme by the implementation that the file names, else by the one
-        that is chosen for all sets of the family; by any where this one lacks the operation."""
+        """Return the rows of a scheme by the implementation that the file names.
+
+        Else by the one that is chosen for all sets of the family, or by any where that one lacks
+        the operation.
+        """
         if requested := _named(name, implementations):
             return self._rows(name, requested, operation, unit, mode)
         chosen = self._library(name, unit)
@@ -265,9 +276,11 @@ class RecordTimes:
         return rows or self._rows(name, None, operation, unit, mode)
 
     def _library(self, name: str, unit: str) -> str | None:
-        """Return the implementation of all sets of a family that no file names: of those with the
-        most sets and operations in the first record that has the family, the fastest by the
-        geometric mean of their default builds on one core."""
+        """Return the implementation of all sets of a family that no file names.
+
+        It has the most sets and operations in the first record with the family. Of several the
+        fastest counts, by the geometric mean of default builds on one core.
+        """
         group = _group(name)
         if (group[0], unit) in self._libraries:
             return self._libraries[group[0], unit]
@@ -305,8 +318,11 @@ class RecordTimes:
     def _fastest(
         self, name: str, rows: Sequence[tuple[_RecordTimes, TimedCalls]], cores: int, stretch: bool
     ) -> RecordRate:
-        """Return the rate, on so many cores, of what is fastest on one core in the first record
-        that has the scheme; other records of the same machine add numbers of cores."""
+        """Return the rate on so many cores of the fastest row on one core.
+
+        It is of the first record that has the scheme; other records of the same machine add numbers
+        of cores.
+        """
         result = rows[0][0]
         first = [row for record, row in rows if record is result]
         fastest = min(first, key=lambda row: (row.variant.threads, row.variant.is_tuned, row.cost))
@@ -386,7 +402,7 @@ class RecordTimes:
 
 def _group(name: str) -> tuple[str, ...]:
     """Return the sets that one implementation is chosen for: a family, or a classical scheme."""
-    return (name,) if name in CLASSICAL_SETS else sets_of(SCHEMES[name].family)
+    return (name,) if name in CLASSICAL_SETS else list_sets(SCHEMES[name].family)
 
 
 def _named(name: str, implementations: dict[str, str]) -> str | None:
@@ -423,7 +439,7 @@ def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> _RecordT
             if s.operation in operations and s.set in schemes and s.variant in compact
         ]  # fmt: skip
         result = summarise(record, confidence=CONFIDENCE)
-    timed = [TimedCalls.of(c) for c in result.cells if c.mean and c.unit in ("ns", "cycles")]
+    timed = [TimedCalls.from_cell(c) for c in result.cells if c.mean and c.unit in ("ns", "cycles")]
     rows = [
         r for r, v in ((row, row.variant) for row in timed)
         if (v.threads > 1 or v.batch_size <= (BATCH_MOST if v.mode == "batch" else 1))
@@ -442,7 +458,7 @@ def _calls(row: TimedCalls) -> tuple[str | int, ...]:
 
 def _of_block(record: Record) -> list[TimedCalls]:
     """Return the verifications of a block by keys as bytes and with warm caches."""
-    count = block_of(record).verifications
+    count = read_block_content(record).verifications
     built = []
     for f in block_figures(record, CONFIDENCE):
         block = f.interval

@@ -62,16 +62,19 @@ def in_tree(*parts: str) -> Path:
     return path
 
 
-def install_command(name: str, checkout: str, *, published: bool = True) -> str:
-    """Return the command that installs a Python package: the target ``checkout`` of the Makefile
-    in a checkout, else pip; of one that is not ``published``, those that get a checkout."""
+def install_command(name: str, checkout: str, *, is_published: bool = True) -> str:
+    """Return the command that installs a Python package.
+
+    It is the target ``checkout`` of the Makefile in a checkout, else pip. A package that is not
+    published needs the commands that get a checkout.
+    """
     try:
         is_wheel = find_root() == SHIPPED
     except LabError:
         is_wheel = True
     if not is_wheel:
         return f"`make {checkout}`"
-    if not published:
+    if not is_published:
         return f"{GET_CHECKOUT.rstrip('`')} {checkout}`"
     return f"`pip install '{name}'`"
 

@@ -134,8 +134,8 @@ def read_text(path: Path, what: str = "") -> str:
 
 
 def parse_json(text: str, where: str) -> Any:
-    """The value of a JSON text; LabError with line (where there are several) and column if it is
-    malformed, repeats a key or holds NaN or an infinity."""
+    """Return the value of a JSON text. LabError if it is malformed, repeats a key or has NaN or an
+    infinity, with column and, where there are several, line."""
     if not text.strip():
         raise LabError(f"{where}: is empty")
     try:
@@ -190,10 +190,10 @@ def decode_toml(text: str, kind: type[T], where: str) -> T:
     return convert(parse_toml(text, where), kind, where)
 
 
-def convert(value: object, kind: type[T], where: str, *, strict: bool = True) -> T:
+def convert(value: object, kind: type[T], where: str, *, is_strict: bool = True) -> T:
     """Plain values (those of JSON) as a ``kind``; LabError as of `decode_json`. Without
     ``strict``, numbers may be texts."""
-    read = partial(msgspec.convert, type=kind, strict=strict, dec_hook=decode_hook)
+    read = partial(msgspec.convert, type=kind, strict=is_strict, dec_hook=decode_hook)
     try:
         return cast("T", read(value))
     except UnicodeEncodeError as error:  # JSON can write half a character
@@ -206,8 +206,8 @@ def convert(value: object, kind: type[T], where: str, *, strict: bool = True) ->
             rule = f"{rule.partition('value ')[2]} must be one of {', '.join(map(str, choices))}"
         if "[...]" in path:
             path = _with_key(path, value, read, str(error))
-        said = f", {path.removeprefix('.')}: {rule}" if path else f": {rule}"
-        line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in said)  # keys may have any
+        text = f", {path.removeprefix('.')}: {rule}" if path else f": {rule}"
+        line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)  # keys may have any
         raise LabError(f"{where}{line}") from None
 
 

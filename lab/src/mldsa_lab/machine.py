@@ -74,7 +74,7 @@ def describe() -> Machine:
         "architecture": platform.machine(),
         "features": _features(info),
         "cores": cores_to_use(),
-        "governor": _of_all_cores("scaling_governor"),
+        "governor": _read_all_cores("scaling_governor"),
         "memory_bytes": _known(lambda: os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")),
         "os": f"{platform.system()} {platform.release()}",
         "load1": load1(),
@@ -201,7 +201,7 @@ def _whole(text: str | None) -> int | None:
     return None if text is None else _known(lambda: int(text, 0))
 
 
-def _of_all_cores(name: str) -> str | None:
+def _read_all_cores(name: str) -> str | None:
     """A file of every core's cpufreq folder; the values joined where they differ."""
     values = {_read(path) for path in _CPUS.glob(f"cpu[0-9]*/cpufreq/{name}")} - {None, ""}
     return ", ".join(sorted(map(str, values))) or None
@@ -211,7 +211,7 @@ def _frequency_khz() -> list[int] | None:
     """The lowest and the highest frequency that the cores are allowed."""
     limits = []
     for name, extreme in (("scaling_min_freq", min), ("scaling_max_freq", max)):
-        values = [_whole(text) for text in (_of_all_cores(name) or "").split(", ") if text]
+        values = [_whole(text) for text in (_read_all_cores(name) or "").split(", ") if text]
         known = [value for value in values if value is not None]
         if not known:
             return None

@@ -36,7 +36,7 @@ class Package(NamedTuple):
     commands: tuple[str, ...]
     workers: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
-    published: bool = True
+    is_published: bool = True
 
 
 PACKAGES = (
@@ -47,7 +47,7 @@ PACKAGES = (
         "setup-study",
         ("study.estimators", "study.count", "study.coverage"),
         figures=("estimators",),
-        published=False,
+        is_published=False,
     ),
 )  # fmt: skip
 """The package that an error names where a package is not installed."""
@@ -104,7 +104,7 @@ def _loaded(group: str) -> dict[str, Any]:
 
 
 def _missing_package(what: str, package: Package) -> LabError:
-    command = install_command(package.name, package.target, published=package.published)
+    command = install_command(package.name, package.target, is_published=package.is_published)
     return LabError(f"{what} needs the Python package {package.name}: {command} installs it")
 
 

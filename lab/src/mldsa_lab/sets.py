@@ -124,14 +124,13 @@ PARAMETER_SETS: dict[str, ParameterSet] = {p.name: p for p in (ML_DSA_44, ML_DSA
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """One scheme with its parameters: what files, commands and workers call a set.
+    """One scheme with its parameters: a set in files, commands and workers.
 
-    Sizes are in bytes: ``public_key_bytes`` and ``private_key_bytes`` of the encoded keys,
-    ``output_bytes`` of a signature or, of a KEM, of a ciphertext, of a hash function of its digest,
-    of TLS of what both sides agreed on; ``seed_bytes`` of what key generation starts from,
-    ``rnd_bytes`` of the randomness that signing or encapsulation can be given; 0 where it only
-    draws its own. ``seeded``: whether a key follows from its seed.
-    ``slow``: an operation takes up to seconds, so that few inputs have to do.
+    ``public_key_bytes``, ``private_key_bytes``: encoded keys. ``output_bytes``: a signature, a
+    KEM's ciphertext, a digest, or TLS's shared secret. ``seed_bytes``: the seed of key generation;
+    ``has_seed``: a key follows from it. ``rnd_bytes``: the randomness that signing or encapsulation
+    takes; 0 where it only draws its own. ``is_slow``: an operation takes up to seconds, so few
+    inputs must do.
     """
 
     name: str
@@ -141,8 +140,8 @@ class Scheme:
     output_bytes: int
     seed_bytes: int = SEED_BYTES
     rnd_bytes: int = SEED_BYTES
-    seeded: bool = True
-    slow: bool = False
+    has_seed: bool = True
+    is_slow: bool = False
 
     @property
     def traits(self) -> SchemeFamily:
@@ -154,10 +153,9 @@ class Scheme:
 class SchemeFamily:
     """The traits that all sets of a family share.
 
-    ``private_keys``: the forms in which they cross the protocol, and ``encoded``, whether keys do
-    so as bytes at all; else a worker makes them of seeds and keeps them. ``plain_rnd``: the rnd
-    that asks for deterministic signing. ``random``: the operations whose cost differs from call to
-    call by design where they draw their own randomness.
+    ``private_keys``: their forms on the protocol; without ``sk`` a worker makes keys from seeds and
+    keeps them. ``plain_rnd``: the rnd that asks for deterministic signing. ``random``: operations
+    whose cost differs from call to call by design where they draw their own randomness.
     """
 
     name: str
@@ -174,20 +172,20 @@ class SchemeFamily:
         return self.title if self.title.isupper() else self.title.lower()
 
     @property
-    def encoded(self) -> bool:
+    def has_bytes(self) -> bool:
         """True if its keys are bytes on the protocol."""
         return "sk" in self.private_keys
 
     @property
-    def keyed(self) -> bool:
+    def has_keys(self) -> bool:
         """True if it has keys at all."""
         return bool(self.private_keys)
 
     @property
     def worker_operations(self) -> tuple[str, ...]:
         """All operations that a worker may announce for it."""
-        of_references = WORKER_OPERATIONS[len(OPERATIONS) :] if self.name == "ml-dsa" else ()
-        return (*self.operations, LOOKUP, *of_references)
+        references = WORKER_OPERATIONS[len(OPERATIONS) :] if self.name == "ml-dsa" else ()
+        return (*self.operations, LOOKUP, *references)
 
 
 SCHEME_FAMILIES: dict[str, SchemeFamily] = {
@@ -234,7 +232,7 @@ def _slh_dsa() -> Iterator[Scheme]:
             for kind, size in (("s", small), ("f", fast)):
                 yield Scheme(
                     f"SLH-DSA-{hashing}-{level}{kind}", "slh-dsa", 2 * n, 4 * n, size,
-                    seed_bytes=3 * n, rnd_bytes=n, slow=kind == "s",
+                    seed_bytes=3 * n, rnd_bytes=n, is_slow=kind == "s",
                 )  # fmt: skip
 
 
@@ -250,8 +248,8 @@ SCHEMES: dict[str, Scheme] = {
         Scheme("ECDSA-P256", "classical", 33, 32, 64),
         Scheme("ECDSA-secp256k1", "classical", 33, 32, 64),
         Scheme("Schnorr-secp256k1", "classical", 32, 32, 64),
-        Scheme("RSA-2048-PSS", "classical", 256, 256, 256, seeded=False),
-        Scheme("RSA-3072-PSS", "classical", 384, 384, 384, seeded=False),
+        Scheme("RSA-2048-PSS", "classical", 256, 256, 256, has_seed=False),
+        Scheme("RSA-3072-PSS", "classical", 384, 384, 384, has_seed=False),
         *_slh_dsa(),
         # FIPS 206 is a draft: sizes by the crate fn-dsa 0.4.
         Scheme("FN-DSA-512", "fn-dsa", 897, 1345, 666, rnd_bytes=0),
@@ -276,22 +274,22 @@ SECRET_BYTES = 32
 """Bytes of the secret that a KEM shares."""
 
 
-def sets_of(family: str) -> tuple[str, ...]:
+def list_sets(family: str) -> tuple[str, ...]:
     """The names of a family's sets."""
     return tuple(s.name for s in SCHEMES.values() if s.family == family)
 
 
-CLASSICAL_SETS = sets_of("classical")
+CLASSICAL_SETS = list_sets("classical")
 """Classical references, outside the ML-DSA gate."""
 
 
 def build_mark(build: str | None) -> str:
-    """Return what a build adds to a worker's name and to its variants' ids: nothing if it is the
-    default one, or the only one."""
+    """Return the suffix of a build in a worker's name and its variants' ids: none for the default
+    build or the only one."""
     return "" if build in (None, DEFAULT_BUILD) else f":{build}"
 
 
-# What msgspec holds a field to; to the type checker they are texts, as most come from variables.
+# Literals that msgspec checks; to the type checker they are texts, as most come from variables.
 if TYPE_CHECKING:
     SetName = str
     Operation = str
@@ -323,20 +321,22 @@ def parameter_set(name: str) -> ParameterSet:
         raise LabError(f"unknown parameter set {name!r}: known are {known}") from None
 
 
-def parse_set_names(words: Iterable[str], *, ml_dsa: bool = False) -> tuple[str, ...]:
-    """Full set names, in canonical order, from names as typed.
+def parse_set_names(words: Iterable[str], *, is_ml_dsa_only: bool = False) -> tuple[str, ...]:
+    """Return full set names, in canonical order, from names as typed.
 
-    Takes full names in any case, `44 65 87`, `ml-dsa` (the three) and, unless ``ml_dsa`` alone is
-    wanted, every other name, each family's, and `all`; also several in one word separated by
-    commas. LabError names the first unknown word.
+    Takes full names in any case, `44 65 87` and `ml-dsa` (the three). Unless ``is_ml_dsa_only``
+    also every other name, each family's, and `all`. A word may have several, separated by commas.
+    LabError names the first unknown word.
     """
     aliases: dict[str, tuple[str, ...]] = {
         name.removeprefix("ML-DSA-"): (name,) for name in PARAMETER_SETS
     }
-    aliases |= {family: sets_of(family) for family in (("ml-dsa",) if ml_dsa else FAMILIES)}
-    if not ml_dsa:
+    aliases |= {
+        family: list_sets(family) for family in (("ml-dsa",) if is_ml_dsa_only else FAMILIES)
+    }
+    if not is_ml_dsa_only:
         aliases["all"] = ALL_SETS
-    full = tuple(PARAMETER_SETS) if ml_dsa else ALL_SETS
+    full = tuple(PARAMETER_SETS) if is_ml_dsa_only else ALL_SETS
     known = ", ".join((*aliases, *full))
     aliases |= {name.lower(): (name,) for name in full}
     chosen: set[str] = set()
@@ -348,7 +348,7 @@ def parse_set_names(words: Iterable[str], *, ml_dsa: bool = False) -> tuple[str,
     return tuple(name for name in ALL_SETS if name in chosen)
 
 
-# What keys, signatures and ciphertexts of every scheme weigh, bare and in their usual encodings.
+# Bytes of keys, signatures and ciphertexts of every scheme, bare and in their usual encodings.
 
 
 OBJECTS = ("public key", "private key", "signature", "ciphertext")
@@ -357,11 +357,8 @@ PUBLIC, PRIVATE, SIGNATURE, CIPHERTEXT = OBJECTS
 
 @dataclass(frozen=True, slots=True)
 class ObjectSize:
-    """Bytes of an object in an encoding: the most, and ``mean``, another number where sizes vary,
-    with the least and most that 95 in 100 have (``usual``) where no law is known.
-
-    ``source``: the text that says so.
-    """
+    """Largest bytes of an object in an encoding. ``mean``: where sizes vary. ``usual``: the range
+    of 95 in 100, where the distribution is unknown. ``source``: the document of the size."""
 
     object: str
     encoding: str
@@ -371,8 +368,8 @@ class ObjectSize:
     usual: tuple[int, int] | None = None
 
 
-# Tag and length of an OBJECT IDENTIFIER, and its bytes: of NIST's algorithms nine, of Ed25519
-# three, of ecPublicKey seven, of rsaEncryption nine; of the curves eight and five.
+# Tag and length of an OBJECT IDENTIFIER, and its bytes: nine for NIST's algorithms, three for
+# Ed25519, seven for ecPublicKey, nine for rsaEncryption. Curves have eight and five.
 NIST_OID = 2 + 9
 _ED25519_OID, _EC_OID, _RSA_OID = 2 + 3, 2 + 7, 2 + 9
 _NULL = 2
@@ -384,17 +381,19 @@ CURVES = {
     "ECDSA-secp256k1": (2 + 5, 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141),
 }
 """Of each curve the bytes of its name, and the order of its group."""
-# The most bytes of a compressed signature, as Falcon's reference code reserves them; the mean and
-# what 95 in 100 have, of 400 signatures of @noble/post-quantum 0.7.1, with which the tests compare
-# others. Falcon's authors gave 651.59 and 1261.06 in 2019, of a version before round 3's last.
+# The most bytes of a compressed signature, as Falcon's reference code reserves them. Mean and range
+# of 95 in 100 are of 400 signatures of @noble/post-quantum 0.7.1; the tests compare others with it.
+# Falcon's authors gave 651.59 and 1261.06 in 2019, for a version before round 3's last.
 _FALCON = {"FN-DSA-512": (752, 655.1, (651, 659)), "FN-DSA-1024": (1462, 1270.7, (1265, 1276))}
 NOT_PADDED = "not padded"
 """The encoding of FN-DSA's signatures without the zero bytes that give them one length."""
 
 
 def der(content: int) -> int:
-    """Bytes of a DER value of one tag byte around ``content`` bytes (X.690, 8.1.3): the length
-    takes one byte below 128, else one and as many as its number has."""
+    """Return the bytes of a DER value with one tag byte around ``content`` bytes (X.690, 8.1.3).
+
+    The length takes one byte below 128, else one and the bytes of its number.
+    """
     length = 1 if content < 0x80 else 1 + (content.bit_length() + 7) // 8
     return 1 + length + content
 
@@ -423,11 +422,13 @@ def algorithm_bytes(name: str) -> int | None:
     return der(NIST_OID) if SCHEMES[name].family in ("ml-dsa", "slh-dsa") else None
 
 
-def ecdsa_der_law(order: int, *, low: bool = False) -> dict[int, float]:
-    """The law of the bytes of an ECDSA signature in DER (RFC 3279): a SEQUENCE of two INTEGERs
-    that are uniform below ``order``, each one byte longer where its top bit is set. ``low``: s is
-    at most half the order, as libsecp256k1 makes it."""
-    r, s = _integer_law(order), _integer_law(order // 2 + 1 if low else order)
+def ecdsa_der_law(order: int, *, is_low: bool = False) -> dict[int, float]:
+    """Return the distribution of the bytes of an ECDSA signature in DER (RFC 3279).
+
+    It is a SEQUENCE of two INTEGERs that are uniform below ``order``, each one byte longer where
+    its top bit is set. ``is_low``: s is at most half the order, as in libsecp256k1.
+    """
+    r, s = _integer_law(order), _integer_law(order // 2 + 1 if is_low else order)
     law: dict[int, float] = {}
     for one, p in r.items():
         for other, q in s.items():
@@ -447,17 +448,15 @@ def _integer_law(limit: int) -> dict[int, float]:
 def sizes(name: str) -> tuple[ObjectSize, ...]:
     """Return the sizes of the objects of a set, each first as bare bytes; none without keys."""
     scheme = SCHEMES[name]
-    if not scheme.traits.keyed:
+    if not scheme.traits.has_keys:
         return ()
     return tuple(_classical(scheme) if scheme.family == "classical" else _post_quantum(scheme))
 
 
 def raw_bytes(name: str, what: str) -> int | None:
     """Return the bare bytes of an object of a set; None where it has no such object."""
-    sizes_of_object = (
-        size.bytes for size in sizes(name) if (size.object, size.encoding) == (what, "raw")
-    )
-    return next(sizes_of_object, None)
+    own = (size.bytes for size in sizes(name) if (size.object, size.encoding) == (what, "raw"))
+    return next(own, None)
 
 
 def _post_quantum(s: Scheme) -> Iterator[ObjectSize]:

@@ -92,11 +92,11 @@ def test_what_is_not_handed_over_is_not_announced(tmp_path: Path) -> None:
 
 def test_sizes_are_those_of_the_standards(tmp_path: Path) -> None:
     for name, p in PARAMETER_SETS.items():
-        final = Layout.of(name, round_3=False)
+        final = Layout.for_set(name, round_3=False)
         assert final.size("pk") == p.public_key_bytes and final.size("sk") == p.private_key_bytes
         assert final.size("signature") == p.signature_bytes
         assert final.slices["signature.h"] == (p.hint_offset, p.omega + p.k)
-    built = {name: Layout.of(name, round_3=True) for name in PARAMETER_SETS}
+    built = {name: Layout.for_set(name, round_3=True) for name in PARAMETER_SETS}
     sizes = [tuple(layout.size(w) for w in ("pk", "sk", "signature")) for layout in built.values()]
     # Dilithium, round 3, version 3.1, table 2.
     assert sizes == [(1312, 2528, 2420), (1952, 4000, 3293), (2592, 4864, 4595)]

@@ -1,10 +1,9 @@
 """Instruction counts of single signatures, with Valgrind's Callgrind.
 
-A worker signs all inputs in one process under Callgrind. Counting is on only inside one function
-of the worker, the one that performs a single signature for the request `answer`, and whenever that
-function returns Callgrind writes the count since the last time. So nothing in the worker knows of
-Valgrind, and nothing of it is timed: `answer` never is. What is counted beside the signature
-itself is the copying of its bytes into the reply.
+A worker signs all inputs in one process under Callgrind. Counting is on only inside the function of
+the worker that makes a single signature for the request `answer`. Whenever it returns, Callgrind
+writes the count since the last time. So nothing in the worker knows of Valgrind, and nothing of it
+is timed: `answer` never is. The count includes the copying of the signature into the reply.
 
 Counts are those of Valgrind's own CPU, which has AVX2 but no AVX-512.
 """
@@ -51,8 +50,8 @@ _DUMP = re.compile(
 def command(out: Path, function: str | None) -> list[str]:
     """Return the words before a program's own that run it under Callgrind.
 
-    With ``function``, an exact name, a file ``out.N`` is written after each of its calls, with the
-    instructions of it and of all it called; without, one file ``out`` of the whole run.
+    With ``function``, an exact name, a file ``out.N`` is written after each of its calls, with its
+    instructions and those of all it called. Without, one file ``out`` has those of the whole run.
     """
     words = ["valgrind", "--tool=callgrind", "--quiet", "--dump-line=no"]
     words.append(f"--callgrind-out-file={out}")

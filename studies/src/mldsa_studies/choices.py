@@ -1,12 +1,12 @@
 """The plan of a study, and the inputs of each method in each draw.
 
 Only traces matter for a choice, so that one plan serves all implementations of a parameter set. The
-greedy method looks at nothing but how often which check failed. So each draw gives it a fresh pool
-as large as the published one, drawn from the law of rejections, and measured inputs that failed
-alike stand for the candidates that it takes. Balanced selections for a percentile get fresh pools
-of some 10,000 in the same way. Designs, and balanced selections for the mean, look at the whole
-trace: their pool is a quarter of the inputs that were measured, and four quarters in a row share
-none. Random inputs are taken from the random sample, none twice in a draw.
+greedy method looks only at how often each check failed. So each draw gives it a fresh pool as large
+as the published one, from the distribution of rejections. Measured inputs that failed alike replace
+the candidates that it takes. Balanced selections for a percentile get fresh pools of about 10,000
+in the same way. Designs, and balanced selections for the mean, look at the whole trace. Their pool
+is a quarter of the measured inputs, and four quarters in a row share none. Random inputs are taken
+from the random sample, none twice in a draw.
 """
 
 from __future__ import annotations
@@ -97,17 +97,17 @@ class Plan:
 class Stock:
     """Inputs at hand by their class: which checks failed first, and how often.
 
-    A method that looks at classes alone may take its inputs from a pool of any size: for one that
-    was not measured, a measured one of the same class stands, drawn at random.
+    A method that looks only at classes may take its inputs from a pool of any size. A random
+    measured input of the same class replaces one that was not measured.
     """
 
     def __init__(self, classes: NDArray[np.int64]) -> None:
         """``classes``: (inputs, columns) the class of each input at hand."""
-        self.classes, self._of, self._sizes = np.unique(
+        self.classes, self._class_of_input, self._sizes = np.unique(
             classes, axis=0, return_inverse=True, return_counts=True
         )
         """(classes, columns) all classes at hand, in ascending order."""
-        self._members = np.argsort(self._of.reshape(-1), kind="stable")
+        self._members = np.argsort(self._class_of_input.reshape(-1), kind="stable")
         self._starts = np.cumsum(self._sizes) - self._sizes
 
     def stand_in(self, classes: NDArray[np.int64], rng: np.random.Generator) -> Positions:
@@ -200,8 +200,11 @@ def choose(table: TraceTable, sample: int, plan: Plan, task: Task) -> Positions:
 def _at_percentile(
     table: TraceTable, model: RejectionModel, n: int, percentile: float, rng: np.random.Generator
 ) -> Positions:
-    """A balanced selection at a percentile from a pool of random candidates, those left
-    out that fail as no measured input does; inputs of the same classes stand for it."""
+    """Return a balanced selection at a percentile from a pool of random candidates.
+
+    Candidates that fail as no measured input does are excluded. Inputs of the same classes replace
+    the selected ones.
+    """
     stock = Stock(table.counts().astype(np.int64))
     known = {tuple(row): number for number, row in enumerate(stock.classes.tolist())}
     drawn = random_table(model, max(POOL, _EACH * n), rng)

@@ -56,8 +56,8 @@ Numbers = NDArray[np.uint64]
 def added_inputs(spec: Spec, sample: int, plan: Plan, *, candidates: int = CANDIDATES) -> list[int]:
     """Return the numbers of further inputs of a spec, after the first ``sample``.
 
-    Each class of traces that selections want and the sample has few of gets up to `MEMBERS` in all,
-    as far as so many ``candidates`` have them.
+    Each class of traces that selections need and the sample has few of gets up to `MEMBERS` in all,
+    if so many ``candidates`` have them.
     """
     requested = wanted_classes(RejectionModel.for_set(spec.set), plan)
     table = load().trace(spec.set, spec.inputs(0, sample + candidates))
@@ -83,7 +83,7 @@ class InputBatch:
     table: TraceTable
 
     @classmethod
-    def of(cls, spec: Spec, sample: int, added: Sequence[int]) -> InputBatch:
+    def draw(cls, spec: Spec, sample: int, added: Sequence[int]) -> InputBatch:
         """Return the first ``sample`` inputs of a spec and those ``added``."""
         inputs = spec.inputs(0, sample) + [spec.input(number) for number in added]
         index = np.array([*range(sample), *added], dtype=np.uint64)
@@ -159,8 +159,8 @@ def measure_time(
     """Return the time of each input, in a process of its own: the thread's own time where the
     worker has its clock.
 
-    Each round has another order of inputs: what a process does at its start or from time to time,
-    such as collecting garbage, so does not always meet the same inputs.
+    Each round has another order of inputs. So work that a process does at its start or now and
+    then, such as collecting garbage, does not always meet the same inputs.
     """
     handle = fleet.handle(variant.id)
     handle.stop()
@@ -200,7 +200,7 @@ def collect_all(
     needed = having(entries, implementations)
     with screen.phase("inputs") as phase:
         batches = [
-            InputBatch.of(s, inputs, added_inputs(s, inputs, plan))
+            InputBatch.draw(s, inputs, added_inputs(s, inputs, plan))
             for s in (Spec(name, seed) for name in sets)
         ]
         more = sum(len(b.inputs) - inputs for b in batches)

@@ -62,7 +62,7 @@ def estimators(
     from mldsa_studies.report import report
 
     screen = Screen(console())
-    names = parse_set_names(sets or ("ml-dsa",), ml_dsa=True)
+    names = parse_set_names(sets or ("ml-dsa",), is_ml_dsa_only=True)
     plan = Plan(_sizes(sizes, SIZES), draws=12 if quick else 40)
     chosen = words(implementations)
     if data:
@@ -158,10 +158,10 @@ def coverage(
 
     if by != "inputs":
         make = simulate.report_ticks if by == "ticks" else simulate.report
-        for name in parse_set_names(sets or ("ML-DSA-65",), ml_dsa=True):
+        for name in parse_set_names(sets or ("ML-DSA-65",), is_ml_dsa_only=True):
             _publish(make(name, replications or 300, seed))
         return
-    names, number = parse_set_names(sets or ("ml-dsa",), ml_dsa=True), replications or 42
+    names, number = parse_set_names(sets or ("ml-dsa",), is_ml_dsa_only=True), replications or 42
     if source is not None:
         few = _sizes(sizes, (1, 2, 3, 5, 10))
         _publish(report_record(source, number, seed, few, names))

@@ -46,9 +46,9 @@ class Described(Struct, frozen=True):
 class CostsHead(Struct, frozen=True, kw_only=True):
     """The JSON object in a file's metadata.
 
-    ``spec``: what the inputs follow from; ``sample``: so many of them, the first ones, are a random
-    sample of all signatures, the others were added for their traces; ``machine``: as in a record;
-    ``rounds``: of each ``{"started": text, "load1": number or null}``.
+    ``spec``: the source of the inputs. ``sample``: the first so many are a random sample of all
+    signatures; the others were added for their traces. ``machine``: as in a record. ``rounds``: of
+    each ``{"started": text, "load1": number or null}``.
     """
 
     format: Literal["mldsa-lab study costs"] = FORMAT
@@ -89,8 +89,8 @@ class Costs:
 def write_costs(costs: Costs, path: Path) -> None:
     """Write the file, whole or not at all; LabError if it cannot be written."""
     offsets = np.concatenate([[0], costs.table.ends]).astype(np.int32)
-    attempts = pa.ListArray.from_arrays(pa.array(offsets), pa.array(costs.table.codes))
-    columns = [pa.array(costs.index), attempts, *map(pa.array, costs.cost.reshape(-1, len(costs)))]
+    traces = pa.ListArray.from_arrays(pa.array(offsets), pa.array(costs.table.codes))
+    columns = [pa.array(costs.index), traces, *map(pa.array, costs.cost.reshape(-1, len(costs)))]
     table = pa.Table.from_arrays(columns, schema=_schema(costs.head))
     # Of numbers that share their high bytes, the bytes of equal place compress far better together.
     split = [name for name in table.column_names if name != "attempts"]

@@ -65,9 +65,9 @@ class Scene:
     """The disturbances of a run of measurements, every input measured once in each of ``rounds``.
 
     ``relative``, ``additive``: noise of one measurement, the former relative, the latter constant,
-    in attempts; ``declared``: `estimate` is told the former. ``warm_up``: by how much the first
-    measurement costs more, decaying over the run; ``sorted``: inputs are measured in the order of
-    their attempts, else in that of a selection. ``outlier``: times the cost of one measurement.
+    in iterations; ``declared``: `estimate` knows the former. ``warm_up``: the additional cost of
+    the first measurement, decaying over the run. ``sorted``: inputs are measured in the order of
+    their iterations, else in that of a selection. ``outlier``: times the cost of one measurement.
     ``bend``: as of `Signer`. ``between``: relative standard deviation of the rounds' levels.
     ``per_key``: inputs that share a key, each key with an ``offset`` of
     this relative standard deviation.
@@ -197,7 +197,7 @@ def coverage(
         intervals.append([result.mean, *result.percentiles.values()])
         # Set aside, so that the few inputs which all have it are judged too.
         warnings.append({f.code for f in result.warnings} - {FEW_INPUTS})
-    return Replications.of(intervals, truth, warnings)
+    return Replications.judge(intervals, truth, warnings)
 
 
 class Job(NamedTuple):
@@ -222,7 +222,7 @@ class Job(NamedTuple):
             start = number * 3 % len(designs)
             turned = [*designs[start:], *designs[:start]]
             seed = [self.seed, self.n, number, *f"{self.set} {self.scene.name}".encode()]
-            truth = TrueCosts.of(target, model, self.truth)
+            truth = TrueCosts.draw(target, model, self.truth)
             parts.append(coverage(target, truth, model.name, turned, self.scene, times, seed))
         return Replications.together(parts)
 
@@ -298,7 +298,7 @@ def report_record(
                 some = rng.choice(len(traces), n, replace=False)
                 # Costs in the typical round: what differs is the choice of inputs.
                 result = fit_costs([traces[i] for i in some], whole.cost[None, some], model)
-                judged[n].append(Replications.of([[result.mean(0.95)]], truth))
+                judged[n].append(Replications.judge([[result.mean(0.95)]], truth))
     if not judged[sizes[0]]:
         raise LabError(f"{path}: has no signing of designed inputs")
     rows: list[Row] = []

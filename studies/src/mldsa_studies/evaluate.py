@@ -32,8 +32,8 @@ from mldsa_studies.judge import hire_workers, root_mean_square
 from mldsa_studies.truth import Known, Truth, truth
 
 ONCE, MEDIAN, COUNT = "once", "median", "count"
-"""The measurements of each input: one time, taken in a round drawn anew for each draw; the times of
-all rounds; or its number of instructions."""
+"""The measurements of each input: one time in a random round, the median time of all rounds, or its
+number of instructions."""
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,10 @@ def evaluate(
 def judge(
     costs: Costs, choices: Sequence[tuple[Task, Positions]], seed: int
 ) -> tuple[dict[str, Truth], list[MethodErrors]]:
-    """Return the truth of the ``costs`` of one implementation by kind of measurement, and how far
-    the estimates from each choice of its inputs are from it."""
+    """Return the truth of the ``costs`` of one implementation by kind of measurement.
+
+    Also the errors of the estimates from each choice of its inputs.
+    """
     head, table = costs.head, costs.table
     about = head.series[0]
     model = RejectionModel.for_set(head.set)
@@ -164,8 +166,10 @@ def kinds(unit: str, rounds: int) -> tuple[str, ...]:
 
 
 def _level(ticks: Array) -> Array:
-    """The costs (rounds, inputs) with all rounds brought to one level: the rounds' levels are the
-    machine's doing, and would hide the effect of the choice of inputs."""
+    """Return the costs (rounds, inputs) with all rounds brought to one level.
+
+    The levels come from the machine, and would hide the effect of the choice of inputs.
+    """
     if len(ticks) == 1:
         return ticks
     return ticks / np.exp(split_levels(ticks).level)[:, None]

@@ -46,7 +46,7 @@ class TrueCosts(NamedTuple):
 
     @classmethod
     @cache
-    def of(cls, target: Signer, model: RejectionModel, signatures: int) -> TrueCosts:
+    def draw(cls, target: Signer, model: RejectionModel, signatures: int) -> TrueCosts:
         """Mean of a signer, and its percentiles `SHARES` from so many drawn ``signatures``."""
         costs = target.draw(model, signatures, np.random.default_rng(0))
         mean = target.mean(model)
@@ -75,7 +75,7 @@ class Replications:
     codes: Counter[str]
 
     @classmethod
-    def of(
+    def judge(
         cls,
         result: Sequence[Sequence[Interval]],
         truth: TrueCosts,

@@ -81,9 +81,9 @@ def report(study: Study) -> Report:
         sections=[
             *sections_of(means, [_MEANS], 0.95, rms),
             *sections_of(tails, [_TAILS], 0.95, rms),
-            *sections_of(means, _PARTS, 0.95, _OVER, brief=False),
-            *sections_of(single, [_SINGLE], 0.95, "root mean square over draws", brief=False),
-            *sections_of(_truths(study), [_TRUTHS], 0.95, brief=False),
+            *sections_of(means, _PARTS, 0.95, _OVER, is_brief=False),
+            *sections_of(single, [_SINGLE], 0.95, "root mean square over draws", is_brief=False),
+            *sections_of(_truths(study), [_TRUTHS], 0.95, is_brief=False),
         ],
         about=f"{study.plan.draws} draws of each method, for n of 50 and more "
         f"{study.plan.draws_of(50)}; greedy selections from {study.plan.pool:,} candidates; "

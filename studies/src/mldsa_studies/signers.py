@@ -28,7 +28,7 @@ def random_table(model: RejectionModel, count: int, rng: np.random.Generator) ->
         r = _first_failing(model.p_r, model.k, size, rng)
         fails = (rng.random(size) < model.fail_h) & (z == PASSED) & (r == PASSED)
         h = np.where(fails, 0, PASSED)
-        codes = attempt_codes(z, r, h)
+        codes = iteration_codes(z, r, h)
         accepted = np.flatnonzero(codes == ACCEPTED)[: count - result]
         if len(accepted):
             parts.append(codes[: accepted[-1] + 1])
@@ -37,7 +37,7 @@ def random_table(model: RejectionModel, count: int, rng: np.random.Generator) ->
     return TraceTable(model.name, drawn, np.flatnonzero(drawn == ACCEPTED) + 1)
 
 
-def attempt_codes(z: Ints, r: Ints, h: Ints) -> NDArray[np.uint16]:
+def iteration_codes(z: Ints, r: Ints, h: Ints) -> NDArray[np.uint16]:
     """(attempts,) codes by the first failing index of z, r0 and the hint; ct0 passes."""
     codes = z << SHIFTS[0] | r << SHIFTS[1] | PASSED << SHIFTS[2] | h << SHIFTS[3]
     return codes.astype(np.uint16)
@@ -75,10 +75,10 @@ class Signer:
 
     def cost(self, table: TraceTable) -> Array:
         """(signatures,) the cost of each."""
-        each = self._attempts(table.first_failing("z"), table.first_failing("r"))
+        each = self._cost_iterations(table.first_failing("z"), table.first_failing("r"))
         each[table.codes == ACCEPTED] = 0.0
-        summed = np.bincount(table.signature_of(), weights=each, minlength=len(table))
-        return np.asarray(self.setup + summed + self._of_number(table.iterations()))
+        summed = np.bincount(table.signature_numbers(), weights=each, minlength=len(table))
+        return np.asarray(self.setup + summed + self._cost_number(table.iterations()))
 
     def cost_of(self, traces: Sequence[Trace]) -> Array:
         """(traces,) the cost of each."""
@@ -91,17 +91,17 @@ class Signer:
     def mean(self, model: RejectionModel) -> float:
         """The exact mean over all signatures."""
         z, r = np.append(np.arange(model.l), PASSED), np.append(np.arange(model.k), PASSED)
-        of_z = np.append((1 - model.p_z) * model.first_failing_z(), model.p_z)
-        of_r = np.append((1 - model.p_r) * model.first_failing_r(), model.p_r)
-        chance = np.outer(of_z, of_r)
+        chance_z = np.append((1 - model.p_z) * model.first_failing_z(), model.p_z)
+        chance_r = np.append((1 - model.p_r) * model.first_failing_r(), model.p_r)
+        chance = np.outer(chance_z, chance_r)
         chance[-1, -1] *= model.fail_h
-        each = self._attempts(np.repeat(z, len(r)), np.tile(r, len(z)))
+        each = self._cost_iterations(np.repeat(z, len(r)), np.tile(r, len(z)))
         rejected = float(chance.ravel() @ each) * model.expected_iterations
         number = np.arange(1, 400)
         law = model.p_accept * (1 - model.p_accept) ** (number - 1)
-        return float(self.setup + rejected + law @ self._of_number(number))
+        return float(self.setup + rejected + law @ self._cost_number(number))
 
-    def _attempts(self, z: Ints, r: Ints) -> Array:
+    def _cost_iterations(self, z: Ints, r: Ints) -> Array:
         """Cost of rejected attempts by the first failing index of z and r0."""
         by_z, by_r = self.z + self.z_step * z, self.r + self.r_step * r
         if self.r_first:
@@ -111,9 +111,9 @@ class Signer:
             result = np.where(z != PASSED, by_z, np.where(r != PASSED, by_r, self.h))
         return np.asarray(result, dtype=np.float64)
 
-    def _of_number(self, attempts: Ints) -> Array:
-        waste = (-attempts) % self.group
-        return np.asarray(waste * self.z + self.bend * attempts.astype(np.float64) ** 2)
+    def _cost_number(self, iterations: Ints) -> Array:
+        waste = (-iterations) % self.group
+        return np.asarray(waste * self.z + self.bend * iterations.astype(np.float64) ** 2)
 
 
 def usual(**changes: Any) -> Signer:

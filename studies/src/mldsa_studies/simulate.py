@@ -1,7 +1,8 @@
 """Synthetic signers on a synthetic machine, with known answers.
 
-`mldsa-lab study coverage --by records` prints how the estimators do on them: error of the mean for
-random and designed inputs, and coverage of the intervals. The tests use the same functions.
+`mldsa-lab study coverage --by records` judges the estimators on them. It prints the error of the
+mean for random and designed inputs, and the coverage of the intervals. The tests use the same
+functions.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from mldsa_studies.tables import Row, percent_report
 class NoisyMachine:
     """Noise, as standard deviations of logarithms unless said otherwise.
 
-    ``drift`` is the level of a round, with correlation ``memory`` to the one before; in a share
+    ``drift`` is the level of a round, with correlation ``memory`` to the one before. In a share
     ``fast`` of the rounds, in runs of about four, the sibling core is idle and the level lower by
     ``boost``. ``jitter`` is the noise of a sample; a share ``spikes`` of them take longer by an
     exponential variate of mean ``spike``. ``habit`` is each input's own deviation from the line,
@@ -217,7 +218,7 @@ def signing_coverage(
         intervals.append(
             [first.mean, *(first.quantiles[p] for p in percentiles), ratio(first, estimates[1])]
         )
-    return Replications.of(intervals, truth)
+    return Replications.judge(intervals, truth)
 
 
 def random_coverage(
@@ -237,7 +238,7 @@ def random_coverage(
         cost = signer.draw(model, rounds * inputs, rng).reshape(rounds, inputs)
         means.append([estimate_random(machine.measure(cost, rounds, rng)).mean])
     truth = TrueCosts.exactly(float(np.mean([mean.value for (mean,) in means])))
-    return Replications.of(means, truth)
+    return Replications.judge(means, truth)
 
 
 def tick_coverage(

@@ -1,10 +1,10 @@
 """The mean and the percentiles of an implementation's signing costs, from all inputs measured.
 
-The inputs are a random sample of all signatures, and what they cost is nearly a function of their
-traces, whose law is known. So the cost of the sample is regressed on the trace, and the regression
-taken where the law says. For the mean, by least squares with a constant, this is unbiased in
-large samples whether or not the cost is linear in the trace; its error is what the trace does not
-explain. The plain mean of all inputs has an error many times larger and stands beside it.
+The inputs are a random sample of all signatures. Their cost is nearly a function of their traces,
+whose distribution is known. So the cost of the sample is regressed on the trace, and the regression
+is evaluated at the known distribution. For the mean, by least squares with a constant, this is
+unbiased in large samples, also where the cost is not linear in the trace. Its error is the part
+that the trace does not explain. The plain mean of all inputs, also given, has a far larger error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from mldsa_lab.theory.law import covariates, model_matrix
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import ACCEPTED, PASSED, Array, TraceTable
-from mldsa_studies.signers import attempt_codes
+from mldsa_studies.signers import iteration_codes
 
 _TAIL = 1e-7  # total probability of the classes left out, far below 1 - 0.99
 _DRAWN = 200_000
@@ -58,7 +58,7 @@ def truth(
     """
     extra = covariates(table, model)
     matrix = np.column_stack([model_matrix(table.counts()), extra.values])
-    # Columns that do not vary here (no hint failure, say) get the coefficient 0, and those in
+    # Columns that do not vary here (no hint failure, say) get the coefficient 0. Those in
     # proportion to each other (masks by eight and pairs where l is 4) share theirs.
     scale = np.maximum(np.abs(matrix).max(axis=0), 1e-12)
     inverse = np.linalg.pinv(matrix / scale, rcond=1e-9)
@@ -101,8 +101,8 @@ def truth(
 def _population(model: RejectionModel) -> tuple[Array, Array]:
     """Return all signatures by classes: terms (signatures, terms) and weights (signatures,).
 
-    Each class of traces is there as often as it is likely, at least once, with its exact
-    probability as weight; within a class the first failing indexes are drawn.
+    Each class of traces is present as often as it is likely, at least once, with its exact
+    probability as weight. Within a class the first failing indexes are random.
     """
     law = model.class_table(_TAIL)
     times = 1 + np.round(_DRAWN * law.probability).astype(np.int64)
@@ -117,7 +117,7 @@ def _population(model: RejectionModel) -> tuple[Array, Array]:
     r = rng.choice(model.k, len(kind), p=model.first_failing_r())
     fails = (kind == 1) | ((kind == 0) & (rng.random(len(kind)) < model.p_r_fails_given_z_fails))
     z, r = np.where(kind == 0, z, PASSED), np.where(fails, r, PASSED)
-    codes = attempt_codes(z, r, np.where(kind == 2, 0, PASSED))
+    codes = iteration_codes(z, r, np.where(kind == 2, 0, PASSED))
     codes[kind == 3] = ACCEPTED
     table = TraceTable(model.name, codes, np.cumsum(sizes))
     values = covariates(table, model).values

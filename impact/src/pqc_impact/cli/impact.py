@@ -131,7 +131,7 @@ def impact(
         simulator = partial(simulate, screen=screen, processes=processes)
         add = partial(add_network, folder=path.parent, simulate=simulator)
     figures = figures_of(scenario, records, add, None if widest is None else widest / 100)
-    outputs.show(report(figures), screen, every=every)
+    outputs.show(report(figures), screen, is_full=every)
 
 
 def _outputs(to: Sequence[str] | None, folder: Path) -> Targets:

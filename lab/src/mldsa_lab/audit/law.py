@@ -163,7 +163,7 @@ class Bound(NamedTuple):
     at_least: bool
 
 
-def attempt_over_first(bounds: list[Bound]) -> tuple[float, float] | None:
+def iteration_over_first(bounds: list[Bound]) -> tuple[float, float] | None:
     """The x = c_r / S >= 0 for which some S meets all bounds; None if there is none.
 
     With S > 0 free, a bound from below, (e + k x) S >= a, and one from above, (f + l x) S <= b,
@@ -198,7 +198,7 @@ def share_of_key(name: str, operation: str) -> float:
     """The share of an operation's permutations that keeping the expanded key saves."""
     counts = permutations(name)
     if operation == "sign":
-        mean = counts.before() + counts.attempt * RejectionModel.for_set(name).expected_iterations
+        mean = counts.before() + counts.iteration * RejectionModel.for_set(name).expected_iterations
         return counts.matrix / mean
     # Verification keeps A, and tr, the hash of the public key.
     return 1 - counts.kept / counts.verify if operation == "verify" else 0.0

@@ -25,10 +25,10 @@ from mldsa_lab.audit.judgement import (
 from mldsa_lab.audit.law import (
     ASSUMED_SAMPLES,
     Bound,
-    attempt_over_first,
     band,
     deviation,
     firsts,
+    iteration_over_first,
     label,
     laws,
     ordered,
@@ -115,7 +115,7 @@ class Signing:
         and ``high``, if it is to give the figures of these names."""
         implied = {}
         for law in range(len(laws(self.name))):
-            ends = attempt_over_first(self.bounds(names, law))
+            ends = iteration_over_first(self.bounds(names, law))
             if ends is not None and ends[1] >= low and ends[0] <= high:
                 implied[law] = max(ends[0], low), min(ends[1], high)
         return implied
@@ -313,7 +313,7 @@ def judge_rejection(claim: Rejection, _: ClaimTable) -> Iterator[Judgement]:
     for name, stated in claim.rates.items():
         rule, rates, rough = known[name]
         yield _judge_rate(rule, name, stated, min(rates), max(rates), rough)
-    yield from _judge_attempts(claim, model)
+    yield from _judge_iterations(claim, model)
 
 
 def _judge_rate(
@@ -344,7 +344,7 @@ def _judge_rate(
     )  # fmt: skip
 
 
-def _judge_attempts(claim: Rejection, model: RejectionModel) -> Iterator[Judgement]:
+def _judge_iterations(claim: Rejection, model: RejectionModel) -> Iterator[Judgement]:
     """`rejection.attempts`: near the mean another hint rate may have been assumed."""
     for name, figure in claim.attempts.items():
         share, near = share_of(name), 0.0

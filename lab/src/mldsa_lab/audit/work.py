@@ -87,7 +87,7 @@ def least_steps(scheme: str, operation: str) -> tuple[int, str] | None:
         counts = permutations(scheme)
         # A signature of one attempt and a verification, each with an expanded key.
         least = {
-            "keygen": counts.keygen, "sign": counts.before() - counts.matrix + counts.attempt,
+            "keygen": counts.keygen, "sign": counts.before() - counts.matrix + counts.iteration,
             "verify": counts.kept,
         }  # fmt: skip
         return (least[operation], "Keccak permutations") if operation in least else None
@@ -217,9 +217,9 @@ def _counted(claim: Cost, statistic: str, *, kept: bool) -> tuple[float, float]:
     if claim.operation == "sign":
         samples = claim.samples or ASSUMED_SAMPLES
         terms = [law.term(statistic, samples, claim.per_sample) for law in laws(claim.set)]
-        once = counts.before(claim.message_bytes) - (counts.matrix if kept else 0) + counts.attempt
+        once = counts.before(claim.message_bytes) - kept * counts.matrix + counts.iteration
         ends = (min(t.low for t in terms), max(t.high for t in terms))
-        return once + counts.attempt * ends[0], once + counts.attempt * ends[1]
+        return once + counts.iteration * ends[0], once + counts.iteration * ends[1]
     verify = counts.kept if kept else counts.verify
     return (float(verify if claim.operation == "verify" else counts.keygen),) * 2
 

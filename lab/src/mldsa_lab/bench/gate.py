@@ -73,7 +73,7 @@ class CorrectnessGate:
                 on_step(variant, name)
                 self._begin(variant, name)
         for name in self.inputs:
-            if SCHEMES[name].traits.encoded:
+            if SCHEMES[name].traits.has_bytes:
                 self._check_outputs(name)
         self._cross_verify(on_step)
         broken = {(v, name) for v, (name, _) in self.faults.items()}
@@ -98,7 +98,7 @@ class CorrectnessGate:
         subject = subject_of(self._fleet, variant, name)
         if name in self._items:
             items = self._items[name]
-        elif subject.traits.encoded or not subject.traits.keyed:
+        elif subject.traits.has_bytes or not subject.traits.has_keys:
             siblings = siblings_of(subject, subjects_of(self._fleet, name))
             items = Items(known=True, sibling=next(siblings, None))
         else:  # keys never leave the worker
@@ -120,7 +120,7 @@ class CorrectnessGate:
                 what = "keys" if lacking == "pk" else outputs
                 exam.add("inputs", f"all: no implementation that has passed makes {what}", 1)
             else:
-                few = inputs[: _FEW_SLOW if SCHEMES[name].slow else FEW]
+                few = inputs[: _FEW_SLOW if SCHEMES[name].is_slow else FEW]
                 self._run(exam, inputs=few, group=inputs if v.mode == "batch" else [])
 
     def _cross_verify(self, on_step: Callable[[Variant, str], None]) -> None:
@@ -128,7 +128,7 @@ class CorrectnessGate:
         doubt on the right ones."""
         passed = {key for key, exam in self._exams.items() if exam.passed}
         for variant, name in self._pairs():
-            if (variant.id, name) not in passed or not SCHEMES[name].traits.encoded:
+            if (variant.id, name) not in passed or not SCHEMES[name].traits.has_bytes:
                 continue
             exam = self._exams[variant.id, name]
             peer = self._find_peer(variant, name, passed)

@@ -136,7 +136,7 @@ class JmhRuns(Workload[Cell]):
                 path.unlink(missing_ok=True)
 
     def _prepare(self, cell: Cell, path: Path) -> None:
-        if cell.operation == "verify" and not SCHEMES[cell.set_name].traits.encoded:
+        if cell.operation == "verify" and not SCHEMES[cell.set_name].traits.has_bytes:
             raise LabError("JMH cannot have keys that stay in a worker")
         announced = self.fleet.announced[cell.variant.id].id
         request = format_prepare(0, announced, cell.set_name, cell.operation, cell.inputs)
@@ -164,11 +164,11 @@ class JmhRuns(Workload[Cell]):
             "MLDSA_LAB_TIMES": str(times.absolute()),
             **({"MLDSA_LAB_MEMORY": "1"} if s.profiler else {}),
         }
-        said: list[str] = []
+        output: list[str] = []
         try:
-            run_tool(command, self.dirs.root, environment, said.append, "JMH")
+            run_tool(command, self.dirs.root, environment, output.append, "JMH")
         except BuildError as error:
-            raise LabError(f"JMH: {_failure_reason(said) or error}") from None
+            raise LabError(f"JMH: {_failure_reason(output) or error}") from None
 
     def _rows(
         self, cell: Cell, turn: int, handle: WorkerHandle, result: JmhResult, times: Path
@@ -199,7 +199,7 @@ class JmhPlan(WorkloadPlan):
     name = "jmh"
 
     def worker_row(self, handle: WorkerHandle) -> WorkerRow:
-        return row_of(handle, self.dirs)
+        return make_row(handle, self.dirs)
 
     def workload(self, context: RunContext) -> JmhRuns:
         o = self.options
@@ -211,15 +211,15 @@ class JmhPlan(WorkloadPlan):
         return runs
 
 
-def row_of(handle: WorkerHandle, dirs: BuildDirs) -> WorkerRow:
+def make_row(handle: WorkerHandle, dirs: BuildDirs) -> WorkerRow:
     """The worker's line in a record of what JMH measured. LabError if it has no JMH."""
     name = handle.name
     command = handle.entry.fill(handle.entry.jmh, dirs)
     if not command:
         raise LabError(f"worker {name}: its entry in the registry has no JMH")
-    said: list[str] = []
-    run_tool(command, dirs.root, {}, said.append, f"worker {name}: JMH")
-    clock = f"JMH {said[-1] if said else ''}, average time by System.nanoTime"
+    output: list[str] = []
+    run_tool(command, dirs.root, {}, output.append, f"worker {name}: JMH")
+    clock = f"JMH {output[-1] if output else ''}, average time by System.nanoTime"
     return structs.replace(handle.row(), clock=clock, cpu_clock=None, warmups={})
 
 
@@ -227,11 +227,11 @@ def _milliseconds(seconds: float) -> str:
     return f"{round(1000 * seconds)}ms"
 
 
-def _failure_reason(said: list[str]) -> str | None:
+def _failure_reason(output: list[str]) -> str | None:
     """Return the line of JMH's output with the reason of its failure."""
-    for place, line in enumerate(said):
-        if _FAILURE in line and place + 1 < len(said):
-            return said[place + 1]
+    for place, line in enumerate(output):
+        if _FAILURE in line and place + 1 < len(output):
+            return output[place + 1]
         if _DIED in line or line.startswith(_REFUSED):
             return line.strip()
     return None

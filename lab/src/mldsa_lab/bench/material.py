@@ -103,7 +103,7 @@ def plain_inputs(set_name: str, run_seed: bytes, sizes: Sizes) -> list[Input]:
     drawn = candidates(
         run_seed,
         set_name,
-        min(sizes.random, _FEW) if scheme.slow else sizes.random,
+        min(sizes.random, _FEW) if scheme.is_slow else sizes.random,
         message_bytes=scheme.rnd_bytes if kem else sizes.message_bytes,
         stream=RANDOM,
     )

@@ -519,7 +519,7 @@ class Verify(Struct, frozen=True, forbid_unknown_fields=True):
         scheme = SCHEMES[self.set]
         if "verify" not in scheme.traits.operations:
             raise ValueError(f"set: {self.set} has no operation verify")
-        if not scheme.seeded:
+        if not scheme.has_seed:
             raise ValueError(f"set: {self.set} has one key for each process, and a block has many")
 
 

@@ -248,7 +248,7 @@ class Operations(Workload[Cell]):
         if cell.runs is not None and handle.is_running and started == handle.starts:
             cell.started, cell.job = started, job
             return
-        if cell.operation == "verify" and not SCHEMES[cell.set_name].traits.encoded:
+        if cell.operation == "verify" and not SCHEMES[cell.set_name].traits.has_bytes:
             inputs = self._signed(cell)
         cell.job = handle.prepare(cell.variant, cell.set_name, cell.operation, inputs)
         cell.started = handle.starts
@@ -376,7 +376,7 @@ class WorkloadPlan:
         for name, operation, v in product(o.sets, o.operations, context.variants):
             if (v.id, name) not in context.passed or operation not in v.operations:
                 continue
-            if v.runs and SCHEMES[name].slow and operation != "verify":
+            if v.runs and SCHEMES[name].is_slow and operation != "verify":
                 continue  # a hundred of them take minutes
             taken = [i for i in context.inputs[name] if i.role == role_in(v, name, operation)]
             if operation == LOOKUP:

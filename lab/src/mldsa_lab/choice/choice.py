@@ -95,16 +95,16 @@ def choose(table: TraceTable, checks: Checks, request: SelectionRequest) -> Sele
     ``checks``: the checks that the table was traced with. LabError if the table has too few
     traces that keep the limits.
     """
-    model, attempts = RejectionModel.for_set(table.set), table.iterations()
+    model, iterations = RejectionModel.for_set(table.set), table.iterations()
     n, budget = request.count or 1, request.budget
-    usable = check_limits(attempts, n, budget, request.max_attempts)
+    usable = check_limits(iterations, n, budget, request.max_attempts)
     common = (Classes(table, model), usable, model, n, budget, request.cost_model)
     goals: dict[str, Callable[[], SelectionResult]] = {
         "regression": lambda: _regression(table, model, n, request),
         "mean": lambda: choose_mean(*common),
         "percentile": lambda: choose_percentile(*common, request.percentile or 0.0),
         "coverage": lambda: choose_coverage(
-            find_paths(table, checks), attempts, usable, request.count, budget
+            find_paths(table, checks), iterations, usable, request.count, budget
         ),
         "greedy": lambda: choose_greedy(table, usable, n, request.percentile),
     }
@@ -122,11 +122,11 @@ def _regression(
     budget, most = request.budget, request.max_attempts
     traces = design(table, model, n, budget=budget, max_attempts=most, restarts=starts)
     chosen = table.take(traces)
-    counts, attempts = chosen.counts(), chosen.iterations()
-    if n > 1 and (budget or most) and (attempts == attempts[0]).all():
+    counts, iterations = chosen.counts(), chosen.iterations()
+    if n > 1 and (budget or most) and (iterations == iterations[0]).all():
         raise LabError(
-            f"goal regression: within these limits all {n} inputs have {attempts[0]} "
-            f"attempt{'s' if attempts[0] > 1 else ''}, so that no cost of an attempt can be "
+            f"goal regression: within these limits all {n} inputs have {iterations[0]} "
+            f"attempt{'s' if iterations[0] > 1 else ''}, so that no cost of an attempt can be "
             "estimated; allow more attempts, or choose another goal"
         )
     errors = quality(chosen, model)
@@ -187,7 +187,7 @@ def complete(selection: Selection, library: Library) -> Selection:
 
 def _visible(trace: Trace, checks: Checks) -> list[tuple[int, ...]]:
     """The first failing indexes that tracing with these ``checks`` records."""
-    indexes = [attempt.first_failing for attempt in trace]
+    indexes = [iteration.first_failing for iteration in trace]
     return [i if checks == "all" or i[:2] == (PASSED, PASSED) else i[:2] for i in indexes]
 
 
@@ -261,7 +261,7 @@ def read_ready(set_name: str, name: str, count: int | None) -> Selection:
 def make(pool: Pool, request: SelectionRequest, library: Library) -> str:
     """The text of a ready-made selection."""
     choice = choose(pool.table, pool.checks, request)
-    return build(pool, request, choice, library).to_json(compact=True)
+    return build(pool, request, choice, library).to_json(is_compact=True)
 
 
 def renew(write: bool) -> int:

@@ -41,7 +41,7 @@ def find_paths(table: TraceTable, checks: Checks) -> Paths:
     p = parameter_set(table.set)
     index = {check: table.first_failing(check) for check in "zrch"}
     fails = {check: indexes != PASSED for check, indexes in index.items()}
-    by_attempt: dict[str, Flags] = {}
+    by_iteration: dict[str, Flags] = {}
 
     # ||c t0|| is at most tau 2^12, which is below gamma2 but in ML-DSA-44.
     possible = "zrch" if p.tau << 12 >= p.gamma2 else "zrh"
@@ -51,30 +51,30 @@ def find_paths(table: TraceTable, checks: Checks) -> Paths:
             continue
         exact = [fails[check] == (check in failing) for check in possible]
         name = " and ".join(check for check in possible if check in failing)
-        by_attempt[f"fails {name}"] = np.logical_and.reduce(exact)
+        by_iteration[f"fails {name}"] = np.logical_and.reduce(exact)
     for check, size, passed, title in (
         ("z", p.l, ~fails["r"], "z alone"),
         ("r", p.k, ~fails["z"], "r, z passed"),
         ("h", p.k, ~fails["z"] & ~fails["r"], "h, z and r passed"),
     ):
         for i in range(size):
-            by_attempt[f"{title}, first at {i}"] = (index[check] == i) & passed
+            by_iteration[f"{title}, first at {i}"] = (index[check] == i) & passed
     rejection = table.rejections()
     # No class follows the accepted attempt.
     follows = np.append(rejection[1:], -1)
     for one, first in enumerate(_CLASSES):
         for two, second in enumerate((*_CLASSES, "acceptance")):
-            by_attempt[f"{first}, then {second}"] = (rejection == one) & (follows == two)
+            by_iteration[f"{first}, then {second}"] = (rejection == one) & (follows == two)
 
-    owner, attempts = table.signature_of(), table.iterations()
+    owner, iterations = table.signature_numbers(), table.iterations()
     taken = {
         name: np.bincount(owner[flags], minlength=len(table)) > 0
-        for name, flags in by_attempt.items()
+        for name, flags in by_iteration.items()
     }
-    taken["accepted at once"] = attempts == 1
-    taken["the longest of the pool"] = attempts == attempts.max(initial=0)
+    taken["accepted at once"] = iterations == 1
+    taken["the longest of the pool"] = iterations == iterations.max(initial=0)
     for limit in _COUNTERS:
-        taken[f"kappa + r from {limit} on"] = attempts * p.l > limit
+        taken[f"kappa + r from {limit} on"] = iterations * p.l > limit
     return Paths(tuple(taken), np.column_stack(list(taken.values())))
 
 
@@ -89,7 +89,7 @@ _NEW = 1000
 
 
 def choose_coverage(
-    paths: Paths, attempts: Ints, usable: Ints, n: int | None = None, budget: int | None = None
+    paths: Paths, iterations: Ints, usable: Ints, n: int | None = None, budget: int | None = None
 ) -> SelectionResult:
     """The fewest of the ``usable`` traces that take every path the pool shows, with the fewest
     attempts together; with ``n``, exactly so many.
@@ -98,7 +98,7 @@ def choose_coverage(
     do, the others take rare paths again. ``budget``: attempts of all together. LabError if no
     choice fits it.
     """
-    taken, cost = paths.taken[usable], attempts[usable]
+    taken, cost = paths.taken[usable], iterations[usable]
     chosen = _cover(taken[:, taken.any(axis=0)], cost)
     if n is not None:
         spent = cost[chosen].sum() + _least(cost, chosen, n)
@@ -116,18 +116,18 @@ def choose_coverage(
     return SelectionResult(np.sort(usable[chosen]), expected)
 
 
-def _cover(taken: Flags, attempts: Ints) -> Ints:
+def _cover(taken: Flags, iterations: Ints) -> Ints:
     """The smallest cover, of the fewest attempts."""
     # The shortest of the traces that take the same paths.
-    order = np.argsort(attempts, kind="stable")
+    order = np.argsort(iterations, kind="stable")
     few = order[np.unique(taken[order], axis=0, return_index=True)[1]]
     # Of the traces that take a path, those that take the most paths, also for their length.
     many = -taken[few].sum(axis=1)
-    ranks = [few[np.argsort(key, kind="stable")] for key in (many, many / attempts[few])]
+    ranks = [few[np.argsort(key, kind="stable")] for key in (many, many / iterations[few])]
     few = np.unique(
         np.concatenate([r[taken[r, j]][:_EACH] for r in ranks for j in range(taken.shape[1])])
     )
-    cost = attempts[few].astype(np.float64)
+    cost = iterations[few].astype(np.float64)
     program = Program()
     # A trace costs more than the attempts of any choice, which needs one for each path at most.
     penalty = float(cost.max(initial=0) * min(len(few), taken.shape[1]) + 1)
@@ -139,26 +139,26 @@ def _cover(taken: Flags, attempts: Ints) -> Ints:
     return few[solution[chosen] > 0]
 
 
-def _fill(taken: Flags, attempts: Ints, first: Ints, n: int, budget: int | None) -> Ints:
+def _fill(taken: Flags, iterations: Ints, first: Ints, n: int, budget: int | None) -> Ints:
     """``first`` and more traces, ``n`` together.
 
     Each next one has the most new paths, or else the rarest paths for its attempts. A ``budget``
     limits the attempts of all; short traces count more then.
     """
     chosen = first.tolist()
-    scale = np.ones(len(attempts)) if budget is None else np.sqrt(attempts)
+    scale = np.ones(len(iterations)) if budget is None else np.sqrt(iterations)
     while len(chosen) < n:
         times = taken[chosen].sum(axis=0)
         worth = taken @ np.where(times, 0.0, _NEW) / scale
-        worth += taken @ 0.5 ** np.minimum(times, 60) / attempts
+        worth += taken @ 0.5 ** np.minimum(times, 60) / iterations
         if budget is not None:
-            left = budget - attempts[chosen].sum() - _least(attempts, chosen, n - 1)
-            worth[attempts > left] = -1.0
+            left = budget - iterations[chosen].sum() - _least(iterations, chosen, n - 1)
+            worth[iterations > left] = -1.0
         worth[chosen] = -1.0
         chosen.append(int(np.argmax(worth)))
     return np.array(chosen, dtype=np.int64)
 
 
-def _least(attempts: Ints, chosen: Ints | list[int], n: int) -> int:
+def _least(iterations: Ints, chosen: Ints | list[int], n: int) -> int:
     """The fewest attempts of the traces that ``chosen`` lacks to be ``n``."""
-    return int(np.sort(np.delete(attempts, chosen))[: max(n - len(chosen), 0)].sum())
+    return int(np.sort(np.delete(iterations, chosen))[: max(n - len(chosen), 0)].sum())

@@ -22,9 +22,9 @@ from mldsa_lab import LabError
 from mldsa_lab.choice.solver import group_rows, take_first
 from mldsa_lab.theory.law import Traces, as_table, covariates, index_terms, model_matrix
 from mldsa_lab.theory.rejection import (
-    DESIGN_ATTEMPT,
     DESIGN_CONTRAST,
     DESIGN_FIRST,
+    DESIGN_ITERATION,
     HINT_EXTRA,
     RejectionModel,
 )
@@ -40,7 +40,7 @@ _WEIGHTS = np.array([4.0, 1.0, 1.0, 1.0, 1.0])  # mean, then DESIGN_SHARES
 _SCALE = np.sqrt(_WEIGHTS / _WEIGHTS.sum())
 # Of first, c_z, c_r - c_z, c_h - c_r: the costs, and prior standard deviations. These keep tiny
 # designs defined (one input: near the mean) and hint failures from being sought at any price.
-_ASSUMED = (DESIGN_FIRST, DESIGN_ATTEMPT, DESIGN_CONTRAST, HINT_EXTRA)
+_ASSUMED = (DESIGN_FIRST, DESIGN_ITERATION, DESIGN_CONTRAST, HINT_EXTRA)
 _PRIOR = np.array([guess.error for guess in _ASSUMED])
 _COEFFICIENTS = np.array([DESIGN_FIRST.value, 1.0, 1.0, HINT_EXTRA.value])
 
@@ -115,18 +115,18 @@ def quality(chosen: Traces, model: RejectionModel) -> Quality:
     return Quality(np.sqrt(variance) / _SCALE, np.sqrt(squared) / _SCALE, criterion)
 
 
-def check_limits(attempts: Ints, n: int, budget: int | None, max_attempts: int | None) -> Ints:
+def check_limits(iterations: Ints, n: int, budget: int | None, max_attempts: int | None) -> Ints:
     """Places of the traces that a choice of ``n`` may take; LabError if none fits the limits."""
     if n < 1:
         raise LabError(f"choice of {n} inputs: must have at least 1")
     usable = np.flatnonzero(
-        attempts <= (max_attempts if max_attempts is not None else attempts.max(initial=0))
+        iterations <= (max_attempts if max_attempts is not None else iterations.max(initial=0))
     )
     if len(usable) < n:
         limit = "" if max_attempts is None else f" of at most {max_attempts} attempts"
         raise LabError(f"choice of {n} inputs: the pool has {len(usable)} traces{limit}")
     if budget is not None:
-        least = int(np.sort(attempts[usable])[:n].sum())
+        least = int(np.sort(iterations[usable])[:n].sum())
         if budget < least:
             raise LabError(
                 f"choice of {n} inputs within {budget} attempts: the pool's shortest need {least}"
@@ -147,7 +147,7 @@ class _Problem:
     """
 
     def __init__(self, table: TraceTable, model: RejectionModel) -> None:
-        self.attempts = table.iterations()
+        self.iterations = table.iterations()
         counts, first, self.row = group_rows(table.counts())
         extra = covariates(table, model)
         x = model_matrix(counts)
@@ -202,18 +202,18 @@ class _Problem:
         return value
 
 
-def _start(attempts: Ints, n: int, budget: int | None, rng: np.random.Generator) -> Ints:
+def _start(iterations: Ints, n: int, budget: int | None, rng: np.random.Generator) -> Ints:
     """A random choice that keeps the budget."""
-    chosen = rng.choice(len(attempts), n, replace=False)
+    chosen = rng.choice(len(iterations), n, replace=False)
     if budget is None:
         return chosen
-    rest = np.setdiff1d(np.arange(len(attempts)), chosen)
-    rest = rest[np.argsort(attempts[rest], kind="stable")]
+    rest = np.setdiff1d(np.arange(len(iterations)), chosen)
+    rest = rest[np.argsort(iterations[rest], kind="stable")]
     # Swap the longest chosen for the shortest others; check_limits made sure that this ends in
     # budget.
-    order = np.argsort(-attempts[chosen], kind="stable")
+    order = np.argsort(-iterations[chosen], kind="stable")
     for position, shorter in zip(order, rest, strict=False):
-        if attempts[chosen].sum() <= budget:
+        if iterations[chosen].sum() <= budget:
             break
         chosen[position] = shorter
     return chosen
@@ -233,7 +233,7 @@ def _exchange(problem: _Problem, chosen: Ints, stock: Ints, budget: int | None) 
         x = problem.x[problem.row[chosen]]
         information = problem.prior + x.T @ x
         moments = x.T @ problem.g[chosen]
-        spent = int(problem.attempts[chosen].sum())
+        spent = int(problem.iterations[chosen].sum())
         for place, old in enumerate(chosen):
             row = problem.x[problem.row[old]]
             information -= np.outer(row, row)
@@ -242,14 +242,14 @@ def _exchange(problem: _Problem, chosen: Ints, stock: Ints, budget: int | None) 
             here = float(criterion[old])
             criterion[left == 0] = np.inf
             if budget is not None:
-                limit = budget - spent + problem.attempts[old]
-                criterion[problem.attempts > limit] = np.inf
+                limit = budget - spent + problem.iterations[old]
+                criterion[problem.iterations > limit] = np.inf
             new = int(np.argmin(criterion))
             if criterion[new] < here:
                 chosen[place], here = new, float(criterion[new])
                 left[old] += 1
                 left[new] -= 1
-                spent += int(problem.attempts[new] - problem.attempts[old])
+                spent += int(problem.iterations[new] - problem.iterations[old])
                 row = problem.x[problem.row[new]]
             information += np.outer(row, row)
             moments += np.outer(row, problem.g[chosen[place]])
@@ -289,10 +289,10 @@ def balanced_order(table: TraceTable) -> list[int]:
 
 def _features(table: TraceTable) -> Array:
     """(traces, 4) what an input's weight in an estimate follows."""
-    attempts = table.iterations().astype(np.float64)
+    iterations = table.iterations().astype(np.float64)
     n_z, n_r, _ = table.counts().T
-    cost = DESIGN_FIRST.value + attempts - 1
-    return np.column_stack([attempts, 1 / cost, n_z / cost, n_r / cost])
+    cost = DESIGN_FIRST.value + iterations - 1
+    return np.column_stack([iterations, 1 / cost, n_z / cost, n_r / cost])
 
 
 def _drifts(n: int) -> Array:

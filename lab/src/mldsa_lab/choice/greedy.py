@@ -45,7 +45,7 @@ def first_failures(table: TraceTable) -> Counts:
     nibbles = np.stack([(table.codes >> (4 * i)) & 15 for i in range(CHECKS)], axis=1)
     first = np.argmax(nibbles != 15, axis=1)
     rejected = table.codes != ACCEPTED
-    cells = table.signature_of()[rejected] * CHECKS + first[rejected]
+    cells = table.signature_numbers()[rejected] * CHECKS + first[rejected]
     return np.bincount(cells, minlength=CHECKS * len(table)).reshape(-1, CHECKS)
 
 

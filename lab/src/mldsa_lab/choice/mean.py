@@ -175,14 +175,14 @@ def choose_mean(
     counts = classes.counts[classes.class_of[traces]].mean(axis=0)
     biases = 100 * objective.weights @ (counts - goal)
     # Amplitudes are in attempts.
-    attempt = max(used.z, used.r) / used.mean(model)
+    iteration_cost = max(used.z, used.r) / used.mean(model)
     off = np.abs(classes.index_terms[traces].mean(axis=0) * classes.index_amplitude).sum()
     expected = {
         "bias of the average, %": biases[0],
         "least bias among the costs guarded against, %": biases.min(),
         "greatest bias among the costs guarded against, %": biases.max(),
         "more bias for a signer that stops at the first bad polynomial, at most, %": (
-            100 * attempt * off
+            100 * iteration_cost * off
         ),
     }
     return SelectionResult(traces, {k: round_digits(v) for k, v in expected.items()}, used)
@@ -266,7 +266,7 @@ def _best_totals(objective: Objective, kept: Ints, upper: Array) -> Ints:
     for column, total in zip(counts.T, np.eye(3), strict=True):
         program.row([(numbers, column), (totals, -total)], 0, 0)
     if objective.budget is not None:
-        program.row([(numbers, objective.classes.attempts[kept])], high=objective.budget)
+        program.row([(numbers, objective.classes.iterations[kept])], high=objective.budget)
     # In units of the average's relative error times n, so that HiGHS sees numbers near 1.
     goals = objective.n * objective.weights @ objective.goal
     for row, goal in zip(objective.weights, goals, strict=True):
@@ -331,10 +331,10 @@ def _add_terms(
     over ``least`` and ``parts`` inputs of each, near their expectations. Returns the error that
     no choice can be below. Since the number of all attempts is known, so are the remainders of
     the sums on division by a step, which make the search short."""
-    attempts, classes = objective.n + int(totals.sum()), objective.classes
+    total, classes = objective.n + int(totals.sum()), objective.classes
     # In the order of `covariates`: curvature (a square is as even as its root), pairs, fours,
     # masks by eight.
-    residue = [attempts % 2, -attempts % 2, -attempts % 4, -attempts * objective.model.l % 8]
+    residue = [total % 2, -total % 2, -total % 4, -total * objective.model.l % 8]
     step = np.array([2.0, 2.0, 4.0, 8.0])
     goals = objective.n * classes.expected - residue
     multiples = program.variables(len(step))

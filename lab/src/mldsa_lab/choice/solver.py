@@ -56,9 +56,9 @@ class Classes:
 
     def __init__(self, table: TraceTable, model: RejectionModel) -> None:
         self.counts, first, self.class_of = group_rows(table.counts())
-        self.attempts: Ints = self.counts.sum(axis=1).astype(np.int64) + 1
+        self.iterations: Ints = self.counts.sum(axis=1).astype(np.int64) + 1
         extra = covariates(table, model)
-        shared = extra.of_iterations
+        shared = extra.is_iteration_term
         self.index_terms, self.index_amplitude = extra.values[:, ~shared], extra.amplitude[~shared]
         self.by_iterations, self.amplitude = extra.values[first][:, shared], extra.amplitude[shared]
         self.expected = extra.expected[shared]

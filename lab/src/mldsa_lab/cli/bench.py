@@ -10,7 +10,7 @@ import typer
 
 from mldsa_lab import LabError, kinds
 from mldsa_lab.cli import shared
-from mldsa_lab.cli.shared import refuse_given, show_path, words
+from mldsa_lab.cli.shared import reject_options, show_path, words
 from mldsa_lab.plugins import need
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 _MESSAGE_BYTES_MAX = 1 << 16  # every worker holds the inputs of all its cells
 _UNTIL_LIMIT_S = 1800.0
 _TIMEOUT_S = {"memory": 300.0}
-_OF_PRECISION = "until baseline clock"
+_PRECISION_OPTIONS = "until baseline clock"
 _REFUSED = {
-    "cold": f"batch threads {_OF_PRECISION}",
-    "memory": f"quick rounds limit selection message_bytes confidence {_OF_PRECISION}",
+    "cold": f"batch threads {_PRECISION_OPTIONS}",
+    "memory": f"quick rounds limit selection message_bytes confidence {_PRECISION_OPTIONS}",
     "block": "sets operations implementations workers selection message_bytes batch threads "
-    + _OF_PRECISION,
+    + _PRECISION_OPTIONS,
 }
 """By kind, the parameters that mean nothing to it."""
 
@@ -105,28 +105,28 @@ def bench(
     from mldsa_lab.bench.options import BOTH_BUILDS, read_block
     from mldsa_lab.screen import Screen
 
-    workload = kinds.workload_of(kind)
-    refuse_given(ctx, f"--kind {kind}", "has no use for it", _REFUSED.get(workload, ""))
+    workload = kinds.parse_kind(kind)
+    reject_options(ctx, f"--kind {kind}", "has no use for it", _REFUSED.get(workload, ""))
     if workload == "block" and build == BOTH_BUILDS:
         raise LabError("--build both: a block is measured in one build")
     need("bench", "bench")
     outputs = shared.Targets.parse(to).check_page()
     if rounds is not None and (until is not None or limit is not None):
         raise LabError("--rounds: says how much to measure, and so do --until and --limit")
-    options = _options(ctx.params, workload)
+    options = _read_options(ctx.params, workload)
     if workload == "block":
-        options = _of_block(options, read_block(kind, options.profile.name))
+        options = _set_block(options, read_block(kind, options.profile.name))
     precision_of: Callable[[Record], Precision | None] = (
-        partial(_precision, clock, confidence) if workload == kinds.OPERATIONS else _no_precision
+        partial(_precision, clock, confidence) if workload == kinds.OPERATIONS else _skip_judging
     )
     console = outputs.console()
     outcome = run_bench(options, Screen(console), precision_of, kinds.load(workload).plan)
-    show_outcome(outcome, options, console, outputs, every=every)
+    show_outcome(outcome, options, console, outputs, is_full=every)
     if workload == "memory":
         _check_faults(outcome)
 
 
-def _options(params: Mapping[str, Any], workload: str) -> Options:
+def _read_options(params: Mapping[str, Any], workload: str) -> Options:
     """The options of a run from the parameters of the command."""
     from dataclasses import fields
 
@@ -149,9 +149,9 @@ def _options(params: Mapping[str, Any], workload: str) -> Options:
     selections = read_selections(params["selection"] or ())
     usual = PARAMETER_SETS if is_memory else DEFAULT_SETS
     sets = parse_set_names(params["sets"] or selections or usual)
-    for name, given in selections.items():
+    for name, selection in selections.items():
         if name not in sets:
-            raise LabError(f"{given}: is of {name}, which is not among the sets to measure")
+            raise LabError(f"{selection}: is of {name}, which is not among the sets to measure")
     named = "quick" if params["quick"] else "default"
     if is_memory:
         profile, more = Profile("custom", 0.0, 1, 1), {"rounds": 1, "sizes": Sizes()}
@@ -177,9 +177,9 @@ def _options(params: Mapping[str, Any], workload: str) -> Options:
 
 
 def show_outcome(
-    outcome: Outcome, options: Options, console: Console, outputs: shared.Targets, *, every: bool
+    outcome: Outcome, options: Options, console: Console, outputs: shared.Targets, *, is_full: bool
 ) -> None:
-    """Show what was measured, and where it lies; an interrupted run ends the program."""
+    """Show the results and their place; an interrupted run ends the program."""
     folder = outcome.record.parent
     try:
         if outcome.has_results:
@@ -190,7 +190,7 @@ def show_outcome(
             console.print()
             look = Look(options.reference, options.clock, options.confidence)
             outputs = outputs.or_page(folder / "report.html").with_files([folder / "figures.json"])
-            outputs.show(read_reports([outcome.record], look), console, every=every)
+            outputs.show(read_reports([outcome.record], look), console, is_full=is_full)
     finally:
         show_path(console, "record", outcome.record)
     if outcome.is_interrupted:
@@ -210,8 +210,8 @@ def _check_faults(outcome: Outcome) -> None:
         )
 
 
-def _of_block(options: Options, block: BlockFile) -> Options:
-    """The options of a block: its file says what is verified and by whom."""
+def _set_block(options: Options, block: BlockFile) -> Options:
+    """Return the options of a block: its file names sets and implementations."""
     from dataclasses import replace
 
     from mldsa_lab.bench.options import GATE_SIZES, Profile
@@ -233,7 +233,7 @@ def _of_block(options: Options, block: BlockFile) -> Options:
     )
 
 
-def _no_precision(record: Record) -> None:
+def _skip_judging(record: Record) -> None:
     """Blocks, cold starts and memory have no precision to stop at."""
 
 

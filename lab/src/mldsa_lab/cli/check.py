@@ -56,16 +56,16 @@ def check(
     from mldsa_lab import LabError
 
     if subject == "claims":
-        shared.refuse_given(ctx, "claims", "measure nothing", "measure confidence")
+        shared.reject_options(ctx, "claims", "measure nothing", "measure confidence")
         _check_claims(names or (), strict, to)
         return
-    shared.refuse_given(ctx, "answers", "have no verdicts", "strict")
+    shared.reject_options(ctx, "answers", "have no verdicts", "strict")
     if len(names or ()) > 1:
         raise LabError("answers: name one published page")
     _check_answers((names or [_LIST])[0], measure, to, confidence)
 
 
-def _check_claims(names: Sequence[str], strict: bool, to: Sequence[str] | None) -> None:
+def _check_claims(names: Sequence[str], is_strict: bool, to: Sequence[str] | None) -> None:
     from mldsa_lab.audit import audit as judge
     from mldsa_lab.audit import read_claims
     from mldsa_lab.audit.audit import audit_report
@@ -81,7 +81,7 @@ def _check_claims(names: Sequence[str], strict: bool, to: Sequence[str] | None) 
     tables = [read_claims(path) for path in paths]
     audits = [(table, judge(table)) for table in tables]
     outputs.show(audit_report(audits), outputs.console())
-    if strict and any(
+    if is_strict and any(
         f.verdict is Verdict.CONTRADICTION for _, findings in audits for f in findings
     ):
         raise typer.Exit(1)
@@ -102,11 +102,11 @@ def _check_answers(
     page = read_page(name)
     outputs = shared.Targets.parse(to)
     screen = outputs.console()
-    arguments = {} if folder is None else _measure(page, folder, screen)
+    arguments = {} if folder is None else _measure_page(page, folder, screen)
     outputs.show(answer_report(page, arguments, confidence), screen)
 
 
-def _measure(page: AnswerPage, out: Path, screen: Console) -> dict[str, str]:
+def _measure_page(page: AnswerPage, out: Path, screen: Console) -> dict[str, str]:
     """Run the commands that measure; by command, a pattern of the records that it wrote.
 
     LabError for a command that fails or writes no record.

@@ -49,7 +49,7 @@ def report(
         shared.narrow, sets=sets, operations=operations, implementations=implementations
     )
     reports = read_reports(records, Look(baseline, clock, confidence), external, narrow)
-    outputs.show(reports, outputs.console(), every=every)
+    outputs.show(reports, outputs.console(), is_full=every)
 
 
 def compare(
@@ -87,7 +87,7 @@ def compare(
     from mldsa_lab.estimate.compare import compare as compare_runs
     from mldsa_lab.estimate.figure import Figures
     from mldsa_lab.kinds.operations import MeasuredOperations
-    from mldsa_lab.kinds.reports import comparison, effects, read_runs, slower_cells
+    from mldsa_lab.kinds.reports import compare_figures, find_effects, find_slower_cells, read_runs
     from mldsa_lab.records import read_record
     from mldsa_lab.show.report import Look
 
@@ -109,19 +109,19 @@ def compare(
         return compare_runs(summaries, pairs)
 
     figures = compared(confidence)
-    if not effects(figures):
+    if not find_effects(figures):
         raise LabError("compare: the runs have no cell (variant, set, operation) in common")
     screen = outputs.console()
-    outputs.show(comparison(figures, confidence), screen, every=every)
+    outputs.show(compare_figures(figures, confidence), screen, is_full=every)
     if fail_above is None:
         return
-    judged, _ = slower_cells(figures, fail_above)
+    judged, _ = find_slower_cells(figures, fail_above)
     if not judged:
         raise LabError(
             "--fail-above: nothing can be judged, since more than the code differs in every cell"
         )
     # Each side of an interval misses by chance half as often as both.
-    _, slower = slower_cells(compared(1 - 2 * _FALSE_ALARMS / judged), fail_above)
+    _, slower = find_slower_cells(compared(1 - 2 * _FALSE_ALARMS / judged), fail_above)
     screen.print(
         f"{len(slower)} of {judged} cells are slower by more than {fail_above:g} % (false-alarm "
         f"rate for the whole comparison: at most {_FALSE_ALARMS:.0%})",

@@ -48,14 +48,14 @@ def schemas() -> dict[str, dict[str, Any]]:
     }
 
 
-def renew(folder: Path, write: bool) -> list[str]:
-    """The names of files in `folder` that differ from what is made, which are written if wanted."""
+def renew(folder: Path, is_written: bool) -> list[str]:
+    """Return the names of files in `folder` that differ; ``is_written``: write them again."""
     different = []
-    for name, made in schemas().items():
-        path, text = folder / name, json.dumps(made, indent=1) + "\n"
+    for name, described in schemas().items():
+        path, text = folder / name, json.dumps(described, indent=1) + "\n"
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             different.append(name)
-            if write:
+            if is_written:
                 write_text(path, text)
     return different
 
@@ -63,12 +63,12 @@ def renew(folder: Path, write: bool) -> list[str]:
 def _main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="write what differs")
-    wanted = parser.parse_args()
+    arguments = parser.parse_args()
     folder = in_tree("docs", "schema")
-    different = renew(folder, wanted.write)
+    different = renew(folder, arguments.write)
     for name in different:
-        print(f"{'writing' if wanted.write else 'differs:'} {folder / name}")
-    return 0 if wanted.write or not different else 1
+        print(f"{'writing' if arguments.write else 'differs:'} {folder / name}")
+    return 0 if arguments.write or not different else 1
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ _OTHER_COLUMNS = 40  # characters of a line that the table's other columns need,
 _READY, _POOL_ENDING = "ready", ".parquet"
 _GOALS = ("regression", "mean", "coverage", "greedy")
 _PERCENTILE = re.compile(r"(?:(greedy)-)?p([0-9.]+)")
-_OF_CHOICE = "cost_model max_attempts budget"
+_CHOICE_OPTIONS = "cost_model max_attempts budget"
 """Parameters of the choice, besides goal and count."""
 
 
@@ -84,7 +84,7 @@ def select(
     from mldsa_lab.screen import Screen
     from mldsa_lab.sets import parse_set_names
 
-    names = parse_set_names([set_name], ml_dsa=True)
+    names = parse_set_names([set_name], is_ml_dsa_only=True)
     if len(names) != 1:
         raise LabError(f"set {set_name!r}: must be one of 44, 65, 87")
     (name,) = names
@@ -94,20 +94,20 @@ def select(
     check_folder(out or Path("out/selections"))
     number = _COUNT if count is None and goal != "coverage" else count
     folder = [goal, *([] if number is None else [str(number)])]
-    is_plain = not (source or shared.given_options(ctx, _OF_CHOICE))
-    if source == _READY or (is_plain and _stands_in(goal, number, screen)):
-        shared.refuse_given(ctx, "--from ready", "is made already", _OF_CHOICE)
-        selection, chosen_formats = _ready(
+    is_plain = not (source or shared.find_options(ctx, _CHOICE_OPTIONS))
+    if source == _READY or (is_plain and _should_stand_in(goal, number, screen)):
+        shared.reject_options(ctx, "--from ready", "is made already", _CHOICE_OPTIONS)
+        selection, chosen_formats = _read_ready(
             name, goal, number, chosen_formats, screen, is_strict=bool(formats)
         )
     elif source is not None and not source.endswith(_POOL_ENDING):
-        refused = f"goal count {_OF_CHOICE}"
-        shared.refuse_given(ctx, f"--from {source}", "has its inputs already", refused)
-        selection = _of_record(Path(source), name, screen)
+        refused = f"goal count {_CHOICE_OPTIONS}"
+        shared.reject_options(ctx, f"--from {source}", "has its inputs already", refused)
+        selection = _read_record_inputs(Path(source), name, screen)
         folder = [Path(source).absolute().parent.name]
     else:
-        request = _request(name, goal, number, cost_model, max_attempts, budget)
-        selection = _chosen(name, request, source, screen)
+        request = _make_request(name, goal, number, cost_model, max_attempts, budget)
+        selection = _choose(name, request, source, screen)
     target = out or Path("out/selections") / "-".join([name.lower(), *folder])
     paths = write_images(selection, target, chosen_formats)
     _show(selection, console)
@@ -115,7 +115,7 @@ def select(
         shared.show_path(console, path.suffix.removeprefix("."), path)
 
 
-def _request(
+def _make_request(
     set_name: str,
     goal: str,
     count: int | None,
@@ -146,7 +146,7 @@ def _request(
     return request
 
 
-def _ready(
+def _read_ready(
     set_name: str,
     goal: str,
     count: int | None,
@@ -168,7 +168,7 @@ def _ready(
 
     selection = read_ready(set_name, goal, count)
     try:
-        return complete(selection, _library(screen)), formats
+        return complete(selection, _load_library(screen)), formats
     except LibraryMissing as error:
         known = " and ".join(COMPACT_FORMATS)
         if is_strict and not set(formats) <= set(COMPACT_FORMATS):
@@ -184,7 +184,7 @@ def _ready(
         return selection, formats
 
 
-def _of_record(path: Path, set_name: str, screen: Screen) -> Selection:
+def _read_record_inputs(path: Path, set_name: str, screen: Screen) -> Selection:
     """The inputs that a run chose and measured."""
     from mldsa_lab import located
     from mldsa_lab.bench.material import selection_of
@@ -192,24 +192,24 @@ def _of_record(path: Path, set_name: str, screen: Screen) -> Selection:
 
     record = read_record(path)
     with located(path):
-        return selection_of(record, set_name, _library(screen))
+        return selection_of(record, set_name, _load_library(screen))
 
 
-def _chosen(
+def _choose(
     set_name: str, request: SelectionRequest, source: str | None, screen: Screen
 ) -> Selection:
     """Choose and sign the inputs, from a pool file or the pool that ships."""
     from mldsa_lab.choice.choice import build, choose
 
-    library = _library(screen)
-    pool = _shipped(set_name, screen) if source is None else _pool(set_name, Path(source))
+    library = _load_library(screen)
+    pool = _read_shipped(set_name, screen) if source is None else _read_pool(set_name, Path(source))
     with screen.phase("choice", still=True) as phase:
         choice = choose(pool.table, pool.checks, request)
         phase.summary = f"{len(choice.positions)} of {len(pool):,} inputs"
     return build(pool, request, choice, library)
 
 
-def _stands_in(goal: str, count: int | None, screen: Screen) -> bool:
+def _should_stand_in(goal: str, count: int | None, screen: Screen) -> bool:
     """Return whether a ready-made selection is for this goal, and no library to choose with."""
     from mldsa_lab import LabError
     from mldsa_lab.choice.choice import request_for
@@ -217,7 +217,7 @@ def _stands_in(goal: str, count: int | None, screen: Screen) -> bool:
 
     try:
         request_for(goal, count)
-        _library(screen)
+        _load_library(screen)
     except LibraryMissing:
         return True
     except LabError:
@@ -225,14 +225,14 @@ def _stands_in(goal: str, count: int | None, screen: Screen) -> bool:
     return False
 
 
-def _library(screen: Screen) -> Library:
+def _load_library(screen: Screen) -> Library:
     from mldsa_lab.inputs.tracing import load
 
     with screen.phase("library") as phase:
         return load(phase.show)
 
 
-def _pool(set_name: str, path: Path) -> Pool:
+def _read_pool(set_name: str, path: Path) -> Pool:
     from mldsa_lab import LabError
     from mldsa_lab.inputs.pool import read_pool
 
@@ -242,7 +242,7 @@ def _pool(set_name: str, path: Path) -> Pool:
     return pool
 
 
-def _shipped(set_name: str, screen: Screen) -> Pool:
+def _read_shipped(set_name: str, screen: Screen) -> Pool:
     """The pool that ships; without the package for its file, the same is traced anew."""
     from mldsa_lab.inputs.tracing import SIZE, shipped_pool, shipped_spec, trace_pool
     from mldsa_lab.machine import cores_to_use
@@ -287,21 +287,21 @@ def _show(selection: Selection, console: Console) -> None:
     console.print(table)
     if len(selection.inputs) > _SHOWN:
         console.print(f"and {len(selection.inputs) - _SHOWN} more", highlight=False)
-    attempts = sum(len(item.trace) for item in selection.inputs)
+    iterations = sum(len(item.trace) for item in selection.inputs)
     console.print(
-        f"{len(selection.inputs)} inputs, {attempts} attempts; costs in {model.unit} "
+        f"{len(selection.inputs)} inputs, {iterations} attempts; costs in {model.unit} "
         f"of {model.source or 'the cost model'}",
         highlight=False,
         markup=False,
         soft_wrap=True,
     )
     for what, value in ((selection.provenance or {}).get("expected") or {}).items():
-        shared.show_named(console, what, f": {_text(value)}")
+        shared.show_named(console, what, f": {_format_value(value)}")
 
 
-def _text(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_text(part)}" for name, part in value.items())
+        return ", ".join(f"{name} {_format_value(part)}" for name, part in value.items())
     if isinstance(value, list):
         return "; ".join(str(part) for part in value) or "none"
     if isinstance(value, float):

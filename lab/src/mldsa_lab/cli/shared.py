@@ -186,7 +186,7 @@ ConfidenceOption = Annotated[
 ]
 
 
-def changed_spec(spec: Spec, params: Mapping[str, Any]) -> Spec:
+def change_spec(spec: Spec, params: Mapping[str, Any]) -> Spec:
     """The spec with the sizes, keys and rnd that are given among a command's parameters."""
     from msgspec.structs import replace
 
@@ -270,10 +270,12 @@ class Targets(NamedTuple):
         return console(stderr=bool(self.stdout))
 
     def show(
-        self, reports: Report | Sequence[Report], screen: Console, *, every: bool = False
+        self, reports: Report | Sequence[Report], screen: Console, *, is_full: bool = False
     ) -> None:
-        """Print reports (``every``: all tables), write the files and say where. LabError, once all
-        is written, if a report lacks figures."""
+        """Print reports (``is_full``: all tables), write the files and print their paths.
+
+        LabError, once all is written, if a report lacks figures.
+        """
         from mldsa_lab.show.grid import clean
         from mldsa_lab.show.report import Report, as_csv, as_json, as_markdown, print_report
 
@@ -287,7 +289,7 @@ class Targets(NamedTuple):
         for report in () if self.stdout else listed:
             if len(listed) > 1 and report.name:
                 screen.rule(clean(report.name))
-            print_report(report, screen, every=every)
+            print_report(report, screen, is_full=is_full)
         writers = {".json": as_json, ".csv": as_csv, ".md": as_markdown, ".html": page}
         for path in self.files:
             with screen.status(f"writing {path.name}"):
@@ -334,7 +336,7 @@ def _raising(error: LabError) -> Callable[[], None]:
     return command
 
 
-def given_options(ctx: typer.Context, names: str) -> list[str]:
+def find_options(ctx: typer.Context, names: str) -> list[str]:
     """Return the options that the command line gives, of the parameters in ``names``, which are
     separated by spaces."""
     sources = {name: ctx.get_parameter_source(name) for name in names.split()}
@@ -345,9 +347,9 @@ def given_options(ctx: typer.Context, names: str) -> list[str]:
     ]
 
 
-def refuse_given(ctx: typer.Context, option: str, reason: str, names: str) -> None:
+def reject_options(ctx: typer.Context, option: str, reason: str, names: str) -> None:
     """LabError if one of these parameters, words of ``names``, is on the command line."""
-    for other in given_options(ctx, names):
+    for other in find_options(ctx, names):
         raise LabError(f"{other}: cannot be used with {option}, which {reason}")
 
 

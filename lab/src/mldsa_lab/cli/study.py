@@ -119,4 +119,4 @@ def run(
         report = study_report(read, profile, gather_cells(paths, clock, confidence), names)
     folder.mkdir(parents=True, exist_ok=True)
     json, markdown, page = (folder / f"study.{end}" for end in ("json", "md", "html"))
-    outputs.or_page(page).with_files([json, markdown]).show(report, screen, every=every)
+    outputs.or_page(page).with_files([json, markdown]).show(report, screen, is_full=every)

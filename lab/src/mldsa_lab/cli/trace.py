@@ -60,11 +60,11 @@ def trace(
     from mldsa_lab.sets import parse_set_names
     from mldsa_lab.show.estimation import print_tallies
 
-    names = parse_set_names(sets or ("ml-dsa",), ml_dsa=True)
+    names = parse_set_names(sets or ("ml-dsa",), is_ml_dsa_only=True)
     if inputs is not None:
         if len(names) != 1:
             raise LabError("--inputs: name the one parameter set to sign with")
-        shared.refuse_given(ctx, "--inputs", "lists the inputs", _GENERATED)
+        shared.reject_options(ctx, "--inputs", "lists the inputs", _GENERATED)
     check_folder(out)
     targets = {name: out / f"{name.lower()}.parquet" for name in names}
     if out.exists():
@@ -84,7 +84,7 @@ def trace(
             if inputs is not None:
                 source = FromFile(inputs, name)
             else:
-                spec = shared.changed_spec(Spec(name, chosen_seed), ctx.params)
+                spec = shared.change_spec(Spec(name, chosen_seed), ctx.params)
                 source = Generated(spec, count or _COUNT)
             began = time.monotonic()
             with screen.phase(name, total=source.count) as phase:

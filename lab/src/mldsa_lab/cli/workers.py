@@ -47,7 +47,7 @@ def workers(
     from mldsa_lab.worker.registry import BuildDirs, read_registry
 
     if action != "conform":
-        shared.refuse_given(ctx, action, "makes no checks", "only")
+        shared.reject_options(ctx, action, "makes no checks", "only")
     place = BuildDirs.for_tree(find_root())
     own = read_registry(place.root / "workers" / "registry.toml")
     listed = read_registry(registry) if registry else own
@@ -98,8 +98,8 @@ def _doctor(
     if elsewhere:
         text = f"\n{', '.join(elsewhere)}: {NOT_SHIPPED}"
         console.print(text, highlight=False, markup=False, soft_wrap=True)
-    for found_jdk in () if "java" in elsewhere else find_jdks():
-        text = f"{found_jdk.name}: `mldsa-lab bench --worker {found_jdk.folder}` measures it"
+    for jdk in () if "java" in elsewhere else find_jdks():
+        text = f"{jdk.name}: `mldsa-lab bench --worker {jdk.folder}` measures it"
         shared.show_named(console, "\nJava on this machine ", text)
     if not any(entry.default and not lacking for entry, lacking in states):
         raise typer.Exit(1)

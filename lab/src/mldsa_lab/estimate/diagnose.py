@@ -161,7 +161,7 @@ def _few_inputs(data: Evidence) -> Iterator[Remark]:
 
 def _notes(data: Evidence) -> Iterator[Remark]:
     seen, keys, inputs = data.fit.typical.seen, data.fit.keys, len(data.ids)
-    lengths = len(set(data.attempts))
+    lengths = len(set(data.iterations))
     if seen is not None and seen > _NOISY:
         yield note("noise", f"repeats of one input differ by {100 * seen:.0f} %")
     if lengths < 2:
@@ -193,9 +193,9 @@ def ignores_trace(data: Evidence) -> Iterator[Remark]:
         yield _unrelated(data)
         return
     rejected = float(data.fit.model.expected_counts.sum())
-    least = _LEAST_SHARE * float(np.std(data.attempts)) / rejected
+    least = _LEAST_SHARE * float(np.std(data.iterations)) / rejected
     if least >= _TELLING and varies <= _CONSTANT * least:
-        span = f"{data.attempts.min():.0f} to {data.attempts.max():.0f} attempts"
+        span = f"{data.iterations.min():.0f} to {data.iterations.max():.0f} attempts"
         yield refutation(
             "constant-trace",
             f"the cost does not depend on the number of attempts: {span} cost the same within "
@@ -241,7 +241,7 @@ def _pairs(data: Evidence) -> tuple[Array, Array]:
     """Attempts and cost of every measurement."""
     costs = data.calm
     present = ~np.isnan(costs)
-    return np.broadcast_to(data.attempts, costs.shape)[present], costs[present]
+    return np.broadcast_to(data.iterations, costs.shape)[present], costs[present]
 
 
 def drift(data: Evidence) -> Iterator[Remark]:
@@ -337,9 +337,9 @@ def _over_inputs(data: Evidence) -> Iterator[Remark]:
             f"the first ({how}). Warm up first, then measure every input several times",
         )
         return
-    if len(order) < 3 or data.noise == 0 or len(set(data.attempts)) < 2:
+    if len(order) < 3 or data.noise == 0 or len(set(data.iterations)) < 2:
         return
-    together = rank_correlation(order, data.attempts)
+    together = rank_correlation(order, data.iterations)
     if abs(together) > _TOGETHER and data.fit.posterior.error(0.95) > _EXACT:
         yield warning(
             "order",

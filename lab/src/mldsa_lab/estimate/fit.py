@@ -389,8 +389,8 @@ class Fit:
         ``error``: one more standard error."""
         value = float(row @ self.coefficients)
         # The number of attempts rests on a measured probability.
-        attempts = self.model.fail_h_error / (1 - self.model.fail_h)
-        shared = math.hypot(attempts, self.keys.error)
+        iterations = self.model.fail_h_error / (1 - self.model.fail_h)
+        shared = math.hypot(iterations, self.keys.error)
         extra = math.hypot(value * shared, error)
         low, high = self.posterior.limits(row, confidence, extra)
         # The expectation of a lopsided mixture may lie beyond the middle of it.

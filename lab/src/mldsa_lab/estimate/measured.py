@@ -39,7 +39,7 @@ class Residual:
     ``outlier``: left out of `Estimation.without_outliers`, whose fit it then is."""
 
     id: int
-    attempts: int
+    iterations: int
     z: int
     r: int
     h: int
@@ -159,10 +159,8 @@ class Estimation:
         for percentile, cost in self.percentiles.items():
             quantile = {**signing, "percentile": as_key(percentile)}
             yield Figure.from_interval(quantile, "quantile", cost, self.unit)
-        for attempt, cost in (self.costs | self.terms).items():
-            yield Figure.from_interval(
-                {**keys, "attempt": attempt}, "attempt_cost", cost, self.unit
-            )
+        for end, cost in (self.costs | self.terms).items():
+            yield Figure.from_interval({**keys, "attempt": end}, "attempt_cost", cost, self.unit)
 
     def _of_choice(self, keys: Keys) -> Iterator[Figure]:
         """Yield the misfit, the estimates without outliers, and the plain average."""
@@ -178,10 +176,10 @@ class Estimation:
     def _of_input(self, keys: Keys, residual: Residual) -> Iterator[Figure]:
         """Yield the attempts of an input, its cost in the typical round, and that by the fit."""
         keys = {**keys, "input": residual.id}
-        yield Figure({**keys, "of": "attempts"}, "count", residual.attempts)
-        for attempt in "zrh":
-            rejected = {**keys, "of": "attempts", "attempt": attempt}
-            yield Figure(rejected, "count", getattr(residual, attempt))
+        yield Figure({**keys, "of": "attempts"}, "count", residual.iterations)
+        for end in "zrh":
+            rejected = {**keys, "of": "attempts", "attempt": end}
+            yield Figure(rejected, "count", getattr(residual, end))
         codes = tuple(f.code for f in self.findings if residual.id in f.ids)
         cost, verdict = residual.cost, EXCLUDED if residual.outlier else ""
         seen = {**keys, "basis": "seen"}

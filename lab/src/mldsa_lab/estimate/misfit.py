@@ -111,7 +111,7 @@ class Evidence:
         return self.measured.ids
 
     @property
-    def attempts(self) -> Array:
+    def iterations(self) -> Array:
         """(inputs,) attempts, the accepted one included."""
         return np.asarray(self.fit.counts.sum(axis=1) + 1)
 
@@ -209,7 +209,7 @@ def _index_effects(data: Evidence) -> Iterator[Remark]:
     without = float(posterior.weight[posterior.index <= NO_INDEX].sum())
     if len(data.ids) < 5 or without > 1 - _HIGH_CHANCE:
         return
-    named = _named_terms(data, data.fit.prior.of_index)
+    named = _named_terms(data, data.fit.prior.is_index_term)
     if named:
         text = f"the cost depends on which polynomial fails first: {join_words(named)}"
         yield note("abort-index", f"{text}, in attempts. The estimates include it")
@@ -230,14 +230,14 @@ _TERM_TEXTS = {
 def _named_terms(data: Evidence, which: Flags) -> list[str]:
     """The terms among ``which`` that are certainly not zero, with their size in attempts."""
     known = data.fit.prior
-    attempt = max(float(data.fit.coefficients[SLOPE]), 1e-300)
+    iteration_cost = max(float(data.fit.coefficients[SLOPE]), 1e-300)
     texts = []
     for place in np.flatnonzero(which):
         row = np.zeros(len(known.names))
         row[place] = 1.0
         low, high = data.sure(row)
         if low > 0 or high < 0:
-            size = float(data.fit.coefficients[place]) / attempt
+            size = float(data.fit.coefficients[place]) / iteration_cost
             texts.append(_TERM_TEXTS[known.names[place]].format(size))
     return texts
 
@@ -252,7 +252,7 @@ def _steps(data: Evidence) -> Iterator[Remark]:
     straight = chances.pop(NO_STEPS) + chances.pop(BENT)
     likely, chance = max(chances.items(), key=lambda item: item[1])
     known = data.fit.prior
-    named = _named_terms(data, known.of_iterations & (np.array(known.names) != BENT))
+    named = _named_terms(data, known.is_iteration_term & (np.array(known.names) != BENT))
     size = float(data.fit.coefficients[known.names.index(likely)])
     if chance > _HIGH_CHANCE and size > _IN_FULL * float(data.fit.coefficients[SLOPE]):
         reason = f"attempts computed in {likely}"
@@ -267,18 +267,18 @@ def _steps(data: Evidence) -> Iterator[Remark]:
 
 def curvature(data: Evidence) -> Iterator[Remark]:
     """Yield a warning if a square of the number of iterations explains the residuals of a line."""
-    attempts = data.attempts
-    if len(data.ids) < 8 or len(set(attempts)) < 5:
+    iterations = data.iterations
+    if len(data.ids) < 8 or len(set(iterations)) < 5:
         return
     fit = data.fit
     scale = 1 / np.sqrt(fit.cost)
     # Abort indexes, as far as they are known, must not be taken for it.
-    which = fit.prior.of_index
+    which = fit.prior.is_index_term
     cost = fit.cost - fit.values[:, which] @ fit.coefficients[which]
     columns = fit.values[:, [MEAN, SLOPE, CONTRAST]]
     if len(data.ids) >= 12:
         columns = np.hstack([columns, fit.values[:, which]])
-    centred = (attempts - attempts.mean()) ** 2
+    centred = (iterations - iterations.mean()) ** 2
     fitted = added(columns * scale[:, None], centred * scale, cost * scale)
     if fitted is None:
         return
@@ -316,10 +316,10 @@ def _setup(data: Evidence) -> Iterator[Remark]:
     first = np.zeros(len(data.fit.coefficients))
     first[:LINEAR] = to_costs(data.fit.model)[0]
     slope = np.eye(len(first))[SLOPE]
-    attempt = float(data.fit.coefficients[SLOPE])
-    if attempt <= 0:
+    iteration_cost = float(data.fit.coefficients[SLOPE])
+    if iteration_cost <= 0:
         return  # said of the attempts
-    ratio = float(first @ data.fit.coefficients) / attempt
+    ratio = float(first @ data.fit.coefficients) / iteration_cost
     text = f"a signature accepted at once costs {ratio:.2f} attempts"
     if data.sure(first - _OVER_BOUND * known.first.high * slope)[0] > 0:
         most = f"hashing explains {known.first.high:.2f}"
@@ -420,7 +420,7 @@ def _off(
         return None
     for places in combinations(_suspects(current), size):
         others = [i for at, i in enumerate(left) if at not in places]
-        if len(set(data.attempts[others])) < 2:
+        if len(set(data.iterations[others])) < 2:
             continue
         rest = data.only(others)
         members = [left[at] for at in places]

@@ -31,7 +31,7 @@ _INDEX_SCALES = ((NO_INDEX, 0.4), (0.3, 0.3), (1.0, 0.3))
 # Terms of the number of attempts: next to none; a little of each; or one alone in full.
 NO_STEPS, SOME_STEPS = "none", "all"
 BENT = "curvature"
-_ATTEMPT_KINDS = (
+_ITERATION_KINDS = (
     (NO_STEPS, 0.68), (SOME_STEPS, 0.1), ("pairs", 0.15), ("fours", 0.03), (BENT, 0.04)
 )  # fmt: skip
 _LITTLE = 0.3
@@ -229,7 +229,7 @@ class _Spread(NamedTuple):
 
     deviation: Array
     weight: float
-    of_index: float
+    index_scale: float
     steps: str
     linear: float
 
@@ -237,14 +237,14 @@ class _Spread(NamedTuple):
 @cache
 def _spreads(prior: Prior) -> list[_Spread]:
     spreads = []
-    kinds = product(_LINEAR_SCALES, _INDEX_SCALES, _ATTEMPT_KINDS)
+    kinds = product(_LINEAR_SCALES, _INDEX_SCALES, _ITERATION_KINDS)
     for (linear, a), (index, b), (kind, c) in kinds:
         spread = prior.spread.copy()
         spread[MEAN] = _FLAT
         spread[SLOPE:LINEAR] *= linear
-        spread[prior.of_index] *= index
+        spread[prior.is_index_term] *= index
         little = _LITTLE if kind == SOME_STEPS else _NEXT_TO_NONE
-        scale = np.where(prior.of_iterations, little, 1.0)
+        scale = np.where(prior.is_iteration_term, little, 1.0)
         if kind in prior.names:
             scale[prior.names.index(kind)] = _IN_A_BEND if kind == BENT else _IN_STEPS
         spreads.append(_Spread(spread * scale, a * b * c, index, kind, linear))
@@ -305,7 +305,7 @@ def _fit_at(
         np.repeat(misfit, len(spreads))[keep],
         np.repeat(own, len(spreads))[keep],
         np.repeat(power, len(spreads))[keep],
-        np.tile([spread.of_index for spread in spreads], len(own))[keep],
+        np.tile([spread.index_scale for spread in spreads], len(own))[keep],
         np.tile([spread.steps for spread in spreads], len(own))[keep],
         np.tile([spread.linear for spread in spreads], len(own))[keep],
     )

@@ -214,7 +214,7 @@ def _csv(text: str, where: str) -> Iterator[tuple[str, Measurement, int | None]]
         if _NUMBER.fullmatch(cost):
             values["cost"] = float(cost)
         here = f"{here} ({line.strip()[:40]!r})"
-        yield here, convert(values, Measurement, here, strict=False), _decimals(cost)
+        yield here, convert(values, Measurement, here, is_strict=False), _decimals(cost)
     if not names:
         raise LabError(f"{where}: is empty; it must begin with the header id,cost")
 

@@ -350,10 +350,8 @@ class Estimator:
         if (fit := cell.fit) is not None:
             keys = {"set": cell.set, "variant": cell.variant.id}
             costs = fit.costs(self.confidence)
-            for attempt, cost in (costs | fit.further(self.confidence)).items():
-                figure = Figure.from_interval(
-                    {**keys, "attempt": attempt}, "attempt_cost", cost, unit
-                )
+            for end, cost in (costs | fit.further(self.confidence)).items():
+                figure = Figure.from_interval({**keys, "attempt": end}, "attempt_cost", cost, unit)
                 cell.figures.append(figure)
             # By the exact distribution: the least is accepted at once, and there is no largest.
             cell.add("min", costs["first"], unit)
@@ -376,7 +374,7 @@ class Estimator:
         if cell.operation == "sign" and cell.set in PARAMETER_SETS and variant.deterministic:
             return self._signing(cell, samples)
         is_random = cell.operation in scheme.traits.random and not variant.deterministic
-        is_random |= cell.operation == "keygen" and not scheme.seeded  # RSA's search for primes
+        is_random |= cell.operation == "keygen" and not scheme.has_seed  # RSA's search for primes
         estimate = (estimate_random if is_random else estimate_plain)(samples, self.confidence)
         # Averages of random costs have another median than the costs.
         is_averaged = variant.runs or (is_random and not samples.single_calls)

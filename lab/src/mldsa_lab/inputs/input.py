@@ -66,8 +66,8 @@ class Input(Struct, frozen=True):
 
     ``pk``, ``sk``, ``output`` (a signature or ciphertext), ``secret`` (that a ciphertext holds) and
     ``trace`` are known outputs; keys that never leave a worker are None. ``known_digests``: of
-    outputs that a compact selection leaves out. ``role``: as in a record (`InputRow`). ``valid``:
-    whether its signature or keys must be accepted.
+    outputs that a compact selection leaves out. ``role``: as in a record (`InputRow`).
+    ``is_valid``: its signature or keys must be accepted.
     """
 
     set: str
@@ -83,7 +83,7 @@ class Input(Struct, frozen=True):
     trace: Trace = ()
     known_digests: Digests | None = None
     role: str = "design"
-    valid: bool = True
+    is_valid: bool = True
 
     def __str__(self) -> str:
         context = f", context {len(self.context)}" if self.context else ""
@@ -158,11 +158,11 @@ def candidates(
     stream: str = "design",
     start: int = 0,
 ) -> Iterator[Input]:
-    """Candidates ``start .. start + count - 1`` of a set, each with its number as id and a key of
-    its own, whose seed has the set's size; deterministic signing.
+    """Yield candidates ``start .. start + count - 1`` of a set, for deterministic signing.
 
-    Candidate i is SHAKE256(domain, run seed, set, stream, sizes, i), every field prefixed with
-    its length: the same for any ``count``, and independent between sets and streams. ``stream``
+    Each has its number as id and a key of its own, whose seed has the set's size. Candidate i is
+    SHAKE256(domain, run seed, set, stream, sizes, i), every field prefixed with its length. It is
+    the same for any ``count``, and independent between sets and streams. ``stream``
     separates uses of one run seed, such as the pool to design from and inputs taken at random.
     LabError for an unknown set, a run seed that is not 32 bytes, or sizes out of range.
     """
@@ -209,10 +209,10 @@ _KEYS = "keys"
 class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The inputs of one pool, numbered from 0.
 
-    ``set``: an ML-DSA parameter set; ``seed``: 32 bytes; ``message_bytes``, ``context_bytes``:
-    the sizes of every message and context; ``per_key``: how many consecutive inputs share a key,
-    1 for a key of its own each, 0 for one key for all; ``rnd``: see `Rnd`. Input i is the same
-    for any number of inputs. LabError if a value is out of range.
+    ``set``: an ML-DSA parameter set. ``seed``: 32 bytes. ``message_bytes``, ``context_bytes``: the
+    sizes of every message and context. ``per_key``: how many consecutive inputs share a key, 1 for
+    a key each, 0 for one key for all. ``rnd``: see `Rnd`. Input i is the same for any number of
+    inputs. LabError if a value is out of range.
     """
 
     set: str
@@ -248,9 +248,9 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             start=start,
         )
         inputs: list[Input] = []
-        xi_of = cache(self.xi)
+        find_xi = cache(self.xi)
         for index, candidate in enumerate(drawn, start):
-            xi = candidate.key if self.per_key == 1 else xi_of(self.key_number(index))
+            xi = candidate.key if self.per_key == 1 else find_xi(self.key_number(index))
             message = candidate.message[: self.message_bytes]
             rnd = candidate.message[self.message_bytes :] or None
             inputs.append(msgspec.structs.replace(candidate, seed=xi, message=message, rnd=rnd))

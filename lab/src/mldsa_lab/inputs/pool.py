@@ -41,8 +41,8 @@ ROWS = 1 << 16
 """Signatures of a row group, the most that is held in memory at a time."""
 
 Checks = Literal["reached", "all"]
-"""``reached``: c t0 and the hint weight were looked at in attempts that pass z and r0 alone, as
-Algorithm 7 does; ``all``: in every attempt."""
+"""``reached``: c t0 and the hint weight were checked only in iterations that pass z and r0, as in
+Algorithm 7; ``all``: in every iteration."""
 Key = Literal["xi", "sk"]
 """The form in which listed inputs have their key: its seed, or the private key."""
 
@@ -357,8 +357,8 @@ class PoolWriter:
         """Append the traces of ``pool`` as one row group."""
         pa, counts = _arrow(), pool.table.counts().astype(np.uint16)
         offsets = np.concatenate([[0], pool.table.ends]).astype(np.int32)
-        attempts = pa.ListArray.from_arrays(pa.array(offsets), pa.array(pool.table.codes))
-        columns = [pool.index, *counts.T, attempts]
+        iterations = pa.ListArray.from_arrays(pa.array(offsets), pa.array(pool.table.codes))
+        columns = [pool.index, *counts.T, iterations]
         if pool.listed is not None:
             rows = [(name, i.key, i.message, i.context, i.signing_rnd) for name, i in pool.listed]
             columns += zip(*rows, strict=True)

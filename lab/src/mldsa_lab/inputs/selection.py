@@ -34,7 +34,7 @@ _OUTPUTS = ("pk", "sk", "signature")
 class SelectionRow(
     msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, omit_defaults=True
 ):
-    """An input as the file has it: outputs or, in the compact form, their digests; sk in any case
+    """An input as the file has it: outputs or, in the compact form, their digests. sk is present
     where the seed xi is not known."""
 
     id: Annotated[int, msgspec.Meta(ge=0)]
@@ -62,16 +62,16 @@ class SelectionRow(
             raise LabError("xi is missing, and so is sk")
 
     @classmethod
-    def from_input(cls, item: Input, compact: bool) -> SelectionRow:
-        """The row of an input; LabError if outputs are wanted and missing."""
+    def from_input(cls, item: Input, is_compact: bool) -> SelectionRow:
+        """Return the row of an input. LabError if outputs are needed and missing."""
         fields: dict[str, Any] = {"message": item.message, "context": item.context}
-        if compact:
+        if is_compact:
             digests = item.digests._asdict().items()
             fields |= {f"{name}_sha256": bytes.fromhex(text) for name, text in digests}
             fields["sk"] = item.sk if item.seed is None else None
         else:
             fields |= item.outputs._asdict()
-        words = [str(attempt) for attempt in item.trace]
+        words = [str(iteration) for iteration in item.trace]
         return cls(id=item.id, xi=item.seed, rnd=item.signing_rnd, trace=words, **fields)
 
     def input(self, set_name: str) -> Input:
@@ -133,7 +133,7 @@ class Selection:
         return tuple(i.id for i in self.inputs)
 
     @property
-    def compact(self) -> bool:
+    def is_compact(self) -> bool:
         """True where outputs are missing."""
         return any(i.known_digests is not None for i in self.inputs)
 
@@ -142,10 +142,10 @@ class Selection:
         return [i.trace for i in self.inputs]
 
     def counts(self) -> NDArray[np.float64]:
-        """(inputs, 3) rejected attempts n_z, n_r, n_h."""
+        """(inputs, 3) rejected iterations n_z, n_r, n_h."""
         return TraceTable.from_traces(self.set, self.traces()).counts()
 
-    def to_json(self, *, compact: bool = False) -> str:
+    def to_json(self, *, is_compact: bool = False) -> str:
         """The text of the file. LabError if outputs are wanted and missing."""
         head: dict[str, Any] = {
             "format": FORMAT,
@@ -157,9 +157,8 @@ class Selection:
             "made": self.provenance or {},
         }
         lines = [f" {json.dumps(k)}: {json.dumps(v, allow_nan=False)}" for k, v in head.items()]
-        rows = ",\n".join(
-            f"  {json.dumps(to_builtins(SelectionRow.from_input(i, compact)))}" for i in self.inputs
-        )
+        listed = (SelectionRow.from_input(i, is_compact) for i in self.inputs)
+        rows = ",\n".join(f"  {json.dumps(to_builtins(row))}" for row in listed)
         return "{\n" + ",\n".join([*lines, f' "inputs": [\n{rows}\n ]']) + "\n}\n"
 
     @classmethod
@@ -185,8 +184,10 @@ _BYTES_A_LINE = 32
 
 
 class _Field(NamedTuple):
-    """A part of an input: its name, its bytes, its comment in C, its name in a response and, where
-    its size varies, the name of that."""
+    """A part of an input: name, bytes, comment in C, and name in a response.
+
+    ``length``: the name of its size, where that varies.
+    """
 
     name: str
     value: Callable[[Input], bytes]
@@ -215,7 +216,7 @@ _HASHED = (
     ),
 )
 _OPTIONAL = ("xi", "sk")
-# Bytes of a descriptor in a memory image: id, attempts, and address and length of each field.
+# Bytes of a descriptor in a memory image: id, iterations, and address and length of each field.
 _DESCRIPTOR = 4 * (2 + 2 * len(_FIELDS))
 
 
@@ -236,8 +237,10 @@ def images(selection: Selection, formats: Iterable[str]) -> dict[str, str]:
 
 
 def write_images(selection: Selection, folder: Path, formats: Iterable[str]) -> list[Path]:
-    """Write the files of these formats to ``folder``: all texts are made before the first file is
-    written, each file is whole or not written, and the JSON is the last."""
+    """Write the files of these formats to ``folder``, the JSON last.
+
+    All texts exist before the first file is written; each file is whole or not written.
+    """
     texts = images(selection, formats)
     paths = [folder / name for name in sorted(texts, key=lambda name: name.endswith(".json"))]
     for path in paths:
@@ -322,9 +325,9 @@ def _c_array(name: str, value: bytes) -> list[str]:
 def _places(selection: Selection) -> Iterable[tuple[Input, list[tuple[str, int, bytes]]]]:
     """Each input with its fields and their addresses.
 
-    The image begins with a directory: the number of inputs, then one descriptor an input, all in
-    32-bit words, most significant byte first. A descriptor has the id, the number of attempts, and
-    address and length of each field in the order of `_FIELDS`.
+    The image begins with a directory: the number of inputs, then one descriptor for each, all in
+    32-bit words, most significant byte first. A descriptor has the id, the number of iterations,
+    and address and length of each field in the order of `_FIELDS`.
     """
     at = 4 + _DESCRIPTOR * len(selection.inputs)
     for item in selection.inputs:
@@ -366,7 +369,7 @@ def _hex_lines(value: bytes) -> list[str]:
 
 
 _MAKERS: dict[str, dict[str, Callable[[Selection], str]]] = {
-    "json": {"selection.json": lambda selection: selection.to_json(compact=selection.compact)},
+    "json": {"selection.json": lambda s: s.to_json(is_compact=s.is_compact)},
     "rsp": {"selection.rsp": response},
     "c": {"selection.h": c_header},
     "c-hashes": {"selection_hashes.h": lambda selection: c_header(selection, _HASHED)},

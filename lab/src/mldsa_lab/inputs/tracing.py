@@ -109,21 +109,21 @@ class Library:
         runs = [(key, len(list(run))) for key, run in groupby(inputs, key=lambda item: item.key)]
         keys = [key for key, _ in runs]
         lengths = np.array([length for _, length in runs], dtype=np.int64)
-        key_of = np.repeat(np.arange(len(keys), dtype=np.uint32), lengths)
-        signed = _signed(inputs)
+        key_numbers = np.repeat(np.arange(len(keys), dtype=np.uint32), lengths)
+        signed = _join_signed(inputs)
         code_ends = np.empty(len(inputs), dtype=np.uint64)
         needed = ctypes.c_size_t()
         room = int(2 * len(inputs) * RejectionModel.for_set(set_name).expected_iterations) + 1024
         while True:
             codes = np.empty(room, dtype=np.uint16)
             status = self._library.mldsa_trace_run(
-                _number(set_name),
+                _set_number(set_name),
                 int(checks == "all"),
-                _form(inputs),
+                _find_form(inputs),
                 len(keys),
                 b"".join(keys),
                 len(inputs),
-                key_of.ctypes.data_as(_u32_p),
+                key_numbers.ctypes.data_as(_u32_p),
                 *signed,
                 room,
                 codes.ctypes.data_as(_u16_p),
@@ -143,11 +143,11 @@ class Library:
         sizes = (p.public_key_bytes, p.private_key_bytes, p.signature_bytes)
         out = [np.empty((len(inputs), size), dtype=np.uint8) for size in sizes]
         status = self._library.mldsa_trace_sign(
-            _number(set_name),
-            _form(inputs),
+            _set_number(set_name),
+            _find_form(inputs),
             len(inputs),
             b"".join(item.key for item in inputs),
-            *_signed(inputs),
+            *_join_signed(inputs),
             *(array.ctypes.data_as(_bytes_p) for array in out),
         )
         self._check(status, "signing", set_name, inputs)
@@ -177,7 +177,7 @@ class Library:
         raise LabError(f"{doing} {len(inputs)} inputs of {set_name}: {why}")
 
 
-def _form(inputs: Sequence[Input]) -> int:
+def _find_form(inputs: Sequence[Input]) -> int:
     """The form of their keys, as mldsa_trace.h has it; LabError if there are both."""
     forms = {int(item.seed is None) for item in inputs} or {0}
     if len(forms) > 1:
@@ -185,9 +185,12 @@ def _form(inputs: Sequence[Input]) -> int:
     return forms.pop()
 
 
-def _signed(inputs: Sequence[Input]) -> tuple[bytes, Any, bytes | None]:
-    """Return the signed data as both calls take it: all messages and contexts in one string, the
-    end of each, and all rnd, or nothing where these are zero."""
+def _join_signed(inputs: Sequence[Input]) -> tuple[bytes, Any, bytes | None]:
+    """Return the signed data as both calls take it.
+
+    It is all messages and contexts in one string, the end of each, and all rnd, or nothing where
+    these are zero.
+    """
     parts = [part for item in inputs for part in (item.message, item.context)]
     rnd = b"".join(item.signing_rnd for item in inputs)
     ends = np.cumsum([len(part) for part in parts], dtype=np.uint64)
@@ -195,7 +198,7 @@ def _signed(inputs: Sequence[Input]) -> tuple[bytes, Any, bytes | None]:
     return b"".join(parts), ends.ctypes.data_as(_u64_p), rnd if any(rnd) else None
 
 
-def _number(set_name: str) -> int:
+def _set_number(set_name: str) -> int:
     return int(parameter_set(set_name).name.rpartition("-")[2])
 
 
@@ -261,12 +264,12 @@ assert ROWS % BLOCK == 0
 
 @dataclass
 class Tally:
-    """Counts of traces that are not kept in memory. ``own_keys``: each signature has a key of its
-    own. ``passed``: attempts that pass z, r0, and both. ``histogram``: signatures by their number
-    of attempts."""
+    """Counts of traces that are not kept in memory. ``has_own_keys``: each signature has its own
+    key. ``passed``: iterations that pass z, r0, and both. ``histogram``: signatures by their number
+    of iterations."""
 
     set: str
-    own_keys: bool = True
+    has_own_keys: bool = True
     passed: NDArray[np.int64] = field(default_factory=lambda: np.zeros(3, dtype=np.int64))
     histogram: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
@@ -275,7 +278,7 @@ class Tally:
         return int(self.histogram.sum())
 
     @property
-    def attempts(self) -> int:
+    def iterations(self) -> int:
         return int(self.histogram @ np.arange(len(self.histogram)))
 
     @property
@@ -296,19 +299,19 @@ class Tally:
         """Name, share or mean, its expectation, and their distance in standard errors:
         None of hint failures under few keys, whose share depends on the key (its t0)."""
         model = RejectionModel.for_set(self.set)
-        mean, expected = self.attempts / self.signatures, model.expected_iterations
+        mean, expected = self.iterations / self.signatures, model.expected_iterations
         deviation = (expected * (expected - 1) / self.signatures) ** 0.5
         rows: list[tuple[str, float, float, float | None]] = [
             ("attempts", mean, expected, (mean - expected) / deviation)
         ]
         z, r, reached = self.passed.tolist()
         for name, hits, trials, p, error in (
-            ("z passes", z, self.attempts, model.p_z, 0.0),
-            ("r0 passes", r, self.attempts, model.p_r, 0.0),
+            ("z passes", z, self.iterations, model.p_z, 0.0),
+            ("r0 passes", r, self.iterations, model.p_r, 0.0),
             ("hint fails", reached - self.signatures, reached, model.fail_h, model.fail_h_error),
         ):
             spread = (p * (1 - p) / trials + error**2) ** 0.5
-            known = self.own_keys or name != "hint fails"
+            known = self.has_own_keys or name != "hint fails"
             rows.append((name, hits / trials, p, (hits / trials - p) / spread if known else None))
         return rows
 

@@ -19,15 +19,15 @@ KINDS = {
     "memory": "stack, heap and keys",
     "pipeline": "",
 }
-"""By the name of its module, which `Definition.kind` has too, what `bench --kind` measures; ""
-where studies measure it."""
+"""By the name of its module, as in `Definition.kind`, the subject of `bench --kind`; "" where
+studies measure it."""
 MEASURED = {name: text for name, text in KINDS.items() if text} | {
     TRAFFIC: "memory, with bytes read and written and misses of caches, by Valgrind"
 }
-"""What `bench --kind` takes."""
+"""The values of `bench --kind`."""
 
 
-def workload_of(text: str) -> str:
+def parse_kind(text: str) -> str:
     """Return the kind that a text of `bench --kind` names. LabError for an unknown one."""
     if text in MEASURED:
         return "memory" if text == TRAFFIC else text

@@ -49,7 +49,7 @@ from mldsa_lab.worker.protocol import BlockShape, JobInput, Sample, make_job
 Rounds = dict[int, float]
 
 
-def block_of(record: Record) -> BlockContent:
+def read_block_content(record: Record) -> BlockContent:
     """Return the block of a record. LabError if it has none."""
     definition = record.definition("block")
     if definition is None:
@@ -61,20 +61,20 @@ def block_figures(record: Record, confidence: float) -> list[Figure]:
     """Return the figures of a record's block, set after set; without the key ``batch`` by single
     calls.
 
-    ``time`` of the block and of a signature, its part for each verification, in ns; ``scaling``:
-    the time of one thread over it; ``ratio`` of cold to warm caches; ``share`` of each slot.
-    Ratios are of the same rounds. LabError if there is no block, or nothing was measured.
+    ``time`` is in ns, of the block and of a signature (the block's over its verifications).
+    ``scaling``: the time of one thread over it; ``ratio`` of cold to warm caches; ``share`` of each
+    slot. Ratios are of the same rounds. LabError without a block or without measurements.
     """
-    block = block_of(record)
+    block = read_block_content(record)
     verifiers = [v for v in record.definitions if v.kind == "verifier" and v.set and v.variant]
     verifiers.sort(key=lambda v: ALL_SETS.index(str(v.set)))
-    made = [f for v in verifiers for f in _figures(record, block, v, confidence)]
-    if all(f.value is None for f in made):
+    figures = [f for v in verifiers for f in _list_figures(record, block, v, confidence)]
+    if all(f.value is None for f in figures):
         raise LabError("the run holds no measurements of its block")
-    return made
+    return figures
 
 
-def _figures(
+def _list_figures(
     record: Record, block: BlockContent, verifier: Definition, confidence: float
 ) -> Iterator[Figure]:
     batch = verifier.content["batch"]
@@ -82,40 +82,40 @@ def _figures(
         "set": verifier.set, "operation": "verify", "variant": verifier.variant,
     }  # fmt: skip
     keys |= {"batch": batch} if batch else {}
-    of_block: dict[str, Key] = {"of": "block"}
+    whole_block: dict[str, Key] = {"of": "block"}
     if verifier.lacking:
-        yield Figure(keys | of_block, "time", None, unit="ns", notes=(verifier.lacking,))
+        yield Figure(keys | whole_block, "time", None, unit="ns", notes=(verifier.lacking,))
         return
     levels: dict[tuple[int, str], Rounds] = {}
     for s in record.samples:
         if (s.variant, s.set, s.shape["batch"]) == (verifier.variant, verifier.set, batch):
-            of_way = levels.setdefault((int(s.shape["threads"]), str(s.shape["caches"])), {})
-            of_way[s.round] = float(np.mean(s.wall))
+            level = levels.setdefault((int(s.shape["threads"]), str(s.shape["caches"])), {})
+            level[s.round] = float(np.mean(s.wall))
     _, worker = record.variants[str(verifier.variant)]
-    every = np.array([time for of_way in levels.values() for time in of_way.values()])
+    every = np.array([time for level in levels.values() for time in level.values()])
     if not len(every):
         return
     readings = Readings.by_wall(worker, every)
     if readings.flaw:
         reason = f"no clock resolves a pass: {readings.flaw}"
-        yield Figure(keys | of_block, "time", None, unit="ns", notes=(reason,))
+        yield Figure(keys | whole_block, "time", None, unit="ns", notes=(reason,))
         return
     tick = readings.tick or 0.0
     for (threads, caches), rounds in sorted(levels.items(), key=_warm_first):
         at = {**keys, "threads": threads, "caches": caches}
         time = with_tick(mean_interval(np.array(list(rounds.values())), confidence), tick)
         yield Figure(at, "rounds", len(rounds))
-        yield Figure.from_interval(at | of_block, "time", time, "ns")
-        of_one = time.times(1 / block.verifications)
-        yield Figure.from_interval({**at, "of": "signature"}, "time", of_one, "ns")
-        if threads > 1 and (ratio := _ratio(levels.get((1, caches)), rounds, confidence, tick)):
+        yield Figure.from_interval(at | whole_block, "time", time, "ns")
+        signature = time.times(1 / block.verifications)
+        yield Figure.from_interval({**at, "of": "signature"}, "time", signature, "ns")
+        if threads > 1 and (ratio := _divide(levels.get((1, caches)), rounds, confidence, tick)):
             yield Figure.from_interval(at, "scaling", ratio)
         warm = levels.get((threads, "warm"))
-        if caches == "cold" and (ratio := _ratio(rounds, warm, confidence, tick)):
+        if caches == "cold" and (ratio := _divide(rounds, warm, confidence, tick)):
             yield Figure.from_interval({**at, "against": "warm"}, "ratio", ratio)
         for slot, seconds in block.slot_seconds.items():
             share = time.times(1 / (seconds * 1e9))
-            yield Figure.from_interval(at | of_block | {"slot": slot}, "share", share)
+            yield Figure.from_interval(at | whole_block | {"slot": slot}, "share", share)
 
 
 def _warm_first(level: tuple[tuple[int, str], Rounds]) -> tuple[int, bool]:
@@ -123,7 +123,7 @@ def _warm_first(level: tuple[tuple[int, str], Rounds]) -> tuple[int, bool]:
     return threads, caches != "warm"
 
 
-def _ratio(
+def _divide(
     one: Rounds | None, other: Rounds | None, confidence: float, tick: float
 ) -> Interval | None:
     """Return the mean of one over the other in the rounds that have both."""
@@ -185,10 +185,10 @@ class Blocks(Workload[BlockCase]):
         )  # fmt: skip
         self.thread_counts = block.threads
         self.batches = [0 if n == 1 else n for n in block.batches]
-        self.inputs = cache(self._inputs)
+        self.inputs = cache(self._make_inputs)
         """The block for a variant id and a set."""
         self._seed = seed
-        self._made = cache(self._make)
+        self._make_once = cache(self._make)
         step, cold = self.content.stride, self.content.cold_bytes or 0
         self._turns = BlockShape(0, 1, step).turns(block.verifications)
         self._verifiers = [(name, v) for name, v in verifiers if (v.id, name) in passed]
@@ -196,29 +196,29 @@ class Blocks(Workload[BlockCase]):
             BlockCase(v, name, BlockShape(batch, threads, step, cold if caches == COLD else 0))
             for name, v in self._verifiers
             for batch in self.batches
-            if self._has(v, batch)
+            if self._has_batch(v, batch)
             for threads in block.threads
             for caches in block.caches
         ]
         self._checked: set[tuple[Hashable, int]] = set()
         self._held: tuple[WorkerHandle, Hashable, int, int] | None = None
 
-    def _has(self, variant: Variant, batch: int) -> bool:
+    def _has_batch(self, variant: Variant, batch: int) -> bool:
         return not batch or self.fleet.announced[variant.id].mode == "batch"
 
     def definitions(self) -> Iterable[Row]:
         yield Definition("block", self.title, to_builtins(self.content))
         for name, v in self._verifiers:
             for batch in self.batches:
-                if not self._has(v, batch):
+                if not self._has_batch(v, batch):
                     why = f"{v.implementation} announces no batch interface"
-                    yield self._verifier(v, name, {"batch": batch}, lacking=why)
+                    yield self._define_verifier(v, name, {"batch": batch}, lacking=why)
 
-    def _verifier(
-        self, v: Variant, set_name: str, content: dict[str, Any], **found: Any
+    def _define_verifier(
+        self, v: Variant, set_name: str, content: dict[str, Any], **parts: Any
     ) -> Definition:
         about = v.id, set_name, "verify"
-        return Definition("verifier", self.title, content, *about, **found)
+        return Definition("verifier", self.title, content, *about, **parts)
 
     def prepare(self, case: BlockCase) -> Iterable[Row]:
         batch = case.shape.batch
@@ -226,31 +226,31 @@ class Blocks(Workload[BlockCase]):
             return
         self._checked.add((case.group, batch))
         inputs = self.inputs(case.variant.id, case.set_name)
-        checks = tuple(self._checks(case, inputs))
-        content = {"batch": batch, "digest": _digest(inputs).hex()}
-        yield self._verifier(case.variant, case.set_name, content, checks=checks)
+        checks = tuple(self._check_block(case, inputs))
+        content = {"batch": batch, "digest": _hash_inputs(inputs).hex()}
+        yield self._define_verifier(case.variant, case.set_name, content, checks=checks)
         bad = next((c for c in checks if c.failed), None)
         if bad is not None:
-            raise Excluded(f"{_called(batch)}, {bad.check}: {bad.first_failure}")
+            raise Excluded(f"{_label(batch)}, {bad.check}: {bad.first_failure}")
 
-    def _checks(self, case: BlockCase, inputs: Sequence[JobInput]) -> Iterable[Check]:
-        altered, places = _altered(inputs)
+    def _check_block(self, case: BlockCase, inputs: Sequence[JobInput]) -> Iterable[Check]:
+        altered, places = _alter(inputs)
         handle = self.fleet.handle(case.variant.id)
-        for name, given, rejected in (
+        for name, checked, rejected in (
             ("accepts-block", inputs, ()),
             ("refuses-altered", altered, places),
         ):
-            job = handle.prepare(case.variant, case.set_name, "verify", given)
+            job = handle.prepare(case.variant, case.set_name, "verify", checked)
             wrong = []
             for threads in self.thread_counts:
                 shape = replace(case.shape, threads=threads, cold=0)
                 (sample,) = handle.worker().block(job, 1, shape)
-                text = self._wrong(sample, rejected)
+                text = self._find_fault(sample, rejected)
                 wrong += [] if text is None else [f"on {threads} threads: {text}"]
             handle.worker().forget(job)
-            yield Check.from_failures(name, len(self.thread_counts) * len(given), wrong)
+            yield Check.from_failures(name, len(self.thread_counts) * len(checked), wrong)
 
-    def _wrong(self, sample: Sample, rejected: Sequence[int] = ()) -> str | None:
+    def _find_fault(self, sample: Sample, rejected: Sequence[int] = ()) -> str | None:
         """Return the error of a pass in which exactly these inputs are to be rejected, or None."""
         if sample.failure is not None:
             return sample.failure
@@ -260,17 +260,17 @@ class Blocks(Workload[BlockCase]):
         return f"verdicts other than {len(rejected) or 'no'} refused of {len(expected):,}"
 
     def sample(self, case: BlockCase, number: int, turn: int) -> Iterable[Row]:
-        handle, job = self._job(case)
+        handle, job = self._hold_job(case)
         shape = case.shape
         (sample,) = handle.worker().block(job, 1, shape)
-        text = self._wrong(sample)
+        text = self._find_fault(sample)
         if text is not None:
-            raise Excluded(f"{_called(shape.batch)} on {shape.threads} threads: {text}", whole=True)
+            raise Excluded(f"{_label(shape.batch)} on {shape.threads} threads: {text}", whole=True)
         way: dict[str, str | int] = {"batch": shape.batch, "threads": shape.threads}
         way["caches"] = COLD if shape.cold else WARM
         yield case.samples(number, turn, (), times_of([sample]), shape=way)
 
-    def _job(self, case: BlockCase) -> tuple[WorkerHandle, int]:
+    def _hold_job(self, case: BlockCase) -> tuple[WorkerHandle, int]:
         """Return the job of the case's group. The process holds one block at a time."""
         handle = self.fleet.handle(case.variant.id)
         if self._held is not None:
@@ -284,31 +284,31 @@ class Blocks(Workload[BlockCase]):
         self._held = handle, case.group, handle.starts, job
         return handle, job
 
-    def _inputs(self, variant: str, set_name: str) -> list[JobInput]:
-        """Return a variant's inputs: where keys stay in the worker, it verifies signatures of its
-        own."""
-        made, v = self._made(set_name), self.fleet.variants[variant]
-        if not SCHEMES[set_name].traits.encoded:
-            jobs = [make_job(item, "sign", v) for item in made]
+    def _make_inputs(self, variant: str, set_name: str) -> list[JobInput]:
+        """Return a variant's inputs. Where keys stay in the worker, it verifies its own
+        signatures."""
+        items, v = self._make_once(set_name), self.fleet.variants[variant]
+        if not SCHEMES[set_name].traits.has_bytes:
+            jobs = [make_job(item, "sign", v) for item in items]
             outputs = signatures_of(self.fleet, v, set_name, jobs)
-            made = [item.with_output(outputs[item.id]) for item in made]
-        return [make_job(item, "verify", v) for item in made]
+            items = [item.with_output(outputs[item.id]) for item in items]
+        return [make_job(item, "verify", v) for item in items]
 
     def _make(self, set_name: str) -> Sequence[Input]:
         """A set's block; of keys that stay in a worker without signatures."""
-        drawn = drawn_of(self.content, set_name, self._seed)
+        drawn = draw_block(self.content, set_name, self._seed)
         if set_name in PARAMETER_SETS:
             signed = zip(drawn, load().sign(set_name, drawn), strict=True)
             return [structs.replace(item, pk=m.pk, output=m.signature) for item, m in signed]
-        if not SCHEMES[set_name].traits.encoded:
+        if not SCHEMES[set_name].traits.has_bytes:
             return drawn
         sound = [subject_of(self.fleet, v, name) for name, v in self._verifiers if name == set_name]
-        made = make_plain(self.fleet, drawn, sound)
-        if not all(m.pk and m.output for m in made):
+        items = make_plain(self.fleet, drawn, sound)
+        if not all(m.pk and m.output for m in items):
             raise Excluded(
                 f"no implementation that passed the gate makes keys and signatures of {set_name}"
             )
-        return made
+        return items
 
 
 class BlockPlan(WorkloadPlan):
@@ -328,7 +328,7 @@ class BlockPlan(WorkloadPlan):
         return Blocks(context.fleet, self.block, self.verifiers, self.options.seed, context.passed)
 
 
-def drawn_of(row: BlockContent, set_name: str, seed: bytes) -> list[Input]:
+def draw_block(row: BlockContent, set_name: str, seed: bytes) -> list[Input]:
     """Return the inputs in the block's order: those of one key follow each other."""
     count = row.verifications
     keys = candidates(seed, set_name, count // row.uses, message_bytes=0, stream=f"{_STREAM} keys")
@@ -337,7 +337,7 @@ def drawn_of(row: BlockContent, set_name: str, seed: bytes) -> list[Input]:
     return [structs.replace(i, seed=seeds[i.id // row.uses], role=RANDOM) for i in drawn]
 
 
-def _digest(inputs: Sequence[JobInput]) -> bytes:
+def _hash_inputs(inputs: Sequence[JobInput]) -> bytes:
     """SHA-256 of keys, messages and signatures, one input after another."""
     hashed = hashlib.sha256()
     for job in inputs:
@@ -346,28 +346,30 @@ def _digest(inputs: Sequence[JobInput]) -> bytes:
     return hashed.digest()
 
 
-def _altered(inputs: Sequence[JobInput]) -> tuple[list[JobInput], list[int]]:
-    """The block with a signature, a message and a key altered, of different inputs as far as there
-    are so many, and the places of these."""
-    made, count = list(inputs), len(inputs)
+def _alter(inputs: Sequence[JobInput]) -> tuple[list[JobInput], list[int]]:
+    """Return the block with a signature, a message and a key altered, and their places.
+
+    These are of different inputs where there are enough.
+    """
+    altered, count = list(inputs), len(inputs)
     places = [count // 3, 2 * count // 3, count - 1]
-    for place, alter in zip(places, (_other_signature, other_message, _other_key), strict=True):
-        made[place] = alter(made[place])
-    return made, places
+    for place, alter in zip(places, (_alter_signature, other_message, _alter_key), strict=True):
+        altered[place] = alter(altered[place])
+    return altered, places
 
 
-def _other_signature(job: JobInput) -> JobInput:
+def _alter_signature(job: JobInput) -> JobInput:
     signature = job.signature or b""
     return replace(job, signature=flip(signature, len(signature) // 2))
 
 
-def _other_key(job: JobInput) -> JobInput:
+def _alter_key(job: JobInput) -> JobInput:
     if job.seed is not None:
         return replace(job, seed=flip(job.seed, -1))
     return replace(job, pk=flip(job.pk or b"", -1))
 
 
-def _called(batch: int) -> str:
+def _label(batch: int) -> str:
     return f"batches of {batch:,}" if batch else "single calls"
 
 
@@ -375,10 +377,10 @@ def _called(batch: int) -> str:
 
 
 def _block_layouts(record: Record) -> tuple[TableLayout, ...]:
-    row = block_of(record)
+    row = read_block_content(record)
     threads = {s.shape["threads"] for s in record.samples}
     time = SpreadColumns("time", "{value} threads", "threads", keys={"of": "block"})
-    of_one = replace(time, title="a signature, {value} threads", keys={"of": "signature"})
+    signature = replace(time, title="a signature, {value} threads", keys={"of": "signature"})
     last = partial(replace, time, which=LAST)
     slots = [
         last(name="share", title=slot, keys={"of": "block", "slot": slot})
@@ -388,21 +390,21 @@ def _block_layouts(record: Record) -> tuple[TableLayout, ...]:
         replace(time, which=FIRST, spare=1),
         *([last()] if len(threads) > 1 else []),
         last(name="scaling", title="scaling", keys={}, spare=3),
-        replace(of_one, which=FIRST, spare=2),
+        replace(signature, which=FIRST, spare=2),
         last(name="ratio", title="× warm", keys={"against": "warm"}, spare=4),
         *slots,
     )
     rows = ("set", *ROW_KEYS, "batch")
     title = "A block, {caches} caches"
     lines = Lines("time", "threads", ("set", "key"), keys={"of": "block"})
-    made = [TableLayout(title, ("operation", "caches"), rows, columns, (lines,))]
+    layouts = [TableLayout(title, ("operation", "caches"), rows, columns, (lines,))]
     if len(threads) > 2:
-        made.append(
+        layouts.append(
             TableLayout(
                 "A block over threads, {caches} caches", ("operation", "caches"), rows, (time,)
             )
         )
-    return tuple(made)
+    return tuple(layouts)
 
 
 def _block_headline(record: Record, figures: Figures) -> str:
@@ -413,9 +415,9 @@ def _block_headline(record: Record, figures: Figures) -> str:
     if best is None or best.value is None:
         return record.definitions[0].name
     threads = best.keys["threads"]
-    text = f"{best.keys['set']}: {block_of(record).verifications:,} verifications take "
+    text = f"{best.keys['set']}: {read_block_content(record).verifications:,} verifications take "
     text += f"{format_plain(best.value, Unit(1e6, 'ms'))} ms on {threads} threads"
-    slots = block_of(record).slot_seconds
+    slots = read_block_content(record).slot_seconds
     if slots:
         name = min(slots, key=lambda slot: slots[slot])
         text += f", {100 * best.value / (slots[name] * 1e9):.2g} % of {name}"
@@ -423,33 +425,35 @@ def _block_headline(record: Record, figures: Figures) -> str:
 
 
 def _block_about(record: Record) -> str:
-    row = block_of(record)
+    row = read_block_content(record)
     keys = row.verifications // row.uses
-    of = "a key each" if row.uses == 1 else f"{keys:,} keys, {row.uses:,} uses of each"
+    keys_text = "a key each" if row.uses == 1 else f"{keys:,} keys, {row.uses:,} uses of each"
     slots = ", ".join(f"{name} {seconds:g} s" for name, seconds in row.slot_seconds.items())
-    return f"{row.verifications:,} verifications of each set, {of}" + (
+    return f"{row.verifications:,} verifications of each set, {keys_text}" + (
         f"; shares of slots: {slots}" if slots else ""
     )
 
 
 def _block_notes(record: Record) -> list[str]:
-    row, made = block_of(record), []
+    row, notes = read_block_content(record), []
     if any(s.shape["caches"] == "cold" for s in record.samples):
-        made.append(
+        notes.append(
             f"Cold: before each pass every thread reads {row.cold_bytes or 0:,} bytes of other "
             f"memory twice; the largest cache has {row.cache_bytes or 0:,}. So each key, signature "
             "and table comes from memory at its first use."
         )
     if len({s.round for s in record.samples}) < FEWEST_ROUNDS:
-        made.append(f"No interval below {FEWEST_ROUNDS} rounds.")
+        notes.append(f"No interval below {FEWEST_ROUNDS} rounds.")
     measured = {s.variant for s in record.samples}
     every = [v for v, _ in record.variants.values() if v.id in measured and v.note]
-    return made + list(dict.fromkeys(f"{v.implementation} {v.key}: {v.note}." for v in every))
+    return notes + list(dict.fromkeys(f"{v.implementation} {v.key}: {v.note}." for v in every))
 
 
 def brief_block(figures: Figures) -> tuple[Figures, TableLayout]:
-    """Return what a document has room for: warm caches on the fewest and the most threads, and on
-    the most the ratio of cold caches and the share of the shortest slot."""
+    """Return a short table for documents: warm caches on the fewest and the most threads.
+
+    On the most threads also the ratio of cold caches and the share of the shortest slot.
+    """
     warm = figures.only(lambda f: f.value is not None and f.keys.get("caches") == "warm")
     ratios = figures.only(lambda f: f.name == "ratio")
     shares = list(warm.select("share"))

@@ -1,5 +1,7 @@
-"""Cold starts: the cost of the 1st, 2nd … 1,000th operation of a fresh process, and the spread of
-its late calls, each timed by itself."""
+"""Cold starts: the cost of the 1st, 2nd … 1,000th operation of a fresh process.
+
+Every call is timed by itself. The late calls of a process also have figures of their spread.
+"""
 
 from __future__ import annotations
 
@@ -92,59 +94,61 @@ LATE = 100
 
 
 def cold_figures(record: Record, confidence: float) -> list[Figure]:
-    """Return ``cost`` at each of `CALLS`, in the worker's unit, and its ``ratio`` to the last one
-    in the same process; of operations whose cost does not depend on the input by design
-    ``quantile``, ``min``, ``max`` and ``sd`` of the calls from `LATE` on, and the ``resolution`` of
-    the clock in them. Means over processes. Where the clock does not resolve the calls, the first
-    cost is lacking, and says so. LabError if there are none."""
+    """Return the figures of cold starts, means over processes. LabError if there are none.
+
+    ``cost`` at each of `CALLS` is in the worker's unit; ``ratio`` is to the last one of a process.
+    ``quantile``, ``min``, ``max`` and ``sd`` are of the calls from `LATE` on, and ``resolution`` of
+    the clock in them. Only operations whose cost does not depend on the input have these. Where the
+    clock does not resolve the calls, the first cost is lacking, with the reason.
+    """
     workers = {v.id: w for v, w in record.variants.values()}
     units = {name: worker.unit for name, worker in workers.items()}
-    found: dict[tuple[str, str, str], list[Samples]] = defaultdict(list)
+    samples: dict[tuple[str, str, str], list[Samples]] = defaultdict(list)
     for row in record.samples:
         if row.shape.get("process") == "fresh":
-            found[row.set, row.operation, row.variant].append(row)
-    if not found:
+            samples[row.set, row.operation, row.variant].append(row)
+    if not samples:
         raise LabError("the record has no cold starts: `mldsa-lab bench --kind cold` measures them")
-    made = []
-    order = sorted(found, key=lambda k: (ALL_SETS.index(k[0]), OPERATIONS.index(k[1])))
+    figures = []
+    order = sorted(samples, key=lambda k: (ALL_SETS.index(k[0]), OPERATIONS.index(k[1])))
     for set_name, operation, variant in order:
-        rows = found[set_name, operation, variant]
+        rows = samples[set_name, operation, variant]
         cell: dict[str, Key] = {"set": set_name, "operation": operation, "variant": variant}
         every = np.concatenate([np.array(row.wall, dtype=np.float64) for row in rows])
         readings = Readings.by_wall(workers[variant], every)
         if readings.flaw:
             reason = f"no clock resolves a call: {readings.flaw}"
             keys = {**cell, "call": 1}
-            made.append(Figure(keys, "cost", None, unit=units[variant], notes=(reason,)))
+            figures.append(Figure(keys, "cost", None, unit=units[variant], notes=(reason,)))
             continue
         calls = [n for n in CALLS if n <= min(len(row.wall) for row in rows)]
-        costs = np.array([[_cost(row, n) for n in calls] for row in rows])
+        costs = np.array([[_read_cost(row, n) for n in calls] for row in rows])
         for place, call in enumerate(calls):
             keys = {**cell, "call": call}
             column = costs[:, place]
             cost = with_tick(mean_interval(column, confidence), readings.tick or 0.0)
-            made.append(Figure.from_interval(keys, "cost", cost, units[variant]))
+            figures.append(Figure.from_interval(keys, "cost", cost, units[variant]))
             if place + 1 < len(calls) and (costs[:, -1] > 0).all():
                 ratio = mean_interval(column / costs[:, -1], confidence)
-                made.append(Figure.from_interval({**keys, "against": "last"}, "ratio", ratio))
+                figures.append(Figure.from_interval({**keys, "against": "last"}, "ratio", ratio))
         if operation not in SCHEMES[set_name].traits.random and len(rows[0].wall) > 2 * LATE:
             late = [np.array(row.wall[LATE - 1 :], dtype=np.float64) for row in rows]
             for percentile in percentiles_of(min(map(len, late))):
                 costs = np.array([np.quantile(calls, share_of(percentile)) for calls in late])
                 keys = {**cell, "percentile": percentile}
                 quantile = mean_interval(costs, confidence)
-                made.append(Figure.from_interval(keys, "quantile", quantile, units[variant]))
-            for name, of in SPREAD.items():
-                spread = mean_interval(np.array([of(calls) for calls in late]), confidence)
-                made.append(Figure.from_interval(cell, name, spread, units[variant]))
+                figures.append(Figure.from_interval(keys, "quantile", quantile, units[variant]))
+            for name, reduce in SPREAD.items():
+                spread = mean_interval(np.array([reduce(calls) for calls in late]), confidence)
+                figures.append(Figure.from_interval(cell, name, spread, units[variant]))
             steps = np.diff(np.unique(np.concatenate(late)))
             if len(steps):
                 resolution = float(steps.min())
-                made.append(Figure(cell, "resolution", resolution, unit=units[variant]))
-    return made
+                figures.append(Figure(cell, "resolution", resolution, unit=units[variant]))
+    return figures
 
 
-def _cost(row: Samples, call: int) -> float:
+def _read_cost(row: Samples, call: int) -> float:
     """Return the wall time of a call; wall, since other threads may compile meanwhile."""
     reach = call // 10 if call >= 5 else 0
     return float(np.median(row.wall[call - 1 - reach : call + reach]))
@@ -183,9 +187,9 @@ def _cold_headline(record: Record, figures: Figures) -> str:
     values = sorted(f.value for f in named if f.value is not None)
     if not values:
         return "Cost of the first operations of a process"
-    of = f"{named[0].keys['set']} {named[0].keys['operation']}"
+    cell = f"{named[0].keys['set']} {named[0].keys['operation']}"
     span = f"{values[0]:.3g}" + (f" to {values[-1]:.3g}" if len(values) > 1 else "")
-    return f"{of}: the first call of a process costs {span} times as much as a late one"
+    return f"{cell}: the first call of a process costs {span} times as much as a late one"
 
 
 _METHOD = (

@@ -11,7 +11,7 @@ from mldsa_lab.estimate.figure import Figure, Figures
 from mldsa_lab.records import Record, busy_notes
 from mldsa_lab.show import figure_tables
 from mldsa_lab.show.figure_tables import TableLayout
-from mldsa_lab.show.report import Look, Report, of_record, sections_of
+from mldsa_lab.show.report import Look, Report, describe_record, sections_of
 
 ROW_KEYS = ("implementation", "backend", "build", "key")
 """The keys that tell variants apart in a table."""
@@ -43,13 +43,13 @@ class Kind(ABC):
 
     @abstractmethod
     def report(self, measured: Measured, source: str, name: str = "") -> Report:
-        """Return the report of a record; ``name``: what tells it from others on the same page."""
+        """Return the report of a record. ``name`` distinguishes it from others on its page."""
 
 
 @dataclass(frozen=True)
 class TableKind(Kind):
-    """A kind whose report is the tables of its figures. ``headline``, ``about`` and ``notes``: what
-    the report says in words."""
+    """A kind whose report is the tables of its figures. ``headline``, ``about`` and ``notes``: its
+    texts."""
 
     headline: Callable[[Record, Figures], str]
     figures: Callable[[Record, float], list[Figure]]
@@ -59,7 +59,7 @@ class TableKind(Kind):
 
     def read(self, record: Record, look: Look) -> Measured:
         figures = self.figures(record, look.confidence)
-        return Measured(record, of_record(record, figures, look), look)
+        return Measured(record, describe_record(record, figures, look), look)
 
     def report(self, measured: Measured, source: str, name: str = "") -> Report:
         record, figures, look = measured.record, measured.figures, measured.look

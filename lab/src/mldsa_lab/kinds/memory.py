@@ -1,10 +1,12 @@
 """The kind `memory`: stack, heap and traffic of operations, by the workers that are timed.
 
 *Stack and heap*, of single calls and batches: the worker runs with `workers/meter/meter.c` loaded
-before its libraries. The meter finds the timed regions, and the preparation of keys before them, by
-the worker's own readings of the clocks. *Traffic*, of single calls: the worker runs under two tools
-of Valgrind, once for one pass over an input and once for `1 + PASSES`; the difference belongs to
-the operations only. Outputs are compared with the expected ones, as in a timed run.
+before its libraries. The worker's own readings of the clocks mark the timed regions and, before
+them, the preparation of keys.
+
+*Traffic*, of single calls: the worker runs under two tools of Valgrind, once for one pass over an
+input and once for `1 + PASSES`. The difference belongs to the operations only. Outputs are compared
+with the expected ones, as in a timed run.
 """
 
 from __future__ import annotations
@@ -77,12 +79,12 @@ def memory_figures(record: Record) -> list[Figure]:
     if not rows:
         raise LabError("the record has no memory rows: `mldsa-lab bench --kind memory` makes them")
     order = sorted(rows, key=lambda c: (ALL_SETS.index(c[0]), OPERATIONS.index(c[1])))
-    made = []
+    figures = []
     for cell in order:
         set_name, operation, variant = cell
         v = record.variant(variant)
         keys: dict[str, Key] = {"set": set_name, "operation": operation, "variant": variant}
-        for part, figures in _FIGURES.items():
+        for part, metrics in _FIGURES.items():
             if part not in rows[cell]:
                 continue
             row = rows[cell][part]
@@ -90,39 +92,43 @@ def memory_figures(record: Record) -> list[Figure]:
             values: dict[str, float] = {}
             if isinstance(row, Samples):
                 try:
-                    values = _values(record, row)
+                    values = _reduce_metrics(record, row)
                 except LabError as error:
                     notes = (str(error),)
-            for metric, (name, further, unit) in figures.items():
+            for metric, (name, further, unit) in metrics.items():
                 value = values.get(metric)
                 if value is not None or notes:
-                    made.append(Figure({**keys, **further}, name, value, unit=unit, notes=notes))
+                    figures.append(Figure({**keys, **further}, name, value, unit=unit, notes=notes))
             if v.mode != "single" and "heap" in values:
                 each = values["heap"] / v.per_call
-                made.append(Figure({**keys, "per": "operation"}, "heap", each, unit="B"))
+                figures.append(Figure({**keys, "per": "operation"}, "heap", each, unit="B"))
         for name in OBJECTS:
             if (size := raw_bytes(set_name, name)) is not None:
-                made.append(Figure({**keys, "object": name}, "bytes", size, unit="B"))
-    return made
+                figures.append(Figure({**keys, "object": name}, "bytes", size, unit="B"))
+    return figures
 
 
-def _values(record: Record, line: Samples) -> dict[str, float]:
-    """Return the largest value of each metric, of the traffic of several signatures the mean over
-    all; the input where there is one, and the shares of accesses that miss no first or no last
-    cache."""
-    values: dict[str, float] = {name: max(of) for name, of in line.metrics.items()}
+def _reduce_metrics(record: Record, line: Samples) -> dict[str, float]:
+    """Return the largest value of each metric, or its mean for the traffic of several signatures.
+
+    Also the input where there is one, and the shares of accesses that hit the first or last cache.
+    """
+    values: dict[str, float] = {name: max(numbers) for name, numbers in line.metrics.items()}
     if "accesses" in values and line.operation == "sign" and len(line.inputs) > 1:
-        values = _by_law(record, line)
+        values = _average_signatures(record, line)
     if accesses := values.get("accesses"):
         for level in ("first", "last"):
             values[f"{level}_hits"] = 1 - values[f"{level}_misses"] / accesses
     return values | ({"input": line.inputs[0]} if len(line.inputs) == 1 else {})
 
 
-def _by_law(record: Record, line: Samples) -> dict[str, float]:
-    """Return the mean over all signatures of what some move: the first iteration, one that z
-    rejects and another rejected one cost what least squares find, and of each there are as many as
-    the exact law has on average. LabError for too few different signatures."""
+def _average_signatures(record: Record, line: Samples) -> dict[str, float]:
+    """Return the mean traffic over all signatures, from that of some.
+
+    Least squares find the cost of the first iteration, of one that z rejects and of another
+    rejected one. Their mean numbers are those of the exact distribution. LabError for too few
+    different signatures.
+    """
     model = RejectionModel.for_set(line.set)
     texts = [record.input(line.set, number).trace or () for number in line.inputs]
     traces = [parse_trace(text, line.set) for text in texts]
@@ -145,16 +151,18 @@ COMPILED = ("Rust", "C", "C++", "Zig")
 """Languages of workers whose operations use the thread's stack and the C library's heap. Others
 have a runtime, whose own stacks, heap and collector a meter would show."""
 COLLECTED = ("Go",)
-"""Languages of programs that are compiled before they run, and have a runtime in spite of that:
-what they read and write can be counted, with what their collector does meanwhile."""
+"""Compiled languages with a runtime: reads and writes can be counted, with those of their
+collector."""
 PASSES = 4
 """Operations that traffic is the mean of."""
 SIGNATURES = 5
 """Signatures at most whose traffic is counted, from the fewest iterations to the most."""
 VALGRIND = "valgrind"
 CACHES = ("--I1=32768,8,64", "--D1=32768,8,64", "--LL=1048576,16,64")
-"""The simulated caches (bytes, ways, bytes of a line), the same on every machine: a first level,
-and a last one as large as a core's second level on present servers."""
+"""The simulated caches (bytes, ways, bytes of a line), the same on every machine.
+
+The first level, and a last level as large as a core's second level on present servers.
+"""
 
 # Bytes of each type of value that Lackey counts.
 _WIDTHS = {"I8": 1, "I16": 2, "I32": 4, "I64": 8, "I128": 16, "F32": 4, "F64": 8, "F128": 16,
@@ -186,7 +194,7 @@ def build_meter(dirs: BuildDirs) -> Path:
 
 
 class MeteredRegion(NamedTuple):
-    """What the meter says of one operation, in bytes but for `allocations`."""
+    """The meter's counts of one operation, in bytes except `allocations`."""
 
     stack: int
     painted: int
@@ -218,26 +226,26 @@ def read_lackey(text: str) -> tuple[int, int]:
 def read_cachegrind(text: str) -> tuple[int, int, int, int]:
     """Instructions, accesses to data, their misses of the first and of the last level, of
     Cachegrind's file."""
-    found = {line.split(": ")[0]: line.split(": ")[1].split() for line in text.splitlines()
+    parts = {line.split(": ")[0]: line.split(": ")[1].split() for line in text.splitlines()
              if line.startswith(("events: ", "summary: "))}  # fmt: skip
-    if len(found) != 2:
+    if len(parts) != 2:
         raise LabError("Cachegrind's file has no summary")
-    counts = dict(zip(found["events"], map(int, found["summary"]), strict=True))
+    counts = dict(zip(parts["events"], map(int, parts["summary"]), strict=True))
     data, first, last = (counts[f"D{part}r"] + counts[f"D{part}w"] for part in ("", "1m", "Lm"))
     return counts["Ir"], data, first, last
 
 
-def _behind(path: Path, size: int) -> str:
-    """What was added to a file of so many bytes."""
+def _read_added(path: Path, size: int) -> str:
+    """Return the text that was added to a file of so many bytes."""
     return path.read_bytes()[size:].decode("ascii")
 
 
-def _key_alone(given: JobInput) -> JobInput:
+def _strip_input(job: JobInput) -> JobInput:
     """The input without message and context, where it has them."""
     return replace(
-        given,
-        message=None if given.message is None else b"",
-        context=None if given.context is None else b"",
+        job,
+        message=None if job.message is None else b"",
+        context=None if job.context is None else b"",
     )
 
 
@@ -245,13 +253,13 @@ def _key_alone(given: JobInput) -> JobInput:
 class Memory(Workload[Cell]):
     """Measures stack and heap of cells, and with ``has_traffic`` their traffic, in one visit each.
 
-    ``attempts``: those of each set's inputs. BuildError if there is no meter.
+    ``iterations``: of each set and input. BuildError if there is no meter.
     """
 
     fleet: Fleet
     dirs: BuildDirs
     limits: Limits
-    attempts: Mapping[tuple[str, int], int]
+    iterations: Mapping[tuple[str, int], int]
     cases: list[Cell]
     has_traffic: bool
     noun = "cells"
@@ -279,7 +287,7 @@ class Memory(Workload[Cell]):
         if self.has_traffic:
             yield from self.traffic(case)
 
-    def _line(
+    def _try_row(
         self, cell: Cell, part: str, why: str, measured: Callable[[], Samples]
     ) -> Iterable[Row]:
         """The samples, or the reason why there are none, and a fault if it is one."""
@@ -295,7 +303,7 @@ class Memory(Workload[Cell]):
             why = str(error)
         yield Definition("memory", part, {}, *about, lacking=why)
 
-    def _language(self, cell: Cell) -> str:
+    def _find_language(self, cell: Cell) -> str:
         return self.fleet.handle(cell.variant.id).announcement.language
 
     # --- stack and heap ---------------------------------------------------------------------------
@@ -305,17 +313,17 @@ class Memory(Workload[Cell]):
 
         def measured() -> Samples:
             try:
-                return self._stack_and_heap(cell)
+                return self._meter_cell(cell)
             except WorkerFault as fault:
                 raise Excluded(fault.rule) from None
             except WorkerRefusal as refusal:
                 raise Excluded(f"the worker refused: {refusal.text}") from None
 
-        language = self._language(cell)
+        language = self._find_language(cell)
         own = f"a {language} runtime keeps stacks and a heap of its own"
-        return self._line(cell, STACK_HEAP, "" if language in COMPILED else own, measured)
+        return self._try_row(cell, STACK_HEAP, "" if language in COMPILED else own, measured)
 
-    def _stack_and_heap(self, cell: Cell) -> Samples:
+    def _meter_cell(self, cell: Cell) -> Samples:
         handle = self.fleet.handle(cell.variant.id)
         name = handle.name
         if name not in self._lines:
@@ -327,7 +335,7 @@ class Memory(Workload[Cell]):
         # By the id of single calls: the fleet with the meter knows no shapes.
         own = replace(cell, variant=self._metered.variants[cell.variant.base])
         operations = Operations(self._metered)
-        kept = self._kept(own, path) if cell.runs is None else None
+        kept = self._measure_key(own, path) if cell.runs is None else None
         operations.send_job(own)
         before = path.stat().st_size
         worker = self._metered.handle(own.variant.id).worker()
@@ -335,14 +343,14 @@ class Memory(Workload[Cell]):
         operations.check(own, samples)
         worker.forget(own.job)
         threads = cell.runs.threads if cell.runs else 1
-        found = read_regions(_behind(path, before))
-        if len(found) < threads * len(samples):  # there may be more, of the warm-up
+        regions = read_regions(_read_added(path, before))
+        if len(regions) < threads * len(samples):  # there may be more, of the warm-up
             raise LabError("the meter does not see it read the clocks")
-        found = found[-threads * len(samples) :]
-        if any(r.stack >= r.painted for r in found):
+        regions = regions[-threads * len(samples) :]
+        if any(r.stack >= r.painted for r in regions):
             raise LabError("it takes more stack than could be painted")
         # Of several threads one waits for another, and together they may take what each does.
-        runs = [found[at : at + threads] for at in range(0, len(found), threads)]
+        runs = [regions[at : at + threads] for at in range(0, len(regions), threads)]
         metrics = {"stack": tuple(max(r.stack for r in run) for run in runs)}
         for name in ("heap", "allocations", "allocated"):
             metrics[name] = tuple(sum(getattr(r, name) for r in run) for run in runs)
@@ -350,20 +358,22 @@ class Memory(Workload[Cell]):
         inputs = (s.input for s in samples)
         return cell.samples(0, 0, inputs, metrics, shape={"memory": STACK_HEAP})
 
-    def _kept(self, cell: Cell, path: Path) -> int | None:
-        """Bytes that a key made ready keeps, with the little that is prepared beside it; None if
-        the operation has no key or the worker does not tell when it prepares."""
+    def _measure_key(self, cell: Cell, path: Path) -> int | None:
+        """Return the bytes that a prepared key keeps, with the little that is prepared with it.
+
+        None if the operation has no key or the worker does not report its preparation.
+        """
         if cell.operation in _KEYLESS:
             return None
         by_key = {(i.seed, i.sk, i.pk): i for i in cell.inputs}
-        # Two keys: what is made once in a process is not the second one's.
-        few = [_key_alone(i) for i in by_key.values()][:2]
+        # Two keys: work that a process does once does not count for the second one.
+        few = [_strip_input(i) for i in by_key.values()][:2]
         before = path.stat().st_size
         handle = self._metered.handle(cell.variant.id)
         job = handle.prepare(cell.variant, cell.set_name, cell.operation, few)
         handle.worker().forget(job)
-        found = read_kept(_behind(path, before))
-        return found[1] if len(found) == 2 else None
+        kept = read_kept(_read_added(path, before))
+        return kept[1] if len(kept) == 2 else None
 
     # --- traffic ----------------------------------------------------------------------------------
 
@@ -371,39 +381,37 @@ class Memory(Workload[Cell]):
         """The row of a cell's traffic, or of why it has none; of single calls alone."""
         if cell.runs is not None:
             return ()
-        why, language = "", self._language(cell)
+        why, language = "", self._find_language(cell)
         if language not in (*COMPILED, *COLLECTED):
             why = f"a {language} runtime compiles or interprets while it runs, beside the operation"
         elif cell.random:
             why = "it draws its own rnd, and no two of its signatures take as much"
-        return self._line(cell, TRAFFIC, why, lambda: self._moved(cell))
+        return self._try_row(cell, TRAFFIC, why, lambda: self._count_inputs(cell))
 
-    def _moved(self, cell: Cell) -> Samples:
-        """The traffic of the typical input, and of signatures of few and of many iterations."""
-        inputs = [typical_input(cell, self.attempts)]
-        if cell.operation == "sign" and (cell.set_name, inputs[0].id) in self.attempts:
-            ordered = sorted(cell.inputs, key=lambda i: self.attempts[cell.set_name, i.id])
+    def _count_inputs(self, cell: Cell) -> Samples:
+        """Return the traffic of the typical input, and of signatures of few and many iterations."""
+        inputs = [typical_input(cell, self.iterations)]
+        if cell.operation == "sign" and (cell.set_name, inputs[0].id) in self.iterations:
+            ordered = sorted(cell.inputs, key=lambda i: self.iterations[cell.set_name, i.id])
             steps = range(SIGNATURES - 1)
             inputs += [ordered[n * (len(ordered) - 1) // (SIGNATURES - 2)] for n in steps]
         inputs = list(dict.fromkeys(inputs))
-        counted = [self._moved_by(replace(cell, inputs=[one])) for one in inputs]
+        counted = [self._count_input(replace(cell, inputs=[one])) for one in inputs]
         values = {name: tuple(c[name] for c in counted) for name in counted[0]}
         numbers = tuple(one.id for one in inputs)
         return cell.samples(0, 0, numbers, values, shape={"memory": TRAFFIC})
 
-    def _moved_by(self, one: Cell) -> dict[str, int]:
-        """The traffic of the cell's only input."""
+    def _count_input(self, one: Cell) -> dict[str, int]:
+        """Return the traffic of the cell's only input."""
         entry = self.fleet.handle(one.variant.id).entry
-        log = self._folder / "valgrind"
-        told = Path(f"{log}.log")
-        counts = Path(f"{log}.counts")
+        log, counts = self._folder / "valgrind.log", self._folder / "valgrind.counts"
         lackey = ["--tool=lackey", "--detailed-counts=yes"]
         cachegrind = [
             "--tool=cachegrind", "--cache-sim=yes", f"--cachegrind-out-file={counts}", *CACHES,
         ]  # fmt: skip
 
         def run(tool: list[str], passes: int) -> None:
-            prefix = [VALGRIND, *tool, f"--log-file={told}"]
+            prefix = [VALGRIND, *tool, f"--log-file={log}"]
             own = WorkerHandle(entry, self.dirs, self.limits, prefix=prefix)
             with Fleet() as fleet:
                 fleet.add(own)
@@ -421,11 +429,11 @@ class Memory(Workload[Cell]):
             # Misses of a process differ by chance, and so below 0 where an operation has none.
             return [max(0, round((b - a) / PASSES)) for a, b in zip(first, read(), strict=True)]
 
-        read, written = counted(lackey, lambda: read_lackey(told.read_text()))
+        read, written = counted(lackey, lambda: read_lackey(log.read_text()))
         instructions, accesses, first, last = counted(
             cachegrind, lambda: read_cachegrind(counts.read_text())
         )
-        iterations = self.attempts.get((one.set_name, one.inputs[0].id))
+        iterations = self.iterations.get((one.set_name, one.inputs[0].id))
         metrics = {
             "instructions": instructions,
             "read": read,
@@ -480,15 +488,15 @@ def _memory_layouts(record: Record) -> tuple[TableLayout, ...]:
         Bars("Read and written", ("read", "written"), ("read", "written"), KIB),
     )
     rows = ("operation", *ROW_KEYS, "batch_size", "threads")
-    return (TableLayout("Memory, {set}", ("set",), rows, columns, bars=bars, of_bars="operation"),)
+    return (TableLayout("Memory, {set}", ("set",), rows, columns, bars=bars, bar_key="operation"),)
 
 
 def _memory_notes(record: Record) -> list[str]:
-    made = []
+    notes = []
     for name in dict.fromkeys(row.set for row in record.samples):
         sizes = ", ".join(f"{o} {size:,}" for o in OBJECTS if (size := raw_bytes(name, o)))
-        made += [f"{name}, bytes: {sizes}."] if sizes else []
-    return made
+        notes += [f"{name}, bytes: {sizes}."] if sizes else []
+    return notes
 
 
 _METHOD = (

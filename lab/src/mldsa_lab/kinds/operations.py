@@ -19,7 +19,7 @@ from mldsa_lab.sets import (
     SCHEME_FAMILIES,
     SCHEMES,
     SIGNATURE_OPERATIONS,
-    sets_of,
+    list_sets,
 )
 from mldsa_lab.show.figure_tables import CELL, TABLE, Lines, Ranking, SpreadColumns, TableLayout
 from mldsa_lab.show.findings import find
@@ -28,6 +28,8 @@ from mldsa_lab.show.plot_specs import cost_plots, law_plots
 from mldsa_lab.show.remarks import (
     SHOWN_OPERATIONS,
     appendix,
+    explain_empty,
+    format_time,
     headline_cells,
     is_excluded_compact,
     is_expanded_only,
@@ -39,8 +41,6 @@ from mldsa_lab.show.remarks import (
     shown_tables,
     texts,
     warnings,
-    when,
-    why_empty,
 )
 from mldsa_lab.show.report import (
     COMPACT,
@@ -49,8 +49,8 @@ from mldsa_lab.show.report import (
     Section,
     assign_colours,
     calls,
+    describe_record,
     headline_batch_size,
-    of_record,
     sections_of,
 )
 
@@ -81,19 +81,19 @@ class OperationsKind(Kind):
     """Records without another kind: cells with estimates, and what they say together."""
 
     def read(self, record: Record, look: Look) -> Measured:
-        return MeasuredOperations.of(record, look)
+        return MeasuredOperations.read_from(record, look)
 
     def report(self, measured: Measured, source: str, name: str = "") -> Report:
         assert isinstance(measured, MeasuredOperations)
         run, record, summary = measured, measured.record, measured.summary
         findings = find(summary)
         last, paragraphs, facts = appendix(record, len(summary.cells))
-        sections = list(_sections(run))
+        sections = list(_list_sections(run))
         shown = {letter for s in sections for letter in "".join(s.grid.marks)}
         builds = f", {join_words(run.builds)} build{'s' * (len(run.builds) > 1)}"
         cpu = record.run.machine.get("cpu") or "processor not known"
-        profile = f"{when(record.run.started)}, {record.run.profile} profile"
-        empty = f"the run holds no measurements: {why_empty(record)}"
+        profile = f"{format_time(record.run.started)}, {record.run.profile} profile"
+        empty = f"the run holds no measurements: {explain_empty(record)}"
         return Report(
             kind=f"{profile}{builds if run.builds else ''}, {cpu}",
             headline=findings.headline,
@@ -104,7 +104,7 @@ class OperationsKind(Kind):
             sentences=findings.sentences,
             warnings=[*warnings(summary), *findings.cautions],
             remarks=remarks(summary, shown),
-            texts=_texts(run, {s.chapter for s in sections}) | paragraphs,
+            texts=_write_texts(run, {s.chapter for s in sections}) | paragraphs,
             facts=facts,
             fields=FIELDS,
             name=name,
@@ -120,12 +120,12 @@ class MeasuredOperations(Measured):
     by_cell: Mapping[CellKey, Sequence[Figure]]
 
     @classmethod
-    def of(cls, record: Record, look: Look) -> MeasuredOperations:
+    def read_from(cls, record: Record, look: Look) -> MeasuredOperations:
         """Return a record with its cells. LabError if it cannot be summarised."""
         summary = summarise(
             record, reference=look.reference, clock=look.clock, confidence=look.confidence
         )
-        figures = of_record(record, summary.figures(), look)
+        figures = describe_record(record, summary.figures(), look)
         by_cell: dict[CellKey, list[Figure]] = {}
         for f in figures:
             if "operation" in f.keys:
@@ -139,7 +139,7 @@ class MeasuredOperations(Measured):
         """The builds that were measured; none in a record that names none."""
         return [b for b in BUILDS if any(c.worker.build == b for c in self.summary.cells)]
 
-    def of_cells(self, cells: Iterable[MeasuredCell]) -> list[Figure]:
+    def list_figures(self, cells: Iterable[MeasuredCell]) -> list[Figure]:
         """Return the figures of these cells, in their order."""
         return [f for cell in cells for f in self.by_cell[cell.id]]
 
@@ -147,52 +147,52 @@ class MeasuredOperations(Measured):
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def _sections(run: MeasuredOperations) -> Iterator[Section]:
+def _list_sections(run: MeasuredOperations) -> Iterator[Section]:
     """Every table with its plots, in the order of the page."""
     summary, builds = run.summary, run.builds
     main, built = main_set(summary), f"; {builds[0]} build" if len(builds) == 1 else ""
     best = f"the best variant of each implementation{built}"
     for name in [main] if main else []:
-        yield from (replace(s, is_first=True) for s in _overviews(run, name, best))
+        yield from (replace(s, is_first=True) for s in _list_overviews(run, name, best))
     for name in measured_sets(summary):
         if name != main:
-            yield from _overviews(run, name, best)
+            yield from _list_overviews(run, name, best)
         for operation in SHOWN_OPERATIONS:
-            figures = run.of_cells(summary.table(name, operation))
-            layout, note = _of_operation(run, operation), f"best first{built}"
-            for section in _made(run, figures, layout, note, chapter=name, brief=False):
+            figures = run.list_figures(summary.table(name, operation))
+            layout, note = _lay_out_operation(run, operation), f"best first{built}"
+            for section in _make(run, figures, layout, note, chapter=name, is_brief=False):
                 plots = cost_plots(summary, name, run.look) if operation == "sign" else ()
                 yield replace(section, plots=tuple(plots))
     for chapter, tables in ((BATCHES, batch_tables), (THREADS, thread_tables)):
         for name, figures, layout in tables(run):
-            brief = main in (None, name)
-            yield from _made(run, figures, layout, "best first", chapter=chapter, brief=brief)
+            is_brief = main in (None, name)
+            yield from _make(run, figures, layout, "best first", chapter, is_brief=is_brief)
     is_brief = main is None
     if summary.classical and any(cell.variant.runs for cell in summary.cells):
-        figures, layout = _classical(run)
+        figures, layout = _compare_classical(run)
         note = "cost over that of the fastest implementation of each"
-        yield from _made(run, figures, layout, note, chapter=CLASSICAL, brief=is_brief)
+        yield from _make(run, figures, layout, note, chapter=CLASSICAL, is_brief=is_brief)
     for family in other_families(summary):
-        figures, layout = _family(run, family)
+        figures, layout = _show_family(run, family)
         note, chapter = "for comparison", layout.title
-        yield from _made(run, figures, layout, note, chapter=chapter, brief=is_brief)
+        yield from _make(run, figures, layout, note, chapter=chapter, is_brief=is_brief)
 
 
-def _made(
-    run: MeasuredOperations, figures: Sequence[Figure], layout: TableLayout, note: str, *,
-    chapter: str, brief: bool,
+def _make(
+    run: MeasuredOperations, figures: Sequence[Figure], layout: TableLayout, note: str,
+    chapter: str, *, is_brief: bool,
 ) -> list[Section]:  # fmt: skip
     return sections_of(
         run.figures.with_items(figures),
         [layout],
         run.look.confidence,
         note,
-        brief=brief,
+        is_brief=is_brief,
         chapter=chapter,
     )
 
 
-def _of_operation(run: MeasuredOperations, operation: str) -> TableLayout:
+def _lay_out_operation(run: MeasuredOperations, operation: str) -> TableLayout:
     """All variants of one set and operation. Percentiles are shown for signing, whose cost is
     random by design; those of other operations would show the machine's noise."""
     quantiles = PERCENTILES.values() if operation == "sign" else ()
@@ -207,7 +207,7 @@ def _of_operation(run: MeasuredOperations, operation: str) -> TableLayout:
             *(
                 column(
                     "quantile", f"p{share}", spare=3 * (share == 50), keys={"percentile": share},
-                    limits=False,
+                    has_limits=False,
                 )
                 for share in quantiles
             ),
@@ -229,13 +229,13 @@ def _of_operation(run: MeasuredOperations, operation: str) -> TableLayout:
     )  # fmt: skip
 
 
-def _overviews(run: MeasuredOperations, set_name: str, note: str) -> Iterator[Section]:
+def _list_overviews(run: MeasuredOperations, set_name: str, note: str) -> Iterator[Section]:
     """How implementations stand in one set: single calls with a compact key, beside the
     distribution of signing cost, then expanded keys and batches."""
     plots = tuple(law_plots(run.summary, set_name, run.look))
-    brief = set_name == main_set(run.summary)
+    is_brief = set_name == main_set(run.summary)
     for figures, layout in overview_tables(run, set_name):
-        for section in _made(run, figures, layout, note, chapter=set_name, brief=brief):
+        for section in _make(run, figures, layout, note, set_name, is_brief=is_brief):
             yield replace(section, plots=plots)
             plots = ()
 
@@ -264,9 +264,9 @@ def overview_tables(
             if rank is not None
         ]
         for operation in measured:
-            figures += run.of_cells(cells[operation])
+            figures += run.list_figures(cells[operation])
             if not more:
-                figures += _for_compact(run, headline_cells(summary, set_name, operation))
+                figures += _replace_compact(run, headline_cells(summary, set_name, operation))
         columns = [
             spread
             for o in measured
@@ -275,7 +275,7 @@ def overview_tables(
                 SpreadColumns("ratio", "ratio", "operation", o, spare=2),
             )
         ]
-        batches = any(c.variant.mode == "batch" for of in cells.values() for c in of)
+        batches = any(c.variant.mode == "batch" for listed in cells.values() for c in listed)
         kind = f"expanded keys{' and batches' * batches}" if more else "single calls, compact key"
         yield figures, TableLayout(
             f"{{set}}: {kind}", ("set", "unit"), ("implementation", "calls"), tuple(columns),
@@ -284,34 +284,38 @@ def overview_tables(
         )  # fmt: skip
 
 
-def _for_compact(run: MeasuredOperations, cells: Sequence[MeasuredCell]) -> Iterator[Figure]:
-    """Yield what stands where an implementation has no cell with a compact key: its figures with an
-    expanded key, or that the compact one was excluded."""
+def _replace_compact(run: MeasuredOperations, cells: Sequence[MeasuredCell]) -> Iterator[Figure]:
+    """Yield the figures of implementations without a cell with a compact key.
+
+    These are their figures with an expanded key, or that the compact one was excluded.
+    """
     for cell in cells:
         if is_expanded_only(run.summary, cell):
-            for f in run.of_cells([cell]):
+            for f in run.list_figures([cell]):
                 yield replace(f, keys={**f.keys, "calls": COMPACT})
         if is_excluded_compact(run.summary, cell):
             keys = {**cell.keys, "calls": COMPACT}
             yield Figure(keys, "mean", None, unit=cell.unit, verdict=EXCLUDED)
 
 
-def _runs(
-    run: MeasuredOperations, is_wanted: Callable[[MeasuredCell], bool]
+def _select_runs(
+    run: MeasuredOperations, is_shown: Callable[[MeasuredCell], bool]
 ) -> Iterator[tuple[str, list[MeasuredCell]]]:
     """The cells of batches or threads of each set and operation; nanoseconds alone."""
     cells = [c for c in run.summary.cells if c.variant.runs and c.mean and c.unit == "ns"]
     for set_name in ALL_SETS:
         for operation in SHOWN_OPERATIONS:
-            of = [c for c in cells if (c.set, c.operation) == (set_name, operation)]
-            if of := [c for c in of if is_wanted(c)]:
-                yield set_name, of
+            own = [c for c in cells if (c.set, c.operation) == (set_name, operation)]
+            if shown := [c for c in own if is_shown(c)]:
+                yield set_name, shown
 
 
 def batch_tables(run: MeasuredOperations) -> Iterator[tuple[str, list[Figure], TableLayout]]:
-    """Yield the cost of an operation over batch size, the best at the headline's size first;
-    loops of single calls have the cost of one at any length."""
-    for name, cells in _runs(run, lambda c: c.variant.threads == 1):
+    """Yield the cost of an operation over batch size, the best at the headline's size first.
+
+    Loops of single calls have the cost of one at any length.
+    """
+    for name, cells in _select_runs(run, lambda c: c.variant.threads == 1):
         size = headline_batch_size(c.variant for c in cells)
         if not size:
             continue
@@ -331,7 +335,7 @@ def batch_tables(run: MeasuredOperations) -> Iterator[tuple[str, list[Figure], T
             "mean", "size", ("label", "keys"), "Cost over batch size", "operations in a batch",
             level="loop", reference=run.look.reference,
         )  # fmt: skip
-        yield name, run.of_cells(cells), TableLayout(
+        yield name, run.list_figures(cells), TableLayout(
             "{set} {operation} in batches", ("set", "operation"), ("label", "keys"),
             tuple(columns), (lines,), colours=run.look.colours,
         )  # fmt: skip
@@ -340,8 +344,8 @@ def batch_tables(run: MeasuredOperations) -> Iterator[tuple[str, list[Figure], T
 def thread_tables(run: MeasuredOperations) -> Iterator[tuple[str, list[Figure], TableLayout]]:
     """Yield operations per second over numbers of threads, and over those of one; the most
     first."""
-    threaded = {_one_thread(c) for c in run.summary.cells if c.variant.threads > 1}
-    for name, cells in _runs(run, lambda c: _one_thread(c) in threaded):
+    threaded = {_identify_series(c) for c in run.summary.cells if c.variant.threads > 1}
+    for name, cells in _select_runs(run, lambda c: _identify_series(c) in threaded):
         cells.sort(key=lambda c: c.variant.threads)
         rates = {c.variant.base + c.variant.mode: c.value("per_second") or 0.0 for c in cells}
         cells.sort(key=lambda c: -rates[c.variant.base + c.variant.mode])
@@ -358,24 +362,24 @@ def thread_tables(run: MeasuredOperations) -> Iterator[tuple[str, list[Figure], 
         )  # fmt: skip
         title = "Throughput over that of one thread"
         scaling = replace(rate, name="scaling", title=title, is_ratio=True)
-        yield name, run.of_cells(cells), TableLayout(
+        yield name, run.list_figures(cells), TableLayout(
             "{set} {operation} on threads", ("set", "operation"), ("label", "calls"),
             tuple(columns), (rate, scaling), colours=run.look.colours,
         )  # fmt: skip
 
 
-def _one_thread(cell: MeasuredCell) -> tuple[str | int, ...]:
+def _identify_series(cell: MeasuredCell) -> tuple[str | int, ...]:
     """Return the properties that a cell shares with the same calls on one thread."""
     v = cell.variant
     return cell.set, cell.operation, v.base, v.mode, v.batch_size
 
 
-def scaling_sentence(summary: Summary) -> str:
-    """Return what threads do together; nothing where they were not measured."""
+def word_scaling(summary: Summary) -> str:
+    """Return a sentence on the scaling of threads; nothing where they were not measured."""
     threaded = [c for c in summary.cells if c.variant.threads > 1]
     most = max((c.variant.threads for c in threaded if c.interval("scaling")), default=0)
-    of_most = (c.value("scaling") for c in threaded if c.variant.threads == most)
-    known = sorted(value for value in of_most if value is not None)
+    values = (c.value("scaling") for c in threaded if c.variant.threads == most)
+    known = sorted(value for value in values if value is not None)
     if not known:
         return ""
     return (
@@ -384,7 +388,7 @@ def scaling_sentence(summary: Summary) -> str:
     )
 
 
-def _classical(run: MeasuredOperations) -> tuple[list[Figure], TableLayout]:
+def _compare_classical(run: MeasuredOperations) -> tuple[list[Figure], TableLayout]:
     """ML-DSA's cheapest variants of each kind over classical schemes, the fastest implementation of
     each scheme first."""
     places = {name: place for place, name in enumerate((*ALL_SETS, *SHOWN_OPERATIONS))}
@@ -400,24 +404,24 @@ def _classical(run: MeasuredOperations) -> tuple[list[Figure], TableLayout]:
         columns.setdefault(title, SpreadColumns("ratio", title, spare=spare, keys=keys))
     row_keys = ("set", "operation", "label", "calls")
     cost = SpreadColumns("mean", "cost", unit_scope=CELL)
-    return run.of_cells(cells), TableLayout(
+    return run.list_figures(cells), TableLayout(
         CLASSICAL, (), row_keys, (cost, *columns.values()), marks=marks(run.summary)
     )
 
 
-def _family(run: MeasuredOperations, family: str) -> tuple[list[Figure], TableLayout]:
+def _show_family(run: MeasuredOperations, family: str) -> tuple[list[Figure], TableLayout]:
     """All schemes of a family beside ML-DSA in one table: they stand for comparison and have no
     iterations."""
-    kin, figures = SCHEME_FAMILIES[family], list[Figure]()
-    output = "ciphertext" if "encaps" in kin.operations else "signature"
+    info, figures = SCHEME_FAMILIES[family], list[Figure]()
+    output = "ciphertext" if "encaps" in info.operations else "signature"
     for (name, _, _), cells in shown_tables(run.summary):
-        if name not in sets_of(family):
+        if name not in list_sets(family):
             continue
-        figures += run.of_cells(cells)
+        figures += run.list_figures(cells)
         sizes = {"public key": SCHEMES[name].public_key_bytes, output: SCHEMES[name].output_bytes}
         figures += [
             Figure({"set": name, "variant": cell.variant.id, "object": o}, "bytes", size)
-            for cell in cells if kin.keyed for o, size in sizes.items()
+            for cell in cells if info.has_keys for o, size in sizes.items()
         ]  # fmt: skip
     columns = [
         *(SpreadColumns("mean", o, "operation", o, unit_scope=CELL) for o in SHOWN_OPERATIONS),
@@ -427,30 +431,30 @@ def _family(run: MeasuredOperations, family: str) -> tuple[list[Figure], TableLa
         ),
     ]
     row_keys = ("set", "implementation", "backend", "build", "key")
-    return figures, TableLayout(kin.title, (), row_keys, tuple(columns), marks=marks(run.summary))
+    return figures, TableLayout(info.title, (), row_keys, tuple(columns), marks=marks(run.summary))
 
 
 # --- words ---
 
 
-def _texts(run: MeasuredOperations, present: set[str]) -> dict[str, list[str]]:
+def _write_texts(run: MeasuredOperations, present: set[str]) -> dict[str, list[str]]:
     """The paragraphs of each chapter that is present, in the order of the page."""
-    summary, made = run.summary, dict[str, list[str]]()
+    summary, body = run.summary, dict[str, list[str]]()
     clock = "of the thread on the processor" if summary.clock == "cpu" else "by the wall clock"
     known = {"reference": summary.reference, "confidence": 100 * summary.confidence, "clock": clock}
     sets = measured_sets(summary)
     for title in (READING, *sets, BATCHES, THREADS, CLASSICAL):
         if title in sets:
             missing = [o for o in SIGNATURE_OPERATIONS if not summary.table(title, o)]
-            made[title] = [f"{TITLES[o]} of {title} was not measured in this run." for o in missing]
+            body[title] = [f"{TITLES[o]} of {title} was not measured in this run." for o in missing]
         elif title in present or (title == READING and summary.tables):
-            made[title] = [text.format(**known) for text in texts(title)]
-    if READING in made:
-        made[READING] += [text for build in run.builds for text in texts(build)]
-    if THREADS in made:
-        made[THREADS].insert(0, scaling_sentence(summary))
+            body[title] = [text.format(**known) for text in texts(title)]
+    if READING in body:
+        body[READING] += [text for build in run.builds for text in texts(build)]
+    if THREADS in body:
+        body[THREADS].insert(0, word_scaling(summary))
     families = other_families(summary)
-    return made | {SCHEME_FAMILIES[f].title: texts(f) for f in families}
+    return body | {SCHEME_FAMILIES[f].title: texts(f) for f in families}
 
 
 KIND = OperationsKind("operations", WorkloadPlan, texts("operations")[0])

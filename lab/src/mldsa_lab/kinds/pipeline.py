@@ -1,8 +1,8 @@
 """The kind `pipeline`: records go through stages that take the outputs of earlier ones.
 
 Processes are the replicates. Of each record, the pass with its median time counts, with the stages
-of that pass. So the stages of a record, with the time between them, add up to the whole to the last
-tick, and so do the means over records and processes.
+of that pass. So the stages of a record, with the time between them, add up to the whole. The means
+over records and processes do too.
 """
 
 from __future__ import annotations
@@ -68,10 +68,12 @@ BETWEEN = "between stages"
 
 @dataclass(frozen=True)
 class PipelineCosts:
-    """A pipeline in one process, by wall time of one thread: ``whole``: (links,) ticks of each
-    link's median pass; ``parts``: by phase (links,) those of the same pass. ``level``: (rounds,)
-    ticks per record; ``rates``: by number of threads the records in a second, all threads
-    together, in the median round."""
+    """A pipeline in one process, by wall time of one thread.
+
+    ``whole``: (links,) ticks of each link's median pass; ``parts``: by phase (links,) ticks of the
+    same pass. ``level``: (rounds,) ticks per record. ``rates``: by number of threads the records in
+    a second, all threads together, in the median round.
+    """
 
     whole: Array
     parts: dict[str, Array]
@@ -104,12 +106,14 @@ class MeasuredPipeline:
         }
 
     def spread(self, stage: str) -> Iterator[tuple[str, dict[str, Key], Array]]:
-        """Yield the name, the keys and (processes,) how far the records' times in a stage, or from
-        the first to the last (""), lie apart; no percentile where there are too few."""
+        """Yield name, keys and (processes,) values of the spread of the records' times in a stage.
+
+        Without a stage ("") times are from the first to the last. No percentile of too few times.
+        """
         times = [p.parts[stage] if stage else p.whole for p in self.processes]
         fewest = min(map(len, times))
-        for name, of in SPREAD.items() if fewest > 1 else ():
-            yield name, {}, np.array([*map(of, times)])
+        for name, reduce in SPREAD.items() if fewest > 1 else ():
+            yield name, {}, np.array([*map(reduce, times)])
         for percentile in percentiles_of(fewest):
             quantiles = [np.quantile(t, share_of(percentile), method="hazen") for t in times]
             yield "quantile", {"percentile": percentile}, np.array(quantiles)
@@ -125,26 +129,26 @@ class MeasuredPipeline:
         return np.array([np.median(a.level / b.level) for a, b in pairs])
 
 
-def pipelines_of(records: Sequence[Record]) -> dict[str, MeasuredPipeline]:
+def find_pipelines(records: Sequence[Record]) -> dict[str, MeasuredPipeline]:
     """Return the pipelines of a study's processes by name. LabError for one that a process
     excluded, or if there are none."""
     first = records[0]
     asked = {p["name"]: p for p in first.run.options.get("pipelines", ())}
-    found = {}
+    pipelines = {}
     for d in first.definitions:
         if d.kind == "pipeline":
             content = d.read(PipelineContent)
             together = max(1, *(s.batch for s in content.stages))
-            costs = tuple(_costs(record, d.name, together) for record in records)
+            costs = tuple(_read_costs(record, d.name, together) for record in records)
             unit = first.variants[content.stages[0].variant][1].unit
             against = str(asked.get(d.name, {}).get("against", ""))
-            found[d.name] = MeasuredPipeline(d.name, d, content, together, against, unit, costs)
-    if not found:
+            pipelines[d.name] = MeasuredPipeline(d.name, d, content, together, against, unit, costs)
+    if not pipelines:
         raise LabError("the record has no pipelines: `mldsa-lab study pipeline` measures them")
-    return found
+    return pipelines
 
 
-def _costs(record: Record, name: str, together: int) -> PipelineCosts:
+def _read_costs(record: Record, name: str, together: int) -> PipelineCosts:
     rows = [s for s in record.samples if s.shape.get("pipeline") == name]
     lost = [f.reason for f in record.faults if f.reason.startswith(f"pipeline {name}: ")]
     if lost or not rows:
@@ -170,25 +174,26 @@ def _costs(record: Record, name: str, together: int) -> PipelineCosts:
         whole[typical, links],
         parts,
         whole.mean(axis=1) / together,
-        {threads: float(np.median(of_round)) for threads, of_round in sorted(rates.items())},
+        {threads: float(np.median(in_round)) for threads, in_round in sorted(rates.items())},
     )
 
 
 def pipeline_figures(records: Sequence[Record], confidence: float) -> list[Figure]:
     """Return the figures of pipelines over these processes, all with the key ``pipeline``.
 
-    ``time`` of a record in each ``stage``, between them and as a whole, and its ``share``, also of
-    all stages of a ``set`` together; ``min``, ``quantile``, ``max`` and ``sd`` of the ``latency``,
-    and of the stages' calls where records go through one by one; ``per_second`` and ``scaling`` by
-    ``threads``; the ``ratio`` of the cost to another pipeline's. A ``count`` is of the ``samples``
-    of a latency, of the ``records`` that go through together, of the ``cases`` of each check, and
-    of the mean ``attempts`` of a stage that signs, of its records and of all signatures.
+    ``time`` and ``share`` are of a record in each ``stage``, between them and as a whole. A share
+    is also of all stages of a ``set``. ``min``, ``quantile``, ``max`` and ``sd`` are of the
+    ``latency``, also of the stages' calls where records go through one by one. ``per_second`` and
+    ``scaling`` are by ``threads``. ``ratio`` is of the cost to another pipeline's.
+
+    Counts: the ``samples`` of a latency, the ``records`` that go through together and the ``cases``
+    of each check. Also the mean ``attempts`` of a stage's signatures and of all signatures.
     """
-    found = pipelines_of(records)
-    return [f for p in found.values() for f in _figures(p, found, records[0], confidence)]
+    named = find_pipelines(records)
+    return [f for p in named.values() for f in _list_figures(p, named, records[0], confidence)]
 
 
-def _figures(
+def _list_figures(
     p: MeasuredPipeline, every: dict[str, MeasuredPipeline], record: Record, confidence: float
 ) -> Iterator[Figure]:
     keys: dict[str, Key] = {"pipeline": p.name}
@@ -201,8 +206,8 @@ def _figures(
             own |= {"variant": stage.variant} | ({"batch": stage.batch} if stage.batch else {})
         yield Figure.from_interval(own, "time", mean_interval(cost, confidence), p.unit)
         yield Figure.from_interval(own, "share", mean_interval(cost / whole, confidence))
-        attempts = attempts_of(record, p, name) if stage else None
-        for basis, mean in zip(("seen", "expected"), attempts or (), strict=False):
+        iterations = count_iterations(record, p, name) if stage else None
+        for basis, mean in zip(("seen", "expected"), iterations or (), strict=False):
             yield Figure({**at, "of": "attempts", "basis": basis}, "count", mean)
         if not name or (stage and p.together == 1):
             for figure, more, times in p.spread(name):
@@ -232,10 +237,12 @@ def _figures(
         yield Figure.from_interval({**keys, "against": p.against}, "ratio", gain)
 
 
-def attempts_of(record: Record, p: MeasuredPipeline, stage_name: str) -> tuple[float, float] | None:
-    """Return the mean attempts of a stage's signatures and of all; None where they are not known
-    from traces."""
-    stage = next(s for s in p.content.stages if s.name == stage_name)
+def count_iterations(record: Record, p: MeasuredPipeline, name: str) -> tuple[float, float] | None:
+    """Return the mean iterations of a stage's signatures and of all signatures.
+
+    None where no traces tell them.
+    """
+    stage = next(s for s in p.content.stages if s.name == name)
     variant = record.variant(stage.variant)
     if stage.operation != "sign" or not variant.deterministic or variant.family != "ml-dsa":
         return None
@@ -295,7 +302,7 @@ class Pipelines(Workload[PipelineCase]):
         by_id = {name: {item.id: item for item in listed} for name, listed in items.items()}
         self.cases: list[PipelineCase] = []
         for asked in pipelines:
-            content = content_of(asked, drawn)
+            content = make_content(asked, drawn)
             variants = [fleet.variants[stage.variant] for stage in content.stages]
             handle = fleet.handle(variants[0].id)
             about = asked.name, content, asked.group, handle, variants
@@ -303,17 +310,17 @@ class Pipelines(Workload[PipelineCase]):
             for stage, v in zip(content.stages, variants, strict=True):
                 if (v.id, stage.set) not in passed:
                     raise LabError(f"{pipeline}: {v.id} did not pass the gate for {stage.set}")
-                found = [by_id[stage.set][i] for i in stage.inputs]
+                chosen = [by_id[stage.set][i] for i in stage.inputs]
                 jobs = [
                     replace(make_job(item, stage.operation, v), id=i)
-                    for i, item in enumerate(found)
+                    for i, item in enumerate(chosen)
                 ]
                 if stage.operation == "verify":
                     # Where keys never leave a worker the chain alone brings a signature.
                     jobs = [replace(job, signature=job.signature or b"") for job in jobs]
                 pipeline.inputs.append(jobs)
                 pipeline.outputs.append(
-                    [expected_output(item, stage.operation, v) for item in found]
+                    [expected_output(item, stage.operation, v) for item in chosen]
                 )
             self.cases += [PipelineCase(pipeline, n) for n in asked.threads]
 
@@ -333,8 +340,8 @@ class Pipelines(Workload[PipelineCase]):
         ]
         checks: list[Check] = []
         try:
-            checks.append(_check(pipeline, "outputs", pipeline.inputs, pipeline.outputs, False))
-            checks.append(_check(pipeline, "refuses-altered", altered, rejected, True))
+            checks.append(_run_check(pipeline, "outputs", pipeline.inputs, pipeline.outputs, False))
+            checks.append(_run_check(pipeline, "refuses-altered", altered, rejected, True))
         except LabError as error:
             checks.append(Check("runs", 1, 1, str(error)))
         yield Definition(
@@ -354,10 +361,10 @@ class Pipelines(Workload[PipelineCase]):
         for link in done.links:
             if wrong := pipeline.wrong(link, pipeline.outputs):
                 raise Excluded(wrong)
-        yield _samples(case, number, turn, done)
+        yield _make_samples(case, number, turn, done)
 
 
-def _samples(case: PipelineCase, number: int, turn: int, done: Pass) -> Samples:
+def _make_samples(case: PipelineCase, number: int, turn: int, done: Pass) -> Samples:
     """One entry for what goes through together; the phases are the stages and the rest."""
     name, stages, links = case.pipeline.name, case.pipeline.content.stages, done.links
     metrics = times_of(links) | {"elapsed": (done.wall,)}
@@ -372,7 +379,7 @@ def _samples(case: PipelineCase, number: int, turn: int, done: Pass) -> Samples:
     return case.samples(number, turn, inputs, metrics, phases=phases, shape=way)
 
 
-def content_of(asked: Pipeline, drawn: PipelineInputs) -> PipelineContent:
+def make_content(asked: Pipeline, drawn: PipelineInputs) -> PipelineContent:
     """Return a pipeline as the record has it."""
     stages = tuple(
         PipelineStage(
@@ -387,16 +394,16 @@ def content_of(asked: Pipeline, drawn: PipelineInputs) -> PipelineContent:
     return PipelineContent(asked.keys, asked.threads, stages)
 
 
-def _check(
+def _run_check(
     pipeline: PreparedPipeline,
     name: str,
     inputs: Sequence[Sequence[JobInput]],
     outputs: Sequence[Sequence[bytes | None]],
-    own_message: bool,
+    has_own_message: bool,
 ) -> Check:
     """One pass over these inputs, from which these outputs must come."""
     jobs = pipeline.prepare(inputs)
-    stages = pipeline.stages(jobs, own_message=own_message)
+    stages = pipeline.stages(jobs, own_message=has_own_message)
     (done,) = pipeline.handle.worker().chain(stages, 1, 0)
     for job in jobs:
         pipeline.handle.worker().forget(job)
@@ -433,21 +440,21 @@ class PipelinePlan(WorkloadPlan):
 
 
 _WIDTH = 380.0
-_OF: Mapping[str, Key] = {"of": "pipeline"}
+_WHOLE_KEYS: Mapping[str, Key] = {"of": "pipeline"}
 _LATENCY: Mapping[str, Key] = {"of": "latency"}
 _FEW = 20
 """Links of a pipeline below which a plot shows no distribution of its latency."""
 
 
 def _layouts(record: Record) -> tuple[TableLayout, ...]:
-    cost = SpreadColumns("time", "a record", keys=_OF)
-    share = SpreadColumns("share", "share", keys=_OF)
+    cost = SpreadColumns("time", "a record", keys=_WHOLE_KEYS)
+    share = SpreadColumns("share", "share", keys=_WHOLE_KEYS)
     rate = SpreadColumns("per_second", "{value} threads", "threads")
     percentiles = SpreadColumns("quantile", "p{value}", "percentile", keys=_LATENCY)
     least, most, deviation = (SpreadColumns(n, n, keys=_LATENCY) for n in ("min", "max", "sd"))
     scaling = SpreadColumns("scaling", "{value} threads over one", "threads", "last")
     together = SpreadColumns("count", "together", keys={"of": "records"})
-    has_batches = any(p.together > 1 for p in pipelines_of([record]).values())
+    has_batches = any(p.together > 1 for p in find_pipelines([record]).values())
     return (
         TableLayout(
             "{pipeline}", ("pipeline",), ("stage", "variant", "batch"), (cost, share),
@@ -469,13 +476,13 @@ def _layouts(record: Record) -> tuple[TableLayout, ...]:
 
 
 def _notes(record: Record) -> list[str]:
-    made = []
-    for p in pipelines_of([record]).values():
+    notes = []
+    for p in find_pipelines([record]).values():
         checks = "; ".join(f"{c.check}: {c.cases} cases" for c in p.definition.checks)
         keys = "one key of each scheme" if p.content.keys == "shared" else "keys of each record"
         go = f"; {p.together} records go through together" if p.together > 1 else ""
-        made.append(f"{p.name}: {keys}{go}; checked before: {checks}.")
-    return made
+        notes.append(f"{p.name}: {keys}{go}; checked before: {checks}.")
+    return notes
 
 
 def _headline(record: Record, figures: Sequence[Figure]) -> str:
@@ -516,8 +523,8 @@ def pipeline_report(records: Sequence[Record], title: str, confidence: float) ->
     legend = tuple((name, Dot(i)) for i, name in enumerate(stages))
     latency = next(i for i, s in enumerate(sections) if "Latency" in s.grid.title)
     plots = (
-        PlotSpec("Stages of the mean record", lambda: _shares(figures, stages), legend),
-        PlotSpec("Latency of records", lambda: _distribution(records)),
+        PlotSpec("Stages of the mean record", lambda: _draw_shares(figures, stages), legend),
+        PlotSpec("Latency of records", lambda: _draw_distribution(records)),
     )
     sections[latency] = replace(sections[latency], plots=plots)
     where = ", ".join(part for part in (records[0].machine, records[0].date) if part)
@@ -530,7 +537,7 @@ def pipeline_report(records: Sequence[Record], title: str, confidence: float) ->
     )  # fmt: skip
 
 
-def _shares(figures: Sequence[Figure], stages: Sequence[str]) -> Drawing:
+def _draw_shares(figures: Sequence[Figure], stages: Sequence[str]) -> Drawing:
     from mldsa_lab.show import plots, svg
 
     costs = [f for f in figures if f.name == "time"]
@@ -548,15 +555,15 @@ def _shares(figures: Sequence[Figure], stages: Sequence[str]) -> Drawing:
     return plots.shares(bars, unit.name, _WIDTH)
 
 
-def _distribution(records: Sequence[Record]) -> Drawing:
+def _draw_distribution(records: Sequence[Record]) -> Drawing:
     from mldsa_lab.show import plots
     from mldsa_lab.show.grid import choose_unit
 
-    found = list(pipelines_of(records).values())
-    found = [p for p in found if len(p.processes[0].whole) >= _FEW] or found
-    unit = choose_unit([float(p.processes[0].whole.min()) for p in found], found[0].unit)
+    shown = list(find_pipelines(records).values())
+    shown = [p for p in shown if len(p.processes[0].whole) >= _FEW] or shown
+    unit = choose_unit([float(p.processes[0].whole.min()) for p in shown], shown[0].unit)
     curves = []
-    for place, p in enumerate(found):
+    for place, p in enumerate(shown):
         costs = np.sort(np.concatenate([one.whole for one in p.processes])) / unit.divisor
         share = np.arange(1, len(costs) + 1) / len(costs)
         curves.append(plots.Curve(p.name, place, p.together > 1, costs, share))

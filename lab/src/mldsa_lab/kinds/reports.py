@@ -58,7 +58,7 @@ _OVER_RUNS = (
 )
 
 
-def _layout(
+def _lay_out(
     figures: Sequence[Figure], title: str, split: tuple[str, ...],
     rows: tuple[str, ...], columns: tuple[SpreadColumns, ...],
 ) -> TableLayout:  # fmt: skip
@@ -71,57 +71,57 @@ def sections_over_runs(figures: Figures, confidence: float) -> list[Section]:
     """Return the tables of a report of several runs."""
     whole = sections_of(agreement_figures(figures), [AGREEMENT], confidence)
     title = "{set} {operation} in each run"
-    layout = _layout(figures, title, ("set", "operation", "unit"), (), _OVER_RUNS)
+    layout = _lay_out(figures, title, ("set", "operation", "unit"), (), _OVER_RUNS)
     return whole + sections_of(figures, [layout], confidence)
 
 
-def comparison(figures: Figures, confidence: float) -> Report:
+def compare_figures(figures: Figures, confidence: float) -> Report:
     """Return the report of two runs."""
-    found = effects(figures)
-    changed = {_cell(f) for f in found if f.verdict != UNCHANGED}
+    cells = find_effects(figures)
+    changed = {_identify_cell(f) for f in cells if f.verdict != UNCHANGED}
     shown = {True: figures}
-    if len(found) > _MOST:
-        shown = {True: figures.only(lambda f: _cell(f) in changed), False: figures}
+    if len(cells) > _MOST:
+        shown = {True: figures.only(lambda f: _identify_cell(f) in changed), False: figures}
     note = "cost in the second run over that in the first"
     if reference := figures[-1].keys.get("reference"):
         note += f", divided by the change of {reference}"
     sections: list[Section] = []
-    for brief, part in shown.items():
-        title = "Changes of costs" if brief else "Changes of costs, all cells"
-        layout = _layout(part, title, ("unit",), ("set", "operation"), _CHANGES)
-        sections += sections_of(part, [layout], confidence, note, brief=brief)
+    for is_brief, part in shown.items():
+        title = "Changes of costs" if is_brief else "Changes of costs, all cells"
+        layout = _lay_out(part, title, ("unit",), ("set", "operation"), _CHANGES)
+        sections += sections_of(part, [layout], confidence, note, is_brief=is_brief)
         signing = part.only(lambda f: f.name == "attempt_change")
         title = "Signing by classes of traces"
-        layout = _layout(signing, title, ("operation",), ("set",), _CLASSES)
-        note_of = "the same for classes of signatures"
-        sections += sections_of(signing, [layout], confidence, note_of, brief=brief)
+        layout = _lay_out(signing, title, ("operation",), ("set",), _CLASSES)
+        classes_note = "the same for classes of signatures"
+        sections += sections_of(signing, [layout], confidence, classes_note, is_brief=is_brief)
     agreement = agreement_figures(figures)
     note = "cells with intervals in both runs"
     sections += sections_of(agreement, [AGREEMENT], confidence, note)
-    verdicts = Counter(f.verdict for f in found)
+    verdicts = Counter(f.verdict for f in cells)
     return Report(
         kind="comparison",
-        headline=f"{verdicts[SLOWER]} of {len(found)} cells are slower, {verdicts[FASTER]} faster",
+        headline=f"{verdicts[SLOWER]} of {len(cells)} cells are slower, {verdicts[FASTER]} faster",
         figures=figures.with_items([*figures, *agreement]),
         sections=sections,
-        notes=list(_notes(figures)),
+        notes=list(_write_notes(figures)),
         folded=FOLDED,
     )
 
 
-def effects(figures: Sequence[Figure]) -> list[Figure]:
+def find_effects(figures: Sequence[Figure]) -> list[Figure]:
     """Return the effect of each cell that is in both runs."""
     return [f for f in figures if f.name == "effect" and f.value is not None]
 
 
-def _cell(figure: Figure) -> tuple[Key, ...]:
+def _identify_cell(figure: Figure) -> tuple[Key, ...]:
     return tuple(figure.keys.get(k) for k in ("set", "operation", "variant", "before"))
 
 
-def _notes(figures: Sequence[Figure]) -> Iterator[str]:
-    found = effects(figures)
-    for text, times in Counter(note for f in found for note in f.notes).items():
-        yield f"{text} ({times} of {len(found)} cells)."
+def _write_notes(figures: Sequence[Figure]) -> Iterator[str]:
+    cells = find_effects(figures)
+    for text, times in Counter(note for f in cells for note in f.notes).items():
+        yield f"{text} ({times} of {len(cells)} cells)."
     lone: dict[str, list[str]] = {}
     for f in figures:
         if f.name == "effect" and f.value is None:
@@ -138,12 +138,14 @@ def _notes(figures: Sequence[Figure]) -> Iterator[str]:
         )
 
 
-def slower_cells(figures: Sequence[Figure], percent: float) -> tuple[int, list[str]]:
-    """Return the number of cells in which nothing but the code differs, and a line for each of
-    them that is slower by more than so many percent."""
-    judged = [f for f in effects(figures) if not f.notes]
+def find_slower_cells(figures: Sequence[Figure], percent: float) -> tuple[int, list[str]]:
+    """Return the number of cells in which only the code differs, and a line for each slower one.
+
+    ``percent``: by how much a cell must be slower at least.
+    """
+    judged = [f for f in find_effects(figures) if not f.notes]
     slower = [f for f in judged if f.low is not None and f.low > 1 + percent / 100]
-    lines = [" ".join(str(k) for k in _cell(f) if k) for f in slower]
+    lines = [" ".join(str(k) for k in _identify_cell(f) if k) for f in slower]
     return len(judged), [
         f"{line}: {estimate(f.interval)}" for line, f in zip(lines, slower, strict=True)
     ]
@@ -164,7 +166,7 @@ def read_reports(
 ) -> list[Report]:
     """Return the reports of some records, their comparison first.
 
-    ``measured``: what others measured elsewhere; ``narrow``: returns the part of a record to show.
+    ``measured``: measurements from elsewhere; ``narrow``: returns the part of a record to show.
     LabError for the first record that cannot be shown.
     """
     runs: dict[tuple[str, str], tuple[Path, Record]] = {}
@@ -176,8 +178,8 @@ def read_reports(
             notes.append(f"{path} holds the same run as {first[0]}: it is shown once")
     records = [record for _, record in runs.values()]
     operations = [r for r in records if isinstance(kind_of(r), OperationsKind)]
-    clouds = len(operations) <= MOST_WITH_CLOUDS
-    look = replace(look, colours=assign_colours(operations), clouds=clouds)
+    has_clouds = len(operations) <= MOST_WITH_CLOUDS
+    look = replace(look, colours=assign_colours(operations), has_clouds=has_clouds)
     measured_runs = read_runs(list(runs.values()), look)
     summaries = [run.summary for run in measured_runs if isinstance(run, MeasuredOperations)]
     several, reports = len(runs) > 1, []
@@ -186,7 +188,7 @@ def read_reports(
         with located(path):
             reports.append(kind_of(record).report(run, str(path), name))
     if several:
-        reports.insert(0, _compared(summaries, reports, look))
+        reports.insert(0, _compare_reports(summaries, reports, look))
     reports[0] = replace(reports[0], warnings=[*notes, *reports[0].warnings])
     if measured:
         reports.append(external_report(measured, summaries, look, FIELDS))
@@ -209,7 +211,7 @@ def read_runs(runs: Sequence[tuple[Path, Record]], look: Look) -> list[Measured]
     return read
 
 
-def _compared(summaries: Sequence[Summary], reports: Sequence[Report], look: Look) -> Report:
+def _compare_reports(summaries: Sequence[Summary], reports: Sequence[Report], look: Look) -> Report:
     """The report of several runs: how far those of operations agree, and the cost of each cell in
     each of them. Its figures are those of the runs."""
     figures = compare(summaries) if len(summaries) > 1 else Figures([])
@@ -222,7 +224,7 @@ def _compared(summaries: Sequence[Summary], reports: Sequence[Report], look: Loo
         headline=agree if len(headlines) == 1 else f"{len(reports)} runs compared",
         figures=figures,
         folded=FOLDED,
-        sections=[replace(s, brief=False, chapter=title) for s in sections],
+        sections=[replace(s, is_brief=False, chapter=title) for s in sections],
         facts={title: [(r.name, f"{r.kind}: {r.headline}") for r in reports]},
         texts={} if sections else {title: ["The runs hold no results to compare."]},
         name=title,

@@ -12,7 +12,7 @@ from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import Estimation, Residual
 from mldsa_lab.estimate.misfit import off_text
 from mldsa_lab.inputs.tracing import Tally
-from mldsa_lab.show.grid import UNKNOWN, Column, Grid, Shown, of_cost, of_interval
+from mldsa_lab.show.grid import UNKNOWN, Column, Grid, Shown, format_cost, show_interval
 from mldsa_lab.show.report import Report, Section
 
 # An estimation as a report.
@@ -30,81 +30,81 @@ _COSTS = {
 _RESIDUALS = 24
 
 
-def estimation_report(found: Estimation) -> Report:
+def estimation_report(result: Estimation) -> Report:
     """Return the report: estimates, then residuals; findings as its notes. Where no estimate holds,
     only the costs as measured."""
-    about = f"{found.unit or 'unit not given'}, {found.inputs} input{'s' * (found.inputs > 1)}"
-    about += f", {found.rounds} rounds" if found.rounds > 1 else ""
-    findings = list(map(str, found.findings))
-    residuals = Section(_residuals(found))
-    if found.refutation:
-        text = f"{found.set} signing: no estimate holds"
-        return Report("estimate", text, found.figures(), [residuals], notes=[about, *findings])
-    estimates = {"all inputs": _estimates(found)}
-    if found.without_outliers is not None:
-        estimates[found.without] = _estimates(found.without_outliers)
-    columns = [Column("estimate of", list(_estimates(found)), head=True)]
+    about = f"{result.unit or 'unit not given'}, {result.inputs} input{'s' * (result.inputs > 1)}"
+    about += f", {result.rounds} rounds" if result.rounds > 1 else ""
+    findings = list(map(str, result.findings))
+    residuals = Section(_list_residuals(result))
+    if result.refutation:
+        text = f"{result.set} signing: no estimate holds"
+        return Report("estimate", text, result.figures(), [residuals], notes=[about, *findings])
+    estimates = {"all inputs": _name_estimates(result)}
+    if result.without_outliers is not None:
+        estimates[result.without] = _name_estimates(result.without_outliers)
+    columns = [Column("estimate of", list(_name_estimates(result)), is_head=True)]
     for title, intervals in estimates.items():
-        cells = [of_interval(interval) for interval in intervals.values()]
-        columns.append(Column(title, cells, number=True))
-    average = [_average(found)] if found.average is not None else []
-    mean = of_interval((found.without_outliers or found).mean)
-    headline = (f"{found.set} signing: mean {mean}", found.unit, found.without)
+        cells = [show_interval(interval) for interval in intervals.values()]
+        columns.append(Column(title, cells, is_numeric=True))
+    average = [_word_average(result)] if result.average is not None else []
+    mean = show_interval((result.without_outliers or result).mean)
+    headline = (f"{result.set} signing: mean {mean}", result.unit, result.without)
     return Report(
         kind="estimate",
         headline=" ".join(filter(None, headline)),
-        figures=found.figures(),
+        figures=result.figures(),
         sections=[
-            Section(Grid(f"{found.set} signing", about, tuple(columns), found.confidence)),
+            Section(Grid(f"{result.set} signing", about, tuple(columns), result.confidence)),
             residuals,
         ],
         notes=[*average, *findings],
     )
 
 
-def _estimates(found: Estimation) -> dict[str, Interval]:
-    percentiles = {f"p{percent:g}": i for percent, i in found.percentiles.items()}
-    return {"mean": found.mean, **percentiles, **{t: found.costs[n] for n, t in _COSTS.items()}}
+def _name_estimates(result: Estimation) -> dict[str, Interval]:
+    percentiles = {f"p{percent:g}": i for percent, i in result.percentiles.items()}
+    return {"mean": result.mean, **percentiles, **{t: result.costs[n] for n, t in _COSTS.items()}}
 
 
-def _average(found: Estimation) -> str:
+def _word_average(result: Estimation) -> str:
     """The plain average, which the selection was made for."""
-    assert found.average is not None
-    text = f"plain average of the inputs: {of_cost(found.average.value)}"
-    if found.goal_percentile is None:
-        off = 100 * (found.average.value / found.mean.value - 1)
+    assert result.average is not None
+    text = f"plain average of the inputs: {format_cost(result.average.value)}"
+    if result.goal_percentile is None:
+        off = 100 * (result.average.value / result.mean.value - 1)
         return f"{text}, {off:+.2f} % from the mean above"
-    share = f"{100 * found.average.share:.2f} % of all signatures"
-    return f"{text}, chosen for p{found.goal_percentile:g}; by the fit {share} cost no more"
+    share = f"{100 * result.average.share:.2f} % of all signatures"
+    return f"{text}, chosen for p{result.goal_percentile:g}; by the fit {share} cost no more"
 
 
-def _residuals(found: Estimation) -> Grid:
+def _list_residuals(result: Estimation) -> Grid:
     """Return the largest residuals, or all where these are few; costs alone where no fit holds."""
-    shown: Sequence[Residual] = found.residuals
+    shown: Sequence[Residual] = result.residuals
     note = ""
     if len(shown) > _RESIDUALS:
-        note = f"the {'first' if found.refutation else 'largest'} {_RESIDUALS} of {len(shown)}"
+        note = f"the {'first' if result.refutation else 'largest'} {_RESIDUALS} of {len(shown)}"
         by_size = sorted(shown, key=lambda r: -abs(r.relative or 0.0))
-        shown = (shown if found.refutation else by_size)[:_RESIDUALS]
-    least = min(r.cost for r in found.residuals)
+        shown = (shown if result.refutation else by_size)[:_RESIDUALS]
+    least = min(r.cost for r in result.residuals)
     relative = [
         UNKNOWN if r.relative is None else Shown(off_text(1 + r.relative, 2)) for r in shown
     ]
     cells: dict[str, Sequence[str | Shown]] = {
         "id": [f"{r.id} (outlier)" if r.outlier else str(r.id) for r in shown],
-        "attempts": [str(r.attempts) for r in shown],
+        "attempts": [str(r.iterations) for r in shown],
         "z": [str(r.z) for r in shown],
         "r0": [str(r.r) for r in shown],
         "hint": [str(r.h) for r in shown],
-        "cost": [of_cost(r.cost, least) for r in shown],
+        "cost": [format_cost(r.cost, least) for r in shown],
     }
-    if not found.refutation:
-        cells |= {"fit": [of_cost(r.fitted, least) for r in shown], "residual": relative}
-    columns = (Column(title, of, number=True) for title, of in cells.items())
-    return Grid("Costs" if found.refutation else "Residuals", note, tuple(columns))
+    if not result.refutation:
+        cells |= {"fit": [format_cost(r.fitted, least) for r in shown], "residual": relative}
+    columns = (Column(title, values, is_numeric=True) for title, values in cells.items())
+    return Grid("Costs" if result.refutation else "Residuals", note, tuple(columns))
 
 
-# What was traced, beside what theory says.
+# Traced shares next to theory.
 
 
 _FAR = 4.0  # standard errors, which chance makes in one figure of 16,000
@@ -117,11 +117,11 @@ def print_tallies(tallies: Sequence[Tally], console: Console) -> None:
     for title in ("set", "", "found", "expected", "standard errors"):
         table.add_column(title, justify="left" if title in ("set", "") else "right")
     for tally in tallies:
-        for number, (name, found, expected, distance) in enumerate(tally.rows()):
+        for number, (name, measured, expected, distance) in enumerate(tally.rows()):
             table.add_row(
                 tally.set if number == 0 else "",
                 name,
-                f"{found:.5f}",
+                f"{measured:.5f}",
                 f"{expected:.5f}",
                 "depends on the key" if distance is None else f"{distance:+.1f}",
             )

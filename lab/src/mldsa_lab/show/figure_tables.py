@@ -50,22 +50,22 @@ _IN_PERCENT = (
 
 @dataclass(frozen=True, slots=True)
 class SpreadColumns:
-    """Columns of a table: one figure, for each value of the key ``across`` (`ALL`), for the
-    first or last of them, or for the value ``which``. ``title`` may name ``{value}``.
+    """Columns of a table for one figure: one for each value of the key ``across`` (``which``:
+    `ALL`), or for one value of it. ``title`` may name ``{value}``.
 
-    ``keys``: further keys that the figure has; ``any_of``: others with one of these values. It has
-    no others, beside those of the rows and of the table. ``show``: instead of its value its notes,
-    without what follows a colon (`NOTES`), or its verdict and its notes (`VERDICT`). ``below``: the
-    figure whose value stands below, as a factor. ``limits``: whether its interval is shown;
-    ``is_exact``: whole numbers without one have no decimals.
+    ``keys``: further keys that the figure has; ``either``: others with one of these values.
+    It has no other keys, except those of the rows and of the table. ``show``: its notes up to a
+    colon (`NOTES`), or its verdict and its notes (`VERDICT`), in place of its value. ``below``: the
+    figure below it, as a factor. ``has_limits``: with its interval; ``is_exact``: whole numbers
+    without one have no decimals.
 
-    ``over``: keys of which each combination of values has columns of its own, ``optional`` ones
-    that figures may have; ``title`` then names keys, in the `words` of the table.
+    ``over``: keys; each combination of their values has columns of its own. ``optional``: keys
+    that figures may have. ``title`` then names keys, in the `words` of the table.
 
-    ``unit``: the unit of display, where it is always the same. Else ``unit_scope`` says what shares
-    one: these columns, each `CELL`, or all columns of the `TABLE` that say so; the first of them
-    decides, and the table's note names it. ``unit_of`` returns the unit of a row by its keys, for a
-    table that has units as a column. ``spare``, ``spare_interval``, ``where``: as of `Column`.
+    ``unit``: the unit of display, where it is always the same. Else ``unit_scope``: these columns
+    share one, or each `CELL` has its own, or all columns with `TABLE` share that of the first.
+    ``unit_of`` returns the unit of a row by its keys, for a table with units as a column.
+    ``spare``, ``spare_interval``, ``where``: as of `Column`.
     """
 
     name: str
@@ -81,8 +81,8 @@ class SpreadColumns:
     unit_of: Callable[[Keys], Unit] | None = None
     where: str = ""
     keys: Mapping[str, Key] = field(default_factory=dict)
-    any_of: Mapping[str, tuple[Key, ...]] = field(default_factory=dict)
-    limits: bool = True
+    either: Mapping[str, tuple[Key, ...]] = field(default_factory=dict)
+    has_limits: bool = True
     is_exact: bool = False
     over: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
@@ -90,8 +90,8 @@ class SpreadColumns:
 
 @dataclass(frozen=True, slots=True)
 class RowMark:
-    """A letter behind the name of a row that has a figure for which ``holds`` is true, of the
-    figure and its keys and attributes; ``text`` says what it means."""
+    """A letter behind the name of a row, and its meaning. ``holds`` takes a figure with its keys
+    and attributes; the row has the letter if it is true for one of its figures."""
 
     letter: str
     text: str
@@ -145,13 +145,13 @@ class TableLayout:
     """How a kind of record is shown: a table for each combination of the keys ``split``, whose
     rows are told apart by the keys ``rows``.
 
-    ``leading``: columns before those of the keys; ``below``: keys that the page writes below the
-    row's name, and a terminal in columns; ``page_keys``: keys that only the page has. ``colours``
-    of implementations give rows dots; ``marks`` of rows; ``tag``: the key of the page's filter;
-    ``free``: further keys that figures may have; ``words``: the texts of keys in titles.
+    ``leading``: columns before those of the keys. ``below``: keys that the page writes below the
+    row's name, and a terminal in columns. ``page_keys``: keys that only the page has. ``colours``
+    of implementations give rows dots. ``tag``: the key of the page's filter. ``free``: further keys
+    that figures may have. ``words``: the texts of keys in titles.
 
-    ``bars``: plots of bars for each value of the key ``of_bars``; in these and in rankings the key
-    ``label`` names a row, if there is one.
+    ``bars``: plots of bars for each value of the key ``bar_key``. In these and in rankings the
+    key ``label`` names a row, if there is one.
     """
 
     title: str
@@ -160,7 +160,7 @@ class TableLayout:
     columns: tuple[SpreadColumns, ...]
     lines: tuple[Lines, ...] = ()
     bars: tuple[Bars, ...] = ()
-    of_bars: str = ""
+    bar_key: str = ""
     rankings: tuple[Ranking, ...] = ()
     leading: tuple[SpreadColumns, ...] = ()
     below: tuple[str, ...] = ()
@@ -178,7 +178,7 @@ class TableLayout:
         columns += [replace(c, name=c.below, keys={}) for c in columns if c.below]
         columns += [SpreadColumns(x.name, "", x.across, keys=x.keys) for x in self.lines]
         names = [*(r.name for r in self.rankings), *(n for b in self.bars for n in b.names)]
-        return columns + [SpreadColumns(name, "", self.of_bars) for name in names]
+        return columns + [SpreadColumns(name, "", self.bar_key) for name in names]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +195,8 @@ class FigureTable:
 
     def values(self, key: str) -> list[Key]:
         """Return the values of a key in ascending order."""
-        found = {self.source.attribute(f, key) for of in self.rows.values() for f in of}
-        return sorted((v for v in found if v is not None), key=lambda v: (isinstance(v, str), v))
+        values = {self.source.attribute(f, key) for row in self.rows.values() for f in row}
+        return sorted((v for v in values if v is not None), key=lambda v: (isinstance(v, str), v))
 
     def chosen(self, spread: SpreadColumns) -> list[Key]:
         """Return the values of the spread's key that have a column."""
@@ -209,21 +209,21 @@ class FigureTable:
     def at(self, name: str, across: str = "", value: Key = None) -> list[Figure | None]:
         """Return the figure of each row that has no further keys than those of the row; that of
         this value of the key ``across``."""
-        return self.of_spread(SpreadColumns(name, "", across), value)
+        return self.figures_in(SpreadColumns(name, "", across), value)
 
-    def of_spread(self, spread: SpreadColumns, value: Key = None) -> list[Figure | None]:
+    def figures_in(self, spread: SpreadColumns, value: Key = None) -> list[Figure | None]:
         """Return the figure of each row that a column shows. LabError for several of a row."""
-        takes = partial(_takes, self.source, self.layout, spread)
+        takes = partial(_fits, self.source, self.layout, spread)
         shown: list[Figure | None] = []
-        for of in self.rows.values():
-            found = [f for f in of if takes(f) and self._is_at(f, spread.across, value)]
-            if len({frozenset(f.keys.items()) for f in found}) > 1:
-                differ = [k for k in found[0].keys if len({f.keys.get(k) for f in found}) > 1]
+        for row in self.rows.values():
+            taken = [f for f in row if takes(f) and self._is_at(f, spread.across, value)]
+            if len({frozenset(f.keys.items()) for f in taken}) > 1:
+                differ = [k for k in taken[0].keys if len({f.keys.get(k) for f in taken}) > 1]
                 raise LabError(
-                    f"table {self.title!r}: {spread.name} is {len(found)} figures of a row that "
+                    f"table {self.title!r}: {spread.name} is {len(taken)} figures of a row that "
                     f"differ in {', '.join(differ)}"
                 )
-            shown.append(found[0] if found else None)
+            shown.append(taken[0] if taken else None)
         return shown
 
     def _is_at(self, figure: Figure, across: str, value: Key) -> bool:
@@ -238,7 +238,7 @@ class FigureTable:
         ]  # fmt: skip
 
     def labels(self) -> list[str]:
-        """Return what names each row in a plot."""
+        """Return the name of each row in a plot."""
         sizes = [known.get("batch_size", 1) for known in self.known]
         return [
             f"{known['label']} ×{size}" if size != 1 else str(known["label"])
@@ -246,17 +246,17 @@ class FigureTable:
         ]
 
 
-def _takes(source: Figures, layout: TableLayout, spread: SpreadColumns, figure: Figure) -> bool:
+def _fits(source: Figures, layout: TableLayout, spread: SpreadColumns, figure: Figure) -> bool:
     """Return whether a figure has the name and exactly the keys of a column."""
-    if figure.name != spread.name or not _has(figure, spread):
+    if figure.name != spread.name or not _has_keys(figure, spread):
         return False
-    named = {*spread.keys, *spread.any_of, *layout.rows, *layout.split, *layout.free}
+    named = {*spread.keys, *spread.either, *layout.rows, *layout.split, *layout.free}
     return figure.keys.keys() <= named.union(PLACES, source.about, [spread.across])
 
 
-def _has(figure: Figure, spread: SpreadColumns) -> bool:
+def _has_keys(figure: Figure, spread: SpreadColumns) -> bool:
     """Return whether a figure has the keys of a column."""
-    has_one = all(figure.keys.get(key) in values for key, values in spread.any_of.items())
+    has_one = all(figure.keys.get(key) in values for key, values in spread.either.items())
     return has_one and spread.keys.items() <= figure.keys.items()
 
 
@@ -265,7 +265,7 @@ def tables(figures: Sequence[Figure], layout: TableLayout) -> list[FigureTable]:
     source = figures if isinstance(figures, Figures) else Figures(figures)
     columns = [column for spread in layout.columns for column in _expand(spread, layout, figures)]
     layout = replace(layout, columns=tuple(columns))
-    found: dict[tuple[Key, ...], dict[tuple[Key, ...], list[Figure]]] = {}
+    by_split: dict[tuple[Key, ...], dict[tuple[Key, ...], list[Figure]]] = {}
     letters: dict[tuple[tuple[Key, ...], tuple[Key, ...]], set[str]] = {}
     shown = layout.shown
     for f in figures:
@@ -275,16 +275,16 @@ def tables(figures: Sequence[Figure], layout: TableLayout) -> list[FigureTable]:
             row = tuple(known.get(k) for k in layout.rows)
             marks = {m.letter for m in layout.marks if m.holds(f, known)}
             letters.setdefault((split, row), set()).update(marks)
-            if any(_takes(source, layout, spread, f) for spread in shown):
-                found.setdefault(split, {}).setdefault(row, []).append(f)
+            if any(_fits(source, layout, spread, f) for spread in shown):
+                by_split.setdefault(split, {}).setdefault(row, []).append(f)
     order = [m.letter for m in layout.marks]
     return [
         FigureTable(
             layout.title.format(**dict(zip(layout.split, split, strict=True))), layout, source,
-            rows, [source.known(of[0]) for of in rows.values()],
+            rows, [source.known(row[0]) for row in rows.values()],
             ["".join(m for m in order if m in letters[split, row]) for row in rows],
         )
-        for split, rows in found.items()
+        for split, rows in by_split.items()
     ]  # fmt: skip
 
 
@@ -303,7 +303,7 @@ def _expand(
         keys = {key: value for key, value in f.keys.items() if key not in free}
         if (
             f.name == spread.name
-            and _has(f, spread)
+            and _has_keys(f, spread)
             and needed <= keys.keys() <= needed.union(spread.optional)
         ):
             stored.setdefault(f.unit, []).append(f)
@@ -318,38 +318,38 @@ def _expand(
 def grid(table: FigureTable, confidence: float, note: str = "") -> Grid:
     """Return the table for every renderer."""
     layout, rows, first = table.layout, table.rows.values(), table.known
-    of_table = _unit_of_table(table)
-    columns = [c for spread in layout.leading for c in _spread(table, spread, of_table)]
+    shared_unit = _choose_table_unit(table)
+    columns = [c for spread in layout.leading for c in _spread(table, spread, shared_unit)]
     texts = {
         name: [
-            join_words(dict.fromkeys(_words(name, table.source.known(f)) for f in of))
-            for of in rows
+            join_words(dict.fromkeys(_describe_key(name, table.source.known(f)) for f in row))
+            for row in rows
         ]
         for name in layout.below
     }
-    telling = [name for name in (*layout.rows, *layout.below) if _tells(name, first)]
+    telling = [name for name in (*layout.rows, *layout.below) if _has_column(name, first)]
     head = next((name for name in layout.rows if name in _HEADS), next(iter(layout.rows), ""))
     for name in telling:
-        values = texts.get(name) or [_words(name, keys) for keys in first]
+        values = texts.get(name) or [_describe_key(name, keys) for keys in first]
         if name in layout.below and name in layout.page_keys:
             continue
         where = TERMINAL if name in layout.below else PAGE if name in layout.page_keys else ""
         small: list[str] = []
         if name == head and layout.below:
-            of_rows = zip(*(texts[n] for n in telling if n in texts), strict=True)
-            small = [", ".join(filter(None, of)) for of in of_rows]
+            parts = zip(*(texts[n] for n in telling if n in texts), strict=True)
+            small = [", ".join(filter(None, row)) for row in parts]
         columns.append(
             Column(
                 _TITLES.get(name, name), values,
                 spare=3 if where == TERMINAL else 2 * (name == "language"), where=where,
-                below=small, head=name == head,
+                below=small, is_head=name == head,
             )
         )  # fmt: skip
     for spread in layout.columns:
-        columns += _spread(table, spread, of_table)
-    note = ", ".join(filter(None, (of_table.name if of_table else "", note)))
+        columns += _spread(table, spread, shared_unit)
+    note = ", ".join(filter(None, (shared_unit.name if shared_unit else "", note)))
     tags = [str(keys[layout.tag]) for keys in first] if layout.tag else []
-    ratios = [any(f.name == "ratio" and f.low == f.high == 1 for f in of) for of in rows]
+    ratios = [any(f.name == "ratio" and f.low == f.high == 1 for f in row) for row in rows]
     return Grid(
         table.title, note, tuple(columns), confidence, table.dots(),
         table.marks if any(table.marks) else (), {m.letter: m.text for m in layout.marks},
@@ -358,46 +358,46 @@ def grid(table: FigureTable, confidence: float, note: str = "") -> Grid:
     )  # fmt: skip
 
 
-def _tells(name: str, rows: Sequence[Keys]) -> bool:
-    """Whether a key has a column."""
-    return name not in _OPTIONAL or len({_words(name, keys) for keys in rows} - {""}) > 1
+def _has_column(name: str, rows: Sequence[Keys]) -> bool:
+    """Return whether a key has a column."""
+    return name not in _OPTIONAL or len({_describe_key(name, keys) for keys in rows} - {""}) > 1
 
 
-def _unit_of_table(table: FigureTable) -> Unit | None:
+def _choose_table_unit(table: FigureTable) -> Unit | None:
     """The unit of the columns that share the table's; the first known of them decides, with those
     of the same figure."""
-    shared = [c for c in table.layout.columns if c.unit_scope == TABLE and _known(table, c)]
+    shared = [c for c in table.layout.columns if c.unit_scope == TABLE and _find_known(table, c)]
     alike = [c for c in shared if (c.name, c.keys) == (shared[0].name, shared[0].keys)]
-    return display_unit([f for c in alike for f in _known(table, c)]) if alike else None
+    return display_unit([f for c in alike for f in _find_known(table, c)]) if alike else None
 
 
-def _known(table: FigureTable, spread: SpreadColumns) -> list[Figure]:
+def _find_known(table: FigureTable, spread: SpreadColumns) -> list[Figure]:
     """The figures of a column's declaration whose values are known."""
-    every = (f for value in table.chosen(spread) for f in table.of_spread(spread, value))
+    every = (f for value in table.chosen(spread) for f in table.figures_in(spread, value))
     return [f for f in every if f is not None and f.value is not None]
 
 
-def _spread(table: FigureTable, spread: SpreadColumns, of_table: Unit | None) -> Iterator[Column]:
-    """The columns of a figure; ``of_table``: the unit that those of the table share."""
+def _spread(table: FigureTable, spread: SpreadColumns, shared: Unit | None) -> Iterator[Column]:
+    """Yield the columns of a figure. ``shared``: the unit that those of the table share."""
     across, values = spread.across, table.chosen(spread)
     column = partial(Column, spare=spread.spare, where=spread.where)
-    known = _known(table, spread)
+    known = _find_known(table, spread)
     # What is stored in several units is shown in one for each cell.
     scope = CELL if len({f.unit for f in known}) > 1 else spread.unit_scope
     scope = ROW if spread.unit_of else scope
-    of_rows = [spread.unit_of(keys) for keys in table.known] if spread.unit_of else []
-    rows = [table.of_spread(spread, value) for value in values]
-    if not known and not (spread.show and any(f for of in rows for f in of)):
+    row_units = [spread.unit_of(keys) for keys in table.known] if spread.unit_of else []
+    rows = [table.figures_in(spread, value) for value in values]
+    if not known and not (spread.show and any(f for row in rows for f in row)):
         return
-    for value, found in zip(values, rows, strict=True):
+    for value, figures in zip(values, rows, strict=True):
         title = spread.title.format(value=f"{value:,}" if isinstance(value, int) else value)
         title = re.sub(r"\b1 threads\b", "1 thread", title)
         if spread.show:
-            yield column(title, [words_of(f, spread.show) for f in found])
+            yield column(title, [describe(f, spread.show) for f in figures])
             continue
-        unit = spread.unit or (of_table if scope == TABLE else None) or display_unit(known)
-        each = of_rows or [
-            display_unit([f]) if scope == CELL and f is not None else unit for f in found
+        unit = spread.unit or (shared if scope == TABLE else None) or display_unit(known)
+        each = row_units or [
+            display_unit([f]) if scope == CELL and f is not None else unit for f in figures
         ]
         below = [
             f"× {f.value:.3f}" if f is not None and f.value else ""
@@ -405,15 +405,15 @@ def _spread(table: FigureTable, spread: SpreadColumns, of_table: Unit | None) ->
         ]
         if unit.name and scope not in (TABLE, ROW, CELL):
             title += f", {unit.name}"
-        cells = [_cell(f, u, spread) for f, u in zip(found, each, strict=True)]
+        cells = [_show_cell(f, u, spread) for f, u in zip(figures, each, strict=True)]
         limits = spread.spare_interval
-        yield column(title, cells, number=True, spare_interval=limits, below=below)
+        yield column(title, cells, is_numeric=True, spare_interval=limits, below=below)
         if scope == CELL:
-            names = (u.name if f is not None else "" for f, u in zip(found, each, strict=True))
+            names = (u.name if f is not None else "" for f, u in zip(figures, each, strict=True))
             yield column("", list(names))
 
 
-def _words(name: str, keys: Keys) -> str:
+def _describe_key(name: str, keys: Keys) -> str:
     value = keys.get(name)
     if name in ("batch", "batch_size") and "variant" in keys:
         return f"{value:,}" if value not in (None, 1) else "single"
@@ -431,7 +431,7 @@ def display_unit(figures: Sequence[Figure]) -> Unit:
     return choose_unit([f.value for f in figures], figures[0].unit)
 
 
-def words_of(figure: Figure | None, show: str) -> str:
+def describe(figure: Figure | None, show: str) -> str:
     """Return the notes of a figure without their details, after its verdict if that is shown."""
     if figure is None:
         return ""
@@ -439,10 +439,10 @@ def words_of(figure: Figure | None, show: str) -> str:
     return "; ".join([*verdict, *(note.partition(":")[0] for note in figure.notes)])
 
 
-def _cell(figure: Figure | None, unit: Unit, spread: SpreadColumns) -> Shown:
+def _show_cell(figure: Figure | None, unit: Unit, spread: SpreadColumns) -> Shown:
     if figure is None or figure.value is None:
         return UNKNOWN
-    if figure.low is None or not spread.limits:
+    if figure.low is None or not spread.has_limits:
         value = unit.shown(figure.value)
         is_plain = figure.unit == "" or (spread.unit_of is not None and unit.divisor == 1)
         is_count = is_plain and isinstance(figure.value, int)
@@ -454,31 +454,33 @@ def _cell(figure: Figure | None, unit: Unit, spread: SpreadColumns) -> Shown:
 
 def remarks(figures: Figures) -> list[str]:
     """Return the reasons of lacking figures, each once with its variants."""
-    found: dict[str, dict[str, None]] = {}
+    variants: dict[str, dict[str, None]] = {}
     for f in figures:
         known = figures.known(f)
         names = [known.get(key) for key in ("implementation", "backend")]
         about = ":".join(map(str, names if names[0] else f.keys.values()))
         for note in f.notes if f.value is None else ():
-            found.setdefault(note, {})[about] = None
-    return [f"{', '.join(subjects)}: {reason}" for reason, subjects in found.items()]
+            variants.setdefault(note, {})[about] = None
+    return [f"{', '.join(subjects)}: {reason}" for reason, subjects in variants.items()]
 
 
-_OF_DISPLAY = ("label", "calls", "keys", "size", "unit")
+_TABLES_ONLY = ("label", "calls", "keys", "size", "unit")
 """Attributes that serve tables alone. A figure in a row of CSV need not have the variant's unit."""
 
 
 def as_rows(figures: Sequence[Figure], folded: Sequence[str] = ()) -> list[FigureRow]:
-    """Return a row for each combination of keys that are not ``folded``, with the attributes of
-    what they name. A figure has a field by its name and folded keys, as `time of=block`; with
-    ``_low`` and ``_high`` where it has limits, ``_verdict`` and ``_notes`` where it has some, and
-    ``_lacking`` where the reason of its absence is known."""
+    """Return a row for each combination of keys that are not ``folded``, with their attributes.
+
+    A figure has a field by its name and folded keys, as `time of=block`. Where the figure has
+    them, there are also fields that end in ``_low``, ``_high``, ``_verdict`` and ``_notes``.
+    ``_lacking``: the reason of its absence.
+    """
     source = figures if isinstance(figures, Figures) else Figures(figures)
     source = Figures(source.items, {k: v for k, v in source.about.items() if k not in folded})
     rows: dict[frozenset[tuple[str, Key]], FigureRow] = {}
     for f in figures:
         own = {key: value for key, value in f.keys.items() if key not in folded}
-        known = {k: v for k, v in source.known(f).items() if k not in (*_OF_DISPLAY, *folded)}
+        known = {k: v for k, v in source.known(f).items() if k not in (*_TABLES_ONLY, *folded)}
         row = rows.setdefault(frozenset(own.items()), known)
         name = " ".join([f.name, *(f"{k}={f.keys[k]}" for k in folded if k in f.keys)])
         row[name] = f.value

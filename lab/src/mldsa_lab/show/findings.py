@@ -1,4 +1,4 @@
-"""What a run of operations found about implementations, in sentences made from its numbers."""
+"""Findings of a run of operations about implementations, in sentences made from its numbers."""
 
 from __future__ import annotations
 
@@ -49,9 +49,8 @@ class Findings:
 class Standing:
     """The best variant of each implementation in one set and operation, the fastest first.
 
-    `level`: those after the fastest that this run cannot tell from it; `next`: the first of those
-    clearly slower if there is one, else the first after the fastest, and `factor`: how many times
-    as much it costs.
+    `level`: those after the fastest that this run cannot tell from it. `next`: the first clearly
+    slower one, else the first after the fastest; `factor`: its cost over that of the fastest.
     """
 
     cells: list[MeasuredCell]
@@ -73,13 +72,13 @@ class Standing:
     @property
     def names(self) -> str:
         """The implementations that share the first place."""
-        return _listed(
+        return _list_names(
             [row.variant.implementation for row in (self.cells[0], *self.level)], "others"
         )
 
 
-def standing(summary: Summary, cells: list[MeasuredCell]) -> Standing | None:
-    """Return who leads, starting from a compact key if anybody does; None where nobody was
+def find_standing(summary: Summary, cells: list[MeasuredCell]) -> Standing | None:
+    """Return the ranking with compact keys, else with expanded ones; None where nothing was
     measured."""
     best = best_cells(cells) or best_cells(cells, "expanded")
     best = [cell for cell in best if cell.has_interval] or best
@@ -91,34 +90,34 @@ def standing(summary: Summary, cells: list[MeasuredCell]) -> Standing | None:
     rival = next((r for r in others if r not in level), level[0] if level else None)
     factor = rival.ratio_to(first, summary.confidence) if rival is not None else None
     unit = unit_of(cells)
-    cost = f"{_tight(estimate(first.mean, unit))}\N{NO-BREAK SPACE}{unit.name}"
-    return Standing(best, level, rival, _tight(estimate(factor)), cost)
+    cost = f"{_join_tight(estimate(first.mean, unit))}\N{NO-BREAK SPACE}{unit.name}"
+    return Standing(best, level, rival, _join_tight(estimate(factor)), cost)
 
 
 def find(summary: Summary) -> Findings:
-    """Return the findings of one record: of signing, else of whichever operation was measured."""
+    """Return the findings of one record: of signing, else of the first measured operation."""
     if not summary.tables:
-        notes = [f"{note[0].upper()}{note[1:]}." for note in _refusals(summary)]
+        notes = [f"{note[0].upper()}{note[1:]}." for note in _list_refusals(summary)]
         text = (
             "No mean of this run can be estimated" if notes else "Nothing was measured in this run"
         )
-        return Findings(text, (*notes, *_absent(summary)))
-    found = [cells for o in ("sign", "verify", "keygen") for s in measured_sets(summary)
+        return Findings(text, (*notes, *_list_absent(summary)))
+    tables = [cells for o in ("sign", "verify", "keygen") for s in measured_sets(summary)
              if (cells := summary.table(s, o))]  # fmt: skip
-    if not found:
+    if not tables:
         names = [SCHEME_FAMILIES[family].name_in_text for family in other_families(summary)]
         were = (
             "was" if names == [names[0]] and "classical" not in other_families(summary) else "were"
         )
-        told = f"Only {join_words(names)} {were} measured in this run"
-        return Findings(told, tuple(_absent(summary)))
-    operation = found[0][0].operation
-    each = (standing(summary, cells) for cells in found if cells[0].operation == operation)
+        headline = f"Only {join_words(names)} {were} measured in this run"
+        return Findings(headline, tuple(_list_absent(summary)))
+    operation = tables[0][0].operation
+    each = (find_standing(summary, cells) for cells in tables if cells[0].operation == operation)
     standings = [s for s in each if s is not None]
     main = next((s for s in standings if s.set == main_set(summary)), standings[0])
     rest = [s for s in standings if s is not main]
-    sentences = _others(main, rest, operation) + _basis(summary, main, operation)
-    return Findings(_headline(main, operation), tuple(sentences), tuple(_cautions(summary)))
+    sentences = _word_others(main, rest, operation) + _word_basis(summary, main, operation)
+    return Findings(_headline(main, operation), tuple(sentences), tuple(_caution(summary)))
 
 
 def _headline(main: Standing, operation: str) -> str:
@@ -139,18 +138,18 @@ def _headline(main: Standing, operation: str) -> str:
     )
 
 
-def _tight(figure: object) -> str:
+def _join_tight(figure: object) -> str:
     """A figure with its interval that no line break parts."""
     return str(figure).replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def _listed(names: list[str], others: str) -> str:
+def _list_names(names: list[str], others: str) -> str:
     more = len(names) - _MOST_NAMED
     return join_words(names[:_MOST_NAMED] + [f"{more} {others}"] * (more > 0))
 
 
-def _others(main: Standing, rest: list[Standing], operation: str) -> list[str]:
-    """What the headline leaves out: its cost, and the other sets."""
+def _word_others(main: Standing, rest: list[Standing], operation: str) -> list[str]:
+    """Return the sentence after the headline: its cost, and the other sets."""
     # Without a rival or an interval the headline has said the cost.
     parts = [f"a mean {_NOUNS[operation]} of {main.set} costs {main.cost}"]
     parts = parts if main.next is not None and main.cells[0].has_interval else []
@@ -172,26 +171,26 @@ def _others(main: Standing, rest: list[Standing], operation: str) -> list[str]:
     return [f"{text[0].upper()}{text[1:]}."] if parts else []
 
 
-def _basis(summary: Summary, main: Standing, operation: str) -> list[str]:
-    """What the figures of the first screen are of, and what the other build changes."""
+def _word_basis(summary: Summary, main: Standing, operation: str) -> list[str]:
+    """Return the conditions of the first screen's figures, and the effect of the other build."""
     first = main.cells[0]
     key = "a compact" if first.variant.key == "compact" else "an expanded"
-    of = f" in its {first.worker.build} build" if first.worker.build else ""
+    build = f" in its {first.worker.build} build" if first.worker.build else ""
     confidence = f"{100 * summary.confidence:g}\N{NO-BREAK SPACE}%"
-    tuned = _tuned(summary, summary.table(main.set, operation))
+    tuned = _word_tuned(summary, summary.table(main.set, operation))
     return [
-        f"Single calls with {key} key, the best variant of each implementation{of}, "
+        f"Single calls with {key} key, the best variant of each implementation{build}, "
         f"{confidence} intervals{f'; {tuned}' if tuned else ''}."
     ]
 
 
-def _tuned(summary: Summary, cells: list[MeasuredCell]) -> str:
-    """What the tuned build changes, where both were measured."""
-    default = {_same(r): r for r in cells if not r.is_duplicate_build}
+def _word_tuned(summary: Summary, cells: list[MeasuredCell]) -> str:
+    """Return the effect of the tuned build, where both were measured."""
+    default = {_identify_program(r): r for r in cells if not r.is_duplicate_build}
     changes = [
         (ratio / to, summary.label(other.variant))
         for r in cells
-        if r.is_duplicate_build and (other := default.get(_same(r))) is not None
+        if r.is_duplicate_build and (other := default.get(_identify_program(r))) is not None
         if (ratio := r.value("ratio")) and (to := other.value("ratio"))
     ]
     if not changes:
@@ -203,14 +202,14 @@ def _tuned(summary: Summary, cells: list[MeasuredCell]) -> str:
     )
 
 
-def _same(row: MeasuredCell) -> tuple[str, str, str]:
-    """What a variant has in common in both builds; flags for the CPU may change its backend's
-    name."""
+def _identify_program(row: MeasuredCell) -> tuple[str, str, str]:
+    """Return the parts that a variant has in both builds; flags for the CPU may change its
+    backend's name."""
     v = row.variant
     return v.implementation, v.backend.removesuffix("+native"), v.key
 
 
-def _absent(summary: Summary) -> list[str]:
+def _list_absent(summary: Summary) -> list[str]:
     return [
         f"{title}: {join_words(dict.fromkeys(remark.subject for remark in listed))}."
         for title, listed in remarks(summary, ()).items()
@@ -218,49 +217,49 @@ def _absent(summary: Summary) -> list[str]:
     ]
 
 
-def _refusals(summary: Summary) -> list[str]:
-    """Why cells have no mean, the most frequent reasons first."""
+def _list_refusals(summary: Summary) -> list[str]:
+    """Return the reasons why cells have no mean, the most frequent first."""
     reasons = Counter(note for r in summary.cells if r.mean is None for note in r.notes)
     return [note for note, _ in reasons.most_common(_MOST_NAMED)]
 
 
-def _cautions(summary: Summary) -> list[str]:
-    """What is too uncertain to rank, and how long a run would be that is not."""
+def _caution(summary: Summary) -> list[str]:
+    """Return the cells that are too uncertain to rank, and the length of a run that could."""
     uncertain: list[str] = []
     needed = 0.0
     for (set_name, operation, _), cells in shown_tables(summary):
         unit = unit_of(cells)
         for best in (best_cells(cells), best_cells(cells, "expanded")):
-            loose = [r for r in best if r.uncertainty > UNCERTAIN and _mixed(summary, r, best)]
+            loose = [r for r in best if r.uncertainty > UNCERTAIN and _is_tied(summary, r, best)]
             if loose:
                 means = ((summary.label(r.variant), estimate(r.mean, unit)) for r in loose)
                 names = "; ".join(f"{label} {mean} {unit.name}" for label, mean in means)
                 uncertain.append(f"{set_name} {operation} ({names})")
             # More rounds do not help where the inputs' own luck is the interval.
             sampled = (r for r in loose if r.operation != "sign" or r.variant.deterministic)
-            needed = max([needed, *(_rounds_needed(summary, row) for row in sampled)])
+            needed = max([needed, *(_estimate_rounds(summary, row) for row in sampled)])
     if not uncertain:
         return []
     rounds = f"{summary.rounds} round{'s' if summary.rounds > 1 else ''}"
     percent = f"{100 * ENOUGH:g}"
-    minutes = max(needed / max(summary.rounds, 1) * _seconds(summary) / 60, 1)
+    minutes = max(needed / max(summary.rounds, 1) * _sum_seconds(summary) / 60, 1)
     amount = f"; here that takes some {needed:,.0f} rounds, {minutes:,.0f} min or more"
     return [
-        f"Too uncertain to rank after {rounds}: {_listed(uncertain, 'more tables')}.",
+        f"Too uncertain to rank after {rounds}: {_list_names(uncertain, 'more tables')}.",
         f"`mldsa-lab bench --until {percent}` measures until intervals reach no further than "
         f"{percent}\N{NO-BREAK SPACE}%{amount if needed else ''}.",
     ]
 
 
-def _mixed(summary: Summary, row: MeasuredCell, cells: Iterable[MeasuredCell]) -> bool:
-    """Whether it cannot be told from another implementation."""
+def _is_tied(summary: Summary, row: MeasuredCell, cells: Iterable[MeasuredCell]) -> bool:
+    """Return whether a cell cannot be told from another implementation's."""
     return any(
         other is not row and not summary.is_slower(other, row) and not summary.is_slower(row, other)
         for other in cells
     )
 
 
-def _rounds_needed(summary: Summary, row: MeasuredCell) -> float:
+def _estimate_rounds(summary: Summary, row: MeasuredCell) -> float:
     """Rounds after which its interval would reach no further than `ENOUGH`, if it went on as it
     was; 0 where that cannot be said."""
     mean = row.mean
@@ -275,7 +274,7 @@ def _rounds_needed(summary: Summary, row: MeasuredCell) -> float:
     return summary.rounds * (error / math.log1p(ENOUGH)) ** 2
 
 
-def _seconds(summary: Summary) -> float:
+def _sum_seconds(summary: Summary) -> float:
     """Time in timed calls of those workers whose ticks are nanoseconds."""
     timed = {v.id for v, w in summary.record.variants.values() if w.unit == "ns"}
     return sum(sum(s.wall) for s in summary.record.samples if s.variant in timed) / 1e9

@@ -52,10 +52,9 @@ _RATES = (Unit(1.0, "per second"), Unit(1e3, "thousand per second"))
 def choose_unit(values: Iterable[float | None], stored: str) -> Unit:
     """The unit in which ``values`` are shown that are stored in the unit ``stored``.
 
-    The smallest value decides, so that no number of the column is below 1 if that can be had;
-    a column of 20 µs and 400 ms stays in µs and is comparable at a glance. Of seconds the middle
-    value decides: a column of them may hold microseconds. What is counted or paid in whole units
-    has no prefix.
+    The smallest value decides, so that no number of the column is below 1 if possible. A column of
+    20 µs and 400 ms stays in µs. For seconds the middle value decides, since a column of them may
+    hold microseconds. Counts and whole units have no prefix.
     """
     known = sorted(abs(v) for v in values if v is not None and math.isfinite(v) and v != 0) or [1.0]
     least = known[0]
@@ -76,7 +75,7 @@ def choose_unit(values: Iterable[float | None], stored: str) -> Unit:
     return Unit(1.0, stored)
 
 
-def decimals_for(value: float, low: float | None, high: float | None) -> int:
+def count_decimals(value: float, low: float | None, high: float | None) -> int:
     """Decimals of `value` that its interval justifies, 0 to 4.
 
     Without an interval: three significant digits, however small the value is.
@@ -84,15 +83,17 @@ def decimals_for(value: float, low: float | None, high: float | None) -> int:
     if low is not None and high is not None and high > low:
         # An interval far below a per mille says more about the fit than about the machine.
         most = 3 - math.floor(math.log10(abs(value))) if value else 3
-        return max(0, min(_justified((high - low) / 2), most, 4))
+        return max(0, min(_justify((high - low) / 2), most, 4))
     if value == 0 or not math.isfinite(value):
         return 0
     return max(0, 2 - math.floor(math.log10(abs(value))))
 
 
-def _justified(half: float) -> int:
-    """The last digit shown is the first significant one of the interval's half-width, or the
-    second where that is below 3.55, which one digit would round too coarsely."""
+def _justify(half: float) -> int:
+    """Return the decimals up to the first significant digit of the interval's half-width.
+
+    One more where that is below 3.55, which one digit would round too coarsely.
+    """
     exponent = math.floor(math.log10(half))
     return -exponent + (half / 10.0**exponent < 3.55)
 
@@ -108,13 +109,13 @@ def format_plain(value: float | None, unit: Unit) -> str:
     """`value` in `unit` with three significant digits (more before the decimal point)."""
     if value is None or not math.isfinite(value):
         return MISSING
-    return _three_digits(unit.shown(value))
+    return _format_three_digits(unit.shown(value))
 
 
-def _three_digits(value: float) -> str:
-    if _odd(abs(value)):
+def _format_three_digits(value: float) -> str:
+    if _is_odd(abs(value)):
         return f"{value:.2e}"
-    return number(value, decimals_for(value, None, None))
+    return number(value, count_decimals(value, None, None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,23 +153,23 @@ class Shown:
 _SMALL, _LARGE = 1e-2, 1e9
 """Costs in units of others are of any size: beyond these they have up to six digits."""
 UNKNOWN = Shown(MISSING)
-"""What was not measured."""
+"""A value that was not measured."""
 
 
-def estimate(found: Interval | None, unit: Unit | None = None) -> Shown:
+def estimate(interval: Interval | None, unit: Unit | None = None) -> Shown:
     """An estimate with its interval, all three with the same decimals."""
-    if found is None or not math.isfinite(found.value):
+    if interval is None or not math.isfinite(interval.value):
         return UNKNOWN
-    raw, scale = found.value, unit.divisor if unit else 1.0
-    if None not in found and raw and not _SMALL <= abs(raw / scale) < _LARGE:
-        return of_interval(found.times(1 / scale))
-    value, low, high = (math.nan if x is None else x / scale for x in found)
+    raw, scale = interval.value, unit.divisor if unit else 1.0
+    if None not in interval and raw and not _SMALL <= abs(raw / scale) < _LARGE:
+        return show_interval(interval.times(1 / scale))
+    value, low, high = (math.nan if x is None else x / scale for x in interval)
     if not (math.isfinite(low) and math.isfinite(high)):
-        return Shown(_three_digits(value), number=raw)
+        return Shown(_format_three_digits(value), number=raw)
     if low == high == value:
         # The reference's ratio to itself: exact, nothing to bracket.
-        return Shown(number(value, max(2, decimals_for(value, None, None))), number=raw)
-    decimals = decimals_for(value, low, high)
+        return Shown(number(value, max(2, count_decimals(value, None, None))), number=raw)
+    decimals = count_decimals(value, low, high)
     while decimals < 4 and low < high and number(low, decimals) == number(high, decimals):
         decimals += 1  # an interval that is none would say that the figure is exact
     return Shown(number(value, decimals), number(low, decimals), number(high, decimals), raw)
@@ -182,52 +183,54 @@ _DIGITS = 6
 """The most significant digits that are shown, whatever the interval."""
 
 
-def of_interval(interval: Interval) -> Shown:
+def show_interval(interval: Interval) -> Shown:
     """A cost with the decimals that the interval justifies, up to six digits."""
     assert interval.low is not None and interval.high is not None
     values = (interval.value, interval.low, interval.high)
     half = (interval.high - interval.low) / 2
     size = max(abs(v) for v in values)
-    decimals = _enough(size)
-    if half > 0 and not _odd(size):
-        decimals = min(decimals, max(0, _justified(half)))
-    value, low, high = (_scientific(v) if _odd(size) else number(v, decimals) for v in values)
+    decimals = _count_decimals(size)
+    if half > 0 and not _is_odd(size):
+        decimals = min(decimals, max(0, _justify(half)))
+    value, low, high = (_to_exponent(v) if _is_odd(size) else number(v, decimals) for v in values)
     return Shown(value, low, high, interval.value)
 
 
-def of_cost(cost: float, least: float | None = None) -> str:
+def format_cost(cost: float, least: float | None = None) -> str:
     """A measured cost to six digits; ``least``: the smallest of the column, which then has as many
     decimals."""
-    if _odd(abs(cost)):
-        return _scientific(cost)
-    return number(cost, _enough(cost if least is None else least))
+    if _is_odd(abs(cost)):
+        return _to_exponent(cost)
+    return number(cost, _count_decimals(cost if least is None else least))
 
 
 def tick(value: float, suffix: str = "") -> str:
     """A round number on an axis."""
-    format_plain = abs(value) < 1e4 or _odd(abs(value))
+    format_plain = abs(value) < 1e4 or _is_odd(abs(value))
     return (f"{value:,.4g}" if format_plain else f"{value:,.0f}") + suffix
 
 
-def _odd(size: float) -> bool:
+def _is_odd(size: float) -> bool:
     return size != 0 and not _PLAIN_LEAST <= size < _PLAIN_MOST
 
 
-def _scientific(value: float) -> str:
+def _to_exponent(value: float) -> str:
     return f"{value:.{_DIGITS - 1}e}" if value else "0"
 
 
-def _enough(value: float) -> int:
+def _count_decimals(value: float) -> int:
     """Decimals that show six digits of ``value``, none of them beyond the point if it is large."""
     if value == 0:
         return 0
     return max(0, _DIGITS - 1 - math.floor(math.log10(abs(value))))
 
 
-def aligned(texts: Iterable[str], digit: str = "\u2007", point: str = "\u2008") -> list[str]:
-    """Numbers padded on the right with what is as wide as the digits they lack, so that decimal
-    points stand under each other in a right-aligned column (figure and punctuation spaces; in a
-    terminal plain ones)."""
+def align(texts: Iterable[str], digit: str = "\u2007", point: str = "\u2008") -> list[str]:
+    """Pad numbers on the right so that decimal points line up in a right-aligned column.
+
+    The padding is as wide as the lacking digits: figure and punctuation spaces, in a terminal plain
+    ones.
+    """
     listed = list(texts)
     tails = [len(t) - t.index(".") if "." in t else 0 for t in listed]
     widest = max(tails, default=0)
@@ -259,27 +262,27 @@ class Dot:
     the page's style; hollow for expanded keys."""
 
     colour: int | str
-    hollow: bool = False
+    is_hollow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of texts or of estimates; on the page intervals stand below their values.
 
-    A terminal that is too narrow gives up columns, those of `spare` 1 first, and intervals alone
-    by `spare_interval`; 0 stays. `where`: PAGE or TERMINAL if it stands only there. `below`: a
-    second, smaller line of each cell on the page. `head`: it names the rows. `hints`: what the
-    page says of a cell under the pointer.
+    A terminal that is too narrow drops columns, those of `spare` 1 first, and only their intervals
+    by `spare_interval`; 0 stays. `where`: PAGE or TERMINAL if it is only there. `below`: a second,
+    smaller line of each cell on the page. `is_head`: it names the rows. `hints`: texts of the page
+    for a cell under the pointer.
     """
 
     title: str
     cells: Sequence[str | Shown]
-    number: bool = False
+    is_numeric: bool = False
     spare: int = 0
     spare_interval: int = 0
     where: str = ""
     below: Sequence[str] = ()
-    head: bool = False
+    is_head: bool = False
     hints: Sequence[str] = ()
 
     @property
@@ -288,22 +291,22 @@ class Column:
         return [c if isinstance(c, Shown) else Shown(c) for c in self.cells]
 
     @property
-    def intervals(self) -> bool:
-        """Whether any cell has an interval."""
+    def has_intervals(self) -> bool:
+        """Any cell has an interval."""
         return any(c.low for c in self.values)
 
     def texts(self, *spaces: str) -> list[str]:
         """The cells without intervals, decimal points of numbers under each other."""
         texts = [c.value for c in self.values]
-        return aligned(texts, *spaces) if self.number else texts
+        return align(texts, *spaces) if self.is_numeric else texts
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
     """A table. `dots` and `marks` belong to the rows' names.
 
-    `bold`: the row that stands out in the terminal; `reference`: the one that ratios are to.
-    `tags`: of each row, what the page's filter knows it by; none where all have the same.
+    `bold`: the row that is bold in the terminal; `reference`: the baseline of ratios. `tags`: the
+    value of the page's filter for each row; none where all have the same.
     """
 
     title: str
@@ -334,7 +337,7 @@ class Grid:
 def text_grid(title: str, note: str, titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Grid:
     """A table of texts, whose first column names the rows."""
     columns = zip(titles, zip(*rows, strict=True), strict=True)
-    return Grid(title, note, tuple(Column(t, of, head=t == titles[0]) for t, of in columns))
+    return Grid(title, note, tuple(Column(t, c, is_head=t == titles[0]) for t, c in columns))
 
 
 def heading(title: str) -> str:
@@ -351,10 +354,10 @@ class _Texts:
 
     title: str
     cells: list[str]
-    right: bool
+    is_right: bool
     spare: int
-    folds: bool = False
-    of_numbers: bool = False
+    can_fold: bool = False
+    is_numeric: bool = False
 
     @property
     def width(self) -> int:
@@ -363,49 +366,49 @@ class _Texts:
     @property
     def least(self) -> int:
         """Characters that it cannot do without."""
-        return min(self.width, _LEAST) if self.folds else self.width
+        return min(self.width, _LEAST) if self.can_fold else self.width
 
 
 def terminal(grid: Grid, width: int) -> RichTable:
     """The table in as many characters, if it can be."""
-    columns = _texts(grid, wide=width >= WIDE)
-    if width >= WIDE and _total(columns) > width:
-        columns = _texts(grid, wide=False)
+    columns = _make_texts(grid, is_wide=width >= WIDE)
+    if width >= WIDE and _measure_width(columns) > width:
+        columns = _make_texts(grid, is_wide=False)
     for spare in range(1, 5):
         others = [c for c in columns if c.spare != spare]
-        if _total(columns) > width and any(c.of_numbers for c in others):
+        if _measure_width(columns) > width and any(c.is_numeric for c in others):
             columns = others
-    tight = _total(columns) > width  # names fold before anything is left out
+    tight = _measure_width(columns) > width  # names fold before anything is left out
     left_out = 0
     while sum(c.least for c in columns) + len(columns) - 1 > width:
-        numbers = [c for c in columns if c.of_numbers]
+        numbers = [c for c in columns if c.is_numeric]
         if len(numbers) < 2:
             break
         columns.remove(numbers[-1])
-        left_out += numbers[-1].right
+        left_out += numbers[-1].is_right
     note = grid.note
     if left_out:
         note = "; ".join(filter(None, (note, f"{left_out} columns more on the page")))
     title = Text.assemble((clean(grid.title), "bold"), (f"   {clean(note)}", "dim"))
-    made = RichTable(
+    table = RichTable(
         title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0),
         show_edge=False, collapse_padding=True, min_width=min(width, cell_len(title.plain)),
     )  # fmt: skip
-    # The box puts one space between columns; a second one where there is room sets off columns
-    # from each other, but not a number from its interval.
-    loose = _total(columns) + len(columns) <= width
+    # The box puts one space between columns. Where there is room a second one separates columns,
+    # but not a number from its interval.
+    loose = _measure_width(columns) + len(columns) <= width
     for index, column in enumerate(columns):
-        before = " " if loose and column.right and index else ""
-        after = " " if loose and not column.right and index + 1 < len(columns) else ""
-        made.add_column(
-            Text(before + column.title + after), justify="right" if column.right else "left",
-            no_wrap=not (tight and column.folds), overflow="fold" if column.folds else "ellipsis",
-            min_width=column.least,
+        before = " " if loose and column.is_right and index else ""
+        after = " " if loose and not column.is_right and index + 1 < len(columns) else ""
+        table.add_column(
+            Text(before + column.title + after), justify="right" if column.is_right else "left",
+            no_wrap=not (tight and column.can_fold), min_width=column.least,
+            overflow="fold" if column.can_fold else "ellipsis",
         )  # fmt: skip
         column.cells = [before + clean(cell) + after for cell in column.cells]
     for number, row in enumerate(zip(*(c.cells for c in columns), strict=True)):
-        made.add_row(*(Text(cell) for cell in row), style="bold" if number == grid.bold else "")
-    return made
+        table.add_row(*(Text(cell) for cell in row), style="bold" if number == grid.bold else "")
+    return table
 
 
 _LONG = 24
@@ -414,30 +417,28 @@ _LEAST = 18
 """and keep so many characters."""
 
 
-def _texts(grid: Grid, *, wide: bool) -> list[_Texts]:
-    made = []
+def _make_texts(grid: Grid, *, is_wide: bool) -> list[_Texts]:
+    columns = []
     titled = False
-    for column in grid.at(TERMINAL):
-        texts = column.texts(" ", " ")
-        folds = column.head or (not column.number and max(map(len, texts), default=0) > _LONG)
-        made.append(
-            _Texts(
-                column.title, texts, column.number, column.spare, folds, of_numbers=column.number
-            )
+    for c in grid.at(TERMINAL):
+        texts = c.texts(" ", " ")
+        folds = c.is_head or (not c.is_numeric and max(map(len, texts), default=0) > _LONG)
+        columns.append(
+            _Texts(c.title, texts, c.is_numeric, c.spare, folds, is_numeric=c.is_numeric)
         )
-        if column.intervals:
+        if c.has_intervals:
             limits = f"{grid.confidence:.0%}"
-            title = "" if titled else f"[{limits} interval]" if wide else f"±{limits}"
-            cells = [c.interval if wide else c.distance for c in column.values]
-            spare = column.spare_interval or column.spare
-            made.append(_Texts(title, cells, False, spare, of_numbers=True))
+            title = "" if titled else f"[{limits} interval]" if is_wide else f"±{limits}"
+            cells = [v.interval if is_wide else v.distance for v in c.values]
+            spare = c.spare_interval or c.spare
+            columns.append(_Texts(title, cells, False, spare, is_numeric=True))
             titled = True
     if any(grid.marks):
-        made.append(_Texts("", list(grid.marks), False, 0))
-    return made
+        columns.append(_Texts("", list(grid.marks), False, 0))
+    return columns
 
 
-def _total(columns: Sequence[_Texts]) -> int:
+def _measure_width(columns: Sequence[_Texts]) -> int:
     """Characters that the columns take with one space between them."""
     return sum(c.width for c in columns) + len(columns) - 1
 
@@ -449,10 +450,10 @@ def markdown(grid: Grid) -> str:
     """The columns of the page as a Markdown table, intervals behind their values."""
     titles, rows, numbers = [], [], []
     for column in grid.at(PAGE):
-        behind = column.below or ([f"{m}" for m in grid.marks] if column.head else [])
+        behind = column.below or ([f"{m}" for m in grid.marks] if column.is_head else [])
         behind = behind or [""] * grid.rows
         titles.append(column.title)
-        numbers.append(column.number)
+        numbers.append(column.is_numeric)
         cells = (clean(c) for c in column.cells)
         rows.append([f"{c} ({b})" if b else c for c, b in zip(cells, behind, strict=True)])
     return pipe_table(titles, zip(*rows, strict=True), numbers)
@@ -463,10 +464,10 @@ def pipe_table(
 ) -> str:
     """A Markdown table; columns of numbers are set right."""
     rules = ["---:" if number else "---" for number in numbers] or ["---"] * len(titles)
-    lines = [_line(titles), f"|{'|'.join(rules)}|", *map(_line, rows)]
+    lines = [_format_line(titles), f"|{'|'.join(rules)}|", *map(_format_line, rows)]
     return "\n".join(lines) + "\n"
 
 
-def _line(cells: Sequence[str]) -> str:
+def _format_line(cells: Sequence[str]) -> str:
     texts = (" ".join(clean(c).split()).replace("|", "\\|") for c in cells)
     return "| " + " | ".join(texts) + " |"

@@ -97,23 +97,23 @@ class PagePart:
 
 def render(reports: Sequence[Report]) -> str:
     """Return the page of one report, or of several, as text."""
-    found = Environment(
+    environment = Environment(
         loader=PackageLoader("mldsa_lab.show", "."),
         autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
         # A value without control characters, then escaped like every other.
         finalize=lambda value: value if isinstance(value, Markup) else clean(value),
     )  # fmt: skip
-    found.filters["code"] = as_code
-    script = _asset("page.js")
+    environment.filters["code"] = as_code
+    script = _read_asset("page.js")
     # No other script may run.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     parts = [
-        _part(report, f"r{n}-" if len(reports) > 1 else "") for n, report in enumerate(reports)
+        _make_part(report, f"r{n}-" if len(reports) > 1 else "") for n, report in enumerate(reports)
     ]
     methods = dict.fromkeys(r.method for r in reports if r.method)
-    return found.get_template("figures.html.j2").render(
-        parts=parts, methods=list(methods), heading=heading, css=Markup(_asset("page.css")),
+    return environment.get_template("figures.html.j2").render(
+        parts=parts, methods=list(methods), heading=heading, css=Markup(_read_asset("page.css")),
         script=Markup(script), script_hash=digest, total_series=SERIES_COUNT, shape=svg.shape,
     )  # fmt: skip
 
@@ -123,21 +123,21 @@ def as_code(text: str) -> Markup:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(clean(text)))))
 
 
-def _asset(name: str) -> str:
+def _read_asset(name: str) -> str:
     return resources.files("mldsa_lab.show").joinpath(name).read_text(encoding="utf-8").strip()
 
 
-def _part(report: Report, prefix: str) -> PagePart:
+def _make_part(report: Report, prefix: str) -> PagePart:
     """Chapters in the order of their texts, and others in that of their sections."""
     pages = [
-        (s, PageTable(s.grid, _groups(s, f"{prefix}t{n}"))) for n, s in enumerate(report.sections)
+        (s, PageTable(s.grid, _group(s, f"{prefix}t{n}"))) for n, s in enumerate(report.sections)
     ]
     shown = [(s.chapter or s.grid.title, page) for s, page in pages if not s.is_first]
     titles = [title for title, _ in shown]
     order = dict.fromkeys([*report.texts, *titles, *report.facts])
     chapters = []
     for number, title in enumerate(order, 1):
-        tables = [page for of, page in shown if of == title]
+        tables = [page for chapter, page in shown if chapter == title]
         texts, facts = report.texts.get(title, ()), report.facts.get(title, ())
         chapters.append(Chapter(f"{prefix}s{number}", title, texts, facts, tables))
     data = as_json([report]).encode()
@@ -145,23 +145,23 @@ def _part(report: Report, prefix: str) -> PagePart:
     return PagePart(prefix, report, [p for s, p in pages if s.is_first], chapters, link)
 
 
-def _groups(section: Section, anchor: str) -> list[PlotGroup]:
+def _group(section: Section, anchor: str) -> list[PlotGroup]:
     """The plots of a section: those of its layout, then its own."""
-    specs = [*(_layout_plots(section.table) if section.table else ()), *section.plots]
-    made = []
-    for number, ((text, wide, small), of) in enumerate(
-        groupby(specs, lambda p: (p.text, p.narrow is not None, p.small))
+    specs = [*(_list_plots(section.table) if section.table else ()), *section.plots]
+    groups = []
+    for number, ((text, wide, small), members) in enumerate(
+        groupby(specs, lambda p: (p.text, p.narrow is not None, p.is_small))
     ):
-        listed = list(of)
+        listed = list(members)
         legend = listed[0].legend if text else ()
-        drawn = [_plot(p, f"{anchor}-{number}-{n}", bool(legend)) for n, p in enumerate(listed)]
+        drawn = [_draw(p, f"{anchor}-{number}-{n}", bool(legend)) for n, p in enumerate(listed)]
         shape = "law" if wide else "clouds" if small else "plots"
         shape += " pair" if shape == "plots" and len(drawn) < 3 else ""
-        made.append(PlotGroup(text, legend, shape, drawn))
-    return made
+        groups.append(PlotGroup(text, legend, shape, drawn))
+    return groups
 
 
-def _plot(spec: PlotSpec, anchor: str, is_shared: bool) -> Plot:
+def _draw(spec: PlotSpec, anchor: str, is_shared: bool) -> Plot:
     pictures = []
     for draw, name in ((spec.draw, anchor), (spec.narrow, f"{anchor}n")):
         if draw is not None:
@@ -175,17 +175,17 @@ def _plot(spec: PlotSpec, anchor: str, is_shared: bool) -> Plot:
 # --- the plots of a layout ------------------------------------------------------------------------
 
 
-def _layout_plots(table: FigureTable) -> Iterator[PlotSpec]:
+def _list_plots(table: FigureTable) -> Iterator[PlotSpec]:
     for ranking in table.layout.rankings:
-        yield from _ranking(table, ranking)
+        yield from _plot_ranking(table, ranking)
     for lines in table.layout.lines:
-        yield from _lines(table, lines)
-    for operation in table.values(table.layout.of_bars) if table.layout.bars else ():
+        yield from _plot_lines(table, lines)
+    for operation in table.values(table.layout.bar_key) if table.layout.bars else ():
         for bars in table.layout.bars:
-            yield from _bars(table, operation, bars)
+            yield from _plot_bars(table, operation, bars)
 
 
-def _ranking(table: FigureTable, ranking: Ranking) -> Iterator[PlotSpec]:
+def _plot_ranking(table: FigureTable, ranking: Ranking) -> Iterator[PlotSpec]:
     """A dot with its interval for each row."""
     known = [f for f in table.at(ranking.name) if f and f.value is not None]
     if not known:
@@ -195,7 +195,7 @@ def _ranking(table: FigureTable, ranking: Ranking) -> Iterator[PlotSpec]:
         if f is not None and f.interval is not None:
             x, text = f.interval.times(1 / unit.divisor), estimate(f.interval, unit).value
             colour = int(dot.colour)
-            marks.append(plots.Mark(label, colour, dot.hollow, x.value, x.low, x.high, text))
+            marks.append(plots.Mark(label, colour, dot.is_hollow, x.value, x.low, x.high, text))
     confidence = "mean and interval"
     draw = partial(plots.ranking, marks, unit.name, confidence, _BARS_WIDTH)
     if ranking.reference:
@@ -204,16 +204,16 @@ def _ranking(table: FigureTable, ranking: Ranking) -> Iterator[PlotSpec]:
     yield PlotSpec(ranking.title, draw, alt=f"{ranking.title} of {table.title}: {listed}")
 
 
-def _lines(table: FigureTable, lines: Lines) -> Iterator[PlotSpec]:
+def _plot_lines(table: FigureTable, lines: Lines) -> Iterator[PlotSpec]:
     """Lines over a key; bars at its last value where lines have too few points."""
     values = [v for v in table.values(lines.across) if isinstance(v, int)]
     shown = SpreadColumns(lines.name, "", lines.across, keys=lines.keys)
-    found = [f for v in values for f in table.of_spread(shown, v) if f is not None]
-    found = [f for f in found if f.value is not None]
-    if not found:
+    figures = [f for v in values for f in table.figures_in(shown, v) if f is not None]
+    figures = [f for f in figures if f.value is not None]
+    if not figures:
         return
-    unit, title = display_unit(found), lines.title or table.title
-    paths = list(_paths(table, lines, values, unit))
+    unit, title = display_unit(figures), lines.title or table.title
+    paths = list(_make_paths(table, lines, values, unit))
     alt = f"{title} of {table.title}" if lines.title else title
     if len(values) >= _FEWEST_POINTS or lines.title:
         draw = partial(
@@ -235,23 +235,26 @@ def _lines(table: FigureTable, lines: Lines) -> Iterator[PlotSpec]:
     yield PlotSpec(title, draw, alt=alt)
 
 
-def _paths(
+def _make_paths(
     table: FigureTable, lines: Lines, values: Sequence[int], unit: Unit
 ) -> Iterator[plots.Path]:
-    """Of the rows of each series the one that ends best, the best series first; then the levels of
-    the best rows without points, one for each implementation, and of the reference."""
+    """Yield the row of each series that ends best, the best series first.
+
+    Then the levels of the best rows without points, one for each implementation, and of the
+    reference.
+    """
     best: dict[tuple[object, ...], tuple[float, plots.Path]] = {}
     levels: dict[Key, plots.Path] = {}
     dots: Sequence[Dot | None] = table.dots() or [None] * len(table.rows)
     shown = SpreadColumns(lines.name, "", lines.across, keys=lines.keys)
     asked: list[Key] = [*values, *filter(None, [lines.level])]
-    at_values = {v: table.of_spread(shown, v) for v in asked}
+    at_values = {v: table.figures_in(shown, v) for v in asked}
     has_labels = "label" in table.layout.rows
     for number, (row, keys, dot) in enumerate(zip(table.rows, table.known, dots, strict=True)):
         words = row if has_labels else [keys.get(k) for k in lines.series]
         separator = ", " if has_labels else " "
         label = separator.join(str(w) for w in words if w not in (None, "compact", "single"))
-        by_value = {v: f for v, of in at_values.items() if (f := of[number]) is not None}
+        by_value = {v: f for v, rows in at_values.items() if (f := rows[number]) is not None}
         known = [(v, by_value[v].interval) for v in values if v in by_value]
         points = tuple((float(v), y.times(1 / unit.divisor)) for v, y in known if y is not None)
         colour = dot.colour if dot is not None and isinstance(dot.colour, int) else -1
@@ -266,7 +269,7 @@ def _paths(
         elif level is not None and level.value is not None:
             label, y = f"{keys['label']}, {lines.level}", unit.shown(level.value)
             levels.setdefault(keys["implementation"], plots.Path(label, colour, "-", (), y))
-    ordered = [path for _, path in sorted(best.values(), key=lambda of: of[0])]
+    ordered = [path for _, path in sorted(best.values(), key=lambda pair: pair[0])]
     flats = [
         p for n, (name, p) in enumerate(levels.items()) if n < _LEVELS or name == lines.reference
     ]
@@ -274,14 +277,14 @@ def _paths(
         yield replace(path, colour=number if path.colour < 0 else path.colour)
 
 
-def _bars(table: FigureTable, operation: Key, bars: Bars) -> Iterator[PlotSpec]:
+def _plot_bars(table: FigureTable, operation: Key, bars: Bars) -> Iterator[PlotSpec]:
     """A bar for each row whose first figure is known."""
     drawn = []
-    figures = zip(*(table.at(n, table.layout.of_bars, operation) for n in bars.names), strict=True)
-    for of, label in zip(figures, table.labels(), strict=True):
-        if of[0] is None or of[0].value is None:
+    figures = zip(*(table.at(n, table.layout.bar_key, operation) for n in bars.names), strict=True)
+    for row, label in zip(figures, table.labels(), strict=True):
+        if row[0] is None or row[0].value is None:
             continue
-        values = [_value(f) for f in of]
+        values = [_value_or_zero(f) for f in row]
         parts = tuple(
             (svg.series(i), svg.ON_DARK, bars.unit.shown(v)) for i, v in enumerate(values)
         )
@@ -292,5 +295,5 @@ def _bars(table: FigureTable, operation: Key, bars: Bars) -> Iterator[PlotSpec]:
         yield PlotSpec(title, partial(plots.amounts, drawn, bars.unit.name, _BARS_WIDTH), legend)
 
 
-def _value(figure: Figure | None) -> float:
+def _value_or_zero(figure: Figure | None) -> float:
     return figure.value or 0.0 if figure is not None else 0.0

@@ -79,17 +79,17 @@ def cost_plots(summary: Summary, set_name: str, look: Look) -> Iterator[PlotSpec
     yield PlotSpec("Where the mean goes", draw, legend, alt=alt)
     mixes = tuple((text, Dot(f"mix{n}")) for n, text in enumerate(_MIXES))
     unit = unit_of(summary.table(set_name, "sign"))
-    for cell, fit in pairs if look.clouds else ():
+    for cell, fit in pairs if look.has_clouds else ():
         label, draw = summary.label(cell.variant), partial(_draw, "draw_cloud", fit, set_name, unit)
         alt = f"Cost over iterations of {label}, {set_name} sign"
-        yield PlotSpec(label, draw, mixes, texts("clouds")[0], alt, small=True)
+        yield PlotSpec(label, draw, mixes, texts("clouds")[0], alt, is_small=True)
 
 
 # Costs measured elsewhere.
 
 
 TITLE = "Measured elsewhere"
-"""What a file of measurements ends in; all others are records."""
+"""The title of a report of files of measurements."""
 _FIRST = "first: a signature accepted at once; z, r0: an attempt rejected there"
 _SIGN: dict[str, Key] = {"operation": "sign"}
 _COLUMNS = (
@@ -122,7 +122,7 @@ def external_report(
     costs = TableLayout(TITLE, (), rows, _COLUMNS)
     note = "signing, each in its own unit"
     sections = sections_of(figures, [costs], look.confidence, note, chapter=TITLE)
-    colours = colours_of(measured, runs, look)
+    colours = choose_colours(measured, runs, look)
     for set_name in dict.fromkeys(e.result.set for e in held):
         layout = TableLayout(
             f"{set_name}: what has no unit", (), ("signing",),
@@ -130,7 +130,7 @@ def external_report(
             colours=colours,
         )  # fmt: skip
         plot = relative_plot(held, runs, colours, set_name)
-        shapes = _shapes(held, runs, set_name)
+        shapes = _compare_shapes(held, runs, set_name)
         for section in sections_of(shapes, [layout], look.confidence, _FIRST, chapter=TITLE):
             sections.append(replace(section, plots=(plot,)))
     doubts = [f"{e.name}: {f.code}: {f.text}" for e in measured for f in e.result.findings]
@@ -149,7 +149,7 @@ def external_report(
     )
 
 
-def colours_of(
+def choose_colours(
     measured: Sequence[ExternalMeasurement], runs: Sequence[Summary], look: Look
 ) -> dict[str, int]:
     """Return the colour numbers of the implementations of runs and of what was measured elsewhere,
@@ -160,15 +160,15 @@ def colours_of(
     return {**free_colours([e.name for e in measured], taken), **colours}
 
 
-def _shapes(
+def _compare_shapes(
     measured: Sequence[ExternalMeasurement], runs: Sequence[Summary], set_name: str
 ) -> Figures:
-    """What has no unit, of these and of each implementation's best variant in the same set."""
-    made, about = list[Figure](), dict[Key, dict[str, Key]]()
+    """Return unitless figures of these and of each implementation's best variant in the set."""
+    figures, about = list[Figure](), dict[Key, dict[str, Key]]()
     for entry in measured:
         if entry.result.set == set_name:
             about[entry.name] = {"implementation": entry.name}
-            made += _unitless(entry.name, entry.costs)
+            figures += _divide_costs(entry.name, entry.costs)
     for place, run in enumerate(runs):
         signing, name = run.table(set_name, "sign"), f", run {chr(65 + place)}" * (len(runs) > 1)
         for cell in best_cells(signing) or best_cells(signing, "expanded"):
@@ -179,11 +179,11 @@ def _shapes(
                 for text, percentile in PERCENTILES.items():
                     cost = cell.interval("quantile", percentile=percentile)
                     costs |= {text: cost} if cost else {}
-                made += _unitless(label, costs | ({"mean": cell.mean} if cell.mean else {}))
-    return Figures(made, {"signing": about})
+                figures += _divide_costs(label, costs | ({"mean": cell.mean} if cell.mean else {}))
+    return Figures(figures, {"signing": about})
 
 
-def _unitless(label: str, costs: Mapping[str, Interval]) -> Iterator[Figure]:
+def _divide_costs(label: str, costs: Mapping[str, Interval]) -> Iterator[Figure]:
     """Yield `_SHAPES` of these costs, as far as they are known."""
     for title, names in _SHAPES.items():
         one, other = (costs.get(name) for name in names)

@@ -20,17 +20,17 @@ from mldsa_lab.show import svg
 from mldsa_lab.show.grid import tick
 from mldsa_lab.show.svg import (
     LABEL_GAP,
-    axis_length,
-    end_labels,
-    even_locator,
-    lines,
-    log_axis,
+    count_ticks,
+    draw_lines,
+    label_ends,
+    make_axes,
+    measure_axis,
+    measure_text,
     name_vertical,
-    new_axes,
+    set_log_axis,
     set_ticks,
-    text_width,
-    tick_count,
-    zero_axis,
+    set_zero_axis,
+    space_ticks,
 )
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
@@ -49,7 +49,7 @@ class Mark:
 
     label: str
     colour: int
-    hollow: bool
+    is_hollow: bool
     value: float
     low: float | None
     high: float | None
@@ -60,12 +60,12 @@ class Mark:
 class Cloud:
     """Measured cost of the designed inputs of one signer, in the plot's unit.
 
-    `attempts`, `share_r0` (of the rejected attempts; NaN where none) and `cost` run in parallel.
-    The fit is base + n_z * cost_z + n_r0 * cost_r0; `expected_z` and `expected_r0` are the exact
-    mean numbers of rejected attempts, whose proportion the drawn line follows.
+    `iterations`, `share_r0` (of the rejected ones; NaN where none) and `cost` run in parallel.
+    The fit is base + n_z * cost_z + n_r0 * cost_r0. `expected_z` and `expected_r0` are the exact
+    mean numbers of rejected iterations; the drawn line follows their proportion.
     """
 
-    attempts: Floats
+    iterations: Floats
     share_r0: Floats
     cost: Floats
     base: float
@@ -81,13 +81,15 @@ class Curve:
 
     label: str
     colour: int
-    dashed: bool
+    is_dashed: bool
     cost: Floats
     cumulative: Floats
 
     def quantile(self, p: float) -> float:
-        """The smallest cost that at least a share `p` of the signatures do not exceed; NaN where
-        a fit to costs that do not follow the attempts puts it at or below 0."""
+        """Return the smallest cost that a share `p` of the signatures do not exceed.
+
+        NaN where a fit to costs that do not follow the iterations puts it at or below 0.
+        """
         index = int(np.searchsorted(self.cumulative, p, side="left"))
         cost = float(self.cost[min(index, len(self.cost) - 1)])
         return cost if cost > 0 else math.nan
@@ -121,39 +123,41 @@ class PartedBar:
     parts: tuple[tuple[str, str, float], ...]
 
 
-def ranking(marks: Sequence[Mark], unit: str, of: str, width: float = 380) -> Figure:
-    """Cost with its interval, best first; ``of``: what they are. Linear from zero, or logarithmic
-    from `LOG_FROM`."""
+def ranking(marks: Sequence[Mark], unit: str, quantity: str, width: float = 380) -> Figure:
+    """Cost with its interval, best first; linear from zero, or logarithmic from `LOG_FROM`.
+
+    ``quantity``: the name of the values on the axis.
+    """
     values = [m.value for m in marks]
     logarithmic = 0 < LOG_FROM * min(values) < max(values)
     scale = "log scale" if logarithmic else "from zero"
-    figure, axes = _rows(marks, width)
+    figure, axes = _draw_rows(marks, width)
     if logarithmic:
-        log_axis(axes, *_bounds(marks))
+        set_log_axis(axes, *_find_bounds(marks))
     else:
-        zero_axis(axes, 1.06 * _bounds(marks)[1])
-    axes.set_xlabel(f"{unit}, {of}, {scale}")
+        set_zero_axis(axes, 1.06 * _find_bounds(marks)[1])
+    axes.set_xlabel(f"{unit}, {quantity}, {scale}")
     return figure
 
 
 def ratios(marks: Sequence[Mark], reference: str, width: float = 380) -> Figure:
     """Cost relative to the reference with its interval, on a log axis: halves mirror doubles."""
-    figure, axes = _rows(marks, width)
-    low, high = _bounds(marks)
-    log_axis(axes, min(low, 1 / 1.1), max(high, 1.1), suffix="×")
+    figure, axes = _draw_rows(marks, width)
+    low, high = _find_bounds(marks)
+    set_log_axis(axes, min(low, 1 / 1.1), max(high, 1.1), suffix="×")
     axes.axvline(1, color=svg.MUTED, linewidth=1, zorder=0.5)
     axes.set_xlabel(f"× {reference}, log scale")
     return figure
 
 
-def cost_against_attempts(cloud: Cloud, unit: str, width: float = 275) -> Figure:
-    """Each designed input's cost over its attempts, with the fit.
+def cost_against_iterations(cloud: Cloud, unit: str, width: float = 275) -> Figure:
+    """Draw each designed input's cost over its iterations, with the fit.
 
-    The shaded fan is what the fit allows, from all attempts rejected at z to all at r0; the line
+    The shaded fan is the range of the fit, from all iterations rejected at z to all at r0; the line
     is their expected mix.
     """
-    figure, axes = new_axes(width, 198, left=46, right=8, bottom=36, top=26)
-    last = float(cloud.attempts.max())
+    figure, axes = make_axes(width, 198, left=46, right=8, bottom=36, top=26)
+    last = float(cloud.iterations.max())
     share = cloud.expected_z / (cloud.expected_z + cloud.expected_r0)
     ends, slopes = np.array([0.0, last - 0.5]), (cloud.cost_z, cloud.cost_r0)
     z, r0 = (cloud.base + ends * slope for slope in slopes)
@@ -165,15 +169,15 @@ def cost_against_attempts(cloud: Cloud, unit: str, width: float = 275) -> Figure
         chosen = mix == index
         if chosen.any():
             axes.plot(
-                cloud.attempts[chosen], cloud.cost[chosen], "o", markersize=5.5, color=colour,
+                cloud.iterations[chosen], cloud.cost[chosen], "o", markersize=5.5, color=colour,
                 markeredgecolor=svg.SURFACE, markeredgewidth=0.6,
             )  # fmt: skip
     axes.set_xlim(0.5, last + 0.7)
     most = cloud.base + (last - 0.5) * max(cloud.cost_z, cloud.cost_r0)
-    zero_axis(axes, 1.03 * max(float(cloud.cost.max()), most), vertical=True)
+    set_zero_axis(axes, 1.03 * max(float(cloud.cost.max()), most), is_vertical=True)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]))
     axes.grid(axis="y")
-    axes.set_xlabel("attempts", labelpad=2)
+    axes.set_xlabel("iterations", labelpad=2)
     name_vertical(axes, unit, 36)
     return figure
 
@@ -183,45 +187,44 @@ def distribution(
 ) -> Figure:
     """The estimated law of the signing cost: cost over percentile, both axes stretched.
 
-    The horizontal axis is the logarithm of the share of signatures that cost more, so that the
-    tail, where implementations are felt, has as much room as the body. It ends at ``tail``, minus
-    log10 of that share.
+    The horizontal axis is the logarithm of the share of signatures that cost more: the tail has as
+    much room as the body. It ends at ``tail``, minus log10 of that share.
     """
     grid = GRID * tail / float(GRID[-1])
-    right = max(text_width(c.label) for c in curves) + 14
-    figure, axes = new_axes(width, 390, left=48, right=right, bottom=52, top=20)
+    right = max(measure_text(c.label) for c in curves) + 14
+    figure, axes = make_axes(width, 390, left=48, right=right, bottom=52, top=20)
     end = float(grid[-1])
-    # A fit to costs that do not follow the attempts may reach below 0, where a log axis has no
-    # room: a curve starts where it is above, if it ever is.
+    # A fit to costs that do not follow the iterations may reach below 0, where a log axis has no
+    # room. A curve starts where it is above 0, if it ever is.
     curves = [c for c in curves if c.quantile(1 - 10**-end) > 0]
     ceiling = max((c.quantile(1 - 10**-end) for c in curves), default=1.0)
     floor = min((float(c.cost[c.cost > 0][0]) for c in curves), default=1.0)
-    marked = [p for p in PERCENTILES if _tail(p) <= end]
+    marked = [p for p in PERCENTILES if _place_share(p) <= end]
     for curve in curves:
         values = [curve.quantile(max(1 - 10.0**-x, 1e-12)) for x in grid]
         colour = svg.series(curve.colour)
         axes.plot(
-            grid, values, color=colour, linewidth=1.6, linestyle="--" if curve.dashed else "-"
+            grid, values, color=colour, linewidth=1.6, linestyle="--" if curve.is_dashed else "-"
         )
         axes.plot(
-            [_tail(p) for p in marked], [curve.quantile(p) for p in marked],
+            [_place_share(p) for p in marked], [curve.quantile(p) for p in marked],
             svg.marker(curve.colour), linestyle="", markersize=4.5, color=colour,
             markeredgecolor=svg.SURFACE, markeredgewidth=0.7,
         )  # fmt: skip
-    log_axis(axes, floor, ceiling, vertical=True)
+    set_log_axis(axes, floor, ceiling, is_vertical=True)
     axes.set_xlim(-0.03, end)
     ticks = {0.0: "min", 0.5: "p50", 0.9: "p90", 0.95: "p95", 0.99: "p99", 0.999: "p99.9"}
-    names = {_tail(p) if p else 0.0: name for p, name in ticks.items()}
+    names = {_place_share(p) if p else 0.0: name for p, name in ticks.items()}
     names = {x: name for x, name in names.items() if x <= end}
     if end == GRID[-1]:
         names[end] = "p99.99"
-    room = axis_length(axes, False) / end
+    room = measure_axis(axes, False) / end
     shown = {x: n for x, n in names.items() if n not in ("p90", "min", "p99.99") or room > 110}
     axes.set_xticks(list(shown), list(shown.values()))
     axes.grid(axis="both")
     axes.set_xlabel("percentile, stretched towards the tail", labelpad=6)
     name_vertical(axes, f"{unit}, log scale", 47)
-    end_labels(axes, [(c.quantile(1 - 10**-end), c.label, svg.series(c.colour)) for c in curves])
+    label_ends(axes, [(c.quantile(1 - 10**-end), c.label, svg.series(c.colour)) for c in curves])
     return figure
 
 
@@ -235,18 +238,20 @@ def over_key(
     is_rate: bool = False,
     is_ratio: bool = False,
 ) -> Figure:
-    """A figure over the values of a key with intervals, both on log scales; without ``values`` the
-    horizontal axis has round numbers. ``is_rate``: dotted what the first point in proportion would
-    be; ``is_ratio``: both from zero, with the line of proportion. Of several series with one label
-    the middle one has it at its end."""
-    right = max(text_width(p.label) for p in paths) + 16
+    """Draw a figure over the values of a key with intervals, both on log scales.
+
+    Without ``values`` the horizontal axis has round numbers. ``is_rate``: a dotted line of
+    proportion from the first point; ``is_ratio``: both from zero, with the line of proportion. Of
+    several series with one label the middle one has it at its end.
+    """
+    right = max(measure_text(p.label) for p in paths) + 16
     height = max(330.0, LABEL_GAP * len(paths) + 66)
-    figure, axes = new_axes(width, height, left=46, right=right, bottom=44, top=22)
+    figure, axes = make_axes(width, height, left=46, right=right, bottom=44, top=22)
     across = list(values) or [x for path in paths for x, _ in path.points]
-    most, low, high = max(across), *_reach(paths)
+    most, low, high = max(across), *_find_range(paths)
     if is_ratio:
         axes.plot([0, most], [0, most], ":", color=svg.MUTED, linewidth=1.1)
-        zero_axis(axes, 1.06 * max(most, high), suffix="×", vertical=True)
+        set_zero_axis(axes, 1.06 * max(most, high), suffix="×", is_vertical=True)
         axes.set_xlim(0, most * 1.06)
     else:
         firsts = [p.points[0] for p in paths if p.points and is_rate]
@@ -254,14 +259,14 @@ def over_key(
             line = [y.value, y.value * most / x]
             axes.plot([x, most], line, ":", color=svg.MUTED, linewidth=1.1, zorder=0.9)
             high = max(high, *line)
-        log_axis(axes, low, high, vertical=True)
-        log_axis(axes, min(across), most if most > min(across) else 1.5 * most)
+        set_log_axis(axes, low, high, is_vertical=True)
+        set_log_axis(axes, min(across), most if most > min(across) else 1.5 * most)
     for path in paths:
         _draw_path(axes, path)
     kept: list[float] = []
     for value in sorted(values, reverse=True):  # the last one always
         place, *last = (float(axes.transData.transform((v, 1.0))[0]) for v in (value, *kept[-1:]))
-        if not last or last[0] - place >= text_width(f"{most:,}") + 6:
+        if not last or last[0] - place >= measure_text(f"{most:,}") + 6:
             kept.append(value)
     if values:
         set_ticks(axes, FixedLocator(kept))
@@ -272,7 +277,7 @@ def over_key(
     ends: dict[str, list[tuple[float, str, str]]] = {}
     for p in paths:
         ends.setdefault(p.label, []).append((p.end, p.label, svg.series(p.colour)))
-    end_labels(axes, [sorted(of)[len(of) // 2] for of in ends.values()])
+    label_ends(axes, [sorted(labels)[len(labels) // 2] for labels in ends.values()])
     return figure
 
 
@@ -297,23 +302,23 @@ def _draw_path(axes: Axes, path: Path) -> None:
     )  # fmt: skip
 
 
-def _reach(paths: Sequence[Path]) -> tuple[float, float]:
+def _find_range(paths: Sequence[Path]) -> tuple[float, float]:
     """Of values, and of interval ends within a factor of three of their value: one bad interval
     must not squeeze all lines."""
     values = [p.level for p in paths if not p.points]
     for path in paths:
-        for _, found in path.points:
-            y = found.value
-            values += [y, max(found.low or y, y / 3), min(found.high or y, 3 * y)]
+        for _, interval in path.points:
+            y = interval.value
+            values += [y, max(interval.low or y, y / 3), min(interval.high or y, 3 * y)]
     return min(values), max(values)
 
 
 def shares(bars: Sequence[PartedBar], unit: str, width: float) -> Figure:
     """Shares of a mean, one bar a line, the parts' cost written where it fits; negative parts
     are 0."""
-    figure, axes = _parted(bars, width, [_whole(bar) or 1.0 for bar in bars])
+    figure, axes = _draw_parted(bars, width, [_sum_parts(bar) or 1.0 for bar in bars])
     axes.set_xlim(0, 1)
-    step = 25 if axis_length(axes, False) > 150 else 50
+    step = 25 if measure_axis(axes, False) > 150 else 50
     percents = range(0, 101, step)
     axes.set_xticks(
         [p / 100 for p in percents], [f"{p} %" if p == 100 else str(p) for p in percents]
@@ -325,36 +330,36 @@ def shares(bars: Sequence[PartedBar], unit: str, width: float) -> Figure:
 
 def amounts(bars: Sequence[PartedBar], unit: str, width: float) -> Figure:
     """Amounts made of parts, one bar a line, all from zero on one scale."""
-    most = max(_whole(bar) for bar in bars) or 1.0
-    figure, axes = _parted(bars, width, [most] * len(bars))
-    count = tick_count(axes, most, "", vertical=False)
-    ticks = [v for v in even_locator(count).tick_values(0, most) if v <= most]
+    most = max(_sum_parts(bar) for bar in bars) or 1.0
+    figure, axes = _draw_parted(bars, width, [most] * len(bars))
+    count = count_ticks(axes, most, "", is_vertical=False)
+    ticks = [v for v in space_ticks(count).tick_values(0, most) if v <= most]
     axes.set_xlim(0, 1)
     axes.set_xticks([v / most for v in ticks], [tick(v) for v in ticks])
     axes.set_xlabel(f"{unit}, from zero", labelpad=4)
     return figure
 
 
-def _whole(bar: PartedBar) -> float:
+def _sum_parts(bar: PartedBar) -> float:
     return sum(max(cost, 0.0) for _, _, cost in bar.parts)
 
 
-def _parted(
+def _draw_parted(
     bars: Sequence[PartedBar], width: float, wholes: Sequence[float]
 ) -> tuple[Figure, Axes]:
     """The common body of bars of parts; each reaches to 1 where it has all of its whole."""
-    figure, axes, plot = lines([(b.label, b.text) for b in bars], width)
+    figure, axes, plot = draw_lines([(b.label, b.text) for b in bars], width)
     for line, (bar, whole) in enumerate(zip(bars, wholes, strict=True)):
         start = 0.0
-        for colour, ink, given in bar.parts:
-            cost = max(given, 0.0)
+        for colour, ink, signed in bar.parts:
+            cost = max(signed, 0.0)
             share = cost / whole
             axes.barh(
                 line, share, left=start, height=0.72, color=colour, edgecolor=svg.SURFACE,
                 linewidth=1,
             )  # fmt: skip
             text = f"{cost:,.3g}" if cost < 1000 else f"{cost:,.0f}"
-            if share * plot > text_width(text) + 5:
+            if share * plot > measure_text(text) + 5:
                 axes.text(
                     start + share / 2, line, text, ha="center", va="center_baseline", color=ink,
                     fontsize=svg.FONT_PX - 1.5,
@@ -363,9 +368,9 @@ def _parted(
     return figure, axes
 
 
-def _rows(marks: Sequence[Mark], width: float) -> tuple[Figure, Axes]:
+def _draw_rows(marks: Sequence[Mark], width: float) -> tuple[Figure, Axes]:
     """The common body of rankings: a dot with its interval on each line."""
-    figure, axes, _ = lines([(m.label, m.text) for m in marks], width)
+    figure, axes, _ = draw_lines([(m.label, m.text) for m in marks], width)
     for line, mark in enumerate(marks):
         colour = svg.series(mark.colour)
         axes.axhline(line, color=svg.GRID, linewidth=0.8, zorder=0)
@@ -376,20 +381,20 @@ def _rows(marks: Sequence[Mark], width: float) -> tuple[Figure, Axes]:
             )  # fmt: skip
         axes.plot(
             [mark.value], [line], svg.marker(mark.colour), markersize=6,
-            color=svg.SURFACE if mark.hollow else colour, markeredgecolor=colour,
-            markeredgewidth=1.6 if mark.hollow else 0.5,
+            color=svg.SURFACE if mark.is_hollow else colour, markeredgecolor=colour,
+            markeredgewidth=1.6 if mark.is_hollow else 0.5,
         )  # fmt: skip
     axes.grid(axis="x")
     return figure, axes
 
 
-def _bounds(marks: Sequence[Mark]) -> tuple[float, float]:
+def _find_bounds(marks: Sequence[Mark]) -> tuple[float, float]:
     lows = [m.value if m.low is None else min(m.low, m.value) for m in marks]
     highs = [m.value if m.high is None else max(m.high, m.value) for m in marks]
     positive = [v for v in lows if v > 0] or [m.value for m in marks]
     return min(positive), max(highs)
 
 
-def _tail(p: float) -> float:
+def _place_share(p: float) -> float:
     """Where percentile `p` stands on the distribution's axis: minus log10 of the share above."""
     return -math.log10(1 - p)

@@ -14,7 +14,7 @@ from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import FEWEST_ROUNDS
 from mldsa_lab.estimate.summary import MeasuredCell, Summary
 from mldsa_lab.records import Check, Record, Variant
-from mldsa_lab.sets import ALL_SETS, FAMILIES, PARAMETER_SETS, sets_of
+from mldsa_lab.sets import ALL_SETS, FAMILIES, PARAMETER_SETS, list_sets
 from mldsa_lab.show.figure_tables import RowMark
 from mldsa_lab.show.grid import Column, Grid, Unit, choose_unit, heading, text_grid
 from mldsa_lab.show.report import (
@@ -29,7 +29,7 @@ from mldsa_lab.show.report import (
 
 
 @cache
-def _all_texts() -> dict[str, list[str]]:
+def _read_texts() -> dict[str, list[str]]:
     text = resources.files(__package__).joinpath("texts.md").read_text(encoding="utf-8")
     parts = (part.strip().split("\n\n") for part in f"\n{text}".split("\n# ")[1:])
     return {title: paragraphs for title, *paragraphs in parts}
@@ -37,7 +37,7 @@ def _all_texts() -> dict[str, list[str]]:
 
 def texts(title: str) -> list[str]:
     """Return the paragraphs of this title; none if it has none."""
-    return _all_texts().get(title, [])
+    return _read_texts().get(title, [])
 
 
 # Headline cells.
@@ -66,13 +66,13 @@ def main_set(summary: Summary) -> str | None:
 def other_families(summary: Summary) -> list[str]:
     """Return the families beside ML-DSA that were measured."""
     present = {key[0] for key in summary.tables}
-    return [f for f in FAMILIES if f != "ml-dsa" and present.intersection(sets_of(f))]
+    return [f for f in FAMILIES if f != "ml-dsa" and present.intersection(list_sets(f))]
 
 
 def shown_tables(summary: Summary) -> list[tuple[tuple[str, str, str], list[MeasuredCell]]]:
     """Return the tables of a summary in the order of a report."""
     places = {name: place for place, name in enumerate((*ALL_SETS, *SHOWN_OPERATIONS))}
-    return sorted(summary.tables.items(), key=lambda of: (places[of[0][0]], places[of[0][1]]))
+    return sorted(summary.tables.items(), key=lambda t: (places[t[0][0]], places[t[0][1]]))
 
 
 def unit_of(cells: Sequence[MeasuredCell]) -> Unit:
@@ -96,8 +96,11 @@ def best_cells(cells: Iterable[MeasuredCell], key: str = "compact") -> list[Meas
 
 
 def headline_cells(summary: Summary, set_name: str, operation: str) -> list[MeasuredCell]:
-    """Return the best cell of each implementation and way of calling: single calls and batches of
-    the headline's size, on one thread, in default builds where both were measured."""
+    """Return the best cell of each implementation and way of calling, on one thread.
+
+    These are single calls and batches of the headline's size, in default builds where both were
+    measured.
+    """
     cells = [c for c in summary.cells if c.set == set_name and c.mean is not None]
     size = headline_batch_size(c.variant for c in cells)
     best: dict[tuple[str, str], MeasuredCell] = {}
@@ -112,7 +115,7 @@ def headline_cells(summary: Summary, set_name: str, operation: str) -> list[Meas
 def is_expanded_only(summary: Summary, cell: MeasuredCell) -> bool:
     """Return whether this is its implementation's best cell of an operation that it does not
     announce with a compact key."""
-    return _is_best_expanded(summary, cell) and not _compact(cell)
+    return _is_best_expanded(summary, cell) and not _find_compact(cell)
 
 
 def is_excluded_compact(summary: Summary, cell: MeasuredCell) -> bool:
@@ -121,7 +124,7 @@ def is_excluded_compact(summary: Summary, cell: MeasuredCell) -> bool:
     record = summary.record
     bad = {gate.variant for gate in record.gates if gate.set == cell.set and not gate.passed}
     bad |= {f.variant for f in record.faults if f.concerns(cell.set, cell.operation)}
-    return _is_best_expanded(summary, cell) and any(v.id in bad for v in _compact(cell))
+    return _is_best_expanded(summary, cell) and any(v.id in bad for v in _find_compact(cell))
 
 
 def _is_best_expanded(summary: Summary, cell: MeasuredCell) -> bool:
@@ -135,7 +138,7 @@ def _is_best_expanded(summary: Summary, cell: MeasuredCell) -> bool:
     return single[:1] == [cell] and all(c.variant.key != "compact" for c in single)
 
 
-def _compact(cell: MeasuredCell) -> list[Variant]:
+def _find_compact(cell: MeasuredCell) -> list[Variant]:
     """Return the variants with a compact key that its worker announces for the same."""
     return [
         v
@@ -156,7 +159,7 @@ def is_hedged(keys: Keys) -> bool:
     return is_signing and keys.get("deterministic") is False
 
 
-def _for_compact(keys: Keys) -> bool:
+def _is_for_compact(keys: Keys) -> bool:
     """Return whether an expanded key stands in an overview for a missing compact one."""
     return keys.get("calls") == COMPACT and keys.get("key") == "expanded"
 
@@ -175,12 +178,12 @@ def marks(summary: Summary) -> tuple[RowMark, ...]:
         RowMark(
             "e",
             "has no compact key for some operation: its time with an expanded key, made beforehand",
-            lambda figure, keys: _for_compact(keys) and figure.verdict != EXCLUDED,
+            lambda figure, keys: _is_for_compact(keys) and figure.verdict != EXCLUDED,
         ),
         RowMark(
             "x",
             "excluded with a compact key, for the reason below",
-            lambda figure, keys: _for_compact(keys) and figure.verdict == EXCLUDED,
+            lambda figure, keys: _is_for_compact(keys) and figure.verdict == EXCLUDED,
         ),
         RowMark(
             "w",
@@ -213,11 +216,11 @@ def has_few_rounds(summary: Summary) -> bool:
 
 
 def warnings(summary: Summary) -> list[str]:
-    """Return what makes all figures doubtful."""
-    record, made, rounds = summary.record, [], summary.rounds
+    """Return the reasons why all figures are doubtful."""
+    record, warnings, rounds = summary.record, [], summary.rounds
     if record.is_interrupted:
         noun = "round" if rounds == 1 else "rounds"
-        made.append(
+        warnings.append(
             f"This run was interrupted after {rounds} {noun} (the last may be incomplete): what "
             "was measured until then is shown."
         )
@@ -228,16 +231,16 @@ def warnings(summary: Summary) -> list[str]:
     if not busy and isinstance(cores, int) and loads and max(loads) > 1 + cores / 2:
         busy = f"load average up to {max(loads):.1f} on {cores} cores"
     if busy:
-        made.append(
+        warnings.append(
             f"The machine was busy with other work: {busy}. Ratios suffer less from that than "
             "absolute times."
         )
-    made += record.warnings + list(summary.notes if summary.cells else ())
+    warnings += record.warnings + list(summary.notes if summary.cells else ())
     if summary.tables and has_few_rounds(summary):
-        made.append(
+        warnings.append(
             f"Every figure rests on fewer than {FEWEST_ROUNDS} rounds: there are no intervals."
         )
-    return made
+    return warnings
 
 
 def remarks(summary: Summary, shown: Collection[str]) -> dict[str, list[Reason]]:
@@ -259,17 +262,17 @@ def remarks(summary: Summary, shown: Collection[str]) -> dict[str, list[Reason]]
         faults.append(Reason(fault.variant, ", ".join(parts), fault.reason))
     titled = {
         "Marks": [Reason(m.letter, "", m.text) for m in marks(summary) if m.letter in shown],
-        REJECTED_TITLE: _joined(rejected),
+        REJECTED_TITLE: _join_places(rejected),
         EXCLUDED_TITLE: faults,
-        "Notes on single figures": _joined(notes),
+        "Notes on single figures": _join_places(notes),
         "Workers that could not run here": [Reason(s.worker, "", s.reason) for s in record.skipped],
     }
     return {title: listed for title, listed in titled.items() if listed}
 
 
-def _joined(found: dict[tuple[str, str], list[str]]) -> list[Reason]:
+def _join_places(places: dict[tuple[str, str], list[str]]) -> list[Reason]:
     """A remark per subject and reason, the places it holds for named together."""
-    return [Reason(who, join_words(places), reason) for (who, reason), places in found.items()]
+    return [Reason(who, join_words(where), reason) for (who, reason), where in places.items()]
 
 
 # The gate, the machine and the command.
@@ -297,33 +300,33 @@ def appendix(
     """Return the last chapters of a page (gate, machine and workers, and how to measure again):
     tables, and paragraphs and facts by chapter. ``rows``: those of the table."""
     run = record.run
-    grids = [(MACHINE, grid) for grid in _workers(record)]
+    grids = [(MACHINE, grid) for grid in _list_workers(record)]
     if record.gates:
         grids.insert(0, (GATE, gate_grid(record)))
-    again = [
-        f"The run of {when(run.started)} with {run.tool}, profile {run.profile}, {rows} rows. In a "
-        "clone of the repository, after `make bench` has set it up:",
+    reproduction = [
+        f"The run of {format_time(run.started)} with {run.tool}, profile {run.profile}, {rows} "
+        "rows. In a clone of the repository, after `make bench` has set it up:",
         f"`{command(record)}`",
         f"Seed of the inputs: `{run.seed}`",
     ]
     words = {
         GATE: texts(GATE) if record.gates else ["The record holds no gate results."],
         MACHINE: [] if record.workers else ["No worker took part."],
-        REPRODUCE: again,
+        REPRODUCE: reproduction,
     }
     options = [
-        (name.replace("_", " "), "default" if value in (None, "", []) else _shown(value))
+        (name.replace("_", " "), "default" if value in (None, "", []) else _word_value(value))
         for name, value in run.options.items()
     ]
-    sections = [Section(grid, chapter=chapter, only_page=True) for chapter, grid in grids]
+    sections = [Section(grid, chapter=chapter, is_page_only=True) for chapter, grid in grids]
     return sections, words, {MACHINE: machine_facts(record), REPRODUCE: options}
 
 
 def gate_grid(record: Record) -> Grid:
     """Return a row per variant, the rejected ones first, and a column per kind of check.
 
-    A kind is the first word of a check's name (`refuses-z` and `refuses-hint` are of one kind);
-    checks of one kind and several sets are added up.
+    A kind is the first word of a check's name: `refuses-z` and `refuses-hint` are of one kind.
+    Checks of one kind and several sets are added up.
     """
     names = dict.fromkeys(g.variant for g in record.gates)
     gates = {v: [g for g in record.gates if g.variant == v] for v in names}
@@ -331,11 +334,12 @@ def gate_grid(record: Record) -> Grid:
     sets = [", ".join(g.set.removeprefix("ML-DSA-") for g in gates[v]) for v in variants]
     verdicts = ["✓ passed" if all(g.passed for g in gates[v]) else "✗ rejected" for v in variants]
     columns = [
-        Column("variant", variants, head=True), Column("sets", sets), Column("verdict", verdicts),
+        Column("variant", variants, is_head=True),
+        Column("sets", sets), Column("verdict", verdicts),
     ]  # fmt: skip
     for kind in dict.fromkeys(_kind(c) for g in record.gates for c in g.checks):
-        of = [[c for g in gates[v] for c in g.checks if _kind(c) == kind] for v in variants]
-        cells, hints = zip(*map(_gate_cell, of), strict=True)
+        each = [[c for g in gates[v] for c in g.checks if _kind(c) == kind] for v in variants]
+        cells, hints = zip(*map(_word_gate, each), strict=True)
         columns.append(Column(kind, cells, hints=hints))
     return Grid(GATE, "", tuple(columns))
 
@@ -344,7 +348,7 @@ def _kind(check: Check) -> str:
     return check.check.split("-")[0]
 
 
-def _gate_cell(checks: Sequence[Check]) -> tuple[str, str]:
+def _word_gate(checks: Sequence[Check]) -> tuple[str, str]:
     """A variant's result in one kind of check, and the cases of each check."""
     cases: dict[str, int] = {}
     for c in checks:
@@ -359,7 +363,7 @@ def _gate_cell(checks: Sequence[Check]) -> tuple[str, str]:
     return f"✗ {failed} wrong of {total} ({names})", hint
 
 
-def _workers(record: Record) -> Iterator[Grid]:
+def _list_workers(record: Record) -> Iterator[Grid]:
     """The workers and their variants."""
     if not record.workers:
         return
@@ -392,10 +396,10 @@ def machine_facts(record: Record) -> Facts:
     if isinstance(compilers, dict):
         facts |= {f"compiler {name}": text for name, text in compilers.items()}
     facts["CPU features"] = features
-    return [(heading(name), _shown(value)) for name, value in facts.items()]
+    return [(heading(name), _word_value(value)) for name, value in facts.items()]
 
 
-def _shown(value: object) -> str:
+def _word_value(value: object) -> str:
     if value is None or value == "" or value == []:
         return "not known"
     if isinstance(value, (list, tuple)):
@@ -418,8 +422,8 @@ def command(record: Record) -> str:
     return shlex.join([*words, "--seed", record.run.seed])
 
 
-def why_empty(record: Record) -> str:
-    """Return why a run holds no measurements."""
+def explain_empty(record: Record) -> str:
+    """Return the reason why a run holds no measurements."""
     if record.gates and not any(gate.passed for gate in record.gates):
         return "no variant passed the correctness gate"
     if not record.workers:
@@ -427,7 +431,7 @@ def why_empty(record: Record) -> str:
     return "it ended before the first sample, or everything was excluded"
 
 
-def when(text: str) -> str:
+def format_time(text: str) -> str:
     """Return `2026-11-21T21:40:00Z` as `2026-11-21 21:40 UTC`; anything else as it is."""
     if len(text) >= 20 and text[10] == "T" and text.endswith("Z"):
         return f"{text[:10]} {text[11:16]} UTC"

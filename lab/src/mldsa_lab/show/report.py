@@ -37,8 +37,8 @@ KeyValue = str | int | float | bool | None
 
 
 class FigureParts(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A figure without its keys and name. ``value``: null where it is not known; ``low``, ``high``:
-    limits of the interval, null on a side without one; ``source``: the place, from 0, of its source
+    """A figure without its keys and name. ``value``: null where it is not known. ``low``, ``high``:
+    limits of the interval, null on a side without one. ``source``: the place, from 0, of its source
     in the list's ``sources``."""
 
     value: int | float | None
@@ -59,8 +59,8 @@ class FigureGroup(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FigureList(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The figures of a report. ``about``: by key and by its values as text, the attributes of what
-    these name; ``head``: what holds for all figures; ``lacking``: why there is no figure."""
+    """The figures of a report. ``about``: by key and by its values as text, their attributes.
+    ``head``: attributes of all figures; ``lacking``: the reason why there is no figure."""
 
     title: str
     groups: tuple[FigureGroup, ...]
@@ -79,7 +79,7 @@ class FiguresFile(Struct, frozen=True, forbid_unknown_fields=True):
     lists: tuple[FigureList, ...]
 
 
-def figure_list(
+def list_figures(
     figures: Sequence[Figure], title: str, *, name: str = "", lacking: str = ""
 ) -> FigureList:
     """Return figures as a list of the file, grouped by their keys. Those of the same name and keys
@@ -92,11 +92,11 @@ def figure_list(
         group = groups.setdefault(frozenset(f.keys.items()), FigureGroup(dict(f.keys), {}))
         assert f.name not in group.figures, f"{f.name} of {dict(f.keys)} occurs twice"
         group.figures[f.name] = FigureParts(
-            _number(f.value), _number(f.low), _number(f.high), f.unit, f.kind,
+            _plain_number(f.value), _plain_number(f.low), _plain_number(f.high), f.unit, f.kind,
             places.get(f.source), f.verdict, f.notes,
         )  # fmt: skip
     about = {
-        key: {str(value): dict(of) for value, of in named.items()}
+        key: {str(value): dict(attributes) for value, attributes in named.items()}
         for key, named in source.about.items()
     }
     return FigureList(
@@ -104,7 +104,7 @@ def figure_list(
     )
 
 
-def _number(value: float | None) -> int | float | None:
+def _plain_number(value: float | None) -> int | float | None:
     """A number without NumPy's type."""
     return value if isinstance(value, int | None) else float(value)
 
@@ -137,13 +137,13 @@ _NAMED = 3
 @dataclass(frozen=True, slots=True)
 class Look:
     """How to look at records: the reference of ratios, the clock, the confidence of intervals;
-    ``colours`` of implementations; ``clouds``: with plots of cost over iterations."""
+    ``colours`` of implementations; ``has_clouds``: with plots of cost over iterations."""
 
     reference: str = DEFAULT_REFERENCE
     clock: str = "cpu"
     confidence: float = 0.95
     colours: Mapping[str, int] = field(default_factory=dict)
-    clouds: bool = True
+    has_clouds: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +151,8 @@ class PlotSpec:
     """A plot that the page draws: its title, the function that draws it (inside `svg.drawing()`),
     and the names of its colours.
 
-    ``text``: what the page says before all plots that share it; ``alt``: what the plot shows, in
-    words; ``narrow``: draws it for a phone, ``draw`` then for the whole width; ``small``: as one of
-    many.
+    ``text``: words before all plots that share it; ``alt``: the plot in words. ``narrow``: draws it
+    for a phone, ``draw`` then for the whole width. ``is_small``: it is one of many.
     """
 
     title: str
@@ -162,32 +161,31 @@ class PlotSpec:
     text: str = ""
     alt: str = ""
     narrow: Callable[[], Drawing] | None = None
-    small: bool = False
+    is_small: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
     """A table of a report. ``table``: its figures, which the page draws as its layout says;
-    ``plots``: further plots; ``brief``: whether the terminal shows it without ``--all``.
+    ``plots``: further plots; ``is_brief``: the terminal shows it without ``--all``.
 
-    ``chapter``: the chapter of the page that it belongs to, if it has none of its own;
-    ``is_first``: it stands on the page's first screen, and last in the terminal; ``only_page``: it
-    stands nowhere else.
+    ``chapter``: the chapter of the page that it belongs to, if it has none of its own.
+    ``is_first``: it is on the page's first screen, and last in the terminal. ``is_page_only``: it
+    is nowhere else.
     """
 
     grid: Grid
     table: FigureTable | None = None
     plots: tuple[PlotSpec, ...] = ()
-    brief: bool = True
+    is_brief: bool = True
     chapter: str = ""
     is_first: bool = False
-    only_page: bool = False
+    is_page_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """What is to be said of a subject, such as a variant that the gate rejected; ``where`` it
-    holds."""
+    """A remark on a subject, such as a variant that the gate rejected; ``where`` it holds."""
 
     subject: str
     where: str
@@ -201,14 +199,14 @@ class Reason:
 class Report:
     """Everything that is shown at once.
 
-    ``kind``: words for the page's title; ``about``: what was measured, where and when, in a
-    sentence without its full stop; ``sentences``: what supports the headline; ``warnings``: what
-    makes its figures doubtful; ``remarks`` by their title; ``method``: how, for the end of the
-    page; ``source``: the file that the figures are from.
+    ``kind``: words for the page's title. ``about``: subject, place and time, in a sentence without
+    its full stop. ``sentences`` support the headline; ``warnings`` say why figures are doubtful.
+    ``remarks`` by their title. ``method``: for the end of the page. ``source``: the file that the
+    figures are from.
 
     ``texts``: the paragraphs of a chapter of the page, by its title; one within backticks is a
-    command. ``facts``: what it lists by name. ``fields``: those of a row of CSV, where these are
-    documented: see `figure_tables.wide_rows`. ``name``: what tells it from others on the same page.
+    command. ``facts``: name and value, by chapter. ``fields``: those of a row of CSV, where these
+    are documented: see `figure_tables.wide_rows`. ``name``: distinguishes it on its page.
     ``lacking``: why it has no figures. ``has_brief_notes``: the terminal shows its notes without
     ``--all``. ``folded``: keys that are in the names of their columns of CSV: see
     `figure_tables.as_rows`.
@@ -245,35 +243,35 @@ def sections_of(
     confidence: float,
     note: str = "",
     *,
-    brief: bool = True,
+    is_brief: bool = True,
     chapter: str = "",
 ) -> list[Section]:
     """Return a section for each table of the layouts."""
     return [
-        Section(figure_tables.grid(table, confidence, note), table, brief=brief, chapter=chapter)
+        Section(figure_tables.grid(table, confidence, note), table, (), is_brief, chapter)
         for layout in layouts
         for table in figure_tables.tables(figures, layout)
     ]
 
 
-def print_report(report: Report, console: Console, *, every: bool) -> None:
+def print_report(report: Report, console: Console, *, is_full: bool) -> None:
     """Print tables, those of the first screen last; then remarks, warnings and the headline.
 
-    ``every``: with the tables that are not brief.
+    ``is_full``: with the tables that are not brief.
     """
-    listed = [s for s in report.sections if not s.only_page]
-    shown = [s for s in listed if every or s.brief]
+    listed = [s for s in report.sections if not s.is_page_only]
+    shown = [s for s in listed if is_full or s.is_brief]
     for section in sorted(shown, key=lambda s: s.is_first):
         console.print(terminal(section.grid, console.width))
         console.print()
-    for note in report.notes if every or report.has_brief_notes else ():
+    for note in report.notes if is_full or report.has_brief_notes else ():
         console.print(Text(clean(note)), soft_wrap=True)
     if more := len(listed) - len(shown):
         text = f"{more} more table{'s' * (more > 1)}: --all, or the page."
         console.print(Text(text, style="dim"))
     for title, remarks in report.remarks.items():
         console.print(Text(title, style="bold"))
-        for line in _grouped(remarks):
+        for line in _group_reasons(remarks):
             console.print(Padding(Text(clean(line)), (0, 0, 0, 2)))
     for warning in report.warnings:
         console.print(Text(clean(f"note: {warning}"), style="yellow"))
@@ -282,7 +280,7 @@ def print_report(report: Report, console: Console, *, every: bool) -> None:
         console.print(Text(clean(sentence)))
 
 
-def _grouped(remarks: Iterable[Reason]) -> list[str]:
+def _group_reasons(remarks: Iterable[Reason]) -> list[str]:
     """Remarks, those of one kind in one line: a count, some subjects, the first of them."""
     kinds: dict[str, list[Reason]] = {}
     for remark in remarks:
@@ -300,7 +298,7 @@ def _grouped(remarks: Iterable[Reason]) -> list[str]:
 def as_json(reports: Sequence[Report]) -> str:
     """Return the figures as the text of a file of JSON."""
     return as_text(
-        figure_list(r.figures, r.headline, name=r.name, lacking=r.lacking) for r in reports
+        list_figures(r.figures, r.headline, name=r.name, lacking=r.lacking) for r in reports
     )
 
 
@@ -327,9 +325,9 @@ def as_markdown(reports: Sequence[Report]) -> str:
         parts += [f"{clean(text)}\n" for text in (*about, *r.sentences, *r.warnings)]
         parts += [
             f"### {clean(g.title)}\n\n{f'{clean(g.note)}.' if g.note else ''}\n\n{markdown(g)}"
-            for g in (s.grid for s in r.sections if not s.only_page)
+            for g in (s.grid for s in r.sections if not s.is_page_only)
         ]
-        remarks = (f"{title}: {r}" for title, of in r.remarks.items() for r in of)
+        remarks = (f"{title}: {r}" for title, listed in r.remarks.items() for r in listed)
         if listed := "".join(f"- {clean(text)}\n" for text in (*r.notes, *remarks)):
             parts.append(listed)
     return "\n".join(parts)
@@ -356,7 +354,7 @@ _COLOURED = (
 """Implementations of ML-DSA whose colours are the same in every report, by number."""
 
 
-def of_record(record: Record, figures: Sequence[Figure], look: Look) -> Figures:
+def describe_record(record: Record, figures: Sequence[Figure], look: Look) -> Figures:
     """Return figures of a record with the attributes of its variants and of its run."""
     labels = record.labels()
     about: dict[Key, dict[str, Key]] = {

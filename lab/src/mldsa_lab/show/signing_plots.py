@@ -20,7 +20,7 @@ from mldsa_lab.estimate.measured import Estimation, ExternalMeasurement
 from mldsa_lab.estimate.summary import MeasuredCell, Summary
 from mldsa_lab.files import write_whole
 from mldsa_lab.show import plots, svg
-from mldsa_lab.show.grid import Unit, format_plain, of_interval
+from mldsa_lab.show.grid import Unit, format_plain, show_interval
 from mldsa_lab.show.remarks import fitted, unit_of
 from mldsa_lab.theory.law import LINEAR, Law, to_costs
 from mldsa_lab.theory.rejection import RejectionModel
@@ -37,8 +37,8 @@ def draw_laws(
     """Draw the distribution of the signing cost of each implementation."""
     unit = unit_of(summary.table(set_name, "sign"))
     curves = [
-        _curve(summary, colours, pair, 1 / unit.divisor)
-        for pair in chosen(fitted(summary, set_name))
+        _make_cell_curve(summary, colours, pair, 1 / unit.divisor)
+        for pair in choose_pairs(fitted(summary, set_name))
     ]
     return plots.distribution(curves, unit.name, width)
 
@@ -54,19 +54,21 @@ def draw_relative(
         if entry.result.set == set_name:
             law = entry.figures.fit.law()
             curves.append(
-                curve_of(entry.name, colours[entry.name], False, law, 1 / entry.figures.mean.value)
+                to_curve(entry.name, colours[entry.name], False, law, 1 / entry.figures.mean.value)
             )
     for place, summary in enumerate(runs):
         run = f", run {chr(65 + place)}" if len(runs) > 1 else ""
-        for pair in chosen(fitted(summary, set_name)):
-            curves.append(_curve(summary, colours, pair, 1 / pair[0].cost, run))
+        for pair in choose_pairs(fitted(summary, set_name)):
+            curves.append(_make_cell_curve(summary, colours, pair, 1 / pair[0].cost, run))
     return plots.distribution(curves, "× the mean", width)
 
 
-def chosen(pairs: Sequence[tuple[MeasuredCell, Fit]]) -> list[tuple[MeasuredCell, Fit]]:
-    """Return what a distribution shows, where a curve for every variant would be a thicket: of each
-    implementation the fastest variant with a compact key, and that with an expanded one if there
-    is no other or if it saves enough; of the default build where both were measured."""
+def choose_pairs(pairs: Sequence[tuple[MeasuredCell, Fit]]) -> list[tuple[MeasuredCell, Fit]]:
+    """Return the signers that a distribution shows: a curve for every variant would be too many.
+
+    These are each implementation's fastest variant with a compact key, and with an expanded one if
+    there is no other or if it saves enough. Default builds where both were measured.
+    """
     kept: list[tuple[MeasuredCell, Fit]] = []
     for name in dict.fromkeys(cell.variant.implementation for cell, _ in pairs):
         every = [p for p in pairs if p[0].variant.implementation == name]
@@ -82,18 +84,18 @@ def chosen(pairs: Sequence[tuple[MeasuredCell, Fit]]) -> list[tuple[MeasuredCell
     return kept
 
 
-def _curve(
+def _make_cell_curve(
     summary: Summary, colours: Mapping[str, int], pair: tuple[MeasuredCell, Fit], scale: float,
     run: str = "",
 ) -> plots.Curve:  # fmt: skip
     """The law of a signer's cost, with the scatter that its percentiles include."""
     v, law = pair[0].variant, pair[1].law()
     colour = colours.get(v.implementation, 0)
-    return curve_of(summary.label(v) + run, colour, v.key == "expanded", law, scale)
+    return to_curve(summary.label(v) + run, colour, v.key == "expanded", law, scale)
 
 
-def curve_of(label: str, colour: int, dashed: bool, law: Law, scale: float) -> plots.Curve:
-    return plots.Curve(label, colour, dashed, law.curve(SHARES) * scale, SHARES)
+def to_curve(label: str, colour: int, is_dashed: bool, law: Law, scale: float) -> plots.Curve:
+    return plots.Curve(label, colour, is_dashed, law.curve(SHARES) * scale, SHARES)
 
 
 def draw_cloud(fit: Fit, set_name: str, unit: Unit) -> MplFigure:
@@ -101,23 +103,25 @@ def draw_cloud(fit: Fit, set_name: str, unit: Unit) -> MplFigure:
     counts = np.asarray(fit.counts, dtype=np.float64)
     rejected = counts.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        # What fails the hint has passed r0 and cost as much: it counts with r0.
+        # An iteration that fails the hint has passed r0 and cost as much: it counts with r0.
         share = np.where(rejected > 0, (rejected - counts[:, 0]) / rejected, np.nan)
     base, cost_z, cost_r, _ = (float(c) / unit.divisor for c in fit.iteration_costs)
     expected = RejectionModel.for_set(set_name).expected_counts
     cloud = plots.Cloud(
-        attempts=rejected + 1, share_r0=share,
+        iterations=rejected + 1, share_r0=share,
         cost=fit.cost / unit.divisor,
         base=base, cost_z=cost_z, cost_r0=cost_r,
         expected_z=float(expected[0]), expected_r0=float(expected[1] + expected[2]),
     )  # fmt: skip
-    return plots.cost_against_attempts(cloud, unit.name)
+    return plots.cost_against_iterations(cloud, unit.name)
 
 
 def draw_parts(summary: Summary, set_name: str) -> MplFigure:
-    """Draw the parts of each signer's mean. The fit cannot separate set-up from the one successful
-    iteration that every signature has; that does at least what an r0-rejected one does, and counts
-    as it."""
+    """Draw the parts of each signer's mean.
+
+    The fit cannot separate set-up from the final iteration, which every signature has. That costs
+    at least as much as an r0-rejected one, and counts as one.
+    """
     n_z, n_r, n_h = (float(n) for n in RejectionModel.for_set(set_name).expected_counts)
     unit, bars = unit_of(summary.table(set_name, "sign")), []
     for cell, fit in fitted(summary, set_name):
@@ -177,7 +181,7 @@ def draw_estimation(estimation: Estimation) -> MplFigure:
     figure.colorbar(dots, ax=last, label="r0 of rejected", pad=0.01)
     main.set(ylim=(0, None), ylabel=estimation.unit or "cost")
     main.yaxis.set_major_formatter(EngFormatter())
-    last.set(xlabel="attempts", xlim=(0.3, None))
+    last.set(xlabel="iterations", xlim=(0.3, None))
     last.xaxis.set_major_locator(MaxNLocator(10, integer=True))
     for axes in each[:, 0]:
         axes.grid(axis="y", alpha=0.3)
@@ -206,27 +210,27 @@ def _draw_fit(axes: Axes, estimation: Estimation) -> None:
     counts = shown.fit.model.expected_counts
     share = float(counts[0] / counts.sum())
     slope = share * z + (1 - share) * r0
-    last = float(max(r.attempts for r in estimation.residuals))
+    last = float(max(r.iterations for r in estimation.residuals))
     near = [mark.value for mark in marks.values() if mark.value < highest]
     if slope > 0 and near:
         last = max(last, min((max(near) - first) / slope + 1, 3 * last + 10))
-    attempts = np.linspace(1, last + 0.5, 40)
+    iterations = np.linspace(1, last + 0.5, 40)
     axes.fill_between(
-        attempts, first + (attempts - 1) * z, first + (attempts - 1) * r0, color="grey",
+        iterations, first + (iterations - 1) * z, first + (iterations - 1) * r0, color="grey",
         alpha=0.2, linewidth=0, label="fit: z alone to r0 alone",
     )  # fmt: skip
-    rows = np.zeros((len(attempts), len(shown.fit.coefficients)))
-    parts = np.outer(attempts - 1, (0.0, share, 1 - share, 0.0)) + np.eye(4)[0]
+    rows = np.zeros((len(iterations), len(shown.fit.coefficients)))
+    parts = np.outer(iterations - 1, (0.0, share, 1 - share, 0.0)) + np.eye(4)[0]
     rows[:, :LINEAR] = parts @ to_costs(shown.fit.model)
     band = np.array([list(shown.fit.interval(row, shown.confidence)) for row in rows], float)
-    axes.plot(attempts, band[:, 0], color="grey", label="fit: expected mix")
+    axes.plot(iterations, band[:, 0], color="grey", label="fit: expected mix")
     axes.fill_between(
-        attempts, band[:, 1], band[:, 2], color=_FIT, alpha=0.25, linewidth=0,
+        iterations, band[:, 1], band[:, 2], color=_FIT, alpha=0.25, linewidth=0,
         label=f"its {100 * shown.confidence:g} % interval",
     )  # fmt: skip
     colours = matplotlib.colormaps["viridis"](np.linspace(0, 0.85, len(marks)))
     for (name, interval), colour in zip(marks.items(), colours, strict=True):
-        label = f"{name}  {of_interval(interval)}"
+        label = f"{name}  {show_interval(interval)}"
         if interval.value < highest:
             axes.axhline(interval.value, color=colour, linestyle="--", linewidth=1, label=label)
             low, high = np.array(list(interval), float)[1:]
@@ -240,15 +244,15 @@ def _draw_dots(
 ) -> matplotlib.cm.ScalarMappable:
     """A dot for each input, coloured by the share of r0 among its rejections; outliers named."""
     shares = [r.r / (r.z + r.r) if r.z + r.r else 0.5 for r in estimation.residuals]
-    attempts = [r.attempts for r in estimation.residuals]
+    iterations = [r.iterations for r in estimation.residuals]
     edges = [_BAD if r.outlier else "white" for r in estimation.residuals]
     dots = axes.scatter(
-        attempts, heights, c=shares, cmap=_MIX, vmin=0, vmax=1, edgecolors=edges, zorder=3,
+        iterations, heights, c=shares, cmap=_MIX, vmin=0, vmax=1, edgecolors=edges, zorder=3,
         alpha=0.9,
     )  # fmt: skip
     for residual, height in zip(estimation.residuals, heights, strict=True):
         if residual.outlier:
-            place = (residual.attempts, height)
+            place = (residual.iterations, height)
             axes.annotate(
                 f"id {residual.id}", place, (8, 0), textcoords="offset points", color=_BAD,
                 va="center",

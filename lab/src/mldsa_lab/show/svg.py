@@ -30,11 +30,11 @@ from mldsa_lab.show.grid import SERIES_COUNT, tick
 INK, MUTED, GRID, SURFACE = "#fe0101", "#fe0102", "#fe0103", "#fe0104"
 """Stand-ins for text, secondary text, grid lines and the page behind the figure."""
 Z, R, SETUP, FINAL = "#fe0201", "#fe0202", "#fe0203", "#fe0204"
-"""Stand-ins for the parts of a signature: z-rejected, r0-rejected, set-up, final attempt."""
+"""Stand-ins for the parts of a signature: z-rejected, r0-rejected, set-up, final iteration."""
 ON_DARK, ON_LIGHT = "#fe0105", "#fe0106"
 """Stand-ins for text on the dark and on the light ones of those parts."""
 MIX = ("#fe0301", "#fe0302", "#fe0303", "#fe0304", "#fe0305")
-"""Stand-ins for a rejected attempts' mix, from all z to all r0."""
+"""Stand-ins for the mix of rejected iterations, from all z to all r0."""
 _SHAPES = ("o", "s", "D", "^")
 """Markers of each ten of these colours, the page's .dot too: nobody tells so many colours apart."""
 
@@ -77,7 +77,7 @@ def series(index: int) -> str:
 
 
 def shape(index: int) -> int:
-    """Which shape the `index`th implementation's marker has."""
+    """The number of the shape of the `index`th implementation's marker."""
     return index % SERIES_COUNT * len(_SHAPES) // SERIES_COUNT
 
 
@@ -145,7 +145,7 @@ LABEL_GAP = FONT_PX + 3.5
 _DIGITS = ((1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
 
 
-def new_axes(
+def make_axes(
     width: float, height: float, *, left: float, right: float, bottom: float, top: float
 ) -> tuple[Figure, Axes]:
     """A new figure of this size, and axes within these margins, open at the left."""
@@ -157,12 +157,12 @@ def new_axes(
     return figure, axes
 
 
-def lines(texts: Sequence[tuple[str, str]], width: float) -> tuple[Figure, Axes, float]:
+def draw_lines(texts: Sequence[tuple[str, str]], width: float) -> tuple[Figure, Axes, float]:
     """The frame of a plot with a line per signer: label left, text right; and the width between."""
-    labels = max(text_width(label) for label, _ in texts) + 12
-    right = max(text_width(text) for _, text in texts) + 10
+    labels = max(measure_text(label) for label, _ in texts) + 12
+    right = max(measure_text(text) for _, text in texts) + 10
     height = 21.0 * len(texts) + 44
-    figure, axes = new_axes(width, height, left=labels, right=right, bottom=42, top=2)
+    figure, axes = make_axes(width, height, left=labels, right=right, bottom=42, top=2)
     axes.set_ylim(len(texts) - 0.5, -0.5)
     axes.set_yticks(range(len(texts)), [label for label, _ in texts], color=INK)
     for line, (_, text) in enumerate(texts):
@@ -175,80 +175,80 @@ def lines(texts: Sequence[tuple[str, str]], width: float) -> tuple[Figure, Axes,
 
 
 def name_vertical(axes: Axes, text: str, left: float) -> None:
-    """What the vertical axis shows, above it and as far left of it as ``left``."""
+    """Write the vertical axis' name above it, ``left`` pixels to its left."""
     axes.set_title(
-        text, loc="left", x=-left / axis_length(axes, False), fontsize=FONT_PX - 0.5,
+        text, loc="left", x=-left / measure_axis(axes, False), fontsize=FONT_PX - 0.5,
         color=MUTED, pad=7,
     )  # fmt: skip
 
 
-def log_axis(
-    axes: Axes, low: float, high: float, *, suffix: str = "", vertical: bool = False
+def set_log_axis(
+    axes: Axes, low: float, high: float, *, suffix: str = "", is_vertical: bool = False
 ) -> None:
     """A log axis over [low, high] with a little air and ticks at round numbers."""
     air = (high / low) ** 0.05 * 1.01
     low, high = low / air, high * air
-    (axes.set_yscale if vertical else axes.set_xscale)("log")
-    (axes.set_ylim if vertical else axes.set_xlim)(low, high)
-    count, decades = tick_count(axes, high, suffix, vertical), math.log10(high / low)
+    (axes.set_yscale if is_vertical else axes.set_xscale)("log")
+    (axes.set_ylim if is_vertical else axes.set_xlim)(low, high)
+    count, decades = count_ticks(axes, high, suffix, is_vertical), math.log10(high / low)
     if decades < 0.6:  # nearly linear
-        set_ticks(axes, even_locator(count), suffix, vertical)
+        set_ticks(axes, space_ticks(count), suffix, is_vertical)
     else:
         subs = next((s for s in _DIGITS if len(s) * decades <= count), _DIGITS[-1])
-        set_ticks(axes, LogLocator(subs=subs, numticks=count + 1), suffix, vertical)
+        set_ticks(axes, LogLocator(subs=subs, numticks=count + 1), suffix, is_vertical)
 
 
-def zero_axis(axes: Axes, high: float, *, suffix: str = "", vertical: bool = False) -> None:
+def set_zero_axis(axes: Axes, high: float, *, suffix: str = "", is_vertical: bool = False) -> None:
     """A linear axis over [0, high]."""
-    (axes.set_ylim if vertical else axes.set_xlim)(0, high)
-    set_ticks(axes, even_locator(tick_count(axes, high, suffix, vertical)), suffix, vertical)
+    (axes.set_ylim if is_vertical else axes.set_xlim)(0, high)
+    set_ticks(axes, space_ticks(count_ticks(axes, high, suffix, is_vertical)), suffix, is_vertical)
 
 
-def even_locator(count: int) -> MaxNLocator:
+def space_ticks(count: int) -> MaxNLocator:
     """At most four even ticks, or `count`."""
     return MaxNLocator(min(count, 4), steps=[1, 2, 2.5, 5, 10])
 
 
-def tick_count(axes: Axes, high: float, suffix: str, vertical: bool) -> int:
+def count_ticks(axes: Axes, high: float, suffix: str, is_vertical: bool) -> int:
     """The number of ticks whose labels keep apart."""
-    size = 2 * LINE if vertical else text_width(tick(high, suffix)) + 12
-    return max(1, int(axis_length(axes, vertical) / size))
+    size = 2 * LINE if is_vertical else measure_text(tick(high, suffix)) + 12
+    return max(1, int(measure_axis(axes, is_vertical) / size))
 
 
-def set_ticks(axes: Axes, locator: Locator, suffix: str = "", vertical: bool = False) -> None:
+def set_ticks(axes: Axes, locator: Locator, suffix: str = "", is_vertical: bool = False) -> None:
     """Ticks of an axis, with ``suffix`` after each number."""
-    axis = axes.yaxis if vertical else axes.xaxis
+    axis = axes.yaxis if is_vertical else axes.xaxis
     axis.set_major_locator(locator)
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda v, _: tick(v, suffix)))
 
 
-def axis_length(axes: Axes, vertical: bool) -> float:
+def measure_axis(axes: Axes, is_vertical: bool) -> float:
     """The axis' length in CSS pixels."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
     width, height = figure.get_size_inches()
     place = axes.get_position()
-    return 72 * float(height * place.height if vertical else width * place.width)
+    return 72 * float(height * place.height if is_vertical else width * place.width)
 
 
-def end_labels(axes: Axes, labels: Sequence[tuple[float, str, str]]) -> None:
+def label_ends(axes: Axes, labels: Sequence[tuple[float, str, str]]) -> None:
     """Labels (value on the vertical axis, text, colour) right of the axes, moved apart where they
     would overlap."""
-    width, height = axis_length(axes, False), axis_length(axes, True)
+    width, height = measure_axis(axes, False), measure_axis(axes, True)
     to_axes = axes.transData + axes.transAxes.inverted()
-    wanted = sorted(
+    natural = sorted(
         (float(to_axes.transform((axes.get_xlim()[1], v))[1]) * height, text, colour)
         for v, text, colour in labels
     )
     places: list[float] = []
-    for y, _, _ in wanted:
+    for y, _, _ in natural:
         places.append(max(y, places[-1] + LABEL_GAP if places else 0.0))
     highest = height
     for n in reversed(range(len(places))):
         places[n] = min(places[n], highest)
         highest = places[n] - LABEL_GAP
-    for place, (y, text, colour) in zip(places, wanted, strict=True):
+    for place, (y, text, colour) in zip(places, natural, strict=True):
         if abs(place - y) > 2:
             axes.annotate(
                 "", (1, y / height), (1 + 9 / width, place / height), xycoords="axes fraction",
@@ -262,7 +262,7 @@ def end_labels(axes: Axes, labels: Sequence[tuple[float, str, str]]) -> None:
 
 
 @cache
-def text_width(text: str) -> float:
+def measure_text(text: str) -> float:
     """Width in CSS pixels, in the font that the page most likely has or a wider one."""
     width, _, _ = text_to_path.get_text_width_height_descent(
         text, FontProperties(family="DejaVu Sans", size=FONT_PX), ismath=False

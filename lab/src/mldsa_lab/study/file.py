@@ -67,7 +67,7 @@ class Measure(_Table, frozen=True):
         parse_set_names(self.sets)
 
 
-def _common(own: tuple[str, ...], kept: tuple[str, ...]) -> tuple[str, ...] | None:
+def _intersect(own: tuple[str, ...], kept: tuple[str, ...]) -> tuple[str, ...] | None:
     """Names in both, where no names stand for all; None if there are none."""
     if not own or not kept:
         return own or kept
@@ -75,10 +75,12 @@ def _common(own: tuple[str, ...], kept: tuple[str, ...]) -> tuple[str, ...] | No
 
 
 class Effort(_Table, frozen=True):
-    """How much to measure: ``processes`` times, each in fresh processes and with other inputs, for
-    so many ``seconds`` and ``rounds`` from the first number to the second, or with ``jmh`` by JMH,
-    each process being a fork. ``workers``, ``sets`` and ``operations`` are those to keep of every
-    measure; ``implementations`` and ``message_bytes`` stand in for its own."""
+    """How much to measure: ``processes`` times, each in fresh processes and with other inputs.
+
+    ``seconds`` and ``rounds`` (least and most) are of one process. With ``jmh`` JMH measures, each
+    process being a fork. ``workers``, ``sets`` and ``operations`` are those to keep of every
+    measure; ``implementations`` and ``message_bytes`` replace its own.
+    """
 
     seconds: Annotated[float, Meta(ge=1)] | None = None
     rounds: tuple[Positive, Positive] | None = None
@@ -93,10 +95,10 @@ class Effort(_Table, frozen=True):
     def narrow(self, measure: Measure) -> Measure | None:
         """The part of a measure that this profile keeps, if any."""
         narrowed = {
-            "workers": _common(measure.workers, self.workers),
+            "workers": _intersect(measure.workers, self.workers),
             "implementations": self.implementations or measure.implementations,
-            "sets": _common(parse_set_names(measure.sets), parse_set_names(self.sets)),
-            "operations": _common(measure.operations, self.operations),
+            "sets": _intersect(parse_set_names(measure.sets), parse_set_names(self.sets)),
+            "operations": _intersect(measure.operations, self.operations),
             "message_bytes": self.message_bytes or measure.message_bytes,
         }
         if None in narrowed.values():
@@ -160,7 +162,7 @@ class CostsAsked(_Table, frozen=True):
 
 
 class SizesAsked(_Table, frozen=True):
-    """A table of what the objects of ``sets`` weigh, of those measured where none is named."""
+    """A table of the bytes of objects of ``sets``, by default of the measured ones."""
 
     name: Text
     sets: tuple[Text, ...] = ()
@@ -175,11 +177,11 @@ Axis = Literal[AXES]  # type: ignore[valid-type]
 
 
 class FigureAsked(_Table, frozen=True):
-    """A figure, a panel for each of the fields ``panel``; ``by``: what a cell is called.
+    """A figure, with a panel for each of the fields ``panel``; ``by``: fields that name a cell.
 
-    ``bars``: the mean of each cell, least to largest over the processes; ``distribution``: the
-    mean of every process and round; ``scatter``: a point for each set, its cost or bytes on ``x``
-    and ``y``.
+    ``bars``: the mean of each cell, least to largest over the processes. ``distribution``: the mean
+    of every process and round. ``scatter``: a point for each set, its cost or bytes on ``x`` and
+    ``y``.
     """
 
     name: Text
@@ -306,12 +308,12 @@ _DISTINCT = tuple(name for name in FIELDS if name not in ("version", "language",
 _DEFAULT_MESSAGE = 32
 
 
-def key_of(field: str) -> str:
+def choose_key(field: str) -> str:
     """Return the key that has the text of a field."""
     return "batch" if field == "batch_size" else field
 
 
-def identity(asked: str) -> tuple[str, dict[str, Key]]:
+def identify_figure(asked: str) -> tuple[str, dict[str, Key]]:
     """Return the name and the keys of a figure that a study file names."""
     if asked in PERCENTILES:
         return "quantile", {"percentile": PERCENTILES[asked]}
@@ -341,7 +343,7 @@ class StudyCell:
         """Return these fields as keys of a figure; None: those that tell the cell."""
         if names is None:
             names = [n for n in _DISTINCT if self.fields[n] != _USUAL.get(n)]
-        texts = {key_of(name): (name, self.fields[name]) for name in names}
+        texts = {choose_key(name): (name, self.fields[name]) for name in names}
         return {
             key: int(t) if name in _NUMBERS and t.isdecimal() else t
             for key, (name, t) in texts.items()
@@ -355,18 +357,20 @@ class StudyCell:
     def all_figures(self) -> Iterator[tuple[str, dict[str, Key], Array, str]]:
         """Yield the name, the keys, the value in each process and the unit of every figure."""
         for asked, values in {"mean": self.means, **self.further}.items():
-            name, more = identity(asked)
-            yield name, self.keys() | more, values, self.unit_of(asked)
+            name, more = identify_figure(asked)
+            yield name, self.keys() | more, values, self.choose_unit(asked)
 
-    def unit_of(self, name: str) -> str:
+    def choose_unit(self, name: str) -> str:
         """Return the unit of a figure that a study file names."""
         if name == SPREAD:
             return ""
         return METRICS[name][0] if name in METRICS else self.unit
 
     def figure(self, name: str) -> float | None:
-        """Return the median over the processes of a figure that a study file names, or the share
-        by which the largest mean is above the least (`SPREAD`); None where it is not known."""
+        """Return the median over the processes of a figure that a study file names.
+
+        `SPREAD` is the share by which the largest mean is above the least. None where unknown.
+        """
         if name == SPREAD:
             return float(self.means.max() / self.means.min() - 1)
         values = {"mean": self.means, **self.further}.get(name)
@@ -375,9 +379,11 @@ class StudyCell:
 
 @dataclass(frozen=True)
 class Gathered:
-    """The cells of a study; ``excluded``: with the number of runs, what was not measured and why;
-    ``runs``: the number of all runs; ``named``: texts that the study may have asked for, which
-    need not have been measured; ``loads``: of each run, as of `Record.busy`."""
+    """The cells of a study. ``excluded``: reasons, with the number of runs that have each.
+
+    ``runs``: the number of all runs. ``named``: texts that the study may have asked for, which need
+    not have been measured. ``loads``: of each run, as of `Record.busy`.
+    """
 
     cells: list[StudyCell]
     excluded: Counter[str] = field(default_factory=Counter)
@@ -428,7 +434,7 @@ def gather_cells(paths: Sequence[Path], clock: str, confidence: float) -> Gather
         record = read_record(path)
         loads.append(record.busy)
         summary = summarise(record, clock=clock, confidence=confidence)
-        excluded.update(set(_excluded(record)))
+        excluded.update(set(_list_excluded(record)))
         message_bytes = record.run.options.get("message_bytes", _DEFAULT_MESSAGE)
         for cell in summary.cells:
             if cell.estimate is None:
@@ -438,7 +444,7 @@ def gather_cells(paths: Sequence[Path], clock: str, confidence: float) -> Gather
             keys |= {"worker": cell.worker.worker, "message_bytes": message_bytes}
             keys["build"] = cell.worker.build or ""
             texts = tuple(str(keys[name]) for name in FIELDS)
-            rounds = _round_means(cell.estimate, cell.samples)
+            rounds = _average_rounds(cell.estimate, cell.samples)
             processes.setdefault(texts, []).append((cell, rounds))
     cells = [
         _join(dict(zip(FIELDS, texts, strict=True)), listed) for texts, listed in processes.items()
@@ -446,7 +452,7 @@ def gather_cells(paths: Sequence[Path], clock: str, confidence: float) -> Gather
     return Gathered(cells, excluded, len(paths), loads=loads)
 
 
-def _excluded(record: Record) -> Iterator[str]:
+def _list_excluded(record: Record) -> Iterator[str]:
     for row in record.skipped:
         yield f"worker {row.worker}: {row.reason}"
     for gate in record.gates:
@@ -456,7 +462,7 @@ def _excluded(record: Record) -> Iterator[str]:
         yield " ".join(filter(None, (fault.variant, fault.set))) + f": {fault.reason}"
 
 
-def _round_means(estimate: CellEstimate, samples: CellSamples) -> Array:
+def _average_rounds(estimate: CellEstimate, samples: CellSamples) -> Array:
     """The mean of each round: of inputs that all rounds have, by the level of the round."""
     if estimate.level is not None:
         return np.asarray(estimate.mean.value * np.exp(estimate.level))
@@ -465,7 +471,7 @@ def _round_means(estimate: CellEstimate, samples: CellSamples) -> Array:
 
 
 def _join(fields: dict[str, str], processes: Sequence[tuple[MeasuredCell, Array]]) -> StudyCell:
-    """The cell of which each process has a row and the mean of each round."""
+    """Return the cell of these processes, each with the means of its rounds."""
     cells, rounds = zip(*processes, strict=True)
     known = {name: [cell.value(name) for cell in cells] for name in METRICS}
     for name, percentile in PERCENTILES.items():

@@ -19,8 +19,8 @@ from mldsa_lab.study.file import (
     Gathered,
     SizesAsked,
     StudyFile,
-    identity,
-    key_of,
+    choose_key,
+    identify_figure,
 )
 
 _TELLING = (
@@ -55,15 +55,15 @@ def study_report(
     from mldsa_lab.study.plots import plot_specs
 
     measured = replace(measured, named=study.named)
-    contrasts = {contrast.name: _contrast(contrast, measured) for contrast in study.contrasts}
+    contrasts = {contrast.name: _compare_groups(contrast, measured) for contrast in study.contrasts}
     parts = [
         *filter(None, contrasts.values()),
-        *filter(None, (_costs(asked, measured) for asked in study.tables)),
-        *(_sizes(asked, measured) for asked in study.sizes),
+        *filter(None, (_tabulate_costs(asked, measured) for asked in study.tables)),
+        *(_tabulate_sizes(asked, measured) for asked in study.sizes),
     ]
     drawn = {asked.name: list(plot_specs(asked, measured)) for asked in study.figures}
     plots = [spec for specs in drawn.values() for spec in specs]
-    cells = list(_cell_sections(measured, plots, brief=not parts))
+    cells = list(_list_cells(measured, plots, is_brief=not parts))
     notes = [
         f"Excluded in {n} of {measured.runs} runs: {text}." for text, n in measured.excluded.items()
     ]
@@ -74,7 +74,7 @@ def study_report(
         kind=f"study, profile {profile}",
         headline=study.title,
         figures=[
-            *_process_figures(measured),
+            *_list_figures(measured),
             *(
                 Figure({"of": f"runs without {t}"}, "count", n)
                 for t, n in measured.excluded.items()
@@ -93,7 +93,7 @@ def study_report(
 Part = tuple[list[Figure], Section]
 
 
-def _part(
+def _make_part(
     figures: list[Figure], layout: TableLayout, confidence: float = 0.95, note: str = ""
 ) -> Part:
     """The figures of one table, with the table."""
@@ -101,7 +101,7 @@ def _part(
     return figures, section
 
 
-def _process_figures(measured: Gathered) -> Iterator[Figure]:
+def _list_figures(measured: Gathered) -> Iterator[Figure]:
     """The mean, and whatever else is known, of each process of each cell."""
     for cell in measured.cells:
         for name, keys, values, unit in cell.all_figures():
@@ -109,8 +109,8 @@ def _process_figures(measured: Gathered) -> Iterator[Figure]:
                 yield Figure({**keys, "process": process}, name, float(value), unit=unit)
 
 
-def _cell_sections(
-    measured: Gathered, plots: Sequence[PlotSpec], *, brief: bool
+def _list_cells(
+    measured: Gathered, plots: Sequence[PlotSpec], *, is_brief: bool
 ) -> Iterator[Section]:
     """A table for each operation; the plots stand at the first."""
     telling: list[str] = []
@@ -122,31 +122,31 @@ def _cell_sections(
     rows = [name for name in telling if name != "operation"] or ["implementation"]
     by_unit: dict[str, list[Figure]] = {}
     for cell in sorted(measured.cells, key=lambda c: (*c.texts(telling[:-1]), c.middle)):
-        keys, of_unit = cell.keys(("operation", *rows)), by_unit.setdefault(cell.unit, [])
+        keys, figures = cell.keys(("operation", *rows)), by_unit.setdefault(cell.unit, [])
         costs = (cell.middle, float(cell.means.min()), float(cell.means.max()))
         for statistic, cost in zip(_STATISTICS, costs, strict=True):
-            of_unit.append(Figure({**keys, "statistic": statistic}, "mean", cost, unit=cell.unit))
-        of_unit.append(Figure({**keys, "of": "processes"}, "count", len(cell.means)))
+            figures.append(Figure({**keys, "statistic": statistic}, "mean", cost, unit=cell.unit))
+        figures.append(Figure({**keys, "of": "processes"}, "count", len(cell.means)))
     columns = [SpreadColumns("mean", name, keys={"statistic": name}) for name in _STATISTICS]
     columns.append(SpreadColumns("count", "processes", keys={"of": "processes"}))
     layout = TableLayout(
-        "Costs of {operation}", ("operation",), tuple(map(key_of, rows)), tuple(columns)
+        "Costs of {operation}", ("operation",), tuple(map(choose_key, rows)), tuple(columns)
     )
     for figures in by_unit.values():
-        for section in sections_of(figures, [layout], 0.95, "means of processes", brief=brief):
-            yield Section(section.grid, section.table, tuple(plots), brief)
+        for one in sections_of(figures, [layout], 0.95, "means of processes", is_brief=is_brief):
+            yield Section(one.grid, one.table, tuple(plots), is_brief)
             plots = ()
 
 
-def _contrast(contrast: Contrast, measured: Gathered) -> Part | None:
-    """The comparison of groups within each place; None where one group alone was measured."""
+def _compare_groups(contrast: Contrast, measured: Gathered) -> Part | None:
+    """Return the comparison of groups within each place; None where there is only one group."""
     where = f"contrast {contrast.name!r}"
     with located(where):
         places = measured.arranged(contrast.where, contrast.within, contrast.between)
     figures: list[Figure] = []
-    for found in places.values():
+    for place in places.values():
         # The same pairs everywhere, whatever the order of the records.
-        groups = dict(sorted(found.items()))
+        groups = dict(sorted(place.items()))
         cells = list(groups.values())
         for label, cell in groups.items():
             if cell.unit != cells[0].unit:
@@ -159,7 +159,7 @@ def _contrast(contrast: Contrast, measured: Gathered) -> Part | None:
         figures += compare_groups(values, keys, contrast.tests, contrast.alpha, contrast.replicates)
     if not figures:
         return None
-    within = [key_of(field) for field in contrast.within]
+    within = [choose_key(field) for field in contrast.within]
     varying = [n for n in within if len({f.keys[n] for f in figures}) > 1]
     rows = (*varying, "first", "second")
     split = ("contrast", *(n for n in within if n not in varying))
@@ -171,24 +171,26 @@ def _contrast(contrast: Contrast, measured: Gathered) -> Part | None:
     )
     note = f"{_REPLICATES[contrast.replicates]}; p-values, of pairs after Bonferroni; "
     layout = TableLayout("{contrast}", split, rows, columns)
-    return _part(figures, layout, 1 - contrast.alpha, f"{note}α {contrast.alpha:g}")
+    return _make_part(figures, layout, 1 - contrast.alpha, f"{note}α {contrast.alpha:g}")
 
 
-def _costs(asked: CostsAsked, measured: Gathered) -> Part | None:
-    """A figure of cells, with a column for each text of the fields ``columns``. Rows that begin
-    alike stand together, as they first come."""
+def _tabulate_costs(asked: CostsAsked, measured: Gathered) -> Part | None:
+    """Return a figure of cells, with a column for each text of the fields ``columns``.
+
+    Rows that begin alike are next to each other, in the order of the first.
+    """
     with located(f"table {asked.name!r}"):
-        found = measured.arranged(asked.where, asked.rows, asked.columns)
-    if not found:
+        arranged = measured.arranged(asked.where, asked.rows, asked.columns)
+    if not arranged:
         return None
-    texts = [list(dict.fromkeys(of)) for of in zip(*found, strict=True)]
-    name, more = identity(asked.figure)
+    texts = [list(dict.fromkeys(column)) for column in zip(*arranged, strict=True)]
+    name, more = identify_figure(asked.figure)
     figures: list[Figure] = []
     units: dict[str, str] = {}
     columns: dict[str, SpreadColumns] = {}
-    for row in sorted(found, key=lambda row: tuple(map(list.index, texts, row))):
-        for label, cell in found[row].items():
-            unit = cell.unit_of(asked.figure)
+    for row in sorted(arranged, key=lambda row: tuple(map(list.index, texts, row))):
+        for label, cell in arranged[row].items():
+            unit = cell.choose_unit(asked.figure)
             if units.setdefault(label, unit) != unit:
                 both = " and ".join(sorted((unit, units[label])))
                 raise LabError(f"table {asked.name!r}: {label}: costs in {both}")
@@ -197,12 +199,12 @@ def _costs(asked: CostsAsked, measured: Gathered) -> Part | None:
             title = (label or asked.figure).translate(_ESCAPED)
             own = cell.keys(asked.columns) | more
             columns.setdefault(label, SpreadColumns(name, title, keys=own))
-    rows = tuple(map(key_of, asked.rows))
+    rows = tuple(map(choose_key, asked.rows))
     layout = TableLayout("{table}", ("table",), rows, tuple(columns.values()))
     note = _NOTES.get(asked.figure, f"{asked.figure} of one operation, median over the processes")
     if asked.figure in METRICS and not any(f.value is not None for f in figures):
         return None  # not measured
-    return _part(figures, layout, note=note)
+    return _make_part(figures, layout, note=note)
 
 
 _MEAN: Mapping[str, Key] = {"statistic": "mean"}
@@ -210,7 +212,7 @@ _ESCAPED = str.maketrans({"{": "{{", "}": "}}"})
 """For names in the title of a column."""
 
 
-def _sizes(asked: SizesAsked, measured: Gathered) -> Part:
+def _tabulate_sizes(asked: SizesAsked, measured: Gathered) -> Part:
     """The bytes of the objects of the sets asked for, else of those measured."""
     present = {cell.fields["set"] for cell in measured.cells}
     names = parse_set_names(asked.sets) or [name for name in ALL_SETS if name in present]
@@ -226,4 +228,4 @@ def _sizes(asked: SizesAsked, measured: Gathered) -> Part:
     columns = (SpreadColumns("bytes", "bytes"), SpreadColumns("bytes", "mean", keys=_MEAN))
     layout = TableLayout("{table}", ("table",), rows, columns)
     shown = [replace(f, keys={**f.keys, "source": f.source}, unit="") for f in figures]
-    return figures, _part(shown, layout, note="the most where they vary")[1]
+    return figures, _make_part(shown, layout, note="the most where they vary")[1]

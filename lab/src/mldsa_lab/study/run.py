@@ -52,8 +52,10 @@ class Step:
 
 
 def steps(study: StudyFile, profile: str, out: Path, seed: str) -> list[Step]:
-    """All runs in the order to measure: every measure once before any twice, and each time
-    beginning with another, so that no drift falls on one of them alone."""
+    """Return all runs in the order to measure: every measure once before any twice.
+
+    Each turn begins with another measure, so that no drift affects only one of them.
+    """
     effort = study.amount(profile)
     measures = filter(None, map(effort.narrow, study.measures))
     kinds = [(m, size) for m in measures for size in m.message_bytes]
@@ -69,7 +71,7 @@ def steps(study: StudyFile, profile: str, out: Path, seed: str) -> list[Step]:
 
 
 def begin(path: Path, profile: str, out: Path, added: Sequence[str] = ()) -> str:
-    """Take the folder for this study; its seed. LabError if something else was measured there."""
+    """Take the folder for this study and return its seed. LabError for another study's folder."""
     text = f"{_PROFILE}{''.join([profile, *(_WORKER + text for text in added)])}\n{read_text(path)}"
     copy, seed = out / COPY, out / "seed"
     if copy.exists() and (old := read_text(copy)) != text:

@@ -1,10 +1,12 @@
 """The terms of the cost model, and the distribution of the signing cost.
 
-cost = mean + slope (attempts - E) + contrast (...) + hint (n_h - E) + further terms, every term
-less its expectation over all signatures. So the first coefficient is the mean itself. Real signers
-depart from the linear model in 1, n_z, n_r, n_h in a few known ways: they stop at the first
-polynomial that fails a check, check r0 before z, compute iterations in pairs or fours, or sample
-eight polynomials of the mask at a time. The further terms are covariates of the trace for these.
+cost = mean + slope (iterations - E) + contrast (...) + hint (n_h - E) + further terms.
+
+Every term is less its expectation over all signatures, so the first coefficient is the mean itself.
+Real signers depart from the linear model in 1, n_z, n_r, n_h in a few known ways. They stop at the
+first polynomial that fails a check, or check r0 before z. They compute iterations in pairs or
+fours, or sample eight polynomials of the mask at a time. The further terms are covariates of the
+trace for these.
 Their expectations are exact: a design that gives each its weight in the population keeps the
 estimates unbiased without a coefficient for it.
 
@@ -64,32 +66,32 @@ LINEAR_NAMES = ("mean", "attempts", "r0 less z", "hint less r0")
 LINEAR = len(LINEAR_NAMES)
 """How many they are; the terms of `covariates` follow."""
 
-# Standard deviation of the share of rejected attempts in the mean cost, in units of half the range
-# that the bounds of `signers` leave: a uniform law has 0.58, and some real signers are a little
-# outside.
+# Standard deviation of the share of rejected iterations in the mean cost. Its unit is half the
+# range that the bounds of `signers` leave. A uniform distribution has 0.58, and some real signers
+# are a little outside.
 _SHARE_SPREAD = 0.75
 
 
-# Terms of the number of attempts alone: expectations are sums over a geometric law; the tail
-# beyond 400 attempts is below 1e-40.
-_ATTEMPTS = np.arange(1, 401)
+# Terms of the number of iterations alone: expectations are sums over a geometric law; the tail
+# beyond 400 iterations is below 1e-40.
+_ITERATIONS = np.arange(1, 401)
 
 
 @dataclass(frozen=True, eq=False)
 class Prior:
     """Knowledge of the coefficients before anything is measured, with the mean cost as 1.
 
-    ``names``: of the columns; ``centre``, ``spread``: (columns,), the latter standard deviations;
-    that of the mean is infinite. ``of_index``, ``of_iterations``: (columns,) which are terms of
-    abort indexes, and of the number of attempts. ``first``: what a signature accepted
-    at once may cost, in attempts.
+    ``names``: of the columns. ``centre``, ``spread``: (columns,), the latter standard deviations;
+    that of the mean is infinite. ``is_index_term``, ``is_iteration_term``: (columns,) terms of
+    abort indexes, and of the number of iterations. ``first``: the range of the cost of a signature
+    accepted at once, in iterations.
     """
 
     names: tuple[str, ...]
     centre: Array
     spread: Array
-    of_index: Flags
-    of_iterations: Flags
+    is_index_term: Flags
+    is_iteration_term: Flags
     first: Range
 
 
@@ -110,16 +112,16 @@ def terms(traces: Traces, model: RejectionModel) -> Array:
 def linear_terms(counts: Array, model: RejectionModel) -> Array:
     """(rows, 4) terms of the linear part for ``counts`` (rows, 3) of n_z, n_r, n_h."""
     z, r, h = (counts - model.expected_counts).T
-    of_z, of_r = _weights(model)
-    return np.column_stack([np.ones(len(counts)), z + r + h, of_z * (r + h) - of_r * z, h])
+    weight_z, weight_r = _mean_weights(model)
+    return np.column_stack([np.ones(len(counts)), z + r + h, weight_z * (r + h) - weight_r * z, h])
 
 
 @cache
 def to_costs(model: RejectionModel) -> Array:
     """(4, 4): rows setup, c_z, c_r, c_h in terms of the linear coefficients."""
-    of_z, of_r = _weights(model)
-    z = np.array([0.0, 1.0, -of_r, 0.0])
-    r = np.array([0.0, 1.0, of_z, 0.0])
+    weight_z, weight_r = _mean_weights(model)
+    z = np.array([0.0, 1.0, -weight_r, 0.0])
+    r = np.array([0.0, 1.0, weight_z, 0.0])
     h = r + np.array([0.0, 0.0, 0.0, 1.0])
     setup = np.array([1.0, 0, 0, 0]) - model.expected_counts @ np.array([z, r, h])
     return np.array([setup, z, r, h])
@@ -127,61 +129,61 @@ def to_costs(model: RejectionModel) -> Array:
 
 @cache
 def iteration_terms(model: RejectionModel, most: int) -> Array:
-    """(most + 1, columns) terms of the number of attempts, at 0..most rejected attempts, less
+    """(most + 1, columns) terms of the number of iterations, at 0..most rejected iterations, less
     their expectation; 0 for the terms of abort indexes."""
     # A trace of hint failures has no index of z or r0.
     failed = parse_iteration("h0")
     extra = covariates([(failed,) * n + (ACCEPTED,) for n in range(most + 1)], model)
-    values: Array = (extra.values - extra.expected) * extra.of_iterations
+    values: Array = (extra.values - extra.expected) * extra.is_iteration_term
     return values
 
 
 @cache
-def prior(model: RejectionModel, hardened: bool = False) -> Prior:
+def prior(model: RejectionModel, is_hardened: bool = False) -> Prior:
     """The prior of signers of this set, or of `hardened` ones."""
     first = (
         hardened_setup_cost(model.name)
-        if hardened
+        if is_hardened
         else Range(LEAST_FIRST, max_setup_cost(model.name))
     )
     rejected = float(model.expected_counts.sum())
     ends = [rejected / (rejected + cost) for cost in first]
-    attempt = (ends[0] + ends[1]) / 2 / rejected
+    typical = (ends[0] + ends[1]) / 2 / rejected
     slope = _SHARE_SPREAD * (ends[0] - ends[1]) / 2 / rejected
     extra = covariates([(ACCEPTED,)], model)
-    centre = [1.0, attempt, CONTRAST_COST.value * attempt, HINT_EXTRA.value * attempt]
-    spread = [np.inf, slope, CONTRAST_COST.error * attempt, HINT_EXTRA.error * attempt]
+    centre = [1.0, typical, CONTRAST_COST.value * typical, HINT_EXTRA.value * typical]
+    spread = [np.inf, slope, CONTRAST_COST.error * typical, HINT_EXTRA.error * typical]
     none = np.zeros(LINEAR, dtype=bool)
     return Prior(
         (*LINEAR_NAMES, *extra.names),
         np.concatenate([centre, np.zeros(len(extra.names))]),
-        np.concatenate([spread, extra.amplitude * attempt]),
-        np.concatenate([none, ~extra.of_iterations]),
-        np.concatenate([none, extra.of_iterations]),
+        np.concatenate([spread, extra.amplitude * typical]),
+        np.concatenate([none, ~extra.is_iteration_term]),
+        np.concatenate([none, extra.is_iteration_term]),
         first,
     )
 
 
 @cache
 def index_moments(model: RejectionModel) -> tuple[Array, Array]:
-    """Covariances of the terms of abort indexes in one attempt: (4, 4) of class z, and of class
+    """Covariances of the terms of abort indexes in one iteration: (4, 4) of class z, and of class
     r, in the order of `covariates`."""
     law_z, law_r = model.first_failing_z(), model.first_failing_r()
-    variance_z = _variance(law_z)
-    variance_r = _variance(law_r)
+    variance_z = _compute_variance(law_z)
+    variance_r = _compute_variance(law_r)
     both = model.p_r_fails_given_z_fails
-    of_z = np.diag([variance_z, 0.0, both * (1 - both), both * variance_r])
-    of_r = np.diag([0.0, variance_r, 0.0, 0.0])
-    return of_z, of_r
+    in_z = np.diag([variance_z, 0.0, both * (1 - both), both * variance_r])
+    in_r = np.diag([0.0, variance_r, 0.0, 0.0])
+    return in_z, in_r
 
 
-def _variance(law: Array) -> float:
+def _compute_variance(law: Array) -> float:
     index = np.arange(len(law))
     return float(law @ index**2 - (law @ index) ** 2)
 
 
-def _weights(model: RejectionModel) -> tuple[float, float]:
-    """Shares of class z, and of r and h, among rejected attempts."""
+def _mean_weights(model: RejectionModel) -> tuple[float, float]:
+    """Shares of class z, and of r and h, among rejected iterations."""
     counts = model.expected_counts
     return float(counts[0] / counts.sum()), float(counts[1:].sum() / counts.sum())
 
@@ -191,15 +193,15 @@ class Covariates(NamedTuple):
 
     ``values``: (traces, columns), centred where the conditional expectation given the counts is
     known. ``expected``: (columns,), their means over all signatures. ``amplitude``: (columns,),
-    the largest effect to guard against per unit, with the cost of one attempt as 1.
-    ``of_iterations``: (columns,), true for functions of the number of attempts alone.
+    the largest effect to guard against per unit, with the cost of one iteration as 1.
+    ``is_iteration_term``: (columns,), true for functions of only the number of iterations.
     """
 
     names: tuple[str, ...]
     values: Array
     expected: Array
     amplitude: Array
-    of_iterations: Flags
+    is_iteration_term: Flags
 
 
 Traces = TraceTable | Sequence[Trace]
@@ -218,40 +220,43 @@ def covariates(traces: Traces, model: RejectionModel) -> Covariates:
     """All covariates of ``traces``."""
     table = as_table(traces, model)
     index = index_terms(table, model)
-    attempts = table.iterations()
-    law = model.p_accept * (1 - model.p_accept) ** (_ATTEMPTS - 1)
-    # Amplitudes: z and its norm check take about a quarter of an attempt, w - c s2 with its check
-    # about 0.3, spread over l and k polynomials; mask sampling about 0.3. Attempts computed wholly
-    # in pairs or fours would be 1; half of that is guarded against.
+    iterations = table.iterations()
+    law = model.p_accept * (1 - model.p_accept) ** (_ITERATIONS - 1)
+    # Amplitudes. z and its norm check take about a quarter of an iteration, spread over l
+    # polynomials. And w - c s2 with its check takes about 0.3, over k. Mask sampling takes about
+    # 0.3. Iterations computed wholly in pairs or fours would be 1; the prior has half of that.
     terms: list[tuple[str, float, Callable[[Ints], Array] | None]] = [
         ("first failing z", 0.25 / model.l, None),
         ("first failing r0, z passed", 0.30 / model.k, None),
         ("r0 fails too", 0.30, None),
         ("first failing r0, z failed", 0.30 / model.k, None),
         ("curvature", 0.003, lambda n: n.astype(np.float64) ** 2),
-        ("pairs", 0.5, lambda n: _waste(n, 2)),
-        ("fours", 0.5, lambda n: _waste(n, 4)),
-        ("masks by eight", 0.30 / model.l, lambda n: _waste(n * model.l, 8)),
+        ("pairs", 0.5, lambda n: _count_waste(n, 2)),
+        ("fours", 0.5, lambda n: _count_waste(n, 4)),
+        ("masks by eight", 0.30 / model.l, lambda n: _count_waste(n * model.l, 8)),
     ]
     names, sizes, functions = zip(*terms, strict=True)
     return Covariates(
         names,
-        np.column_stack([index, *(f(attempts) for f in functions if f)]),
-        np.array([float(f(_ATTEMPTS) @ law) if f else 0.0 for f in functions]),
+        np.column_stack([index, *(f(iterations) for f in functions if f)]),
+        np.array([float(f(_ITERATIONS) @ law) if f else 0.0 for f in functions]),
         np.array(sizes),
         np.array([f is not None for f in functions]),
     )
 
 
-def _waste(units: Ints, step: int) -> Array:
+def _count_waste(units: Ints, step: int) -> Array:
     """Units computed beyond ``units`` when they come ``step`` at a time."""
     return ((-units) % step).astype(np.float64)
 
 
 def index_terms(table: TraceTable, model: RejectionModel) -> Array:
-    """(traces, 4), centred by their conditional expectations given n_z and n_r: sum of first
-    failing z indexes; of first failing r0 indexes in class r; number of class z attempts whose
-    r0 fails too; sum of their first failing r0 indexes."""
+    """Return (traces, 4) terms, centred by their conditional expectations given n_z and n_r.
+
+    They are the sum of first failing z indexes, and that of first failing r0 indexes in class r.
+    Then the number of class z iterations whose r0 fails too, and the sum of their first failing r0
+    indexes.
+    """
     mean_z = float(np.arange(model.l) @ model.first_failing_z())
     mean_r = float(np.arange(model.k) @ model.first_failing_r())
     z, r = table.first_failing("z"), table.first_failing("r")
@@ -263,7 +268,7 @@ def index_terms(table: TraceTable, model: RejectionModel) -> Array:
         np.where(in_z, both - model.p_r_fails_given_z_fails, 0.0),
         np.where(both, r - mean_r, 0.0),
     )
-    owner, size = table.signature_of(), len(table)
+    owner, size = table.signature_numbers(), len(table)
     return np.column_stack([np.bincount(owner, weights=t, minlength=size) for t in terms])
 
 
@@ -281,8 +286,8 @@ _NEAR = 0.02
 _NEGLIGIBLE = 3e-4
 # Costs that differ by less than rounding are one cost.
 _SAME = 1e-9
-# Where costs are spread: bins, a power of 2; deviations beyond which a law is 0 or 1; exponents
-# below which nothing is left (numbers far smaller still would only be slow).
+# Where costs are spread: bins, a power of 2; deviations beyond which a distribution is 0 or 1;
+# exponents below which nothing is left. Far smaller numbers would only be slow.
 _BINS = 1 << 15
 _FAR = 8.0
 _NOTHING = 45.0
@@ -301,10 +306,10 @@ class CostLevel(NamedTuple):
 class Law:
     """The cost of all signatures, by class in ascending order: see `from_terms`, `from_costs`.
 
-    ``coefficients``: (columns,) of `mldsa_lab.theory.law`; ``counts``: (classes, 3) of n_z, n_r,
-    n_h; ``rows``: (classes, columns) of terms, abort indexes at their expectation;
-    ``probability``, ``cost``: (classes,); ``misfit``: relative standard deviation, at the mean
-    cost, of what no term explains; its variance goes with the cost.
+    ``coefficients``: (columns,) of `mldsa_lab.theory.law`. ``counts``: (classes, 3) of n_z, n_r,
+    n_h. ``rows``: (classes, columns) of terms, abort indexes at their expectation.
+    ``probability``, ``cost``: (classes,). ``misfit``: relative standard deviation, at the mean
+    cost, of the scatter that no term explains; its variance is proportional to the cost.
     """
 
     model: RejectionModel
@@ -330,10 +335,12 @@ class Law:
         share: float = 0.999,
         tail: float = _TAIL,
     ) -> Law:
-        """For ``coefficients`` (columns,) of `mldsa_lab.theory.law`; ``share``: the largest
-        whose quantile will be asked for; ``tail``: the total probability of the classes that may
-        be left out."""
-        counts, probability, rows = _classes(model, min(tail, _TAIL_SHARE * (1 - share)))
+        """Return the law for ``coefficients`` (columns,) of `mldsa_lab.theory.law`.
+
+        ``share``: the largest whose quantile will be asked for; ``tail``: the total probability of
+        the classes that may be left out.
+        """
+        counts, probability, rows = _list_classes(model, min(tail, _TAIL_SHARE * (1 - share)))
         cost = rows @ coefficients
         order = np.argsort(cost, kind="stable")
         columns = counts[order], rows[order], probability[order], cost[order]
@@ -348,8 +355,10 @@ class Law:
         share: float = 0.999,
         tail: float = _TAIL,
     ) -> Law:
-        """For the ``costs`` of a signature accepted at the first attempt and of a rejected attempt
-        of class z, r and h, and nothing else that it depends on."""
+        """Return the law for the costs of a signature accepted at once and of rejected iterations.
+
+        ``costs``: the former, then those of class z, r and h; the cost depends on nothing else.
+        """
         coefficients = np.zeros(len(prior(model).names))
         coefficients[:LINEAR] = np.linalg.solve(to_costs(model), costs)
         law = cls.from_terms(model, coefficients, share=share, tail=tail)
@@ -357,15 +366,18 @@ class Law:
         return replace(law, cost=costs[0] + law.counts @ np.array(costs[1:]))
 
     def quantile(self, share: float) -> tuple[float, Array]:
-        """The smallest cost that a share of signatures do not exceed, and its derivative with
-        respect to the coefficients: the mean row (columns,) of the classes near that cost."""
-        value = self._at(share)
-        near, mass = self._near(value)
+        """Return the smallest cost that a share of signatures do not exceed, and its derivative.
+
+        The derivative with respect to the coefficients is the mean row (columns,) of the classes
+        near that cost.
+        """
+        value = self._find_cost(share)
+        near, mass = self._find_near(value)
         return value, np.asarray(mass @ self.rows[near])
 
     def counts_near(self, share: float) -> Array:
         """(3,) mean n_z, n_r, n_h of the classes near a quantile."""
-        near, mass = self._near(self._at(share))
+        near, mass = self._find_near(self._find_cost(share))
         return np.asarray(mass @ self.counts[near])
 
     def share_up_to(self, cost: float) -> float:
@@ -398,10 +410,10 @@ class Law:
     @cached_property
     def _is_spread(self) -> bool:
         """True where signatures of one class differ noticeably in cost."""
-        of_index = self.coefficients[LINEAR : LINEAR + 4]
-        of_z, of_r = (float(of_index @ m @ of_index) for m in index_moments(self.model))
+        index_terms = self.coefficients[LINEAR : LINEAR + 4]
+        in_z, in_r = (float(index_terms @ m @ index_terms) for m in index_moments(self.model))
         rejected = self.model.expected_counts
-        variance = of_z * rejected[0] + of_r * rejected[1] + (self.misfit * self.mean) ** 2
+        variance = in_z * rejected[0] + in_r * rejected[1] + (self.misfit * self.mean) ** 2
         return self.mean > 0 and variance > (_NEGLIGIBLE * self.mean) ** 2
 
     @cached_property
@@ -409,14 +421,14 @@ class Law:
         """Costs, ascending, and the shares of signatures that cost at most as much."""
         if not self._is_spread:
             return self.cost, np.cumsum(self.probability)
-        return _convolved(
+        return _convolve(
             self.model, self.coefficients, self.misfit**2 * self.mean, int(self.counts.sum(1).max())
         )
 
-    def _at(self, share: float) -> float:
+    def _find_cost(self, share: float) -> float:
         return float(self.curve(np.array([share]))[0])
 
-    def _near(self, value: float) -> tuple[slice, Array]:
+    def _find_near(self, value: float) -> tuple[slice, Array]:
         """The classes near a cost, at least one, and their probabilities given one of them."""
         off = abs(_NEAR * value)
         low, high = (int(i) for i in np.searchsorted(self.cost, (value - off, value + off)))
@@ -428,7 +440,7 @@ class Law:
 
 
 @cache
-def _classes(model: RejectionModel, tail: float) -> tuple[Ints, Array, Array]:
+def _list_classes(model: RejectionModel, tail: float) -> tuple[Ints, Array, Array]:
     """Counts (classes, 3), probabilities (classes,) and terms (classes, columns)."""
     table = model.class_table(tail)
     rejected = table.counts.sum(axis=1)
@@ -438,15 +450,15 @@ def _classes(model: RejectionModel, tail: float) -> tuple[Ints, Array, Array]:
     return table.counts, table.probability, rows
 
 
-def _convolved(
+def _convolve(
     model: RejectionModel, coefficients: Array, misfit: float, most: int
 ) -> tuple[Array, Array]:
-    """`Law._reached` up to ``most`` rejected attempts, which stand for more; ``misfit``: variance
+    """`Law._reached` up to ``most`` rejected iterations, which stand for more; ``misfit``: variance
     over cost of what is left."""
     number = np.arange(most + 1)
     law = model.p_accept * (1 - model.p_accept) ** number
     law[-1] += 1 - law.sum()
-    value, mass = _rejected_iteration(model, coefficients)
+    value, mass = _tabulate_rejected(model, coefficients)
     mean = float(mass @ value)
     variance = float(mass @ (value - mean) ** 2)
     first = float(to_costs(model)[0] @ coefficients[:LINEAR])
@@ -457,7 +469,7 @@ def _convolved(
     # Bins beside the ends: what is divided between two must not come in at the other end.
     step = (end - origin) / (_BINS - 8)
     origin -= 4 * step
-    frequency, roots = _roots()
+    frequency, roots = _compute_roots()
     blur = 0.5 * misfit * (2 * math.pi / (_BINS * step) * frequency) ** 2
     # Beyond some frequency nothing is left.
     size = int(np.searchsorted(blur * max(first, 0.0), _NOTHING))
@@ -469,7 +481,7 @@ def _convolved(
     part = value / step - low
     bins = np.bincount(low % _BINS, weights=mass * (1 - part), minlength=_BINS)
     bins += np.bincount((low + 1) % _BINS, weights=mass * part, minlength=_BINS)
-    attempt = np.fft.rfft(bins)[:size] * each
+    iteration = np.fft.rfft(bins)[:size] * each
     by_one = roots[:size] - 1
     whole, part = np.divmod((start - origin) / step, 1)
     places = whole.astype(np.int64)
@@ -478,49 +490,50 @@ def _convolved(
         turned: Complex = roots[frequency * bins & (_BINS - 1)]
         return turned
 
-    # Horner's rule in a rejected attempt, which moves by few different numbers of bins.
+    # Horner's rule in a rejected iteration, which moves by few different numbers of bins.
     moved: dict[int, Complex] = {}
     total = law[-1] * (1 + part[-1] * by_one)
     divided = np.empty_like(total)
     for n in number[-2::-1]:
         by = int(places[n + 1] - places[n])
         if by not in moved:
-            moved[by] = attempt * shift(by)
+            moved[by] = iteration * shift(by)
         total *= moved[by]
         total += np.multiply(by_one, law[n] * part[n], out=divided)
         total += law[n]
     total *= shift(int(places[0])) * once
     reached = np.maximum.accumulate(np.cumsum(np.fft.irfft(total, _BINS)))
-    # A bin holds what is nearer to it than to others.
+    # A bin holds the mass that is nearer to it than to others.
     return origin + step * (np.arange(_BINS, dtype=np.float64) + 0.5), np.asarray(reached)
 
 
-def _rejected_iteration(model: RejectionModel, coefficients: Array) -> tuple[Array, Array]:
-    """Costs (kinds,) of a rejected attempt by class and abort indexes, and their probabilities."""
+def _tabulate_rejected(model: RejectionModel, coefficients: Array) -> tuple[Array, Array]:
+    """Return (kinds,) costs of a rejected iteration by class and abort indexes, and their
+    probabilities."""
     _, z, r, h = (float(c) for c in to_costs(model) @ coefficients[:LINEAR])
     # The terms of abort indexes, in the order of `covariates`.
-    of_z, of_r, both, of_r_too = coefficients[LINEAR : LINEAR + 4]
+    per_z, per_r, both, per_r_too = coefficients[LINEAR : LINEAR + 4]
     law_z, law_r = model.first_failing_z(), model.first_failing_r()
     index_z = np.arange(model.l) - law_z @ np.arange(model.l)
     index_r = np.arange(model.k) - law_r @ np.arange(model.k)
     fails = model.p_r_fails_given_z_fails
-    alone = z + of_z * index_z - both * fails
-    too = np.add.outer(alone + both, of_r_too * index_r)
-    value = np.concatenate([alone, too.ravel(), r + of_r * index_r, [h]])
-    of_class_z, of_class_r, of_class_h, accept = model.iteration
+    alone = z + per_z * index_z - both * fails
+    too = np.add.outer(alone + both, per_r_too * index_r)
+    value = np.concatenate([alone, too.ravel(), r + per_r * index_r, [h]])
+    share_z, share_r, share_h, accept = model.iteration
     mass = np.concatenate(
         [
-            of_class_z * (1 - fails) * law_z,
-            of_class_z * fails * np.outer(law_z, law_r).ravel(),
-            of_class_r * law_r,
-            [of_class_h],
+            share_z * (1 - fails) * law_z,
+            share_z * fails * np.outer(law_z, law_r).ravel(),
+            share_r * law_r,
+            [share_h],
         ]
     )
     return value, mass / (1 - accept)
 
 
 @cache
-def _roots() -> tuple[Ints, Complex]:
+def _compute_roots() -> tuple[Ints, Complex]:
     """Frequencies (bins / 2 + 1,), and the turn (bins,) that a shift by one bin is at each."""
     frequency = np.arange(_BINS // 2 + 1)
     return frequency, np.exp(-2j * math.pi / _BINS * np.arange(_BINS))
@@ -534,18 +547,18 @@ VERSION = 2
 """Version of the file format."""
 
 # Classes left out are together less likely than this.
-_ATTEMPTS_TAIL = 1e-12
+_ITERATIONS_TAIL = 1e-12
 
 
 class CostModel(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag=FORMAT
 ):
-    """Cost of a signature accepted at the first attempt (``first``) and of a rejected attempt of
-    each class, as a file has it.
+    """Cost of a signature accepted at the first iteration (``first``) and of a rejected iteration
+    of each class, as a file has it.
 
     Classes: z (the norm of z fails, whatever else does), r (else r0), h (else ct0 or the hint
-    weight). ``unit``: of all four; ``attempts`` where an attempt of class r is 1. ``source``:
-    where the costs are from. ``set``: the parameter set, None where the model does not say.
+    weight). ``unit``: of all four; ``attempts`` where an iteration of class r is 1. ``source``: of
+    the costs. ``set``: the parameter set, None where the model does not say.
     LabError if a cost is negative, infinite or not a number, or all are 0.
     """
 
@@ -604,7 +617,7 @@ class CostModel(
         self.check_set(model.name)
         check_share(share)
         costs = (self.first, self.z, self.r, self.h)
-        return Law.from_costs(model, costs, share=share, tail=_ATTEMPTS_TAIL)
+        return Law.from_costs(model, costs, share=share, tail=_ITERATIONS_TAIL)
 
     def quantile(self, model: RejectionModel, share: float) -> float:
         """The least cost that at least ``share`` (0 < share < 1) of all signatures do not exceed:

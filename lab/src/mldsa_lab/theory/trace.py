@@ -1,11 +1,13 @@
 """Rejection traces: the failed checks of each iteration of a deterministic signature.
 
 A trace comes in two forms. Pools and the tracing library hold an iteration in 16 bits. Files that
-people read, and the worker protocol, hold a word for each iteration: ``ok``, or every failing check
-in FIPS 204's order as a letter and the index of the first polynomial that fails it: ``z`` (norm of
-z), ``r`` (norm of r0), ``c`` (norm of c t0), ``h`` (hint weight). A word names all failing checks,
-including those that a signer would not have reached. `TraceTable` holds many traces in arrays:
-millions fit where tuples would not.
+people read, and the worker protocol, hold a word for each iteration.
+
+A word is ``ok``, or has a letter and an index for each failing check, in FIPS 204's order. The
+letters are ``z`` (norm of z), ``r`` (norm of r0), ``c`` (norm of c t0), ``h`` (hint weight). The
+index is that of the first polynomial that fails. A word names all failing checks, including those
+that a signer would not have reached. `TraceTable` holds many traces in arrays: millions fit where
+tuples would not.
 """
 
 from __future__ import annotations
@@ -30,21 +32,21 @@ CHECKS = "zrch"
 PASSED = 15
 """Stands for the index of the first failing polynomial where a check passed."""
 SHIFTS = tuple(4 * i for i in range(len(CHECKS)))
-"""Where in an attempt's number each check's index stands."""
+"""Where in an iteration's number each check's index stands."""
 
 # No set has an index above 7 (k = 8).
 _WORD = re.compile(r"(?:z([0-7]))?(?:r([0-7]))?(?:c([0-7]))?(?:h([0-7]))?")
 
 
 class Iteration(int):
-    """One attempt: in four times four bits, the lowest for z, the index of the first polynomial
-    that fails each check, `PASSED` where none does. 0xFFFF is an accepted attempt."""
+    """One iteration: in four times four bits, the lowest for z, the index of the first polynomial
+    that fails each check, `PASSED` where none does. 0xFFFF is an accepted iteration."""
 
     __slots__ = ()
 
     @classmethod
     def from_indexes(cls, first_failing: Iterable[int]) -> Iteration:
-        """The attempt with these indexes, of z, r0, ct0 and hint weight."""
+        """The iteration with these indexes, of z, r0, ct0 and hint weight."""
         return cls(sum(index << at for at, index in zip(SHIFTS, first_failing, strict=True)))
 
     @property
@@ -72,10 +74,10 @@ class Iteration(int):
 
 
 ACCEPTED = Iteration(0xFFFF)
-"""The accepted attempt."""
+"""The accepted iteration."""
 
 Trace = tuple[Iteration, ...]
-"""The attempts of one signature; the last one, and only that, is accepted."""
+"""The iterations of one signature; the last one, and only that, is accepted."""
 
 
 @lru_cache(maxsize=65536)
@@ -95,7 +97,7 @@ def parse_iteration(word: str) -> Iteration:
 def parse_trace(words: Iterable[str], set_name: str | None = None) -> Trace:
     """Read a trace from its words; with ``set_name`` also check indexes against k and l.
 
-    LabError if a word is malformed, an index is out of range, or the accepted attempt is not
+    LabError if a word is malformed, an index is out of range, or the accepted iteration is not
     the last and only one.
     """
     trace = tuple(parse_iteration(word) for word in words)
@@ -107,11 +109,11 @@ def parse_trace(words: Iterable[str], set_name: str | None = None) -> Trace:
     if set_name is not None:
         p = parameter_set(set_name)
         sizes = (p.l, p.k, p.k, p.k)
-        for attempt in trace:
-            for check, index, size in zip(CHECKS, attempt.first_failing, sizes, strict=True):
+        for iteration in trace:
+            for check, index, size in zip(CHECKS, iteration.first_failing, sizes, strict=True):
                 if index != PASSED and index >= size:
                     raise LabError(
-                        f"attempt {str(attempt)!r}: index of {check} must be below {size} "
+                        f"attempt {str(iteration)!r}: index of {check} must be below {size} "
                         f"for {set_name}"
                     )
     return trace
@@ -119,7 +121,7 @@ def parse_trace(words: Iterable[str], set_name: str | None = None) -> Trace:
 
 def format_trace(trace: Iterable[Iteration]) -> str:
     """The words of a trace, separated by spaces."""
-    return " ".join(str(attempt) for attempt in trace)
+    return " ".join(str(iteration) for iteration in trace)
 
 
 # Traces of many signatures.
@@ -132,9 +134,9 @@ Codes = NDArray[np.uint16]
 class TraceTable:
     """Traces of ``len(table)`` signatures of one parameter set.
 
-    ``codes``: (attempts,) all attempts (`Iteration`), signature after signature; ``ends``:
-    (signatures,) where in ``codes`` each signature's attempts end. LabError if a signature does
-    not end in its only accepted attempt, or an index does not fit the set's k and l.
+    ``codes``: (iterations,) all iterations (`Iteration`), signature after signature; ``ends``:
+    (signatures,) where in ``codes`` each signature's iterations end. LabError if a signature does
+    not end in its only accepted iteration, or an index does not fit the set's k and l.
     """
 
     set: str
@@ -168,48 +170,48 @@ class TraceTable:
     def from_traces(set_name: str, traces: Iterable[Trace]) -> TraceTable:
         """The table of these traces."""
         every = list(traces)
-        codes = np.array([attempt for trace in every for attempt in trace], dtype=np.uint16)
+        codes = np.array([iteration for trace in every for iteration in trace], dtype=np.uint16)
         return TraceTable(set_name, codes, np.cumsum([len(t) for t in every], dtype=np.int64))
 
     @staticmethod
     def join(tables: Sequence[TraceTable]) -> TraceTable:
         """Several tables of one set, one after another; at least one."""
         codes = np.concatenate([t.codes for t in tables])
-        attempts = np.concatenate([t.iterations() for t in tables])
-        return TraceTable(tables[0].set, codes, np.cumsum(attempts))
+        sizes = np.concatenate([t.iterations() for t in tables])
+        return TraceTable(tables[0].set, codes, np.cumsum(sizes))
 
     def __len__(self) -> int:
         return len(self.ends)
 
     @property
     def starts(self) -> Ints:
-        """(signatures,) where in ``codes`` each signature's attempts begin."""
+        """(signatures,) where in ``codes`` each signature's iterations begin."""
         return self.ends - self.iterations()
 
     def iterations(self) -> Ints:
-        """(signatures,) attempts of each signature, the accepted one included."""
+        """(signatures,) iterations of each signature, the accepted one included."""
         return np.diff(self.ends, prepend=0)
 
-    def signature_of(self) -> Ints:
-        """(attempts,) the signature that each attempt belongs to."""
+    def signature_numbers(self) -> Ints:
+        """(iterations,) the signature that each iteration belongs to."""
         return np.repeat(np.arange(len(self.ends)), self.iterations())
 
     def first_failing(self, check: str) -> Ints:
-        """(attempts,) index of the first polynomial that fails ``check`` (one of "zrch"),
+        """(iterations,) index of the first polynomial that fails ``check`` (one of "zrch"),
         `PASSED` where none does."""
         index = (self.codes >> SHIFTS[CHECKS.index(check)]) & PASSED
         return index.astype(np.int64)
 
     def rejections(self) -> NDArray[np.int8]:
-        """(attempts,) class of each attempt: 0 z, 1 r, 2 h, 3 accepted."""
+        """(iterations,) class of each iteration: 0 z, 1 r, 2 h, 3 accepted."""
         z, r = (self.first_failing(check) != PASSED for check in "zr")
         classes = np.where(z, 0, np.where(r, 1, np.where(self.codes == ACCEPTED, 3, 2)))
         return classes.astype(np.int8)
 
     def counts(self) -> Array:
-        """(signatures, 3) rejected attempts of each class: n_z, n_r, n_h."""
-        # Four classes of attempts, of which the accepted ones are not counted.
-        cells = 4 * self.signature_of() + self.rejections()
+        """(signatures, 3) rejected iterations of each class: n_z, n_r, n_h."""
+        # Four classes of iterations, of which the accepted ones are not counted.
+        cells = 4 * self.signature_numbers() + self.rejections()
         counts = np.bincount(cells, minlength=4 * len(self)).reshape(-1, 4)
         return counts[:, :3].astype(np.float64)
 

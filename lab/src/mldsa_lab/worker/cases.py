@@ -214,7 +214,7 @@ def _seeds(e: Examination) -> list[Input]:
 
 def _sizes(e: Examination) -> tuple[int, int] | None:
     scheme = e.subject.scheme
-    return (scheme.public_key_bytes, scheme.private_key_bytes) if scheme.traits.encoded else None
+    return (scheme.public_key_bytes, scheme.private_key_bytes) if scheme.traits.has_bytes else None
 
 
 def new_keys(e: Examination, operation: str) -> Iterator[Probe]:
@@ -252,14 +252,14 @@ def good_case(e: Examination, m: Input, operation: str, what: str = "", **change
     size = {"encaps": scheme.output_bytes + SECRET_BYTES, "decaps": SECRET_BYTES}
     judge: OutputJudge = must_give(size.get(operation, scheme.output_bytes), "the output")
     if operation == "verify":
-        judge = must_accept if m.valid else must_refuse
-    elif not m.valid:
+        judge = must_accept if m.is_valid else must_refuse
+    elif not m.is_valid:
         judge = must_fail
     elif operation == "keygen":
         judge = must_be_keys(m.pk, m.sk, _sizes(e))
     elif answer is not None:
         judge = must_equal(answer, name.get(operation, "the output"))
-    elif not scheme.traits.encoded:
+    elif not scheme.traits.has_bytes:
         judge = must_give(None, "the signature")
     return Probe(what or str(m), make_job(m, operation, v, **changed), judge, m)
 
@@ -305,7 +305,7 @@ def repeated(e: Examination, operation: str) -> Iterator[Probe]:
 
 def other_rnd(e: Examination, operation: str) -> Iterator[Probe]:
     s, m = e.subject, replace(e.items.inputs[0], output=None)
-    if s.traits.encoded and s.variant.deterministic:
+    if s.traits.has_bytes and s.variant.deterministic:
         other = replace(m, rnd=bytes(range(1, s.scheme.rnd_bytes + 1)))
         job, takes_rnd = make_job(other, operation, s.variant), s.variant.rnd == "given"
         yield good_case(e, m, operation)
@@ -334,7 +334,7 @@ def _bases(e: Examination) -> Sequence[Input]:
     if e.items.bases:
         return _usable(e, e.items.bases)[:1]
     own = e.own("signs")
-    own = own[-1:] if e.subject.traits.encoded else own[:FEW]
+    own = own[-1:] if e.subject.traits.has_bytes else own[:FEW]
     return own or [m for m in e.items.inputs[:1] if m.output]
 
 

@@ -64,11 +64,11 @@ class Channel:
         for stream in (stdin, stdout, stderr):
             os.set_blocking(stream.fileno(), False)
         self._received = bytearray()  # standard output not yet taken as lines
-        self._said = bytearray()  # the end of standard error
+        self._complaints = bytearray()  # the end of standard error
         self._unheard = bytearray()  # what follows its last line end
         self.on_note: Callable[[str], None] = lambda text: None
         """Gets each line of standard error that begins with `note `, as soon as it is read."""
-        self._open = {stdout: self._received, stderr: self._said}
+        self._open = {stdout: self._received, stderr: self._complaints}
 
     @property
     def pid(self) -> int:
@@ -79,7 +79,7 @@ class Channel:
         """The last lines of the process's standard error, joined by ` | `."""
         if not self._stderr.closed:
             self._read(self._stderr)
-        text = self._said.decode("utf-8", "replace")
+        text = self._complaints.decode("utf-8", "replace")
         lines = [_shown(line) for line in text.splitlines()]
         shown = " | ".join([line for line in lines if line][-_STDERR_SHOWN_LINES:])
         return (
@@ -177,7 +177,7 @@ class Channel:
                 self._hear(data)
             if not data:
                 del self._open[stream]
-        del self._said[:-_STDERR_KEPT_BYTES]
+        del self._complaints[:-_STDERR_KEPT_BYTES]
 
     def _hear(self, data: bytes) -> None:
         *lines, rest = bytes(self._unheard + data).split(b"\n")

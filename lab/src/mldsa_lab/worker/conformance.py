@@ -43,7 +43,7 @@ class Finding:
     check: str
     description: str
     status: Status
-    said: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +65,16 @@ class Conformance:
         text: list[str] = []
         alike: dict[tuple[Status, tuple[str, ...]], list[Finding]] = {}
         for finding in self.findings:
-            alike.setdefault((finding.status, finding.said), []).append(finding)
+            alike.setdefault((finding.status, finding.reasons), []).append(finding)
         for status in ("failed", "untested", "passed"):
             shown = "NOT TESTED" if status == "untested" else f"{status:10}"
-            for (result, said), findings in alike.items():
+            for (result, reasons), findings in alike.items():
                 if result == status:
                     text += [f"{shown}  {f.check}: {f.description}" for f in findings]
-                    text += [f"            {reason}" for reason in said]
-        for (result, said), findings in alike.items():
+                    text += [f"            {reason}" for reason in reasons]
+        for (result, reasons), findings in alike.items():
             if result == "skipped":
-                text.append(f"skipped     {said[0]}: {', '.join(f.check for f in findings)}")
+                text.append(f"skipped     {reasons[0]}: {', '.join(f.check for f in findings)}")
         states: list[str] = [finding.status for finding in self.findings]
         total = ", ".join(f"{states.count(s)} {word}" for s, word in _COUNTED.items())
         return [*text, f"worker {self.worker}: {total}"]
@@ -447,7 +447,7 @@ def _chain(trials: Trials, cell: Subject) -> None:
     message, so that both of its fields have to come from the chain."""
     if not trials.announcement.chains:
         raise NotApplicable("it does not announce chains")
-    signers = [cell, *trials.cells("sign")] if cell.traits.encoded else [cell]
+    signers = [cell, *trials.cells("sign")] if cell.traits.has_bytes else [cell]
     signer = next((s for s in signers if s.has("sign") and s.set == cell.set), None)
     if signer is None:
         raise NotApplicable("no variant of this worker signs for it")
@@ -457,7 +457,7 @@ def _chain(trials: Trials, cell: Subject) -> None:
     own = [replace(verify, id=s.id, message=s.message) for s in signs]
     other = [replace(verify, id=n) for n in number]
     worker.prepare(1, signer.variant.id, cell.set, "sign", signs)
-    for inputs, expected, said in ((own, b"\1", "refused"), (other, b"\0", "accepted")):
+    for inputs, expected, reasons in ((own, b"\1", "refused"), (other, b"\0", "accepted")):
         worker.prepare(2, cell.variant.id, cell.set, "verify", inputs)
         stages = [ChainStage(1), ChainStage(2, signature=1)]
         for threads in sorted({1, min(cell.variant.threads, signer.variant.threads, 2)}):
@@ -468,7 +468,7 @@ def _chain(trials: Trials, cell: Subject) -> None:
                 if sum(wall for wall, _ in link.stages) > link.wall:
                     raise Nonconformance("the stages of a link take longer than the link")
                 if link.stages[1][1] != hashlib.sha256(expected).digest():
-                    text = f"the signature of the stage before is {said}, for the message that "
+                    text = f"the signature of the stage before is {reasons}, for the message that "
                     raise Nonconformance(text + "was prepared")
     trials.refuses("chain 1 0 1 1 0 1 0", "chain 1 0 0 1 0 0 0", "chain 1 0 1 4711 0 0 0", "chain")
     for job in (1, 2):

@@ -99,7 +99,7 @@ def make_items(
     scheme = items[0].scheme
     # Who is given its randomness first: its output is everybody's.
     able = sorted(subjects, key=lambda s: not s.variant.deterministic)
-    for subject in [*able, *siblings] if scheme.traits.encoded else ():
+    for subject in [*able, *siblings] if scheme.traits.has_bytes else ():
         if all(m.pk and m.sk for m in items):
             break
         keys = subject.outputs("keygen", items)
@@ -116,7 +116,7 @@ def make_items(
         dealt = dict(zip(seeds, cycle(known_answers(items[0].set, "keygen")), strict=False))
         pairs = ((m, dealt[m.seed]) for m in items)
         items = [structs.replace(m, seed=c.seed, pk=c.pk, sk=c.sk) for m, c in pairs]
-    if scheme.traits.keyed and (all(m.pk for m in items) or not scheme.traits.encoded):
+    if scheme.traits.has_keys and (all(m.pk for m in items) or not scheme.traits.has_bytes):
         for subject in able:
             outputs = subject.outputs(scheme.traits.operations[1], items)
             if outputs:
@@ -213,7 +213,7 @@ def known_answers(set_name: str, kind: str) -> tuple[Input, ...]:
         raise LabError(
             f"known answers: {mode} of {set_name} is not of the known form: {error!r}"
         ) from None
-    return tuple(items[:_SLOW_CASES] if scheme.slow and mode == "sigGen" else items)
+    return tuple(items[:_SLOW_CASES] if scheme.is_slow and mode == "sigGen" else items)
 
 
 def _item(set_name: str, case: dict[str, Any], required: Sequence[str]) -> Input:
@@ -225,7 +225,7 @@ def _item(set_name: str, case: dict[str, Any], required: Sequence[str]) -> Input
                 fields[field] = bytes.fromhex("".join(case[name] for name in names))
     if missing := [field for field in required if fields.get(field) is None]:
         raise KeyError(missing[0])
-    return Input(set_name, case["tcId"], **fields, valid=case.get("testPassed", True))
+    return Input(set_name, case["tcId"], **fields, is_valid=case.get("testPassed", True))
 
 
 OutputJudge = Callable[[Output], str | None]
@@ -326,7 +326,7 @@ class Examination:
         self.items = items
         self.checks: list[Check] = []
         self._table = [case for case in table if case.has(subject)]
-        self._made: dict[CheckCase, Check | None] = {}
+        self._done: dict[CheckCase, Check | None] = {}
         self._results: dict[CheckCase, list[tuple[Probe, Output]]] = {}
 
     @property
@@ -374,8 +374,8 @@ class Examination:
     def make(self, case: CheckCase) -> Check | None:
         """Make a check once, as soon as it applies; None where there is nothing to ask. WorkerFault
         if the subject breaks down, in the last check of `checks`."""
-        if case not in self._made and case.applies(self):
-            self._made[case] = None
+        if case not in self._done and case.applies(self):
+            self._done[case] = None
             peer = self.items.peer.variant.implementation if self.items.peer is not None else ""
             name = case.name.format(source=self.items.source, peer=peer)
             try:
@@ -383,9 +383,9 @@ class Examination:
             except PeerFailure as trouble:
                 result = Check(name, 0, 0, str(trouble))
             if result is not None:
-                self._made[case] = result
+                self._done[case] = result
                 self.checks.append(result)
-        return self._made.get(case)
+        return self._done.get(case)
 
     def _result(self, case: CheckCase, name: str) -> Check | None:
         asked = {"reference": self.items.reference, "peer": self.items.peer}.get(case.asks)
@@ -493,8 +493,8 @@ def must_refuse(output: Output) -> str | None:
 
 def must_answer_refused(output: Output) -> str | None:
     """The verdict must be 00, and no failure."""
-    said = "01" if output.failure is None else f"`failed` {output.failure}"
-    return None if output.value == REFUSED else f"it said {said}, not 00"
+    answer = "01" if output.failure is None else f"`failed` {output.failure}"
+    return None if output.value == REFUSED else f"it said {answer}, not 00"
 
 
 def must_fail(output: Output) -> str | None:

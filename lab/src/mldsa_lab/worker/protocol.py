@@ -25,7 +25,7 @@ from mldsa_lab.sets import (
     BuildName,
     Implementation,
     Unit,
-    sets_of,
+    list_sets,
 )
 from mldsa_lab.theory import trace
 from mldsa_lab.theory.trace import Trace
@@ -69,7 +69,7 @@ class AnnouncedVariant(Implementation, frozen=True, forbid_unknown_fields=True):
             rule = "its name must be implementation:backend:key"
             raise ProtocolError(f"{rule}, {self.announced_id}")
         family = SCHEME_FAMILIES[self.family]
-        allowed = {"sets": sets_of(self.family), "operations": family.worker_operations}
+        allowed = {"sets": list_sets(self.family), "operations": family.worker_operations}
         for key in ("sets", "operations", "private_keys"):
             names = getattr(self, key)
             check_unique(names, key)
@@ -309,8 +309,8 @@ def parse_hello(lines: Iterable[str]) -> Announcement:
             raise ProtocolError(f"{where}: key `{key}` is given twice")
         target[key] = value
     if head.get("protocol", "") != str(PROTOCOL_VERSION):
-        said = quote(head.get("protocol", ""))
-        raise ProtocolError(f"hello: protocol must be {PROTOCOL_VERSION}, got {said}")
+        version = quote(head.get("protocol", ""))
+        raise ProtocolError(f"hello: protocol must be {PROTOCOL_VERSION}, got {version}")
     if not variants:
         raise ProtocolError("hello: no variant is announced")
     known = Announcement.__struct_fields__  # an empty value of these is as none
@@ -374,7 +374,7 @@ def make_job(item: Input, operation: str, variant: Implementation, **changed: An
             fields = {"seed": seed, "sk": item.sk, "pk": item.pk, "ciphertext": item.output}
         case "verify":
             fields = {"pk": item.pk, "signature": item.output, **signed}
-            fields["seed"] = None if family.encoded else item.seed
+            fields["seed"] = None if family.has_bytes else item.seed
         case _ if operation == LOOKUP or operation in TLS_OPERATIONS:
             fields = {}
         case _:
@@ -391,7 +391,7 @@ def expected_output(item: Input, operation: str, variant: Implementation) -> byt
         case "sign":
             return item.output if variant.deterministic else None
         case "verify":
-            return ACCEPTED if item.valid else REFUSED
+            return ACCEPTED if item.is_valid else REFUSED
         case "hash":
             return hashlib.sha3_256(item.message).digest()
         case "encaps":

@@ -349,8 +349,8 @@ def unmet_need(need: Need) -> str | None:
     except LabError as error:
         return f"{need.tool} does not work (`{command}`: {error}): {need.hint}"
     if done.returncode != 0:
-        said = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[0]
-        return f"{need.tool} does not work (`{command}` said: {said}): {need.hint}"
+        output = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[0]
+        return f"{need.tool} does not work (`{command}` said: {output}): {need.hint}"
     if need.minimum is None:
         return None
     match = _VERSION.search(done.stdout) or _VERSION.search(done.stderr)

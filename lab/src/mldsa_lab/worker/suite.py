@@ -67,7 +67,7 @@ def _repeats(exam: Examination) -> GroupJudge:
 
 def _keys_repeat(exam: Examination) -> GroupJudge:
     """A worker that cannot derive a key from a seed keeps one for all."""
-    return partial(must_repeat, distinct=exam.subject.scheme.seeded)
+    return partial(must_repeat, distinct=exam.subject.scheme.has_seed)
 
 
 def _traces_repeat(exam: Examination) -> GroupJudge | None:

@@ -96,8 +96,8 @@ class Trials:
 
     def is_first(self, cell: Subject) -> bool:
         """Return whether it is the set to test of a variant whose other sets are slow."""
-        sets = sorted(cell.variant.sets, key=lambda s: SCHEMES[s].slow)
-        return cell.set == sets[0] or not any(SCHEMES[s].slow for s in sets)
+        sets = sorted(cell.variant.sets, key=lambda s: SCHEMES[s].is_slow)
+        return cell.set == sets[0] or not any(SCHEMES[s].is_slow for s in sets)
 
     def answer(
         self,
@@ -119,12 +119,12 @@ class Trials:
             request = (text.encode() if isinstance(text, str) else text) + b"\n"
             asked = quote(request.decode("utf-8", "replace").rstrip("\n"))
             try:
-                said = self.worker.raw(request)
+                answer = self.worker.raw(request)
             except WorkerRefusal:
                 pass
             else:
                 self.close()  # it may have more to say
-                raise Nonconformance(f"to {asked} it said {quote(said)}, not an error")
+                raise Nonconformance(f"to {asked} it said {quote(answer)}, not an error")
             try:  # a second error line would be taken for the answer to this
                 self.worker.hello()
             except (WorkerRefusal, WorkerFault) as error:
@@ -134,7 +134,7 @@ class Trials:
     def items(self, cell: Subject) -> list[Input]:
         """Items of the cell's set, of different keys, with what variants of this worker make of
         them; of a cell whose keys never leave it with what it makes itself."""
-        shared = cell.traits.encoded or not cell.traits.keyed
+        shared = cell.traits.has_bytes or not cell.traits.has_keys
         key = cell.set if shared else str(cell)
         if key not in self._items:
             numbers = _NUMBERS if self.is_first(cell) else _NUMBERS[:1]
@@ -158,7 +158,7 @@ class Trials:
         is_published = self.known and scheme.family in ("ml-dsa", "slh-dsa")
         if not is_published or any(c.has("sign") or not c.variant.context for c in cells):
             return []
-        valid = [a for a in examination.known_answers(name, "sigver") if a.valid]
+        valid = [a for a in examination.known_answers(name, "sigver") if a.is_valid]
         if (p := PARAMETER_SETS.get(name)) is not None:
             valid.sort(key=lambda a: suits(p, a.output or b""), reverse=True)
         return [structs.replace(a, id=m.id) for m, a in zip(items, cycle(valid), strict=False)]
@@ -181,7 +181,7 @@ class Trials:
     def good(self, cell: Subject, operation: str, count: int = 3) -> list[JobInput]:
         """Inputs that must succeed. NotTested where this worker cannot make them."""
         items = self.items(cell)[:count]
-        needs_key = cell.traits.encoded and operation not in ("keygen", "lookup")
+        needs_key = cell.traits.has_bytes and operation not in ("keygen", "lookup")
         if needs_key and items[0].pk is None:
             raise NotTested(self.lacking(cell, "keygen"))
         if operation in ("sign", "decaps") and needs_key and not cell.reads(items[0]):
@@ -215,7 +215,7 @@ class Trials:
         key = f"{cell} {batch}"
         if key not in self._exams:
             inputs = self.items(cell)
-            readable = not cell.traits.keyed or not cell.traits.encoded or inputs[0].pk is not None
+            readable = not cell.traits.has_bytes or inputs[0].pk is not None
             items = Items("worker", inputs if readable else (), known=self.known, every=True)
             if not self.is_first(cell):
                 items = replace(items, bases=[m for m in inputs if m.output])

@@ -92,7 +92,7 @@ def header(manifest: Manifest, compiler: str) -> str:
     """Return the text of the header; ``compiler``: as the worker announces it."""
     f = manifest.file
     round_3 = f.standard == "round 3"
-    layouts = {name: Layout.of(name, round_3) for name in PARAMETER_SETS}
+    layouts = {name: Layout.for_set(name, round_3) for name in PARAMETER_SETS}
     constants: dict[str, bool | int | str] = {
         "COMPLETE_RESET": f.reset.complete,
         "RANDOM_POWER_UP": f.reset.power_up == "random",

@@ -17,7 +17,7 @@ from mldsa_lab.cli.shared import (
     Targets,
     ToOption,
     console,
-    refuse_given,
+    reject_options,
     show_path,
 )
 
@@ -61,7 +61,7 @@ def synth(
     check_folder(out)
     screen = Screen(console())
     if seeds is None:
-        refuse_given(ctx, "resources", "need no --seeds", _OF_RATE)
+        reject_options(ctx, "resources", "need no --seeds", _OF_RATE)
         _count_resources(_manifests(cores), out, screen)
     else:
         _find_rates(_manifests(cores), seeds, speed, minutes, out, screen)
@@ -148,9 +148,9 @@ def study(
     cores = [path for path in files or () if path.suffix == ".toml"]
     shown = [path for path in files or () if path.suffix != ".toml"]
     if shown:
-        refuse_given(ctx, str(shown[0]), "is shown as it is", "sets seed random")
+        reject_options(ctx, str(shown[0]), "is shown as it is", "sets seed random")
     key = secrets.token_bytes(32) if seed is None else parse_seed(seed)
-    chosen = parse_set_names(sets or ("ml-dsa",), ml_dsa=True)
+    chosen = parse_set_names(sets or ("ml-dsa",), is_ml_dsa_only=True)
     if cores or not shown:
         shown += measure_cores(_manifests(cores), chosen, key, random, out, screen)
     outputs.show(read_findings(shown).report(), screen.console)

@@ -1,8 +1,8 @@
 """Cores as running workers: random signatures, and cores of the competition's third round.
 
-Every measured output is compared with the expected one, and a core's own counters with the
-harness's cycles and known rejections: a wrong counter is noted and has a dash. The gate knows
-FIPS 204 only, so that dilithium-py takes its place in round 3.
+Every measured output is compared with the expected one. A core's own counters are compared with the
+harness's cycles and known rejections; a wrong counter is noted and has a dash. The gate knows FIPS
+204 only, so dilithium-py takes its place in round 3.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def own_counters(worker: Worker, job: int, inputs: int) -> list[dict[str, int]]:
 def wrong_counters(reported: dict[str, int], trace: Trace) -> dict[str, str]:
     """Return the faults of counters of attempts, and of rejections by the first failing check, by
     the counters' names."""
-    first = [attempt.failed & -attempt.failed for attempt in trace]
+    first = [iteration.failed & -iteration.failed for iteration in trace]
     known = {"attempts": len(trace)}
     known |= {name: first.count(1 << bit) for bit, name in enumerate(("z", "r0", "ct0", "hint"))}
     return {
@@ -131,10 +131,10 @@ def draw(
 def measure_round_3(
     manifest: Manifest, sets: Sequence[str], seed: bytes, show: Callable[[str], None]
 ) -> Iterator[Round3Cycles]:
-    """Yield what a core of round 3 takes in each set.
+    """Yield the cycles of a core of round 3 in each set.
 
-    LabError for the first answer, under random stalls or without, that is not dilithium-py's, for a
-    valid signature that it rejects and for one of another message that it accepts.
+    LabError for the first answer, under random stalls or without, that is not dilithium-py's. Also
+    for a valid signature that it rejects, and for one of another message that it accepts.
     """
     f = manifest.file
     with start_core(manifest, show) as worker:

@@ -1,5 +1,7 @@
-"""Operands and results of a core: the fields of a worker's inputs, or parts of them,
-of FIPS 204 or of round 3 of the competition, whose keys and signatures have other lengths."""
+"""Operands and results of a core: the fields of a worker's inputs, or parts of them.
+
+They are of FIPS 204 or of round 3 of the competition, whose keys and signatures have other lengths.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ class Layout:
     slices: dict[str, tuple[int, int]]
 
     @classmethod
-    def of(cls, set_name: str, round_3: bool) -> Layout:
+    def for_set(cls, set_name: str, round_3: bool) -> Layout:
         """Of a parameter set of FIPS 204, or of the Dilithium of round 3 that became it."""
         p = PARAMETER_SETS[set_name]
         eta = 32 * (2 * p.eta).bit_length()

@@ -48,9 +48,9 @@ _BRAM = {"RAMB36E1": 1.0, "RAMB18E1": 0.5}
 
 
 class Taken(Struct, frozen=True, forbid_unknown_fields=True):
-    """Resources: ``lut``, of them those that are ``memory``; ``ff``; ``dsp`` (DSP48E1); ``bram`` of
-    36 kbit, half ones as 0.5; ``cells``: the logic cells that the other LUTs are estimated to take
-    where two small ones share one."""
+    """Resources: ``lut``; ``memory``, LUTs used as memory; ``ff``; ``dsp`` (DSP48E1); ``bram`` of
+    36 kbit, half ones as 0.5. ``cells``: an estimate of the logic cells of the other LUTs, where
+    two small ones share one."""
 
     lut: Count
     memory: Count
@@ -198,8 +198,10 @@ def _taken(cells: Mapping[str, int]) -> Taken:
 
 
 def _packed(luts: Sequence[int]) -> int:
-    """The cells that so many LUTs of 0 to 6 inputs take: as in the statistics of yosys, one of a
-    single input or two shares that of a larger one, while there are any, or of its like."""
+    """Return the cells that so many LUTs of 0 to 6 inputs take, as in the statistics of yosys.
+
+    A LUT of one or two inputs shares the cell of a larger one, while there are any, or of its like.
+    """
     left, small = list(luts), luts[1] + luts[2]
     for large, inputs in ((5, 1), (4, 1), (4, 2), (3, 1), (3, 2)):
         shared = min(left[large], left[inputs])

@@ -38,14 +38,14 @@ class Verilator:
             )  # fmt: skip
         except (OSError, subprocess.TimeoutExpired) as error:
             raise LabError(f"Verilator does not start: {program}: {error}") from None
-        said = (done.stdout.strip() or done.stderr.strip() or "nothing").splitlines()[0]
-        result = re.match(r"Verilator ((\d+)\.(\d+)\S*)", said)
+        output = (done.stdout.strip() or done.stderr.strip() or "nothing").splitlines()[0]
+        result = re.match(r"Verilator ((\d+)\.(\d+)\S*)", output)
         # The package's program does not know its own version; the headers beside it do.
         header = Path(environment.get("VERILATOR_ROOT", "")) / "include" / "verilated_config.h"
         if result is None and environment and header.is_file():
             result = re.search(r'VERILATOR_VERSION "((\d+)\.(\d+)[^" ]*)', read_text(header))
         if result is None:
-            raise LabError(f"Verilator does not work: {program} said: {said}")
+            raise LabError(f"Verilator does not work: {program} said: {output}")
         if (int(result[2]), int(result[3])) < OLDEST:
             oldest = f"{OLDEST[0]}.{OLDEST[1]:03}"
             raise LabError(f"Verilator {result[1]} is too old: {oldest} or newer is needed")
