@@ -244,11 +244,11 @@ def _rejection(name: str) -> Iterator[Figure]:
     """The shares of attempts that pass each check, of those that reach it, and of all that are
     rejected; attempts of a signature."""
     model = RejectionModel.for_set(name)
-    attempts: dict[str, Key] = {"set": name, "of": "attempts"}
+    iterations: dict[str, Key] = {"set": name, "of": "attempts"}
     for share in (0.05, 0.5, 0.95, 0.99, 0.999):
-        quantile = {**attempts, "percentile": as_key(100 * share)}
+        quantile = {**iterations, "percentile": as_key(100 * share)}
         yield Figure(quantile, "quantile", model.iterations_quantile(share))
-    yield Figure(attempts, "mean", model.expected_iterations)
+    yield Figure(iterations, "mean", model.expected_iterations)
     for check, passing in (("z", model.p_z), ("r0", model.p_r), ("hint", 1 - model.fail_h)):
         yield Figure({"set": name, "of": "passes", "check": check}, "share", passing)
     yield Figure({"set": name, "of": "rejected attempts"}, "share", 1 - model.p_accept)
