@@ -28,8 +28,8 @@ bench-kernels: ARGS =
 bench-kernels: setup-bench ## time the kernels of each backend beside the peers' own: ARGS="--help"
 	@sh scripts/bench_kernels.sh $(ARGS)
 
-# Every feature of the library: its tests need them.
-ALL := mldsa-lanes/__tests
+# The library with its internals, for unit tests and the suite; as it is published, with every feature; and the oracle.
+LIBRARY := -p mldsa-inside -p mldsa-lanes -p mldsa-oracle --all-features
 
 # Two tiers (CONTRIBUTING.md): `make test` while working, `make test-all` is what CI runs.
 test: test-rust test-workers test-lab ## shows that the project is right on this machine
@@ -38,14 +38,14 @@ test-all: test-rust-all test-rustls test-cli test-c test-workers-all test-go tes
 
 # Skipped here and run by `make test-all`: trace statistics, rounding over all of Z_q.
 test-rust: ## the library and the oracle on every backend of this CPU
-	MLDSA_ACCUMULATED=$${MLDSA_ACCUMULATED-100} cargo test --locked -p mldsa-lanes -p mldsa-oracle --features $(ALL) \
+	MLDSA_ACCUMULATED=$${MLDSA_ACCUMULATED-100} cargo test --locked $(LIBRARY) \
 	  --lib --test suite --test once --test selection -- --skip trace_statistics --skip rounding_of_all_of_z_q
-	cargo test --locked -p mldsa-lanes -p mldsa-oracle --features $(ALL) --doc
+	cargo test --locked $(LIBRARY) --doc
 
 # What takes long: digests over 10,000 signatures, memory and stack in every kind of build, fuzzing sessions, faults.
 test-rust-all: ## test-rust at full size, with memory, fuzzing sessions and injected faults
-	cargo test --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-trace -p mldsa-fuzz -p mldsa-fault --features $(ALL)
-	cargo test --locked --release -p mldsa-lanes --features $(ALL) --test memory
+	cargo test --locked $(LIBRARY) -p mldsa-trace -p mldsa-fuzz -p mldsa-fault
+	cargo test --locked --release -p mldsa-lanes --all-features --test memory
 	$(STACK) $(UNOPTIMISED)
 
 # OPENSSL names one with ML-DSA (3.5 or newer) where that of the path is older.
@@ -71,8 +71,8 @@ NATIVE := --skip portable_kernels --skip kernels::
 # just these backends.
 arm = export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
 	  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$(QEMU) $(1)" MLDSA_EXPECT_BACKENDS=$(2) && \
-	cargo test --locked --target $(ARM) -p mldsa-lanes --features $(ALL) --lib -- $(4) && \
-	MLDSA_ONLY_BACKENDS=$(3) cargo test --locked --target $(ARM) -p mldsa-lanes --features $(ALL) --test suite -- $(5)
+	cargo test --locked --target $(ARM) -p mldsa-inside --lib -- $(4) && \
+	MLDSA_ONLY_BACKENDS=$(3) cargo test --locked --target $(ARM) -p mldsa-inside --test suite -- $(5)
 
 test-arm:
 	@for tool in aarch64-linux-gnu-gcc qemu-aarch64; do command -v $$tool >/dev/null || { \
@@ -96,7 +96,7 @@ test-big-endian: ## NIST's and Wycheproof's answers on a big-endian CPU, emulate
 	CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_LINKER=s390x-linux-gnu-gcc \
 	CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_RUNNER="qemu-s390x -L /usr/s390x-linux-gnu" \
 	MLDSA_EXPECT_BACKENDS=portable \
-	cargo test --locked --target $(BIG_ENDIAN) -p mldsa-lanes --features $(ALL) --test suite -- acvp:: wycheproof::
+	cargo test --locked --target $(BIG_ENDIAN) -p mldsa-inside --test suite -- acvp:: wycheproof::
 
 # In the environment and folder of the lab's own builds, so that the peers are compiled once.
 test-workers: setup-bench ## the Rust worker's own tests
@@ -185,7 +185,7 @@ check: lint layers features targets msrv package public-api check-dependent deny
 lint: setup-test ## formatting, lints and types of the Rust and Python code
 	cargo fmt --all --check
 	cargo fmt --all --check --manifest-path workers/c/Cargo.toml
-	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-cli -p mldsa-trace -p mldsa-fuzz -p mldsa-rustls -p mldsa-capi -p mldsa-worker-lanes-c -p mldsa-fault --features $(ALL) --all-targets -- -D warnings
+	cargo clippy --locked $(LIBRARY) -p mldsa-acvp -p mldsa-cli -p mldsa-trace -p mldsa-fuzz -p mldsa-rustls -p mldsa-capi -p mldsa-worker-lanes-c -p mldsa-fault --all-targets -- -D warnings
 	cargo clippy --locked -p mldsa-lanes-python -- -D warnings
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
 	cd lab && ../$(PY) -m ruff format --check . ../studies ../impact ../examples ../rtl ../bindings/python ../crates/mldsa-rustls ../crates/mldsa-cli && \
@@ -244,7 +244,7 @@ fuzz-faults: setup-bench ## faults that are planted: the bounded session of a ta
 	$(PY) scripts/mutants.py --fuzz
 
 bounds: ## kernels for all inputs: whole domains on this CPU's backends, intervals on every backend's arithmetic
-	MLDSA_BOUNDS=all cargo test --locked --release -p mldsa-lanes --features $(ALL) --lib -- --show-output _kernels bounds_tests
+	MLDSA_BOUNDS=all cargo test --locked --release -p mldsa-inside --lib -- --show-output _kernels bounds_tests
 
 # Faults for each parameter set and mode; 100000 take about a quarter of an hour on two cores. A run goes on
 # where an earlier one stopped.
@@ -270,7 +270,7 @@ HOURS := 1
 soak: ## every fuzzing target at random for HOURS=1, then digests over 1,000,000 signatures a set
 	@mkdir -p out
 	cargo run --locked --release -p mldsa-fuzz -- soak $(HOURS) out/soak.txt
-	MLDSA_ACCUMULATED=1000000 cargo test --locked --release -p mldsa-lanes --features $(ALL) --test suite accumulated::
+	MLDSA_ACCUMULATED=1000000 cargo test --locked --release -p mldsa-inside --test suite accumulated::
 
 dist: PART =
 dist: setup-dist ## crates, wheels, source distributions, the C library and checksums in dist/: PART="python"
@@ -318,7 +318,7 @@ dudect: ## time of fixed against random secrets, Welch's t (dudect): SAMPLES=200
 	@mkdir -p out
 	cargo run --locked --release -q -p mldsa-ct --bin mldsa-dudect $(SAMPLES) $(SETS) | tee out/dudect.txt
 
-STACK := cargo test --locked -p mldsa-lanes --features $(ALL) --test memory stack_is_as_stated
+STACK := cargo test --locked -p mldsa-lanes --all-features --test memory stack_is_as_stated
 # The library as Cargo's dev profile compiles it: debug information takes stack too.
 UNOPTIMISED := --config profile.test.opt-level=0 --config profile.test.package.mldsa-lanes.debug=2
 

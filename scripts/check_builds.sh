@@ -19,7 +19,6 @@ alloc
 std
 ml-dsa-44
 ml-dsa-65,alloc
-ml-dsa-44,ml-dsa-87,__internals
 ml-dsa-44,ml-dsa-65,ml-dsa-87
 ml-dsa-44,ml-dsa-65,ml-dsa-87,rayon
 ml-dsa-44,signature
@@ -28,7 +27,6 @@ ml-dsa-65,pkcs8
 ml-dsa-87,serde
 ml-dsa-44,alloc,signature,pkcs8
 ml-dsa-44,ml-dsa-65,ml-dsa-87,pem,serde,signature
-ml-dsa-44,ml-dsa-65,ml-dsa-87,__internals
 "
 # Small CPUs, one without compare-and-swap among them, and 32 bits.
 targets="thumbv7em-none-eabihf thumbv6m-none-eabi riscv64gc-unknown-none-elf wasm32-unknown-unknown i686-unknown-linux-gnu"
@@ -44,7 +42,10 @@ oldest_rust() {
 }
 
 # In all: warnings are errors, in the library's own code alone.
-lanes() { RUSTFLAGS="-D warnings" cargo "$@" --locked --quiet -p mldsa-lanes --target-dir target/builds; }
+build() { RUSTFLAGS="-D warnings" cargo "$@" --locked --quiet --target-dir target/builds; }
+lanes() { build "$@" -p mldsa-lanes; }
+# The same source with its internals.
+inside() { build "$@" -p mldsa-inside; }
 
 features() {
   for set in $feature_sets; do
@@ -53,7 +54,11 @@ features() {
   for set in - ml-dsa-44 "$bare" "$bare,alloc"; do
     lanes check --no-default-features --features "${set#-}" --tests
   done
-  lanes check --features __tests --tests
+  lanes check --all-features --tests
+  for set in ml-dsa-44,ml-dsa-87 "$bare"; do
+    inside check --no-default-features --features "std,$set"
+  done
+  inside check --tests
   # Links in the documents must not need a feature.
   for set in "$bare" "$bare,$all"; do
     RUSTDOCFLAGS="-D warnings" cargo doc --locked --quiet --no-deps -p mldsa-lanes --no-default-features \
@@ -95,7 +100,10 @@ package() {
     [ -s "$outside/$library/$file" ] || fail "the package has no $file"
   done
   export CARGO_TARGET_DIR="$root/target/dependent"
-  (cd "$outside/$library" && cargo check --quiet --tests)
+  # Tests and internals stay here, and what is left compiles without them.
+  inner=$(cd "$outside/$library" && find src -name '*tests*' -o -name 'internals*')
+  [ -z "$inner" ] || fail "the package has $inner"
+  (cd "$outside/$library" && cargo check --quiet --tests --all-features)
   # The oldest versions that Cargo.toml allows. Stable Cargo takes -Z with this variable only.
   (cd "$outside/$library" && RUSTC_BOOTSTRAP=1 cargo update --quiet -Z direct-minimal-versions \
     && cargo check --quiet --features "$all,getrandom")

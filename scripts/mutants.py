@@ -26,15 +26,19 @@ ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "target" / "mutants"
 TREE = WORK / "tree"
 SOURCE = Path("crates/mldsa-lanes/src")
+# The suite and the unit tests see the library's internals; the other programs see the published package.
+SUITE = ROOT / "crates/mldsa-inside/tests/suite"
 TESTS = ROOT / "crates/mldsa-lanes/tests"
+INSIDE = ("mldsa-inside",)
+PUBLISHED = ("mldsa-lanes", "--all-features")
 # What `first` may name: a module of the suite, a test that is a program of its own, or the unit tests.
 LIB = "lib"
-MODULES = {path.stem for path in (TESTS / "suite").glob("*.rs")} - {"main"}
+MODULES = {path.stem for path in SUITE.glob("*.rs")} - {"main"}
 PROGRAMS = (
     {path.stem for path in TESTS.glob("*.rs")}
     | {path.parent.name for path in TESTS.glob("*/main.rs")}
     | {LIB}
-) - {"suite"}
+)
 # Long runs beside another implementation catch nothing that the others let pass; what reads the
 # source and the documents would catch every mutant.
 LEFT_OUT = ("--skip", "accumulated::", "--skip", "documents::", "--skip", "bug_06")
@@ -114,7 +118,7 @@ class Run:
 
     program: str
     arguments: tuple[str, ...] = ()
-    package: tuple[str, ...] = ("mldsa-lanes", "--features", "__tests")
+    package: tuple[str, ...] = INSIDE
 
     @property
     def target(self) -> tuple[str, ...]:
@@ -128,6 +132,11 @@ class Run:
     def test(self, limit: float) -> tuple[bool, str]:
         """Whether the tests pass within so many seconds, and what they said."""
         return cargo("-p", *self.package, *self.target, "--", *self.arguments, limit=limit)
+
+
+def whole(program: str) -> Run:
+    """All tests of a program of PROGRAMS."""
+    return Run(program, package=INSIDE if program == LIB else PUBLISHED)
 
 
 def session(target: str) -> Run:
@@ -175,9 +184,9 @@ def runs(mutant: Mutant, fuzz: bool) -> Iterator[Run]:
     if first in MODULES:
         yield Run("suite", (f"{first}::", *LEFT_OUT))
     else:
-        yield Run(first)
+        yield whole(first)
     yield Run("suite", LEFT_OUT)
-    yield from (Run(program) for program in sorted(PROGRAMS - {first}))
+    yield from (whole(program) for program in sorted(PROGRAMS - {first}))
 
 
 def check_unchanged(mutants: list[Mutant], fuzz: bool) -> float:
@@ -187,7 +196,7 @@ def check_unchanged(mutants: list[Mutant], fuzz: bool) -> float:
         first = [session(target) for target in sorted({mutant.fuzz or "" for mutant in mutants})]
     else:
         programs = sorted(PROGRAMS & {mutant.first for mutant in mutants})
-        first = [Run("suite", LEFT_OUT), *(Run(program) for program in programs)]
+        first = [Run("suite", LEFT_OUT), *(whole(program) for program in programs)]
     for run in first:
         built, said = run.build()
         if not built:

@@ -19,13 +19,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / "target" / "trust"
-# Every feature of the library, as the Makefile has them.
-ALL = re.search(r"^ALL := (\S+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-FEATURES = ("--features", ALL[1] if ALL else "")
-TESTS = ("cargo", "test", "--locked", "-p", "mldsa-lanes")
+# Of the library as it is published.
+TESTS = ("cargo", "test", "--locked", "-p", "mldsa-lanes", "--all-features")
 COMMANDS: dict[str, tuple[str, ...]] = {
-    "tests": (*TESTS, "-p", "mldsa-fuzz", *FEATURES, "--lib", "--test", "*", "--", "--show-output"),
-    "memory": (*TESTS, "--release", *FEATURES, "--test", "memory"),
+    "tests": (*TESTS, "-p", "mldsa-inside", "-p", "mldsa-fuzz", "--lib", "--test", "*", "--", "--show-output"),
+    "memory": (*TESTS, "--release", "--test", "memory"),
     "bounds": ("make", "bounds"),
     "readers": (
         sys.executable, "-m", "pytest", "-c", "lab/pyproject.toml", "-k", "bent or planted_fault",

@@ -106,7 +106,7 @@ PAGE = (ROOT / "docs" / "trust.md").read_text(encoding="utf-8")
 def test_every_past_bug_has_its_test_and_its_mutant() -> None:
     rows = re.findall(r"^\| (\d+) [^|]*\| `(\w+)` \| ([^|]+) \|$", PAGE, re.MULTILINE)
     assert [int(number) for number, *_ in rows] == list(range(1, 19))
-    suite = ROOT / "crates" / "mldsa-lanes" / "tests" / "suite"
+    suite = ROOT / "crates" / "mldsa-inside" / "tests" / "suite"
     tests = "".join(path.read_text(encoding="utf-8") for path in suite.glob("past_bugs_*.rs"))
     text = (ROOT / "scripts" / "mutants.toml").read_text(encoding="utf-8")
     mutants = {entry["name"] for entry in tomllib.loads(text)["mutant"]}

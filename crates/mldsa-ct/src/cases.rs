@@ -5,7 +5,7 @@ use mldsa_lanes::{Backend, Input, Mu, ParameterSet, SigningKey, hazmat};
 use mldsa_oracle::{PreHash, message_representative};
 use mldsa_trace::{Check, SignTraced};
 
-#[path = "../../mldsa-lanes/tests/suite/common/kats.rs"]
+#[path = "../../mldsa-inside/tests/suite/common/kats.rs"]
 #[allow(dead_code)]
 mod kats;
 

@@ -6,7 +6,7 @@
 
 // Shared with the library's tests, which use more of it.
 #[allow(dead_code)]
-#[path = "../../mldsa-lanes/tests/suite/common/mod.rs"]
+#[path = "../../mldsa-inside/tests/suite/common/mod.rs"]
 mod common;
 
 mod batch;

@@ -14,13 +14,13 @@ use std::vec::Vec;
 use crate::ParameterSet;
 use crate::backend::{Backend, with_engine};
 pub use crate::backend::{Engine, Kernel};
-use crate::batch::{SignJob, by_backend, given, made};
+use crate::batch::{SignJob, by_backend, given, made, sign};
 use crate::error::Error;
 use crate::kernels::keccak::{RATE_128, States};
 pub use crate::kernels::lanes::Lanes;
 use crate::kernels::packing::Map;
 pub use crate::kernels::poly::Poly;
-use crate::kernels::poly::Zero;
+use crate::kernels::poly::{StackWiper, Zero};
 pub use crate::kernels::rounding::{canonical, decompose};
 use crate::kernels::sampling::{MaskBytes, Permute, Target, in_ball};
 pub use crate::kernels::small::{Offsets, SmallPoly};
@@ -30,11 +30,52 @@ use crate::params::D;
 pub use crate::params::{N, Parameters, Q};
 pub use crate::scheme::sample::first_nonce;
 pub use crate::scheme::shapes::Shapes;
-pub use crate::scheme::sign::{Checking, Material, Scratch, Trial, Watch, Which};
+use crate::scheme::sign::check;
+pub use crate::scheme::sign::{Material, Scratch, Trial, Which};
 
 /// The ranges that kernels state.
 pub mod bounds {
     pub use crate::kernels::bounds::{Range, below, check, high, within};
+}
+
+/// Decides on attempts in place of [`Checking`], and says what is kept of one that is accepted: how
+/// crates/mldsa-trace watches signing.
+pub trait Watch<P: Shapes> {
+    /// What a job's accepted attempt becomes.
+    type Kept;
+    /// Steps 17 to 28: whether the attempt, of which the challenge is known, is accepted.
+    fn accepts<E: Engine>(
+        &mut self,
+        e: E,
+        key: &Material<P>,
+        which: Which,
+        trial: &mut Trial<P>,
+        scratch: &mut Scratch,
+    ) -> bool;
+    /// Step 33, of the attempt just accepted.
+    fn keep<E: Engine>(e: E, trial: &mut Trial<P>) -> Self::Kept;
+}
+
+/// Decides as signing does, and keeps a signature.
+pub struct Checking;
+
+impl<P: Shapes> Watch<P> for Checking {
+    type Kept = P::SignatureBytes;
+
+    fn accepts<E: Engine>(
+        &mut self,
+        e: E,
+        key: &Material<P>,
+        _: Which,
+        trial: &mut Trial<P>,
+        scratch: &mut Scratch,
+    ) -> bool {
+        check(e, key, trial, scratch)
+    }
+
+    fn keep<E: Engine>(e: E, trial: &mut Trial<P>) -> P::SignatureBytes {
+        trial.signature(e)
+    }
 }
 
 /// As [`batch::sign`](crate::batch::sign), with attempts decided by `watch`: what was kept of each job.
@@ -48,16 +89,31 @@ pub fn sign_watched<P: ParameterSet, W: Watch<P>>(
     let mut results = made(jobs.len(), || Err(Error::TooManyAttempts { allowed: 0 }));
     let backends = jobs.iter().map(|job| job.key.backend());
     by_backend(backends, |backend, order| {
-        P::watch_jobs(
-            backend,
-            jobs,
-            order,
-            options.max_attempts,
-            watch,
-            &mut results,
-        );
+        let _wiper = StackWiper::<32>;
+        let (most, results) = (options.max_attempts, &mut results[..]);
+        with_engine!(backend, e => watched(e, jobs, order, most, watch, results));
     });
     Ok(results)
+}
+
+/// The batch's own loop, with attempts decided by `watch`.
+pub(crate) fn watched<P: ParameterSet, E: Engine, W: Watch<P>>(
+    e: E,
+    jobs: &[given::SignJob<'_, P>],
+    order: &[usize],
+    max_attempts: u32,
+    watch: &mut W,
+    results: &mut [Result<W::Kept, Error>],
+) {
+    sign::run(
+        e,
+        jobs,
+        order,
+        max_attempts,
+        |key, which, trial, scratch| watch.accepts(e, key, which, trial, scratch),
+        |trial| W::keep(e, trial),
+        results,
+    );
 }
 
 pub fn poly(coefficients: [i32; N]) -> Poly {

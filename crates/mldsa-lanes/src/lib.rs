@@ -30,10 +30,10 @@
     unsafe_op_in_unsafe_fn,
     clippy::undocumented_unsafe_blocks
 )]
-#![cfg_attr(feature = "__internals", allow(missing_docs))]
-// Some kernels serve batches, measurements or a single parameter set alone.
+#![cfg_attr(mldsa_inside, allow(missing_docs))]
+// Some code serves one feature only: the lints see all of it where every feature is on.
 #![cfg_attr(
-    not(feature = "__tests"),
+    not(all(mldsa_inside, feature = "hardened", feature = "rayon")),
     allow(dead_code, unused_imports, unused_macros)
 )]
 
@@ -44,12 +44,11 @@ extern crate std;
 extern crate alloc;
 
 // The unit tests include sources of crates/mldsa-trace.
-#[cfg(all(test, feature = "__tests"))]
+#[cfg(all(test, mldsa_inside))]
 extern crate self as mldsa_lanes;
-#[cfg(all(test, feature = "__tests"))]
-#[path = "../unit/traces.rs"]
+#[cfg(all(test, mldsa_inside))]
 #[allow(dead_code)] // Not all of them.
-mod traces;
+mod tests;
 
 #[cfg(all(
     feature = "alloc",
@@ -70,7 +69,7 @@ pub mod guide {
 #[cfg(feature = "hardened")]
 pub mod hardened;
 pub mod hazmat;
-#[cfg(feature = "__internals")]
+#[cfg(mldsa_inside)]
 #[doc(hidden)]
 pub mod internals;
 mod interop;

@@ -1,4 +1,4 @@
-//! Rejection traces: what happened in each attempt of a signature.
+// Rejection traces: what happened in each attempt of a signature.
 
 /// A check of FIPS 204, Algorithm 7, in the order of steps 23 and 28.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

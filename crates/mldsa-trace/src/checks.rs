@@ -1,9 +1,9 @@
-//! The checks of an attempt (FIPS 204, Algorithm 7, steps 17 to 28) for traces, over the library's
-//! kernels and two of its own.
-//!
-//! As |c·s| ≤ β, a norm of a ± c·s passes a bound only where |a| ≥ bound − β: for y and w0 in one
-//! polynomial of four or so, and there at one coefficient or two, whose products are cheaper than a
-//! polynomial's. Branches and addresses depend on y and w0, so this is no part of signing.
+// The checks of an attempt (FIPS 204, Algorithm 7, steps 17 to 28) for traces, over the library's
+// kernels and two of its own.
+//
+// As |c·s| ≤ β, a norm of a ± c·s passes a bound only where |a| ≥ bound − β: for y and w0 in one
+// polynomial of four or so, and there at one coefficient or two, whose products are cheaper than a
+// polynomial's. Branches and addresses depend on y and w0, so this is no part of signing.
 
 use core::marker::PhantomData;
 
@@ -41,7 +41,7 @@ impl<P: Shapes, F: FnMut(usize, Attempt)> Watch<P> for Tracing<F> {
     }
 
     #[inline(always)]
-    fn keep<E: Engine>(&mut self, _: E, _: &mut Trial<P>) {}
+    fn keep<E: Engine>(_: E, _: &mut Trial<P>) {}
 }
 
 /// The same, and the signature that the library makes of what both accept.
@@ -59,11 +59,11 @@ impl<P: Shapes, F: FnMut(usize, Attempt)> Watch<P> for Signing<F> {
         scratch: &mut Scratch,
     ) -> bool {
         self.0.accepts(e, key, which, trial, scratch)
-            && Checking::default().accepts(e, key, which, trial, scratch)
+            && Checking.accepts(e, key, which, trial, scratch)
     }
 
-    fn keep<E: Engine>(&mut self, e: E, trial: &mut Trial<P>) -> P::SignatureBytes {
-        Checking::default().keep(e, trial)
+    fn keep<E: Engine>(e: E, trial: &mut Trial<P>) -> P::SignatureBytes {
+        Checking::keep(e, trial)
     }
 }
 

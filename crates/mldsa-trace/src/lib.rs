@@ -24,6 +24,8 @@ pub use attempt::{Attempt, Check, Checks};
 #[cfg(feature = "c")]
 pub use c::*;
 use checks::{Signing, Tracing};
+/// The library whose keys and jobs traces take: the package mldsa-inside.
+pub use mldsa_lanes;
 
 /// Traces every job: tells `on_attempt` of each attempt that signing it takes, with the job's position.
 /// A job's attempts come in order, those of different jobs mixed. No signature is made.

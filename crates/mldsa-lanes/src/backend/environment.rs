@@ -107,6 +107,5 @@ impl Backend {
     }
 }
 
-#[cfg(all(test, feature = "__tests"))]
-#[path = "../../unit/environment.rs"]
+#[cfg(all(test, mldsa_inside))]
 mod tests;

@@ -18,22 +18,18 @@ mod portable;
 mod select;
 #[cfg(mldsa_shares)]
 pub mod shares;
-#[cfg(all(test, feature = "__tests"))]
-#[path = "../../unit/backend/mod.rs"]
-mod tests;
-#[cfg(all(test, feature = "__tests"))]
-#[path = "../../unit/wide.rs"]
-pub(crate) mod wide;
+#[cfg(all(test, mldsa_inside))]
+pub(crate) mod tests;
 
 #[cfg(feature = "std")]
 pub use environment::EnvironmentError;
 pub(crate) use select::Kind;
 pub use select::{Backend, Feature};
 
-#[cfg(feature = "__internals")]
+#[cfg(mldsa_inside)]
 use crate::kernels::keccak::RATE_128;
 use crate::kernels::keccak::{Permutation, PermutationOfTwo, StateGroup};
-#[cfg(feature = "__internals")]
+#[cfg(mldsa_inside)]
 use crate::kernels::lanes::Lanes;
 use crate::kernels::packing::Map;
 use crate::kernels::poly::Poly;
@@ -107,15 +103,15 @@ pub trait Engine: Copy {
     /// [`crate::kernels::rounding::use_hint`].
     fn use_hint<P: Parameters>(self, w: &mut Poly, hint: &Poly);
     /// [`crate::kernels::sampling::shake128`].
-    #[cfg(feature = "__internals")]
+    #[cfg(mldsa_inside)]
     fn shake128(self, seed: &[u8; 32], nonces: &[u16], out: &mut [[u8; 5 * RATE_128]]);
     /// A kernel of another crate.
-    #[cfg(feature = "__internals")]
+    #[cfg(mldsa_inside)]
     fn run<K: Kernel>(self, kernel: K) -> K::Output;
 }
 
 /// A kernel that no operation of the library has: a text over lanes, all of it `inline(always)`.
-#[cfg(feature = "__internals")]
+#[cfg(mldsa_inside)]
 pub trait Kernel {
     /// What it gives.
     type Output;
@@ -252,10 +248,10 @@ macro_rules! engine_from_kernels {
             method! { [$feature] fn use_hint [<P: Parameters>] [::<P>] (e: $engine, w: &mut Poly, hint: &Poly) -> (),
                 takes [w below(Q), hint Range(0, 1)], gives [w high::<P>()]
                 = rounding::use_hint::<$lanes, P>(e.lane_token(), w, hint) }
-            #[cfg(feature = "__internals")]
+            #[cfg(mldsa_inside)]
             method! { [$feature] fn shake128 [] [] (e: $engine, seed: &[u8; 32], nonces: &[u16], out: &mut [[u8; 5 * crate::kernels::keccak::RATE_128]]) -> ()
                 = sampling::shake128(e, seed, nonces, out) }
-            #[cfg(feature = "__internals")]
+            #[cfg(mldsa_inside)]
             method! { [$feature] fn run [<K: crate::backend::Kernel>] [::<K>] (e: $engine, kernel: K) -> K::Output
                 = kernel.run::<$lanes>(e.lane_token()) }
         }

@@ -140,12 +140,12 @@ impl<E: Engine> Engine for Timed<E> {
         Rounding: fn use_hint[P](w: &mut Poly, hint: &Poly);
     }
 
-    #[cfg(feature = "__internals")]
+    #[cfg(mldsa_inside)]
     fn shake128(self, seed: &[u8; 32], nonces: &[u16], out: &mut [[u8; 5 * super::RATE_128]]) {
         self.0.shake128(seed, nonces, out);
     }
 
-    #[cfg(feature = "__internals")]
+    #[cfg(mldsa_inside)]
     fn run<K: super::Kernel>(self, kernel: K) -> K::Output {
         self.0.run(kernel)
     }

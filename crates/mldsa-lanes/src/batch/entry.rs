@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::kernels::poly::StackWiper;
 use crate::keys::{ExpandedSigningKey, Signature, SigningKey};
 use crate::scheme::entry::Scheme;
-use crate::scheme::sign::{Checking, Watch};
+use crate::scheme::sign::check;
 
 /// The batches of a parameter set. Generic code names [`ParameterSet`](crate::ParameterSet), of
 /// which this is a part.
@@ -21,18 +21,6 @@ pub trait Batch: Scheme {
         order: &[usize],
         max_attempts: u32,
         results: &mut [Result<Signature<Self>, Error>],
-    ) where
-        Self: ParameterSet;
-    /// The same with another watch.
-    #[cfg(feature = "__internals")]
-    #[doc(hidden)]
-    fn watch_jobs<W: Watch<Self>>(
-        backend: Backend,
-        jobs: &[SignJob<'_, Self>],
-        order: &[usize],
-        max_attempts: u32,
-        watch: &mut W,
-        results: &mut [Result<W::Kept, Error>],
     ) where
         Self: ParameterSet;
     /// Verifies the jobs at the positions in `order`.
@@ -71,23 +59,15 @@ macro_rules! entry_points {
                 results: &mut [Result<Signature<Self>, Error>],
             ) {
                 let _wiper = StackWiper::<32>;
-                let watch = &mut Checking::default();
-                with_engine!(backend, e =>
-                    sign::run(e, jobs, order, max_attempts, watch, Signature, results));
-            }
-
-            #[cfg(feature = "__internals")]
-            fn watch_jobs<W: Watch<Self>>(
-                backend: Backend,
-                jobs: &[SignJob<'_, Self>],
-                order: &[usize],
-                max_attempts: u32,
-                watch: &mut W,
-                results: &mut [Result<W::Kept, Error>],
-            ) {
-                let _wiper = StackWiper::<32>;
-                with_engine!(backend, e =>
-                    sign::run(e, jobs, order, max_attempts, watch, |kept| kept, results));
+                with_engine!(backend, e => sign::run(
+                    e,
+                    jobs,
+                    order,
+                    max_attempts,
+                    |key, _, trial, scratch| check(e, key, trial, scratch),
+                    |trial| Signature(trial.signature(e)),
+                    results,
+                ));
             }
 
             fn verify_jobs(

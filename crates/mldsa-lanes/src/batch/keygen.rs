@@ -37,7 +37,7 @@ impl<P: ParameterSet> Slot<P> {
 }
 
 /// Memory in bytes: for each key in the making; for a last one that is alone.
-#[cfg(all(test, feature = "__tests"))]
+#[cfg(all(test, mldsa_inside))]
 pub(super) fn memory<P: ParameterSet>() -> [usize; 2] {
     [
         size_of::<Slot<P>>() + Rows::<P>::BYTES_PER_ROW,

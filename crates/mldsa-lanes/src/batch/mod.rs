@@ -26,15 +26,13 @@
 pub(crate) mod entry;
 pub(crate) mod given;
 mod keygen;
-#[cfg(all(test, feature = "__tests"))]
-#[path = "../../unit/limits.rs"]
+#[cfg(all(test, mldsa_inside))]
 mod limit_tests;
 #[cfg(feature = "rayon")]
 pub mod parallel;
 mod rows;
-mod sign;
-#[cfg(all(test, feature = "__tests"))]
-#[path = "../../unit/batch.rs"]
+pub(crate) mod sign;
+#[cfg(all(test, mldsa_inside))]
 mod tests;
 mod verify;
 

@@ -17,7 +17,7 @@ pub(super) struct Rows<P> {
 
 impl<P: Parameters> Rows<P> {
     /// What a row takes while it is sampled.
-    #[cfg(all(test, feature = "__tests"))]
+    #[cfg(all(test, mldsa_inside))]
     pub(super) const BYTES_PER_ROW: usize = P::L * size_of::<Poly>();
 
     pub(super) fn new<E: Engine>() -> Self {

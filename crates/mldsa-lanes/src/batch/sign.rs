@@ -20,7 +20,7 @@ use crate::params::MAX_ATTEMPTS;
 use crate::scheme::encode::SigningKeyParts;
 use crate::scheme::message::MuSource;
 use crate::scheme::sample::{counted, first_nonce};
-use crate::scheme::sign::{CTilde, Making, Material, Shared, Watch, Which, attempts};
+use crate::scheme::sign::{CTilde, Making, Material, Scratch, Shared, Trial, Which, attempts};
 
 /// Jobs whose μ and ρ″ are computed in one go, for each slot. More than one, so that messages of
 /// different lengths leave few lanes idle.
@@ -59,7 +59,7 @@ struct Made<'a, P: ParameterSet> {
 }
 
 /// Memory in bytes: for each job in flight; for each if the keys are compact; once.
-#[cfg(all(test, feature = "__tests"))]
+#[cfg(all(test, mldsa_inside))]
 pub(super) fn memory<P: ParameterSet>() -> [usize; 3] {
     let ahead = AHEAD * (size_of::<Pending>() + size_of::<(usize, MuSource<'_>)>());
     let targets = P::L * size_of::<Target<'_, 64>>();
@@ -71,16 +71,16 @@ pub(super) fn memory<P: ParameterSet>() -> [usize; 3] {
 }
 
 /// Works off the jobs at the positions in `order`, all with keys of `e`'s backend; the result of each is
-/// what `keep` makes of what `watch` kept, written where it stays: one that is moved would take along what
-/// lay on the stack beside an error. Never tries more than [`MAX_ATTEMPTS`] times for one.
+/// what `keep` makes of the attempt that `accepts` accepts, written where it stays: one that is moved would
+/// take along what lay on the stack beside an error. Never tries more than [`MAX_ATTEMPTS`] times for one.
 #[inline(never)]
-pub(super) fn run<P: ParameterSet, E: Engine, W: Watch<P>, R>(
+pub(crate) fn run<P: ParameterSet, E: Engine, R>(
     e: E,
     jobs: &[SignJob<'_, P>],
     order: &[usize],
     max_attempts: u32,
-    watch: &mut W,
-    keep: impl Fn(W::Kept) -> R,
+    mut accepts: impl FnMut(&Material<P>, Which, &mut Trial<P>, &mut Scratch) -> bool,
+    keep: impl Fn(&mut Trial<P>) -> R,
     results: &mut [Result<R, Error>],
 ) {
     let allowed = max_attempts.min(MAX_ATTEMPTS);
@@ -115,8 +115,8 @@ pub(super) fn run<P: ParameterSet, E: Engine, W: Watch<P>, R>(
         for slot in live {
             let Some(which) = slot.which() else { continue };
             let (key, trial) = (pool.get(slot.key), &mut slot.making.trial);
-            if watch.accepts(e, key, which, trial, &mut shared.scratch) {
-                results[which.job] = Ok(keep(watch.keep(e, trial)));
+            if accepts(key, which, trial, &mut shared.scratch) {
+                results[which.job] = Ok(keep(trial));
             } else if slot.attempt + 1 == allowed {
                 results[which.job] = Err(Error::TooManyAttempts { allowed });
             } else {
@@ -131,11 +131,13 @@ pub(super) fn run<P: ParameterSet, E: Engine, W: Watch<P>, R>(
     for slot in &mut slots {
         if let Some(which) = slot.which() {
             let (key, making) = (pool.get(slot.key), &mut slot.making);
-            results[which.job] = match attempts(e, key, which, allowed, making, &mut shared, watch)
-            {
-                Ok(()) => Ok(keep(watch.keep(e, &mut making.trial))),
-                Err(error) => Err(error),
-            };
+            let accepts =
+                |which, trial: &mut _, scratch: &mut _| accepts(key, which, trial, scratch);
+            results[which.job] =
+                match attempts(e, key, which, allowed, making, &mut shared, accepts) {
+                    Ok(()) => Ok(keep(&mut making.trial)),
+                    Err(error) => Err(error),
+                };
         }
     }
 }

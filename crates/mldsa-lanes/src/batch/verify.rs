@@ -56,7 +56,7 @@ struct Last<'a, P: ParameterSet> {
 }
 
 /// Memory in bytes: for each job in flight; for each if the keys are compact; once for such keys.
-#[cfg(all(test, feature = "__tests"))]
+#[cfg(all(test, mldsa_inside))]
 pub(super) fn memory<P: ParameterSet>() -> [usize; 3] {
     [
         size_of::<Candidate<P>>() + size_of::<(MuSource<'_>, Run<'_, P>)>(),

@@ -68,8 +68,7 @@
 //! with the same key are as safe as those modes.
 
 mod signing;
-#[cfg(all(test, feature = "__tests"))]
-#[path = "../../unit/hardened.rs"]
+#[cfg(all(test, mldsa_inside))]
 mod tests;
 mod verifying;
 

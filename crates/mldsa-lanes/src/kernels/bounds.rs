@@ -1,5 +1,5 @@
 //! The ranges of coefficients that kernels take and give, which `backend/mod.rs` states beside each
-//! method of an engine. Asserted there in debug builds; `super::intervals` shows that they suffice.
+//! method of an engine. Asserted there in debug builds; `tests/intervals.rs` shows that they suffice.
 
 use super::poly::Poly;
 use super::small::SmallPoly;
@@ -62,9 +62,9 @@ impl Coefficients for SmallPoly {
 /// whose and whether it is taken or given.
 #[inline(always)]
 pub fn check(what: &str, of: &(impl Coefficients + ?Sized), range: Range) {
-    #[cfg(all(test, feature = "__tests"))]
-    if super::intervals::is_under_way() {
-        super::intervals::check(what, of, range);
+    #[cfg(all(test, mldsa_inside))]
+    if super::tests::intervals::is_under_way() {
+        super::tests::intervals::check(what, of, range);
         return;
     }
     if cfg!(debug_assertions) {

@@ -5,9 +5,6 @@
 //! `inline(always)` so that they take the CPU features of the backend's entry point.
 
 pub(crate) mod bounds;
-#[cfg(all(test, feature = "__tests"))]
-#[path = "../../unit/intervals.rs"]
-pub(crate) mod intervals;
 pub(crate) mod keccak;
 pub(crate) mod lanes;
 pub(crate) mod ntt;
@@ -19,3 +16,5 @@ pub(crate) mod sampling;
 pub(crate) mod small;
 pub(crate) mod sponge;
 pub(crate) mod sponges;
+#[cfg(all(test, mldsa_inside))]
+pub(crate) mod tests;

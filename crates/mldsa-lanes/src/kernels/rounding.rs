@@ -146,6 +146,5 @@ pub(crate) fn use_hint<V: Lanes, P: Parameters>(token: V::Token, w: &mut Poly, h
     }
 }
 
-#[cfg(all(test, feature = "__tests"))]
-#[path = "../../unit/rounding.rs"]
+#[cfg(all(test, mldsa_inside))]
 pub(crate) mod tests;

@@ -175,7 +175,7 @@ pub(crate) fn uniform<V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
 
 /// What [`uniform`] hashes, by itself: five blocks of SHAKE128(seed ‖ nonce) for each nonce, of which there
 /// are `COUNT` at most.
-#[cfg(feature = "__internals")]
+#[cfg(mldsa_inside)]
 #[inline(always)]
 pub(crate) fn shake128<E: Permute<COUNT>, const COUNT: usize>(
     engine: E,
@@ -375,7 +375,7 @@ fn unpack_mask<V: Lanes, const BITS: u32>(token: V::Token, p: &mut Poly, bytes: 
 
 /// SampleInBall (Algorithm 29): τ coefficients ±1, the rest 0. Positions and signs come from
 /// `c_tilde`, which is public once a signature is out and commonly treated as public before.
-#[cfg(feature = "__internals")]
+#[cfg(mldsa_inside)]
 pub(crate) fn in_ball<P: Parameters>(permute: Permutation, c_tilde: &[u8], c: &mut Poly) {
     use super::sponge::Shake256;
     in_ball_from::<P>(&mut Shake256::new(permute).absorb(c_tilde).finish(), c);

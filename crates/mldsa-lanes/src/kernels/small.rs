@@ -124,7 +124,7 @@ impl Offsets {
     }
 
     /// `c` has coefficients −1, 0 and 1.
-    #[cfg(feature = "__internals")]
+    #[cfg(mldsa_inside)]
     pub(crate) fn set(&mut self, c: &Poly) {
         let mut count = 0;
         for (p, sign) in c.0.iter().enumerate() {
@@ -135,20 +135,20 @@ impl Offsets {
     }
 
     /// The terms' offsets in order.
-    #[cfg(all(test, feature = "__tests"))]
+    #[cfg(all(test, mldsa_inside))]
     pub(crate) fn sorted<P: Parameters>(&self) -> std::vec::Vec<u16> {
         let mut offsets = self.0[..P::TAU].to_vec();
         offsets.sort_unstable();
         offsets
     }
 
-    #[cfg(all(test, feature = "__tests"))]
+    #[cfg(all(test, mldsa_inside))]
     pub(crate) fn is_zero(&self) -> bool {
         self.0 == [0; N]
     }
 
     /// A coefficient of c·s by itself, exact.
-    #[cfg(feature = "__internals")]
+    #[cfg(mldsa_inside)]
     pub fn coefficient<P: Parameters>(&self, s: &SmallPoly, at: usize) -> i32 {
         let terms = self.0[..P::TAU].iter();
         let sum: i32 = terms

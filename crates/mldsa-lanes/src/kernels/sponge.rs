@@ -234,6 +234,5 @@ impl Beside for Shadow<'_> {
     }
 }
 
-#[cfg(all(test, feature = "__tests"))]
-#[path = "../../unit/sponge.rs"]
+#[cfg(all(test, mldsa_inside))]
 mod tests;

@@ -105,6 +105,5 @@ fn take_word<S: StateGroup>(states: &mut S, word: usize, lane: usize) -> u64 {
     taken
 }
 
-#[cfg(all(test, feature = "__tests"))]
-#[path = "../../unit/sponges.rs"]
+#[cfg(all(test, mldsa_inside))]
 mod tests;

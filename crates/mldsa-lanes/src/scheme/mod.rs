@@ -1,8 +1,7 @@
 //! The text of FIPS 204. No `unsafe`, no `cfg(target)`: what differs between CPUs is behind
 //! [`Engine`](crate::backend::Engine).
 
-#[cfg(all(test, feature = "__tests"))]
-#[path = "../../unit/bounds.rs"]
+#[cfg(all(test, mldsa_inside))]
 mod bounds_tests;
 pub(crate) mod encode;
 pub(crate) mod entry;

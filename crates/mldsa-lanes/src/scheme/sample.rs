@@ -173,7 +173,7 @@ impl Wipe for MaskStream {
 }
 
 impl MaskStream {
-    #[cfg(all(test, feature = "__tests"))]
+    #[cfg(all(test, mldsa_inside))]
     pub(crate) fn is_zero(&self) -> bool {
         let polynomials = self.rows.ahead.polynomials.iter().all(|p| *p == Poly::ZERO);
         polynomials && self.bytes.as_flattened().iter().all(|byte| *byte == 0)

@@ -335,56 +335,6 @@ pub struct Which {
     pub attempt: u32,
 }
 
-/// Who decides on attempts, and what is kept of one that is accepted: [`Checking`] here; traces, by way
-/// of the feature `__internals`, in crates/mldsa-trace.
-pub trait Watch<P: Shapes> {
-    /// What a job's accepted attempt becomes.
-    type Kept;
-    /// Steps 17 to 28: whether the attempt, of which the challenge is known, is accepted.
-    fn accepts<E: Engine>(
-        &mut self,
-        e: E,
-        key: &Material<P>,
-        which: Which,
-        trial: &mut Trial<P>,
-        scratch: &mut Scratch,
-    ) -> bool;
-    /// Step 33, of the attempt just accepted.
-    fn keep<E: Engine>(&mut self, e: E, trial: &mut Trial<P>) -> Self::Kept;
-}
-
-/// Signing: [`check`] decides, in a time that says nothing of the key, and a signature is kept.
-#[derive(Clone, Copy, Default)]
-pub struct Checking<'a> {
-    /// Where the number of the accepted attempt goes.
-    accepted: Option<&'a Cell<u32>>,
-}
-
-impl<P: Shapes> Watch<P> for Checking<'_> {
-    type Kept = P::SignatureBytes;
-
-    #[inline(always)]
-    fn accepts<E: Engine>(
-        &mut self,
-        e: E,
-        key: &Material<P>,
-        which: Which,
-        trial: &mut Trial<P>,
-        scratch: &mut Scratch,
-    ) -> bool {
-        let accepts = check(e, key, trial, scratch);
-        if let (true, Some(accepted)) = (accepts, self.accepted) {
-            accepted.set(which.attempt);
-        }
-        accepts
-    }
-
-    #[inline(always)]
-    fn keep<E: Engine>(&mut self, e: E, trial: &mut Trial<P>) -> P::SignatureBytes {
-        trial.signature(e)
-    }
-}
-
 /// mu and rho'' in the making, one hash after the other.
 struct Seeds<'a> {
     permute: Permutation,
@@ -498,17 +448,23 @@ fn sign_from_seeds<P: Shapes, E: Engine>(
         job: 0,
         attempt: order.first,
     };
-    let accepted = order.accepted;
-    let watch = &mut Checking { accepted };
-    attempts(e, key, first, order.max_attempts, making, shared, watch)?;
+    let accepts = |which: Which, trial: &mut Trial<P>, scratch: &mut Scratch| {
+        let accepts = check(e, key, trial, scratch);
+        if let (true, Some(accepted)) = (accepts, order.accepted) {
+            accepted.set(which.attempt);
+        }
+        accepts
+    };
+    attempts(e, key, first, order.max_attempts, making, shared, accepts)?;
     // Algorithm 7, step 34.
     Ok(making.trial.signature(e))
 }
 
 /// Steps 8 to 32 of one job by itself, from attempt `first` on, with mu and rho'' known: until `making`
-/// has an accepted attempt. Never tries more than [`MAX_ATTEMPTS`] times.
+/// has an attempt that `accepts` accepts, for which signing passes [`check`]. Never tries more than
+/// [`MAX_ATTEMPTS`] times.
 #[inline(always)]
-pub(crate) fn attempts<P: Shapes, E: Engine, W: Watch<P>>(
+pub(crate) fn attempts<P: Shapes, E: Engine>(
     e: E,
     key: &Material<P>,
     first: Which,
@@ -519,7 +475,7 @@ pub(crate) fn attempts<P: Shapes, E: Engine, W: Watch<P>>(
         trial,
     }: &mut Making<P>,
     Shared { masks, scratch }: &mut Shared,
-    watch: &mut W,
+    mut accepts: impl FnMut(Which, &mut Trial<P>, &mut Scratch) -> bool,
 ) -> Result<(), Error> {
     // Algorithm 7, steps 8 and 9.
     masks.begin::<P>(first.attempt);
@@ -532,7 +488,7 @@ pub(crate) fn attempts<P: Shapes, E: Engine, W: Watch<P>>(
         let following = (attempt + 1 < allowed).then_some((&mut *masks, &rho_second.0));
         trial.hash(e, mu, following);
         let which = Which { attempt, ..first };
-        if watch.accepts(e, key, which, trial, scratch) {
+        if accepts(which, trial, scratch) {
             return Ok(());
         }
     }
@@ -602,6 +558,5 @@ pub(crate) fn check<P: Shapes, E: Engine>(
     true
 }
 
-#[cfg(all(test, feature = "__tests"))]
-#[path = "../../unit/sign.rs"]
+#[cfg(all(test, mldsa_inside))]
 mod tests;

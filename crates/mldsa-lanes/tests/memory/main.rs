@@ -2,7 +2,7 @@
 //! replaces the allocator and runs operations on stacks of its own.
 #![cfg(all(unix, feature = "alloc"))]
 
-#[path = "../suite/common/backends.rs"]
+#[path = "../../../mldsa-inside/tests/suite/common/backends.rs"]
 mod backends;
 mod heap;
 mod needles;

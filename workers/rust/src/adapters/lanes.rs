@@ -9,7 +9,7 @@ use mldsa_lanes::{
     Backend, Error, ExpandedSigningKey, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature,
     SigningKey, VerifyingKey,
 };
-use mldsa_trace::SignTraced;
+use mldsa_trace::{SignTraced, mldsa_lanes as traced};
 
 use super::lanes_batch::{
     Generation, Signer, Signing, ToSign, ToVerify, Verification, Verifier, pure,
@@ -58,6 +58,24 @@ fn variant<const EXPANDED: bool>(backend: Backend) -> Variant {
 }
 
 struct Lanes<P, const EXPANDED: bool>(Backend, PhantomData<fn() -> P>);
+
+/// The same set in the library of traces. This worker measures the published package, and traces come from
+/// mldsa-inside, whose types are others: keys pass between them as bytes.
+trait Traced {
+    type Set: traced::ParameterSet;
+}
+
+impl Traced for MlDsa44 {
+    type Set = traced::MlDsa44;
+}
+
+impl Traced for MlDsa65 {
+    type Set = traced::MlDsa65;
+}
+
+impl Traced for MlDsa87 {
+    type Set = traced::MlDsa87;
+}
 
 impl<P: ParameterSet, const EXPANDED: bool> Lanes<P, EXPANDED> {
     fn signing_key(&self, input: &Fields) -> Result<SigningKey<P>, String> {
@@ -115,7 +133,7 @@ impl<P: ParameterSet, const EXPANDED: bool> Lanes<P, EXPANDED> {
     }
 }
 
-impl<P: ParameterSet, const EXPANDED: bool> Scheme for Lanes<P, EXPANDED> {
+impl<P: ParameterSet + Traced, const EXPANDED: bool> Scheme for Lanes<P, EXPANDED> {
     fn keygen(&self, input: &Fields) -> Prepared {
         let (backend, seed) = (self.0, input.seed()?);
         job(
@@ -164,7 +182,10 @@ impl<P: ParameterSet, const EXPANDED: bool> Scheme for Lanes<P, EXPANDED> {
     }
 
     fn trace(&self, input: &Fields) -> Prepared {
-        let key = self.signing_key(input)?;
+        let backend = traced::Backend::by_name(self.0.name()).ok_or("a backend without traces")?;
+        let key = traced::SigningKey::<P::Set>::from_encoded_bytes(input.sk()?)
+            .map_err(|e| e.to_string())?
+            .with_backend(backend);
         let (rnd, message, context) = (input.rnd()?, input.message()?, input.context()?);
         job(
             move || {
@@ -172,13 +193,16 @@ impl<P: ParameterSet, const EXPANDED: bool> Scheme for Lanes<P, EXPANDED> {
                 let record = |attempt: mldsa_trace::Attempt| {
                     words.push(attempt_word(attempt.failed, attempt.first_failing));
                 };
-                let input = pure(&message, &context)?;
+                let input = traced::Input::Pure {
+                    message: &message,
+                    context: traced::Context::new(&context)?,
+                };
                 if EXPANDED {
                     key.expand().sign_traced(&input, &rnd, record)?;
                 } else {
                     key.sign_traced(&input, &rnd, record)?;
                 }
-                Ok::<_, Error>(words)
+                Ok::<_, traced::Error>(words)
             },
             Output::Attempts,
         )

@@ -7,6 +7,7 @@ mod bounds;
 mod features;
 mod hashing;
 mod whole;
+pub(crate) mod wide;
 
 use arithmetic::{
     arithmetic_agrees, packing_agrees, rounding_agrees, small_products_are_exact,

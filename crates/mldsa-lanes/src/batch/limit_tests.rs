@@ -5,17 +5,17 @@ use std::vec::Vec;
 
 use mldsa_oracle as oracle;
 
-use super::given::{SignJob, unsigned};
-use super::sign::run;
+use super::given::SignJob;
 use super::*;
-use crate::backend::wide::{Wide2, Wide4, Wide8};
+use crate::backend::tests::wide::{Wide2, Wide4, Wide8};
 use crate::backend::with_engine;
 use crate::hazmat::{external_mu, with_rnd};
+use crate::internals::{Checking, Watch, watched};
 use crate::kernels::poly::Poly;
 use crate::params::{MAX_ATTEMPTS, MlDsa44, MlDsa65, MlDsa87, N, Q};
-use crate::scheme::sign::{Checking, Material, Scratch, Trial, Watch, Which};
-use crate::traces::attempt::{Check, Checks};
-use crate::traces::checks::Tracing;
+use crate::scheme::sign::{Material, Scratch, Trial, Which};
+use crate::tests::attempt::{Check, Checks};
+use crate::tests::checks::Tracing;
 
 const SEED: [u8; 32] = [0x61; 32];
 const LAST: u32 = MAX_ATTEMPTS - 1;
@@ -66,9 +66,8 @@ fn gives_up<P: ParameterSet>() {
             input,
             rnd: &rnd,
         };
-        let (keep, mut results) = (|()| (), [Ok(())]);
-        with_engine!(backend, e =>
-            run(e, &[job], &[0], allowed, &mut watch, keep, &mut results));
+        let mut results = [Ok(())];
+        with_engine!(backend, e => watched(e, &[job], &[0], allowed, &mut watch, &mut results));
         assert_eq!(results, [Err(Error::TooManyAttempts { allowed })]);
         assert_eq!(trace.len(), MAX_ATTEMPTS as usize, "{label}");
         let mut signer = oracle::Signer::new(p, good.encoded_bytes().as_ref(), mu.as_bytes(), &rnd);
@@ -139,10 +138,10 @@ impl<P: ParameterSet> Watch<P> for Late {
         trial: &mut Trial<P>,
         scratch: &mut Scratch,
     ) -> bool {
-        which.attempt == LAST && Checking::default().accepts(e, key, which, trial, scratch)
+        which.attempt == LAST && Checking.accepts(e, key, which, trial, scratch)
     }
-    fn keep<E: Engine>(&mut self, e: E, trial: &mut Trial<P>) -> P::SignatureBytes {
-        Checking::default().keep(e, trial)
+    fn keep<E: Engine>(e: E, trial: &mut Trial<P>) -> P::SignatureBytes {
+        Checking::keep(e, trial)
     }
 }
 
@@ -176,18 +175,9 @@ fn last_attempt_on<P: ParameterSet, E: Engine>(e: E) {
         rnd: &rnd,
     });
     let signed = |order: &[usize], max_attempts| {
-        let mut results = unsigned(jobs.len());
-        let watch = &mut Late;
-        run(
-            e,
-            &jobs,
-            order,
-            max_attempts,
-            watch,
-            Signature,
-            &mut results,
-        );
-        results
+        let mut results = [Err(Error::TooManyAttempts { allowed: 0 }); 3];
+        watched(e, &jobs, order, max_attempts, &mut Late, &mut results);
+        results.map(|result| result.map(Signature::<P>))
     };
     let all = signed(&[0, 1, 2], allowed);
     assert_eq!(

@@ -198,7 +198,7 @@ fn bug_10_backends_are_detected() {
 
 /// Bug 12: κ wrapping at 16 bits. It grows by l for each attempt, into its second byte in the
 /// cases of `rejection_paths.rs` with up to a hundred attempts. The limit of 821 attempts keeps it
-/// below 2^16; no key is known that needs so many: `unit/limits.rs` reaches it with made-up ones.
+/// below 2^16; no key is known that needs so many: `batch/limit_tests.rs` reaches it with made-up ones.
 #[test]
 fn bug_12_kappa() {
     for p in PARAMETER_SETS {

@@ -13,7 +13,7 @@ use crate::kernels::sampling::in_ball_from;
 use crate::kernels::small::{Offsets, SmallPoly};
 use crate::kernels::sponge::Shake256;
 use crate::params::{N, Parameters, Q};
-use crate::traces::checks::{difference_exceeds, make_hint_any, sum_exceeds};
+use crate::tests::checks::{difference_exceeds, make_hint_any, sum_exceeds};
 
 fn negacyclic(a: &Poly, b: &Poly) -> Vec<i64> {
     let mut out = std::vec![0i64; N];

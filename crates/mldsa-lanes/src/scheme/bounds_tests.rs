@@ -5,23 +5,24 @@ use std::boxed::Box;
 use std::string::String;
 use std::vec::Vec;
 
-use crate::backend::wide::intervals::{
+use crate::backend::tests::wide::intervals::{
     Avx2Intervals, Avx512Intervals, NeonIntervals, PortableIntervals,
 };
 use crate::backend::{Backend, Engine};
-use crate::kernels::intervals::{Inputs, Interval, Seen, analyse, anything};
+use crate::internals::Watch;
 use crate::kernels::keccak::permute_one;
 use crate::kernels::packing::Map;
 use crate::kernels::poly::{Poly, Zero};
 use crate::kernels::small::{Offsets, SmallPoly};
 use crate::kernels::sponge::Shake256;
+use crate::kernels::tests::intervals::{Inputs, Interval, Seen, analyse, anything};
 use crate::params::{MlDsa44, MlDsa65, MlDsa87, N, Parameters, Q};
 use crate::scheme::entry::Scheme;
 use crate::scheme::message::{Input, Mu};
 use crate::scheme::sign::{self, Order, Which};
 use crate::scheme::{keygen, sample, verify};
-use crate::traces::attempt::Checks;
-use crate::traces::checks::{Tracing, difference_exceeds, make_hint_any, sum_exceeds};
+use crate::tests::attempt::Checks;
+use crate::tests::checks::{Tracing, difference_exceeds, make_hint_any, sum_exceeds};
 
 /// What gives ranges that intervals cannot show, as they forget that two numbers came from one: a
 /// test goes through all inputs (docs/bounds.md).
@@ -69,7 +70,10 @@ fn operations<P: Scheme, E: Engine>(e: E) -> usize {
                 on_attempt: |_, _| attempts += 1,
             };
             let first = Which { job: 0, attempt: 0 };
-            _ = sign::attempts(e, &key, first, 2, &mut making, &mut shared, &mut watch);
+            let accepts = |which, trial: &mut _, scratch: &mut _| {
+                Watch::<P>::accepts(&mut watch, e, &key, which, trial, scratch)
+            };
+            _ = sign::attempts(e, &key, first, 2, &mut making, &mut shared, accepts);
             assert!((1..=2).contains(&attempts));
 
             let mut key = boxed(verify::Material::<P>::ZERO);
@@ -229,7 +233,7 @@ fn table(sets: &[Seen; 3]) -> String {
     // What a string takes and gives is what its width holds.
     let packing = |what: &&String| what.starts_with("pack ") || what.starts_with("unpack ");
     for what in sets[0].keys().filter(|what| !packing(what)) {
-        let of = |f: fn(&crate::kernels::intervals::Checked) -> Interval| {
+        let of = |f: fn(&crate::kernels::tests::intervals::Checked) -> Interval| {
             cell(sets.iter().map(|set| range(f(&set[what]))).collect())
         };
         let stated = of(|checked| checked.stated);
@@ -252,7 +256,7 @@ fn nothing_overflows() {
         of_set::<MlDsa87>(),
     ];
     let table = table(&sets);
-    let stated = include_str!("../../../docs/bounds.md");
+    let stated = include_str!("../../../../docs/bounds.md");
     assert!(
         stated.contains(&table),
         "docs/bounds.md: the table is now\n{table}"

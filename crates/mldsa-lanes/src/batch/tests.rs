@@ -3,13 +3,14 @@
 use std::format;
 use std::vec::Vec;
 
-use super::given::{SignJob, unsigned};
+use super::given::SignJob;
 use super::*;
-use crate::backend::wide::{Wide2, Wide4, Wide8};
+use crate::backend::tests::wide::{Wide2, Wide4, Wide8};
 use crate::backend::with_engine;
+use crate::internals::{Checking, Watch, watched};
 use crate::params::{MAX_ATTEMPTS, MlDsa44, MlDsa65, MlDsa87};
 use crate::scheme::message::{Context, PreHash};
-use crate::scheme::sign::{Checking, Material, Scratch, Trial, Watch, Which};
+use crate::scheme::sign::{Material, Scratch, Trial, Which};
 
 /// Jobs of two keys, each in both forms, that differ in their messages; every seventh has a digest of a
 /// wrong length.
@@ -66,10 +67,10 @@ impl<P: ParameterSet> Watch<P> for Counting {
     ) -> bool {
         assert_eq!(which.attempt, self.0[which.job], "job {}", which.job);
         self.0[which.job] += 1;
-        Checking::default().accepts(e, key, which, trial, scratch)
+        Checking.accepts(e, key, which, trial, scratch)
     }
-    fn keep<E: Engine>(&mut self, e: E, trial: &mut Trial<P>) -> P::SignatureBytes {
-        Checking::default().keep(e, trial)
+    fn keep<E: Engine>(e: E, trial: &mut Trial<P>) -> P::SignatureBytes {
+        Checking::keep(e, trial)
     }
 }
 
@@ -80,11 +81,14 @@ fn counted<P: ParameterSet, E: Engine>(
     order: &[usize],
     allowed: u32,
 ) -> (Vec<Result<Signature<P>, Error>>, Vec<u32>) {
-    let mut results = unsigned(jobs.len());
+    let mut results: Vec<_> = jobs
+        .iter()
+        .map(|_| Err(Error::TooManyAttempts { allowed: 0 }))
+        .collect();
     let mut counting = Counting(std::vec![0; jobs.len()]);
-    let watch = &mut counting;
-    sign::run(e, jobs, order, allowed, watch, Signature, &mut results);
-    (results, counting.0)
+    watched(e, jobs, order, allowed, &mut counting, &mut results);
+    let results = results.into_iter().map(|result| result.map(Signature));
+    (results.collect(), counting.0)
 }
 
 /// Every attempt of a job is made once, from 0 without gaps up to the one that succeeds or is the

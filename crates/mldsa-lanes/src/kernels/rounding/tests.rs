@@ -1,7 +1,7 @@
 use super::*;
-use crate::backend::wide::Wide2;
+use crate::backend::tests::wide::Wide2;
 use crate::params::{MlDsa44, MlDsa65, MlDsa87};
-use crate::traces::checks::make_hint_any;
+use crate::tests::checks::make_hint_any;
 
 /// FIPS 204, Algorithm 36, as it stands there.
 pub(crate) fn literal(x: i32, gamma2: i32) -> (i32, i32) {

@@ -1,6 +1,6 @@
 //! What docs/fips204.md and docs/constant-time.md say of the source is so: every name in them exists,
 //! every step of Algorithms 6, 7 and 8 is named at the lines that do it, and every declassification
-//! stands where its table says.
+//! stands where its table says. The manifests of the two packages of the library agree.
 
 use crate::source::{defines, items, read, root, sources, words};
 use std::collections::{BTreeMap, BTreeSet};
@@ -90,7 +90,7 @@ fn cells(line: &str) -> Vec<&str> {
 /// Why a span of a document is not so, if it is not.
 fn fault(span: &str, library: &[&BTreeMap<String, String>]) -> Option<String> {
     let exists = |path: &str| {
-        let folders = ["", LIBRARY, ORACLE, "crates", "crates/mldsa-lanes", READER].iter();
+        let folders = ["", LIBRARY, ORACLE, "crates", "crates/mldsa-inside", READER].iter();
         folders
             .map(|folder| root().join(folder).join(path))
             .any(|path| path.exists())
@@ -316,4 +316,34 @@ fn every_site_is_where_its_table_says() {
         assert_eq!(told, all, "places of {site}: in the table, in the source");
     }
     assert!(sites >= 10, "the table has {sites} sites");
+}
+
+/// mldsa-inside compiles the source of mldsa-lanes with the same features, dependencies and lints; only
+/// `default` and comments differ.
+#[test]
+fn both_manifests_of_the_library_agree() {
+    let section = |manifest: &str, head: &str| -> Vec<String> {
+        let text = read(manifest);
+        let lines = text.lines().skip_while(|line| *line != head).skip(1);
+        let own = lines.take_while(|line| !line.starts_with('['));
+        own.filter(|line| {
+            !line.is_empty() && !line.starts_with('#') && !line.starts_with("default =")
+        })
+        .map(String::from)
+        .collect()
+    };
+    for head in [
+        "[features]",
+        "[dependencies]",
+        "[target.'cfg(any(target_arch = \"x86_64\", target_arch = \"aarch64\"))'.dependencies]",
+        "[lints.rust]",
+    ] {
+        let published = section("crates/mldsa-lanes/Cargo.toml", head);
+        assert!(!published.is_empty(), "no {head}");
+        assert_eq!(
+            section("crates/mldsa-inside/Cargo.toml", head),
+            published,
+            "{head}"
+        );
+    }
 }

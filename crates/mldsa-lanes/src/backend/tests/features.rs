@@ -28,10 +28,12 @@ fn features(target: &str, enabled: &str) -> BTreeSet<String> {
 
 /// All files of a backend's folder.
 fn source(name: &str) -> String {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/backend");
-    let files = std::fs::read_dir(path.join(name)).unwrap();
+    let backends = concat!(env!("CARGO_MANIFEST_DIR"), "/../mldsa-lanes/src/backend");
+    let files = std::fs::read_dir(std::path::Path::new(backends).join(name)).unwrap();
     files
-        .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
+        .map(|file| file.unwrap().path())
+        .filter(|path| path.is_file())
+        .map(|path| std::fs::read_to_string(path).unwrap())
         .collect()
 }
 

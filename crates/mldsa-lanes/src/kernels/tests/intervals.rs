@@ -1,6 +1,6 @@
 //! Interval analysis of the kernels' own text: [`Lanes`] of intervals in place of numbers, so that a
 //! kernel, or a whole operation, runs once for all inputs at a time. Every step asserts that it cannot
-//! overflow, in 32 bits or, in accumulators, in 64; `super::bounds` asserts what the engines' methods
+//! overflow, in 32 bits or, in accumulators, in 64; `kernels::bounds` asserts what the engines' methods
 //! take, and hands on no more than what they give.
 //!
 //! Memory holds coefficients of 32 bits, so a coefficient that is not one number is a cell: a number
@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-use super::bounds::{Coefficients, Range};
-use super::lanes::{Lanes, Map, Q_INVERSE};
-use super::small::ByteLanes;
+use crate::kernels::bounds::{Coefficients, Range};
+use crate::kernels::lanes::{Lanes, Map, Q_INVERSE};
+use crate::kernels::small::ByteLanes;
 use crate::params::{N, Q};
 
 const CELLS: i32 = 1 << 30;
@@ -78,7 +78,7 @@ pub(crate) fn is_under_way() -> bool {
     STATE.with_borrow(Option::is_some)
 }
 
-/// `super::bounds::check` in an analysis.
+/// `kernels::bounds::check` in an analysis.
 pub(crate) fn check(what: &str, of: &(impl Coefficients + ?Sized), range: Range) {
     let stated = Interval(range.0.into(), range.1.into());
     of.each(&mut |x| {

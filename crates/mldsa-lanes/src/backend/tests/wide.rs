@@ -1,7 +1,7 @@
 //! For tests: the portable kernels with several Keccak states, so that what works on groups of 2, 4
 //! and 8 is tested on every CPU; and each backend's kernels over intervals.
 
-use super::{engine_from_kernels, method};
+use crate::backend::{engine_from_kernels, method};
 use crate::kernels::keccak::{States, permute_one};
 use crate::kernels::poly::Poly;
 use crate::kernels::sampling::Permute;
@@ -40,7 +40,7 @@ wide!(Wide8, 8, i32, u64);
 
 pub(crate) mod intervals {
     use super::*;
-    use crate::kernels::intervals::{ByteIntervals, Intervals};
+    use crate::kernels::tests::intervals::{ByteIntervals, Intervals};
 
     wide!(PortableIntervals, 1, Intervals<1, false>, ByteIntervals<8>);
     wide!(NeonIntervals, 2, Intervals<4, true>, ByteIntervals<16>);
