@@ -305,7 +305,7 @@ BUDGETS = {
     "mldsa_lab/show": 2587,
     "mldsa_lab/study": 819,
     "mldsa_lab/theory": 697,
-    "mldsa_lab/worker": 2825,
+    "mldsa_lab/worker": 2845,
     "mldsa_lab_rtl": 1946,
     "mldsa_studies": 1890,
     "pqc_impact": 3014,

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,15 @@ def test_setup_ends_with_what_is_ready_and_what_to_do_next() -> None:
     made = ("make", "--silent", "--old-file=setup-bench", "setup")
     text = subprocess.run(made, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert ".venv is ready" in text and "next: make bench" in text and "doctor" in text
+
+
+def test_modules_that_make_runs_are_programs() -> None:
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    modules = sorted(set(re.findall(r"-m ((?:mldsa_lab|mldsa_studies|pqc_impact)[\w.]*)", text)))
+    assert "mldsa_lab.worker.build" in modules
+    for module in modules:
+        source = Path(str(find_spec(module).origin))  # type: ignore[union-attr]
+        assert '__name__ == "__main__"' in source.read_text(encoding="utf-8"), module
 
 
 def test_a_changed_figure_is_reported(

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from pathlib import Path
 from msgspec import structs
 
 from mldsa_lab import LabError, located
-from mldsa_lab.checkout import NOT_SHIPPED, SHIPPED, BuildError, in_tree, run_tool
+from mldsa_lab.checkout import NOT_SHIPPED, SHIPPED, BuildError, find_root, in_tree, run_tool
 from mldsa_lab.files import reading, write_text, writing
 from mldsa_lab.sets import build_mark
 from mldsa_lab.worker.registry import (
@@ -27,6 +28,9 @@ from mldsa_lab.worker.registry import (
     BuildDirs,
     WorkerEntry,
     ask,
+    every_build,
+    named,
+    read_registry,
 )
 
 OLDEST = 17
@@ -264,3 +268,25 @@ def _output(java: Path, *options: str) -> str:
         first = (text.strip() or "no output").splitlines()[0]
         raise LabError(f"{java} does not start (status {done.returncode}): {first}")
     return text
+
+
+def main(arguments: list[str]) -> int:
+    """The command line of this module; returns the exit status."""
+    names = [a for a in arguments if a != "--test"]
+    action = test if "--test" in arguments else build
+    try:
+        dirs = BuildDirs.for_tree(find_root())
+        entries = every_build(read_registry(dirs.root / "workers" / "registry.toml"))
+        if not names:
+            known = ", ".join(e.label for e in entries)
+            raise LabError(f"no worker is named: the registry has {known}")
+        for entry in named(entries, names):
+            action(entry, dirs, print)
+    except LabError as error:
+        print(f"mldsa-lab: error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
