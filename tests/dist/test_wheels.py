@@ -133,7 +133,7 @@ def test_what_is_missing_is_named_with_its_command(lab: Place) -> None:
         assert command in lab.run("mldsa-lab", *words, status=2), words
     if not has_library(lab):
         said = lab.run("mldsa-lab", "select", "65", "--budget", "90", status=2)
-        assert "rustup" in said and "git clone " in said and "--from ready --goal NAME" in said
+        assert "rustup" in said and "git clone " in said and "--from ready" in said
 
 
 @pytest.fixture(scope="module")
