@@ -6,14 +6,15 @@ use std::vec::Vec;
 use mldsa_oracle as oracle;
 
 use super::given::SignJob;
+use super::tests::CheckedIf;
 use super::*;
 use crate::backend::tests::wide::{Wide2, Wide4, Wide8};
 use crate::backend::with_engine;
 use crate::hazmat::{external_mu, with_rnd};
-use crate::internals::{Checking, Watch, watched};
+use crate::internals::watched;
 use crate::kernels::poly::Poly;
 use crate::params::{MAX_ATTEMPTS, MlDsa44, MlDsa65, MlDsa87, N, Q};
-use crate::scheme::sign::{Material, Scratch, Trial, Which};
+use crate::scheme::sign::Which;
 use crate::tests::attempt::{Check, Checks};
 use crate::tests::checks::Tracing;
 
@@ -125,26 +126,6 @@ fn signing_gives_up_after_821_attempts() {
     gives_up::<MlDsa87>();
 }
 
-/// Signing that rejects all attempts but the last that is allowed, which is checked.
-struct Late;
-
-impl<P: ParameterSet> Watch<P> for Late {
-    type Kept = P::SignatureBytes;
-    fn accepts<E: Engine>(
-        &mut self,
-        e: E,
-        key: &Material<P>,
-        which: Which,
-        trial: &mut Trial<P>,
-        scratch: &mut Scratch,
-    ) -> bool {
-        which.attempt == LAST && Checking.accepts(e, key, which, trial, scratch)
-    }
-    fn keep<E: Engine>(e: E, trial: &mut Trial<P>) -> P::SignatureBytes {
-        Checking::keep(e, trial)
-    }
-}
-
 /// The signature of attempt 821, with the largest κ that there is, is the oracle's: alone and in
 /// groups, where one job more is refused at its last attempt.
 fn last_attempt_on<P: ParameterSet, E: Engine>(e: E) {
@@ -176,7 +157,9 @@ fn last_attempt_on<P: ParameterSet, E: Engine>(e: E) {
     });
     let signed = |order: &[usize], max_attempts| {
         let mut results = [Err(Error::TooManyAttempts { allowed: 0 }); 3];
-        watched(e, &jobs, order, max_attempts, &mut Late, &mut results);
+        // All attempts but the last that is allowed are rejected.
+        let mut late = CheckedIf(|which: Which| which.attempt == LAST);
+        watched(e, &jobs, order, max_attempts, &mut late, &mut results);
         results.map(|result| result.map(Signature::<P>))
     };
     let all = signed(&[0, 1, 2], allowed);

@@ -52,10 +52,10 @@ fn bounded<P: ParameterSet>(job: &SignJob<'_, P>, most: u32) -> Result<Signature
     }
 }
 
-/// Signing that counts the attempts of each job.
-struct Counting(Vec<u32>);
+/// Signing whose attempts are checked where a closure agrees, and rejected elsewhere.
+pub(super) struct CheckedIf<F>(pub(super) F);
 
-impl<P: ParameterSet> Watch<P> for Counting {
+impl<P: ParameterSet, F: FnMut(Which) -> bool> Watch<P> for CheckedIf<F> {
     type Kept = P::SignatureBytes;
     fn accepts<E: Engine>(
         &mut self,
@@ -65,9 +65,7 @@ impl<P: ParameterSet> Watch<P> for Counting {
         trial: &mut Trial<P>,
         scratch: &mut Scratch,
     ) -> bool {
-        assert_eq!(which.attempt, self.0[which.job], "job {}", which.job);
-        self.0[which.job] += 1;
-        Checking.accepts(e, key, which, trial, scratch)
+        (self.0)(which) && Checking.accepts(e, key, which, trial, scratch)
     }
     fn keep<E: Engine>(e: E, trial: &mut Trial<P>) -> P::SignatureBytes {
         Checking::keep(e, trial)
@@ -85,10 +83,15 @@ fn counted<P: ParameterSet, E: Engine>(
         .iter()
         .map(|_| Err(Error::TooManyAttempts { allowed: 0 }))
         .collect();
-    let mut counting = Counting(std::vec![0; jobs.len()]);
+    let mut made = std::vec![0; jobs.len()];
+    let mut counting = CheckedIf(|which: Which| {
+        assert_eq!(which.attempt, made[which.job], "job {}", which.job);
+        made[which.job] += 1;
+        true
+    });
     watched(e, jobs, order, allowed, &mut counting, &mut results);
     let results = results.into_iter().map(|result| result.map(Signature));
-    (results.collect(), counting.0)
+    (results.collect(), made)
 }
 
 /// Every attempt of a job is made once, from 0 without gaps up to the one that succeeds or is the
