@@ -118,9 +118,9 @@ def typical_round(level: Array, own: float, df: int) -> Median:
     return Median(float(np.median(level)), size, size, df)
 
 
-# The noise of one measurement before anything is known of it: pairs of a relative standard
-# deviation and its weight. A timer's noise is some percent. The rest of the weight is for no noise,
-# as of a simulator. With enough inputs to show the noise, all sizes are equally likely.
+# The noise of one measurement before anything is known of it: pairs of a standard deviation,
+# relative or in `_CONSTANT` constant, and its weight. A timer's noise is some percent. The rest of
+# the weight is for no noise, as of a simulator. With enough inputs, all sizes are equally likely.
 _USUAL_NOISE = (
     (0.003, 0.05), (0.01, 0.1), (0.02, 0.12), (0.04, 0.12), (0.07, 0.1), (0.1, 0.08), (0.15, 0.06),
     (0.25, 0.02),
