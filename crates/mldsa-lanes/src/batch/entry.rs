@@ -8,7 +8,6 @@ use crate::error::Error;
 use crate::kernels::poly::StackWiper;
 use crate::keys::{ExpandedSigningKey, Signature, SigningKey};
 use crate::scheme::entry::Scheme;
-use crate::scheme::sign::check;
 
 /// The batches of a parameter set. Generic code names [`ParameterSet`](crate::ParameterSet), of
 /// which this is a part.
@@ -19,7 +18,7 @@ pub trait Batch: Scheme {
         backend: Backend,
         jobs: &[SignJob<'_, Self>],
         order: &[usize],
-        max_attempts: u32,
+        limit: u32,
         results: &mut [Result<Signature<Self>, Error>],
     ) where
         Self: ParameterSet;
@@ -55,19 +54,12 @@ macro_rules! entry_points {
                 backend: Backend,
                 jobs: &[SignJob<'_, Self>],
                 order: &[usize],
-                max_attempts: u32,
+                limit: u32,
                 results: &mut [Result<Signature<Self>, Error>],
             ) {
                 let _wiper = StackWiper::<32>;
-                with_engine!(backend, e => sign::run(
-                    e,
-                    jobs,
-                    order,
-                    max_attempts,
-                    |key, _, trial, scratch| check(e, key, trial, scratch),
-                    |trial| Signature(trial.signature(e)),
-                    results,
-                ));
+                with_engine!(backend, e =>
+                    sign::sign_messages(e, jobs, order, limit, results));
             }
 
             fn verify_jobs(

@@ -3,13 +3,14 @@
 use alloc::vec::Vec;
 
 use super::rows::Rows;
-use super::{boxed, hash_each, made};
+use super::{boxed, made};
 use crate::ParameterSet;
 use crate::backend::Engine;
 use crate::declassify::{Site, public_slice};
 use crate::kernels::poly::{Poly, Secret, Zero};
 use crate::keys::{ExpandedSigningKey, SigningKey};
 use crate::scheme::encode::{self, SigningKeyWriter};
+use crate::scheme::hash_each;
 use crate::scheme::{keygen, sample};
 
 /// A key in the making.

@@ -6,7 +6,6 @@ mod place;
 mod signature;
 mod signing;
 mod verifying;
-mod ways;
 
 pub use expanded::ExpandedSigningKey;
 pub use options::SignOptions;

@@ -23,13 +23,13 @@ use crate::scheme::sign;
 /// key.verifying_key().verify_signature(b"message", &signature)?;
 /// # Ok::<(), mldsa_lanes::Error>(())
 /// ```
-pub struct Workspace<P: ParameterSet>(pub(super) sign::Space<P>);
+pub struct Workspace<P: ParameterSet>(pub(super) sign::Memory<P>);
 
 impl<P: ParameterSet> Workspace<P> {
     /// All zeros, so that a `static` of it takes no room in the program's file.
     #[expect(clippy::new_without_default)] // A default would be made on the stack and moved.
     pub const fn new() -> Self {
-        Workspace(sign::Space::ZERO)
+        Workspace(sign::Memory::ZERO)
     }
 }
 

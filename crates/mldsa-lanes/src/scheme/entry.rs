@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::kernels::poly::StackWiper;
 use crate::scheme::message::Input;
 use crate::scheme::shapes::Shapes;
-use crate::scheme::sign::Order;
+use crate::scheme::sign::{Key, Request};
 use crate::scheme::{keygen, sign, verify};
 
 /// The operations of a parameter set, on keys and signatures as they lie in memory. Generic code
@@ -31,7 +31,7 @@ pub trait Scheme: Shapes {
         xi: &[u8; 32],
         sk: &mut Self::SigningKeyBytes,
         pk: &mut Self::VerifyingKeyBytes,
-        space: &mut sign::Space<Self>,
+        space: &mut sign::Memory<Self>,
     );
     /// The public key of a private key read from bytes.
     #[doc(hidden)]
@@ -46,7 +46,7 @@ pub trait Scheme: Shapes {
         backend: Backend,
         sk: &Self::SigningKeyBytes,
         pk: &mut Self::VerifyingKeyBytes,
-        space: &mut sign::Space<Self>,
+        space: &mut sign::Memory<Self>,
     ) -> Result<(), Error>;
     /// Algorithm 7, steps 1 to 5.
     #[doc(hidden)]
@@ -54,17 +54,20 @@ pub trait Scheme: Shapes {
     /// Algorithm 7, steps 6 to 33.
     #[doc(hidden)]
     fn sign_in(
-        order: Order<'_>,
+        request: Request<'_>,
         key: &sign::Material<Self>,
-        space: &mut sign::Space<Self>,
+        space: &mut sign::Memory<Self>,
     ) -> Result<Self::SignatureBytes, Error>;
     /// The same with a space of its own.
     #[doc(hidden)]
-    fn sign(order: Order<'_>, key: &sign::Material<Self>) -> Result<Self::SignatureBytes, Error>;
+    fn sign(
+        request: Request<'_>,
+        key: &sign::Material<Self>,
+    ) -> Result<Self::SignatureBytes, Error>;
     /// Algorithm 7.
     #[doc(hidden)]
-    fn sign_compact(
-        order: Order<'_>,
+    fn sign_encoded(
+        request: Request<'_>,
         sk: &Self::SigningKeyBytes,
     ) -> Result<Self::SignatureBytes, Error>;
     /// Algorithm 8, steps 1, 5 and 6.
@@ -121,10 +124,10 @@ macro_rules! entry_points {
                 xi: &[u8; 32],
                 sk: &mut Self::SigningKeyBytes,
                 pk: &mut Self::VerifyingKeyBytes,
-                space: &mut sign::Space<Self>,
+                space: &mut sign::Memory<Self>,
             ) {
                 let _wiper = StackWiper::<24>;
-                let room = space.keygen_room();
+                let room = space.keygen();
                 with_engine!(backend, e => keygen::keygen::<Self, _>(e, xi, room, sk, pk));
             }
 
@@ -142,10 +145,10 @@ macro_rules! entry_points {
                 backend: Backend,
                 sk: &Self::SigningKeyBytes,
                 pk: &mut Self::VerifyingKeyBytes,
-                space: &mut sign::Space<Self>,
+                space: &mut sign::Memory<Self>,
             ) -> Result<(), Error> {
                 let _wiper = StackWiper::<24>;
-                let room = space.keygen_room();
+                let room = space.keygen();
                 with_engine!(backend, e => keygen::recover::<Self, _>(e, sk, room, pk))
             }
 
@@ -155,28 +158,29 @@ macro_rules! entry_points {
                 key: &mut sign::Material<Self>,
             ) {
                 let _wiper = StackWiper::<24>;
-                with_engine!(backend, e => key.fill(e, sk.as_ref(), None));
+                with_engine!(backend, e => key.fill(e, sk.as_ref()));
             }
 
             fn sign_in(
-                order: Order<'_>,
+                request: Request<'_>,
                 key: &sign::Material<Self>,
-                space: &mut sign::Space<Self>,
+                space: &mut sign::Memory<Self>,
             ) -> Result<Self::SignatureBytes, Error> {
                 let _wiper = StackWiper::<24>;
-                with_engine!(order.backend, e => sign::sign(e, key, &order, space))
+                with_engine!(request.backend, e =>
+                    sign::sign_internal(e, Key::Expanded(key), &request, space))
             }
 
             fn sign(
-                order: Order<'_>,
+                request: Request<'_>,
                 key: &sign::Material<Self>,
             ) -> Result<Self::SignatureBytes, Error> {
-                let mut space = sign::Space::ZERO;
-                Self::sign_in(order, key, &mut space)
+                let mut space = sign::Memory::ZERO;
+                Self::sign_in(request, key, &mut space)
             }
 
-            fn sign_compact(
-                order: Order<'_>,
+            fn sign_encoded(
+                request: Request<'_>,
                 sk: &Self::SigningKeyBytes,
             ) -> Result<Self::SignatureBytes, Error> {
                 // Written where it stays, not moved there.
@@ -184,10 +188,10 @@ macro_rules! entry_points {
                 let mut key = Box::write(Box::new_uninit(), sign::Material::<Self>::ZERO);
                 #[cfg(not(feature = "alloc"))]
                 let mut key = sign::Material::<Self>::ZERO;
-                let mut space = sign::Space::ZERO;
+                let mut space = sign::Memory::ZERO;
                 let _wiper = StackWiper::<24>;
-                with_engine!(order.backend, e =>
-                    sign::sign_compact(e, sk.as_ref(), &mut key, &order, &mut space))
+                with_engine!(request.backend, e =>
+                    sign::sign_internal(e, Key::Encoded(sk.as_ref(), &mut key), &request, &mut space))
             }
 
             fn expand_verifying(
