@@ -39,18 +39,17 @@ pub mod bounds {
     pub use crate::kernels::bounds::{Range, below, check, high, within};
 }
 
-/// Sees the iterations of signing, each before its checks, and may change them: how crates/mldsa-trace and tests
-/// watch signing.
+/// Sees the iterations of signing, each before its checks: how crates/mldsa-trace and tests watch signing.
 pub trait Observer<P: Shapes> {
-    /// Steps 11 to 16 of the iteration are done.
+    /// Steps 11 to 16 of the iteration are done. If false, it is rejected without steps 17 to 28.
     fn observe<E: Engine>(
         &mut self,
         e: E,
         key: &Material<P>,
         iteration: Iteration,
-        signing: &mut Signing<P>,
+        signing: &Signing<P>,
         scratch: &mut Scratch,
-    );
+    ) -> bool;
 }
 
 /// Messages with an observer of their iterations.
@@ -79,11 +78,11 @@ impl<P: Shapes, M: Messages<P>, O: Observer<P>> Messages<P> for Observed<'_, M, 
         e: E,
         place: usize,
         iteration: Iteration,
-        signing: &mut Signing<P>,
+        signing: &Signing<P>,
         scratch: &mut Scratch,
-    ) {
+    ) -> bool {
         let key = self.messages.key(place);
-        self.observer.observe(e, key, iteration, signing, scratch);
+        self.observer.observe(e, key, iteration, signing, scratch)
     }
 }
 

@@ -28,12 +28,13 @@ impl<P: Shapes, F: FnMut(usize, Attempt)> Observer<P> for Tracing<F> {
         e: E,
         key: &Material<P>,
         iteration: Iteration,
-        signing: &mut Signing<P>,
+        signing: &Signing<P>,
         scratch: &mut Scratch,
-    ) {
+    ) -> bool {
         let mut attempt = Attempt::new(kappa::<P>(iteration.number));
         check(e, key, self.checks, signing, scratch, &mut attempt);
         (self.on_attempt)(iteration.message, attempt);
+        attempt.accepted()
     }
 }
 

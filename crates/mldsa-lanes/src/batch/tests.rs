@@ -63,12 +63,10 @@ impl<P: ParameterSet, F: FnMut(Iteration) -> bool> Observer<P> for AllowedIf<F> 
         _: E,
         _: &Material<P>,
         iteration: Iteration,
-        signing: &mut Signing<P>,
+        _: &Signing<P>,
         _: &mut Scratch,
-    ) {
-        if !(self.0)(iteration) {
-            signing.spoil();
-        }
+    ) -> bool {
+        (self.0)(iteration)
     }
 }
 

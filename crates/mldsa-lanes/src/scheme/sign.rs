@@ -233,7 +233,10 @@ pub(crate) fn rejection_sampling<P: Shapes, E: Engine, M: Messages<P>>(
         }
         for (place, iteration, signing) in busy(places) {
             #[cfg(mldsa_inside)]
-            messages.observe(e, place, iteration, signing, scratch);
+            if !messages.observe(e, place, iteration, signing, scratch) {
+                signing.iteration = Some(iteration.next());
+                continue;
+            }
             // Steps 17 to 28.
             if let Some(accepted) = accepts(e, messages.key(place), signing, scratch) {
                 messages.end(place, iteration, Ok(accepted));
@@ -431,16 +434,17 @@ pub(crate) trait Messages<P: Shapes> {
     fn key(&self, place: usize) -> &Material<P>;
     /// Takes the outcome of the message in a place, which becomes free.
     fn end(&mut self, place: usize, iteration: Iteration, outcome: Result<Accepted<'_>, Error>);
-    /// Sees an iteration before steps 17 to 28, which overwrite y and w0. Tests may change it.
+    /// Sees an iteration before steps 17 to 28, which overwrite y and w0. If false, it is rejected without them.
     #[cfg(mldsa_inside)]
     fn observe<E: Engine>(
         &mut self,
         _: E,
         _place: usize,
         _: Iteration,
-        _: &mut Signing<P>,
+        _: &Signing<P>,
         _: &mut Scratch,
-    ) {
+    ) -> bool {
+        true
     }
 }
 
@@ -628,11 +632,6 @@ impl<P: Shapes> Signing<P> {
 
     pub fn c(&self) -> &Offsets {
         &self.c
-    }
-
-    /// Makes the iteration one that is rejected.
-    pub fn spoil(&mut self) {
-        self.vec_k.as_mut()[0].0[0] = P::GAMMA2;
     }
 }
 
