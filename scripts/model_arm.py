@@ -64,7 +64,7 @@ KERNELS = (
 # By operation: the functions of mldsa-lanes and mldsa-native.
 OPERATIONS = {
     "keygen": ("keygen", "mldsa65_keypair_internal"),
-    "sign": ("sign_compact", "mldsa65_signature_internal"),
+    "sign": ("sign_internal", "mldsa65_signature_internal"),
     "verify": ("verify_compact", "mldsa65_verify_internal"),
 }
 # Attempts of the signature: as many as the mean of ML-DSA-65.
