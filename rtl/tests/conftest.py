@@ -92,7 +92,7 @@ def wrong_answers(core: Running, set_name: str, kind: str) -> list[object]:
     expected = {
         "keygen": [(c.pk, c.sk) for c in cases],
         "sign": [(c.output, None) for c in cases],
-        "verify": [(bytes([c.valid]), None) for c in cases],
+        "verify": [(bytes([c.is_valid]), None) for c in cases],
     }[operation]
     answers = [(o.value, o.private_key) for o in core.answer(set_name, operation, jobs)]
     return [c.id for c, a, e in zip(cases, answers, expected, strict=True) if a != e]

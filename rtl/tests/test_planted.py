@@ -105,7 +105,7 @@ def conform(path: Path, *options: str, notes: list[str] | None = None) -> Confor
 
 def failures(result: Conformance) -> str:
     return "\n".join(
-        line for f in result.findings if f.status == "failed" for line in (f.check, *f.said)
+        line for f in result.findings if f.status == "failed" for line in (f.check, *f.reasons)
     )
 
 

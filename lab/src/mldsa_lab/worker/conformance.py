@@ -37,8 +37,8 @@ CONFORMANCE_LIMITS = Limits(hello=20, prepare=60, answer=300, measure=60, forget
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check. ``said``: what the worker said, or why the check was skipped, or of
-    which variants and sets it could not be made."""
+    """The result of one check. ``reasons``: the worker's words, the reason of a
+    skipped check, or the variants and sets that it could not cover."""
 
     check: str
     description: str
