@@ -29,7 +29,8 @@ LAYERS = {
     "hardened": "params error declassify kernels backend scheme keys",
     "hazmat": "params error backend scheme keys",
     "interop": "params error kernels backend scheme keys",
-    "any": "params error kernels backend scheme keys batch interop",
+    "sets": "params error kernels backend scheme keys batch",
+    "any": "params error kernels backend scheme keys batch interop sets",
     "internals": "params error kernels backend scheme keys batch",
 }
 

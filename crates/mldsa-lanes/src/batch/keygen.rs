@@ -92,7 +92,7 @@ impl<P: ParameterSet> Product<P> for ExpandedSigningKey<P> {
 
 /// Fills `keys`, one for each seed.
 #[inline(never)]
-pub(super) fn run<P: ParameterSet, E: Engine>(
+pub(crate) fn run<P: ParameterSet, E: Engine>(
     e: E,
     seeds: &[[u8; 32]],
     keys: &mut [SigningKey<P>],
@@ -116,7 +116,7 @@ pub(super) fn run<P: ParameterSet, E: Engine>(
 
 /// [`run`] and [`SigningKey::expand`] in one: Â is sampled once.
 #[inline(never)]
-pub(super) fn run_expanded<P: ParameterSet, E: Engine>(
+pub(crate) fn run_expanded<P: ParameterSet, E: Engine>(
     e: E,
     seeds: &[[u8; 32]],
     keys: &mut [ExpandedSigningKey<P>],

@@ -13,8 +13,9 @@ use crate::backend::{Engine, with_engine};
 use crate::hazmat::{external_mu, with_rnd};
 use crate::internals::observed;
 use crate::kernels::poly::Poly;
-use crate::params::{MAX_ATTEMPTS, MlDsa44, MlDsa65, MlDsa87, N, Q};
+use crate::params::{MAX_ATTEMPTS, N, Q};
 use crate::scheme::sign::Iteration;
+use crate::sets::{MlDsa44, MlDsa65, MlDsa87};
 use crate::tests::attempt::{Check, Checks};
 use crate::tests::checks::Tracing;
 

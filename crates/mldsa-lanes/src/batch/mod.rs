@@ -23,9 +23,8 @@
 //! So `avx2` signs ML-DSA-65 in 102 KiB with expanded keys, whatever the number of jobs, and in 282
 //! KiB with compact ones. The repository's docs/stack.md has the stack that a thread needs.
 
-pub(crate) mod entry;
 pub(crate) mod given;
-mod keygen;
+pub(crate) mod keygen;
 #[cfg(all(test, mldsa_inside))]
 mod limit_tests;
 #[cfg(feature = "rayon")]
@@ -34,7 +33,7 @@ mod rows;
 pub(crate) mod sign;
 #[cfg(all(test, mldsa_inside))]
 mod tests;
-mod verify;
+pub(crate) mod verify;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

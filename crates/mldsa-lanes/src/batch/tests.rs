@@ -9,9 +9,10 @@ use crate::backend::tests::wide::{Wide2, Wide4, Wide8};
 use crate::backend::{Engine, with_engine};
 use crate::hazmat::{with_max_attempts, with_rnd};
 use crate::internals::{Observer, observed};
-use crate::params::{MAX_ATTEMPTS, MlDsa44, MlDsa65, MlDsa87};
+use crate::params::MAX_ATTEMPTS;
 use crate::scheme::message::{Context, PreHash};
 use crate::scheme::sign::{Iteration, Material, Scratch, Signing};
+use crate::sets::{MlDsa44, MlDsa65, MlDsa87};
 
 /// Jobs of two keys, each in both forms, that differ in their messages; every seventh has a digest of a
 /// wrong length.

@@ -68,7 +68,7 @@ pub(super) fn memory<P: ParameterSet>() -> [usize; 3] {
 
 /// Verifies the jobs at the positions in `order`, all with keys of `e`'s backend. Writes the
 /// results that are not [`Error::InvalidSignature`], which all of them hold before.
-pub(super) fn run<'a, P: ParameterSet, E: Engine>(
+pub(crate) fn run<'a, P: ParameterSet, E: Engine>(
     e: E,
     jobs: &[VerifyJob<'a, P>],
     order: &[usize],

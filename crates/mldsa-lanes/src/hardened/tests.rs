@@ -12,9 +12,9 @@ use crate::backend::Backend;
 use crate::error::Error as Refusal;
 use crate::hazmat::with_rnd;
 use crate::keys::{self, SignOptions, Signature};
-use crate::params::MlDsa44;
 use crate::scheme::message::{Context, Input, PreHash};
 use crate::scheme::sign::Request;
+use crate::sets::MlDsa44;
 
 type Plain = keys::SigningKey<MlDsa44>;
 type Key = SigningKey<MlDsa44>;

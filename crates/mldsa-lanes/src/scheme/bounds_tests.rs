@@ -17,11 +17,12 @@ use crate::kernels::poly::{Poly, Zero};
 use crate::kernels::small::{Offsets, SmallPoly};
 use crate::kernels::sponge::Shake256;
 use crate::kernels::tests::intervals::{Inputs, Interval, Seen, analyse, anything};
-use crate::params::{MlDsa44, MlDsa65, MlDsa87, N, Parameters, Q};
-use crate::scheme::entry::Scheme;
+use crate::params::{N, Parameters, Q};
 use crate::scheme::message::{Input, Mu};
 use crate::scheme::sign::{self, Key, One, Request};
 use crate::scheme::{keygen, sample, verify};
+use crate::sets::Scheme;
+use crate::sets::{MlDsa44, MlDsa65, MlDsa87};
 use crate::tests::attempt::Checks;
 use crate::tests::checks::{Tracing, difference_exceeds, make_hint_any, sum_exceeds};
 

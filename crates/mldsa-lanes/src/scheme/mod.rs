@@ -4,7 +4,6 @@
 #[cfg(all(test, mldsa_inside))]
 mod bounds_tests;
 pub(crate) mod encode;
-pub(crate) mod entry;
 pub(crate) mod keygen;
 pub(crate) mod message;
 pub(crate) mod sample;

@@ -20,7 +20,8 @@ use super::portable::Portable;
 use crate::kernels::keccak::permute_one;
 use crate::kernels::poly::Poly;
 use crate::kernels::sponge::{Reader, Shake128};
-use crate::params::{MlDsa44, MlDsa65, MlDsa87, N, Q};
+use crate::params::{N, Q};
+use crate::sets::{MlDsa44, MlDsa65, MlDsa87};
 
 /// A stream of test values from SHAKE128.
 struct Values(Reader<168, 0x1f>);

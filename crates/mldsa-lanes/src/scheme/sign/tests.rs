@@ -1,7 +1,7 @@
 use super::*;
-use crate::params::MlDsa44;
-use crate::scheme::entry::Scheme;
 use crate::scheme::message::Mu;
+use crate::sets::MlDsa44;
+use crate::sets::Scheme;
 
 /// A caller's memory is wiped in the end, whether there is a signature or none.
 #[test]
