@@ -266,17 +266,17 @@ impl AnySignature {
     }
 }
 
-macro_rules! as_ref {
-    ($any:ident) => {
-        impl AsRef<[u8]> for $any {
-            fn as_ref(&self) -> &[u8] {
-                each!(self, of => of.as_ref())
-            }
-        }
-    };
+impl AsRef<[u8]> for AnyVerifyingKey {
+    fn as_ref(&self) -> &[u8] {
+        each!(self, key => key.as_ref())
+    }
 }
-as_ref!(AnyVerifyingKey);
-as_ref!(AnySignature);
+
+impl AsRef<[u8]> for AnySignature {
+    fn as_ref(&self) -> &[u8] {
+        each!(self, signature => signature.as_ref())
+    }
+}
 
 macro_rules! mu_hashers {
     ($any:ident) => {
