@@ -33,7 +33,7 @@ from mldsa_lab.answers.join import page_counts, row_states
 from mldsa_lab import LabError
 from mldsa_lab.estimate.summary import MeasuredCell
 from mldsa_lab.estimate.compare import agreement_figures, compare
-from mldsa_lab.estimate.figure import PERCENTILES
+from mldsa_lab.sets import PERCENTILES
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.files import write_text
 from mldsa_lab.kinds import block

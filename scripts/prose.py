@@ -18,7 +18,7 @@ from mldsa_lab.estimate.compare import agreement_figures, compare
 from mldsa_lab.estimate.summary import MeasuredCell
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.records import read_record
-from mldsa_lab.records.rows import DEFAULT_REFERENCE
+from mldsa_lab.sets import DEFAULT_BASELINE
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES, SEED_BYTES
 from mldsa_lab.show.grid import number
 from mldsa_lab.show.report import headline_batch_size
@@ -33,7 +33,7 @@ Phrase = tuple[str, Callable[[], Iterable[str]]]
 @cache
 def loaded(path: Path) -> Summary:
     """Read and summarise a record, once."""
-    return summarise(read_record(path), reference=DEFAULT_REFERENCE, confidence=CONFIDENCE)
+    return summarise(read_record(path), baseline=DEFAULT_BASELINE, confidence=CONFIDENCE)
 
 
 # --- records --------------------------------------------------------------------------------------

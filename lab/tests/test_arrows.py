@@ -20,7 +20,7 @@ import pqc_impact
 
 OWN = ("LabError", "first_line", "join_words", "located", "__version__")
 """What `mldsa_lab` itself defines."""
-BASE = ("files", "sets", "checkout", "plugins", "machine", "screen")
+BASE = ("files", "sets", "checkout", "plugins", "machine", "parallel", "screen")
 """The modules that every folder may use; each may use those before it."""
 
 MAY_USE: dict[str, tuple[str, ...]] = {
@@ -292,22 +292,22 @@ def test_a_circle_is_found() -> None:
 
 
 BUDGETS = {
-    "mldsa_lab": 1098,
-    "mldsa_lab/answers": 623,
+    "mldsa_lab": 1134,
+    "mldsa_lab/answers": 621,
     "mldsa_lab/audit": 2262,
-    "mldsa_lab/bench": 2290,
-    "mldsa_lab/choice": 964,
-    "mldsa_lab/cli": 1538,
-    "mldsa_lab/estimate": 3144,
-    "mldsa_lab/inputs": 1065,
+    "mldsa_lab/bench": 2291,
+    "mldsa_lab/choice": 968,
+    "mldsa_lab/cli": 1483,
+    "mldsa_lab/estimate": 3149,
+    "mldsa_lab/inputs": 1064,
     "mldsa_lab/kinds": 1980,
-    "mldsa_lab/records": 587,
-    "mldsa_lab/show": 2587,
-    "mldsa_lab/study": 819,
+    "mldsa_lab/records": 557,
+    "mldsa_lab/show": 2585,
+    "mldsa_lab/study": 817,
     "mldsa_lab/theory": 697,
-    "mldsa_lab/worker": 2845,
-    "mldsa_lab_rtl": 1946,
-    "mldsa_studies": 1890,
+    "mldsa_lab/worker": 2843,
+    "mldsa_lab_rtl": 1945,
+    "mldsa_studies": 1892,
     "pqc_impact": 3014,
 }
 """The most code lines of each folder: no blank lines, comments, docstrings."""

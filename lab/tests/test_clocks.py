@@ -19,11 +19,11 @@ from tiers import first_of
 
 from mldsa_lab.bench.workload import CELL_NS, Cell, Operations
 from mldsa_lab.checkout import find_root
-from mldsa_lab.estimate.measured import estimate
+from mldsa_lab.estimate.external import estimate
 from mldsa_lab.estimate.reader import read_measurements
 from mldsa_lab.estimate.summary import MeasuredCell, summarise, widest
+from mldsa_lab.machine import find_tick
 from mldsa_lab.records import SCHEMA, Record, Run, Samples, read_record
-from mldsa_lab.records.rows import find_tick
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.protocol import JobInput
 from mldsa_studies.signers import usual

@@ -18,9 +18,9 @@ from typer.testing import CliRunner, Result
 
 from mldsa_lab import LabError
 from mldsa_lab.cli.main import app
+from mldsa_lab.estimate.external import estimate
 from mldsa_lab.estimate.figure import Figure, Figures, breaches
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.estimate.measured import estimate
 from mldsa_lab.estimate.reader import Measurements, read_measurements
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.show import signing_plots as plot

@@ -120,7 +120,7 @@ def test_measurements_that_contradict_the_traces_have_no_figure(path: Path, tmp_
         ("COSTS:SELECTION", "at least one record"),
         ("RECORD:SELECTION", "a selection belongs to measurements"),
         ("", "at least one record"),
-        ("RECORD --baseline nosuch", "unknown reference 'nosuch'"),
+        ("RECORD --baseline nosuch", "unknown baseline 'nosuch'"),
         *((f"RECORD --to FOLDER/nowhere/x.{ending}", "nowhere")
           for ending in ("md", "json", "csv", "html")),
     ],

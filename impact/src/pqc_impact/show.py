@@ -61,8 +61,8 @@ def _column(
     *optional: str,
     **keys: Key,
 ) -> SpreadColumns:
-    """Return columns of the figures of one name with exactly these ``keys``, one for each
-    combination of the keys ``over``, and of those that may be there (``optional``)."""
+    """Return columns of the figures of one name with exactly these ``keys``. There is one for each
+    combination of the keys ``over``, and of ``optional`` keys."""
     unit = _PLAIN if name == "per_second" else None
     return SpreadColumns(
         name,
@@ -297,7 +297,7 @@ def grid(impact: Impact, filled: FigureTable) -> Grid:
 
 
 def _sources(filled: FigureTable) -> tuple[list[str], list[list[str]], str]:
-    """Return for each row its scheme and the implementations of its times, and the note on the
+    """Return for each row its scheme and the implementations of its times. The note explains the
     mark of schemes whose times are from another machine."""
     libraries, records = (_read_notes(filled, start) for start in (BY, ELSEWHERE))
     schemes = (str(row[0].keys["scheme"]) for row in filled.rows.values())

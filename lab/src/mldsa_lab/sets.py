@@ -54,6 +54,13 @@ MODES = ("single", "batch")
 """How operations are called: one by one, or by a batch interface."""
 UNITS = ("ns", "cycles", "instructions")
 """Units of a worker's ticks."""
+PERCENTILES: dict[str, int | float] = {"p50": 50, "p95": 95, "p99": 99, "p999": 99.9}
+"""The percentiles of costs, by their names in rows of CSV and in files of studies."""
+SHARES = tuple(round(p / 100, 9) for p in PERCENTILES.values())
+"""`PERCENTILES` as shares."""
+DEFAULT_BASELINE = "mldsa-native"
+"""The baseline of ratios unless an option names another; a run without it has no ratios. Where both
+builds are measured, a name without one means the default build."""
 DEFAULT_BUILD, TUNED_BUILD = BUILDS = ("default", "tuned")
 """How a worker may be built: as a project that merely depends on a library gets it, or tuned."""
 

@@ -20,7 +20,6 @@ from mldsa_lab.cli.shared import (
     words,
 )
 from mldsa_lab.files import check_target, write_text
-from mldsa_lab.machine import cores_to_use
 from mldsa_lab.sets import parse_set_names
 
 if TYPE_CHECKING:
@@ -54,6 +53,7 @@ def estimators(
     """Compare ways to estimate the cost of signing from n inputs: random ones, greedy and balanced
     selections, designs with a regression."""
     from mldsa_lab.bench.options import parse_seed
+    from mldsa_lab.machine import cores_to_use
     from mldsa_lab.screen import Screen
     from mldsa_studies.choices import SIZES, Plan
     from mldsa_studies.collect import collect_all
@@ -152,6 +152,7 @@ def coverage(
     ] = None,
 ) -> None:
     """Judge the intervals of estimates on synthetic signers."""
+    from mldsa_lab.machine import cores_to_use
     from mldsa_lab.screen import Screen
     from mldsa_studies import simulate
     from mldsa_studies.coverage import report, report_record

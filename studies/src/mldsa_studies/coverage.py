@@ -18,12 +18,12 @@ from mldsa_lab import LabError
 from mldsa_lab.choice.design import balanced_order, design
 from mldsa_lab.estimate.cells import gather
 from mldsa_lab.estimate.diagnose import FEW_INPUTS
+from mldsa_lab.estimate.external import estimate
 from mldsa_lab.estimate.fit import fit_costs
-from mldsa_lab.estimate.measured import estimate
 from mldsa_lab.estimate.reader import Measurements
 from mldsa_lab.inputs.input import Digests, Input
 from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.machine import WorkItem, in_order
+from mldsa_lab.parallel import WorkItem, in_order
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.show.report import Report
@@ -37,7 +37,7 @@ TRUTH = 400_000
 """Signatures that the true percentiles are taken from."""
 _POOL = 600
 _DESIGNS = 20
-_JUDGED = ("mean", "p50", "p95", "p99")
+_JUDGED = ("mean", *(f"p{100 * share:g}" for share in SHARES))
 # Fewer replications without a warning say nothing of how often intervals hold.
 _ENOUGH = 10
 # A warm-up is over after about half of a run.

@@ -11,7 +11,7 @@ import numpy as np
 from mldsa_lab import located
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.fit import fit_costs, split_levels
-from mldsa_lab.machine import WorkItem, in_order
+from mldsa_lab.parallel import WorkItem, in_order
 from mldsa_lab.theory.law import MEAN as MEAN_COLUMN
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Array, TraceTable

@@ -239,8 +239,8 @@ State = Literal["works", "partly", "not"]
 
 
 class PageRow(AnswerPart, frozen=True):
-    """Something that a page shows. ``state``, ``why``: how far it is answered, and what is missing;
-    the cells of the tables that name the row can only make the state worse."""
+    """Something that a page shows. ``state``, ``why``: how far it is answered, and the missing
+    parts. The tables that name the row can only lower the state."""
 
     number: Annotated[int, Meta(ge=1)]
     page: Text
@@ -263,8 +263,8 @@ def page_rows() -> Sequence[PageRow]:
 
 
 class RowState(NamedTuple):
-    """State of a row: ``known`` of the ``cells`` of its tables have a figure of ours,
-    both 0 where no table names it; ``missing``: the reasons of the others, and its own."""
+    """State of a row. ``known`` of the ``cells`` of its tables have a figure of ours; both are 0
+    where no table names it. ``missing``: the reasons of the others, and of the row."""
 
     state: State
     known: int = 0
@@ -273,8 +273,8 @@ class RowState(NamedTuple):
 
 
 def computed_states() -> dict[int, RowState]:
-    """Return by number the states of the rows that tables of answers name: whether all, some or
-    none of the values of their tables have a figure of ours."""
+    """Return the states of the rows that tables of answers name, by number: all, some or none of
+    their values have a figure of ours."""
     known: dict[int, list[bool]] = {}
     reasons: dict[int, dict[str, None]] = {}
     unexplained: dict[int, list[str]] = {}

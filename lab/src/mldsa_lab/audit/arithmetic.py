@@ -164,9 +164,9 @@ def _one(a: Span, b: Span, unit: str) -> bool:
 
 
 def judge_counted(claim: claims.Counted, _: claims.ClaimTable) -> Iterator[Judgement]:
-    """`samples.agree`: counts of all and of each group. What a count is of may be unstated; it is
-    then compared as either: where no number is said to be of each group, it is the smallest; the
-    others are of all."""
+    """`samples.agree`: counts of all and of each group. A count without a stated group is compared
+    as either. If no number is stated for each group, the smallest counts a group and the others
+    count all."""
     each, total, others = (
         {entry.count for entry in claim.values if entry.of == kind}
         for kind in ("group", "all", "unstated")

@@ -304,9 +304,9 @@ FORMS = {
 class Quotient(Claim, frozen=True, tag="quotient"):
     """A statement on a table or several: the quotient of two cells, or its limits over pairs.
 
-    ``of``: a pattern of the names of cells; ``over``: the name of the other cell of the same table,
-    which may refer to groups of the pattern (``\\1``). ``form``: the quotient itself, or by how
-    many percent the first is more or less than the other. ``stated``: one such value, or the limits
+    ``of``: a pattern of the names of cells. ``over``: the name of the other cell of the same table;
+    it may refer to groups of the pattern (``\\1``). ``form``: the quotient itself, or the percent
+    by which the first is more or less than the other. ``stated``: one such value, or the limits
     of all.
     """
 
@@ -343,8 +343,8 @@ class Product(Claim, frozen=True, tag="product"):
 
 
 class Vectors(Claim, frozen=True, tag="vectors"):
-    """The width of a core's vector registers, as a source has it; ``slower``: by how many percent
-    the same code is slower with the extension ``over`` alone."""
+    """The width of a core's vector registers, as a source has it. ``slower``: the percentage by
+    which the same code is slower with only the extension ``over``."""
 
     core: Text
     extension: Text
@@ -527,8 +527,8 @@ def published_values(claim: Claim) -> list[PublishedValue]:
 
 
 def judged_labels(claim: Claim, finding: Judgement) -> list[str]:
-    """Return the labels of a claim's values that a finding judges: those that its rule names, else
-    those that it quotes, else all but the number of samples."""
+    """Return the labels of a claim's values that a finding judges. They are the ones that its rule
+    names, else the ones that it quotes, else all but the number of samples."""
     values = published_values(claim)
     if finding.values:
         return [v.label for v in values if v.name in finding.values]

@@ -257,8 +257,8 @@ def read_result(path: Path) -> JmhResult:
 def read_times(
     path: Path, inputs: int, *, memory: bool = False
 ) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
-    """The ns that each of so many inputs took, by iteration, and with ``memory`` the bytes that
-    each allocated; a line of the file has both. LabError names the file, the line and the rule."""
+    """Return the ns of each of so many inputs, by iteration, and with ``memory`` the bytes that
+    each allocated. A line of the file has both. LabError names the file, the line and the rule."""
     columns = 2 * inputs if memory else inputs
     rows = []
     for number, line in enumerate(read_text(path).splitlines(), 1):

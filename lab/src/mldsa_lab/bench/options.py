@@ -18,15 +18,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import Meta, Struct, structs
 
 from mldsa_lab import LabError, located, machine
+from mldsa_lab.bench import UNTIL_LIMIT_S
 from mldsa_lab.bench.fleet import BATCH_SIZE_MAX, BATCH_SIZES, Fleet, find_handle, find_variants
 from mldsa_lab.checkout import file_or_shipped, find_root
 from mldsa_lab.files import Count, Positive, Text, check_unique, decode_toml, read_text, to_builtins
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.records import DEFAULT_REFERENCE, Variant
+from mldsa_lab.records import Variant
 from mldsa_lab.sets import (
     BUILDS,
     CLASSICAL_SETS,
+    DEFAULT_BASELINE,
     DEFAULT_BUILD,
     KEY_FORMS,
     OPERATIONS,
@@ -142,8 +144,6 @@ BOTH_BUILDS = "both"
 """The option for measuring the default and the tuned build in the same rounds."""
 ALL = "all"
 _EACH_THREAD_COUNT = 8
-UNTIL_LIMIT_S = 1800.0
-"""How long a run that stops by precision measures at most, unless told otherwise."""
 _NO_LIMIT = 1 << 30
 DEFAULT_SETS = (*PARAMETER_SETS, *(s for s in CLASSICAL_SETS if s != "RSA-3072-PSS"))
 """The sets of a run that names none: RSA-3072 makes a key in every process, which takes long."""
@@ -166,7 +166,7 @@ class Options:
     timeout: float
     out: Path
     rounds: int | None = None
-    reference: str = DEFAULT_REFERENCE
+    baseline: str = DEFAULT_BASELINE
     clock: str = "cpu"
     confidence: float = 0.95
     registry: Path | None = None
@@ -217,6 +217,7 @@ class Options:
         sizes = self.sizes
         plain: dict[str, Any] = to_builtins(own)
         return plain | {
+            "reference": plain.pop("baseline"),
             "seconds": None if self.rounds is not None else self.seconds,
             "design_inputs": sizes.design,
             "random_inputs": sizes.random,
@@ -243,11 +244,11 @@ def parse_batch_sizes(words: Iterable[str]) -> tuple[int, ...]:
 
 
 def parse_thread_counts(words: Iterable[str], cores: int) -> tuple[int, ...]:
-    """Numbers of threads in ascending order, with 1, which the others are compared with; none
-    without any word, `all_thread_counts` by the word `all`.
+    """Return numbers of threads in ascending order. 1 is always among them, for comparison. Without
+    any word there are none; the word `all` means `all_thread_counts`.
 
-    LabError names a bad one, or one above the `cores` that the lab may use: threads that wait for
-    each other's core show the scheduler and not the code.
+    LabError names a bad number, or one above the `cores` that the lab may use. Threads that wait
+    for each other's core would show the scheduler, not the code.
     """
     listed = split_words(words)
     if not listed or listed == [ALL]:

@@ -19,7 +19,8 @@ from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.fleet import Fleet, WorkerHandle, role_of, runs_of
 from mldsa_lab.bench.options import Options
 from mldsa_lab.inputs.input import Input
-from mldsa_lab.records import DESIGN, RANDOM, Fault, Row, Variant, WorkerRow, find_tick
+from mldsa_lab.machine import find_tick
+from mldsa_lab.records import DESIGN, RANDOM, Fault, Row, Variant, WorkerRow
 from mldsa_lab.sets import LOOKUP, PARAMETER_SETS, SCHEMES
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.cases import flip
@@ -200,10 +201,10 @@ class Operations(Workload[Cell]):
     def _calls(self, case: Cell, samples: Sequence[Sample], fewest: int) -> tuple[int, int]:
         """Return the number of calls per sample, and the time that all inputs then take.
 
-        ``samples``: one call of each input; ``fewest``: as many of the inputs are measured at
-        least. The shortest sample takes `SAMPLE_NS`, and `SAMPLE_TICKS` of the clock that is
-        reported while ``fewest`` samples take no longer than `CELL_NS`: of the wall clock where
-        all inputs would take longer by the CPU clock.
+        ``samples``: one call of each input; ``fewest``: the least number of inputs to measure. The
+        shortest sample takes `SAMPLE_NS`, and `SAMPLE_TICKS` of the reported clock while ``fewest``
+        samples take no longer than `CELL_NS`. The reported clock is the wall clock if all inputs
+        would take longer by the CPU clock.
         """
         handle, calls = self.fleet.handle(case.variant.id), 1
         readings = self._readings[handle.name]

@@ -21,11 +21,11 @@ import numpy as np
 from msgspec.structs import replace as replace_struct
 
 from mldsa_lab import LabError, __version__
+from mldsa_lab.choice import SelectionResult, round_digits
 from mldsa_lab.choice.coverage import choose_coverage, find_paths
-from mldsa_lab.choice.design import DESIGN_SHARES, balanced_order, check_limits, design, quality
+from mldsa_lab.choice.design import balanced_order, check_limits, design, quality
 from mldsa_lab.choice.greedy import choose_greedy
-from mldsa_lab.choice.mean import choose_mean, choose_percentile
-from mldsa_lab.choice.solver import Classes, SelectionResult, round_digits
+from mldsa_lab.choice.mean import Classes, choose_mean, choose_percentile
 from mldsa_lab.files import reading, to_builtins, write_whole
 from mldsa_lab.inputs.pool import Checks, Pool, PoolWriter, read_pool
 from mldsa_lab.inputs.selection import GOALS, Selection
@@ -38,7 +38,7 @@ from mldsa_lab.inputs.tracing import (
     shipped_spec,
     trace_pool,
 )
-from mldsa_lab.sets import PARAMETER_SETS, parameter_set
+from mldsa_lab.sets import PARAMETER_SETS, PERCENTILES, parameter_set
 from mldsa_lab.theory.law import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import PASSED, Trace, TraceTable
@@ -130,7 +130,7 @@ def _regression(
             "estimated; allow more attempts, or choose another goal"
         )
     errors = quality(chosen, model)
-    names = ("mean", *(f"p{100 * p:g}" for p in DESIGN_SHARES))
+    names = ("mean", *(f"p{p:g}" for p in PERCENTILES.values()))
     expected: dict[str, Any] = {
         what: {name: round_digits(100 * e) for name, e in zip(names, values, strict=True)}
         for what, values in (

@@ -171,10 +171,7 @@ VERDICTS = {
 }
 """Verdicts, and the words in which tables show them."""
 
-PERCENTILES: dict[str, int | float] = {"p50": 50, "p95": 95, "p99": 99, "p999": 99.9}
-"""The percentiles of costs, by their names in rows of CSV and in files of studies."""
-
-KINDS = get_args(FigureKind)
+FIGURE_KINDS = get_args(FigureKind)
 UNITS = frozenset((
     "", "1/s", "B", "B/s", "CU", "Hz", "USD", "per million", "WU",
     "cycles", "gas", "gwei", "instructions", "lamport", "ns", "s", "sat", "×",
@@ -355,7 +352,7 @@ def breaches(figures: Iterable[Figure]) -> Iterator[str]:
         for word, known, what in (
             (f.name, NAMES, "name"),
             (f.unit, UNITS, "unit"),
-            (f.kind, KINDS, "kind"),
+            (f.kind, FIGURE_KINDS, "kind"),
             *([(f.verdict, VERDICTS, "verdict")] if f.verdict else []),
             *((key, KEYS, "key") for key in f.keys),
         ):

@@ -23,7 +23,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from mldsa_lab import LabError, machine
+from mldsa_lab import LabError, parallel
 from mldsa_lab.checkout import GET_CHECKOUT, SHIPPED, find_root, find_target, run_tool
 from mldsa_lab.inputs.input import Input, Outputs, Spec
 from mldsa_lab.inputs.pool import (
@@ -38,7 +38,7 @@ from mldsa_lab.inputs.pool import (
     read_parts,
     read_pool,
 )
-from mldsa_lab.machine import WorkerPool, WorkItem
+from mldsa_lab.parallel import WorkerPool, WorkItem
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import PASSED, TraceTable
@@ -322,7 +322,7 @@ def trace_pool(
     """The first ``size`` inputs of ``spec``, traced with every check by threads of this process;
     the same for any number of them. ``progress`` gets the number done."""
     blocks = Generated(spec, size).blocks(_SMALL_BLOCK)
-    with machine.threads(threads) as force:
+    with parallel.threads(threads) as force:
         return join_pools(list(_trace_blocks(blocks, force, "all", progress)))
 
 
@@ -402,7 +402,7 @@ def _trace_blocks(
         WorkItem(f"tracing inputs {b.start} to {b.start + b.count - 1}", trace_block, (b, checks))
         for b in started
     )
-    for block, table in zip(traced, machine.in_order(items, force), strict=True):
+    for block, table in zip(traced, parallel.in_order(items, force), strict=True):
         progress(block.start + block.count)
         yield Pool(table, block.index(), checks, block.spec, block.listed)
 

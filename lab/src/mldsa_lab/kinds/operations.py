@@ -9,13 +9,14 @@ from functools import partial
 from mldsa_lab import join_words
 from mldsa_lab.bench.workload import WorkloadPlan
 from mldsa_lab.estimate.cells import SPREAD, CellKey
-from mldsa_lab.estimate.figure import EXCLUDED, NAMES, PERCENTILES, Figure, Key
+from mldsa_lab.estimate.figure import EXCLUDED, NAMES, Figure, Key
 from mldsa_lab.estimate.summary import MeasuredCell, Summary, summarise
 from mldsa_lab.kinds.kind import Kind, Measured
 from mldsa_lab.records import METRICS, RUN_FACTS, Record
 from mldsa_lab.sets import (
     ALL_SETS,
     BUILDS,
+    PERCENTILES,
     SCHEME_FAMILIES,
     SCHEMES,
     SIGNATURE_OPERATIONS,
@@ -123,7 +124,7 @@ class MeasuredOperations(Measured):
     def read_from(cls, record: Record, look: Look) -> MeasuredOperations:
         """Return a record with its cells. LabError if it cannot be summarised."""
         summary = summarise(
-            record, reference=look.reference, clock=look.clock, confidence=look.confidence
+            record, baseline=look.baseline, clock=look.clock, confidence=look.confidence
         )
         figures = describe_record(record, summary.figures(), look)
         by_cell: dict[CellKey, list[Figure]] = {}
@@ -221,7 +222,7 @@ def _lay_out_operation(run: MeasuredOperations, operation: str) -> TableLayout:
         ),
         rankings=(
             Ranking("Mean cost", "mean"),
-            Ranking("Relative to the reference", "ratio", run.look.reference),
+            Ranking("Relative to the baseline", "ratio", run.look.baseline),
         ),
         leading=(SpreadColumns("rank", "#", spare=1),),
         below=("version", "language"), page_keys=("version", "language"),
@@ -333,7 +334,7 @@ def batch_tables(run: MeasuredOperations) -> Iterator[tuple[str, list[Figure], T
         columns.append(SpreadColumns("ratio", f"ratio at {size:,}", "size", size, where=TERMINAL))
         lines = Lines(
             "mean", "size", ("label", "keys"), "Cost over batch size", "operations in a batch",
-            level="loop", reference=run.look.reference,
+            level="loop", baseline=run.look.baseline,
         )  # fmt: skip
         yield name, run.list_figures(cells), TableLayout(
             "{set} {operation} in batches", ("set", "operation"), ("label", "keys"),
@@ -441,7 +442,7 @@ def _write_texts(run: MeasuredOperations, present: set[str]) -> dict[str, list[s
     """The paragraphs of each chapter that is present, in the order of the page."""
     summary, body = run.summary, dict[str, list[str]]()
     clock = "of the thread on the processor" if summary.clock == "cpu" else "by the wall clock"
-    known = {"reference": summary.reference, "confidence": 100 * summary.confidence, "clock": clock}
+    known = {"baseline": summary.baseline, "confidence": 100 * summary.confidence, "clock": clock}
     sets = measured_sets(summary)
     for title in (READING, *sets, BATCHES, THREADS, CLASSICAL):
         if title in sets:

@@ -9,14 +9,15 @@ from pathlib import Path
 
 from mldsa_lab import located
 from mldsa_lab.estimate.compare import agreement_figures, compare
+from mldsa_lab.estimate.external import ExternalMeasurement
 from mldsa_lab.estimate.figure import FASTER, SLOWER, UNCHANGED, Figure, Figures, Key
-from mldsa_lab.estimate.measured import ExternalMeasurement
 from mldsa_lab.estimate.summary import Summary
 from mldsa_lab.kinds import kind_of
 from mldsa_lab.kinds.kind import Measured
 from mldsa_lab.kinds.operations import FIELDS, MeasuredOperations, OperationsKind
 from mldsa_lab.records import Record, read_record
-from mldsa_lab.records.rows import DEFAULT_REFERENCE, known_reference
+from mldsa_lab.records.rows import check_baseline
+from mldsa_lab.sets import DEFAULT_BASELINE
 from mldsa_lab.show.figure_tables import PERCENT, VERDICT, SpreadColumns, TableLayout
 from mldsa_lab.show.grid import estimate
 from mldsa_lab.show.plot_specs import external_report
@@ -83,8 +84,8 @@ def compare_figures(figures: Figures, confidence: float) -> Report:
     if len(cells) > _MOST:
         shown = {True: figures.only(lambda f: _identify_cell(f) in changed), False: figures}
     note = "cost in the second run over that in the first"
-    if reference := figures[-1].keys.get("reference"):
-        note += f", divided by the change of {reference}"
+    if baseline := figures[-1].keys.get("reference"):
+        note += f", divided by the change of {baseline}"
     sections: list[Section] = []
     for is_brief, part in shown.items():
         title = "Changes of costs" if is_brief else "Changes of costs, all cells"
@@ -197,17 +198,17 @@ def read_reports(
 
 def read_runs(runs: Sequence[tuple[Path, Record]], look: Look) -> list[Measured]:
     """Return some records with their figures. LabError for the first that has none, and for a
-    reference that none of them announces."""
+    baseline that none of them announces."""
     read = []
     for path, record in runs:
         with located(path):
             read.append(kind_of(record).read(record, look))
     records = [r for _, r in runs if isinstance(kind_of(r), OperationsKind)]
     announced = [v for record in records for v, _ in record.variants.values()]
-    # A run goes on without the reference that it was started with.
+    # A run goes on without the baseline that it was started with.
     own = {r.run.options.get("reference") for r in records if r.skipped}
-    if look.reference not in {DEFAULT_REFERENCE, *own} and announced:
-        known_reference(look.reference, announced)
+    if look.baseline not in {DEFAULT_BASELINE, *own} and announced:
+        check_baseline(look.baseline, announced)
     return read
 
 

@@ -1,18 +1,15 @@
-"""The lines of a record as types, with labels of variants and the tick of a clock.
+"""The lines of a record as types, with labels of variants.
 
 Values are checked when a line is read. `docs/schema/record.json` is made from these types.
 """
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-import numpy as np
 from msgspec import Meta, Struct, structs
 
 from mldsa_lab import LabError
@@ -32,7 +29,6 @@ from mldsa_lab.sets import (
     build_mark,
 )
 from mldsa_lab.sets import Check as Check
-from mldsa_lab.theory.trace import Array, Ints
 
 SCHEMA = 8
 """The schema version that is written and read."""
@@ -81,9 +77,9 @@ class Run(RecordLine, frozen=True, tag="run"):
 class Variant(Implementation, frozen=True, forbid_unknown_fields=True):
     """One implementation, backend and key form, as its worker announced it, and how it is measured.
 
-    ``mode`` "batch": by calls of a batch interface, each of ``batch_size`` operations; "single":
-    by calls of one operation, ``batch_size`` of them in a row where it is above 1. ``threads`` do
-    so at the same time.
+    ``mode`` "batch": by calls of a batch interface, each of ``batch_size`` operations. "single": by
+    calls of one operation, ``batch_size`` of them in a row if it is above 1. ``threads`` do so at
+    the same time.
     """
 
     @property
@@ -154,8 +150,8 @@ class WorkerRow(RecordLine, frozen=True, tag="worker"):
     `build` is "default" or "tuned"; None where the worker has but one, and in records that were
     converted from schemas 1 and 2. ``locks``: of each file that pins its dependencies, its SHA-256.
     ``languages``: by name, of the implementations that are in another language than the worker.
-    ``warmups``: by id, of the variants that asked for it, the ticks for which their cells
-    together ran in a new process before any was measured.
+    ``warmups``: by id of the variants that asked for it, the length of their warm-up in ticks. All
+    their cells run in a new process before any is measured.
     """
 
     worker: str
@@ -224,8 +220,8 @@ class InputRow(RecordLine, frozen=True, tag="input"):
     encapsulation it is m); its iterations.
 
     `role` is "design" (chosen by its trace), "random", "many-keys" or "one-key" (for runs of
-    several operations), or "pipeline" (its record, or the input of a stage). `trace` is None where
-    it is not known. A long `message` is empty, and `drawn` says what it is.
+    several operations), or "pipeline". A pipeline has its record, or the input of a stage. `trace`
+    is None where it is not known. A long `message` is empty, and `drawn` says what it is.
     """
 
     set: SetName
@@ -375,8 +371,8 @@ class PipelineContent(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BlockContent(Struct, frozen=True, forbid_unknown_fields=True):
-    """A block: so many ``verifications`` of each set, in which each key is used ``uses`` times, of
-    messages of ``message_bytes``; everything follows from the run's seed.
+    """A block: so many ``verifications`` of each set. Each key is used ``uses`` times, for messages
+    of ``message_bytes``. Everything follows from the run's seed.
 
     ``slot_seconds``: what it has to fit into, by name. ``stride``: input number j is at position j
     times this, modulo the verifications. ``cache_bytes``: of the largest cache of the machine;
@@ -465,61 +461,8 @@ def _label(variant: Variant, listed: Sequence[Variant]) -> str:
     return " ".join(parts)
 
 
-# The baseline of ratios.
-
-
-DEFAULT_REFERENCE = "mldsa-native"
-"""Ratios are to it unless an option says otherwise; a run without it has none. Where both builds
-are measured, a name without one means the default build."""
-
-
-def known_reference(reference: str, variants: Sequence[Variant]) -> None:
-    """LabError unless the reference for ratios is an implementation or variant of this run."""
-    if not any(reference in v.names for v in variants):
+def check_baseline(baseline: str, variants: Sequence[Variant]) -> None:
+    """LabError unless the baseline of ratios is an implementation or variant of this run."""
+    if not any(baseline in v.names for v in variants):
         known = ", ".join(dict.fromkeys(v.implementation for v in variants))
-        raise LabError(f"unknown reference {reference!r}: this run measures {known}")
-
-
-# Ticks of a clock.
-
-
-# A smaller tick cannot be told from chance among fine readings. Of a sample of 150 µs it is 0.01 %.
-_LEAST = 16
-# Readings are rounded to whole units; a tick may be no whole number of them.
-_ROUNDING, _RELATIVE = 1.0, 1e-4
-# The share of the readings that must repeat, and of those that must be whole ticks.
-_REPEATED, _WHOLE = 0.5, 0.9
-_TRIES = 8
-
-
-def find_tick(readings: Ints | Sequence[int]) -> float:
-    """Return the tick of the clock that gave these ``readings``, lengths of time in whole units.
-
-    It is 0 where the readings show none: a clock that is finer than their noise repeats few of
-    them. It is infinite where all readings are 0. Readings that are all the same are one tick.
-    """
-    read = np.asarray(readings)
-    values, counts = np.unique(read, return_counts=True)
-    if not values.any():
-        return math.inf
-    often = counts > 1
-    if counts[often].sum() <= _REPEATED * len(read):
-        return 0.0
-    # An empty interval reads 0.
-    repeated = np.union1d(values[often], [0]).astype(np.float64)
-    gaps = np.unique(np.diff(repeated))
-    gaps = gaps[gaps >= _LEAST][:_TRIES]
-    # Of few values no two may be neighbours.
-    tries = (gap / parts for parts, gap in product(range(1, _TRIES), gaps))
-    for step in (step for step in tries if step >= _LEAST):
-        steps = np.round(repeated / step)
-        tick = float(repeated @ steps / (steps @ steps))
-        if _are_whole(values, counts, tick) >= _WHOLE:
-            return tick
-    return 0.0
-
-
-def _are_whole(values: Ints, counts: Ints, tick: float) -> float:
-    """Return the share of the readings that are whole ticks."""
-    off: Array = np.abs(values - tick * np.round(values / tick))
-    return float(counts[off <= _ROUNDING + _RELATIVE * tick].sum() / counts.sum())
+        raise LabError(f"unknown baseline {baseline!r}: this run measures {known}")

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 
 from mldsa_lab import join_words
+from mldsa_lab.estimate.external import Estimation, Residual
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.estimate.measured import Estimation, Residual
 from mldsa_lab.estimate.misfit import off_text
 from mldsa_lab.inputs.tracing import Tally
 from mldsa_lab.show.grid import UNKNOWN, Column, Grid, Shown, format_cost, show_interval

@@ -110,18 +110,18 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """A plot with a dot and an interval for each row; relative to ``reference`` if there is one."""
+    """A plot with a dot and an interval for each row; relative to ``baseline`` if there is one."""
 
     title: str
     name: str
-    reference: str = ""
+    baseline: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
     """A plot of a figure over the key ``across``, of the rows that agree in the keys ``series`` the
     best one. ``level``: the value of the key that stands for all, drawn for the best rows without
-    others, and for the implementation ``reference``.
+    others, and for the implementation ``baseline``.
 
     ``keys``: as of `SpreadColumns`. ``dashed``: the key and its value that dashed lines have;
     ``is_rate``: the highest is the best; ``is_ratio``: from zero, beside the line of proportion.
@@ -134,7 +134,7 @@ class Lines:
     x_title: str = ""
     dashed: tuple[str, str] = ("key", "expanded")
     level: str = ""
-    reference: str = ""
+    baseline: str = ""
     is_rate: bool = False
     is_ratio: bool = False
     keys: Mapping[str, Key] = field(default_factory=dict)

@@ -167,7 +167,7 @@ def estimate(interval: Interval | None, unit: Unit | None = None) -> Shown:
     if not (math.isfinite(low) and math.isfinite(high)):
         return Shown(_format_three_digits(value), number=raw)
     if low == high == value:
-        # The reference's ratio to itself: exact, nothing to bracket.
+        # The baseline's ratio to itself: exact, nothing to bracket.
         return Shown(number(value, max(2, count_decimals(value, None, None))), number=raw)
     decimals = count_decimals(value, low, high)
     while decimals < 4 and low < high and number(low, decimals) == number(high, decimals):
@@ -305,7 +305,7 @@ class Column:
 class Grid:
     """A table. `dots` and `marks` belong to the rows' names.
 
-    `bold`: the row that is bold in the terminal; `reference`: the baseline of ratios. `tags`: the
+    `bold`: the row that is bold in the terminal; `baseline`: the row of ratios of 1. `tags`: the
     value of the page's filter for each row; none where all have the same.
     """
 
@@ -317,7 +317,7 @@ class Grid:
     marks: Sequence[str] = ()
     legend: Mapping[str, str] = field(default_factory=dict)
     bold: int | None = None
-    reference: int | None = None
+    baseline: int | None = None
     tags: Sequence[str] = ()
 
     @property

@@ -19,8 +19,7 @@ from rich.text import Text
 
 from mldsa_lab.estimate.figure import Figure, FigureKind, Figures, Key
 from mldsa_lab.records import Record, Variant
-from mldsa_lab.records.rows import DEFAULT_REFERENCE
-from mldsa_lab.sets import FAMILIES
+from mldsa_lab.sets import DEFAULT_BASELINE, FAMILIES
 from mldsa_lab.show import figure_tables
 from mldsa_lab.show.figure_tables import FigureTable, TableLayout
 from mldsa_lab.show.grid import SERIES_COUNT, Dot, Grid, clean, markdown, terminal
@@ -136,10 +135,10 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How to look at records: the reference of ratios, the clock, the confidence of intervals;
+    """How to look at records: the baseline of ratios, the clock, the confidence of intervals;
     ``colours`` of implementations; ``has_clouds``: with plots of cost over iterations."""
 
-    reference: str = DEFAULT_REFERENCE
+    baseline: str = DEFAULT_BASELINE
     clock: str = "cpu"
     confidence: float = 0.95
     colours: Mapping[str, int] = field(default_factory=dict)
@@ -368,7 +367,7 @@ def describe_record(record: Record, figures: Sequence[Figure], look: Look) -> Fi
         for v, worker in record.variants.values()
     }
     head: dict[str, Key] = {
-        "reference": look.reference, "asked_clock": look.clock, "confidence": look.confidence,
+        "reference": look.baseline, "asked_clock": look.clock, "confidence": look.confidence,
     }  # fmt: skip
     return Figures(figures, {"variant": about}, head | record.facts())
 

@@ -15,10 +15,11 @@ from matplotlib.figure import Figure as MplFigure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from mldsa_lab import LabError
+from mldsa_lab.estimate.external import Estimation, ExternalMeasurement
 from mldsa_lab.estimate.fit import Fit
-from mldsa_lab.estimate.measured import Estimation, ExternalMeasurement
 from mldsa_lab.estimate.summary import MeasuredCell, Summary
 from mldsa_lab.files import write_whole
+from mldsa_lab.sets import SHARES
 from mldsa_lab.show import plots, svg
 from mldsa_lab.show.grid import Unit, format_plain, show_interval
 from mldsa_lab.show.remarks import fitted, unit_of
@@ -27,7 +28,7 @@ from mldsa_lab.theory.rejection import RejectionModel
 
 SAVES = 0.9
 """An expanded key has a curve of its own where it costs less than this share of the compact one."""
-SHARES = np.unique(np.append(1 - 10.0**-plots.GRID, plots.PERCENTILES).clip(1e-12))
+_CURVE_SHARES = np.unique(np.append(1 - 10.0**-plots.GRID, SHARES).clip(1e-12))
 """The shares of signatures that a distribution plot asks for, ascending."""
 
 
@@ -95,7 +96,7 @@ def _make_cell_curve(
 
 
 def to_curve(label: str, colour: int, is_dashed: bool, law: Law, scale: float) -> plots.Curve:
-    return plots.Curve(label, colour, is_dashed, law.curve(SHARES) * scale, SHARES)
+    return plots.Curve(label, colour, is_dashed, law.curve(_CURVE_SHARES) * scale, _CURVE_SHARES)
 
 
 def draw_cloud(fit: Fit, set_name: str, unit: Unit) -> MplFigure:

@@ -35,7 +35,7 @@ ON_DARK, ON_LIGHT = "#fe0105", "#fe0106"
 """Stand-ins for text on the dark and on the light ones of those parts."""
 MIX = ("#fe0301", "#fe0302", "#fe0303", "#fe0304", "#fe0305")
 """Stand-ins for the mix of rejected iterations, from all z to all r0."""
-_SHAPES = ("o", "s", "D", "^")
+_MARKERS = ("o", "s", "D", "^")
 """Markers of each ten of these colours, the page's .dot too: nobody tells so many colours apart."""
 
 _VARIABLES = {
@@ -76,14 +76,14 @@ def series(index: int) -> str:
     return f"#fe04{index % SERIES_COUNT:02x}"
 
 
-def shape(index: int) -> int:
-    """The number of the shape of the `index`th implementation's marker."""
-    return index % SERIES_COUNT * len(_SHAPES) // SERIES_COUNT
+def marker_number(index: int) -> int:
+    """Return the number of the marker of the `index`th implementation."""
+    return index % SERIES_COUNT * len(_MARKERS) // SERIES_COUNT
 
 
 def marker(index: int) -> str:
     """matplotlib's marker of the `index`th implementation."""
-    return _SHAPES[shape(index)]
+    return _MARKERS[marker_number(index)]
 
 
 @contextmanager

@@ -16,11 +16,11 @@ from mldsa_lab import LabError
 from mldsa_lab.bench.options import Jmh, Pipeline, Profile, check_pipelines
 from mldsa_lab.checkout import file_or_shipped, find_root
 from mldsa_lab.estimate.cells import CellEstimate, CellSamples
-from mldsa_lab.estimate.figure import PERCENTILES, Key
+from mldsa_lab.estimate.figure import Key
 from mldsa_lab.estimate.summary import MeasuredCell, summarise
 from mldsa_lab.files import Positive, Text, decode_toml, read_text
 from mldsa_lab.records import METRICS, Record, read_record
-from mldsa_lab.sets import OBJECTS, OPERATIONS, Operation, parse_set_names
+from mldsa_lab.sets import OBJECTS, OPERATIONS, PERCENTILES, Operation, parse_set_names
 from mldsa_lab.theory.trace import Array
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")

@@ -18,9 +18,8 @@ from mldsa_lab.bench.workload import WorkloadPlan
 from mldsa_lab.files import read_text, write_text
 from mldsa_lab.kinds.pipeline import PipelinePlan
 from mldsa_lab.records import read_record
-from mldsa_lab.records.rows import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
-from mldsa_lab.sets import USUAL_OPERATIONS, parse_set_names
+from mldsa_lab.sets import DEFAULT_BASELINE, USUAL_OPERATIONS, parse_set_names
 from mldsa_lab.study.file import Measure, StudyFile, parse_study
 
 _PROFILE = "# profile "
@@ -136,7 +135,7 @@ def run_step(step: Step, screen: Screen, study: StudyFile, profile: str, **other
         profile=effort.profile(profile),
         rounds=None,
         sizes=GATE_SIZES if study.pipeline else Sizes(message_bytes=step.message_bytes),
-        reference=DEFAULT_REFERENCE,
+        baseline=DEFAULT_BASELINE,
         seed=parse_seed(step.seed.hex()),
         out=step.folder,
         build=m.build,

@@ -60,8 +60,8 @@ class Conformance:
         return "failed" not in states and "passed" in states
 
     def lines(self) -> list[str]:
-        """For people: what failed and what could not be tested, with the reasons; then what passed;
-        what does not apply, by its reason; and the numbers of all."""
+        """Return lines for readers. First come failures and checks that could not be made, with the
+        reasons; then passed checks. Checks that do not apply follow by reason, then all counts."""
         text: list[str] = []
         alike: dict[tuple[Status, tuple[str, ...]], list[Finding]] = {}
         for finding in self.findings:
@@ -443,8 +443,8 @@ def _refuse_runs(trials: Trials, cell: Subject) -> None:
 
 
 def _chain(trials: Trials, cell: Subject) -> None:
-    """Signed and verified, all with one key; what is prepared for verification is of another
-    message, so that both of its fields have to come from the chain."""
+    """Check a chain that signs and verifies with one key. The inputs prepared for verification are
+    of another message, so both of its fields have to come from the chain."""
     if not trials.announcement.chains:
         raise NotApplicable("it does not announce chains")
     signers = [cell, *trials.cells("sign")] if cell.traits.has_bytes else [cell]

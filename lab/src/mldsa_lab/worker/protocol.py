@@ -180,8 +180,9 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class ChainStage(Words):
-    """A stage of a chain: its job, the operations in each call of the batch interface (0: single
-    calls), and which stages (from 1; 0: none) give it its message and its signature."""
+    """A stage of a chain: its job, and the operations in each call of the batch interface (0:
+    single calls). It also has the stages (from 1; 0: none) that give it its message and its
+    signature."""
 
     job: int
     batch: int = 0
@@ -191,9 +192,9 @@ class ChainStage(Words):
 
 @dataclass(frozen=True, slots=True)
 class BlockShape(Words):
-    """How a job's inputs are performed as a block: ``batch`` operations in each call of the batch
-    interface (0: single calls), on so many ``threads``, in the order of `turns`, after every
-    thread has read ``cold`` bytes of other memory."""
+    """The way in which a job's inputs are performed as a block. Each call of the batch interface
+    has ``batch`` operations (0: single calls), on so many ``threads``, in the order of `turns`.
+    Every thread reads ``cold`` bytes of other memory first."""
 
     batch: int
     threads: int
@@ -207,8 +208,8 @@ class BlockShape(Words):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Inputs of a chain that went through it together: the thread, the first of them, the ticks of
-    all, and of each stage the ticks of `clock` and the SHA-256 of its outputs.
+    """Inputs of a chain that went through it together: the thread, the first input, and the ticks
+    of all. Each stage has the ticks of `clock` and the SHA-256 of its outputs.
 
     Where the implementation failed, `failure` is its error and there are no stages.
     """
@@ -223,8 +224,8 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """One pass of a chain over its inputs: the links of each thread, and the ticks from the common
-    start of the threads to the end of the last."""
+    """One pass of a chain over its inputs: the links of each thread, and the ticks of the pass.
+    These are from the common start of the threads to the end of the last."""
 
     links: tuple[Link, ...]
     wall: int

@@ -132,8 +132,8 @@ class Trials:
                 raise Nonconformance(f"after {asked} and its error: {error}") from None
 
     def items(self, cell: Subject) -> list[Input]:
-        """Items of the cell's set, of different keys, with what variants of this worker make of
-        them; of a cell whose keys never leave it with what it makes itself."""
+        """Return items of the cell's set, of different keys, made by variants of this worker. For a
+        cell whose keys never leave it, it makes the items itself."""
         shared = cell.traits.has_bytes or not cell.traits.has_keys
         key = cell.set if shared else str(cell)
         if key not in self._items:

@@ -75,8 +75,8 @@ class _Job:
 class Worker:
     """One worker process. Use as a context manager; leaving it ends the process in every case.
 
-    A fault, an interrupt or any other exception in the middle of a request kills the worker's whole
-    process group and leaves no zombie; afterwards every request raises WorkerFault.
+    A fault, an interrupt or any other exception during a request kills the worker's whole process
+    group and leaves no zombie. Afterwards every request raises WorkerFault.
     """
 
     def __init__(self, name: str, channel: Channel, limits: Limits) -> None:

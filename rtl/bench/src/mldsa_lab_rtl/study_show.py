@@ -21,7 +21,7 @@ from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
 from mldsa_lab.show.grid import Grid, number
 from mldsa_lab.show.report import Report, Section
 from mldsa_lab_rtl.clock_rate import CLOCK_NOTE, ClockRate
-from mldsa_lab_rtl.study import CONFIDENCE, PHASES, TOTAL, core_rows
+from mldsa_lab_rtl.study import CONFIDENCE, PERCENTILES, PHASES, TOTAL, core_rows
 from mldsa_lab_rtl.study_files import (
     ROUND_3,
     RandomFile,
@@ -46,7 +46,7 @@ _OPERATIONS = (
     *_COMPARED[:3],
     *(
         SpreadColumns("quantile", f"signing, p{n}", keys={**_SIGN, "percentile": n})
-        for n in (50, 95, 99)
+        for n in PERCENTILES
     ),
     _COMPARED[3],
 )
