@@ -166,8 +166,8 @@ class Bound(NamedTuple):
 def iteration_over_first(bounds: list[Bound]) -> tuple[float, float] | None:
     """The x = c_r / S >= 0 for which some S meets all bounds; None if there is none.
 
-    Let S > 0 be free. Of a lower bound (e + k x) S >= a and an upper bound (f + l x) S <= b, both
-    can be met under one condition. It is a (f + l x) <= b (e + k x), which is linear in x.
+    Let S > 0 be free. A lower bound (e + k x) S >= a and an upper bound (f + l x) S <= b must both
+    be met. This is possible if and only if a (f + l x) <= b (e + k x), which is linear in x.
     """
     low, high = 0.0, math.inf
     for below in (b for b in bounds if b.at_least):
