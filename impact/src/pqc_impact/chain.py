@@ -251,7 +251,7 @@ class Chain(ScenarioFile[Template], frozen=True, kw_only=True):
 
     @property
     def overhead(self) -> float:
-        """Bytes of a block beside its transactions."""
+        """Bytes of a block other than its transactions."""
         return quantity(self.block_overhead, "B", "block_overhead").value
 
     seconds: ClassVar[Interval] = amount("interval", "s")

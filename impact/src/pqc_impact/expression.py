@@ -29,7 +29,7 @@ def push(content: float) -> float:
 
 
 def rlp(content: float) -> float:
-    """An RLP string of as many bytes; one byte stands for itself, as below 0x80 it does."""
+    """An RLP string of as many bytes; one byte below 0x80 encodes itself."""
     return content if content == 1 else rlp_list(content)
 
 

@@ -87,7 +87,7 @@ class Impact:
 
     def find(self, template: str, scheme: str, name: str, **keys: Key) -> Figure | None:
         """Return the one figure of this name with exactly these further keys; ``template``: "" for
-        a figure of the scheme alone."""
+        a figure of only the scheme."""
         form: dict[str, Key] = {"template": template} if template else {}
         every = {"scenario": self.name, **form, "scheme": scheme, **keys}
         return self._named.get((name, frozenset(every.items())))

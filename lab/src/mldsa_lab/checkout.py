@@ -1,5 +1,5 @@
-"""The checkout of the source, or the part of it that a wheel carries: where it stands, and running
-its build tools."""
+"""The checkout of the source, or the part of it that a wheel carries: its place, and its build
+tools."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class BuildError(LabError):
 
 
 def find_root() -> Path:
-    """The checkout this package stands in, the one around the current folder, or what the wheel
-    carries; the first that has a worker registry. LabError if none has.
+    """The checkout with this package, the one around the current folder, or the part in the wheel;
+    the first that has a worker registry. LabError if none has.
     """
     for start in (Path(__file__).resolve(), Path.cwd() / "x"):
         for folder in start.parents:

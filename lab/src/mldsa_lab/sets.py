@@ -49,7 +49,7 @@ WORKER_OPERATIONS = (*OPERATIONS, "trace", "z_violation")
 KEY_FORMS = ("compact", "expanded")
 """Forms of a key before the clock starts: its bytes, or with matrix and NTT forms cached."""
 RND_FORMS = ("given", "zero", "none")
-"""The `rnd` that a signer takes: any, 32 zero bytes alone, or its own."""
+"""The `rnd` that a signer takes: any, only 32 zero bytes, or its own."""
 MODES = ("single", "batch")
 """How operations are called: one by one, or by a batch interface."""
 UNITS = ("ns", "cycles", "instructions")
@@ -526,7 +526,7 @@ def _classical(s: Scheme) -> Iterator[ObjectSize]:
         yield ObjectSize(SIGNATURE, "raw", s.output_bytes, "RFC 8017")
 
 
-# Implementations, as workers announce them and records hold them.
+# Implementations, as in announcements of workers and in records.
 
 
 class Implementation(Struct, frozen=True, forbid_unknown_fields=True):

@@ -56,7 +56,7 @@ def command(out: Path, function: str | None) -> list[str]:
     words = ["valgrind", "--tool=callgrind", "--quiet", "--dump-line=no"]
     words.append(f"--callgrind-out-file={out}")
     if function is not None:
-        # Both exact: of patterns, Callgrind heeds one option alone.
+        # Both exact: of patterns, Callgrind heeds only one option.
         options = ("--collect-atstart=no", f"--toggle-collect={function}")
         words += [*options, f"--dump-after={function}"]
     return words

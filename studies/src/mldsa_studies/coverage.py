@@ -1,4 +1,4 @@
-"""How often the intervals hold the truth: synthetic signers of known mean and percentiles.
+"""The share of intervals that include the truth: synthetic signers of known mean and percentiles.
 
 `mldsa-lab study coverage` prints the table of docs/measurements.md. The tests use the same signers
 and functions.
@@ -38,14 +38,14 @@ TRUTH = 400_000
 _POOL = 600
 _DESIGNS = 20
 _JUDGED = ("mean", *(f"p{100 * share:g}" for share in SHARES))
-# Fewer replications without a warning say nothing of how often intervals hold.
+# Fewer replications without a warning do not show how often intervals are valid.
 _ENOUGH = 10
 # A warm-up is over after about half of a run.
 _DECAY = 6.0
 
 
 def targets(set_name: str) -> dict[str, Signer]:
-    """Signers of many kinds, all of which the intervals must hold for."""
+    """Signers of many kinds, for all of which the intervals must be valid."""
     p = parameter_set(set_name)
     first = {"ML-DSA-44": (1.45, 3.3), "ML-DSA-65": (1.5, 4.1), "ML-DSA-87": (1.4, 4.7)}[set_name]
     stops = usual(setup=2.5, z=0.85, r=0.95, z_step=0.25 / p.l, r_step=0.3 / p.k)

@@ -94,7 +94,7 @@ def evaluate(
     for item in costs:
         with located(f"{item.head.set}, {item.head.unit}"):
             plan.check(item.head.sample)
-    # Files of one set may hold the same inputs: one choice serves all of them.
+    # Files of one set may have the same inputs: one choice serves all of them.
     inputs = [(c.head.set, c.head.sample, c.table.codes.tobytes()) for c in costs]
     tables = dict(zip(inputs, costs, strict=True))
     tasks = plan.tasks()

@@ -1,5 +1,5 @@
-"""The judge of estimates: how often intervals hold a known truth, how wide they are, how far off
-the estimates."""
+"""The judge of estimates: how often intervals include a known truth, their widths, and the errors
+of the estimates."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ class TrueCosts(NamedTuple):
 class Replications:
     """The outcome of replications.
 
-    ``holds``: (replications, figures) whether the interval holds the truth; ``half_width``,
-    ``error``: (replications, figures), relative to the truth. ``warned``: (replications,) whether
-    a warning was given; ``codes``: how often each warning was given.
+    ``holds``: (replications, figures) whether the interval includes the truth; ``half_width``,
+    ``error``: (replications, figures), relative to the truth. ``warned``: (replications,) whether a
+    warning was given; ``codes``: how often each warning was given.
     """
 
     holds: NDArray[np.bool_]

@@ -56,8 +56,8 @@ def figures_of(source: str, argument: str) -> Figures:
 
 def answer_figures(page: AnswerPage, arguments: Arguments | None = None) -> Figures:
     """Return for each published value: ``claimed`` with the audit's verdict, ``ours``, and the
-    ``ratio`` of ours to it. Attributes of the cell are its texts on the page. ``arguments`` stand
-    in for the published records. LabError for a selection that fits several figures."""
+    ``ratio`` of ours to it. Attributes of the cell are its texts on the page. ``arguments`` replace
+    the published records. LabError for a selection that fits several figures."""
     findings = audit(page.claims())
     figures: list[Figure] = []
     about: dict[str, dict[str, Key]] = {}

@@ -1,4 +1,4 @@
-"""Published claims, as files hold them, and their values one by one.
+"""Published claims, as in files, and their values one by one.
 
 docs/audit.md describes each field.
 
@@ -34,7 +34,7 @@ from mldsa_lab.audit.judgement import (
 from mldsa_lab.files import Text
 from mldsa_lab.sets import PARAMETER_SETS
 
-# Published claims, as files hold them; docs/audit.md describes each field.
+# Published claims, as in files; docs/audit.md describes each field.
 
 
 CostUnit = Literal["ns", "us", "µs", "ms", "s", "cycles", "instructions", "%"]
@@ -56,7 +56,7 @@ class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Claim(_Part, frozen=True, kw_only=True, tag_field="about"):
-    """Fields of all claims: an id, unique in its file, and a note where it stands. ``same``: by the
+    """Fields of all claims: an id, unique in its file, and a note on its place. ``same``: by the
     name of a value the label of the value that it repeats, so that both have the same verdict."""
 
     id: Text
@@ -65,7 +65,7 @@ class Claim(_Part, frozen=True, kw_only=True, tag_field="about"):
 
 
 class Cost(Claim, frozen=True, tag="cost"):
-    """Costs of an operation. A file has the ``figures`` beside the other fields.
+    """Costs of an operation. A file has the ``figures`` next to the other fields.
 
     ``error`` is a figure behind ±, of kind sd, se, ciNN or unstated. ``samples`` is the number of
     samples, None if not stated; each is the average of ``per_sample`` operations. ``overhead`` is
@@ -231,7 +231,7 @@ class Difference(Claim, frozen=True, tag="difference"):
 
 
 class CountStatement(_Part, frozen=True):
-    """A number of samples, what it is of, and where it stands."""
+    """A number of samples, its subject, and its place in the source."""
 
     count: Count
     of: Literal["all", "group", "unstated"] = "unstated"
@@ -246,7 +246,7 @@ class Counted(Claim, frozen=True, tag="counted"):
 
 
 class Statement(_Part, frozen=True):
-    """A number, or limits of several, and where it stands."""
+    """A number, or limits of several, and its place in the source."""
 
     value: Span
     where: str = ""
@@ -369,7 +369,7 @@ class Strength(Claim, frozen=True, tag="strength"):
 
 class TrimmedShare(_Part, frozen=True):
     """A share of samples that were removed, in ``percent``: of all, or at each end; the
-    ``criterion`` that chose them, and where it stands."""
+    ``criterion`` that chose them, and its place in the source."""
 
     percent: StatedFigure
     of: Literal["all", "each end"] = "all"
@@ -475,7 +475,7 @@ def _ascend(claim: Any, name: str) -> None:
 
 
 _CONTAINERS = ("figures", "points", "parts", "shares", "attempts", "values", "cells", "stated")
-"""Fields whose name says nothing beside what they hold."""
+"""Fields whose name adds nothing to their content."""
 _UNITS = {
     "bytes": "B", "bytes_read": "B", "bytes_written": "B", "bytes_per_second": "B/s",
     "seconds": "s", "per_second": "1/s", "percent": "%", "efficiency": "%", "called": "B",

@@ -155,7 +155,7 @@ class Amount(Positive):
 
     @classmethod
     def read(cls, value: object) -> Self:
-        """``more`` holds that kB, MB, GB, TB may be powers of 1024, whichever the writer meant."""
+        """``more`` says that kB , MB, GB, TB may be powers of 1024, whichever the writer meant."""
         if not isinstance(value, str) or _EXPONENT.fullmatch(value):
             return super().read(value)
         match = _SIZE.fullmatch(value)
@@ -265,7 +265,7 @@ class ClaimedScheme(ClaimedSet):
 
 
 def _plain(text: str) -> str:
-    """Letters and digits alone."""
+    """Only letters and digits."""
     return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
@@ -349,7 +349,7 @@ class Verdict(StrEnum):
     UNDECIDABLE = "undecidable"
     """The figures given do not suffice for the rule to decide."""
     IMPLAUSIBLE = "implausible"
-    """Outside what theory allows, unless a circumstance holds that the source does not state."""
+    """Outside what theory allows, unless there is a circumstance that the source does not state."""
     CONTRADICTION = "contradiction"
     """Against arithmetic, the standard, or the source's own words: no circumstance explains it."""
 

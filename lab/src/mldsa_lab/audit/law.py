@@ -87,8 +87,8 @@ class RejectedLaw:
     def term(self, statistic: str, samples: int, per_sample: int = 1) -> Term:
         """Return the limits of a statistic of ``samples`` samples of varied inputs.
 
-        ``per_sample`` > 1 averages that many signatures in a sample; mean and sd alone are then
-        given. The mean's sum is negative binomial.
+        ``per_sample`` > 1 averages that many signatures in a sample; then only mean and sd are
+        known. The mean's sum is negative binomial.
         """
         if statistic == "sd":
             spread, kurtosis = self.moments
@@ -204,7 +204,7 @@ def share_of_key(name: str, operation: str) -> float:
     return 1 - counts.kept / counts.verify if operation == "verify" else 0.0
 
 
-# Rules that hold for the figures of any operation
+# Rules for the figures of any operation
 
 
 _SLACK = 0.01  # relative, where figures of one table may stem from several runs

@@ -41,8 +41,8 @@ from mldsa_lab.theory.rejection import LEAST_FIRST, RejectionModel, max_setup_co
 
 
 NOISE, NOISE_OF_MEAN = 0.10, 0.20
-"""Relative allowance for the machine: its noise may move a median, or a mean where it stands in
-for one, so far. It can lengthen tails and spread without limit, so those have no upper bound."""
+"""Relative allowance for the machine: its noise may move a median, or a mean in place of one, so
+far. It can lengthen tails and spread without limit, so those have no upper bound."""
 
 # Up to this ratio of a further to a first attempt the implied costs are given.
 _STEEP = 10.0
@@ -220,7 +220,7 @@ def _inversion(signing: Signing) -> Iterator[Judgement]:
 
 
 def _one_input(signing: Signing, table: ClaimTable) -> Iterator[Judgement]:
-    """`sign.one-input`: the spread of signing beside that of key generation and verification in
+    """`sign.one-input`: the spread of signing against that of key generation and verification in
     the same table, by the measures that both have, the best first."""
     claim = signing.claim
     others = [
@@ -258,7 +258,8 @@ def _relative(claim: Cost, measure: str) -> float | None:
 
 
 def _trimmed(signing: Signing) -> Iterator[Judgement]:
-    """`sign.trimmed`: whether the lower figures alone follow the law, and the upper ones not."""
+    """`sign.trimmed`: whether only the lower figures follow the distribution, not the upper
+    ones."""
     lower, ends = [*signing.low, signing.centre], (1 / signing.highest, 1.0)
     if not signing.low or not signing.high or not signing.implied(lower, *ends):
         return
@@ -400,7 +401,7 @@ def variations(name: str, per_sample: int = 1) -> tuple[float, float]:
 
 
 def judge_samples(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
-    """`sign.error`: what the number of samples alone says of a mean of varied signatures."""
+    """`sign.error`: the error of a mean of varied signatures by its number of samples."""
     name, mean = claim.varied_set, claim.figures.get("mean")
     if name is None or mean is None or claim.samples is None:
         return

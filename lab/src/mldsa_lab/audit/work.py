@@ -136,8 +136,8 @@ def _floor(scheme: str, operation: str, most: float, unit: str) -> Iterator[Judg
 
 
 def judge_relations(claim: Cost, table: ClaimTable) -> Iterator[Judgement]:
-    """`work.relations` of a cost and those of the same subject that stand before it: the first
-    that is broken, or one for all."""
+    """`work.relations` of a cost and those of the same subject before it : the first that is
+    broken, or one for all."""
     if not _is_comparable(claim, table):
         return
     others = [c for c in table.claims[: table.claims.index(claim)] if isinstance(c, Cost)]
@@ -297,8 +297,8 @@ def _arithmetic(point: ScalingPoint, fewest: ScalingPoint) -> Iterator[Judgement
 def judge_throughput(cost: Cost | Batch, per_second: StatedFigure, workers: int) -> Judgement:
     """Little's law: throughput times mean cost, over the workers, is at most 1.
 
-    Where no mean is given, its lower limit stands in: by the percentiles, and for signing by the
-    law of varied inputs. Of batches it is the cheapest.
+    Without a mean its lower limit is used: by the percentiles, and for signing by the law of varied
+    inputs. Of batches it is the cheapest.
     """
     scale = cost.seconds
     assert scale is not None

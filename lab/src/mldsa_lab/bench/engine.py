@@ -148,7 +148,7 @@ class Engine(Generic[C]):
 
         Each round has processes of its own. The addresses of a process's memory make some
         operations faster or slower by percents for its whole life. In one process this is a bias
-        that no interval shows; over rounds it is scatter that every interval holds.
+        that no interval shows; over rounds it is scatter that every interval includes.
         """
         self.part = 0.0
         if number > 0:

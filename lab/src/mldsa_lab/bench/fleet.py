@@ -28,7 +28,7 @@ from mldsa_lab.worker.worker import Limits, Worker, WorkerFault
 class WorkerHandle:
     """One worker, which may be started more than once in a run.
 
-    ``prefix`` stands before the command that starts it; ``env`` adds to its environment.
+    ``prefix`` precedes the command that starts it; ``env`` adds to its environment.
     """
 
     entry: WorkerEntry

@@ -97,7 +97,7 @@ class _File(Struct, frozen=True):
 
 @dataclass(eq=False)
 class JmhRuns(Workload[Cell]):
-    """Measures cells by JMH, each in one visit that holds all iterations.
+    """Measures cells by JMH, each in one visit with all iterations.
 
     ``timeout``: seconds of an iteration beyond its own; ``folder``: new, for JMH's files.
     """
@@ -128,7 +128,7 @@ class JmhRuns(Workload[Cell]):
             yield from self._rows(case, turn, handle, read_result(result), times)
         except LabError as error:
             result.unlink(missing_ok=True)  # JMH leaves one without a result
-            # Its process ran this cell alone: no other is excluded.
+            # Its process ran only this cell: no other is excluded.
             yield Fault(case.variant.id, case.set_name, case.operation, None, str(error))
         finally:
             # What is in them is in the record; with messages of 64 KiB they are large.

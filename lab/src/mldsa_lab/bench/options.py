@@ -278,7 +278,7 @@ def unknown_implementation(pattern: str, known: Iterable[str]) -> LabError:
 
 
 def split_words(words: Iterable[str]) -> list[str]:
-    """The parts between commas, of which several may stand in one word."""
+    """The parts between commas, several of which may be in one word."""
     return [part.strip() for text in words for part in text.split(",")]
 
 
@@ -491,7 +491,7 @@ def _suiting(stage: Stage, keys: str, variants: Sequence[Variant]) -> Variant:
 
 WARM, COLD = CACHES = ("warm", "cold")
 _COLD_TIMES = 4
-"""How many times the largest cache is read before a pass, so that it holds nothing else."""
+"""How many times the largest cache is read before a pass, so that it contains nothing else."""
 Bytes = Annotated[int, Meta(ge=1 << 20, le=8 << 30)]
 
 
@@ -618,7 +618,7 @@ def find_verifiers(
 
 
 def _cold_bytes(asked: int | None) -> int:
-    """Return the bytes to read so that the largest cache holds nothing else."""
+    """Return the bytes to read so that the largest cache contains nothing else."""
     cache = machine.cache_bytes()
     if cache is None and asked is None:
         raise LabError("caches: their size cannot be read here: set cold_bytes")

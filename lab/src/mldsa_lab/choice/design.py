@@ -1,10 +1,10 @@
 """The choice of the signing inputs to measure by their traces, and the order to measure them.
 
-A trace holds for every conformant deterministic signer, so inputs can be chosen before anything is
-measured. The targets are the mean and four percentiles. Over all of them, the choice minimises the
-expected squared relative error of the regression estimate of `mldsa_lab.estimate`. This is its
-variance (I-optimality for the targets) plus the squares of its biases. The biases come from the
-covariates of `mldsa_lab.theory.law`, each at a stated amplitude.
+A trace is the same for every conformant deterministic signer, so inputs can be chosen before
+anything is measured. The targets are the mean and four percentiles. Over all of them, the choice
+minimises the expected squared relative error of the regression estimate of `mldsa_lab.estimate`.
+This is its variance (I-optimality for the targets) plus the squares of its biases. The biases come
+from the covariates of `mldsa_lab.theory.law`, each at a stated amplitude.
 
 A machine that warms up or slows down makes each input more expensive by a part that depends on its
 place in the order. A regression sums these parts with weights. If errors are relative the weights
@@ -77,9 +77,9 @@ def design(
     """Positions in ``traces`` of the ``n`` inputs to measure, in ascending order.
 
     ``budget`` caps the attempts of all chosen inputs together, ``max_attempts`` those of each.
-    ``restarts`` is the number of random starts of the exchange search (default: 6, fewer for
-    large n). The result depends on the arguments alone. LabError if n is below 1 or larger than
-    the number of usable traces, or if no choice fits the budget.
+    ``restarts`` is the number of random starts of the exchange search (default: 6, fewer for large
+    n). The result depends only on the arguments. LabError if n is below 1 or larger than the number
+    of usable traces, or if no choice fits the budget.
     """
     table = as_table(traces, model)
     usable = check_limits(table.iterations(), n, budget, max_attempts)
@@ -167,7 +167,7 @@ class _Problem:
         points = np.vstack([mean, model_matrix(rejected[:, None] * shares)])
         costs = points @ _COEFFICIENTS
         # At a percentile only the centred terms have a value to aim at (0); of the terms in the
-        # number of attempts, curvature alone is kept, at that number.
+        # number of attempts, only curvature is kept, at that number.
         expected = np.tile(extra.expected, (len(points), 1))
         self.active = np.ones_like(expected)
         self.active[1:, _SHARED] = 0.0

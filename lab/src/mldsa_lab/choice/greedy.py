@@ -84,7 +84,7 @@ def percentile_counts(set_name: str, percentile: float) -> Counts:
         below += ways * float(np.prod(stops**counts)) * accepted
         if below > share:
             return counts
-    return counts  # rounding alone leads here
+    return counts  # only rounding leads here
 
 
 def _combinations(total: int, parts: int) -> Iterator[Counts]:

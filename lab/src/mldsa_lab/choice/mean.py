@@ -118,7 +118,7 @@ _NODES = 300
 _UNLIKE = 1e-3
 # How far the number of inputs of a class may be from the expected one: the least that goes.
 _REACH = (0.0, 2.0, np.inf)
-# Relative distances from the percentile within which inputs are looked for, the first that holds
+# Relative distances from the percentile within which inputs are looked for, the first that suffices
 # enough of them being taken, and how many are enough.
 _WINDOWS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 _ENOUGH, _SPARE = 2, 20

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mldsa_lab.bench.options import BlockFile, Options
     from mldsa_lab.records import Record
 
-_MESSAGE_BYTES_MAX = 1 << 16  # every worker holds the inputs of all its cells
+_MESSAGE_BYTES_MAX = 1 << 16  # every worker has the inputs of all its cells in memory
 _TIMEOUT_S = {"memory": 300.0}
 _PRECISION_OPTIONS = "until baseline clock"
 _REFUSED = {

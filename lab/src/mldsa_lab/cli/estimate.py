@@ -52,7 +52,7 @@ def estimate(
 ) -> None:
     """Estimate mean, percentiles and costs of attempts from measurements of a selection.
 
-    Exit status 2 where the costs contradict the selection's traces, so that no estimate holds.
+    Exit status 2 where the costs contradict the selection's traces, so that no estimate is valid.
     """
     from mldsa_lab import LabError
     from mldsa_lab.estimate.external import estimate as estimate_selection

@@ -454,5 +454,5 @@ def ratio_over_inputs(one: CellEstimate, other: CellEstimate, confidence: float)
         if one.deviations is not None and other.deviations is not None:
             value = one.mean.value / other.mean.value
             return interval_from_deviations(value, one.deviations - other.deviations, confidence)
-    # A single run over a balanced group stands for all inputs: the other's error is left.
+    # A single run over a balanced group represents all inputs: the other's error is left.
     return quotient(one.inner, other.inner)

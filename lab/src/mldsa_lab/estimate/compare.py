@@ -75,7 +75,7 @@ def compare(summaries: Sequence[Summary], pairs: Sequence[tuple[str, str]] = ())
     matched = list(_named(first, last, pairs) if pairs else _matched(first, last))
     anchor = None if same else _anchor(first, last)
     changes = [_change(first, last, pair, anchor, same, confidence) for pair in matched]
-    # How runs differ is no matter where both stand in the same rounds.
+    # Differences between runs do not matter where both are in the same rounds.
     judged = changes if same else [_widen(change, changes, confidence) for change in changes]
     lines: list[tuple[_Change | None, list[MeasuredCell | None]]] = []
     for change in judged:
@@ -293,7 +293,7 @@ def _widen(change: _Change, every: Sequence[_Change], confidence: float) -> _Cha
 def _spread(others: Sequence[_Change], is_anchored: bool) -> tuple[float, int] | None:
     """The root mean square of the logarithms of changes, and its degrees of freedom: cells of one
     implementation are not independent. Of those that are ``is_anchored`` or not if they suffice: a
-    slower machine changes the latter alone."""
+    slower machine changes only the latter."""
     alike = [c for c in others if c.is_anchored == is_anchored]
     for changes in (alike, others):
         names = {c.pair[1].variant.implementation for c in changes}

@@ -69,10 +69,10 @@ class Estimation:
     the order asked for. ``costs``: averages over abort indexes. ``first``: a signature accepted at
     once. ``z``, ``r``, ``h``: a rejected iteration of each class. ``final``: the accepted
     iteration, which is assumed to cost as much as one that fails at the hint. ``setup``: all work
-    that is done once. ``terms``: what the cost depends on beside these. ``noise``: relative
-    standard deviation of one measurement as repeats show it, None without repeats. ``misfit``: that
-    of an input's cost at the mean cost which nothing explains. ``rounds``: how many. ``average``:
-    None where the selection's goal is neither a mean nor a percentile.
+    that is done once. ``terms``: other influences on the cost. ``noise``: relative standard
+    deviation of one measurement as repeats show it, None without repeats. ``misfit``: that of an
+    input's cost at the mean cost which nothing explains. ``rounds``: how many. ``average``: None
+    where the selection's goal is neither a mean nor a percentile.
     """
 
     set: str
@@ -105,7 +105,7 @@ class Estimation:
 
     @property
     def refutation(self) -> str:
-        """Why no estimate holds; empty where they do."""
+        """The reason why no estimate is valid; empty if estimates are."""
         return next((f"{f.code}: {f.text}" for f in self.findings if f.severity == "error"), "")
 
     @property
@@ -116,7 +116,7 @@ class Estimation:
 
     def cost_model(self) -> CostModel:
         """The fitted linear model, for `select --goal percentile`; of the inputs without outliers
-        where there are some. LabError if no estimate holds, or a cost is not above 0."""
+        where there are some. LabError if no estimate is valid, or a cost is not above 0."""
         if self.refutation:
             raise LabError(f"cost model: {self.refutation}; no model is written")
         costs = (self.without_outliers or self).costs
@@ -132,7 +132,7 @@ class Estimation:
         return CostModel(first, z, r, h, unit, source, self.set)
 
     def figures(self) -> Figures:
-        """Return all figures; ``mean`` has the findings as its notes. Where no estimate holds, it
+        """Return all figures; ``mean`` has the findings as its notes. Without a valid estimate it
         has no value, and there are only the costs as measured."""
         keys: dict[str, Key] = {"set": self.set, "operation": "sign"}
         notes = tuple(map(str, self.findings))

@@ -4,9 +4,9 @@ A name says the measured or computed quantity and nothing else: no number, no un
 Keys tell two figures apart; name and keys together are unique. A name that is not listed here is
 added here, with its meaning, if no listed name and key can say it. Decision 24 has the reasons.
 
-Formulas over figures are texts such as ``100 * speedup / threads``. Their names stand for numbers
-of any type that has operators: plain numbers, published values with their rounding, estimates with
-their confidence limits.
+Formulas over figures are texts such as ``100 * speedup / threads``. Their names mean numbers of any
+type that has operators: plain numbers, published values with their rounding, estimates with their
+confidence limits.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Figures(Sequence[Figure]):
     """Figures, and what their keys name.
 
     ``about``: by key and value, the attributes of what the value names: ``about["variant"][id]``
-    has its implementation, version and language. ``head``: what holds for all figures, such as the
+    has its implementation, version and language. ``head``: facts about all figures, such as the
     machine, the clock and the confidence.
     """
 
@@ -122,8 +122,8 @@ class Figures(Sequence[Figure]):
 
 
 def parse_identity(text: str) -> tuple[str, dict[str, Key]]:
-    """Return the name and the keys that a text gives, as `time of=block threads=8`: values in
-    quotes where they hold a space. LabError for another text."""
+    """Return the name and the keys that a text gives, as `time of=block threads=8`: values with a
+    space are in quotes. LabError for another text."""
     try:
         name, *pairs = shlex.split(text)
         keys = dict(pair.split("=", 1) for pair in pairs)
@@ -341,7 +341,7 @@ KEYS = {
 """Keys of figures, and what their values name."""
 
 PLACES = frozenset(("scenario", "template", "scheme"))
-"""Keys that say where a figure stands: a selection by other keys need not name them."""
+"""Keys for a figure's place: a selection by other keys need not name them."""
 
 
 def breaches(figures: Iterable[Figure]) -> Iterator[str]:

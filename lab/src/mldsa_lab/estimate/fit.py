@@ -76,7 +76,7 @@ def _median(values: Array, axis: int) -> Array:
     return np.asarray(np.median(values, axis=axis), dtype=np.float64)
 
 
-# The prior of the variance between rounds. docs/measurements.md has how intervals then hold.
+# The prior of the variance between rounds. docs/measurements.md has the coverage of the intervals.
 _ROUND_SPREAD = 0.7  # its root, in units of the error that the noise within rounds gives a level
 _ROUND_SPREAD_OF_FEW = 0.3  # and where rounds are too few to show that it is larger
 _ROUND_DF = 4  # degrees of freedom
@@ -100,7 +100,7 @@ def typical_round(level: Array, own: float, df: int) -> Median:
 
     Few rounds show little of the distance between rounds, so the distance has a prior. Two rounds
     that agree are no worse than one; two that differ add little more than their difference. From
-    four rounds on it holds only while noise may explain how they differ.
+    four rounds on it is valid only while noise may explain their differences.
     """
     rounds = len(level)
     is_enough = rounds >= FEWEST_ROUNDS and rounds_differ(level, own, df, _CHANCE_OF_NOISE)
@@ -201,7 +201,7 @@ def typical(costs: Array, resolution: float, known: float | None) -> Typical:
     if known is not None:
         noise = Noise(np.array([known]), np.array([RELATIVE]), np.ones(1))
     elif rounds > 1 and (not seen or inputs == 1):
-        # The levels of the rounds of a single input hold its noise.
+        # The levels of the rounds of a single input include its noise.
         noise = Noise(np.zeros(1), np.array([RELATIVE]), np.ones(1))
     elif seen is not None:
         noise = _from_repeats(rest, present, cost, df)
@@ -348,7 +348,7 @@ class Fit:
     ``traces``: of the inputs, none of runs; ``counts``: (inputs, 3) rejected attempts n_z, n_r,
     n_h; ``values``: (inputs, columns) of `mldsa_lab.theory.law`; ``typical``: the costs;
     ``coefficients``: (columns,) expected ones. ``widen``: by how much the inputs' errors are wider
-    than they seem, 1 where each input stands for itself. ``prior``: what was known of the signer.
+    than they seem, 1 where no input represents others. ``prior``: what was known of the signer.
     """
 
     model: RejectionModel
@@ -416,7 +416,7 @@ class Fit:
         return {name: self.interval(row, confidence) for name, row in zip(names, rows, strict=True)}
 
     def further(self, confidence: float) -> dict[str, Interval]:
-        """The terms beside the counts, by the names of `mldsa_lab.theory.law`."""
+        """Return the terms other than the counts, by the names of `mldsa_lab.theory.law`."""
         names = self.prior.names[LINEAR:]
         return {
             name: self.interval(self._column(place), confidence)

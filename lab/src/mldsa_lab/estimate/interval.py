@@ -126,7 +126,7 @@ def mean_interval(values: Array, confidence: float) -> Interval:
 def combine(inner: Interval, rounds: Median, confidence: float) -> Interval:
     """``inner`` with the error of the typical round added in quadrature, at each side its own.
 
-    ``inner``: limits as of inputs alone, None counting as no error of theirs; ``rounds``: the
+    ``inner``: limits by the inputs only, None counting as no error of theirs; ``rounds``: the
     logarithm of the rounds' level. One round shows no error, so none is added. Errors of what is
     certainly positive are added as logarithms, so that no limit is below 0.
     """

@@ -47,12 +47,12 @@ class Remark:
 
 
 def refutation(code: str, text: str) -> Remark:
-    """A remark that no estimate holds."""
+    """Return a remark that no estimate is valid."""
     return Remark(code, "error", f"{text}. The estimates do not hold")
 
 
 def warning(code: str, text: str, ids: tuple[int, ...] = ()) -> Remark:
-    """A remark that the estimates may not hold."""
+    """Return a remark that the estimates may be invalid."""
     return Remark(code, "warning", text, ids)
 
 
@@ -127,7 +127,7 @@ class Evidence:
         return self.fit.typical.seen if self.noise is None else self.noise
 
     def sure(self, row: Array) -> tuple[float, float]:
-        """Limits of ``row`` times the coefficients that hold almost certainly."""
+        """Return limits that almost certainly include ``row`` times the coefficients."""
         return self.fit.posterior.limits(row, SURE)
 
 

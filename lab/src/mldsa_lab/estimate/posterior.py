@@ -26,9 +26,9 @@ from mldsa_lab.theory.trace import Array
 # docs/measurements.md. The linear part: a usual signer, an unusual one, anything.
 _LINEAR_SCALES = ((1.0, 0.95), (3.0, 0.045), (30.0, 0.005))
 NO_INDEX = 0.03
-"""Scale of the terms of abort indexes that stands for none."""
+"""Scale of the terms of abort indexes that means none."""
 _INDEX_SCALES = ((NO_INDEX, 0.4), (0.3, 0.3), (1.0, 0.3))
-# Terms of the number of attempts: next to none; a little of each; or one alone in full.
+# Terms of the number of attempts: next to none; a little of each; or only one, in full.
 NO_STEPS, SOME_STEPS = "none", "all"
 BENT = "curvature"
 _ITERATION_KINDS = (
@@ -49,7 +49,7 @@ _MISFITS = (
 _FLAT = 10.0
 _UNUSUAL_MISFIT = 0.03
 _PASSES = 3
-# Residuals alone show too small a noise about as often as too large a one, and the former is worse:
+# Without a prior, residuals show too small a noise about as often as too large a one, and the former is worse:
 # variances are larger by this share; by more where inputs are too few to show noise at all.
 SHOW_NOISE = 8
 """Inputs, each measured once, from which on what a fit leaves shows their noise."""
@@ -68,7 +68,7 @@ class Noise:
     ``weight``: weights.
 
     ``known``: it was seen or given; else it cannot be told from what no term explains, and is one
-    of these or that, not both. ``reading``: constant noise beside it, that of the scale's step.
+    of these or that, not both. ``reading``: further, constant noise from the scale's step.
     """
 
     size: Array

@@ -209,7 +209,7 @@ def _csv(text: str, where: str) -> Iterator[tuple[str, Measurement, int | None]]
             comma = " (a decimal comma?)" if len(fields) == len(names) + 1 else ""
             raise LabError(f"{here}: has {len(fields)} fields, the header has {len(names)}{comma}")
         values: dict[str, Any] = {n: field for n, field in zip(names, fields, strict=True) if field}
-        # Text that is no number stays, and is refused as what the column must hold.
+        # Text that is no number stays, and the type of the column rejects it.
         cost = values.get("cost", "")
         if _NUMBER.fullmatch(cost):
             values["cost"] = float(cost)

@@ -336,10 +336,10 @@ def make_pool(
 ) -> Tally:
     """Trace all inputs of ``source`` and write the pool file ``path``.
 
-    The file depends on the source and ``checks`` alone, byte for byte: not on who worked. Memory
-    holds a few blocks, whatever the count. Whatever ends the job early, what was traced is kept
-    in ``unfinished(path)``, from which the next job with the same source goes on. ``progress`` gets
-    the number of inputs done.
+    The file depends only on the source and ``checks``, byte for byte, not on the workers. Only a
+    few blocks are in memory, whatever the count. Whatever ends the job early, what was traced is
+    kept in ``unfinished(path)``, from which the next job with the same source goes on. ``progress``
+    gets the number of inputs done.
     """
     rest = unfinished(path)
     tally = Tally(source.set, source.spec is not None and source.spec.per_key == 1)

@@ -271,7 +271,7 @@ class Blocks(Workload[BlockCase]):
         yield case.samples(number, turn, (), times_of([sample]), shape=way)
 
     def _hold_job(self, case: BlockCase) -> tuple[WorkerHandle, int]:
-        """Return the job of the case's group. The process holds one block at a time."""
+        """Return the job of the case's group. The process has one block at a time."""
         handle = self.fleet.handle(case.variant.id)
         if self._held is not None:
             other, group, started, job = self._held

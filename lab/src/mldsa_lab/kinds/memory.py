@@ -378,7 +378,8 @@ class Memory(Workload[Cell]):
     # --- traffic ----------------------------------------------------------------------------------
 
     def traffic(self, cell: Cell) -> Iterable[Row]:
-        """The row of a cell's traffic, or of why it has none; of single calls alone."""
+        """Return the row of a cell's traffic, or of the reason why it has none; only for single
+        calls."""
         if cell.runs is not None:
             return ()
         why, language = "", self._find_language(cell)

@@ -231,8 +231,8 @@ def _lay_out_operation(run: MeasuredOperations, operation: str) -> TableLayout:
 
 
 def _list_overviews(run: MeasuredOperations, set_name: str, note: str) -> Iterator[Section]:
-    """How implementations stand in one set: single calls with a compact key, beside the
-    distribution of signing cost, then expanded keys and batches."""
+    """Return the overview of implementations in one set: single calls with a compact key next to
+    the distribution of signing cost, then expanded keys and batches."""
     plots = tuple(law_plots(run.summary, set_name, run.look))
     is_brief = set_name == main_set(run.summary)
     for figures, layout in overview_tables(run, set_name):
@@ -302,7 +302,7 @@ def _replace_compact(run: MeasuredOperations, cells: Sequence[MeasuredCell]) -> 
 def _select_runs(
     run: MeasuredOperations, is_shown: Callable[[MeasuredCell], bool]
 ) -> Iterator[tuple[str, list[MeasuredCell]]]:
-    """The cells of batches or threads of each set and operation; nanoseconds alone."""
+    """The cells of batches or threads of each set and operation; only nanoseconds."""
     cells = [c for c in run.summary.cells if c.variant.runs and c.mean and c.unit == "ns"]
     for set_name in ALL_SETS:
         for operation in SHOWN_OPERATIONS:
@@ -411,8 +411,8 @@ def _compare_classical(run: MeasuredOperations) -> tuple[list[Figure], TableLayo
 
 
 def _show_family(run: MeasuredOperations, family: str) -> tuple[list[Figure], TableLayout]:
-    """All schemes of a family beside ML-DSA in one table: they stand for comparison and have no
-    iterations."""
+    """Return all schemes of a family other than ML-DSA in one table. They are for comparison and
+    have no iterations."""
     info, figures = SCHEME_FAMILIES[family], list[Figure]()
     output = "ciphertext" if "encaps" in info.operations else "signature"
     for (name, _, _), cells in shown_tables(run.summary):

@@ -27,7 +27,7 @@ from mldsa_lab.show.report import Look, Report, Section, assign_colours, section
 
 
 _MOST = 40
-"""With more cells the brief table has the changed ones alone."""
+"""With more cells the brief table has only the changed ones."""
 FOLDED = ("run", "of", "attempt", "statistic")
 """The keys that are in the names of columns of CSV: a line is a cell."""
 AGREEMENT = TableLayout(

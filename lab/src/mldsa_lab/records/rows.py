@@ -37,7 +37,8 @@ DESIGN, RANDOM, MANY_KEYS, ONE_KEY, PIPELINE = ROLES = (
 )  # fmt: skip
 """The purposes of inputs: see `InputRow`."""
 METRICS = {"allocated": ("B", 1), "collections": ("per million", 1_000_000)}
-"""Metrics that operations may have beside ticks: the unit, and of how many operations it is."""
+"""Metrics that operations may have in addition to ticks: the unit, and the number of operations
+that it covers."""
 HARDENED = "-hardened"
 """How the names of implementations end that check their own signatures."""
 
@@ -427,9 +428,9 @@ _FORMS = {"batch": "batch", "single": "loop"}
 
 
 def short_labels(variants: Sequence[Variant]) -> dict[str, str]:
-    """Return the shortest label that tells each variant (by id) from the others:
-    `aws-lc`, `mldsa-lanes avx2`, `mldsa-lanes avx2 exp.` (expanded key), `aws-lc tuned` (beside the
-    default build). A variant measured in runs has the label of its single calls with the runs
+    """Return the shortest label that tells each variant (by id) from the others: `aws-lc`,
+    `mldsa-lanes avx2`, `mldsa-lanes avx2 exp.` (expanded key), `aws-lc tuned` (if the default build
+    was measured too). A variant measured in runs has the label of its single calls with the runs
     behind it."""
     bases = {v.base: v for v in variants}
     labels = {base: _label(v, list(bases.values())) for base, v in bases.items()}

@@ -31,8 +31,8 @@ _RESIDUALS = 24
 
 
 def estimation_report(result: Estimation) -> Report:
-    """Return the report: estimates, then residuals; findings as its notes. Where no estimate holds,
-    only the costs as measured."""
+    """Return the report: estimates, then residuals; findings as its notes. Without a valid estimate
+    it has only the costs as measured."""
     about = f"{result.unit or 'unit not given'}, {result.inputs} input{'s' * (result.inputs > 1)}"
     about += f", {result.rounds} rounds" if result.rounds > 1 else ""
     findings = list(map(str, result.findings))
@@ -79,7 +79,8 @@ def _word_average(result: Estimation) -> str:
 
 
 def _list_residuals(result: Estimation) -> Grid:
-    """Return the largest residuals, or all where these are few; costs alone where no fit holds."""
+    """Return the largest residuals, or all where these are few; only costs where no fit is
+    valid."""
     shown: Sequence[Residual] = result.residuals
     note = ""
     if len(shown) > _RESIDUALS:

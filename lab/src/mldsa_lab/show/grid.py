@@ -54,7 +54,7 @@ def choose_unit(values: Iterable[float | None], stored: str) -> Unit:
 
     The smallest value decides, so that no number of the column is below 1 if possible. A column of
     20 µs and 400 ms stays in µs. For seconds the middle value decides, since a column of them may
-    hold microseconds. Counts and whole units have no prefix.
+    have microseconds. Counts and whole units have no prefix.
     """
     known = sorted(abs(v) for v in values if v is not None and math.isfinite(v) and v != 0) or [1.0]
     least = known[0]
@@ -267,7 +267,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of texts or of estimates; on the page intervals stand below their values.
+    """A column of texts or of estimates; on the page intervals are below their values.
 
     A terminal that is too narrow drops columns, those of `spare` 1 first, and only their intervals
     by `spare_interval`; 0 stays. `where`: PAGE or TERMINAL if it is only there. `below`: a second,
@@ -326,7 +326,7 @@ class Grid:
         return len(self.columns[0].cells)
 
     def at(self, where: str) -> list[Column]:
-        """The columns that stand there."""
+        """Return the columns shown there."""
         return [c for c in self.columns if c.where in ("", where)]
 
     def on_page(self) -> list[tuple[Column, list[str], list[Shown]]]:

@@ -57,7 +57,7 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class PlotGroup:
-    """Plots that stand together, under one ``text`` and one ``legend``."""
+    """Plots that belong together, under one ``text`` and one ``legend``."""
 
     text: str
     legend: tuple[tuple[str, Dot], ...]

@@ -113,8 +113,8 @@ def external_report(
     look: Look,
     fields: Mapping[str, str],
 ) -> Report:
-    """Return the report of what was measured elsewhere, beside the workers of runs; ``fields``:
-    those of their rows."""
+    """Return the report of external measurements, with the workers of runs. ``fields``: the fields
+    of their rows."""
     held = [e for e in measured if not e.result.refutation]
     attributes = {"variant": {e.name: e.attributes for e in held}}
     figures = Figures([f for e in held for f in e.emit()], attributes)

@@ -1,7 +1,7 @@
 """The plots of a report, one function each; all take plain data and give a figure.
 
 Call them inside `svg.drawing()`. Sizes are CSS pixels. An implementation has one colour in all
-plots; an expanded key is a hollow dot or a dashed line. Colour never carries a label alone.
+plots; an expanded key is a hollow dot or a dashed line. Colour is never the only label.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Path:
 
     @property
     def end(self) -> float:
-        """Where its label stands."""
+        """The place of its label."""
         return self.points[-1][1].value if self.points else self.level
 
 
@@ -395,5 +395,6 @@ def _find_bounds(marks: Sequence[Mark]) -> tuple[float, float]:
 
 
 def _place_share(p: float) -> float:
-    """Where percentile `p` stands on the distribution's axis: minus log10 of the share above."""
+    """Return the place of percentile `p` on the distribution's axis: minus log10 of the share
+    above."""
     return -math.log10(1 - p)

@@ -184,7 +184,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A remark on a subject, such as a variant that the gate rejected; ``where`` it holds."""
+    """A remark on a subject, such as a variant that the gate rejected; ``where``: its places."""
 
     subject: str
     where: str
@@ -303,7 +303,7 @@ def as_json(reports: Sequence[Report]) -> str:
 
 def as_csv(reports: Sequence[Report]) -> str:
     """Return the figures as lines of CSV, under a header of all names; rows whose fields are
-    documented stand first."""
+    documented come first."""
     listed = sorted(reports, key=lambda r: not r.fields)
     return figure_tables.as_csv([row for r in listed for row in rows_of(r)])
 
@@ -340,7 +340,7 @@ COMPACT = "compact key"
 KEYS = {"compact": "many keys", "expanded": "one key"}
 """Which keys the operations of a batch have, by the variant's key form."""
 HEADLINE_BATCH = 1000
-"""The batch size that stands for all, where it was measured; else the largest."""
+"""The batch size that represents all, where it was measured; else the largest."""
 _COLOURED = (
     "mldsa-native", "mldsa-lanes", "aws-lc", "libcrux", "rustcrypto", "fips204", "filippo", "circl",
     "mldsa-lanes-hardened", "wolfssl",
@@ -380,7 +380,7 @@ def calls(variant: Variant) -> str:
 
 
 def headline_batch_size(variants: Iterable[Variant]) -> int:
-    """Return the batch size that stands for all; 0 where there is none."""
+    """Return the batch size that represents all; 0 where there is none."""
     known = {v.batch_size for v in variants if v.mode == "batch"}
     return HEADLINE_BATCH if HEADLINE_BATCH in known else max(known, default=0)
 

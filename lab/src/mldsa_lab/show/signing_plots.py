@@ -147,7 +147,7 @@ PLOT_ENDINGS = (".svg", ".png")
 
 _BAD, _FIT, _MIX = "#b3261e", "#0067a5", "cividis"
 _RC: Any = {"svg.fonttype": "none", "svg.hashsalt": "mldsa-lab estimate", "text.parse_math": False}
-# Percentiles further above the costs measured than this are in the legend alone.
+# Percentiles further above the costs measured than this are only in the legend.
 _FARTHEST = 1.7
 _LETTERS = 140
 
@@ -167,8 +167,8 @@ def write_plot(estimation: Estimation, path: Path) -> None:
 
 
 def draw_estimation(estimation: Estimation) -> MplFigure:
-    """Return the drawing: costs with the fit, its marks and the residuals below; where no estimate
-    holds, the costs."""
+    """Return the drawing: costs with the fit, its marks and the residuals below; without a valid
+    estimate, the costs."""
     figure = MplFigure(figsize=(11, 6.5), layout="constrained")
     heights = (5,) if estimation.refutation else (5, 2)
     each = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False)
@@ -202,8 +202,8 @@ def draw_estimation(estimation: Estimation) -> MplFigure:
 
 
 def _draw_fit(axes: Axes, estimation: Estimation) -> None:
-    """The line at the expected mix with its interval, between that of z alone and of r0 alone;
-    mean and percentiles with theirs."""
+    """The line at the expected mix with its interval, between that of only z and of only r0; mean
+    and percentiles with theirs."""
     shown = estimation.without_outliers or estimation
     marks = {"mean": shown.mean} | {f"p{p:g}": i for p, i in shown.percentiles.items()}
     highest = _FARTHEST * max(r.cost for r in estimation.residuals)

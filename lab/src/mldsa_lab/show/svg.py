@@ -1,6 +1,6 @@
 """Axes of plots, and small inline SVGs whose colours follow the page's theme.
 
-A figure is drawn with stand-in colours. In the SVG each becomes a CSS variable that the page
+A figure is drawn with placeholder colours. In the SVG each becomes a CSS variable that the page
 defines once for light and once for dark. Sizes are CSS pixels: a figure unit of 1/72 inch.
 """
 
@@ -72,7 +72,7 @@ _RC = style(INK, MUTED, GRID, "none")
 
 
 def series(index: int) -> str:
-    """The stand-in for the colour of the `index`th implementation."""
+    """Return the placeholder of the colour of the `index`th implementation."""
     return f"#fe04{index % SERIES_COUNT:02x}"
 
 
@@ -88,13 +88,13 @@ def marker(index: int) -> str:
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Inside, new figures have the page's fonts, lines and stand-in colours."""
+    """Inside, new figures have the page's fonts, lines and placeholder colours."""
     with matplotlib.rc_context(_RC):
         yield
 
 
 def to_svg(figure: Figure, name: str, title: str) -> str:
-    """The figure as an `<svg>` element to stand in the page's text.
+    """Return the figure as an `<svg>` element for the page's text.
 
     `name` makes its ids unique in the page; `title` says in words what it shows, for those who
     cannot see it.

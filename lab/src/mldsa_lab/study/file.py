@@ -68,7 +68,7 @@ class Measure(_Table, frozen=True):
 
 
 def _intersect(own: tuple[str, ...], kept: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Names in both, where no names stand for all; None if there are none."""
+    """Return the names in both, where no names mean all; None if there are none."""
     if not own or not kept:
         return own or kept
     return tuple(name for name in own if name in kept) or None
@@ -125,9 +125,9 @@ class Contrast(_Table, frozen=True):
     """Groups of cells to compare by the means of their ``replicates``.
 
     A group is told by the fields ``between``; within each of the fields ``within`` groups are
-    compared with each other. ``where``: the cells to take, by the texts of their fields.
-    ``alpha``: the probability of a false finding in one of these places, which holds for
-    processes; rounds within one are not independent of each other.
+    compared with each other. ``where``: the cells to take, by the texts of their fields. ``alpha``:
+    the probability of a false finding in one of these places. It is valid for processes; rounds
+    within one are not independent of each other.
     """
 
     name: Text

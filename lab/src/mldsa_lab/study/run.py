@@ -25,7 +25,7 @@ from mldsa_lab.study.file import Measure, StudyFile, parse_study
 _PROFILE = "# profile "
 _WORKER = " --jdk "  # as copies of earlier studies have it
 COPY = "study.toml"
-"""The study file beside its records, by which a resumed run knows that it is the same."""
+"""The study file next to its records, by which a resumed run recognises the study."""
 
 
 @dataclass(frozen=True)

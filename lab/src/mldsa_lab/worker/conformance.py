@@ -95,7 +95,7 @@ def conform_entry(
     name first, `on_note` each note of the worker.
 
     All are made, or those of `only` and the first one, `hello`. A worker that cannot announce
-    itself is judged by that one alone. `known`: whether it is asked for NIST's known answers.
+    itself is judged only by that. `known`: whether it is asked for NIST's known answers.
     `reference_items` makes the gate's items of a set of ML-DSA; without it, checks use only inputs
     that the worker can make. LabError for a name in `only` that no check has.
     """

@@ -37,7 +37,7 @@ DIGEST_BYTES = 32  # SHA-256
 INPUT_FIELDS = ("seed", "sk", "pk", "message", "context", "rnd", "signature", "ciphertext")
 
 _NUMBER = re.compile(r"[0-9]{1,20}", re.ASCII)
-_NUMBER_MAX = 2**63 - 1  # what a record holds, `files.Count`
+_NUMBER_MAX = 2**63 - 1  # the limit of records, `files.Count`
 _HEX = re.compile(r"(?:[0-9a-f]{2})+", re.ASCII)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")

@@ -27,7 +27,7 @@ _FAULTS_PER_RULE = 3  # a worker that hangs in every cell would otherwise take h
 
 
 class Nonconformance(LabError):
-    """A rule does not hold; the text is what the worker said."""
+    """A rule is broken; the text is the worker's answer."""
 
 
 class NotApplicable(LabError):
@@ -246,7 +246,7 @@ class ConformanceRule:
     """A named rule, of the worker as a whole or, with ``operations``, of every variant and set that
     announces one of them. It raises what is wrong, NotApplicable, or NotTested.
 
-    Of a variant that has sets whose operations take seconds one set alone is asked, unless
+    A variant with sets whose operations take seconds is asked for only one set, unless
     ``of_every_set``.
     """
 

@@ -108,7 +108,7 @@ class Worker:
             why = getattr(error, "strerror", None) or str(error)
             if isinstance(error, FileNotFoundError):
                 why = "the file does not exist; build or set up the worker again"
-            # The program's name alone: faults are published.
+            # Only the program's name: faults are published.
             text = f"cannot run {Path(argv[0]).name}: {why}"
             raise WorkerFault(name, "start", text) from None
         return cls(name, channel, limits)

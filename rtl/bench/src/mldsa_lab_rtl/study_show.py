@@ -381,7 +381,7 @@ def _count(keys: Mapping[str, Key], resource: str, number: float) -> Figure:
 
 
 def _find(figures: Iterable[Figure], name: str, keys: Mapping[str, Key]) -> Figure | None:
-    """Return the first figure of this name with exactly these keys beside its place."""
+    """Return the first figure of this name with exactly these keys, other than its place."""
     return next((f for f in figures if f.name == name and _own(f) == keys), None)
 
 
