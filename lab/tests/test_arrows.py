@@ -1,5 +1,6 @@
 """Imports run one way, those inside functions too, and in no circle; folders keep their size.
-Classes have names of their own, and no name or docstring begins with a banned word."""
+Classes have names of their own, no name or docstring begins with a banned word, and sentences of
+docstrings are short."""
 
 from __future__ import annotations
 
@@ -198,8 +199,11 @@ IN_FILES = {
     "pqc_impact/base.py": ["of", "beside"],
     "pqc_impact/chain.py": ["given"],
     "pqc_impact/file.py": ["beside"],
+    "scripts/documents.py": ["of"],
 }
 """Those that are fields of a file's format."""
+MOST_WORDS = 30
+"""Words of the longest sentence in a docstring."""
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 
 
@@ -222,9 +226,29 @@ def banned(source: str) -> list[str]:
     return [word for word in (*BANNED, "What", "Whether") if word in names | first]
 
 
+def long_sentences(source: str) -> list[str]:
+    """Return the first words of the sentences over `MOST_WORDS` in docstrings, also of fields."""
+    constants = [
+        n.value for n in ast.walk(ast.parse(source))
+        if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)
+    ]  # fmt: skip
+    paragraphs = [
+        " ".join(part.split())
+        for text in constants
+        if isinstance(text.value, str)
+        for part in re.split(r"\n\s*\n|\n\s*(?:-|\d+\.)\s", text.value)
+    ]
+    sentences = [s.split() for part in paragraphs for s in re.split(r"(?<=[.!?:])\W*\s", part)]
+    return [" ".join(words[:4]) for words in sentences if len(words) > MOST_WORDS]
+
+
 def test_names_say_what_they_name() -> None:
-    words = {path: result for path, text in all_sources().items() if (result := banned(text))}
+    checked = all_sources() | script_sources()
+    words = {path: result for path, text in checked.items() if (result := banned(text))}
     assert words == IN_FILES
+    long = {path: result for path, text in checked.items() if (result := long_sentences(text))}
+    assert long == {}
+    assert long_sentences(f'x = 1\n"""{"one " * 31}end. {"two " * 30}"""') == ["one one one one"]
     text = '"""What it is."""\ndef f(_given: int) -> int:\n    self.found = 1\n    return of.made'
     assert banned(text) == ["found", "given", "What"]
 
@@ -270,6 +294,15 @@ def all_sources() -> dict[str, str]:
         f"{package.__name__}/{path}": source
         for package in EVERY
         for path, source in sources(str(package.__file__)).items()
+    }
+
+
+def script_sources() -> dict[str, str]:
+    """Return the programs in `scripts/` by their paths."""
+    root = Path(__file__).parents[2]
+    return {
+        path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted((root / "scripts").rglob("*.py"))
     }
 
 

@@ -49,7 +49,7 @@ _MISFITS = (
 _FLAT = 10.0
 _UNUSUAL_MISFIT = 0.03
 _PASSES = 3
-# Without a prior, residuals show too small a noise about as often as too large a one, and the former is worse:
+# Residuals show too small a noise about as often as too large a one, and the former is worse:
 # variances are larger by this share; by more where inputs are too few to show noise at all.
 SHOW_NOISE = 8
 """Inputs, each measured once, from which on what a fit leaves shows their noise."""

@@ -224,7 +224,7 @@ DESIGN_ITERATION = Guess(1.0, 0.5)
 DESIGN_CONTRAST = Guess(0.0, 0.3)
 
 # mldsa-native (AVX2, keys as bytes) on an AMD EPYC (Zen 3): first, z, r, h. The record's inputs
-# have too few iterations of class h to tell their cost in two of the sets; HINT_EXTRA is used there.
+# have too few iterations of class h to tell their cost in two of the sets: HINT_EXTRA is used.
 # They are from the first version's fit and are kept, so that the shipped selections stay the same.
 # The fit of today differs: first 3.05 and z 0.80 for ML-DSA-65.
 USUAL = {
