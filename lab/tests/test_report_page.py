@@ -213,7 +213,7 @@ def test_the_headline_is_what_the_numbers_say(signers: tuple[Signer, ...], said:
         (Shape(sets=("ML-DSA-44",), signers=SIGNERS, refused=tuple(s.id for s in SIGNERS)),
          ("Nothing was measured in this run", "no variant passed the correctness gate")),
         (Shape(sets=("Ed25519", "RSA-2048-PSS"), signers=CLASSICAL),
-         ("Only classical schemes were measured", "The record holds no gate results.")),
+         ("Only classical schemes were measured", "The record has no gate results.")),
         (Shape(sets=("ML-DSA-44",), signers=SIGNERS[:1]), ("no measurements of the baseline",)),
         (Shape(sets=(SET,), operations=("sign",), signers=(replace(SIGNERS[2], extra=18),)),
          ("more than signing",)),

@@ -412,7 +412,7 @@ UNITS = Gathered(
 WORKERS = Gathered([cell(name, [1.0], worker="rust") for name in "ab"])
 TABLE = SMALL.partition("[[contrasts]]")[0] + '[[tables]]\nname = "t"\nrows = ["implementation"]\n'
 BY_KEY = SMALL.replace('between = ["implementation"]', 'between = ["key"]')
-ALONE = "Portable against C: one group alone was measured."
+ALONE = "Portable against C: only one group was measured."
 
 
 def where(text: str, rule: str) -> str:

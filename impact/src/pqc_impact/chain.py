@@ -1,5 +1,5 @@
-"""Parts of all scenarios of chains: limits of a block, forms of transactions, what nodes
-keep, the network. `file.py` has the two kinds of chains, and reads them."""
+"""Parts of all scenarios of chains: limits of a block, forms of transactions, stores of nodes, the
+network. `file.py` has the two kinds of chains, and reads them."""
 
 from __future__ import annotations
 

@@ -91,8 +91,8 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
 
 
 def evaluate(text: str, names: Mapping[str, float], place: str = "") -> float:
-    """Return the value of an expression. ValueError begins with its ``place`` in the file and says
-    what is unknown or wrong."""
+    """Return the value of an expression. ValueError begins with its ``place`` in the file and names
+    the error."""
     value: float = figure.evaluate(text, names, FUNCTIONS, place)
     if not (math.isfinite(value) and value >= 0):
         where = f"{place}: " if place else ""

@@ -202,7 +202,7 @@ class MessageFigures(FormFigures[Protocol, ProtocolMessage]):
             yield figure("per_second", rate.draws / count, "1/s", of="messages")
 
     def on_device(self, device: Device, count: float) -> Figure:
-        """Return the time of one message's verifications, and of what is hashed before, on the
+        """Return the time of one message's verifications, and of the hashing before, on the
         device."""
         figure = partial(
             self.figure, "time", unit="s", of="message", operation="verify", device=device.name

@@ -23,7 +23,7 @@ class LabError(ValueError):
 
 @contextmanager
 def located(where: object) -> Iterator[None]:
-    """Put ``where`` before what a LabError says."""
+    """Put ``where`` before the message of a LabError."""
     try:
         yield
     except LabError as error:

@@ -47,7 +47,7 @@ def find_root() -> Path:
 
 
 def find_target(root: Path) -> Path:
-    """Return the folder for what is built and kept: that of a checkout, or the user's cache."""
+    """Return the folder for builds to keep: that of a checkout, or the user's cache."""
     if root != SHIPPED:
         return root / "target"
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -116,7 +116,7 @@ def run_tool(
 ) -> None:
     """Run a build tool in `root`; `on_line` gets each line it prints, none of them empty.
 
-    `environment` adds to the process's own. Interrupted, what was started ends too. BuildError
+    `environment` adds to the process's own. An interrupt ends started processes too. BuildError
     with the last lines if the tool cannot be run or fails; `what` says in it what failed.
     TimeoutError where it runs longer than `seconds`.
     """

@@ -59,7 +59,7 @@ class Machine(TypedDict, total=False):
 
 
 def describe() -> Machine:
-    """The `machine` object of a record (docs/records.md). What cannot be read is None."""
+    """The `machine` object of a record (docs/records.md). Unreadable values are None."""
     info = _cpuinfo()
     return {
         "cpu": _model_name(info),
@@ -109,7 +109,7 @@ def source_state(root: Path) -> tuple[str | None, bool | None]:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
-    """Return what git prints; None where it fails or is not there."""
+    """Return the output of git; None where it fails or is not there."""
     done = _run("git", "-C", str(root), *arguments)
     return None if done is None else done.stdout.strip()
 

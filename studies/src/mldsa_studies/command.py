@@ -69,7 +69,7 @@ def estimators(
         inside = [sorted(p.glob("*.parquet")) if p.is_dir() else [p] for p in data]
         paths = [path for result in inside for path in result]
         if not all(inside):
-            raise LabError(f"{data[inside.index([])]}: holds no files of costs (*.parquet)")
+            raise LabError(f"{data[inside.index([])]}: has no files of costs (*.parquet)")
     else:
         inputs, rounds = (400, 3) if quick else (1500, 9)
         plan.check(inputs)

@@ -67,10 +67,10 @@ class Scene:
     ``relative``, ``additive``: noise of one measurement, the former relative, the latter constant,
     in iterations; ``declared``: `estimate` knows the former. ``warm_up``: the additional cost of
     the first measurement, decaying over the run. ``sorted``: inputs are measured in the order of
-    their iterations, else in that of a selection. ``outlier``: times the cost of one measurement.
+    their iterations, else in a selection's order. ``outlier``: times the cost of one measurement.
     ``bend``: as of `Signer`. ``between``: relative standard deviation of the rounds' levels.
-    ``per_key``: inputs that share a key, each key with an ``offset`` of
-    this relative standard deviation.
+    ``per_key``: inputs that share a key, each key with an ``offset`` of this relative standard
+    deviation.
     """
 
     name: str
@@ -239,7 +239,7 @@ def report(
     show: Callable[[float, str], object] = lambda part, text: None,
 ) -> Report:
     """Return the report of `study coverage`: for each scene and number of inputs, over all signers
-    and sets. ``show`` gets the part of all that is done, and what was done last."""
+    and sets. ``show`` gets the part of all that is done, and the last step."""
     cells = [(scene, n) for scene in requested or scenes() for n in sizes]
     jobs = [Job(name, n, scene, replications, seed, truth) for scene, n in cells for name in sets]
     items = (WorkItem(f"{job.scene.name}, n = {job.n}", Job.judge, (job,)) for job in jobs)

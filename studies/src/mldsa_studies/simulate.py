@@ -111,7 +111,7 @@ class Clocks:
     lengths: bool = False
 
     def read(self, cell: CellSamples, rng: np.random.Generator) -> dict[str, Array]:
-        """Return what the clocks read of each sample of a cell."""
+        """Return the clock readings of each sample of a cell."""
         tick = max(self.tick * float(cell.ticks.mean()), 1.0)
         begin = 0.0 if self.lengths else tick * rng.random(len(cell.ticks))
         coarse = tick * (np.floor((begin + cell.ticks) / tick) - np.floor(begin / tick))

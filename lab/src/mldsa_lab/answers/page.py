@@ -61,8 +61,8 @@ AnyPart = TypeVar("AnyPart", bound="FigureSource")
 
 class FigureSource(AnswerPart, frozen=True):
     """A record or another origin of figures. ``source`` is an entry point of `mldsa_lab.figures`,
-    ``argument`` its argument, "" where no record is published; ``command`` makes what this names.
-    A part of a table may give the name of one of the page's `sources` instead."""
+    ``argument`` its argument, "" where no record is published; ``command`` makes the argument's
+    file. A part of a table may give the name of one of the page's `sources` instead."""
 
     source: Text
     argument: str = ""
@@ -219,7 +219,7 @@ class AnswerTable(AnswerPart, frozen=True):
         return next((o for o in self.ours if o.argument and o.match(label)), None)
 
     def missing_of(self, label: str) -> MissingFigures | None:
-        """Return what says why a value has no figure of ours; None where nothing does."""
+        """Return the entry with the reason why a value has no figure of ours, or None."""
         if self.ours_of(label):
             return None
         return next((m for m in self.missing if re.fullmatch(m.cells, label)), None)
@@ -322,7 +322,7 @@ def _with_sources(table: AnswerTable, sources: Mapping[str, FigureSource]) -> An
 
 
 def command_words(command: str) -> list[str]:
-    """Return the arguments of a command of the lab, without what starts it."""
+    """Return the arguments of a command of the lab, without the program."""
     words = shlex.split(command)
     if words[:1] == ["mldsa-lab"]:
         return words[1:]

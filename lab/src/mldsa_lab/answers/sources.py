@@ -41,8 +41,7 @@ _OF_POINT = ("cost", "total", "per_second", "speedup", "efficiency")
 
 
 def own_findings(page: AnswerPage, figures: Figures) -> list[Judgement]:
-    """Return what arithmetic says of our figures of scalings and batches;
-    ``figures``: those of `answer_figures`."""
+    """Return derived figures of scalings and batches; ``figures`` are from `answer_figures`."""
     values = {
         f.keys["cell"]: f.value and f.value / stored_unit(str(figures.attribute(f, "unit"))).divisor
         for f in figures.select("ours")
@@ -154,7 +153,7 @@ def _derived(figures: Figures) -> Iterator[Figure]:
 
 def _together(signing: Figure, cost: Interval, verifying: Interval) -> Iterator[Figure]:
     """Yield a figure of a signature and its verification by the same variant. Their costs are
-    added: what varies is signing, since verification does the same work whatever it verifies."""
+    added: only signing varies, since verification always does the same work."""
     keys = {**signing.keys, "operation": TOGETHER}
     if signing.name in ("mean", "min", "quantile") and "phase" not in keys:
         yield Figure.from_interval(keys, signing.name, cost.plus(verifying), signing.unit)
@@ -197,7 +196,7 @@ def _of_processes(paths: list[Path]) -> Figures:
 
 
 def study_figures(argument: str) -> list[Figure]:
-    """Return what the contrasts of a study say; ``argument``: its name, then its records. For each
+    """Return the results of a study's contrasts; ``argument``: its name, then its records. For each
     worker and set, ``choice`` has as its note the implementation that the first contrast of
     implementations shows to be the fastest."""
     name, _, paths = argument.partition(" ")
@@ -234,7 +233,7 @@ def choices(contrast: Contrast, measured: Gathered, compared: list[Figure]) -> I
 
 
 def theory_figures(argument: str) -> list[Figure]:
-    """Return what follows from FIPS 204 and the encodings; the argument is not used."""
+    """Return consequences of FIPS 204 and the encodings; the argument is not used."""
     loops = (*map(_rejection, PARAMETER_SETS), *map(_profiles, PARAMETER_SETS))
     return list(chain(*loops, *map(_sizes, ALL_SETS)))
 

@@ -149,7 +149,7 @@ class Scaling(Claim, frozen=True, tag="scaling"):
 
 
 class BatchPoint(_Part, frozen=True):
-    """Cost for one operation in batches of one size, that of the whole batch, and operations in a
+    """Cost for one operation in batches of one size, cost of the whole batch, and operations in a
     second."""
 
     size: Count
@@ -213,7 +213,7 @@ class Rate(Claim, frozen=True, tag="rate"):
 
 
 class Difference(Claim, frozen=True, tag="difference"):
-    """A relative difference of two groups' means (0.1 is 10 %), and what the source makes of it.
+    """A relative difference of two groups' means (0.1 is 10 %), and the source's conclusion.
 
     ``significant`` is None where the source says nothing; ``paired`` says that both groups
     measured the same inputs.
@@ -433,11 +433,11 @@ class Rejection(Claim, frozen=True, tag="rejection"):
 ABOUT: dict[str, type[Claim]] = {
     str(kind.__struct_config__.tag): kind for kind in Claim.__subclasses__()
 }
-"""Kinds of claims by what files say they are about."""
+"""Kinds of claims by their names in files."""
 
 
 class ClaimSource(_Part, frozen=True):
-    """Who published what, when, in what kind of text; "" where unknown."""
+    """Author, title, date and kind of a publication; "" where unknown."""
 
     title: Text
     kind: Literal["vendor", "project", "study", "comparison", "method", "other"]
@@ -483,7 +483,7 @@ _UNITS = {
     "category": "", "width": "", "speedup": "", "samples": "", "count": "",
     "samples_per_group": "", "operations": "",
 }  # fmt: skip
-"""Units of fields that have one of their own; others have that of their claim."""
+"""Units of fields that have one of their own; others have their claim's unit."""
 _OTHER = (*_UNITS, "value", "cost", "total", "error", "relative", "bits", "amount")
 _OTHER += ("pass_z", "pass_r0", "pass_hint", "accept", "reject", "at_least", "at_most")
 _NAMES = ("threads", "size", "where", "of")

@@ -1,4 +1,4 @@
-"""Published numbers with what their rounding hides, and judgements of them."""
+"""Published numbers with the errors of their rounding, and judgements of them."""
 
 from __future__ import annotations
 
@@ -94,12 +94,12 @@ class StatedFigure:
         return self.text or number(self.value)
 
     def exact(self, when: bool = True) -> StatedFigure:
-        """Return it without what rounding may hide."""
+        """Return it without the error of rounding."""
         more = self.high - self.value - self.half
         return StatedFigure(self.value, more=more) if when else self
 
     def rounded(self) -> StatedFigure:
-        """Return it with what rounding may hide where the zeros at its end are no digits."""
+        """Return it with the error of rounding if the zeros at its end are no digits."""
         half = self.half
         while self.value and half >= 0.5 and self.value % (20 * half) == 0:
             half *= 10
@@ -355,7 +355,7 @@ class Verdict(StrEnum):
 
 
 class Rule(NamedTuple):
-    """A rule by its stable id, what it says in one sentence, and where that comes from."""
+    """A rule by its stable id, its content in one sentence, and its source."""
 
     id: str
     sentence: str

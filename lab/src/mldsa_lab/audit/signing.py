@@ -82,7 +82,7 @@ class Signing:
         self.high = [name for share, name, _ in ordered(claim) if share > 0.5]
 
     def ratio(self, over: str) -> StatedFigure:
-        """A figure over the centre, with what rounding may hide."""
+        """Return a figure over the centre, with the error of rounding."""
         return self.figures[over] / self.figures[self.centre]
 
     def band(self, over: str) -> tuple[float, float]:
@@ -283,8 +283,8 @@ MAXIMUM = 821
 """The attempt limit of FIPS 204's errata: kappa must not wrap its 16 bits."""
 
 _MEASURED = 0.005
-"""The deviation of a measured rate that is implausible but no contradiction. Also that of rates
-whose limits are round numbers."""
+"""The deviation of a measured rate that is implausible but no contradiction. Also the deviation of
+rates whose limits are round numbers."""
 _SAME = 5e-4  # relative; so far forms of the exact rate and of its approximation differ
 _ERRORS = 4.0  # standard errors of the measured hint rate
 _NEAR = 0.02  # relative; beyond, another hint rate does not explain a number of attempts
@@ -410,7 +410,7 @@ def judge_samples(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
     text = f"mean {mean} {unit_text(claim.unit)} of {claim.samples:,} samples"
     yield judgement(
         "sign.error", text,
-        f"Rejection alone gives it a standard error of {percent(low)} to {percent(high)}.",
+        f"Rejection by itself gives it a standard error of {percent(low)} to {percent(high)}.",
         verdict, low=100 * low, high=100 * high, unit="%",
     )  # fmt: skip
 

@@ -81,7 +81,7 @@ def _slh_dsa_hashes(n: int, layers: int, height: int, a: int, k: int) -> dict[st
 
 
 def least_steps(scheme: str, operation: str) -> tuple[int, str] | None:
-    """Return how many steps an operation takes at least, and of what; None where none are
+    """Return the least number of steps of an operation, and their kind; None where none are
     counted."""
     if scheme in PARAMETER_SETS:
         counts = permutations(scheme)
@@ -136,8 +136,8 @@ def _floor(scheme: str, operation: str, most: float, unit: str) -> Iterator[Judg
 
 
 def judge_relations(claim: Cost, table: ClaimTable) -> Iterator[Judgement]:
-    """`work.relations` of a cost and those of the same subject before it : the first that is
-    broken, or one for all."""
+    """`work.relations` of a cost and those of the same subject before it: the first that is broken,
+    or one for all."""
     if not _is_comparable(claim, table):
         return
     others = [c for c in table.claims[: table.claims.index(claim)] if isinstance(c, Cost)]

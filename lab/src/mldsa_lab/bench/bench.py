@@ -383,7 +383,7 @@ class _Session:
         schemes without traces.
 
         Batch interfaces go through the gate at every size. Loops are the single calls that have
-        passed, and threads do what one does.
+        passed, and threads make the same calls as one.
         """
         variants = [v for v in every if not v.runs or (v.mode == "batch" and v.threads == 1)]
         sets = {*items, *plain}

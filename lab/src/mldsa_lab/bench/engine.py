@@ -100,7 +100,7 @@ class Workload(ABC, Generic[C]):
         """Measure a case once, as visit ``turn`` of round ``number``."""
 
     def definitions(self) -> Iterable[Row]:
-        """Describe in the record what is measured, before anything is."""
+        """Describe the workload in the record before anything is measured."""
         return ()
 
     def prepare(self, case: C) -> Iterable[Row]:
@@ -116,7 +116,7 @@ class Workload(ABC, Generic[C]):
         return ()
 
     def close(self) -> None:
-        """End what only this workload has started."""
+        """End processes that only this workload has started."""
 
 
 class Engine(Generic[C]):

@@ -212,7 +212,7 @@ class JmhPlan(WorkloadPlan):
 
 
 def make_row(handle: WorkerHandle, dirs: BuildDirs) -> WorkerRow:
-    """The worker's line in a record of what JMH measured. LabError if it has no JMH."""
+    """Return the worker's line in a record of measurements by JMH. LabError if it has no JMH."""
     name = handle.name
     command = handle.entry.fill(handle.entry.jmh, dirs)
     if not command:

@@ -1,6 +1,6 @@
 """The workers of a run: which are needed, built and started.
 
-What no worker of the registry can have is refused before anything is built.
+Requests that no worker of the registry can serve are rejected before anything is built.
 """
 
 from __future__ import annotations

@@ -252,7 +252,7 @@ def selection_of(record: Record, set_name: str, library: Library) -> Selection:
     signed = library.make(set_name, inputs)
     for item, r in zip(signed, rows, strict=True):
         if tuple(map(str, item.trace)) != r.trace:
-            raise LabError(f"input {r.id} of {set_name}: its trace is not that of signing it")
+            raise LabError(f"input {r.id} of {set_name}: its trace differs from its signature's")
     run = {"started": record.run.started, "seed": record.run.seed}
     return Selection(
         set_name, "regression", signed, provenance={"tool": record.run.tool, "run": run}

@@ -42,7 +42,7 @@ from mldsa_lab.sets import (
 Seconds = Annotated[float, Meta(ge=0.001)]
 
 ORACLE = "mldsa-oracle"
-"""The implementation that decides what is correct: FIPS 204 transcribed literally."""
+"""The implementation that decides about correctness: FIPS 204 transcribed literally."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,8 @@ class Jmh(Struct, frozen=True, forbid_unknown_fields=True):
 class Sizes:
     """How many inputs of each kind, and how long their messages are in bytes.
 
-    The defaults are those of an ordinary run. `many_keys` and `one_key` are the inputs that runs
-    take in turn.
+    The defaults are for an ordinary run. `many_keys` and `one_key` are the inputs that runs take in
+    turn.
     """
 
     design: int = 12
@@ -306,13 +306,12 @@ def select(
     sets: Sequence[str],
     excused: Collection[str] = (),
 ) -> list[Variant]:
-    """The variants to measure, those of an implementation together.
+    """Return the variants to measure, grouped by implementation.
 
     A pattern is an implementation, a variant id, or either with the wildcards * ? []. One that
-    names no build means those of every build that is measured. Without
-    patterns all are taken, and classical ones only if a set of theirs is asked for. The
-    correctness reference is taken only by its name. LabError for a pattern that fits none, unless
-    it is ``excused``.
+    names no build means every measured build. Without patterns all are taken, and classical ones
+    only if a set of theirs is asked for. The correctness reference is taken only by its name.
+    LabError for a pattern that fits none, unless it is ``excused``.
     """
     chosen: list[Variant] = []
     for pattern in split_words(patterns) or ["*"]:
@@ -345,9 +344,9 @@ class Stage(Struct, frozen=True, forbid_unknown_fields=True):
     may be given. ``batch``: operations in each call of the batch interface, 1 for single calls.
 
     A hash is of the record. A key is generated from the seed of the record's key, which the other
-    stages use as it was made ready before the clock starts. What is signed and verified is the
-    digest of the last hash before it, the record where there is none. ``signature``: the name of
-    the stage whose signatures are verified, if not given that of the last one of the same set.
+    stages use as it was made ready before the clock starts. The stages sign and verify the digest
+    of the last hash before them, or the record where there is none. ``signature``: the name of the
+    stage whose signatures are verified, by default of the last one of the same set.
     """
 
     operation: StageOperation
@@ -366,7 +365,7 @@ class Stage(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def title(self) -> str:
-        """Its name, or what it does."""
+        """Its name, or its operation."""
         return self.name or f"{self.operation} {self.set}"
 
 

@@ -1,4 +1,4 @@
-"""Choice of signing inputs for a goal, what is written of it, and ready-made selections."""
+"""Choice of signing inputs for a goal, its files, and ready-made selections."""
 
 from __future__ import annotations
 

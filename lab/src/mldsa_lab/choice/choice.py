@@ -116,8 +116,9 @@ def choose(table: TraceTable, checks: Checks, request: SelectionRequest) -> Sele
 def _regression(
     table: TraceTable, model: RejectionModel, n: int, request: SelectionRequest
 ) -> SelectionResult:
-    """The best design, the errors of the estimate under its assumptions, and what its inputs
-    cannot tell. LabError if the limits leave nothing to tell the cost of an attempt by."""
+    """The best design, the errors of the estimate under its assumptions, and the costs that its
+    inputs do not determine. LabError if the limits leave nothing to tell the cost of an attempt
+    by."""
     starts = max(1, min(_STARTS_MOST, _STARTS // n))
     budget, most = request.budget, request.max_attempts
     traces = design(table, model, n, budget=budget, max_attempts=most, restarts=starts)
@@ -164,7 +165,7 @@ def build(
     for at, trace, item in zip(result.positions, traces, signed, strict=True):
         if _visible(trace, pool.checks) != _visible(item.trace, pool.checks):
             raise LabError(
-                f"pool: trace {at} is not that of signing its input; trace the pool again"
+                f"pool: trace {at} differs from its input's signature; trace the pool again"
             )
     model = None if result.cost_model is None else result.cost_model.as_json()
     provenance = _provenance(pool, request, result)
@@ -181,7 +182,7 @@ def complete(selection: Selection, library: Library) -> Selection:
         )
         differs = [name for name, one, two in parts if one != two]
         for name in ["trace"] * (right.trace != item.trace) + differs:
-            raise LabError(f"input {item.id}: its {name} is not that of signing it")
+            raise LabError(f"input {item.id}: wrong {name}: signing it gives another")
     return dataclasses.replace(selection, inputs=signed)
 
 

@@ -56,7 +56,7 @@ class Quality(NamedTuple):
     """Expected errors of a design under its working assumptions, relative to each target's cost.
 
     ``standard_error`` and ``bias`` (root of the summed squared biases): mean, then `SHARES`.
-    ``criterion``: what `design` minimises, the weighted mean of their squares.
+    ``criterion``: the value that `design` minimises, the weighted mean of their squares.
     """
 
     standard_error: Array
@@ -76,10 +76,10 @@ def design(
 ) -> list[int]:
     """Positions in ``traces`` of the ``n`` inputs to measure, in ascending order.
 
-    ``budget`` caps the attempts of all chosen inputs together, ``max_attempts`` those of each.
-    ``restarts`` is the number of random starts of the exchange search (default: 6, fewer for large
-    n). The result depends only on the arguments. LabError if n is below 1 or larger than the number
-    of usable traces, or if no choice fits the budget.
+    ``budget`` caps the attempts of all chosen inputs together, ``max_attempts`` the attempts of
+    each. ``restarts`` is the number of random starts of the exchange search (default: 6, fewer for
+    large n). The result depends only on the arguments. LabError if n is below 1 or larger than the
+    number of usable traces, or if no choice fits the budget.
     """
     table = as_table(traces, model)
     usable = check_limits(table.iterations(), n, budget, max_attempts)
@@ -298,7 +298,7 @@ def balanced_order(table: TraceTable) -> list[int]:
 
 
 def _features(table: TraceTable) -> Array:
-    """(traces, 4) what an input's weight in an estimate follows."""
+    """Return (traces, 4) the terms that an input's weight in an estimate follows."""
     iterations = table.iterations().astype(np.float64)
     n_z, n_r, _ = table.counts().T
     cost = DESIGN_FIRST.value + iterations - 1

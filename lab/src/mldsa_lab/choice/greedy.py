@@ -2,19 +2,19 @@
 
 zeroRISC, "Efficiently Measuring ML-DSA Signing Performance"
 (https://www.zerorisc.com/blog/efficiently-measuring-ml-dsa-signing-performance), with scripts at
-https://github.com/zerorisc/mldsa-sign-bench. This is our own implementation of what these do:
+https://github.com/zerorisc/mldsa-sign-bench. This is our own implementation of these steps:
 
 - Each check of Algorithm 7 (z, r0, ct0, hint weight) has an expected pass rate. It is the share of
   the iterations reaching the check that pass it. For the mean the rates of z and r0 follow from the
-  parameters, those of ct0 and of the hint are taken to be 0.9925.
+  parameters, the rates of ct0 and of the hint are taken to be 0.9925.
 - The candidates (100,000, shuffled) are cut into n runs of equal length. Each run in turn gives one
   candidate: the one that brings the pass rates of all taken so far nearest to the expected ones.
   The distance is the sum of the absolute differences over the checks. The first of several equals
   is taken.
-- For a percentile the expected rates are those of one typical signature. The combinations of
-  rejections are enumerated from the cheapest until their probability passes the percentile. The
-  order assumes that a signature of more iterations always costs more. Among signatures of equally
-  many iterations, a later rejection costs more.
+- For a percentile the expected rates describe one typical signature. The combinations of rejections
+  are enumerated from the cheapest until their probability passes the percentile. The order assumes
+  that a signature of more iterations always costs more. Among signatures of equally many
+  iterations, a later rejection costs more.
 - The estimate is the plain mean of the measured costs.
 """
 
@@ -101,7 +101,7 @@ def choose_greedy(
     table: TraceTable, usable: Ints, n: int, percentile: float | None
 ) -> SelectionResult:
     """Choose ``n`` of the ``usable`` traces, in their order, for the mean or a percentile.
-    ``expected`` has the target pass rates and those of the choice."""
+    ``expected`` has the target pass rates and the choice's rates."""
     rates = mean_rates(table.set) if percentile is None else percentile_rates(table.set, percentile)
     counts = first_failures(table.take(usable))
     classes, members = np.unique(counts, axis=0, return_inverse=True)

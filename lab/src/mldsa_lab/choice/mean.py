@@ -134,8 +134,8 @@ class Objective:
     attempts of all together. ``goal``: (3,) the mean counts to be near. ``weights``: (models, 3)
     the relative error that an error of each count makes under each cost model, the first being the
     one in use. ``own``: weight of the error under that one, next to the worst of all.
-    ``has_iteration_terms``: sums of nonlinear functions of the number of iterations are to be those
-    of the population too.
+    ``has_iteration_terms``: sums of nonlinear functions of the number of iterations are to equal
+    the population's too.
     """
 
     classes: Classes
@@ -247,7 +247,7 @@ def choose_percentile(
 
 
 def _near(usable: Ints, distance: Array, n: int, percentile: float) -> Ints:
-    """Those of the traces that are near enough to choose from."""
+    """The traces that are near enough to choose from."""
     for window in _WINDOWS:
         near: Ints = usable[distance <= window]
         if len(near) >= _ENOUGH * n + _SPARE:
@@ -304,7 +304,7 @@ def _best_totals(objective: Objective, kept: Ints, upper: Array) -> Ints:
 
 
 def _nearest_to_population(objective: Objective, kept: Ints, upper: Array, first: Ints) -> Ints:
-    """Inputs of each class, (kept,), whose attempts add up to those of ``first``.
+    """Inputs of each class, (kept,), with as many attempts together as ``first``.
 
     The distance from the likely numbers in the population, summed over classes, costs `_UNLIKE` a
     piece. It is convex, so the program takes cheaper steps first.

@@ -70,7 +70,7 @@ def bench(
     limit: Annotated[
         float | None,
         typer.Option(
-            help=f"Seconds to measure at most; with --until alone {UNTIL_LIMIT_S:g}.", min=1
+            help=f"Seconds to measure at most; with only --until {UNTIL_LIMIT_S:g}.", min=1
         ),
     ] = None,
     message_bytes: Annotated[

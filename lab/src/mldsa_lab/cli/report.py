@@ -42,7 +42,7 @@ def report(
 
     records, measured = split_arguments(files or [])
     if not records:
-        hint = "; for measurements alone there is `mldsa-lab estimate`" if measured else ""
+        hint = "; for only measurements there is `mldsa-lab estimate`" if measured else ""
         raise LabError(f"report: at least one record is needed{hint}")
     outputs = shared.Targets.parse(to, [records[0].parent / "report.html"])
     external = read_external(measured, confidence)

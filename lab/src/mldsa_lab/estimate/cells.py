@@ -49,10 +49,10 @@ class CellSamples:
     (ascending) and ``inputs`` (ascending ids; of runs the first ones). ``single_calls``: each
     sample timed one operation. ``clock``: "cpu" or "wall", the one the ticks are from. ``step``:
     the tick of that clock as a cost per operation, 0 where it is too small to be seen. ``notes``:
-    what a reader must know of the clocks; ``flaw``: why no cost can be estimated from them, empty
-    where one can. ``phases``: (samples,) each, the parts of the ticks by name. ``metrics``: by name
-    (`METRICS`) a value per operation for each sample, (samples,). A visit that was counted as a
-    whole has the mean over all operations.
+    caveats about the clocks; ``flaw``: why no cost can be estimated from them, empty where one can.
+    ``phases``: (samples,) each, the parts of the ticks by name. ``metrics``: by name (`METRICS`) a
+    value per operation for each sample, (samples,). A visit that was counted as a whole has the
+    mean over all operations.
     """
 
     rounds: tuple[int, ...]
@@ -164,7 +164,7 @@ class Readings:
             yield f"{self.name} reads 0 in {zeros} of {count} samples"
 
     def notes(self) -> Iterator[str]:
-        """Yield what a reader must know of the readings."""
+        """Yield caveats about the readings."""
         if self.share >= NOTED_TICK:
             yield f"{self.about_tick}: the interval includes it"
         if zeros := int((self.read == 0).sum()):
@@ -329,11 +329,12 @@ def estimate_signing(
     keys: Sequence[bytes] | None = None,
     hardened: bool = False,
 ) -> CellEstimate:
-    """Estimate deterministic signing on inputs of known ``traces``, those of ``cell.inputs``. With
-    ``shares`` they are the first inputs of runs of several operations, which take inputs in turn.
+    """Estimate deterministic signing on inputs of known ``traces``, one for each of
+    ``cell.inputs``. With ``shares`` they are the first inputs of runs of several operations, which
+    take inputs in turn.
 
     The cost of each input in the typical round is regressed on its trace. The estimate is the
-    regression at the exact expectations; percentiles are those of the exact distribution.
+    regression at the exact expectations; percentiles are from the exact distribution.
     `mldsa_lab.estimate.fit` explains ``shares``, ``overlap``, ``keys`` and ``hardened``. Few
     different runs are averaged, with a remark where their traces are not the expected ones on
     average. A run shows no single operation, so it has no percentiles.
@@ -376,8 +377,8 @@ def estimate_plain(
     classical signatures.
 
     The mean over inputs of each input's cost in the typical round; inputs and rounds are the two
-    random factors of its interval. Percentiles are those of the samples, noise of the machine
-    included (`sample_quantiles`). ``overlap`` as for `estimate_signing`.
+    random factors of its interval. Percentiles are from the samples, noise of the machine included
+    (`sample_quantiles`). ``overlap`` as for `estimate_signing`.
     """
     levels = split_levels(cell.table())
     mean = float(levels.typical.mean())

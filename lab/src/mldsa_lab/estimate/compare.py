@@ -370,10 +370,10 @@ def _spread_figure(changes: Sequence[_Change], anchor: str | None, same: bool) -
     if spread is not None:
         return Figure(keys, "spread", spread[0])
     reason = (
-        "both stand in the same rounds, so that their common drift cancels"
+        "both are in the same rounds, so their common drift cancels"
         if same
         else "too few other implementations are in both runs to show how runs differ by "
-        "themselves: the intervals show the rounds alone"
+        "themselves: the intervals show only the rounds"
     )
     return Figure(keys, "spread", None, notes=(reason,))
 

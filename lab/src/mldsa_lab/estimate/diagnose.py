@@ -104,7 +104,7 @@ def _of_model(data: Evidence) -> list[Remark]:
 
 
 def _agrees(data: Evidence) -> bool:
-    """Return true if the costs are those of their traces, but for noise."""
+    """Return true if the costs agree with their traces, but for noise."""
     noise = (data.scatter or 0.0) / math.sqrt(float(data.fit.typical.repeats.mean()))
     return data.fit.residual < max(_LACK_OF_FIT, 3 * noise) and not any(ignores_trace(data))
 

@@ -70,9 +70,9 @@ class Estimation:
     once. ``z``, ``r``, ``h``: a rejected iteration of each class. ``final``: the accepted
     iteration, which is assumed to cost as much as one that fails at the hint. ``setup``: all work
     that is done once. ``terms``: other influences on the cost. ``noise``: relative standard
-    deviation of one measurement as repeats show it, None without repeats. ``misfit``: that of an
-    input's cost at the mean cost which nothing explains. ``rounds``: how many. ``average``: None
-    where the selection's goal is neither a mean nor a percentile.
+    deviation of one measurement as repeats show it, None without repeats. ``misfit``: the
+    unexplained standard deviation of an input's cost at the mean cost. ``rounds``: how many.
+    ``average``: None where the selection's goal is neither a mean nor a percentile.
     """
 
     set: str

@@ -33,12 +33,12 @@ FigureKind = Literal["measured", "assumed", "exact", "published"]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number with its confidence limits, and the keys that say what it is of.
+    """One number with its confidence limits, and the keys that identify it.
 
     ``unit``: the unit of value and limits, "" for counts, ratios and shares. ``value`` is None
     where the figure is not known; ``notes`` then say why. ``kind``: how certain it is by its
     origin; ``source``: the origin of an assumed, exact or published value. ``verdict``: one of
-    `VERDICTS`; ``notes``: what a reader must know.
+    `VERDICTS`; ``notes``: caveats.
     """
 
     keys: Keys
@@ -74,11 +74,11 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Figures(Sequence[Figure]):
-    """Figures, and what their keys name.
+    """Figures, and the things that their keys name.
 
-    ``about``: by key and value, the attributes of what the value names: ``about["variant"][id]``
-    has its implementation, version and language. ``head``: facts about all figures, such as the
-    machine, the clock and the confidence.
+    ``about``: by key and value, the attributes of the named thing: ``about["variant"][id]`` has its
+    implementation, version and language. ``head``: facts about all figures, such as the machine,
+    the clock and the confidence.
     """
 
     items: Sequence[Figure]
@@ -253,7 +253,7 @@ NAMES = {
     "standard_error": "standard error of `of`",
     "draws": "draws of the inputs of an estimator",
 }
-"""Names of figures, and what they say."""
+"""Names of figures, with their meanings."""
 
 KEYS = {
     "set": "parameter set",
@@ -338,7 +338,7 @@ KEYS = {
     "reference": "implementation whose change is divided out",
     "run": "number of a run, from 1 on",
 }
-"""Keys of figures, and what their values name."""
+"""Keys of figures, with the meanings of their values."""
 
 PLACES = frozenset(("scenario", "template", "scheme"))
 """Keys for a figure's place: a selection by other keys need not name them."""
@@ -388,8 +388,8 @@ _NODES = (ast.BinOp, ast.Name, ast.Load, ast.Call, *_OPERATORS)
 def evaluate(
     text: str, names: Mapping[str, Any], functions: Functions = FUNCTIONS, place: str = ""
 ) -> Any:
-    """Return the value of a formula. ValueError begins with its ``place`` in the file and says what
-    is unknown or wrong."""
+    """Return the value of a formula. ValueError begins with its ``place`` in the file and names the
+    error."""
     where = f"{place}: {text[:80]!r}" if place else repr(text[:80])
     try:
         return SimpleEval(_OPERATORS, functions, names).eval(text, _parsed(text))

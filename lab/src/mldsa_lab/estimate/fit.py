@@ -163,11 +163,11 @@ class Typical:
     """Costs of the inputs in the typical round.
 
     ``costs``: (rounds, inputs) as measured, NaN where there is none or something else disturbed it;
-    ``cost``: (inputs,); ``noise``: what the noise of one measurement may be; ``repeats``: (inputs,)
-    by how much less its variance is in ``cost``; ``level``: (rounds,) logarithm of each round's
-    speed. ``rounds``: their median, with its errors. ``seen``: the noise of one measurement by
-    repeats, None without repeats. ``df``: its degrees of freedom. ``own``: the standard error that
-    it gives each level.
+    ``cost``: (inputs,); ``noise``: the possible noise of one measurement; ``repeats``: (inputs,) by
+    how much less its variance is in ``cost``; ``level``: (rounds,) logarithm of each round's speed.
+    ``rounds``: their median, with its errors. ``seen``: the noise of one measurement by repeats,
+    None without repeats. ``df``: its degrees of freedom. ``own``: the standard error that it gives
+    each level.
     """
 
     costs: Array
@@ -227,7 +227,7 @@ def typical(costs: Array, resolution: float, known: float | None) -> Typical:
 
 
 def _from_repeats(rest: Array, present: Flags, cost: Array, df: int) -> Noise:
-    """Return the noise that ``rest`` shows: (rounds, inputs), logarithms of what is left of each
+    """Return the noise that ``rest`` shows: (rounds, inputs), logarithms of the residual of each
     measurement, of which ``present`` are there."""
     size, power, weight = [], [], []
     relative = np.broadcast_to(cost / cost.mean(), rest.shape)[present]
@@ -252,7 +252,7 @@ def _from_repeats(rest: Array, present: Flags, cost: Array, df: int) -> Noise:
 
 
 def _scatter(rest: Array, df: int) -> float:
-    """Standard deviation of one measurement from what is left of it."""
+    """Return the standard deviation of one measurement from residuals."""
     size = np.abs(rest)
     typical = 1.4826 * float(np.median(size[size > 0])) if (size > 0).any() else 0.0
     calm = np.minimum(size, _SPIKE * typical * math.sqrt(len(rest) / df))
@@ -316,7 +316,7 @@ class KeyOffsets:
 
 
 def key_offsets(keys: Sequence[Hashable], relative: Array) -> KeyOffsets:
-    """For inputs of these ``keys``, ``relative`` (inputs,) being what a fit leaves of each cost."""
+    """For inputs of these ``keys``, ``relative`` (inputs,) being the residuals of a fit."""
     total = len(keys)
     _, place, times = np.unique([hash(k) for k in keys], return_inverse=True, return_counts=True)
     groups, size, seen = len(times), _USUAL, False
@@ -348,7 +348,7 @@ class Fit:
     ``traces``: of the inputs, none of runs; ``counts``: (inputs, 3) rejected attempts n_z, n_r,
     n_h; ``values``: (inputs, columns) of `mldsa_lab.theory.law`; ``typical``: the costs;
     ``coefficients``: (columns,) expected ones. ``widen``: by how much the inputs' errors are wider
-    than they seem, 1 where no input represents others. ``prior``: what was known of the signer.
+    than they seem, 1 where no input represents others. ``prior``: prior knowledge of the signer.
     """
 
     model: RejectionModel
@@ -369,12 +369,12 @@ class Fit:
 
     @property
     def fitted(self) -> Array:
-        """(inputs,) what the fit says that they cost."""
+        """(inputs,) costs by the fit."""
         return np.asarray(self.values @ self.coefficients)
 
     @property
     def residual(self) -> float:
-        """Root mean square of what the fit leaves of the costs, relative to it."""
+        """Root mean square of the residuals of the costs, relative to the fit."""
         relative = self.cost / np.maximum(self.fitted, 0.1 * self.cost) - 1
         return float(np.sqrt(np.mean(relative**2)))
 
@@ -472,11 +472,11 @@ def fit_costs(
     ``shares`` (runs, inputs), costs (rounds, runs) are per operation of runs of several. Each input
     has that share of a run's operations.
 
-    ``overlap``: in how many runs each input takes part; what they owe to an input that they share
-    says nothing new. ``noise``: relative standard deviation of one measurement, if known (0: counts
-    of a simulator). Else repeats show it, or a usual value is assumed. ``resolution``: the step of
-    the scale that the costs were read from. ``keys``: of the inputs, if some share one.
-    ``hardened``: whether the signer checks its own signatures.
+    ``overlap``: in how many runs each input takes part; the effect of a shared input says nothing
+    new. ``noise``: relative standard deviation of one measurement, if known (0: counts of a
+    simulator). Else repeats show it, or a usual value is assumed. ``resolution``: the step of the
+    scale that the costs were read from. ``keys``: of the inputs, if some share one. ``hardened``:
+    whether the signer checks its own signatures.
     """
     table = as_table(traces, model)
     counts, values = table.counts(), terms(table, model)

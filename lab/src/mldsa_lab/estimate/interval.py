@@ -32,7 +32,7 @@ _ROUNDS_FOR_STRETCHES = 16
 @dataclass(frozen=True)
 class Interval:
     """A value with its confidence limits, which are None where the data show no variation to
-    estimate them from. Differences and quotients are those of independent errors."""
+    estimate them from. Differences and quotients assume independent errors."""
 
     value: float
     low: float | None = None
@@ -127,8 +127,8 @@ def combine(inner: Interval, rounds: Median, confidence: float) -> Interval:
     """``inner`` with the error of the typical round added in quadrature, at each side its own.
 
     ``inner``: limits by the inputs only, None counting as no error of theirs; ``rounds``: the
-    logarithm of the rounds' level. One round shows no error, so none is added. Errors of what is
-    certainly positive are added as logarithms, so that no limit is below 0.
+    logarithm of the rounds' level. One round shows no error, so none is added. Errors of positive
+    quantities are added as logarithms, so that no limit is below 0.
     """
     value = inner.value
     low = value if inner.low is None else inner.low

@@ -48,7 +48,7 @@ class Remark:
 
 def refutation(code: str, text: str) -> Remark:
     """Return a remark that no estimate is valid."""
-    return Remark(code, "error", f"{text}. The estimates do not hold")
+    return Remark(code, "error", f"{text}. The estimates are not valid")
 
 
 def warning(code: str, text: str, ids: tuple[int, ...] = ()) -> Remark:
@@ -57,7 +57,7 @@ def warning(code: str, text: str, ids: tuple[int, ...] = ()) -> Remark:
 
 
 def note(code: str, text: str) -> Remark:
-    """A remark on what the estimates rest on."""
+    """Return a remark on the basis of the estimates."""
     return Remark(code, "note", text)
 
 
@@ -117,7 +117,7 @@ class Evidence:
 
     @property
     def calm(self) -> Array:
-        """(rounds, inputs) the costs without what rounds do to all inputs alike."""
+        """(rounds, inputs) the costs without the rounds' effects on all inputs alike."""
         costs = self.measured.costs
         return np.asarray(costs / np.nanmedian(costs / self.fit.cost, axis=1)[:, None])
 

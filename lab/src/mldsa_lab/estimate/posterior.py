@@ -1,9 +1,9 @@
-"""Linear regression with a prior, averaged over what the scales of prior and noise may be.
+"""Linear regression with a prior, averaged over the possible scales of prior and noise.
 
 For each point of a grid of scales the coefficients are normal (conjugate prior). The weight of a
-point is its prior weight times the likelihood of the costs. What results is a mixture of normal
-laws. With many inputs a few points have all the weight and it is least squares. With one, two or
-three inputs the interval includes the possible values that they cannot exclude.
+point is its prior weight times the likelihood of the costs. The result is a mixture of normal
+distributions. With many inputs a few points have all the weight and it is least squares. With one,
+two or three inputs the interval includes the possible values that they cannot exclude.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _PASSES = 3
 # Residuals show too small a noise about as often as too large a one, and the former is worse:
 # variances are larger by this share; by more where inputs are too few to show noise at all.
 SHOW_NOISE = 8
-"""Inputs, each measured once, from which on what a fit leaves shows their noise."""
+"""Inputs, each measured once, from which on residuals show their noise."""
 _WIDER, _WIDER_IF_FEW = 0.05, 0.4
 _LIGHT = 1e-7
 

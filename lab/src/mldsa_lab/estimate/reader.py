@@ -155,7 +155,7 @@ def _gather(rows: _Rows, selection: Selection, where: str) -> Measurements:
     if missing := [i for i in selected if i not in measured]:
         warnings.append(
             f"{len(missing)} of the selection's {len(selected)} inputs have no measurement "
-            f"(ids {_listed(missing)}): the others alone are used"
+            f"(ids {_listed(missing)}): only the others are used"
         )
     known = [n for n in digits if n is not None]
     fine = 10.0 ** -max(known) if known and len(known) == len(digits) else 0.0

@@ -65,7 +65,7 @@ class MeasuredCell:
 
     @property
     def unit(self) -> str:
-        """The unit of costs: that of the worker's ticks."""
+        """The unit of costs: the worker's unit of ticks."""
         return self.worker.unit
 
     @property
@@ -123,8 +123,8 @@ class MeasuredCell:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The ``ratio`` of the cost of an ML-DSA cell to that of ``against``, a classical scheme in the
-    same operation."""
+    """The ``ratio`` of the cost of an ML-DSA cell to the cost of ``against``, a classical scheme in
+    the same operation."""
 
     cell: MeasuredCell
     against: MeasuredCell
@@ -221,7 +221,7 @@ class Summary:
         return places
 
     def figures(self) -> list[Figure]:
-        """Return the figures of all cells, and those of several: ``rank`` among single calls; the
+        """Return the figures of all cells, and of groups of cells: ``rank`` among single calls; the
         ratio of the cheapest ML-DSA to each classical scheme, and of hardened modes to ordinary
         ones."""
         figures = [f for cell in self.cells for f in cell.figures]
@@ -235,8 +235,8 @@ class Summary:
         return [*figures, *self._hardened(), *self._absent()]
 
     def _absent(self) -> Iterator[Figure]:
-        """Yield ``mean`` without a value for what the gate rejected, and for what was excluded
-        before it was measured, with the reason."""
+        """Yield ``mean`` without a value, with the reason, for cells that the gate rejected or that
+        were excluded before they were measured."""
         for gate in self.record.gates:
             if not gate.passed:
                 keys: dict[str, Key] = {"set": gate.set, "variant": gate.variant}
@@ -312,7 +312,7 @@ def summarise(
 
 @dataclass(frozen=True)
 class Estimator:
-    """Chooses the estimate that suits a cell, by what is known of its inputs.
+    """Chooses the estimate that suits a cell, by the knowledge of its inputs.
 
     ``inputs``: all of the record, by set and id; ``traces``: those that are known.
     """

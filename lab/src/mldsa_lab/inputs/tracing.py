@@ -217,8 +217,8 @@ def library_name() -> str:
 
 def build_library(root: Path, on_line: Callable[[str], None] = lambda line: None) -> Path:
     """Bring the library up to date with cargo, which does nothing where it is; BuildError with
-    the last lines if that fails. ``on_line`` gets what cargo prints. Without cargo, takes a library
-    that was built before as it is; LibraryMissing if there is none. A wheel's is taken as it is."""
+    the last lines if that fails. ``on_line`` gets the output of cargo. Without cargo, takes a
+    library that was built before; LibraryMissing if there is none. A wheel's is taken as it is."""
     if root == SHIPPED:
         if not library_path(root).is_file():
             raise LibraryMissing(
@@ -246,7 +246,7 @@ _loaded: list[Library] = []
 
 def load(on_line: Callable[[str], None] = lambda line: None, built: Path | None = None) -> Library:
     """The library of this checkout, built first where it is not up to date; once per process.
-    ``on_line`` gets what cargo prints. ``built``: the library, where it has just been built."""
+    ``on_line`` gets the output of cargo. ``built``: the library, where it has just been built."""
     if not _loaded:
         _loaded.append(Library(built or build_library(find_root(), on_line)))
     return _loaded[0]
@@ -411,7 +411,7 @@ def _trace_blocks(
 
 
 DATA = Path(__file__).parents[1] / "data"
-"""The folder of what ships."""
+"""The folder of the files that ship."""
 SIZE = 10_000
 """Signatures of a pool that ships, and of one that is traced for a choice."""
 

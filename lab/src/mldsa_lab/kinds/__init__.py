@@ -45,5 +45,5 @@ def load(name: str) -> Kind:
 
 
 def kind_of(record: Record) -> Kind:
-    """Return the kind of a record: that of its first definition, else operations."""
+    """Return the kind of a record: the kind of its first definition, else operations."""
     return load(next((d.kind for d in record.definitions if d.kind in KINDS), DEFAULT_KIND))

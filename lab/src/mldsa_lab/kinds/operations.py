@@ -94,7 +94,7 @@ class OperationsKind(Kind):
         builds = f", {join_words(run.builds)} build{'s' * (len(run.builds) > 1)}"
         cpu = record.run.machine.get("cpu") or "processor not known"
         profile = f"{format_time(record.run.started)}, {record.run.profile} profile"
-        empty = f"the run holds no measurements: {explain_empty(record)}"
+        empty = f"the run has no measurements: {explain_empty(record)}"
         return Report(
             kind=f"{profile}{builds if run.builds else ''}, {cpu}",
             headline=findings.headline,
@@ -195,7 +195,7 @@ def _make(
 
 def _lay_out_operation(run: MeasuredOperations, operation: str) -> TableLayout:
     """All variants of one set and operation. Percentiles are shown for signing, whose cost is
-    random by design; those of other operations would show the machine's noise."""
+    random by design; percentiles of other operations would show the machine's noise."""
     quantiles = PERCENTILES.values() if operation == "sign" else ()
     phases = dict.fromkeys(f.keys["phase"] for f in run.figures if "phase" in f.keys)
     column = partial(SpreadColumns, unit_scope=TABLE)
@@ -343,7 +343,7 @@ def batch_tables(run: MeasuredOperations) -> Iterator[tuple[str, list[Figure], T
 
 
 def thread_tables(run: MeasuredOperations) -> Iterator[tuple[str, list[Figure], TableLayout]]:
-    """Yield operations per second over numbers of threads, and over those of one; the most
+    """Yield operations per second over numbers of threads, and the ratio to one thread; the most
     first."""
     threaded = {_identify_series(c) for c in run.summary.cells if c.variant.threads > 1}
     for name, cells in _select_runs(run, lambda c: _identify_series(c) in threaded):

@@ -176,7 +176,7 @@ def read_reports(
         record = narrow(path, read_record(path, lenient=True))
         first = runs.setdefault(record.identity, (path, record))
         if first[0] is not path:
-            notes.append(f"{path} holds the same run as {first[0]}: it is shown once")
+            notes.append(f"{path} has the same run as {first[0]}: it is shown once")
     records = [record for _, record in runs.values()]
     operations = [r for r in records if isinstance(kind_of(r), OperationsKind)]
     has_clouds = len(operations) <= MOST_WITH_CLOUDS
@@ -214,7 +214,7 @@ def read_runs(runs: Sequence[tuple[Path, Record]], look: Look) -> list[Measured]
 
 def _compare_reports(summaries: Sequence[Summary], reports: Sequence[Report], look: Look) -> Report:
     """The report of several runs: how far those of operations agree, and the cost of each cell in
-    each of them. Its figures are those of the runs."""
+    each of them. Its figures are the runs' own."""
     figures = compare(summaries) if len(summaries) > 1 else Figures([])
     headlines = {r.headline for r in reports}
     agree = f"{reports[0].headline}: {len(reports)} runs agree"
@@ -227,6 +227,6 @@ def _compare_reports(summaries: Sequence[Summary], reports: Sequence[Report], lo
         folded=FOLDED,
         sections=[replace(s, is_brief=False, chapter=title) for s in sections],
         facts={title: [(r.name, f"{r.kind}: {r.headline}") for r in reports]},
-        texts={} if sections else {title: ["The runs hold no results to compare."]},
+        texts={} if sections else {title: ["The runs have no results to compare."]},
         name=title,
     )

@@ -160,7 +160,7 @@ class Record:
         """Append one row to the list it belongs to."""
         match row:
             case rows.Run():
-                raise LabError("a second run line: a record holds one run")
+                raise LabError("a second run line: a record has one run")
             case rows.End():
                 self.end = row
             case _:
@@ -360,7 +360,7 @@ class RecordWriter(AbstractContextManager["RecordWriter"]):
         try:
             decode_row(data[:-1])
         except msgspec.ValidationError as error:
-            raise LabError(f"a record cannot hold this: {error}") from None  # it is published
+            raise LabError(f"a record cannot contain this: {error}") from None  # it is published
         try:
             while data:
                 data = data[self._file.write(data) :]

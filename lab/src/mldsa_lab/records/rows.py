@@ -58,10 +58,10 @@ class RecordLine(Struct, frozen=True, forbid_unknown_fields=True, tag_field="typ
 
 
 class Run(RecordLine, frozen=True, tag="run"):
-    """The first line: what was run, with which options, on which machine.
+    """The first line: the run, its options and its machine.
 
-    ``commit``: that of the lab's source, None outside git; ``clean``: whether no tracked file
-    differed from it.
+    ``commit``: of the lab's source, None outside git; ``clean``: whether no tracked file differed
+    from it.
     """
 
     schema: Count
@@ -100,7 +100,7 @@ class Variant(Implementation, frozen=True, forbid_unknown_fields=True):
 
     @property
     def per_call(self) -> int:
-        """Operations of a call, those of all threads together."""
+        """Operations of a call, all threads together."""
         return self.batch_size * self.threads
 
     def id_in(self, build: str | None) -> str:
@@ -127,8 +127,8 @@ class Variant(Implementation, frozen=True, forbid_unknown_fields=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names by which it may be asked for: its id, that of its single calls, that of its
-        worker, and its implementation."""
+        """The names by which it may be asked for: its id, the id of its single calls, the announced
+        id, and its implementation."""
         return (self.id, self.base, self.announced_id, self.implementation)
 
     def matches(self, pattern: str) -> bool:
@@ -207,8 +207,8 @@ class Skipped(RecordLine, frozen=True, tag="skipped"):
 
 
 class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
-    """A message that is not written out: that of candidate ``number`` with messages of so many
-    ``bytes`` (`mldsa_lab.inputs.input`)."""
+    """A message that is not written out: the message of candidate ``number`` with messages of so
+    many ``bytes`` (`mldsa_lab.inputs.input`)."""
 
     seed: Hex
     stream: Text
@@ -217,12 +217,12 @@ class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class InputRow(RecordLine, frozen=True, tag="input"):
-    """One input: the key's seed, message, context, rnd (None: that of deterministic signing; of
-    encapsulation it is m); its iterations.
+    """One input: the key's seed, message, context, rnd (None: deterministic signing; for
+    encapsulation it is m) ; its iterations.
 
     `role` is "design" (chosen by its trace), "random", "many-keys" or "one-key" (for runs of
     several operations), or "pipeline". A pipeline has its record, or the input of a stage. `trace`
-    is None where it is not known. A long `message` is empty, and `drawn` says what it is.
+    is None where it is not known. A long `message` is empty, and `drawn` has its recipe.
     """
 
     set: SetName
@@ -236,8 +236,8 @@ class InputRow(RecordLine, frozen=True, tag="input"):
     drawn: Recipe | None = None
 
     def whole(self) -> InputRow:
-        """The line with its message. LabError if what is drawn has not the key's seed that the
-        line says."""
+        """The line with its message. LabError if the drawn input does not have the line's seed of
+        the key."""
         d = self.drawn
         if d is None:
             return self
@@ -278,7 +278,7 @@ class Gate(RecordLine, frozen=True, tag="gate"):
 
 
 class Samples(RecordLine, frozen=True, tag="samples"):
-    """One visit of a case: what `calls` calls each took, one entry per sample.
+    """One visit of a case: the cost of `calls` calls each, one entry per sample.
 
     ``inputs``: the input of each sample; empty where a sample takes all of them. ``metrics``: by
     name one value for each input, or one for all. `wall` and `cpu` are in the worker's ticks,
@@ -329,8 +329,8 @@ class Samples(RecordLine, frozen=True, tag="samples"):
 class Definition(RecordLine, frozen=True, tag="definition"):
     """The subject of a measurement and the checks that it passed before, or why it is not measured.
 
-    ``kind``: of the workload, or of a part of it. ``content``: what the kind defines, see
-    `read`. ``variant``, ``set``, ``operation``: what it is about, if not everything.
+    ``kind``: of the workload, or of a part of it. ``content``: fields of the kind, see `read`.
+    ``variant``, ``set``, ``operation``: its subject, if not everything.
     """
 
     kind: str
@@ -375,8 +375,8 @@ class BlockContent(Struct, frozen=True, forbid_unknown_fields=True):
     """A block: so many ``verifications`` of each set. Each key is used ``uses`` times, for messages
     of ``message_bytes``. Everything follows from the run's seed.
 
-    ``slot_seconds``: what it has to fit into, by name. ``stride``: input number j is at position j
-    times this, modulo the verifications. ``cache_bytes``: of the largest cache of the machine;
+    ``slot_seconds``: its time limits, by name. ``stride``: input number j is at position j times
+    this, modulo the verifications. ``cache_bytes``: of the largest cache of the machine;
     ``cold_bytes``: of other memory read before a pass where caches are cold; None where nothing is.
     """
 

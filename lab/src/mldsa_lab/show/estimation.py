@@ -38,7 +38,7 @@ def estimation_report(result: Estimation) -> Report:
     findings = list(map(str, result.findings))
     residuals = Section(_list_residuals(result))
     if result.refutation:
-        text = f"{result.set} signing: no estimate holds"
+        text = f"{result.set} signing: no estimate is valid"
         return Report("estimate", text, result.figures(), [residuals], notes=[about, *findings])
     estimates = {"all inputs": _name_estimates(result)}
     if result.without_outliers is not None:

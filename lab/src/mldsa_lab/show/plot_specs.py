@@ -63,7 +63,7 @@ def relative_plot(
     return PlotSpec(
         "How signatures spread, each over its own mean",
         partial(draw, WIDE),
-        text="Read upwards from a percentile; workers beside what was measured elsewhere.",
+        text="Read upwards from a percentile; workers with external measurements.",
         alt=f"Estimated distributions of the cost of {set_name} sign, over each one's mean",
         narrow=partial(draw, NARROW),
     )
@@ -138,7 +138,7 @@ def external_report(
     refused = [e for e in measured if e.result.refutation]
     return Report(
         kind="measured elsewhere",
-        headline=f"{TITLE}: {', '.join(e.name for e in held) or 'no estimate holds'}",
+        headline=f"{TITLE}: {', '.join(e.name for e in held) or 'no valid estimate'}",
         figures=figures,
         sections=sections,
         warnings=[*texts(TITLE), *doubts],

@@ -310,7 +310,7 @@ def appendix(
         f"Seed of the inputs: `{run.seed}`",
     ]
     words = {
-        GATE: texts(GATE) if record.gates else ["The record holds no gate results."],
+        GATE: texts(GATE) if record.gates else ["The record has no gate results."],
         MACHINE: [] if record.workers else ["No worker took part."],
         REPRODUCE: reproduction,
     }

@@ -68,7 +68,7 @@ def study_report(
         f"Excluded in {n} of {measured.runs} runs: {text}." for text, n in measured.excluded.items()
     ]
     alone = [name for name, part in contrasts.items() if part is None]
-    notes += [f"{name}: one group alone was measured." for name in alone]
+    notes += [f"{name}: only one group was measured." for name in alone]
     notes += [f"{name}: no set has both values." for name, specs in drawn.items() if not specs]
     return Report(
         kind=f"study, profile {profile}",

@@ -116,7 +116,7 @@ def find_records(folder: Path) -> list[Path]:
     """Return the records in a folder and below it. LabError if there are none."""
     paths = sorted(p for kind in ("*.jsonl", "*.jsonl.xz") for p in folder.rglob(kind))
     if not paths:
-        raise LabError(f"{folder}: holds no records (*.jsonl, *.jsonl.xz)")
+        raise LabError(f"{folder}: has no records (*.jsonl, *.jsonl.xz)")
     return paths
 
 

@@ -167,7 +167,7 @@ class Channel:
         return pending
 
     def _read(self, stream: IO[bytes]) -> None:
-        """Take what is there to read; at its end the stream is no longer open."""
+        """Take the bytes that can be read; at its end the stream is no longer open."""
         if stream not in self._open:
             return
         with contextlib.suppress(BlockingIOError):
@@ -188,7 +188,7 @@ class Channel:
                 self.on_note(_shown(text))
 
     def _lines(self) -> Iterator[str]:
-        """Take the whole lines out of what was received."""
+        """Take the whole lines out of the received bytes."""
         while True:
             end = self._received.find(b"\n", self._searched)
             length = len(self._received) if end < 0 else end

@@ -82,8 +82,8 @@ class AnnouncedVariant(Implementation, frozen=True, forbid_unknown_fields=True):
 
 
 class Announcement(Struct, frozen=True, forbid_unknown_fields=True):
-    """The reply to `hello`: what the worker is, how it was built, and its variants. ``phases``:
-    the parts into which the ticks of each single call are divided."""
+    """The reply to `hello`: the worker, its build, and its variants. ``phases``: the parts into
+    which the ticks of each single call are divided."""
 
     worker: str
     protocol: int
@@ -244,7 +244,7 @@ def decode_line(raw: bytes) -> str:
     except UnicodeDecodeError as error:
         raise ProtocolError(f"line is not UTF-8 at byte {error.start}") from None
     if _CONTROL.search(text):
-        raise ProtocolError(f"line holds a control character: {quote(text)}")
+        raise ProtocolError(f"line has a control character: {quote(text)}")
     return text
 
 

@@ -44,7 +44,7 @@ class Trials:
 
     ``known``: whether NIST's known answers are asked, and its keys used where it makes none.
     ``reference_items``: makes a set's gate items of the correctness reference; None: no check uses
-    them. ``is_listed``: whether ``name`` is that of a registry.
+    them. ``is_listed``: whether ``name`` is from a registry.
     """
 
     name: str
@@ -164,7 +164,7 @@ class Trials:
         return [structs.replace(a, id=m.id) for m, a in zip(items, cycle(valid), strict=False)]
 
     def _reference(self, cell: Subject) -> Subject | None:
-        """The correctness reference, which can make what no variant of the worker makes."""
+        """The correctness reference, which can make inputs that no variant of the worker makes."""
         if self.reference_items is None or cell.scheme.family != "ml-dsa":
             return None
         with suppress(LabError):  # the checks that need it say so
@@ -244,7 +244,7 @@ class Trials:
 @dataclass(frozen=True, slots=True)
 class ConformanceRule:
     """A named rule, of the worker as a whole or, with ``operations``, of every variant and set that
-    announces one of them. It raises what is wrong, NotApplicable, or NotTested.
+    announces one of them. It raises the fault, NotApplicable, or NotTested.
 
     A variant with sets whose operations take seconds is asked for only one set, unless
     ``of_every_set``.
@@ -257,8 +257,8 @@ class ConformanceRule:
     of_every_set: bool = False
 
     def run(self, trials: Trials) -> tuple[list[str], list[str]]:
-        """Return what is wrong and what could not be tested, each text once. NotApplicable where
-        the rule applies to no cell."""
+        """Return the faults and the untested parts, each text once. NotApplicable where the rule
+        applies to no cell."""
         if not self.operations:
             self.check(trials)  # type: ignore[call-arg]
             return [], []

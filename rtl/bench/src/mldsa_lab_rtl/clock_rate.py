@@ -47,8 +47,8 @@ _Duration = Annotated[float, Meta(ge=0)]
 
 
 class CriticalPath(Struct, frozen=True, forbid_unknown_fields=True):
-    """The slowest path between registers: the signals and ports at its ends, and what ``logic`` and
-    ``routing`` take of it, in ns."""
+    """The slowest path between registers: the signals and ports at its ends, and the parts
+    ``logic`` and ``routing`` of it, in ns."""
 
     start: Text
     end: Text
@@ -101,7 +101,7 @@ class ClockRate(CoreRecord, frozen=True, tag="mldsa-lab clock rate"):
 
     @property
     def about(self) -> tuple[object, ...]:
-        """Everything that decides what a seed gives."""
+        """Everything that decides the result of a seed."""
         return (
             self.core, self.configuration, self.release, self.digest, self.parameters,
             self.device, self.package, self.speed, self.goal, self.tools,
@@ -295,7 +295,7 @@ class _Report(Struct, frozen=True):
 
 def read_report(path: Path, clock: str) -> tuple[CriticalPath, float]:
     """Return the critical path and fmax in MHz of the port ``clock`` from a report of nextpnr.
-    LabError names what the report lacks; NoClockRate if it has no such path."""
+    LabError names the missing part of the report; NoClockRate if it has no such path."""
     report = decode_json(read_text(path), _Report, str(path))
     rates = {re.sub(r"^\$glbnet\$|\$TRELLIS_IO_IN$", "", net): net for net in report.fmax}
     if clock not in rates:

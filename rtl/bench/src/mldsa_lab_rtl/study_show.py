@@ -298,7 +298,7 @@ class CoreFindings:
         ]
 
     def _resource_grids(self) -> list[Grid | None]:
-        """Return what cores take, as wholes and by module."""
+        """Return the resources of cores, as wholes and by module."""
         whole = [f for f in self.taken if "module" not in f.keys]
         by = {f"{r.target}, by {', '.join(r.tools.values())}": None for r in self.resources}
         built = [_grid("resources", "; ".join(by), ("core",), _RESOURCES, whole)]
