@@ -231,7 +231,7 @@ def test_measurements_that_a_clock_truncates_are_covered_or_refused(
 
 BY_WALL = {
     "cold": ("2026-11-24-epyc-zen4/cold.jsonl.xz", "no clock resolves a call"),
-    "block": ("2026-11-23-epyc-zen4/block.jsonl.xz", "holds no measurements of its block"),
+    "block": ("2026-11-23-epyc-zen4/block.jsonl.xz", "has no measurements of its block"),
     "pipeline": ("2026-11-23-epyc-zen4-pipeline/process-1.jsonl.xz", "no clock resolves a sample"),
 }
 """Published records of kinds that have a wall clock only, and what is said where it is coarse."""

@@ -363,7 +363,7 @@ def test_files_that_are_not_what_they_say(tmp_path: Path, monkeypatch: pytest.Mo
         with pytest.raises(LabError, match=f"input 1: wrong {what}: signing it gives another"):
             complete(wrong, load())
     other = Selection.parse(text.replace(item.message.hex(), "00" * 32), "here")
-    with pytest.raises(LabError, match="input 1: its "):
+    with pytest.raises(LabError, match="input 1: wrong "):
         complete(other, load())
     monkeypatch.setattr(ready, "DATA", tmp_path)
     with pytest.raises(LabError, match="cannot read it"):

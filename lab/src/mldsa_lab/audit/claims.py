@@ -368,8 +368,8 @@ class Strength(Claim, frozen=True, tag="strength"):
 
 
 class TrimmedShare(_Part, frozen=True):
-    """A share of samples that were removed, in ``percent``: of all, or at each end; the
-    ``criterion`` that chose them, and its place in the source."""
+    """A share of removed samples, in ``percent``: of all, or at each end. ``criterion``: the rule
+    that chose them, with its place in the source."""
 
     percent: StatedFigure
     of: Literal["all", "each end"] = "all"

@@ -6,7 +6,7 @@ https://github.com/zerorisc/mldsa-sign-bench. This is our own implementation of 
 
 - Each check of Algorithm 7 (z, r0, ct0, hint weight) has an expected pass rate. It is the share of
   the iterations reaching the check that pass it. For the mean the rates of z and r0 follow from the
-  parameters, the rates of ct0 and of the hint are taken to be 0.9925.
+  parameters. The rates of ct0 and of the hint are assumed to be 0.9925.
 - The candidates (100,000, shuffled) are cut into n runs of equal length. Each run in turn gives one
   candidate: the one that brings the pass rates of all taken so far nearest to the expected ones.
   The distance is the sum of the absolute differences over the checks. The first of several equals

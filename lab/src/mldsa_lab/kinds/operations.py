@@ -231,8 +231,8 @@ def _lay_out_operation(run: MeasuredOperations, operation: str) -> TableLayout:
 
 
 def _list_overviews(run: MeasuredOperations, set_name: str, note: str) -> Iterator[Section]:
-    """Return the overview of implementations in one set: single calls with a compact key next to
-    the distribution of signing cost, then expanded keys and batches."""
+    """Return the overview of implementations in one set. It has single calls with a compact key
+    next to the distribution of signing cost, then expanded keys and batches."""
     plots = tuple(law_plots(run.summary, set_name, run.look))
     is_brief = set_name == main_set(run.summary)
     for figures, layout in overview_tables(run, set_name):
