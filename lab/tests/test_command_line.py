@@ -12,8 +12,7 @@ import typer
 from lab_runs import here
 
 from mldsa_lab.cli.main import app
-from mldsa_lab.cli.shared import DEFAULT_BASELINE, RENAMED
-from mldsa_lab.records.rows import DEFAULT_REFERENCE
+from mldsa_lab.cli.shared import RENAMED
 
 COMMANDS, OPTIONS = 12, 115
 """Budgets: names in `mldsa-lab --help`, and options of all commands below them together."""
@@ -46,10 +45,6 @@ def test_commands_and_options_keep_to_their_budgets() -> None:
     assert len(ROOT.commands) <= COMMANDS, sorted(ROOT.commands)
     options = [option for command in commands_of(ROOT) for option in options_of(command)]
     assert len(options) <= OPTIONS, len(options)
-
-
-def test_the_baseline_is_that_of_records() -> None:
-    assert DEFAULT_BASELINE == DEFAULT_REFERENCE
 
 
 def test_the_help_loads_no_heavy_package() -> None:

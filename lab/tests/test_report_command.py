@@ -120,7 +120,7 @@ def test_measurements_that_contradict_the_traces_have_no_figure(path: Path, tmp_
         ("COSTS:SELECTION", "at least one record"),
         ("RECORD:SELECTION", "a selection belongs to measurements"),
         ("", "at least one record"),
-        ("RECORD --baseline nosuch", "unknown reference 'nosuch'"),
+        ("RECORD --baseline nosuch", "unknown baseline 'nosuch'"),
         *((f"RECORD --to FOLDER/nowhere/x.{ending}", "nowhere")
           for ending in ("md", "json", "csv", "html")),
     ],
@@ -171,7 +171,7 @@ def test_the_same_run_twice_is_shown_once(path: Path, tmp_path: Path) -> None:
     rows = rows_in(out)
     text = shown(run(path, copy, path, "--to", out))
     assert rows_in(out) == rows
-    assert " ".join(text.split()).count("holds the same run as") == 2
+    assert " ".join(text.split()).count("has the same run as") == 2
     assert once.splitlines()[0] in text
 
 
@@ -196,7 +196,7 @@ def test_a_cell_whose_estimates_do_not_hold_has_no_figure_and_no_rank() -> None:
     assert means[fixed.id].value is None and means[SIGNERS[3].id].value is not None
     assert means[fixed.id].verdict == NO_ESTIMATE
     (why,) = (str(reason) for reason in report.remarks["Notes on single figures"])
-    assert fixed.id in why and "The estimates do not hold" in why
+    assert fixed.id in why and "The estimates are not valid" in why
 
 
 @pytest.mark.parametrize(

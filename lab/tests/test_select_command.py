@@ -248,7 +248,7 @@ def test_a_pool_of_other_inputs_is_noticed(checks: str) -> None:
     choice = choose(table, pool.checks, request)
     assert len(build(pool, request, choice, load()).inputs) == 5
     shifted = replace(pool, index=index + 1)
-    with pytest.raises(LabError, match=r"pool: trace \d+ is not that of signing its input"):
+    with pytest.raises(LabError, match=r"pool: trace \d+ differs from its input's signature"):
         build(shifted, request, choice, load())
 
 
@@ -263,7 +263,7 @@ def test_checks_that_the_pool_has_seen_are_compared() -> None:
     request = SelectionRequest("mean", 5)
     choice = choose(wrong, "all", request)
     index = np.arange(40, dtype=np.uint64)
-    with pytest.raises(LabError, match="is not that of signing its input"):
+    with pytest.raises(LabError, match="differs from its input's signature"):
         build(Pool(wrong, index, "all", spec), request, choice, load())
     assert build(Pool(wrong, index, "reached", spec), request, choice, load()).set == "ML-DSA-44"
 
@@ -360,10 +360,10 @@ def test_files_that_are_not_what_they_say(tmp_path: Path, monkeypatch: pytest.Mo
     item = selection.inputs[0]
     for digest, what in zip(item.digests, ("public key", "private key", "signature"), strict=True):
         wrong = Selection.parse(text.replace(digest, "00" * 32), "here")
-        with pytest.raises(LabError, match=f"input 1: its {what} is not that of signing it"):
+        with pytest.raises(LabError, match=f"input 1: wrong {what}: signing it gives another"):
             complete(wrong, load())
     other = Selection.parse(text.replace(item.message.hex(), "00" * 32), "here")
-    with pytest.raises(LabError, match="input 1: its "):
+    with pytest.raises(LabError, match="input 1: wrong "):
         complete(other, load())
     monkeypatch.setattr(ready, "DATA", tmp_path)
     with pytest.raises(LabError, match="cannot read it"):

@@ -239,7 +239,7 @@ by = ["implementation", "backend", "key"]
         assert "Slow ones" in text and "SPKI" in text
     assert ">Spread: ML-DSA-44 sign<" in (out / "study.html").read_text()
     done = here("study", str(path), "--from", str(tmp_path / "none"))
-    assert done.status == 2 and "holds no records" in done.err
+    assert done.status == 2 and "has no records" in done.err
 
 
 @pytest.mark.e2e
@@ -390,7 +390,7 @@ def test_costs_that_contradict_their_traces_are_named(tmp_path: Path) -> None:
         return structs.replace(row, metrics={"wall": tuple(100_000 + 7 * i for i in row.inputs)})
 
     path = write_rows(tmp_path / "record.jsonl", map(altered, rows(shape)))
-    (text,) = (t for t in gather_cells([path], "wall", 0.95).excluded if "do not hold" in t)
+    (text,) = (t for t in gather_cells([path], "wall", 0.95).excluded if "are not valid" in t)
     assert text.startswith(f"{variant} ML-DSA-44 sign: ")
 
 
@@ -412,7 +412,7 @@ UNITS = Gathered(
 WORKERS = Gathered([cell(name, [1.0], worker="rust") for name in "ab"])
 TABLE = SMALL.partition("[[contrasts]]")[0] + '[[tables]]\nname = "t"\nrows = ["implementation"]\n'
 BY_KEY = SMALL.replace('between = ["implementation"]', 'between = ["key"]')
-ALONE = "Portable against C: one group alone was measured."
+ALONE = "Portable against C: only one group was measured."
 
 
 def where(text: str, rule: str) -> str:

@@ -33,7 +33,7 @@ from mldsa_lab.inputs.tracing import (
     make_pool,
     unfinished,
 )
-from mldsa_lab.machine import WorkerPool, WorkItem, dask, in_order, local, process_pool, threads
+from mldsa_lab.parallel import WorkerPool, WorkItem, dask, in_order, local, process_pool, threads
 from mldsa_lab.sets import PARAMETER_SETS, parameter_set
 
 SEED = bytes(range(32))
@@ -382,7 +382,7 @@ def test_a_cluster_gives_the_same_file_and_may_lose_a_worker(
 
 @pytest.mark.e2e
 def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mldsa_lab.machine._CONNECT_S", 1)
+    monkeypatch.setattr("mldsa_lab.parallel._CONNECT_S", 1)
     for address in ("tcp://127.0.0.1:1", "nonsense://", ":::"):
         with pytest.raises(LabError, match=r"Dask scheduler .* cannot be reached"), dask(address):
             pass

@@ -163,8 +163,8 @@ class SigningServer(ScenarioTable, frozen=True):
 
 
 class ScenarioForm(ScenarioTable, frozen=True):
-    """A form of transaction or message: its parts. ``beside``: the form that the scheme of today
-    is taken in when this one is compared; ``schemes``: those that it is for, if not all."""
+    """A form of transaction or message: its parts. ``beside``: the form of today's scheme with
+    which this one is compared; ``schemes``: those that it is for, if not all."""
 
     name: Text
     parts: Annotated[tuple[Part, ...], Meta(min_length=1)]

@@ -14,7 +14,7 @@ _PREFIXES = {
     "P": 1e15, "E": 1e18,
     "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50, "Ei": 2.0**60,
 }  # fmt: skip
-# Of each unit that figures are in, the others that may stand for it.
+# Of each unit that figures are in, the others that may replace it.
 _EQUAL: dict[str, dict[str, float]] = {
     "s": {"min": 60.0, "h": 3600.0, "d": 86400.0, "year": 31557600.0, "years": 31557600.0},
     "B": {"bit": 1 / 8},

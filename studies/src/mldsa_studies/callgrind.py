@@ -5,7 +5,7 @@ the worker that makes a single signature for the request `answer`. Whenever it r
 writes the count since the last time. So nothing in the worker knows of Valgrind, and nothing of it
 is timed: `answer` never is. The count includes the copying of the signature into the reply.
 
-Counts are those of Valgrind's own CPU, which has AVX2 but no AVX-512.
+Counts are for Valgrind's own CPU, which has AVX2 but no AVX-512.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ def command(out: Path, function: str | None) -> list[str]:
     """Return the words before a program's own that run it under Callgrind.
 
     With ``function``, an exact name, a file ``out.N`` is written after each of its calls, with its
-    instructions and those of all it called. Without, one file ``out`` has those of the whole run.
+    instructions and its callees'. Without, one file ``out`` covers the whole run.
     """
     words = ["valgrind", "--tool=callgrind", "--quiet", "--dump-line=no"]
     words.append(f"--callgrind-out-file={out}")
     if function is not None:
-        # Both exact: of patterns, Callgrind heeds one option alone.
+        # Both exact: of patterns, Callgrind heeds only one option.
         options = ("--collect-atstart=no", f"--toggle-collect={function}")
         words += [*options, f"--dump-after={function}"]
     return words

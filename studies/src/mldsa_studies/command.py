@@ -20,7 +20,6 @@ from mldsa_lab.cli.shared import (
     words,
 )
 from mldsa_lab.files import check_target, write_text
-from mldsa_lab.machine import cores_to_use
 from mldsa_lab.sets import parse_set_names
 
 if TYPE_CHECKING:
@@ -54,6 +53,7 @@ def estimators(
     """Compare ways to estimate the cost of signing from n inputs: random ones, greedy and balanced
     selections, designs with a regression."""
     from mldsa_lab.bench.options import parse_seed
+    from mldsa_lab.machine import cores_to_use
     from mldsa_lab.screen import Screen
     from mldsa_studies.choices import SIZES, Plan
     from mldsa_studies.collect import collect_all
@@ -69,7 +69,7 @@ def estimators(
         inside = [sorted(p.glob("*.parquet")) if p.is_dir() else [p] for p in data]
         paths = [path for result in inside for path in result]
         if not all(inside):
-            raise LabError(f"{data[inside.index([])]}: holds no files of costs (*.parquet)")
+            raise LabError(f"{data[inside.index([])]}: has no files of costs (*.parquet)")
     else:
         inputs, rounds = (400, 3) if quick else (1500, 9)
         plan.check(inputs)
@@ -152,6 +152,7 @@ def coverage(
     ] = None,
 ) -> None:
     """Judge the intervals of estimates on synthetic signers."""
+    from mldsa_lab.machine import cores_to_use
     from mldsa_lab.screen import Screen
     from mldsa_studies import simulate
     from mldsa_studies.coverage import report, report_record

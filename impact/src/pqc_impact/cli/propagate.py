@@ -43,8 +43,8 @@ def propagate(
     to: ToOption = None,
     processes: ProcessesOption = None,
 ) -> None:
-    """Simulate how blocks spread over a peer-to-peer network: when 50, 90 and 99 % of the nodes
-    have validated one, and how many blocks go stale."""
+    """Simulate the propagation of blocks over a peer-to-peer network: times until 50, 90 and 99 %
+    of the nodes have validated one, and stale blocks."""
     from pqc_impact.network import find_network, read_network
     from pqc_impact.propagation import BlockLoad
     from pqc_impact.show import network_report
@@ -73,7 +73,7 @@ def simulate(
 ) -> list[Propagation]:
     """Return the propagation of each load, simulated by the workers that the options name; the
     screen shows how far it is."""
-    from mldsa_lab.machine import process_pool
+    from mldsa_lab.parallel import process_pool
     from mldsa_lab.screen import Screen
     from pqc_impact.sweep import propagate
 

@@ -56,8 +56,8 @@ def figures_of(source: str, argument: str) -> Figures:
 
 def answer_figures(page: AnswerPage, arguments: Arguments | None = None) -> Figures:
     """Return for each published value: ``claimed`` with the audit's verdict, ``ours``, and the
-    ``ratio`` of ours to it. Attributes of the cell are its texts on the page. ``arguments`` stand
-    in for the published records. LabError for a selection that fits several figures."""
+    ``ratio`` of ours to it. Attributes of the cell are its texts on the page. ``arguments`` replace
+    the published records. LabError for a selection that fits several figures."""
     findings = audit(page.claims())
     figures: list[Figure] = []
     about: dict[str, dict[str, Key]] = {}
@@ -239,8 +239,8 @@ State = Literal["works", "partly", "not"]
 
 
 class PageRow(AnswerPart, frozen=True):
-    """Something that a page shows. ``state``, ``why``: how far it is answered, and what is missing;
-    the cells of the tables that name the row can only make the state worse."""
+    """Something that a page shows. ``state``, ``why``: how far it is answered, and the missing
+    parts. The tables that name the row can only lower the state."""
 
     number: Annotated[int, Meta(ge=1)]
     page: Text
@@ -263,8 +263,8 @@ def page_rows() -> Sequence[PageRow]:
 
 
 class RowState(NamedTuple):
-    """State of a row: ``known`` of the ``cells`` of its tables have a figure of ours,
-    both 0 where no table names it; ``missing``: the reasons of the others, and its own."""
+    """State of a row. ``known`` of the ``cells`` of its tables have a figure of ours; both are 0
+    where no table names it. ``missing``: the reasons of the others, and of the row."""
 
     state: State
     known: int = 0
@@ -273,8 +273,8 @@ class RowState(NamedTuple):
 
 
 def computed_states() -> dict[int, RowState]:
-    """Return by number the states of the rows that tables of answers name: whether all, some or
-    none of the values of their tables have a figure of ours."""
+    """Return the states of the rows that tables of answers name, by number: all, some or none of
+    their values have a figure of ours."""
     known: dict[int, list[bool]] = {}
     reasons: dict[int, dict[str, None]] = {}
     unexplained: dict[int, list[str]] = {}

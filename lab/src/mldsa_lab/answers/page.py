@@ -61,8 +61,8 @@ AnyPart = TypeVar("AnyPart", bound="FigureSource")
 
 class FigureSource(AnswerPart, frozen=True):
     """A record or another origin of figures. ``source`` is an entry point of `mldsa_lab.figures`,
-    ``argument`` its argument, "" where no record is published; ``command`` makes what this names.
-    A part of a table may give the name of one of the page's `sources` instead."""
+    ``argument`` its argument, "" where no record is published; ``command`` makes the argument's
+    file. A part of a table may give the name of one of the page's `sources` instead."""
 
     source: Text
     argument: str = ""
@@ -72,14 +72,14 @@ class FigureSource(AnswerPart, frozen=True):
 class OurFigures(FigureSource, frozen=True, kw_only=True):
     """Our figures of some values.
 
-    ``figures``: by a pattern of the values' labels our figure, a name and its keys, which may refer
+    ``figures``: by a pattern of the values' labels, the name and keys of our figure. They may refer
     to groups of the pattern (``\\1``); named groups are keys too. ``keys``: further ones, a list
     being in the order of preference. ``rows``: as of a table, where only some of its values are
     meant.
 
-    ``less``, ``over``: the label of another value, whose figure of ours is subtracted or divides;
-    ``change_from``: the label of a published value, from which our figure is a change in percent.
-    At most one of the three; it may refer to groups.
+    ``less``, ``over``: the label of another value, whose figure of ours is subtracted or divides.
+    ``change_from``: the label of a published value; our figure is the change from it in percent. At
+    most one of the three; it may refer to groups.
     """
 
     figures: Annotated[dict[str, Text], Meta(min_length=1)]
@@ -164,10 +164,10 @@ class LeftOutValues(_Excuse, frozen=True):
 
 
 class OwnTable(FigureSource, frozen=True, kw_only=True):
-    """A table of ours alone: figures ``columns`` of a source, each by its name and keys, by the
-    keys ``rows``; of those with the ``keys`` alone, a list being alternatives. ``findings``:
-    figures whose notes are shown in place of their values; ``across``: a key whose values have a
-    column each, in place of a figure's title."""
+    """A table with only figures of ours. ``columns``: figures of a source, each by its name and
+    keys. ``rows``: keys of the rows. ``keys``: keys that all figures have; a list means
+    alternatives. ``findings``: figures whose notes are shown in place of their values. ``across``:
+    a key whose values have a column each, in place of a figure's title."""
 
     title: Text
     rows: tuple[Text, ...]
@@ -201,9 +201,9 @@ class OwnTable(FigureSource, frozen=True, kw_only=True):
 
 
 class AnswerTable(AnswerPart, frozen=True):
-    """One table of the page. ``values``: a pattern of the labels that are its rows; ``rows``: the
-    numbers of docs/answers/rows.toml that it answers; ``missing``: values without a figure of ours;
-    ``own``: tables of ours alone; ``note``: what a reader must know."""
+    """One table of the page. ``values``: a pattern of the labels that are its rows. ``rows``: the
+    numbers of docs/answers/rows.toml that it answers. ``missing``: values without a figure of ours.
+    ``own``: tables with only our figures. ``note``: a caveat for readers."""
 
     title: Text
     claims: Annotated[tuple[Text, ...], Meta(min_length=1)]
@@ -219,7 +219,7 @@ class AnswerTable(AnswerPart, frozen=True):
         return next((o for o in self.ours if o.argument and o.match(label)), None)
 
     def missing_of(self, label: str) -> MissingFigures | None:
-        """Return what says why a value has no figure of ours; None where nothing does."""
+        """Return the entry with the reason why a value has no figure of ours, or None."""
         if self.ours_of(label):
             return None
         return next((m for m in self.missing if re.fullmatch(m.cells, label)), None)
@@ -322,7 +322,7 @@ def _with_sources(table: AnswerTable, sources: Mapping[str, FigureSource]) -> An
 
 
 def command_words(command: str) -> list[str]:
-    """Return the arguments of a command of the lab, without what starts it."""
+    """Return the arguments of a command of the lab, without the program."""
     words = shlex.split(command)
     if words[:1] == ["mldsa-lab"]:
         return words[1:]

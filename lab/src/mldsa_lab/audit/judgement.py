@@ -1,4 +1,4 @@
-"""Published numbers with what their rounding hides, and judgements of them."""
+"""Published numbers with the errors of their rounding, and judgements of them."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def shown(value: object) -> str:
 
 
 class StatedFigure:
-    """A published number from 0 on, from the least value ``low`` that it may be to the largest
-    ``high``; ``half``: half a unit of its last digit, what rounding may hide. ``more``: what it may
-    be beyond that, as a GB may be one of 1024^3 bytes; ``text``: as a file has it.
+    """A published number of at least 0, between its least value ``low`` and its largest ``high``.
+    ``half``: half a unit of its last digit, which rounding may hide. ``more``: a further deviation,
+    as a GB may be 1024^3 bytes. ``text``: as a file has it.
 
     Sums, products and quotients are again such figures, with the limits that those of their parts
     allow. A divisor is positive.
@@ -94,12 +94,12 @@ class StatedFigure:
         return self.text or number(self.value)
 
     def exact(self, when: bool = True) -> StatedFigure:
-        """Return it without what rounding may hide."""
+        """Return it without the error of rounding."""
         more = self.high - self.value - self.half
         return StatedFigure(self.value, more=more) if when else self
 
     def rounded(self) -> StatedFigure:
-        """Return it with what rounding may hide where the zeros at its end are no digits."""
+        """Return it with the error of rounding if the zeros at its end are no digits."""
         half = self.half
         while self.value and half >= 0.5 and self.value % (20 * half) == 0:
             half *= 10
@@ -155,7 +155,7 @@ class Amount(Positive):
 
     @classmethod
     def read(cls, value: object) -> Self:
-        """``more`` holds that kB, MB, GB, TB may be powers of 1024, whichever the writer meant."""
+        """``more`` says that kB , MB, GB, TB may be powers of 1024, whichever the writer meant."""
         if not isinstance(value, str) or _EXPONENT.fullmatch(value):
             return super().read(value)
         match = _SIZE.fullmatch(value)
@@ -265,7 +265,7 @@ class ClaimedScheme(ClaimedSet):
 
 
 def _plain(text: str) -> str:
-    """Letters and digits alone."""
+    """Only letters and digits."""
     return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
@@ -349,13 +349,13 @@ class Verdict(StrEnum):
     UNDECIDABLE = "undecidable"
     """The figures given do not suffice for the rule to decide."""
     IMPLAUSIBLE = "implausible"
-    """Outside what theory allows, unless a circumstance holds that the source does not state."""
+    """Outside what theory allows, unless there is a circumstance that the source does not state."""
     CONTRADICTION = "contradiction"
     """Against arithmetic, the standard, or the source's own words: no circumstance explains it."""
 
 
 class Rule(NamedTuple):
-    """A rule by its stable id, what it says in one sentence, and where that comes from."""
+    """A rule by its stable id, its content in one sentence, and its source."""
 
     id: str
     sentence: str
@@ -389,10 +389,10 @@ _MOST_DIGITS = 15
 class Judgement:
     """One verdict by one rule, of that id.
 
-    ``claimed``: the claimed value as text, ``value`` its number where it is one; ``predicted``:
-    what the rule predicts, ``low`` and ``high`` its limits, None where there is none; ``reading``:
-    what follows. ``claim``: the claim's id, which `mldsa_lab.audit.audit` fills in. ``values``: the
-    labels of the published values that it judges; a rule gives their names within the claim.
+    ``claimed``: the claimed value as text; ``value``: its number, if it is one. ``predicted``: the
+    rule's prediction; ``low`` and ``high``: its limits or None. ``reading``: the conclusion.
+    ``claim``: the claim's id, which `mldsa_lab.audit.audit` fills in. ``values``: the labels of the
+    published values that it judges; a rule gives their names within the claim.
     """
 
     rule: str
@@ -427,13 +427,14 @@ def judgement(
 ) -> Judgement:
     """Return a finding on the ``stated`` figure; a plain number is exact.
 
-    ``verdict``: of a rule of its own, or whether a statement holds. If not given, the figure is
-    consistent within its rounding and the relative error ``allowed``, implausible up to the error
-    ``near``, and ``otherwise`` a contradiction. One that ``may_be_cut`` is consistent if it was cut
-    off behind its last digit by up to `MEASURED` (888 whole transactions fit, of 888.9), and
-    implausible if by more. ``fault``: the reading of a figure that is not consistent, if it is
-    another. ``predicted``: the limits with their unit, if not given; ``values``: names of the
-    values that it judges, if they are not those equal to ``stated``, or all of the claim.
+    ``verdict``: the verdict of a rule of its own, or the truth of a statement. If not given, the
+    figure is consistent within its rounding and the relative error ``allowed``, implausible up to
+    the error ``near``, and ``otherwise`` a contradiction. A figure that ``may_be_cut`` may have
+    been cut off behind its last digit: 888 whole transactions fit, of 888.9. It is consistent if
+    cut by up to `MEASURED`, and implausible if cut by more. ``fault``: the reading of a figure that
+    is not consistent, if it is another. ``predicted``: the limits with their unit, by default from
+    ``low`` and ``high``. ``values``: names of the values that it judges, by default those equal to
+    ``stated``, or all of the claim.
     """
     figure = stated if isinstance(stated, StatedFigure) else StatedFigure(float(stated))
     cut = StatedFigure(figure.value, 2 * figure.half)
@@ -514,8 +515,8 @@ def limits(
 
 
 def _is_clear(limit: float, text: str, stated: StatedFigure | None) -> bool:
-    """Return whether a limit as text is finer than the last digit of a figure that the source
-    wrote, and on the same side of it and of all that rounds to it."""
+    """Return whether a limit as text is finer than the last digit of a figure of the source. The
+    limit must also be on the same side of the figure and of all values that round to it."""
     if stated is None or not stated.text or not stated.half or not math.isfinite(limit):
         return True
     shown = float(text.replace(",", ""))

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mldsa_lab import LabError, kinds
+from mldsa_lab.bench import UNTIL_LIMIT_S
 from mldsa_lab.cli import shared
 from mldsa_lab.cli.shared import reject_options, show_path, words
 from mldsa_lab.plugins import need
+from mldsa_lab.sets import DEFAULT_BASELINE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,8 +22,7 @@ if TYPE_CHECKING:
     from mldsa_lab.bench.options import BlockFile, Options
     from mldsa_lab.records import Record
 
-_MESSAGE_BYTES_MAX = 1 << 16  # every worker holds the inputs of all its cells
-_UNTIL_LIMIT_S = 1800.0
+_MESSAGE_BYTES_MAX = 1 << 16  # every worker has the inputs of all its cells in memory
 _TIMEOUT_S = {"memory": 300.0}
 _PRECISION_OPTIONS = "until baseline clock"
 _REFUSED = {
@@ -42,7 +43,7 @@ def bench(
             + "; FILE.toml: such a block of your own.",
             metavar="|".join(kinds.MEASURED),
         ),
-    ] = kinds.OPERATIONS,
+    ] = kinds.DEFAULT_KIND,
     quick: Annotated[
         bool, typer.Option("--quick", help="About a minute after the build, instead of five.")
     ] = False,
@@ -69,7 +70,7 @@ def bench(
     limit: Annotated[
         float | None,
         typer.Option(
-            help=f"Seconds to measure at most; with --until alone {_UNTIL_LIMIT_S:g}.", min=1
+            help=f"Seconds to measure at most; with only --until {UNTIL_LIMIT_S:g}.", min=1
         ),
     ] = None,
     message_bytes: Annotated[
@@ -82,7 +83,7 @@ def bench(
             metavar="FILE",
         ),
     ] = None,
-    baseline: shared.BaselineOption = shared.DEFAULT_BASELINE,
+    baseline: shared.BaselineOption = DEFAULT_BASELINE,
     clock: shared.ClockOption = "cpu",
     confidence: shared.ConfidenceOption = 0.95,
     seed: shared.SeedText = None,
@@ -117,7 +118,7 @@ def bench(
     if workload == "block":
         options = _set_block(options, read_block(kind, options.profile.name))
     precision_of: Callable[[Record], Precision | None] = (
-        partial(_precision, clock, confidence) if workload == kinds.OPERATIONS else _skip_judging
+        partial(_precision, clock, confidence) if workload == kinds.DEFAULT_KIND else _skip_judging
     )
     console = outputs.console()
     outcome = run_bench(options, Screen(console), precision_of, kinds.load(workload).plan)
@@ -167,7 +168,6 @@ def _read_options(params: Mapping[str, Any], workload: str) -> Options:
         "seed": parse_seed(params["seed"]),
         "batch_sizes": parse_batch_sizes(params["batch"] or ()),
         "thread_counts": parse_thread_counts(params["threads"] or (), cores_to_use()),
-        "reference": params["baseline"],
         "selections": selections,
         "timeout": params["timeout"] or _TIMEOUT_S.get(workload, 120.0),
         "traffic": params["kind"] == kinds.TRAFFIC,
@@ -188,7 +188,7 @@ def show_outcome(
             from mldsa_lab.show.report import Look
 
             console.print()
-            look = Look(options.reference, options.clock, options.confidence)
+            look = Look(options.baseline, options.clock, options.confidence)
             outputs = outputs.or_page(folder / "report.html").with_files([folder / "figures.json"])
             outputs.show(read_reports([outcome.record], look), console, is_full=is_full)
     finally:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 _PIPE_WIDTH = 120
 EXIT_INTERRUPTED = 130
-DEFAULT_BASELINE = "mldsa-native"
-"""As `records.rows.DEFAULT_REFERENCE`, whose module takes longer to load than the help to print."""
 FORMATS = ("html", "json", "csv", "md")
 NO_FILE = "none"
 _TITLES = {".html": "page", ".json": "figures", ".csv": "table", ".md": "markdown"}

@@ -123,11 +123,11 @@ def _reduce_metrics(record: Record, line: Samples) -> dict[str, float]:
 
 
 def _average_signatures(record: Record, line: Samples) -> dict[str, float]:
-    """Return the mean traffic over all signatures, from that of some.
+    """Return the mean traffic over all signatures, estimated from some.
 
     Least squares find the cost of the first iteration, of one that z rejects and of another
-    rejected one. Their mean numbers are those of the exact distribution. LabError for too few
-    different signatures.
+    rejected one. Their mean numbers are from the exact distribution. LabError for too few different
+    signatures.
     """
     model = RejectionModel.for_set(line.set)
     texts = [record.input(line.set, number).trace or () for number in line.inputs]
@@ -151,8 +151,7 @@ COMPILED = ("Rust", "C", "C++", "Zig")
 """Languages of workers whose operations use the thread's stack and the C library's heap. Others
 have a runtime, whose own stacks, heap and collector a meter would show."""
 COLLECTED = ("Go",)
-"""Compiled languages with a runtime: reads and writes can be counted, with those of their
-collector."""
+"""Compiled languages with a runtime: reads and writes can be counted, with the collector's."""
 PASSES = 4
 """Operations that traffic is the mean of."""
 SIGNATURES = 5
@@ -378,7 +377,8 @@ class Memory(Workload[Cell]):
     # --- traffic ----------------------------------------------------------------------------------
 
     def traffic(self, cell: Cell) -> Iterable[Row]:
-        """The row of a cell's traffic, or of why it has none; of single calls alone."""
+        """Return the row of a cell's traffic, or of the reason why it has none; only for single
+        calls."""
         if cell.runs is not None:
             return ()
         why, language = "", self._find_language(cell)

@@ -1,7 +1,7 @@
 """Record files: everything a run measured, as JSON Lines (docs/records.md has the schema).
 
 A record is appended to line by line while the run goes on, so that an interrupted run loses
-nothing. Statistics and reports read records alone.
+nothing. Statistics and reports read only records.
 """
 
 from mldsa_lab.records.record import RUN_FACTS as RUN_FACTS

@@ -29,7 +29,7 @@ RUN_FACTS = ("started", "tool", "cpu", "architecture", "os", "commit")
 
 @dataclass(slots=True)
 class Record:
-    """A whole record. `warnings` holds what the reader tolerated."""
+    """A whole record. `warnings`: flaws that the reader tolerated."""
 
     run: rows.Run
     workers: list[rows.WorkerRow] = field(default_factory=list)
@@ -142,7 +142,7 @@ class Record:
     def is_duplicate_build(self, worker: rows.WorkerRow) -> bool:
         """Return whether it is the tuned build of a worker that took part in its default build too.
 
-        Where one figure stands for an implementation, it is then the default build's.
+        An implementation's only figure is then the default build's.
         """
         return worker.build == TUNED_BUILD and any(
             w.build == DEFAULT_BUILD and w.worker + build_mark(TUNED_BUILD) == worker.worker
@@ -160,7 +160,7 @@ class Record:
         """Append one row to the list it belongs to."""
         match row:
             case rows.Run():
-                raise LabError("a second run line: a record holds one run")
+                raise LabError("a second run line: a record has one run")
             case rows.End():
                 self.end = row
             case _:
@@ -262,7 +262,7 @@ def _may_announce(line: bytes) -> bool:
 
 
 def _first(line: bytes, path: Path) -> Record:
-    """A record that has its first line alone, of the schema that is known."""
+    """Return a record of only its first line, which must have the known schema."""
     where = f"{path}: line 1"
     try:
         value: Any = json.loads(line)
@@ -280,7 +280,7 @@ def _first(line: bytes, path: Path) -> Record:
 
 
 class _Order:
-    """The rules between lines: what a line may refer to must stand before it."""
+    """The rules between lines: a line may only refer to lines before it."""
 
     def __init__(self, record: Record) -> None:
         self.record = record
@@ -360,7 +360,7 @@ class RecordWriter(AbstractContextManager["RecordWriter"]):
         try:
             decode_row(data[:-1])
         except msgspec.ValidationError as error:
-            raise LabError(f"a record cannot hold this: {error}") from None  # it is published
+            raise LabError(f"a record cannot contain this: {error}") from None  # it is published
         try:
             while data:
                 data = data[self._file.write(data) :]

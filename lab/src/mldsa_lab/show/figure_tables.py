@@ -110,21 +110,21 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """A plot with a dot and an interval for each row; relative to ``reference`` if there is one."""
+    """A plot with a dot and an interval for each row; relative to ``baseline`` if there is one."""
 
     title: str
     name: str
-    reference: str = ""
+    baseline: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
     """A plot of a figure over the key ``across``, of the rows that agree in the keys ``series`` the
-    best one. ``level``: the value of the key that stands for all, drawn for the best rows without
-    others, and for the implementation ``reference``.
+    best one. ``level``: the value of the key that represents all, drawn for the best rows without
+    others, and for the implementation ``baseline``.
 
     ``keys``: as of `SpreadColumns`. ``dashed``: the key and its value that dashed lines have;
-    ``is_rate``: the highest is the best; ``is_ratio``: from zero, beside the line of proportion.
+    ``is_rate``: the highest is the best; ``is_ratio``: from zero, with the line of proportion.
     """
 
     name: str
@@ -134,7 +134,7 @@ class Lines:
     x_title: str = ""
     dashed: tuple[str, str] = ("key", "expanded")
     level: str = ""
-    reference: str = ""
+    baseline: str = ""
     is_rate: bool = False
     is_ratio: bool = False
     keys: Mapping[str, Key] = field(default_factory=dict)
@@ -465,7 +465,7 @@ def remarks(figures: Figures) -> list[str]:
 
 
 _TABLES_ONLY = ("label", "calls", "keys", "size", "unit")
-"""Attributes that serve tables alone. A figure in a row of CSV need not have the variant's unit."""
+"""Attributes that only tables use. A figure in a row of CSV need not have the variant's unit."""
 
 
 def as_rows(figures: Sequence[Figure], folded: Sequence[str] = ()) -> list[FigureRow]:

@@ -1,6 +1,6 @@
 """Axes of plots, and small inline SVGs whose colours follow the page's theme.
 
-A figure is drawn with stand-in colours. In the SVG each becomes a CSS variable that the page
+A figure is drawn with placeholder colours. In the SVG each becomes a CSS variable that the page
 defines once for light and once for dark. Sizes are CSS pixels: a figure unit of 1/72 inch.
 """
 
@@ -35,7 +35,7 @@ ON_DARK, ON_LIGHT = "#fe0105", "#fe0106"
 """Stand-ins for text on the dark and on the light ones of those parts."""
 MIX = ("#fe0301", "#fe0302", "#fe0303", "#fe0304", "#fe0305")
 """Stand-ins for the mix of rejected iterations, from all z to all r0."""
-_SHAPES = ("o", "s", "D", "^")
+_MARKERS = ("o", "s", "D", "^")
 """Markers of each ten of these colours, the page's .dot too: nobody tells so many colours apart."""
 
 _VARIABLES = {
@@ -72,29 +72,29 @@ _RC = style(INK, MUTED, GRID, "none")
 
 
 def series(index: int) -> str:
-    """The stand-in for the colour of the `index`th implementation."""
+    """Return the placeholder of the colour of the `index`th implementation."""
     return f"#fe04{index % SERIES_COUNT:02x}"
 
 
-def shape(index: int) -> int:
-    """The number of the shape of the `index`th implementation's marker."""
-    return index % SERIES_COUNT * len(_SHAPES) // SERIES_COUNT
+def marker_number(index: int) -> int:
+    """Return the number of the marker of the `index`th implementation."""
+    return index % SERIES_COUNT * len(_MARKERS) // SERIES_COUNT
 
 
 def marker(index: int) -> str:
     """matplotlib's marker of the `index`th implementation."""
-    return _SHAPES[shape(index)]
+    return _MARKERS[marker_number(index)]
 
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Inside, new figures have the page's fonts, lines and stand-in colours."""
+    """Inside, new figures have the page's fonts, lines and placeholder colours."""
     with matplotlib.rc_context(_RC):
         yield
 
 
 def to_svg(figure: Figure, name: str, title: str) -> str:
-    """The figure as an `<svg>` element to stand in the page's text.
+    """Return the figure as an `<svg>` element for the page's text.
 
     `name` makes its ids unique in the page; `title` says in words what it shows, for those who
     cannot see it.

@@ -16,11 +16,11 @@ from mldsa_lab import LabError
 from mldsa_lab.bench.options import Jmh, Pipeline, Profile, check_pipelines
 from mldsa_lab.checkout import file_or_shipped, find_root
 from mldsa_lab.estimate.cells import CellEstimate, CellSamples
-from mldsa_lab.estimate.figure import PERCENTILES, Key
+from mldsa_lab.estimate.figure import Key
 from mldsa_lab.estimate.summary import MeasuredCell, summarise
 from mldsa_lab.files import Positive, Text, decode_toml, read_text
 from mldsa_lab.records import METRICS, Record, read_record
-from mldsa_lab.sets import OBJECTS, OPERATIONS, Operation, parse_set_names
+from mldsa_lab.sets import OBJECTS, OPERATIONS, PERCENTILES, Operation, parse_set_names
 from mldsa_lab.theory.trace import Array
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
@@ -68,7 +68,7 @@ class Measure(_Table, frozen=True):
 
 
 def _intersect(own: tuple[str, ...], kept: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Names in both, where no names stand for all; None if there are none."""
+    """Return the names in both, where no names mean all; None if there are none."""
     if not own or not kept:
         return own or kept
     return tuple(name for name in own if name in kept) or None
@@ -125,9 +125,9 @@ class Contrast(_Table, frozen=True):
     """Groups of cells to compare by the means of their ``replicates``.
 
     A group is told by the fields ``between``; within each of the fields ``within`` groups are
-    compared with each other. ``where``: the cells to take, by the texts of their fields.
-    ``alpha``: the probability of a false finding in one of these places, which holds for
-    processes; rounds within one are not independent of each other.
+    compared with each other. ``where``: the cells to take, by the texts of their fields. ``alpha``:
+    the probability of a false finding in one of these places. It is valid for processes; rounds
+    within one are not independent of each other.
     """
 
     name: Text

@@ -206,7 +206,7 @@ class Jdk:
             raise LabError(f"worker {text}: {why}") from None
 
     def entry(self, java: WorkerEntry) -> WorkerEntry:
-        """The worker on this machine, whose set-up is that of the registry's `java`."""
+        """The worker on this machine, with the set-up of the registry's `java`."""
         program = str(self.folder.absolute() / "bin" / "java")
         changed = {"name": self.name, "program": program, "home_of": java.name, "needs": ()}
         return structs.replace(java, **changed, default=True)

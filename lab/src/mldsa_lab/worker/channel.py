@@ -24,7 +24,7 @@ _STDERR_KEPT_BYTES = 16 * 1024
 _STDERR_SHOWN_LINES = 5
 _STDERR_SHOWN_CHARACTERS = 400
 _NOTE = b"note "
-_POLL_S = 1.0  # notices a dead process whose children still hold its pipes open
+_POLL_S = 1.0  # notices a dead process whose children keep its pipes open
 _EXIT_WAIT_S = 5.0
 
 
@@ -47,7 +47,7 @@ class Channel:
         OSError or ValueError if it cannot be started.
         """
         self._line_bytes = line_bytes
-        self._searched = 0  # bytes received that are known to hold no line end
+        self._searched = 0  # bytes received that are known to have no line end
         self._process = subprocess.Popen(
             list(argv),
             cwd=cwd,
@@ -167,7 +167,7 @@ class Channel:
         return pending
 
     def _read(self, stream: IO[bytes]) -> None:
-        """Take what is there to read; at its end the stream is no longer open."""
+        """Take the bytes that can be read; at its end the stream is no longer open."""
         if stream not in self._open:
             return
         with contextlib.suppress(BlockingIOError):
@@ -188,7 +188,7 @@ class Channel:
                 self.on_note(_shown(text))
 
     def _lines(self) -> Iterator[str]:
-        """Take the whole lines out of what was received."""
+        """Take the whole lines out of the received bytes."""
         while True:
             end = self._received.find(b"\n", self._searched)
             length = len(self._received) if end < 0 else end

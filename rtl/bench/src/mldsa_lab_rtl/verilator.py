@@ -40,7 +40,7 @@ class Verilator:
             raise LabError(f"Verilator does not start: {program}: {error}") from None
         output = (done.stdout.strip() or done.stderr.strip() or "nothing").splitlines()[0]
         result = re.match(r"Verilator ((\d+)\.(\d+)\S*)", output)
-        # The package's program does not know its own version; the headers beside it do.
+        # The package's program does not know its own version; the headers next to it do.
         header = Path(environment.get("VERILATOR_ROOT", "")) / "include" / "verilated_config.h"
         if result is None and environment and header.is_file():
             result = re.search(r'VERILATOR_VERSION "((\d+)\.(\d+)[^" ]*)', read_text(header))
