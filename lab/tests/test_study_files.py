@@ -238,8 +238,17 @@ by = ["implementation", "backend", "key"]
     for text in (done.out, (out / "study.md").read_text(), (out / "study.html").read_text()):
         assert "Slow ones" in text and "SPKI" in text
     assert ">Spread: ML-DSA-44 sign<" in (out / "study.html").read_text()
-    done = here("study", str(path), "--from", str(tmp_path / "none"))
-    assert done.status == 2 and "holds no records" in done.err
+    again = ("study", str(path), "--from", str(records), "--out", str(out), "--implementations")
+    assert here(*again, "*:portable:expanded").status == 0
+    found = groups_in(out / "study.json")
+    assert {row["key"] for row in found if "mean" in row} == {"expanded"}
+    for words, text in (
+        ((*again[1:], "nosuch"), "no cell is of these --sets"),
+        ((str(path), "--sets", "44"), "--sets: needs --from"),
+        ((str(path), "--from", str(tmp_path / "none")), "holds no records"),
+    ):
+        done = here("study", *words)
+        assert done.status == 2 and text in done.err
 
 
 @pytest.mark.e2e

@@ -502,7 +502,9 @@ def compare_classical(cells: Sequence[MeasuredCell], confidence: float) -> list[
     ]
 
 
-def widest(record: Record, *, clock: str, confidence: float) -> tuple[float, str, str] | None:
+def widest(
+    record: Record, *, clock: str, confidence: float = 0.95
+) -> tuple[float, str, str] | None:
     """Return the widest interval: its longer half in percent of the mean, its cell in words, and
     the means that count: every signing mean, or every mean where signing was not measured.
 
