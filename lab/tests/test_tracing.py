@@ -251,48 +251,6 @@ def test_given_inputs_need_no_context_rnd_or_id(tmp_path: Path) -> None:
     ]
 
 
-XI = "01" * 32
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("in.csv", "", "lists no inputs"),
-        ("in.csv", f"xi\n{XI}\n", "line 2: Object missing required field `message`"),
-        ("in.csv", "xi,message,salt\n", "line 1: column 'salt' must be one of"),
-        ("in.csv", "xi,message,xi\n", "line 1: column 'xi' must be one of .*, each once"),
-        ("in.csv", "xi,message\n", "lists no inputs"),
-        ("in.csv", f"xi,message\n{XI}\n", "line 2: must have 2 fields, as the header"),
-        ("in.csv", f"xi,message\n{XI},0\n", "line 2, message: must be bytes in hexadecimal"),
-        ("in.csv", f"xi,message\n{XI},zz\n", "line 2, message: must be bytes in hexadecimal"),
-        ("in.csv", "xi,message\n01,00\n", "line 2: xi has 1 bytes, must have 32"),
-        ("in.csv", f"xi,message,rnd\n{XI},00,00\n", "line 2: rnd has 1 bytes, must have 32"),
-        ("in.csv", f"xi,message,context\n{XI},,{'00' * 256}\n", "line 2: context has 256 bytes"),
-        ("in.csv", f"id,xi,message\na,{XI},\na,{XI},\n", "line 3: the id 'a' appears twice"),
-        ("in.csv", f"id,xi,message\n,{XI},\n", "line 2: id must have from 1 to 200"),
-        ("in.csv", f'xi,message\n"{XI},00\n', "line 2: unexpected end of data"),
-        ("in.jsonl", "{\n", "line 1, column"),
-        ("in.jsonl", "[1]\n", "line 1: Expected `object`, got `array`"),
-        ("in.jsonl", '{"xi": "", "message": 5}\n', "line 1, message: must be bytes in hexadecimal"),
-        ("in.jsonl", '{"xi": ""}\n', "line 1: Object missing required field `message`"),
-        ("in.csv", "message\n00\n", "line 2: must have either xi or sk"),
-        ("in.jsonl", f'{{"xi": "{XI}", "sk": "00", "message": ""}}\n', "either xi or sk"),
-        ("in.csv", "sk,message\n00,00\n", "line 2: sk has 1 bytes, must have 2560"),
-        (
-            "in.jsonl",
-            f'{{"xi": "{XI}", "message": ""}}\n{{"sk": "00", "message": ""}}\n',
-            "line 2: must have xi, as the inputs before it",
-        ),
-        ("in.txt", "", "must be in a .csv, .jsonl or .ndjson file"),
-    ],
-)
-def test_bad_inputs_are_named(tmp_path: Path, name: str, text: str, message: str) -> None:
-    path = tmp_path / name
-    path.write_text(text)
-    with pytest.raises(LabError, match=message):
-        list(FromFile(path, "ML-DSA-44").blocks(10))
-
-
 def test_inputs_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     with pytest.raises(LabError, match=r"none\.csv: cannot read it"):
         list(FromFile(tmp_path / "none.csv", "ML-DSA-44").blocks(10))
