@@ -359,27 +359,6 @@ def test_the_command(tmp_path: Path) -> None:
         assert len(pool) == 300 and pool.spec is not None and pool.spec.per_key == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["Ed25519"], "unknown parameter set 'Ed25519': known are 44, 65, 87, ml-dsa, ML-DSA-44"),
-        (["44", "--context-bytes", "256"], "--context-bytes"),
-        (["44", "-n", "0"], "--count"),
-        (["44", "65", "--inputs", "x.csv"], "name the one parameter set"),
-        (["44", "--inputs", "none.csv"], "none.csv: cannot read it"),
-        (["44", "--processes", "0"], "--processes 0: must be a whole number from 1, or tcp://"),
-        (["44", "--inputs", "none.csv", "-n", "5"], "--count: cannot be used with --inputs"),
-        (["44", "--inputs", "none.csv", "--seed", "x"], "--seed: cannot be used with --inputs"),
-    ],
-)
-def test_the_command_names_what_is_wrong(
-    tmp_path: Path, arguments: list[str], message: str
-) -> None:
-    done = here("trace", *arguments, "--out", str(tmp_path))
-    assert done.status == 2 and message in done.err and "Traceback" not in done.err
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("command", [("trace", "44"), ("select", "44", "--budget", "90")])
 def test_a_folder_that_cannot_be_written_is_noticed_before_the_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
