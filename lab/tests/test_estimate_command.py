@@ -266,49 +266,6 @@ def test_json_has_two_forms(tmp_path: Path, value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "is empty; it must begin with the header id,cost"),
-        ("id,cost\n", "has no measurements"),
-        ("id;cost\n1;2\n", "line 1: the header is 'id;cost'; it must have id and cost"),
-        ("id,cost,weight\n", "line 1: the header is 'id,cost,weight'"),
-        ("id,cost\n# no\n1,5\n9,5\n", "line 4 ('9,5'): id 9 is not in the selection, whose ids"),
-        ("id,cost\n1,\n", "line 2 ('1,'): Object missing required field `cost`"),
-        ("id,cost\n1,2,5\n", "line 2: has 3 fields, the header has 2 (a decimal comma?)"),
-        ("id,cost\n1,0\n", "line 2 ('1,0'), cost: Expected `float` >= 1e-100"),
-        ("id,cost\n1,1e999\n", "line 2 ('1,1e999'), cost: Expected `float` <= 1e+100"),
-        ("id,cost\n1.5,5\n", "line 2 ('1.5,5'), id: Expected `int`"),
-        ("id,cost,unit\n1,5,ns\n2,6,\n", "unit 'none' after 'ns' at"),
-        ("id,cost\n1,5\n1,6\n", "line 3 ('1,6'): id 1 was measured at"),
-        ("id,cost,round\n1,5,0\n1,6,0\n", "id 1 in round 0 was measured at"),
-        ("id,cost,round\n1,5,0\n1,6,\n", "all measurements must have a round, or none"),
-        ("id,cost,time,order\n1,5,2,2\n", "has order and time, of which one says all"),
-        ("id,cost,set\n1,5,ML-DSA-44\n", "is of ML-DSA-44, the selection of ML-DSA-65"),
-        # Files of JSON begin as such.
-        ("{", "so it is not JSON"),
-        ('{"measurements": [], "units": "ns"}', "contains unknown field `units`"),
-        ('[{"id": 1, "cost": 5}, {"id": 2, "cost": "5"}]', "measurements[1].cost: Expected `fl"),
-        ('[{"id": 1, "cost": 1' + "0" * 400 + "}]", "measurements[0].cost: Number out of range"),
-        ('[{"id": 1, "cost": 2}, {"id": 1, "cost": 2}]', "measurements[1]: id 1 was measured at"),
-        ('{"unit": "ns", "measurements": [{"id": 1, "cost": 2, "unit": "us"}]}',
-         "measurements[0]: the unit differs from the file's 'ns'"),
-        ('{"set": "ML-DSA-87", "measurements": [{"id": 1, "cost": 2}]}',
-         "is of ML-DSA-87, the selection of ML-DSA-65"),
-    ],
-)  # fmt: skip
-def test_a_broken_file_names_the_place_and_the_rule(
-    tmp_path: Path, text: str, message: str
-) -> None:
-    with pytest.raises(LabError, match=r"must end in \.csv or \.json"):
-        read(tmp_path, "id,cost\n1,5\n", "costs.txt")
-    name = "costs.json" if text[:1] in ("{", "[") else "costs.csv"
-    with pytest.raises(LabError) as caught:
-        read(tmp_path, text, name)
-    assert message in str(caught.value) and "\n" not in str(caught.value)
-    assert str(caught.value).startswith(str(tmp_path / name))
-
-
-@pytest.mark.parametrize(
     ("costs", "message"),
     [
         ({7: 1.0}, "id 7 is not in the selection"),

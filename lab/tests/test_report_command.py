@@ -120,6 +120,8 @@ def test_measurements_that_contradict_the_traces_have_no_figure(path: Path, tmp_
         ("COSTS:SELECTION", "at least one record"),
         ("RECORD:SELECTION", "a selection belongs to measurements"),
         ("", "at least one record"),
+        ("RECORD --to FOLDER/x.txt", "must end in .html, .json, .csv, .md"),
+        ("RECORD --to json --to md", "standard output is json already"),
         ("RECORD --baseline nosuch", "unknown baseline 'nosuch'"),
         *((f"RECORD --to FOLDER/nowhere/x.{ending}", "nowhere")
           for ending in ("md", "json", "csv", "html")),
@@ -133,11 +135,6 @@ def test_what_cannot_be_reported_is_refused_before_any_work(
     words = re.sub("[A-Z]{5,}", lambda name: str(paths[name[0]]), arguments).split()
     assert said in refused(run(*words))
     assert not (tmp_path / "nowhere").exists() and not (path.parent / "report.html").exists()
-
-
-def test_bad_targets_are_refused(path: Path, tmp_path: Path) -> None:
-    assert "must end in .html, .json, .csv, .md" in refused(run(path, "--to", tmp_path / "x.txt"))
-    assert "standard output is json already" in refused(run(path, "--to", "json", "--to", "md"))
 
 
 @pytest.mark.parametrize("form", ["json", "csv", "md"])

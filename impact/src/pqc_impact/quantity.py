@@ -38,7 +38,8 @@ def quantity(text: str, unit: str, field: str) -> Interval:
         )
         missing = "has no unit" if not result[3] else f"is in {result[3]}"
         raise ValueError(f"{field}: {text!r} {missing}, must be {requested}")
-    ends = [float(re.sub("[,_]", "", end)) * factor for end in result.group(1, 2) if end]
+    numbers = filter(None, result.group(1, 2))
+    ends = [float(number.replace(",", "").replace("_", "")) * factor for number in numbers]
     if min(ends) < 0:
         raise ValueError(f"{field}: {text!r} must not be negative")
     if ends[0] > ends[-1]:

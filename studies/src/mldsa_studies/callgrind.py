@@ -41,10 +41,6 @@ PART = 200
 _LIMITS = Limits(hello=300.0, prepare=1800.0, answer=7200.0, quit=120.0)
 # A function without the recursion level or context that Callgrind appends to it.
 _NAME = re.compile(r"^c?fn=\(\d+\) (.+?)(?:'\d+)?$", re.MULTILINE)
-_DUMP = re.compile(
-    r"^desc: Trigger: --dump-after=(.*?)$.*^events: Ir$.*^totals: ([0-9]+)$",
-    re.MULTILINE | re.DOTALL,
-)
 
 
 def command(out: Path, function: str | None) -> list[str]:
@@ -73,10 +69,12 @@ def take_counts(out: Path, function: str) -> list[int]:
     paths = [p for p in out.parent.glob(f"{out.name}.*") if p.suffix[1:].isdigit()]
     counts = []
     for path in sorted(paths, key=lambda p: int(p.suffix[1:])):
-        result = _DUMP.search(path.read_text(encoding="utf-8", errors="replace"))
-        if result is None or result[1] != function:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        totals = [line.removeprefix("totals: ") for line in lines if line.startswith("totals: ")]
+        has_head = {f"desc: Trigger: --dump-after={function}", "events: Ir"} <= set(lines)
+        if not (has_head and totals and totals[0].isdecimal()):
             raise LabError(f"Callgrind wrote no count after {function}: {path}")
-        counts.append(int(result[2]))
+        counts.append(int(totals[0]))
         path.unlink()
     return counts
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pqc_impact.propagation import BlockLoad
     from pqc_impact.sweep import Propagation
 
+_TRANSACTION_BYTES = 400  # for compact blocks
+
 
 def propagate(
     network: Annotated[
@@ -25,9 +27,6 @@ def propagate(
     block_bytes: Annotated[
         list[int], typer.Option("--bytes", help="Bytes of a block; several may be given.", min=1)
     ],
-    transaction_bytes: Annotated[
-        float, typer.Option(help="Bytes of a transaction, for compact blocks.", min=1)
-    ] = 400,
     validation: Annotated[
         float, typer.Option(help="Seconds that a node takes to validate a block.", min=0)
     ] = 0,
@@ -55,7 +54,7 @@ def propagate(
     outputs = Targets.parse(to)
     screen = outputs.console()
     loads = [
-        BlockLoad(size, size / transaction_bytes, validation, relay)
+        BlockLoad(size, size / _TRANSACTION_BYTES, validation, relay)
         for relay in assumed.relays
         for size in block_bytes
     ]

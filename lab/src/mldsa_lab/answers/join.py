@@ -21,7 +21,7 @@ from mldsa_lab.answers.page import (
     read_page,
     stored_unit,
 )
-from mldsa_lab.answers.sources import about_record, own_findings
+from mldsa_lab.answers.sources import CONFIDENCE, about_record, own_findings
 from mldsa_lab.audit import audit
 from mldsa_lab.audit.audit import counts
 from mldsa_lab.audit.claims import FORMS, PublishedValue, Quotient
@@ -200,19 +200,17 @@ def _argument(part: FigureSource, arguments: Arguments) -> str:
     return name + arguments[part.command]
 
 
-def answer_report(
-    page: AnswerPage, arguments: Arguments | None = None, confidence: float = 0.95
-) -> Report:
+def answer_report(page: AnswerPage, arguments: Arguments | None = None) -> Report:
     """Return the report of an answer, a section for each table."""
     figures = answer_figures(page, arguments)
     sections = []
     for table in page.tables:
         of_table = figures.with_items([f for f in figures if f.keys["table"] == table.title])
         note = "; ".join(filter(None, (*(f"`{c}`" for c in table.commands), table.remark)))
-        sections += sections_of(of_table, [_LAYOUT], confidence, note.removesuffix("."))
+        sections += sections_of(of_table, [_LAYOUT], CONFIDENCE, note.removesuffix("."))
         for own in table.own:
             own_figures = own.select(figures_of(own.source, _argument(own, arguments or {})))
-            own_sections = sections_of(own_figures, [own.layout], confidence)
+            own_sections = sections_of(own_figures, [own.layout], CONFIDENCE)
             if not (own_sections or arguments):
                 raise LabError(f"table {own.title!r}: no figure has exactly its rows and keys")
             sections += own_sections

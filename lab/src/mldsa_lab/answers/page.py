@@ -13,7 +13,7 @@ from msgspec import Meta, Struct, structs
 
 from mldsa_lab import LabError
 from mldsa_lab.audit import read_claims
-from mldsa_lab.audit.claims import ClaimTable, PublishedValue, published_values
+from mldsa_lab.audit.claims import ClaimTable, PublishedValue, published_values, read_pattern
 from mldsa_lab.audit.judgement import BYTES, SECONDS
 from mldsa_lab.audit.reading import example_path
 from mldsa_lab.checkout import in_tree
@@ -42,14 +42,6 @@ _UNITS = {
 def stored_unit(unit: str) -> Unit:
     """Return the size of a page's unit, and the name of the one in which figures are stored."""
     return _UNITS.get(unit) or Unit(1.0, unit)
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    """Return the pattern of labels. ValueError for a wrong one."""
-    try:
-        return re.compile(text)
-    except re.error as error:
-        raise ValueError(f"{text!r}: no pattern: {error}") from None
 
 
 class AnswerPart(Struct, frozen=True, forbid_unknown_fields=True):
@@ -94,7 +86,7 @@ class OurFigures(FigureSource, frozen=True, kw_only=True):
         if len(names) > 1:
             raise ValueError(f"{' and '.join(names)}: give one of them")
         for text, figure in self.figures.items():
-            pattern = _pattern(text)
+            pattern = read_pattern(text)
             for name in ("figures", *names):
                 try:
                     pattern.sub(figure if name == "figures" else getattr(self, name), "")
@@ -108,7 +100,7 @@ class OurFigures(FigureSource, frozen=True, kw_only=True):
 
     def match(self, label: str) -> re.Match[str] | None:
         """Return the match of the first pattern that a value's label fits."""
-        return next(filter(None, (re.fullmatch(text, label) for text in self.figures)), None)
+        return next(filter(None, (read_pattern(t).fullmatch(label) for t in self.figures)), None)
 
     def relation(self, label: str) -> tuple[str, str]:
         """Return which of `RELATIONS` is given, and by it the label of the other value; two empty
@@ -142,7 +134,7 @@ class _Excuse(AnswerPart, frozen=True):
     why: Text
 
     def __post_init__(self) -> None:
-        _pattern(self.cells)
+        read_pattern(self.cells)
 
 
 class MissingFigures(_Excuse, frozen=True):
@@ -222,7 +214,7 @@ class AnswerTable(AnswerPart, frozen=True):
         """Return the entry with the reason why a value has no figure of ours, or None."""
         if self.ours_of(label):
             return None
-        return next((m for m in self.missing if re.fullmatch(m.cells, label)), None)
+        return next((m for m in self.missing if read_pattern(m.cells).fullmatch(label)), None)
 
     def rows_of(self, label: str) -> set[int]:
         """Return the numbers of the rows that a value belongs to: all that the table names, where
@@ -284,7 +276,7 @@ class AnswerPage(AnswerPart, frozen=True):
             if name not in known:
                 raise LabError(f"table {table.title!r}, claims: the page has no claim {name!r}")
             for value in published_values(known[name]):
-                if re.fullmatch(table.values, value.label):
+                if read_pattern(table.values).fullmatch(value.label):
                     yield value
 
 

@@ -279,7 +279,7 @@ class ValueTable(Claim, frozen=True, tag="table"):
         """Return by the names of the cells that fit the pattern, each with the cell ``over``,
         where there is one."""
         cells = self.cells
-        matches = (m for name in cells if (m := re.fullmatch(pattern, name)))
+        matches = filter(None, map(read_pattern(pattern).fullmatch, cells))
         spans = {m[0]: (cells[m[0]], cells.get(m.expand(over))) for m in matches}
         return {name: (a.low, b.low) for name, (a, b) in spans.items() if b and a.one and b.one}
 
@@ -291,6 +291,15 @@ class ValueTable(Claim, frozen=True, tag="table"):
             for name, values in self.rows.items()
             for column, value in zip(self.columns, values, strict=True)
         }
+
+
+def read_pattern(text: str, name: str = "") -> re.Pattern[str]:
+    """Return a pattern of labels or of the names of cells. ValueError for a wrong one, which
+    ``name`` begins."""
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise ValueError(f"{name or repr(text)}: no pattern: {error}") from None
 
 
 FORMS = {
@@ -320,10 +329,7 @@ class Quotient(Claim, frozen=True, tag="quotient"):
     at_most: StatedFigure | None = None
 
     def __post_init__(self) -> None:
-        try:
-            re.compile(self.of)
-        except re.error as error:
-            raise ValueError(f"of: no pattern: {error}") from None
+        read_pattern(self.of, "of")
         if self.stated is None and self.at_least is None and self.at_most is None:
             raise ValueError("stated is missing, or at_least or at_most")
 

@@ -23,9 +23,9 @@ FIGURE_MAX = 1e18
 POWER = re.compile(r"([0-9]{1,3})\^([0-9]{1,3})")
 """A whole number as 2^32."""
 
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([KMGT]?i?B|kB|bytes)")
-# YAML 1.1 takes 2.5e9 for a text, as its sign is missing, and 1e+9, as its point is.
-_EXPONENT = re.compile(r"[0-9]+(?:\.[0-9]+)?[eE][+-]?[0-9]{1,3}")
+# A number and its exponent or unit. YAML 1.1 takes 2.5e9 for a text, as its sign is missing, and
+# 1e+9, as its point is.
+_TEXT = re.compile(r"([0-9]+(?:\.[0-9]+)?)(?:[eE][+-]?[0-9]{1,3}| ?([A-Za-z]+))")
 BYTES = {
     "B": 1,
     "bytes": 1,
@@ -111,7 +111,8 @@ class StatedFigure:
     @classmethod
     def read(cls, value: object) -> Self:
         """ValueError for anything else than a number not below 0."""
-        written = isinstance(value, str) and _EXPONENT.fullmatch(value) is not None
+        match = _TEXT.fullmatch(value) if isinstance(value, str) else None
+        written = match is not None and match[2] is None
         if isinstance(value, bool) or not (written or isinstance(value, int | float)):
             raise ValueError(f"must be a number, not {shown(value)}")
         number = Decimal(str(value))
@@ -155,11 +156,11 @@ class Amount(Positive):
 
     @classmethod
     def read(cls, value: object) -> Self:
-        """``more`` says that kB , MB, GB, TB may be powers of 1024, whichever the writer meant."""
-        if not isinstance(value, str) or _EXPONENT.fullmatch(value):
+        """``more`` says that kB, MB, GB, TB may be powers of 1024, whichever the writer meant."""
+        match = _TEXT.fullmatch(value) if isinstance(value, str) else None
+        if not isinstance(value, str) or (match and match[2] is None):
             return super().read(value)
-        match = _SIZE.fullmatch(value)
-        if match is None:
+        if match is None or match[2] not in BYTES:
             raise ValueError(
                 f"must be a number of bytes, or a size such as '4 GB', not {shown(value)}"
             )
@@ -258,7 +259,7 @@ class ClaimedScheme(ClaimedSet):
         """As of `ClaimedSet`, and SLH-DSA-SHA2-128F, FALCON-512, ML-KEM-768, Ed25519 and the
         like."""
         name = _plain(value) if isinstance(value, str) else ""
-        name = re.sub(r"^falcon", "fndsa", name)
+        name = name.replace("falcon", "fndsa", 1)
         scheme = ClaimedScheme(_SCHEMES.get(name) or ClaimedSet.read(value))
         scheme.named = str(value)
         return scheme
@@ -266,7 +267,7 @@ class ClaimedScheme(ClaimedSet):
 
 def _plain(text: str) -> str:
     """Only letters and digits."""
-    return re.sub(r"[^a-z0-9]", "", text.lower())
+    return "".join(filter(str.isalnum, text.lower()))
 
 
 _SCHEMES = {_plain(name): name for name in ALL_SETS if name not in PARAMETER_SETS}
@@ -295,7 +296,6 @@ def value_schema(kind: type) -> dict[str, Any]:
 
 Names = str | tuple[str, ...]
 """One text, or a list of them."""
-_INTERVAL = re.compile(r"ci(\d+(?:\.\d+)?)")
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
@@ -311,8 +311,8 @@ def listed(names: Names) -> tuple[str, ...]:
 
 def confidence(kind: str) -> float | None:
     """The level of a kind of error such as ci95, between 0 and 1; None for another kind."""
-    match = _INTERVAL.fullmatch(kind)
-    level = float(match[1]) / 100 if match else 0.0
+    digits = kind.removeprefix("ci") if kind.startswith("ci") else ""
+    level = float(digits) / 100 if digits.replace(".", "", 1).isdecimal() else 0.0
     return level if 0 < level < 1 else None
 
 
@@ -364,8 +364,8 @@ class Rule(NamedTuple):
 
 def _rules() -> dict[str, Rule]:
     text = (resources.files("mldsa_lab.audit") / "rules.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(.+?)` \| (.+?) \| (.+?) \|$", text, re.MULTILINE)
-    return {row[0]: Rule(*row) for row in rows}
+    lines = (line.strip("| ").split(" | ") for line in text.splitlines() if line[:3] == "| `")
+    return {name.strip("`"): Rule(name.strip("`"), *rest) for name, *rest in lines}
 
 
 RULES = _rules()

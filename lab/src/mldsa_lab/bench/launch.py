@@ -5,9 +5,9 @@ Requests that no worker of the registry can serve are rejected before anything i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from mldsa_lab import LabError, plugins
 from mldsa_lab.bench.fleet import Fleet, WorkerHandle
@@ -143,7 +143,7 @@ def _may_have(entry: WorkerEntry, pattern: str) -> bool:
     """Return whether a variant of the worker may fit the pattern; only a no is certain."""
     if not entry.implementations:
         return True
-    fixed = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
+    fixed = "".join(takewhile(lambda letter: letter not in "*?[", pattern))
     implementation, colon, _ = fixed.partition(":")
     if colon or fixed == pattern:
         return implementation in entry.implementations

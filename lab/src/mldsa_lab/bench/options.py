@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from string import hexdigits
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct, structs
@@ -240,7 +240,7 @@ def parse_batch_sizes(words: Iterable[str]) -> tuple[int, ...]:
     listed = split_words(words)
     if listed == [ALL]:
         return BATCH_SIZES
-    return tuple(sorted({_number(w, "batch size", BATCH_SIZE_MAX) for w in listed}))
+    return tuple(sorted({parse_count(w, "batch size", BATCH_SIZE_MAX) for w in listed}))
 
 
 def parse_thread_counts(words: Iterable[str], cores: int) -> tuple[int, ...]:
@@ -253,7 +253,7 @@ def parse_thread_counts(words: Iterable[str], cores: int) -> tuple[int, ...]:
     listed = split_words(words)
     if not listed or listed == [ALL]:
         return all_thread_counts(cores) if listed else ()
-    chosen = {_number(w, "number of threads", None) for w in listed}
+    chosen = {parse_count(w, "number of threads") for w in listed}
     for number in sorted(chosen):
         if number > cores:
             noun = "core" if cores == 1 else "cores"
@@ -282,8 +282,9 @@ def split_words(words: Iterable[str]) -> list[str]:
     return [part.strip() for text in words for part in text.split(",")]
 
 
-def _number(text: str, what: str, most: int | None) -> int:
-    number = int(text) if re.fullmatch(r"[0-9]{1,9}", text, re.ASCII) else 0
+def parse_count(text: str, what: str, most: int | None = None) -> int:
+    """Return a whole number from 1 to ``most``. LabError names ``what`` it is."""
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
     if number < 1 or (most is not None and number > most):
         limit = "" if most is None else f" to {most}"
         raise LabError(f"{what} {text!r}: must be a whole number from 1{limit}")
@@ -295,7 +296,7 @@ def parse_seed(text: str | None) -> bytes:
     anew without a text."""
     if text is None:
         return secrets.token_bytes(32)
-    if re.fullmatch(r"[0-9a-fA-F]{64}", text):
+    if len(text) == 64 and set(text) <= set(hexdigits):
         return bytes.fromhex(text)
     return hashlib.sha256(text.encode()).digest()
 

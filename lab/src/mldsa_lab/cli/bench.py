@@ -27,7 +27,7 @@ _TIMEOUT_S = {"memory": 300.0}
 _PRECISION_OPTIONS = "until baseline clock"
 _REFUSED = {
     "cold": f"batch threads {_PRECISION_OPTIONS}",
-    "memory": f"quick rounds limit selection message_bytes confidence {_PRECISION_OPTIONS}",
+    "memory": f"quick rounds limit selection message_bytes {_PRECISION_OPTIONS}",
     "block": "sets operations implementations workers selection message_bytes batch threads "
     + _PRECISION_OPTIONS,
 }
@@ -85,7 +85,6 @@ def bench(
     ] = None,
     baseline: shared.BaselineOption = DEFAULT_BASELINE,
     clock: shared.ClockOption = "cpu",
-    confidence: shared.ConfidenceOption = 0.95,
     seed: shared.SeedText = None,
     out: shared.OutOption = Path("out"),
     to: shared.ToOption = None,
@@ -118,7 +117,7 @@ def bench(
     if workload == "block":
         options = _set_block(options, read_block(kind, options.profile.name))
     precision_of: Callable[[Record], Precision | None] = (
-        partial(_precision, clock, confidence) if workload == kinds.DEFAULT_KIND else _skip_judging
+        partial(_precision, clock) if workload == kinds.DEFAULT_KIND else _skip_judging
     )
     console = outputs.console()
     outcome = run_bench(options, Screen(console), precision_of, kinds.load(workload).plan)
@@ -237,10 +236,10 @@ def _skip_judging(record: Record) -> None:
     """Blocks, cold starts and memory have no precision to stop at."""
 
 
-def _precision(clock: str, confidence: float, record: Record) -> Precision | None:
+def _precision(clock: str, record: Record) -> Precision | None:
     """The precision of a record so far."""
     from mldsa_lab.bench.bench import Precision
     from mldsa_lab.estimate.summary import widest
 
-    precision = widest(record, clock=clock, confidence=confidence)
+    precision = widest(record, clock=clock)
     return None if precision is None else Precision(*precision)

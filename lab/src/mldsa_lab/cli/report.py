@@ -46,9 +46,7 @@ def report(
         raise LabError(f"report: at least one record is needed{hint}")
     outputs = shared.Targets.parse(to, [records[0].parent / "report.html"])
     external = read_external(measured, confidence)
-    narrow = partial(
-        shared.narrow, sets=sets, operations=operations, implementations=implementations
-    )
+    narrow = partial(shared.narrow, filters=shared.parse_filters(sets, operations, implementations))
     reports = read_reports(records, Look(baseline, clock, confidence), external, narrow)
     outputs.show(reports, outputs.console(), is_full=every)
 
@@ -99,8 +97,8 @@ def compare(
             raise LabError(f"--pair: must be BEFORE=AFTER, is {text!r}")
         pairs.append((before, after))
     outputs = shared.Targets.parse(to)
-    chosen = (sets, operations, implementations)
-    runs = [(path, shared.narrow(path, read_record(path), *chosen)) for path in (first, second)]
+    filters = shared.parse_filters(sets, operations, implementations)
+    runs = [(path, shared.narrow(path, read_record(path), filters)) for path in (first, second)]
 
     def compared(confidence: float) -> Figures:
         read = read_runs(runs, Look(baseline, clock, confidence))

@@ -507,7 +507,9 @@ def compare_classical(cells: Sequence[MeasuredCell], confidence: float) -> list[
     ]
 
 
-def widest(record: Record, *, clock: str, confidence: float) -> tuple[float, str, str] | None:
+def widest(
+    record: Record, *, clock: str, confidence: float = 0.95
+) -> tuple[float, str, str] | None:
     """Return the widest interval: its longer half in percent of the mean, its cell in words, and
     the means that count. These are all signing means, or all means if signing was not measured.
 

@@ -12,7 +12,6 @@ with the expected ones, as in a timed run.
 from __future__ import annotations
 
 import hashlib
-import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -166,7 +165,6 @@ The first level, and a last level as large as a core's second level on present s
 # Bytes of each type of value that Lackey counts.
 _WIDTHS = {"I8": 1, "I16": 2, "I32": 4, "I64": 8, "I128": 16, "F32": 4, "F64": 8, "F128": 16,
            "V128": 16, "V256": 32, "D32": 4, "D64": 8, "D128": 16}  # fmt: skip
-_TYPE = re.compile(r"^==\d+== +([A-Z]\d+) +([\d,]+) +([\d,]+) +[\d,]+$", re.MULTILINE)
 _KEPT = "kept "
 # Operations before which no key is made ready.
 _KEYLESS = ("keygen", "hash", *TLS_OPERATIONS, "lookup")
@@ -215,11 +213,11 @@ def read_kept(text: str) -> list[int]:
 
 def read_lackey(text: str) -> tuple[int, int]:
     """Bytes read and written, of Lackey's detailed counts. LabError if there are none."""
-    rows = [(_WIDTHS.get(kind, 0), loads, stores) for kind, loads, stores in _TYPE.findall(text)]
+    lines = (line.replace(",", "").split() for line in text.splitlines())
+    rows = [(_WIDTHS[line[1]], line) for line in lines if len(line) == 5 and line[1] in _WIDTHS]
     if not rows:
         raise LabError("Lackey gave no counts by type")
-    counted = [(w, int(r.replace(",", "")), int(s.replace(",", ""))) for w, r, s in rows]
-    return sum(w * r for w, r, _ in counted), sum(w * s for w, _, s in counted)
+    return sum(w * int(line[2]) for w, line in rows), sum(w * int(line[3]) for w, line in rows)
 
 
 def read_cachegrind(text: str) -> tuple[int, int, int, int]:

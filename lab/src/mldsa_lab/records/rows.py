@@ -135,6 +135,10 @@ class Variant(Implementation, frozen=True, forbid_unknown_fields=True):
         """Return whether one of its names fits the pattern, which may have wildcards."""
         return any(fnmatchcase(name, pattern) for name in self.names)
 
+    def matches_any(self, patterns: Sequence[str]) -> bool:
+        """Return whether it matches one of the patterns; every variant does if there are none."""
+        return not patterns or any(map(self.matches, patterns))
+
 
 _C_LIBRARIES = frozenset(
     {

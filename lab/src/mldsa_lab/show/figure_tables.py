@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -391,7 +390,7 @@ def _spread(table: FigureTable, spread: SpreadColumns, shared: Unit | None) -> I
         return
     for value, figures in zip(values, rows, strict=True):
         title = spread.title.format(value=f"{value:,}" if isinstance(value, int) else value)
-        title = re.sub(r"\b1 threads\b", "1 thread", title)
+        title = title.replace("1 threads", "1 thread") if value == 1 else title
         if spread.show:
             yield column(title, [describe(f, spread.show) for f in figures])
             continue

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import selectors
 import signal
 import subprocess
@@ -17,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from mldsa_lab.worker.protocol import ProtocolError, decode_line, quote
+from mldsa_lab.worker.protocol import CONTROL, ProtocolError, decode_line, quote
 
 _CHUNK_BYTES = 1 << 18
 _STDERR_KEPT_BYTES = 16 * 1024
@@ -254,7 +253,7 @@ class Channel:
 
 
 def _shown(line: str) -> str:
-    return re.sub(r"[\x00-\x1f\x7f]+", " ", line).strip()
+    return CONTROL.sub(" ", line).strip()
 
 
 def _status(status: int) -> str:

@@ -36,11 +36,11 @@ DIGEST_BYTES = 32  # SHA-256
 
 INPUT_FIELDS = ("seed", "sk", "pk", "message", "context", "rnd", "signature", "ciphertext")
 
-_NUMBER = re.compile(r"[0-9]{1,20}", re.ASCII)
 _NUMBER_MAX = 2**63 - 1  # the limit of records, `files.Count`
-_HEX = re.compile(r"(?:[0-9a-f]{2})+", re.ASCII)
+_HEX_DIGITS = set("0123456789abcdef")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*", re.ASCII)
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
+"""Control characters, which a line must not have."""
 
 
 class ProtocolError(LabError):
@@ -243,14 +243,14 @@ def decode_line(raw: bytes) -> str:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ProtocolError(f"line is not UTF-8 at byte {error.start}") from None
-    if _CONTROL.search(text):
+    if CONTROL.search(text):
         raise ProtocolError(f"line has a control character: {quote(text)}")
     return text
 
 
 def parse_number(text: str, what: str) -> int:
     """A decimal number without sign, below 2^63."""
-    if not _NUMBER.fullmatch(text):
+    if not (text.isascii() and text.isdecimal() and len(text) <= 20):
         raise ProtocolError(f"{what} must be a decimal number without sign, got {quote(text)}")
     number = int(text)
     if number > _NUMBER_MAX:
@@ -262,7 +262,7 @@ def parse_hex(text: str, what: str) -> bytes:
     """Lower-case hexadecimal; `-` is the empty string."""
     if text == "-":
         return b""
-    if not _HEX.fullmatch(text):
+    if not text or len(text) % 2 or not set(text) <= _HEX_DIGITS:
         raise ProtocolError(f"{what} must be lower-case hexadecimal or `-`, got {quote(text)}")
     return bytes.fromhex(text)
 

@@ -31,8 +31,8 @@ _OPTIONS = "{options}"  # means several parts of a command, or none
 _REQUIRED = ("name", "language", "folder", "build", "run")
 # A whole number counts only in quotes: `openjdk version "25"`.
 _VERSION = re.compile(r'(?<![\w.])(?:go|v|")?(\d+(?:\.\d+)+|(?<=")\d+(?="))')
-_MINIMUM = re.compile(r"\d+(\.\d+)*")
 NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
+_SEPARATOR = re.compile(r"[^a-z0-9.]+")
 _ASK_TIMEOUT_S = 60.0
 
 ALL = "all"
@@ -69,9 +69,11 @@ class Need(Struct, frozen=True, forbid_unknown_fields=True):
     minimum: str | None = None
 
     def __post_init__(self) -> None:
-        if self.minimum is not None and not _MINIMUM.fullmatch(self.minimum):
+        if self.minimum is None:
+            return
+        if not all(part.isdecimal() for part in self.minimum.split(".")):
             raise LabError(f"minimum must be numbers and dots, is {self.minimum!r}")
-        if self.minimum is not None and not self.version:
+        if not self.version:
             raise LabError("version is missing, and minimum needs it")
 
 
@@ -331,9 +333,14 @@ def _program(path: Path) -> WorkerEntry:
             f"worker {path}: must be a program, a JDK's folder or a core's manifest (.toml): no "
             "executable file has this path"
         )
-    name = re.sub(r"[^a-z0-9.]+", "-", path.stem.lower()).strip("-.") or "program"
+    name = to_name(path.stem) or "program"
     program = str(path.resolve())
     return WorkerEntry(name=name, folder=str(Path(program).parent), run=(program,))
+
+
+def to_name(text: str) -> str:
+    """Return a text as the name of a worker, or "" if it has no letter or digit."""
+    return _SEPARATOR.sub("-", text.lower()).strip("-.")
 
 
 def unmet_need(need: Need) -> str | None:

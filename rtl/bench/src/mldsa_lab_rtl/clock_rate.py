@@ -36,7 +36,6 @@ Speed = Literal[6, 7, 8]
 _DIE = "--85k"
 _NETLIST, _REPORT = "netlist.json", "report.json"
 _USED = {"lut": "TRELLIS_COMB", "ff": "TRELLIS_FF", "dsp": "MULT18X18D", "bram": "DP16KD"}
-_UTILIZATION = re.compile(r"Info:\s+(?P<cell>\w+):\s+(?P<used>\d+)/\s*(?P<available>\d+)\s+\d+%$")
 _LOGIC = ("clk-to-q", "logic", "setup")
 # What yosys and nextpnr put behind a signal's name: the cell that makes it, and its pins.
 _CELL = re.compile(
@@ -238,8 +237,9 @@ class _Route:
                     self._error = (
                         f"more ports than pins of {PACKAGE}: wrap the core in a smaller top"
                     )
-            if result := _UTILIZATION.match(line):
-                self.cells[result["cell"]] = (int(result["used"]), int(result["available"]))
+            match line.replace("/", " ").split():  # Info: DP16KD: 12/ 208 5%
+                case ["Info:", cell, used, available, _] if (used + available).isdecimal():
+                    self.cells[cell.removesuffix(":")] = (int(used), int(available))
             on_line(line.removeprefix("Info: ").strip())
 
         command = [sys.executable, "-c", program, *options]
@@ -297,7 +297,7 @@ def read_report(path: Path, clock: str) -> tuple[CriticalPath, float]:
     """Return the critical path and fmax in MHz of the port ``clock`` from a report of nextpnr.
     LabError names the missing part of the report; NoClockRate if it has no such path."""
     report = decode_json(read_text(path), _Report, str(path))
-    rates = {re.sub(r"^\$glbnet\$|\$TRELLIS_IO_IN$", "", net): net for net in report.fmax}
+    rates = {n.removeprefix("$glbnet$").removesuffix("$TRELLIS_IO_IN"): n for n in report.fmax}
     if clock not in rates:
         known = f"it has {', '.join(rates)}" if rates else "no path between registers has a clock"
         raise NoClockRate(f"no clock {clock!r}: {known}")

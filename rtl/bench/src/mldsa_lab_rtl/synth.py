@@ -4,7 +4,6 @@ target, module by module."""
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
 from collections import Counter
@@ -190,7 +189,7 @@ def _taken(cells: Mapping[str, int]) -> Taken:
     return Taken(
         lut=memory + sum(luts),
         memory=memory,
-        ff=sum(n for c, n in cells.items() if re.fullmatch(r"FD[RSCP]E?(_1)?", c)),
+        ff=sum(n for c, n in cells.items() if c.startswith(("FDR", "FDS", "FDC", "FDP"))),
         dsp=cells.get("DSP48E1", 0),
         bram=sum(n * _BRAM.get(c, 0.0) for c, n in cells.items()),
         cells=_packed(luts),
