@@ -190,8 +190,8 @@ lint: setup-test ## formatting, lints and types of the Rust and Python code
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
 	cd lab && ../$(PY) -m ruff format --check . ../studies ../impact ../examples ../rtl ../bindings/python ../crates/mldsa-rustls ../crates/mldsa-cli && \
 	  ../$(PY) -m ruff check . ../studies ../impact ../examples ../workers ../rtl ../bindings/python ../crates/mldsa-rustls ../crates/mldsa-cli && ../$(PY) -m mypy && \
-	  ../$(PY) -m ruff format --config pyproject.toml --check ../scripts/golden.py ../scripts/count_code.py ../scripts/dist.py ../scripts/keccak_arm.py ../tests/dist && \
-	  ../$(PY) -m ruff check --config pyproject.toml ../scripts/golden.py ../scripts/count_code.py ../scripts/dist.py ../scripts/keccak_arm.py ../tests/dist && ../$(PY) -m mypy ../scripts/golden.py ../scripts/count_code.py ../scripts/dist.py ../scripts/keccak_arm.py && \
+	  ../$(PY) -m ruff format --config pyproject.toml --check ../scripts/golden.py ../scripts/count_code.py ../scripts/dist.py ../scripts/keccak_arm.py ../scripts/schemas.py ../tests/dist && \
+	  ../$(PY) -m ruff check --config pyproject.toml ../scripts/golden.py ../scripts/count_code.py ../scripts/dist.py ../scripts/keccak_arm.py ../scripts/schemas.py ../tests/dist && ../$(PY) -m mypy ../scripts/golden.py ../scripts/count_code.py ../scripts/dist.py ../scripts/keccak_arm.py ../scripts/schemas.py && \
 	  ../$(PY) ../scripts/keccak_arm.py --check
 
 lint-peers: setup-bench ## lints of the crates that need the peers' builds; of workers/c those that are set up

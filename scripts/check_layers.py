@@ -1,8 +1,8 @@
 """make layers: modules of mldsa-lanes use only those below them (ARCHITECTURE.md).
 
-Reads every path through `crate::`, or through as many `super::` as lead to the crate's root, in the
-code of crates/mldsa-lanes/src without its unit tests, and compares it with LAYERS. Exit code 1 if one goes where the table
-has no arrow, 2 if the table does not fit the files.
+Reads every path through `crate::`, or through enough `super::` to reach the crate's root, and
+compares it with LAYERS. It reads the code of crates/mldsa-lanes/src without its unit tests. Exit
+code 1 if one goes where the table has no arrow, 2 if the table does not fit the files.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ def layer(names: list[str]) -> str | None:
 
 
 def faults(file: Path) -> list[str]:
-    """What is wrong in a file, a line each."""
+    """Return the errors of a file, a line each."""
     names = [*file.relative_to(SOURCE).parts[:-1], file.stem]
     if names[-1] == "mod":
         names.pop()
     here = layer(names)
     if here is None:
         return [f"{file.relative_to(ROOT)}: scripts/check_layers.py has no layer {names[0]}"]
-    found = []
+    errors = []
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
         for path in PATH.finditer(COMMENT.sub("", line)):
             target = path["names"].removeprefix("::").split("::")
@@ -73,12 +73,12 @@ def faults(file: Path) -> list[str]:
             if target == BOUND and here not in ("params", "kernels", "backend", "scheme"):
                 continue
             if target == ["{"]:
-                found.append(f"{at}: write a path from the root for each layer")
+                errors.append(f"{at}: write a path from the root for each layer")
                 continue
             there = layer(target)
             if there != here and there not in LAYERS[here].split():
-                found.append(f"{at}: {here} may not use {there or 'the root (' + target[0] + ')'}")
-    return found
+                errors.append(f"{at}: {here} may not use {there or 'the root (' + target[0] + ')'}")
+    return errors
 
 
 def main() -> int:

@@ -79,8 +79,8 @@ def _run(line: Line) -> Line:
 
 
 def _definition(kind: str, name: str, content: Line | None = None, **parts: Any) -> Line:
-    given = {key: value for key, value in parts.items() if value is not None}
-    return {"type": "definition", "kind": kind, "name": name, "content": content or {}, **given}
+    known = {key: value for key, value in parts.items() if value is not None}
+    return {"type": "definition", "kind": kind, "name": name, "content": content or {}, **known}
 
 
 def _samples(line: Line, metrics: Line, phases: Line, shape: Line) -> Line:
@@ -131,12 +131,12 @@ def convert(path: Path) -> str:
     if schema == SCHEMA and not any("wall" in line for line in lines):
         return "is of schema 8 already"
     texts = (json.dumps(line, separators=(",", ":")) for line in converted(lines))
-    made = "".join(f"{text}\n" for text in texts).encode() + cut_off
+    content = "".join(f"{text}\n" for text in texts).encode() + cut_off
     if packed:
-        made = lzma.compress(made, preset=9 | lzma.PRESET_EXTREME)
+        content = lzma.compress(content, preset=9 | lzma.PRESET_EXTREME)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         new = Path(folder) / path.name
-        new.write_bytes(made)
+        new.write_bytes(content)
         read_record(new)
         new.replace(path)
     return f"schema {schema} converted to {SCHEMA}"

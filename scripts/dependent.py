@@ -1,16 +1,16 @@
-"""What a crate that depends on the library gets. Makes a fresh project outside the workspace, with
-one line of dependency and Cargo's own release profile, whose program is
+"""The code in a crate that depends on the library. Makes a fresh project outside the workspace,
+with one line of dependency and Cargo's own release profile, whose program is
 crates/mldsa-lanes/examples/operations.rs.
 
     python3 scripts/dependent.py check         # looks at the program's object code
     python3 scripts/dependent.py compare 40    # times it beside the profile `tuned`
 
-`check` fails where code of a kernel stands outside the kernel's entry point: only entry points are
-compiled with a backend's CPU features, and what the compiler did not bring into them works on
-registers by way of memory. It fails too where a part of the scheme or of a kernel is compiled in the
+`check` fails if code of a kernel is outside the kernel's entry point. Only entry points are
+compiled with a backend's CPU features. Code that the compiler did not inline into them passes
+registers through memory. It fails too where a part of the scheme or of a kernel is compiled in the
 dependent's own crate. The program has every operation on every backend of the architecture,
-whatever this CPU can run. It is built and looked at for this machine and, elsewhere than on Arm, for
-AArch64 too.
+whatever this CPU can run. It is built and looked at for this machine and, elsewhere than on Arm,
+for AArch64 too.
 """
 
 from __future__ import annotations
@@ -91,11 +91,11 @@ def cargo_build(
 
 
 def binutils(target: str) -> str:
-    """What the names of Debian's tools for a target begin with; nothing for this machine."""
+    """Return the prefix of Debian's tools for a target; empty for this machine."""
     return target.replace("-unknown", "") + "-" if target else ""
 
 
-def told(*command: str | Path) -> list[str]:
+def output_lines(*command: str | Path) -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
@@ -105,18 +105,18 @@ def plain(name: str) -> str:
 
 
 def faults(program: Path, target: str) -> set[str]:
-    """What is wrong with the object code."""
+    """Return the faults of the object code."""
     tools = binutils(target)
     at = {}
-    found = set()
-    for line in told(f"{tools}nm", "-C", "--defined-only", program):
+    faults = set()
+    for line in output_lines(f"{tools}nm", "-C", "--defined-only", program):
         address, kind, name = line.split(maxsplit=2)
         if kind in "tTwW":
             at[int(address, 16)] = name = plain(name)
             intrinsic = "core_arch::" in name and not re.search(DETECTION, name)
             kernel = re.search(r"mldsa_lanes::(kernels|backend::(avx|neon|portable))", name)
             if intrinsic or (kernel and "{{closure}}" in name):
-                found.add(f"{name} is a function of its own")
+                faults.add(f"{name} is a function of its own")
     entries = [name for name in at.values() if ENTRY.search(name)]
     for backend in BACKENDS.get(target.partition("-")[0] or platform.machine(), []):
         count = sum(bool(re.search(rf"token::{backend}\b", name)) for name in entries)
@@ -125,26 +125,26 @@ def faults(program: Path, target: str) -> set[str]:
             sys.exit(f"{program}: no entry point of {backend}, so nothing was checked")
     # Calls between parts of a program go through a table of addresses.
     table = {}
-    for line in told(f"{tools}objdump", "-R", program):
+    for line in output_lines(f"{tools}objdump", "-R", program):
         if slot := re.match(r"([0-9a-f]+) R_\w+_RELATIVE\s+\*ABS\*\+0x([0-9a-f]+)", line):
             table[int(slot[1], 16)] = at.get(int(slot[2], 16))
     function = ""
-    for line in told(f"{tools}objdump", "-d", "-C", "--no-show-raw-insn", program):
+    for line in output_lines(f"{tools}objdump", "-d", "-C", "--no-show-raw-insn", program):
         if head := re.match(r"[0-9a-f]+ <(.*)>:$", line):
             function = plain(head[1])
             continue
         is_entry = ENTRY.search(function)
         ours = re.search("mldsa_lanes|^core::|^operations|^<", function)
         if ours and not is_entry and VECTORS.search(line):
-            found.add(f"{function} has vector instructions and is no entry point")
+            faults.add(f"{function} has vector instructions and is no entry point")
         if not is_entry:
             continue
         direct = re.search(r"\t(?:call|jmp|bl|b)\s+[0-9a-f]+ <(.*)>$", line)
         slot = re.search(r"\t(?:call|jmp)\s+\*0x[0-9a-f]+\(%rip\)\s+# ([0-9a-f]+)", line)
         callee = plain(direct[1]) if direct else table.get(int(slot[1], 16)) if slot else None
         if callee and not callee.startswith(function) and not CALLED.search(callee):
-            found.add(f"{function} calls {callee}")
-    return found
+            faults.add(f"{function} calls {callee}")
+    return faults
 
 
 def compiled_again(program: Path, target: str) -> set[str]:
@@ -153,12 +153,12 @@ def compiled_again(program: Path, target: str) -> set[str]:
     if not objects:
         sys.exit(f"{program}: no object files of its own, so nothing was checked")
     nm = [f"{binutils(target)}nm", "-C", "--defined-only"]
-    names = (plain(line.split(maxsplit=2)[2]) for o in objects for line in told(*nm, o))
+    names = (plain(line.split(maxsplit=2)[2]) for o in objects for line in output_lines(*nm, o))
     return {f"{name} is compiled in the dependent's crate" for name in names if PARTS.search(name)}
 
 
 def check() -> None:
-    found = set()
+    failures = set()
     targets = [""]
     if platform.machine() != "aarch64":
         if shutil.which(f"{binutils(ARM)}gcc"):
@@ -169,11 +169,11 @@ def check() -> None:
             )
     for target in targets:
         program = cargo_build({}, "default", target=target)
-        found |= faults(program, target) | compiled_again(program, target)
-    for fault in sorted(found):
+        failures |= faults(program, target) | compiled_again(program, target)
+    for fault in sorted(failures):
         print(fault, file=sys.stderr)
-    if found:
-        sys.exit(f"{len(found)} faults in a dependent's object code")
+    if failures:
+        sys.exit(f"{len(failures)} faults in a dependent's object code")
 
 
 def compare(rounds: int) -> None:
@@ -186,7 +186,7 @@ def compare(rounds: int) -> None:
     times: dict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for number in range(rounds):
         for i in (0, 1) if number % 2 else (1, 0):
-            for line in told(programs[i]):
+            for line in output_lines(programs[i]):
                 cell, nanoseconds = line.rsplit("\t", 1)
                 times[cell][i].append(int(nanoseconds))
     print("set\tbackend\toperation\tdefault, ns\ttuned, ns\tof least\tmedian")

@@ -32,7 +32,7 @@ MATURIN = ("bindings/python", "crates/mldsa-cli")
 C_LIBRARY = "bindings/c"
 """The crate of the C library."""
 PLACEHOLDER = "example.org/mldsa-lab"
-"""What stands for the repository's address until a maintainer sets it (docs/release.md)."""
+"""The placeholder of the repository's address until a maintainer sets it (docs/release.md)."""
 
 
 class DistError(Exception):
@@ -55,8 +55,8 @@ def run(*command: str, cwd: Path = ROOT, **environment: str) -> None:
 def publishable() -> dict[str, str]:
     """Return name and version of the workspace's crates that a registry may get."""
     command = ["cargo", "metadata", "--no-deps", "--locked", "--format-version", "1"]
-    found = json.loads(subprocess.check_output(command, cwd=ROOT))
-    return {p["name"]: p["version"] for p in found["packages"] if p["publish"] != []}
+    metadata = json.loads(subprocess.check_output(command, cwd=ROOT))
+    return {p["name"]: p["version"] for p in metadata["packages"] if p["publish"] != []}
 
 
 def build_crates() -> None:
@@ -79,9 +79,9 @@ def build_python() -> None:
     for folder in HATCH:
         run(*build, "--sdist", "-o", str(OUT), folder)
         run(*build, "--wheel", "-o", str(OUT), folder, MLDSA_LAB_PURE="1")
-    with tempfile.TemporaryDirectory() as made:
-        run(*build, "--wheel", "-o", made, HATCH[0])
-        (wheel,) = Path(made).glob("*.whl")
+    with tempfile.TemporaryDirectory() as folder:
+        run(*build, "--wheel", "-o", folder, HATCH[0])
+        (wheel,) = Path(folder).glob("*.whl")
         if "-linux_" in wheel.name:
             run("auditwheel", "repair", "--wheel-dir", str(OUT), str(wheel))
         else:
@@ -152,10 +152,12 @@ def check() -> None:
 
 def write_sums() -> list[Path]:
     """Write SHA256SUMS; return the files that it lists."""
-    made = sorted(p for p in OUT.iterdir() if p.is_file() and p.suffix in (".whl", ".gz", ".crate"))
-    lines = (f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}" for path in made)
+    files = sorted(
+        p for p in OUT.iterdir() if p.is_file() and p.suffix in (".whl", ".gz", ".crate")
+    )
+    lines = (f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}" for path in files)
     (OUT / "SHA256SUMS").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return made
+    return files
 
 
 PARTS = {"crates": build_crates, "python": build_python, "maturin": build_maturin, "c": build_c}

@@ -33,7 +33,7 @@ from mldsa_lab.answers.join import page_counts, row_states
 from mldsa_lab import LabError
 from mldsa_lab.estimate.summary import MeasuredCell
 from mldsa_lab.estimate.compare import agreement_figures, compare
-from mldsa_lab.estimate.figure import PERCENTILES
+from mldsa_lab.sets import PERCENTILES
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.files import write_text
 from mldsa_lab.kinds import block
@@ -178,9 +178,9 @@ class RunTable(Struct, frozen=True, forbid_unknown_fields=True):
     def by_operation(
         self, rows: Sequence[MeasuredCell], place: Mapping[MeasuredCell, int]
     ) -> list[list[str]]:
-        """Return operations, and how they are called, against sets: the best of the variants asked
-        for, or the fastest implementation and the next; of several records (``place``: the record
-        of a row) the first that has them."""
+        """Return a table of operations, and how they are called, against sets. It has the best of
+        the variants asked for, or the fastest implementation and the next. Of several records the
+        first that has them is used; ``place``: the record of a row."""
         variants: dict[tuple[str, str, str], list[MeasuredCell]] = {}
         for row in sorted(rows, key=lambda r: (place[r], r.cost)):
             ranked = variants.setdefault((row.operation, calls(row.variant), row.set), [])
@@ -207,9 +207,9 @@ class RunTable(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RunPicture(RunTable, frozen=True, kw_only=True):
-    """A marker of the kind `picture`: the means of each implementation's best variant with compact
-    keys as a plot, in the SVG file ``out`` beside the document; ``title`` stands for it where it
-    is not shown."""
+    """Handle a marker of the kind `picture`. The plot in the SVG file ``out``, next to the
+    document, has the means of each implementation's best variant with compact keys. ``title``
+    replaces the plot where it is not shown."""
 
     out: str
     title: str
@@ -424,7 +424,7 @@ class AnswerStates(Struct, frozen=True, forbid_unknown_fields=True):
         rows = row_states()
         counts = Counter(state.state for _, state in rows)
         values = [page_counts(read_page(name)) for name in pages()]
-        known, cells = (sum(of) for of in zip(*values, strict=True))
+        known, cells = (sum(counts) for counts in zip(*values, strict=True))
         head = (
             f"{counts['works']} of {len(rows)} rows work, {counts['partly']} partly, "
             f"{counts['not']} not. Of the {cells:,} values in the tables of the five pages, "

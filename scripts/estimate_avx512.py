@@ -34,42 +34,42 @@ KERNELS: list[tuple[str, str, Trips | None, Trips | None]] = [
 
 def functions(path: Path) -> dict[str, list[str]]:
     """Each function's instructions and labels, by its demangled name."""
-    found: dict[str, list[str]] = {}
+    bodies: dict[str, list[str]] = {}
     name = None
     for line in path.read_text().splitlines():
         if label := re.match(r"([_A-Za-z][\w.$]*):", line):
             name = label[1]
-            found[name] = []
+            bodies[name] = []
         elif name and line.startswith(".Lfunc_end"):
             name = None
         elif name and (line.startswith(".L") or re.match(r"\t[^.#]", line)):
-            found[name].append(line)
-    names = "\n".join(found)
+            bodies[name].append(line)
+    names = "\n".join(bodies)
     plain = subprocess.run(["c++filt"], input=names, capture_output=True, text=True, check=True)
-    return dict(zip(plain.stdout.splitlines(), found.values(), strict=True))
+    return dict(zip(plain.stdout.splitlines(), bodies.values(), strict=True))
 
 
 def loops(lines: list[str]) -> list[list[str]]:
     """The bodies of the innermost loops."""
     labels: dict[str, int] = {}
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for i, line in enumerate(lines):
         if label := re.match(r"(\.L\w+):", line):
             labels[label[1]] = i
         elif (jump := re.match(r"\tj\w+\t(\.L\w+)", line)) and jump[1] in labels:
             start = labels[jump[1]]
-            if not any(start <= inner for inner, _ in found):
-                found.append((start, i))
-    return [lines[start + 1 : end + 1] for start, end in found]
+            if not any(start <= inner for inner, _ in spans):
+                spans.append((start, i))
+    return [lines[start + 1 : end + 1] for start, end in spans]
 
 
 def cycles(body: list[str], cpu: str, mca: str) -> float:
-    """What llvm-mca expects of one iteration in a long row of them."""
+    """Return the cycles that llvm-mca expects for one iteration in a long row of them."""
     straight = r"(\.L|\t(j|call|ret))"
     text = "\n".join(line for line in body if not re.match(straight, line))
     command = [mca, "-mtriple=x86_64", f"-mcpu={cpu}", "-iterations=100", "-noalias=true"]
-    told = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
-    total = re.search(r"Total Cycles:\s+(\d+)", told)
+    report = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+    total = re.search(r"Total Cycles:\s+(\d+)", report)
     assert total, f"no cycles in what {mca} says for {cpu}"
     return int(total[1]) / 100
 
@@ -86,22 +86,22 @@ def parts(body: list[str], trips: Trips) -> list[tuple[list[str], int]]:
 
 def main() -> None:
     assembly, mca = Path(sys.argv[1]), sys.argv[2]
-    found = functions(assembly)
+    compiled = functions(assembly)
     head = ["kernel", "backend", "instructions", "of them on the stack", *CPUS]
     print(f"| {' | '.join(head)} |\n{'|---' * len(head)}|")
     for title, end, trips_avx2, trips_avx512 in KERNELS:
         for backend, trips in ((AVX2, trips_avx2), (AVX512, trips_avx512)):
             if trips is None:
                 continue
-            bodies = [v for k, v in found.items() if backend in k and f"{end}::h" in k]
+            bodies = [v for k, v in compiled.items() if backend in k and f"{end}::h" in k]
             if len(bodies) != 1:
                 sys.exit(f"{len(bodies)} functions are {backend}…{end}")
             pieces = parts(bodies[0], trips)
             count = sum(n * sum(line[0] == "\t" for line in body) for body, n in pieces)
             stack = sum(n * sum("mm" in x and "rsp" in x for x in body) for body, n in pieces)
-            told = [sum(n * cycles(body, cpu, mca) for body, n in pieces) for cpu in CPUS]
+            counts = [sum(n * cycles(body, cpu, mca) for body, n in pieces) for cpu in CPUS]
             name = "avx512" if backend == AVX512 else "avx2"
-            print(f"| {title} | {name} | {count} | {stack} |", *(f"{c:.0f} |" for c in told))
+            print(f"| {title} | {name} | {count} | {stack} |", *(f"{c:.0f} |" for c in counts))
 
 
 main()

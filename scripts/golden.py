@@ -45,7 +45,7 @@ Figure = dict[str, Any]
 Figures = Iterator[Figure]
 
 PARTS = ("value", "low", "high", "unit", "kind", "verdict")
-"""What a figure has beside keys and name."""
+"""The parts of a figure other than keys and name."""
 
 
 def words(text: str) -> list[str]:
@@ -62,7 +62,7 @@ _SKIP = words(
     "source sentence reading text title url date note file confidence samples lacking "
     "stack_lacking read_lacking block_lacking holds"
 )
-"""What depends on the machine, the date or the wording, or is merely copied from a record."""
+"""Keys that depend on the machine, the date or the wording, or are copied from a record."""
 _IN_UNIT = words("value mean means p50 p95 p99 p999 percentiles costs terms average residuals")
 """Figures that are in the unit of their row."""
 _INTERVALS = words("mean anchored effect classes ratio")
@@ -111,8 +111,8 @@ def _of_object(node: dict[str, Any], keys: dict[str, Any], name: str, unit: str 
         if isinstance(value, str | bool) or key in _IDS:
             keys[f"{name}.{key}" if key in keys else key] = value
         elif isinstance(value, dict | list) and all(isinstance(part, str) for part in parts):
-            of = value if isinstance(value, dict) else {key: " / ".join(value)}
-            keys |= {k: v for k, v in of.items() if k not in _SKIP}
+            named = value if isinstance(value, dict) else {key: " / ".join(value)}
+            keys |= {k: v for k, v in named.items() if k not in _SKIP}
         else:
             numbers[key] = value
     limits = {k: numbers.pop(k) for k in list(numbers) if re.search(r"(^|_)(low|high)$", k)}
@@ -131,14 +131,14 @@ def _of_object(node: dict[str, Any], keys: dict[str, Any], name: str, unit: str 
 
 def by_identity(figures: Iterable[Figure]) -> dict[str, Figure]:
     """Figures by keys and name, in the order of files; a number tells apart those of the same."""
-    found: dict[str, Figure] = {}
+    named: dict[str, Figure] = {}
     for one in figures:
         keys, number = one["keys"], 1
-        while (key := json.dumps([one["keys"], one["name"]], sort_keys=True)) in found:
+        while (key := json.dumps([one["keys"], one["name"]], sort_keys=True)) in named:
             number += 1
             one = one | {"keys": {**keys, "#": number}}
-        found[key] = one
-    return dict(sorted(found.items()))
+        named[key] = one
+    return dict(sorted(named.items()))
 
 
 def as_text(figures: Mapping[str, Figure]) -> str:
@@ -149,8 +149,8 @@ def as_text(figures: Mapping[str, Figure]) -> str:
         parts = {"value": one["value"]} | {k: one[k] for k in PARTS if one.get(k) is not None}
         lines = groups.setdefault(dumps(one["keys"], sort_keys=True), [])
         lines.append(f"{dumps(one['name'])}:{dumps(parts)}")
-    made = (f'{{"keys":{k},"figures":{{\n' + ",\n".join(v) + "}}" for k, v in groups.items())
-    return "[\n" + ",\n".join(made) + "\n]\n"
+    texts = (f'{{"keys":{k},"figures":{{\n' + ",\n".join(v) + "}}" for k, v in groups.items())
+    return "[\n" + ",\n".join(texts) + "\n]\n"
 
 
 def from_text(text: str) -> dict[str, Figure]:
@@ -162,8 +162,9 @@ def from_text(text: str) -> dict[str, Figure]:
 
 
 def is_same(part: str, old: Figure, new: Figure) -> bool:
-    """Whether a part of two figures is equal, numbers up to rounding: `RELATIVE` to the largest of
-    value and limits, since a value near 0 between wide limits is a difference of large numbers."""
+    """Return whether a part of two figures is equal, numbers up to rounding. The rounding is
+    `RELATIVE` to the largest of value and limits, since a value near 0 between wide limits is a
+    difference of large numbers."""
     one, other = old.get(part), new.get(part)
     if not isinstance(one, int | float) or not isinstance(other, int | float):
         return bool(one == other)
@@ -176,13 +177,13 @@ def differences(old: Mapping[str, Figure], new: Mapping[str, Figure]) -> Iterato
     for key in {**old, **new}:
         one, other = old.get(key), new.get(key)
         known = one or other or {}
-        told = f"{' '.join(f'{k}={v}' for k, v in known['keys'].items())}: {known['name']}"
+        text = f"{' '.join(f'{k}={v}' for k, v in known['keys'].items())}: {known['name']}"
         if one is None or other is None:
-            yield f"{told}: {'missing' if other is None else 'new'}, {known['value']}"
+            yield f"{text}: {'missing' if other is None else 'new'}, {known['value']}"
             continue
         for part in PARTS:
             if not is_same(part, one, other):
-                yield f"{told}: {part} {one.get(part)} -> {other.get(part)}"
+                yield f"{text}: {part} {one.get(part)} -> {other.get(part)}"
 
 
 def lab(*arguments: object) -> None:
@@ -201,7 +202,7 @@ def read_json(path: Path) -> Any:
 
 
 def lab_json(*arguments: object) -> Any:
-    """What a command writes with `--to FILE.json`."""
+    """Return the figures file that a command writes with `--to FILE.json`."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "figures.json"
         lab(*arguments, "--to", path)
@@ -249,8 +250,8 @@ def of_record(path: Path) -> Figures:
 def of_runs(paths: Sequence[Path]) -> Figures:
     """Figures of `report` on records of the same shape, each with the number of its run."""
     for number, path in enumerate(paths, 1):
-        for found in of_record(path):
-            yield {**found, "keys": {**found["keys"], "run": number}}
+        for one in of_record(path):
+            yield {**one, "keys": {**one["keys"], "run": number}}
 
 
 def of_selections() -> Figures:
@@ -284,8 +285,8 @@ def of_selections() -> Figures:
                 keys = {"select": options, "id": item["id"], "trace": " ".join(item["trace"])}
                 yield figure(keys, "place", place)
             for name, expected in ((chosen["made"] or {}).get("expected") or {}).items():
-                found = len(expected) if isinstance(expected, list) else expected
-                yield from flatten(found, {"select": options}, name)
+                count = len(expected) if isinstance(expected, list) else expected
+                yield from flatten(count, {"select": options}, name)
 
 
 _ATTEMPTS = {"z": 13_000, "r": 18_500, "c": 21_000, "h": 22_000, "o": 23_500}
@@ -326,9 +327,9 @@ def of_estimates() -> Figures:
                 for one in of_command("estimate", chosen, costs, *words(options)):
                     yield {**one, "keys": {**one["keys"], "measured": measured}}
             fitted = read_json(model)
-            for attempt in ("first", "z", "r", "h"):
-                keys = {"set": set_name, "attempt": attempt, "measured": "cost model"}
-                yield figure(keys, "attempt_cost", fitted[attempt], None, None, fitted["unit"])
+            for kind in ("first", "z", "r", "h"):
+                keys = {"set": set_name, "attempt": kind, "measured": "cost model"}
+                yield figure(keys, "attempt_cost", fitted[kind], None, None, fitted["unit"])
         *_, last = lab_json("report", CORES, f"{costs}:{chosen}")["lists"]
         yield from figures_of(last)
 
@@ -342,10 +343,10 @@ def of_scenario(path: Path, *record: object) -> Figures:
     with tempfile.TemporaryDirectory() as folder:
         smaller = Path(folder) / path.name
         smaller.write_text(text, encoding="utf-8")
-        for found in of_command("impact", smaller, *record, "--processes", 1):
+        for one in of_command("impact", smaller, *record, "--processes", 1):
             # Signatures are drawn anew by the workers that this machine has built.
-            if found["keys"].get("object") != "compressed archive":
-                yield found
+            if one["keys"].get("object") != "compressed archive":
+                yield one
 
 
 def of_study(name: str, profile: str, folder: Path) -> Figures:
@@ -373,8 +374,8 @@ def of_cores(drawn: Path) -> Figures:
 
     taken = RECORDS / "2026-11-26-rtl-resources" / "verify-small.json"
     rate = RECORDS / "2026-11-28-rtl-clock" / "mldsa-core-verify-small-speed-6.json"
-    found = read_findings([CORES, drawn, taken, rate])
-    yield from emitted([*found.rows, *found.taken, *found.timed])
+    findings = read_findings([CORES, drawn, taken, rate])
+    yield from emitted([*findings.rows, *findings.taken, *findings.timed])
 
 
 def of_estimators() -> Figures:
@@ -391,7 +392,7 @@ def of_estimators() -> Figures:
 
 
 def of_theory() -> Figures:
-    """What follows from FIPS 204 alone, and the sizes of all objects."""
+    """Yield consequences of FIPS 204, and the sizes of all objects."""
     from dataclasses import asdict
 
     from mldsa_lab.sets import ALL_SETS, sizes
@@ -424,37 +425,37 @@ def sources() -> dict[str, Callable[[], Figures]]:
     changed = (RECORDS / f"{name}.jsonl.xz" for name in CHANGED)
     counted = (RECORDS / f"2026-11-{day}-arm-counts" / "plain.jsonl.xz" for day in (27, 28))
     pair = "--pair=mldsa-lanes:avx2:compact=mldsa-native:avx2:compact"
-    found: dict[str, Callable[[], Figures]] = {}
+    files: dict[str, Callable[[], Figures]] = {}
     for path in sorted(RECORDS.glob("*/*.jsonl.xz"), key=lambda path: -path.stat().st_size):
         name = f"records/{path.parent.name}-{path.name.removesuffix('.jsonl.xz')}"
         is_joined = path.parent.name.endswith(_PIPELINES) or path.parent.match("*-arm-counts*")
         if path.name != "kernels.jsonl.xz" and not is_joined:
-            found[name] = partial(of_record, path)
+            files[name] = partial(of_record, path)
     for shape in ("plain", "sha3"):
         runs = sorted(RECORDS.glob(f"*-arm-counts*/{shape}.jsonl.xz"))
-        found[f"records/arm-counts-{shape}"] = partial(of_runs, runs)
+        files[f"records/arm-counts-{shape}"] = partial(of_runs, runs)
     for path in sorted(SCENARIOS.glob("*.toml")):
-        found[f"impact/{path.stem}"] = partial(of_scenario, path, BUSY, "--widest", 1000)
+        files[f"impact/{path.stem}"] = partial(of_scenario, path, BUSY, "--widest", 1000)
     # By the records that ship, as answers to published pages take them.
     for path in sorted((ROOT / "docs" / "answers" / "scenarios").glob("*.toml")):
-        found[f"impact/{path.stem}"] = partial(of_scenario, path)
-    found["impact/signing-server"] = partial(of_scenario, SCENARIOS / "signing-server.toml")
+        files[f"impact/{path.stem}"] = partial(of_scenario, path)
+    files["impact/signing-server"] = partial(of_scenario, SCENARIOS / "signing-server.toml")
     for path in sorted((SCENARIOS / "networks").glob("*.toml")):
-        found[f"propagate/{path.stem}"] = partial(of_command, "propagate", path, *network)
+        files[f"propagate/{path.stem}"] = partial(of_command, "propagate", path, *network)
     for name, profile, folder in (
         ("jvm", "worker", "2026-11-22-epyc-zen4-jvm"),
         ("jvm", "default", "2026-11-22-epyc-zen4-jmh"),
     ):
-        found[f"studies/{folder}"] = partial(of_study, name, profile, RECORDS / folder)
+        files[f"studies/{folder}"] = partial(of_study, name, profile, RECORDS / folder)
     for path in (p for name in _PIPELINES for p in RECORDS.glob(f"*{name}")):
-        found[f"studies/{path.name}"] = partial(of_pipelines, path)
+        files[f"studies/{path.name}"] = partial(of_pipelines, path)
     drawn = CORES.with_name("random.json")
-    found["studies/cores"] = partial(of_cores, drawn)
-    found["studies/estimators"] = of_estimators
+    files["studies/cores"] = partial(of_cores, drawn)
+    files["studies/estimators"] = of_estimators
     examples = ROOT / "lab" / "src" / "mldsa_lab" / "audit" / "examples"
     for path in sorted(examples.glob("*.yaml")):
-        found[f"audit/{path.stem}"] = command("check", "claims", path)
-    return found | {
+        files[f"audit/{path.stem}"] = command("check", "claims", path)
+    return files | {
         "select": of_selections,
         "estimate": of_estimates,
         "compare/runs": command("compare", FIRST, second),
@@ -472,7 +473,7 @@ def make(name: str) -> dict[str, Figure]:
     return by_identity(sources()[name]())
 
 
-def made(names: Sequence[str], processes: int) -> Iterator[tuple[str, dict[str, Figure]]]:
+def make_all(names: Sequence[str], processes: int) -> Iterator[tuple[str, dict[str, Figure]]]:
     """The figures of each file."""
     if processes == 1:
         yield from zip(names, map(make, names), strict=True)
@@ -495,7 +496,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # The order of sums in BLAS depends on its number of threads.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     count = 0
-    for name, figures in made(names, asked.processes):
+    for name, figures in make_all(names, asked.processes):
         path = GOLDEN / f"{name}.json"
         if asked.write:
             path.parent.mkdir(parents=True, exist_ok=True)

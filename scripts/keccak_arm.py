@@ -4,21 +4,21 @@
 differs.
 
 Integer registers. A logical instruction of AArch64 rotates its last operand at no cost, so no
-rotation of ρ is an instruction of its own: a word stays unrotated, and the next instruction that
-reads it rotates it (after Becker and Kannwischer, "Hybrid scalar/vector implementations of Keccak
-and SPHINCS+ on AArch64", 2022). The *frame* of a register is the rotation to the right that gives
-its word. A result has the frame of its first operand. Frames must be the same after each round:
-`FIRST` and `KEPT` are a solution of that condition, which the script asserts. So a round is 101
-logical instructions.
+rotation of ρ is an instruction of its own. A word stays unrotated, and the next instruction that
+reads it rotates it. This follows Becker and Kannwischer, "Hybrid scalar/vector implementations of
+Keccak and SPHINCS+ on AArch64", 2022. The *frame* of a register is the rotation to the right that
+gives its word. A result has the frame of its first operand. Frames must be the same after each
+round: `FIRST` and `KEPT` are a solution of that condition, which the script asserts. So a round is
+101 logical instructions.
 
-29 registers (x18 and x29 belong to the platform) hold the 25 words and four others. θ needs six, so
-the words `SPILLED` are in memory while it runs. θ's addition moves each word to its place after π,
-along the one cycle of 24 words that π has.
+There are 29 registers, since x18 and x29 belong to the platform: 25 for the words and four others.
+In θ, which needs six, the words `SPILLED` are in memory. The addition of θ moves each word to its
+place after π, along the one cycle of 24 words that π has.
 
 Vector registers, two states: words in v0 to v24, XAR for θ's addition and ρ. Arm's cores have the
 SHA3 extension in one vector unit, so only a part of θ and nothing of χ uses it.
 
-Four states: a round of two states in vector registers beside two rounds of one state in integer
+Four states: a round of two states in vector registers interleave two rounds of one state in integer
 registers. Half-way the integer registers change to the last state.
 """
 
@@ -33,12 +33,12 @@ FOLDER = Path(__file__).resolve().parent.parent / "crates/mldsa-lanes/src/backen
 
 def rotations() -> list[int]:
     """Return ρ's rotations to the left (FIPS 202, Algorithm 2), of word (x, y) at x + 5y."""
-    found = [0] * 25
+    offsets = [0] * 25
     x, y = 1, 0
     for t in range(24):
-        found[x + 5 * y] = (t + 1) * (t + 2) // 2 % 64
+        offsets[x + 5 * y] = (t + 1) * (t + 2) // 2 % 64
         x, y = y, (2 * x + 3 * y) % 5
-    return found
+    return offsets
 
 
 RHO = rotations()
@@ -90,8 +90,8 @@ def chi(and_not: list[str], add: list[str]) -> list[str]:
 
 
 def integer_round(last: bool, vectors: bool) -> list[str]:
-    """Return a round of one state: the first of two, or the last, which also sets the flags for
-    the end of the loop and, beside `vectors`, loads their constant."""
+    """Return a round of one state: the first of two, or the last. The last also sets the flags for
+    the end of the loop and, with `vectors`, loads their constant."""
     lines = [f"str {WORDS[word]}, {slot}" for word, slot in zip(SPILLED, SLOTS, strict=True)]
     # θ: the sums, the last where the first spilled word was.
     sums = [*SPARE, WORDS[SPILLED[0]]]
@@ -159,8 +159,8 @@ def integer_round(last: bool, vectors: bool) -> list[str]:
 def vector_round(sha3: bool) -> list[str]:
     """Return a round of two states. v31 is ι's constant at the end, and free before."""
 
-    def bitwise(name: str, to: int, *of: int) -> str:
-        return f"{name} " + ", ".join(f"v{n}.16b" for n in (to, *of))
+    def bitwise(name: str, to: int, *operands: int) -> str:
+        return f"{name} " + ", ".join(f"v{n}.16b" for n in (to, *operands))
 
     lines = []
     sums = [25, 26, 27, 28, 29]
@@ -222,7 +222,7 @@ def vector_round(sha3: bool) -> list[str]:
     return [*lines, bitwise("eor", 0, 0, 31)]
 
 
-def beside(integers: list[str], vectors: list[str]) -> list[str]:
+def interleave(integers: list[str], vectors: list[str]) -> list[str]:
     """Return both in one order, each evenly spread."""
     places = [
         ((n + 0.5) / len(part), line) for part in (integers, vectors) for n, line in enumerate(part)
@@ -244,7 +244,7 @@ def four(sha3: bool) -> list[str]:
     base = SPARE[2]
     assert base == "x0"
     integers = integer_round(last=False, vectors=True) + integer_round(last=True, vectors=True)
-    body = beside(integers, vector_round(sha3))
+    body = interleave(integers, vector_round(sha3))
     # ι's constant is loaded between the other uses of its register.
     uses = [n for n, line in enumerate(body) if "v31." in line]
     assert body[uses[-2]].startswith("ld1r")
@@ -300,7 +300,7 @@ FILES = {
 
 # scripts/ct_code/known.toml excuses these two branches, the ends of loops, and there are no others.
 BRANCH = re.compile(r"(?:blr?|br?|ret|[ct]bn?z|b\.\w+)(?= |$)")
-branches = {found[0] for of in FILES.values() for line in of if (found := BRANCH.match(line))}
+branches = {match[0] for lines in FILES.values() for line in lines if (match := BRANCH.match(line))}
 assert branches == {"b.ne", "tbnz"}
 
 

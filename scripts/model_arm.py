@@ -1,12 +1,13 @@
 """make model-arm: cycles that LLVM's model of a CPU predicts for kernels and operations on AArch64,
 into docs/arm.md.
 
-QEMU runs the counted worker (workers/counted) with a plugin that writes down the instructions of one
-call as they are executed. llvm-mca predicts how many cycles a CPU takes for them: with every branch
-predicted, every access to memory in the first cache and no store that a load waits for. A store that
-also moves its address is given to it as two instructions: else the new address would wait for the data.
-Nothing is measured. LLVM's model of Apple's cores is left out: it expects 3,000 cycles for one Keccak state in integer
-registers. Fills the tables between the markers `<!-- model:kernels -->` and `<!-- model:operations -->`.
+QEMU runs the counted worker (workers/counted) with a plugin that writes down the instructions of
+one call as they are executed. The tool llvm-mca predicts the cycles of a CPU for them. It assumes
+that every branch is predicted, every access hits the first cache, and no load waits for a store. A
+store that also moves its address is given to it as two instructions: else the new address would
+wait for the data. Nothing is measured. LLVM's model of Apple's cores is left out: it expects 3,000
+cycles for one Keccak state in integer registers. Fills the tables between the markers `<!--
+model:kernels -->` and `<!-- model:operations -->`.
 """
 
 from __future__ import annotations
@@ -72,12 +73,12 @@ ATTEMPTS = 5
 
 
 class ModelError(Exception):
-    """What is missing or failed, and what to do."""
+    """A missing tool or a failed command, with the remedy."""
 
 
-def told(argv: list[str], given: str) -> str:
+def run_tool(argv: list[str], text: str) -> str:
     """Return what a program prints. ModelError with its last lines if it fails."""
-    done = subprocess.run(argv, input=given, capture_output=True, text=True, check=False)
+    done = subprocess.run(argv, input=text, capture_output=True, text=True, check=False)
     if done.returncode:
         last = "\n".join(done.stderr.strip().splitlines()[-3:])
         raise ModelError(f"{Path(argv[0]).name} failed: {last}")
@@ -95,13 +96,13 @@ def tool(*names: str, hint: str) -> str:
 @cache
 def symbols() -> dict[str, int]:
     """Return where each global function begins, in bytes after the first executable segment."""
-    segments = told(["aarch64-linux-gnu-readelf", "-lW", str(WORKER)], "")
+    segments = run_tool(["aarch64-linux-gnu-readelf", "-lW", str(WORKER)], "")
     code = re.search(r"^ +LOAD +\S+ +(0x[0-9a-f]+) .*R E", segments, re.M)
     if code is None:
         raise ModelError(f"{WORKER.name} has no executable segment")
-    names = told(["aarch64-linux-gnu-nm", "-C", str(WORKER)], "")
-    found = re.findall(r"^([0-9a-f]+) T (.*)$", names, re.M)
-    return {name: int(place, 16) - int(code[1], 16) for place, name in found}
+    names = run_tool(["aarch64-linux-gnu-nm", "-C", str(WORKER)], "")
+    symbols = re.findall(r"^([0-9a-f]+) T (.*)$", names, re.M)
+    return {name: int(place, 16) - int(code[1], 16) for place, name in symbols}
 
 
 def place_of(symbol: str) -> int:
@@ -124,7 +125,7 @@ def ask(variant: str, operation: str, fields: dict[str, str], plugin: list[str])
     ]
     lines += ["input 0", *(f"{key} {value}" for key, value in fields.items()), "end"]
     lines += ["answer 1", "quit", ""]
-    replies = told([*EMULATOR, *plugin, str(WORKER), "rust"], "\n".join(lines)).splitlines()
+    replies = run_tool([*EMULATOR, *plugin, str(WORKER), "rust"], "\n".join(lines)).splitlines()
     answers = [line.split() for line in replies if line.split()[0] in ("output", "trace", "failed")]
     if len(answers) != 1 or answers[0][0] == "failed":
         raise ModelError(f"{variant}, {operation}: {replies[-2:]}")
@@ -146,7 +147,7 @@ def instructions(
         " ".join(f"0x{b:02x}" for b in words[i : i + 4]) for i in range(0, len(words), 4)
     )
     mc = tool("llvm-mc-19", "llvm-mc", hint="on Debian `apt-get install llvm-19`")
-    listing = told([mc, "--disassemble", "--triple=aarch64", "--mattr=+all"], text)
+    listing = run_tool([mc, "--disassemble", "--triple=aarch64", "--mattr=+all"], text)
     lines = [line for line in listing.splitlines() if line.startswith("\t") and line[1] != "."]
     if 4 * len(lines) != len(words):
         raise ModelError(
@@ -162,8 +163,8 @@ def split_stores(assembly: str) -> str:
     """Split each store that moves its address into a store and an addition; one whose address a register
     moves stays as it is."""
 
-    def split(found: re.Match[str]) -> str:
-        store, address, after, before = found.groups()
+    def split(match: re.Match[str]) -> str:
+        store, address, after, before = match.groups()
         moved = int(after or before, 0)
         add = f"\t{'add' if moved >= 0 else 'sub'}\t{address}, {address}, #{abs(moved)}"
         return f"\t{store}]\n{add}" if after else f"{add}\n\t{store}]"
@@ -181,11 +182,11 @@ def cycles(cpu: str, assembly: str) -> int:
         "--iterations=1",
         "--skip-unsupported-instructions=any",
     ]
-    said = told([mca, *options, "--all-views=false", "--summary-view"], split_stores(assembly))
-    found = re.search(r"^Total Cycles: +(\d+)$", said, re.M)
-    if found is None:
+    report = run_tool([mca, *options, "--all-views=false", "--summary-view"], split_stores(assembly))
+    total = re.search(r"^Total Cycles: +(\d+)$", report, re.M)
+    if total is None:
         raise ModelError(f"llvm-mca has no total for {cpu}")
-    return int(found[1])
+    return int(total[1])
 
 
 def row(cells: list[str]) -> str:
@@ -200,8 +201,8 @@ def kernels(folder: Path, pool: ThreadPoolExecutor) -> list[str]:
     for name, whose, variant, symbol, states, sha3 in KERNELS:
         text = instructions(variant, "keygen", {"seed": "00" * 32}, symbol, folder)
         known = [cpu for cpu in CPUS if not sha3 or cpu in WITH_SHA3]
-        found = dict(zip(known, pool.map(cycles, known, [text] * len(known)), strict=True))
-        figures = [text.count("\n"), *(found.get(cpu) for cpu in CPUS)]
+        counts = dict(zip(known, pool.map(cycles, known, [text] * len(known)), strict=True))
+        figures = [text.count("\n"), *(counts.get(cpu) for cpu in CPUS)]
         cells = [f"{figure / states:,.0f}" if figure else "–" for figure in figures]
         lines.append(row([name, whose, *cells]))
         print(lines[-1], flush=True)
@@ -215,17 +216,17 @@ def inputs() -> dict[str, dict[str, str]]:
         fields = {"sk": sk, "pk": pk, "message": f"{number:064x}", "context": "-", "rnd": "00" * 32}
         if len(ask(SHA3, "trace", fields, [])) == ATTEMPTS:
             (signature,) = ask(SHA3, "sign", fields, [])
-            given = {key: fields[key] for key in ("pk", "message", "context")}
+            parts = {key: fields[key] for key in ("pk", "message", "context")}
             return {
                 "keygen": {"seed": "00" * 32},
                 "sign": fields,
-                "verify": given | {"signature": signature},
+                "verify": parts | {"signature": signature},
             }
     raise ModelError(f"none of 256 messages takes {ATTEMPTS} attempts")
 
 
 def operations(folder: Path, pool: ThreadPoolExecutor) -> list[str]:
-    given = inputs()
+    requests = inputs()
     variants = {
         "mldsa-lanes, `neon-sha3`": SHA3,
         "mldsa-lanes, `neon`": PLAIN,
@@ -237,15 +238,15 @@ def operations(folder: Path, pool: ThreadPoolExecutor) -> list[str]:
         row(["---"] * 2 + ["---:"] * (1 + len(names))),
     ]
     for operation, (ours, theirs) in OPERATIONS.items():
-        found: dict[str, list[int]] = {}
+        results: dict[str, list[int]] = {}
         for name, variant in variants.items():
             symbol = theirs if variant == PEER else f"{_SCHEME}{ours}"
-            text = instructions(variant, operation, given[operation], symbol, folder)
-            found[name] = [text.count("\n"), *pool.map(cycles, WITH_SHA3, [text] * len(WITH_SHA3))]
-            print(name, operation, found[name], flush=True)
-        for name, figures in found.items():
+            text = instructions(variant, operation, requests[operation], symbol, folder)
+            results[name] = [text.count("\n"), *pool.map(cycles, WITH_SHA3, [text] * len(WITH_SHA3))]
+            print(name, operation, results[name], flush=True)
+        for name, figures in results.items():
             ratios = [
-                figure / peer for figure, peer in zip(figures, found["mldsa-native"], strict=True)
+                figure / peer for figure, peer in zip(figures, results["mldsa-native"], strict=True)
             ]
             cells = [f"{f / 1000:,.1f} ({r:.2f})" for f, r in zip(figures, ratios, strict=True)]
             lines.append(row([operation, name, *cells]))
@@ -260,7 +261,7 @@ def main() -> int:
             raise ModelError(f"{WORKER} is missing: run `make model-arm`")
         with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor() as pool:
             folder, source = Path(name), ROOT / "workers/counted/trace.c"
-            told(["cc", "-O2", "-fPIC", "-shared", "-o", str(folder / "trace.so"), str(source)], "")
+            run_tool(["cc", "-O2", "-fPIC", "-shared", "-o", str(folder / "trace.so"), str(source)], "")
             tables = {"kernels": kernels(folder, pool), "operations": operations(folder, pool)}
         text = DOCUMENT.read_text(encoding="utf-8")
         for what, lines in tables.items():
@@ -268,7 +269,7 @@ def main() -> int:
             if not marked.search(text):
                 raise ModelError(f"{DOCUMENT.name} has no marker model:{what}")
             body = "\n".join(lines)
-            text = marked.sub(lambda found, body=body: f"{found[1]}{body}\n{found[2]}", text)
+            text = marked.sub(lambda match, body=body: f"{match[1]}{body}\n{match[2]}", text)
         DOCUMENT.write_text(text, encoding="utf-8")
     except ModelError as error:
         print(f"model-arm: {error}", file=sys.stderr)

@@ -1,10 +1,10 @@
 """One-token mutants of mldsa-lanes: every one must make the tests fail.
 
 Each mutant of mutants.toml replaces one piece of source text in a copy of the working tree under
-target/mutants, runs there the tests that are likely to fail, then all of them, and puts the text
-back. A mutant that all of them let pass has survived: the tests have a hole. Exit code 0 if every
-mutant is caught, 1 if one survives, 2 if the run itself is wrong (an anchor that is not in its file
-as often as it should be, a mutant that does not compile, tests that fail without any mutant).
+target/mutants. Tests that are likely to fail run there first, then all of them. Afterwards the text
+is restored. A mutant that all of them let pass has survived: the tests have a hole. Exit code 0 if
+every mutant is caught, 1 if one survives, 2 if the run itself is wrong. It is wrong if an anchor
+occurs more or less often than expected, a mutant does not compile, or tests fail without mutants.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Mutant:
     old: str
     new: str
     at: int = 0
-    of: int = 1
+    occurrences: int = 1
     first: str = "rejection_paths"
     # The target of crates/mldsa-fuzz whose bounded session must find it too (`--fuzz`).
     fuzz: str | None = None
@@ -102,10 +102,10 @@ def copy_tree() -> None:
 def mutate(mutant: Mutant, text: str) -> str:
     """The file's text with the mutant in it."""
     parts = text.split(mutant.old)
-    if len(parts) != mutant.of + 1:
+    if len(parts) != mutant.occurrences + 1:
         raise MutantError(
             f"{mutant.name}: {mutant.file} has {mutant.old!r} {len(parts) - 1} times;"
-            f" {mutant.of} expected"
+            f" {mutant.occurrences} expected"
         )
     before = mutant.old.join(parts[: mutant.at + 1])
     after = mutant.old.join(parts[mutant.at + 1 :])
@@ -122,15 +122,15 @@ class Run:
 
     @property
     def target(self) -> tuple[str, ...]:
-        """What Cargo calls it."""
+        """Cargo's name of it."""
         return ("--lib",) if self.program == LIB else ("--test", self.program)
 
     def build(self) -> tuple[bool, str]:
-        """Whether it compiles, and what Cargo said."""
+        """Return whether it compiles, and Cargo's output."""
         return cargo("-p", *self.package, "--no-run", *self.target)
 
     def test(self, limit: float) -> tuple[bool, str]:
-        """Whether the tests pass within so many seconds, and what they said."""
+        """Return whether the tests pass within so many seconds, and their output."""
         return cargo("-p", *self.package, *self.target, "--", *self.arguments, limit=limit)
 
 
@@ -153,12 +153,12 @@ def cargo(*arguments: str, limit: float | None = None) -> tuple[bool, str]:
         "CARGO_PROFILE_TEST_DEBUG": "0",
         "RUST_BACKTRACE": "0",
     }
-    with tempfile.TemporaryFile("w+") as said:
+    with tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen(
             ["cargo", "test", "--locked", "-q", *arguments],
             cwd=TREE,
             env=environment,
-            stdout=said,
+            stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
@@ -171,12 +171,12 @@ def cargo(*arguments: str, limit: float | None = None) -> tuple[bool, str]:
             if not isinstance(error, subprocess.TimeoutExpired):
                 raise
             succeeded = False
-        said.seek(0)
-        return succeeded, said.read()
+        output.seek(0)
+        return succeeded, output.read()
 
 
 def runs(mutant: Mutant, fuzz: bool) -> Iterator[Run]:
-    """What is tried, in order: the likely one, then everything; or a session alone."""
+    """Return the programs to try, in order: the likely one, then everything; or only a session."""
     first = mutant.first
     if fuzz and mutant.fuzz:
         yield session(mutant.fuzz)
@@ -198,13 +198,13 @@ def check_unchanged(mutants: list[Mutant], fuzz: bool) -> float:
         programs = sorted(PROGRAMS & {mutant.first for mutant in mutants})
         first = [Run("suite", LEFT_OUT), *(whole(program) for program in programs)]
     for run in first:
-        built, said = run.build()
+        built, output = run.build()
         if not built:
-            raise MutantError(f"the tree as it is does not compile\n{said}")
+            raise MutantError(f"the tree as it is does not compile\n{output}")
         started = time.monotonic()
-        passed, said = run.test(MOST_LIMIT)
+        passed, output = run.test(MOST_LIMIT)
         if not passed:
-            raise MutantError(f"{run.program} fails without any mutant, or does not end\n{said}")
+            raise MutantError(f"{run.program} fails without any mutant, or does not end\n{output}")
         longest = max(longest, time.monotonic() - started)
     return longest
 
@@ -212,9 +212,9 @@ def check_unchanged(mutants: list[Mutant], fuzz: bool) -> float:
 def caught_by(mutant: Mutant, limit: float, fuzz: bool) -> str | None:
     """The test that fails, or None if all pass."""
     for number, run in enumerate(runs(mutant, fuzz)):
-        built, said = run.build()
+        built, output = run.build()
         if not built:
-            raise MutantError(f"{mutant.name}: does not compile\n{said}")
+            raise MutantError(f"{mutant.name}: does not compile\n{output}")
         if not run.test(limit)[0]:
             if fuzz:
                 return f"the session of {mutant.fuzz}"

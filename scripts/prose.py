@@ -18,7 +18,7 @@ from mldsa_lab.estimate.compare import agreement_figures, compare
 from mldsa_lab.estimate.summary import MeasuredCell
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.records import read_record
-from mldsa_lab.records.rows import DEFAULT_REFERENCE
+from mldsa_lab.sets import DEFAULT_BASELINE
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES, SEED_BYTES
 from mldsa_lab.show.grid import number
 from mldsa_lab.show.report import headline_batch_size
@@ -33,7 +33,7 @@ Phrase = tuple[str, Callable[[], Iterable[str]]]
 @cache
 def loaded(path: Path) -> Summary:
     """Read and summarise a record, once."""
-    return summarise(read_record(path), reference=DEFAULT_REFERENCE, confidence=CONFIDENCE)
+    return summarise(read_record(path), baseline=DEFAULT_BASELINE, confidence=CONFIDENCE)
 
 
 # --- records --------------------------------------------------------------------------------------
@@ -127,8 +127,8 @@ def ends(values: Iterable[float], decimals: int) -> list[str]:
 def over_mean(percentile: float, *runs: Run) -> list[float]:
     """Return a percentile over the mean for each deterministic way of signing."""
     cells = [cell for run in runs for cell in run.rows("sign", deterministic=True)]
-    found = ((cell.value("quantile", percentile=percentile), cell.cost) for cell in cells)
-    return [value / cost for value, cost in found if value is not None]
+    quantiles = ((cell.value("quantile", percentile=percentile), cell.cost) for cell in cells)
+    return [value / cost for value, cost in quantiles if value is not None]
 
 
 def aws_lc_over(operation: str, *classical: str) -> list[str]:
@@ -210,7 +210,7 @@ def sizes(name: str) -> list[str]:
 
 def ecdsa_sizes() -> list[str]:
     """Return the bytes of ECDSA's keys and signatures: compressed and whole points, r and s, and
-    DER, where each of r and s may need a zero byte before it."""
+    DER. In DER each of r and s may need a zero byte before it."""
     key, signature, private = sizes("ECDSA-P256")
     whole, der = 1 + 2 * int(private), 2 + 2 * (2 + 1 + int(private))
     return [key, str(whole), signature, str(der), private]

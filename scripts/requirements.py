@@ -17,36 +17,36 @@ LOCK = Path(__file__).parents[1] / "uv.lock"
 def needed(groups: list[str]) -> dict[str, Any]:
     """The lock's entries of all packages that the groups need here, by name."""
     lock = tomllib.loads(LOCK.read_text(encoding="utf-8"))
-    todo = [wanted for group in groups for wanted in lock["manifest"]["dependency-groups"][group]]
-    seen, found = set(), {}
+    todo = [entry for group in groups for entry in lock["manifest"]["dependency-groups"][group]]
+    seen, packages = set(), {}
     while todo:
-        wanted = todo.pop()
-        if not holds([wanted.get("marker")]):
+        dependency = todo.pop()
+        if not holds([dependency.get("marker")]):
             continue
-        package = chosen(lock["package"], wanted)
-        found[package["name"]] = package
-        for extra in ("", *wanted.get("extras", ()), *wanted.get("extra", ())):
+        package = chosen(lock["package"], dependency)
+        packages[package["name"]] = package
+        for extra in ("", *dependency.get("extras", ()), *dependency.get("extra", ())):
             if (package["name"], extra) not in seen:
                 seen.add((package["name"], extra))
                 extras = package.get("optional-dependencies", {})
                 todo += extras[extra] if extra else package.get("dependencies", [])
-    return dict(sorted(found.items()))
+    return dict(sorted(packages.items()))
 
 
-def chosen(packages: list[Any], wanted: Any) -> Any:
+def chosen(packages: list[Any], dependency: Any) -> Any:
     """The one that is wanted; of several versions the one of this interpreter."""
-    named = [p for p in packages if p["name"] == wanted["name"]]
+    named = [p for p in packages if p["name"] == dependency["name"]]
     for package in named:
         # The workspace's own packages have no version in the lock.
-        if wanted.get("version", package.get("version")) == package.get("version") and (
-            "version" in wanted or holds(package.get("resolution-markers", [None]))
+        if dependency.get("version", package.get("version")) == package.get("version") and (
+            "version" in dependency or holds(package.get("resolution-markers", [None]))
         ):
             return package
-    raise SystemExit(f"requirements: uv.lock has no {wanted['name']} for this Python")
+    raise SystemExit(f"requirements: uv.lock has no {dependency['name']} for this Python")
 
 
 def holds(markers: list[str | None]) -> bool:
-    """Whether one of the markers holds here; None always does."""
+    """Return whether one of the markers is true here; None always is."""
     return any(marker is None or Marker(marker).evaluate() for marker in markers)
 
 

@@ -1,9 +1,9 @@
 """make shares: where the time of each operation goes, into docs/performance.md.
 
 Builds crates/mldsa-lanes/examples/shares.rs twice as a dependent would, once with a timer around
-every kernel (`--cfg mldsa_shares`), runs both in turn and fills the tables between the markers
+every kernel (`--cfg mldsa_shares`). It runs both in turn and fills the tables between the markers
 `<!-- shares:BACKEND -->`. Exit code 1 if the phases of an operation do not add up to its time in
-the ordinary build within 3 %: something else ran on the CPU, or timers keep kernels apart.
+the ordinary build within 3 %. Then something else ran on the CPU, or timers keep kernels apart.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from dependent import ROOT, cargo_build, told
+from dependent import ROOT, cargo_build, output_lines
 
 DOCUMENT = ROOT / "docs/performance.md"
 ROUNDS = 5
@@ -34,7 +34,7 @@ def processor() -> str:
 def run(
     program: Path, times: dict[Cell, list[float]], phases: dict[Cell, list[dict[str, float]]]
 ) -> None:
-    for line in told(program):
+    for line in output_lines(program):
         name, backend, operation, nanoseconds, *rest = line.split("\t")
         cell = name, backend, operation
         times[cell].append(float(nanoseconds))
@@ -52,8 +52,8 @@ def table(
     operations = list(dict.fromkeys(cell[2] for cell in cells))
     sets = list(dict.fromkeys(cell[0] for cell in cells))
 
-    def row(name: str, of) -> str:
-        columns = (", ".join(of((s, backend, operation)) for s in sets) for operation in operations)
+    def row(name: str, text) -> str:
+        columns = (", ".join(text((s, backend, operation)) for s in sets) for operation in operations)
         return f"| {name} | {' | '.join(columns)} |"
 
     def share(phase: str):
@@ -69,7 +69,7 @@ def table(
 
 def main() -> None:
     flags = [{}, {"RUSTFLAGS": "--cfg mldsa_shares"}]
-    builds = [cargo_build(of, f"shares-{i}", "shares") for i, of in enumerate(flags)]
+    builds = [cargo_build(options, f"shares-{i}", "shares") for i, options in enumerate(flags)]
     times: list[dict[Cell, list[float]]] = [defaultdict(list), defaultdict(list)]
     phases: dict[Cell, list[dict[str, float]]] = defaultdict(list)
     for _ in range(ROUNDS):
@@ -81,12 +81,13 @@ def main() -> None:
         for cell, rounds in phases.items()
     }
     text = DOCUMENT.read_text(encoding="utf-8")
-    source = f"Measured on: {processor()}; {told('rustc', '--version')[0]}; {platform.system()}."
+    compiler = output_lines("rustc", "--version")[0]
+    source = f"Measured on: {processor()}; {compiler}; {platform.system()}."
     for backend in dict.fromkeys(cell[1] for cell in plain):
         marked = re.compile(rf"(<!-- shares:{backend} -->\n).*?(<!-- /shares -->)", re.S)
         filled = f"{table(backend, plain, timed, middle)}\n\n{source}\n"
-        text, found = marked.subn(lambda m, filled=filled: m[1] + filled + m[2], text)
-        if not found:
+        text, count = marked.subn(lambda m, filled=filled: m[1] + filled + m[2], text)
+        if not count:
             sys.exit(f"shares.py: {DOCUMENT} has no marker for {backend}")
     DOCUMENT.write_text(text, encoding="utf-8")
     ratios = {cell: timed[cell] / plain[cell] for cell in plain}

@@ -2,7 +2,7 @@
 
 Writes SBOMs (CycloneDX 1.5, JSON) to target/supply: of the package with all its features, and of
 the Java archives that the JVM study uses (workers/java/jars.lock). It packages two clones of HEAD
-that lie at different paths and compares the archives, and compares the table of dependencies in
+at different paths and compares the archives. It also compares the table of dependencies in
 docs/supply.md with Cargo's graph and the crates' sources. `--write` rewrites the table's figures.
 Exit code 1 where something differs.
 """
@@ -33,11 +33,11 @@ TARGETS = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "riscv64gc-u
 
 
 class SupplyError(Exception):
-    """What is wrong, in a line."""
+    """A fault, in a line."""
 
 
 def run(*command: str, cwd: Path = ROOT) -> str:
-    """What a command says; SupplyError if it fails."""
+    """Return the output of a command. SupplyError if it fails."""
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
     if done.returncode:
         raise SupplyError(f"{' '.join(command)}: {done.stderr.strip()}")
@@ -48,11 +48,11 @@ def graph() -> dict[str, dict[str, Any]]:
     """The crates that the library is built from on any target, by name, with what each needs."""
     # Cargo's metadata has the sources of all crates; what the library needs of them, with features
     # of its own alone, only `cargo tree` tells.
-    said = json.loads(
+    metadata = json.loads(
         run("cargo", "metadata", "--locked", "--all-features", "--format-version", "1")
     )
-    packages = {(p["name"], p["version"]): p for p in said["packages"]}
-    found: dict[str, dict[str, Any]] = {}
+    packages = {(p["name"], p["version"]): p for p in metadata["packages"]}
+    crates: dict[str, dict[str, Any]] = {}
     for target in TARGETS:
         arguments = ("-e", "normal", "--all-features", "--target", target, "--no-dedupe")
         shown = ("--prefix", "depth", "--format", " {p}")
@@ -62,13 +62,13 @@ def graph() -> dict[str, dict[str, Any]]:
         ).splitlines():
             depth, name, version, *_ = line.split()
             version = version.removeprefix("v")
-            entry = found.setdefault(name, packages[name, version] | {"needs": set()})
+            entry = crates.setdefault(name, packages[name, version] | {"needs": set()})
             if entry["version"] != version:
                 raise SupplyError(f"{name} is there in two versions")
             path[int(depth) :] = [name]
             if len(path) > 1:
-                found[path[-2]]["needs"].add(name)
-    return found
+                crates[path[-2]]["needs"].add(name)
+    return crates
 
 
 def unsafe_lines(package: dict[str, Any]) -> int:
@@ -124,8 +124,8 @@ def sbom(crates: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def java_sbom() -> dict[str, Any]:
-    """The bill of materials of the Java worker: the same bytes for the same lock file, which does
-    not say what the archives need of each other."""
+    """Return the bill of materials of the Java worker, with the same bytes for the same lock file.
+    The lock file does not list the dependencies between the archives."""
     parts = []
     for file, (path, digest) in read_lock(JARS).items():
         *group, artifact, version, _ = path.split("/")

@@ -1,8 +1,8 @@
 """make trust: a bounded version of the evidence for mldsa-lanes, in one table (docs/trust.md).
 
-Runs the commands below, the emulators beside the others, tells how each ends, and prints the table:
-evidence, the backends that it covers, its figure. What a missing tool prevents is in the table as
-left out. Exit code 1 if anything failed.
+Runs the commands below, the emulators next to the others, and reports how each ends. It prints a
+table of the evidence, the backends that it covers, and its figure. What a missing tool prevents is
+in the table as left out. Exit code 1 if anything failed.
 """
 
 from __future__ import annotations
@@ -56,26 +56,27 @@ NEEDS = {
 def passed(pattern: str) -> Callable[[str], str | None]:
     """How many tests passed whose name begins so; None if none did."""
 
-    def count(said: str) -> str | None:
-        number = len(re.findall(rf"^test (?:{pattern})\S* \.\.\. ok$", said, re.MULTILINE))
+    def count(output: str) -> str | None:
+        number = len(re.findall(rf"^test (?:{pattern})\S* \.\.\. ok$", output, re.MULTILINE))
         return f"{number} tests" if number else None
 
     return count
 
 
-def found(pattern: str, shown: str = r"\1") -> Callable[[str], str | None]:
-    """What the pattern finds last, as ``shown`` says; None if it finds nothing."""
+def matching(pattern: str, shown: str = r"\1") -> Callable[[str], str | None]:
+    """Return a function for the pattern's last match, in the form of ``shown``; None without a
+    match."""
 
-    def figure(said: str) -> str | None:
-        matches = list(re.finditer(pattern, said, re.MULTILINE))
+    def figure(output: str) -> str | None:
+        matches = list(re.finditer(pattern, output, re.MULTILINE))
         return matches[-1].expand(shown) if matches else None
 
     return figure
 
 
-def inputs(said: str) -> str | None:
+def inputs(output: str) -> str | None:
     """The inputs of all sessions."""
-    counts = [int(n) for n in re.findall(r"^\w+: (\d+) inputs, seed", said, re.MULTILINE)]
+    counts = [int(n) for n in re.findall(r"^\w+: (\d+) inputs, seed", output, re.MULTILINE)]
     return f"{len(counts)} targets, {sum(counts):,} inputs" if counts else None
 
 
@@ -95,7 +96,7 @@ ROWS = (
     Row(
         "accumulated digests, published",
         "tests",
-        lambda said: passed("accumulated::")(said) and "10,000 keys and signatures a set",
+        lambda output: passed("accumulated::")(output) and "10,000 keys and signatures a set",
     ),
     Row("literal oracle: keys, signatures, traces", "tests", passed("oracle_agreement::")),
     Row(
@@ -110,62 +111,63 @@ ROWS = (
     Row(
         "bounds of kernels, every operation, by intervals",
         "bounds",
-        found(r"^bounds: (.*)$"),
+        matching(r"^bounds: (.*)$"),
         "portable, neon, avx2, avx512",
     ),
     Row("rounding, reductions, packing: all inputs", "bounds", passed(r"backend::\S*_kernels")),
     Row("fuzzing targets: corpora, short sessions", "tests", inputs),
-    Row("soak: memory flat", "tests", found(r"memory: (.*): flat$")),
+    Row("soak: memory flat", "tests", matching(r"memory: (.*): flat$")),
     Row(
         "secrets left in stack, heap, freed memory",
         "memory",
-        found(r"test result: ok\. (\d+) passed", r"\1 tests"),
+        matching(r"test result: ok\. (\d+) passed", r"\1 tests"),
     ),
     Row(
         "no branch, index or division by a secret",
         "ct",
-        found(r"secret: (\d+ functions)"),
+        matching(r"secret: (\d+ functions)"),
         "portable, avx2",
     ),
     Row(
         "the same in compiled kernels, read",
         "ct-code",
-        found(r"secret in (\d+ functions) .*; (\d+) leaks", r"\1, \2 planted leaks found"),
+        matching(r"secret in (\d+ functions) .*; (\d+) leaks", r"\1, \2 planted leaks found"),
         "avx2, avx512, neon, neon-sha3",
     ),
     Row(
         "undefined behaviour (Miri)",
         "miri",
-        found(r"test result: ok\. (\d+) passed", r"\1 tests"),
+        matching(r"test result: ok\. (\d+) passed", r"\1 tests"),
         "portable",
     ),
     Row("Arm, emulated", "arm", passed(""), "neon, neon-sha3"),
     Row("big-endian CPU, emulated", "s390x", passed(""), "portable"),
     Row("AVX-512, emulated", "x86", passed(""), "avx512"),
-    Row("planted faults found by the sessions", "faults", found(r"(\d+ of \d+) mutants")),
+    Row("planted faults found by the sessions", "faults", matching(r"(\d+ of \d+) mutants")),
     Row(
         "faults injected, nothing wrong from the hardened mode",
         "injected",
-        found(r"hardened, portable: (\d+ faults), 0 wrong, 0 revealing"),
+        matching(r"hardened, portable: (\d+ faults), 0 wrong, 0 revealing"),
         "portable",
     ),
     Row(
         "the lab's readers: bent files, planted faults",
         "readers",
-        found(r"(\d+) passed", r"\1 tests"),
+        matching(r"(\d+) passed", r"\1 tests"),
         "–",
     ),
     Row(
-        "dependencies, SBOM, package twice the same", "supply", found(r"supply: (\d+ crates)"), "–"
+        "dependencies, SBOM, package twice the same", "supply",
+        matching(r"supply: (\d+ crates)"), "–",
     ),
 )
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a command: its output, or why it was left out."""
+    """The outcome of a command: its output, or the reason why it was skipped."""
 
-    said: str
+    output: str
     failed: bool = False
     left_out: str = ""
 
@@ -187,7 +189,7 @@ def run(name: str) -> Outcome:
 def line(row: Row, outcome: Outcome, here: str) -> tuple[str, str, str]:
     """A row's cells."""
     backends = here if row.backends == "this CPU's" else row.backends
-    figure = None if outcome.failed else row.figure(outcome.said)
+    figure = None if outcome.failed else row.figure(outcome.output)
     if outcome.left_out:
         figure = f"left out: {outcome.left_out}"
     return row.evidence, backends, figure or "FAILED"
@@ -201,7 +203,7 @@ def run_all(names: Iterable[str]) -> dict[str, Outcome]:
         outcomes[name] = outcome = run(name)
         verdict = "failed" if outcome.failed else outcome.left_out or "passed"
         print(f"trust: {name}: {verdict}, {time.monotonic() - begun:.0f} s", flush=True)
-        for test in re.findall(r"^test (\S+) \.\.\. FAILED$", outcome.said, re.MULTILINE):
+        for test in re.findall(r"^test (\S+) \.\.\. FAILED$", outcome.output, re.MULTILINE):
             print(f"trust: {name}: {test} failed", flush=True)
     return outcomes
 
@@ -211,10 +213,10 @@ def main() -> int:
     LOGS.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
     with ThreadPoolExecutor() as threads:
-        beside = threads.submit(run_all, BESIDE)
+        others = threads.submit(run_all, BESIDE)
         outcomes = run_all(name for name in COMMANDS if name not in BESIDE)
-        outcomes |= beside.result()
-    here = found(r"backends (portable.*)$")(outcomes["tests"].said) or "?"
+        outcomes |= others.result()
+    here = matching(r"backends (portable.*)$")(outcomes["tests"].output) or "?"
     cells = [line(row, outcomes[row.command], here) for row in ROWS]
     widths = [max(len(cell[i]) for cell in cells) for i in range(3)]
     print()

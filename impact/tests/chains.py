@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mldsa_lab.checkout import find_root
 from mldsa_lab.estimate.figure import Figure, parse_identity
-from mldsa_lab.machine import WorkerPool
+from mldsa_lab.parallel import WorkerPool
 from pqc_impact.chain_figures import impact
 from pqc_impact.compress import Compressed
 from pqc_impact.figures import Impact

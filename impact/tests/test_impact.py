@@ -124,6 +124,11 @@ def test_one_library_is_taken_for_all_sets(tmp_path: Path) -> None:
         return {name for rate in rates if not isinstance(rate, str) for name in rate.libraries}
 
     assert libraries(ML_DSA_44="mldsa-native") == {"mldsa-native"}
+    only = RecordTimes([RECORDS[0]], sets, implementations=["fips*"])
+    rate = only.rate(scheme_of("ML-DSA-65"), 1, {})
+    assert not isinstance(rate, str) and set(rate.libraries) == {"fips204"}
+    with pytest.raises(LabError, match="--implementations: no times of these in records/"):
+        RecordTimes([RECORDS[0]], sets, implementations=["nosuch"])
     assert libraries(ML_DSA_44="mldsa-native", ML_DSA_65="fips204") >= {"mldsa-native", "fips204"}
     # Without its fast backends, mldsa-lanes is the slower library for the first set alone.
     rows = times._times[0].rows

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from mldsa_lab import LabError
-from mldsa_lab.machine import dask, local
+from mldsa_lab.parallel import dask, local
 from mldsa_lab.theory.trace import Array
 from pqc_impact.network import Compact, Graph, Network, draw_graph, find_network, read_network
 from pqc_impact.propagation import SHORT_ID_BYTES, BlockLoad, Relay, Spreading

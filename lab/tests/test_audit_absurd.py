@@ -98,7 +98,7 @@ def test_rows_that_cannot_be_told_apart_are_not_compared() -> None:
 def test_samples_alone_give_the_error_of_a_mean(samples: int, verdict: str, error: str) -> None:
     ((said, reading),) = of_rule("sign.error", sign(mean=138, samples=samples))
     assert said == verdict
-    assert reading == f"Rejection alone gives it a standard error of {error}."
+    assert reading == f"Rejection by itself gives it a standard error of {error}."
 
 
 def test_whole_things_may_be_cut_off_and_the_reading_says_so() -> None:

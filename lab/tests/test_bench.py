@@ -216,7 +216,7 @@ def test_a_worker_that_does_not_build_is_left_out(tmp_path: Path) -> None:
     [
         (["--workers", "cobol"], "unknown worker 'cobol'"),
         (["--workers", "rust", "--implementations", "nope"], "unknown implementation 'nope'"),
-        (["--workers", "rust", "--reference", "nope"], "unknown reference 'nope'"),
+        (["--workers", "rust", "--reference", "nope"], "unknown baseline 'nope'"),
         (["--build", "fast"], "'fast' is not one of 'default', 'tuned', 'both'"),
         (["--registry", "nothere.toml"], "nothere.toml"),
         (["--to", "/nonexistent/rows.json"], "/nonexistent/rows.json"),

@@ -13,7 +13,7 @@ from lab_runs import broken_registry, build_rust, here, lab, place, rows_in, rus
 from mldsa_lab import LabError, machine
 from mldsa_lab.bench.engine import Engine
 from mldsa_lab.bench.fleet import Fleet, WorkerHandle
-from mldsa_lab.bench.options import BlockFile, find_verifiers, read_block, resolve_block, stride
+from mldsa_lab.bench.options import BlockFile, find_verifiers, resolve_block, stride
 from mldsa_lab.files import decode_toml
 from mldsa_lab.kinds.block import BlockCase, Blocks, draw_block, read_block_content
 from mldsa_lab.records import BlockContent, Definition, Fault, Row, Samples, Variant, read_record
@@ -65,31 +65,6 @@ def write(folder: Path, text: str = SMALL) -> Path:
 
 
 # --- files ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ("verifications = 24", "verifications = 100001", "verifications: Expected `int` <= 100000"),
-        ("uses = 3", "uses = 5", "24 verifications of the profile default are not the uses of "
-         "whole keys, 5 each"),
-        ("batches = [1, 8]", "batches = [8, 8]", "a value is given twice"),
-        ("threads = [1, 2]", "threads = [2]", "1 must be among them"),
-        ("threads = [1, 2]", "threads = [1, 13]", "13 are more than 12 verifications"),
-        ('["warm", "cold"]', '["tepid"]', "'tepid' must be one of cold, warm"),
-        ("rounds = [2, 2]", "rounds = [3, 2]", "must not be above the second"),
-        ("[profiles.quick]", "[profiles.other]", "the profile quick is missing"),
-        ('"ML-DSA-44"', '"ML-KEM-512"', "ML-KEM-512 has no operation verify"),
-        ('"ML-DSA-44"', '"RSA-2048-PSS"', "one key for each process, and a block has many"),
-    ],
-)  # fmt: skip
-def test_bad_files_name_place_and_rule(tmp_path: Path, old: str, new: str, said: str) -> None:
-    assert old in SMALL
-    path = write(tmp_path, SMALL.replace(old, new, 1))
-    with pytest.raises(LabError) as caught:
-        read_block(str(path), "default")
-    text = str(caught.value)
-    assert said in text and str(path) in text, text
 
 
 def test_options_that_the_file_gives_are_refused(tmp_path: Path) -> None:

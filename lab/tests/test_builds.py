@@ -115,7 +115,7 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
 
 @pytest.fixture(scope="module")
 def summary(record: Record) -> Summary:
-    return summarise(record, reference="mldsa-native")
+    return summarise(record, baseline="mldsa-native")
 
 
 def ratio(summary: Summary, variant: str) -> float | None:
@@ -134,7 +134,7 @@ def test_ratios_are_to_the_default_build_unless_the_other_is_named(
     default, tuned = "mldsa-native:native:compact", "mldsa-native:native:compact:tuned"
     assert ratio(summary, default) == 1.0
     assert ratio(summary, tuned) == pytest.approx(TUNED, rel=0.02)
-    result = summarise(record, reference=tuned)
+    result = summarise(record, baseline=tuned)
     assert ratio(result, tuned) == 1.0
     assert ratio(result, default) == pytest.approx(1 / TUNED, rel=0.02)
 

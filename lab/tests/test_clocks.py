@@ -19,11 +19,11 @@ from tiers import first_of
 
 from mldsa_lab.bench.workload import CELL_NS, Cell, Operations
 from mldsa_lab.checkout import find_root
-from mldsa_lab.estimate.measured import estimate
+from mldsa_lab.estimate.external import estimate
 from mldsa_lab.estimate.reader import read_measurements
 from mldsa_lab.estimate.summary import MeasuredCell, summarise, widest
+from mldsa_lab.machine import find_tick
 from mldsa_lab.records import SCHEMA, Record, Run, Samples, read_record
-from mldsa_lab.records.rows import find_tick
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.protocol import JobInput
 from mldsa_studies.signers import usual
@@ -231,7 +231,7 @@ def test_measurements_that_a_clock_truncates_are_covered_or_refused(
 
 BY_WALL = {
     "cold": ("2026-11-24-epyc-zen4/cold.jsonl.xz", "no clock resolves a call"),
-    "block": ("2026-11-23-epyc-zen4/block.jsonl.xz", "holds no measurements of its block"),
+    "block": ("2026-11-23-epyc-zen4/block.jsonl.xz", "has no measurements of its block"),
     "pipeline": ("2026-11-23-epyc-zen4-pipeline/process-1.jsonl.xz", "no clock resolves a sample"),
 }
 """Published records of kinds that have a wall clock only, and what is said where it is coarse."""

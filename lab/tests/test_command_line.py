@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +13,7 @@ import typer
 from lab_runs import here
 
 from mldsa_lab.cli.main import app
-from mldsa_lab.cli.shared import DEFAULT_BASELINE, RENAMED
-from mldsa_lab.records.rows import DEFAULT_REFERENCE
+from mldsa_lab.cli.shared import RENAMED
 
 COMMANDS, OPTIONS = 12, 115
 """Budgets: names in `mldsa-lab --help`, and options of all commands below them together."""
@@ -48,10 +48,6 @@ def test_commands_and_options_keep_to_their_budgets() -> None:
     assert len(options) <= OPTIONS, len(options)
 
 
-def test_the_baseline_is_that_of_records() -> None:
-    assert DEFAULT_BASELINE == DEFAULT_REFERENCE
-
-
 def test_the_help_loads_no_heavy_package() -> None:
     words = [sys.executable, "-c", PROGRAM, "--help"]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
@@ -74,3 +70,40 @@ def test_a_new_spelling_exists(old: str) -> None:
     assert {word for word in words if word.startswith("--")} <= known
     if not words[0].startswith("-") and old[0] != "-":
         assert words[0] in (*ROOT.commands, "mldsa-lab")
+
+
+REFUSED = {
+    "select ed25519": "unknown parameter set 'ed25519': known are 44, 65, 87, ml-dsa, ML-DSA-44,",
+    "select ml-dsa": "set 'ml-dsa': must be one of",
+    "select 66": "unknown parameter set '66': known are 44, 65, 87, ml-dsa, ",
+    "select 44 --max-attempts 1": "all 10 inputs have 1 attempt, so that no cost of an",
+    "select 44 --from none.jsonl": "none.jsonl: cannot read it",
+    "select 44 --from none.jsonl -n 3": "--count: cannot be used with --from none",
+    "select 44 --from none.jsonl --goal p5": "--goal: cannot be used with --from",
+    "select 44 -n 10001": "choice of 10001 inputs: the pool has 10000 traces",
+    "select 44 --goal p100": "percentile 100.0: must lie in",
+    "select 44 --formats json,xml": "format 'xml': must be one of json, rsp, c, c-hashes, readmemh",
+    "select 44 --goal p..": "--goal p..: '..' is no number",
+    "select 44 --goal best": "--goal best: must be regression, mean",
+    "select 44 --from ready --goal p7": "ready-made selection 'p7'",
+    "select 44 --from ready --goal mean -n 7": "'mean' of 7 inputs",
+    "select 44 --from ready --budget 70": "--budget: cannot be used with --from ready",
+    "select 44 --from none.parquet": "pool none.parquet: cannot read it",
+    "select 44 --cost-model none.json --goal mean": "none.json: cannot read it",
+    "trace Ed25519": "unknown parameter set 'Ed25519': known are 44, 65, 87, ml-dsa, ML-DSA-44",
+    "trace 44 --context-bytes 256": "--context-bytes",
+    "trace 44 -n 0": "--count",
+    "trace 44 65 --inputs x.csv": "name the one parameter set",
+    "trace 44 --inputs none.csv": "none.csv: cannot read it",
+    "trace 44 --processes 0": "--processes 0: must be a whole number from 1, or tcp://",
+    "trace 44 --inputs none.csv -n 5": "--count: cannot be used with --inputs",
+    "trace 44 --inputs none.csv --seed x": "--seed: cannot be used with --inputs",
+}  # fmt: skip
+"""Commands, and what is said before anything is written."""
+
+
+@pytest.mark.parametrize("command", REFUSED)
+def test_what_is_wrong_is_named_before_the_work(tmp_path: Path, command: str) -> None:
+    done = here(*command.split(), "--out", str(tmp_path / "out"))
+    assert done.status == 2 and REFUSED[command] in done.err and "Traceback" not in done.err
+    assert not list(tmp_path.iterdir())

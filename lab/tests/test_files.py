@@ -14,10 +14,10 @@ import jsonschema
 import msgspec
 import pyarrow.parquet as pq
 import pytest
+from lab_runs import load_script
 
 from mldsa_lab import LabError
 from mldsa_lab.checkout import find_root
-from mldsa_lab.cli.schemas import renew, schemas
 from mldsa_lab.files import Count, Hex, convert, decode_json, read_text, to_builtins, write_whole
 from mldsa_lab.inputs.tracing import DATA
 from mldsa_lab.sets import PARAMETER_SETS
@@ -135,6 +135,7 @@ def test_what_is_no_plain_file_is_written_to_not_replaced(tmp_path: Path) -> Non
 # --- published schemas ----------------------------------------------------------------------------
 
 
+SCRIPT = load_script(find_root() / "scripts" / "schemas.py")
 FOLDER = Path(__file__).parents[2] / "docs" / "schema"
 
 
@@ -158,14 +159,14 @@ def shipped(name: str) -> list[Any]:
 
 
 def test_the_published_ones_are_those_of_the_types(tmp_path: Path) -> None:
-    for name, made in schemas().items():
+    for name, schema in SCRIPT.schemas().items():
         assert json.loads((FOLDER / name).read_text(encoding="utf-8")) == json.loads(
-            json.dumps(made)
-        ), f"{name}: python -m mldsa_lab.cli.schemas --write"
-    assert {p.name for p in FOLDER.iterdir()} == set(schemas())
+            json.dumps(schema)
+        ), f"{name}: python scripts/schemas.py --write"
+    assert {p.name for p in FOLDER.iterdir()} == set(SCRIPT.schemas())
     assert find_root() / "docs" / "schema" == FOLDER
-    assert renew(tmp_path, is_written=True) == list(schemas())
-    assert renew(tmp_path, is_written=False) == []
+    assert SCRIPT.renew(tmp_path, is_written=True) == list(SCRIPT.schemas())
+    assert SCRIPT.renew(tmp_path, is_written=False) == []
 
 
 @pytest.mark.parametrize(
@@ -176,7 +177,7 @@ def test_the_published_ones_are_those_of_the_types(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_ships_fits(name: str, needed: str) -> None:
-    validator = jsonschema.Draft202012Validator(schemas()[name])
+    validator = jsonschema.Draft202012Validator(SCRIPT.schemas()[name])
     found = shipped(name)
     assert found
     for whole in found:

@@ -107,7 +107,7 @@ def jdks(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ([f"n={'x' * 300}"], "File name too long"),
         (["DIR/sound", "DIR/sound"], r"is called \S+ already; NAME=PATH names another"),
         (["java-25=DIR/sound"], r"is called \S+ already; NAME=PATH names another"),
-        (["jdks=DIR/sound"], "name must not be 'jdks', which stands for several workers"),
+        (["jdks=DIR/sound"], "name must not be 'jdks', which means several workers"),
     ],
 )  # fmt: skip
 def test_paths_and_names_that_are_refused(jdks: Path, texts: list[str], rule: str) -> None:

@@ -87,30 +87,6 @@ def test_memory_is_counted_for_each_input(tmp_path: Path) -> None:
         read_times(times, 3, memory=True)
 
 
-def profiled(name: str, **change: Any) -> dict[str, Any]:
-    return {"secondaryMetrics": PROFILED | {name: OF_PROFILER[name] | change}}
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (profiled("gc.count", rawData=[[-1.0, 0.0]]), "gc.count.rawData[0][0]: "),
-        (profiled("gc.count", rawData=[[1.0]]), "gc.count.rawData[0]: must have measurementIter"),
-        ({"mode": "thrpt"}, "results[0].mode: 'thrpt'"),
-        ({"measurementIterations": 3}, "primaryMetric.rawData[0]: must have measurementIterations"),
-        ({"primaryMetric": {"scoreUnit": "us/op", "rawData": [[1.0, 1.0]]}}, "scoreUnit: 'us/op'"),
-        ({"primaryMetric": {"scoreUnit": "ns/op", "rawData": [[1.0, 1.0]] * 2}}, "rawData: "),
-        ({"primaryMetric": {"scoreUnit": "ns/op", "rawData": [[1.0, 0.0]]}}, "rawData[0][1]"),
-        ({"secondaryMetrics": {"passes": {"rawData": [[1.0]]}}}, "passes.rawData[0]: must have"),
-    ],
-)
-def test_bad_results_name_place_and_rule(tmp_path: Path, change: dict[str, Any], said: str) -> None:
-    path = written(tmp_path, [DOCUMENT | change])
-    with pytest.raises(LabError) as caught:
-        read_result(path)
-    assert str(path) in str(caught.value) and said in str(caught.value)
-
-
 def test_signing_by_a_stored_document_agrees_with_its_traces(tmp_path: Path) -> None:
     """JMH's mean and the times of the inputs give back the costs of a synthetic signer."""
     record = record_of(sets=("ML-DSA-44",), operations=("sign",), signers=SIGNERS[:1])

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from tiers import first_of
 
 from mldsa_lab.estimate.diagnose import FEW_INPUTS
+from mldsa_lab.estimate.external import Estimation, estimate
 from mldsa_lab.estimate.fit import key_offsets
-from mldsa_lab.estimate.measured import Estimation, estimate
 from mldsa_lab.estimate.reader import Measurements
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies.coverage import made_up, targets

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tiers import first_of
 
 from mldsa_lab import LabError
+from mldsa_lab.estimate.external import estimate, parse_percentiles
 from mldsa_lab.estimate.figure import breaches
 from mldsa_lab.estimate.fit import Fit, fit_costs
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.estimate.measured import estimate, parse_percentiles
 from mldsa_lab.theory.law import LINEAR, Law, prior, to_costs
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies.coverage import Scene, coverage, targets

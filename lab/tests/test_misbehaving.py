@@ -168,7 +168,7 @@ def test_a_value_that_a_record_cannot_hold_excludes_its_variant(tmp_path: Path) 
         done = run(tmp_path, VALUES["a wall time of 64 bits"])
     assert_healthy(done)
     (fault,) = done.record.faults
-    assert fault.round == 1 and "cannot hold this: Expected `int` <=" in fault.reason
+    assert fault.round == 1 and "cannot contain this: Expected `int` <=" in fault.reason
     assert str(tmp_path) not in fault.reason
 
 

@@ -10,7 +10,7 @@ import pytest
 from report_records import record_of
 
 from mldsa_lab.estimate.cells import gather
-from mldsa_lab.estimate.measured import estimate
+from mldsa_lab.estimate.external import estimate
 from mldsa_lab.estimate.reader import Measurements
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.records import read_record

@@ -14,8 +14,9 @@ from lab_runs import here
 from report_records import ML_DSA, SIGNERS, record_of
 from rich.console import Console
 
+from mldsa_lab.bench import UNTIL_LIMIT_S
 from mldsa_lab.bench.bench import Pace, Precision
-from mldsa_lab.bench.options import UNTIL_LIMIT_S, Options, Profile
+from mldsa_lab.bench.options import Options, Profile
 from mldsa_lab.estimate.summary import summarise, widest
 from mldsa_lab.records import SCHEMA, Fault, Record, Run
 from mldsa_lab.screen import Screen
@@ -23,7 +24,7 @@ from mldsa_lab.screen import Screen
 DEFAULT = Profile("default", 270.0, 10, 200)
 OPTIONS = Options(
     sets=ML_DSA, operations=("sign",), implementations=(), workers=(), profile=DEFAULT, rounds=None,
-    sizes=None, reference="mldsa-native", clock="cpu", confidence=0.95,  # type: ignore[arg-type]
+    sizes=None, baseline="mldsa-native", clock="cpu", confidence=0.95,  # type: ignore[arg-type]
     seed=bytes(32), timeout=1.0, out=Path("out"),
 )  # fmt: skip
 RECORD = Record(Run(SCHEMA, "mldsa-lab", "2026-11-22T00:00:00Z", "default", "00", {}, {}))

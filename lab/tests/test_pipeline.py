@@ -43,7 +43,6 @@ from mldsa_lab.records import (
     read_record,
 )
 from mldsa_lab.show.report import Look
-from mldsa_lab.study.file import read_study
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.protocol import JobInput
 
@@ -98,33 +97,6 @@ def stage(operation: str, set_name: str, implementation: str = "x", **more: Any)
 
 
 # --- files ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ('"SHA3-256"', '"SHA3-257"', "pipeline[0].stage[0].set: 'SHA3-257' must be one of"),
-        ('operation = "hash"', 'operation = "sign"', "SHA3-256 has no operation sign"),
-        ("batch = 8", "batch = 0", "pipeline[1].stage[1].batch: Expected `int` >= 1"),
-        ("records = 16\nthreads = [1]\nagainst", "records = 12\nagainst",
-         "records: 12 are no whole batches of 8"),
-        ("batch = 8", "batch = 3", "the largest batch, 8, must be a multiple of 3"),
-        ('operation = "sign"', 'operation = "verify"\nname = "v"',
-         "stage 'v': no stage before it signs with ML-DSA-44"),
-        ('operation = "sign"', 'operation = "sign"\nsignature = "x"',
-         "signature: only verification takes one"),
-        ('name = "batches"', 'name = "one by one"', "pipeline[1]: the name 'one by one' is given"),
-        ('against = "one by one"', 'against = "two"', "against: no other is called 'two'"),
-        ("threads = [1]", "threads = [2]", "threads: 1 must be among them"),
-        ("[profiles", "[[measure]]\n[profiles", "either [[measure]] or [[pipeline]]"),
-    ],
-)  # fmt: skip
-def test_bad_files_name_place_and_rule(tmp_path: Path, old: str, new: str, said: str) -> None:
-    assert old in SMALL
-    path = write(tmp_path, SMALL.replace(old, new, 1))
-    with pytest.raises(LabError) as caught:
-        read_study(path)
-    assert str(path) in str(caught.value) and said in str(caught.value)
 
 
 def test_stages_take_from_those_before_them() -> None:

@@ -135,45 +135,6 @@ def test_a_compiler_that_does_not_work_is_named(monkeypatch: pytest.MonkeyPatch)
         compiler_include()
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "rule"),
-    [
-        ('name = "one"', "", "worker 1: name is missing"),
-        ('name = "one"', 'name = "One Two"', "worker One Two: name must be small letters"),
-        ('language = "C"', 'like = "none"', "worker one: like names no worker before it: 'none'"),
-        ('name = "one"', 'name = "jdks"', "name must not be 'jdks', which stands for several"),
-        ('"{target}/one"', '"{program}"', "program is missing: {program} stands for it"),
-        ('"{target}/one"', '"{lock}"', "locks is missing: {lock} stands for the first of them"),
-        ('"{target}/one"', '"-{options}"', "unknown place {options}"),
-        ('language = "C"', "language = 3", "worker one, language: Expected `str`, got `int`"),
-        ('folder = "workers/one"', 'folder = "../one"', "worker one: folder must be a path inside"),
-        ("default = true", "colour = 1", "contains unknown field `colour`"),
-        ('minimum = "4.8"', 'minimum = "new"', r"needs\[0\]: minimum must be numbers"),
-        ('version = ["cc", "--version"], ', "", r"needs\[0\]: version is missing"),
-        ("default = true", 'builds.tuned = { profile = "x" }', "builds must have the build 'def"),
-        ("default = true", 'locks = ["{x}"]', "locks: unknown place {x}"),
-        ("default = true", 'builds.default = { profile = "x" }\nbuilds.fast = { profile = "y" }',
-         "unknown build 'fast': known are default, tuned"),
-        ("default = true", 'builds.default = { profile = "x", env = { A = "{b}" } }',
-         "builds.default.env.A: unknown place {b}"),
-        ('"{target}/one"]', '"{target}/{profile}/one"]', "builds is missing: {profile}"),
-        ("default = true", 'setup = [["{x}"]]', "setup: unknown place {x}"),
-        ("default = true", "setup = [[]]", r"setup\[0\]: Expected `array` of"),
-        ("default = true", 'home_of = "two"', "home_of names no worker before it"),
-        ("[[worker]]", "[[wroker]]", "registry.toml: Object contains unknown field `wroker`"),
-        ("[[worker]]", "[worker]", "worker: Expected `array`, got `object`"),
-        ('name = "one"', "name = ", "not a readable TOML file"),
-        ("[[worker]]", f"{ENTRY}[[worker]]", "worker one: the name is given to two entries"),
-    ],
-)  # fmt: skip
-def test_refusals(tmp_path: Path, old: str, new: str, rule: str) -> None:
-    assert old in ENTRY
-    path = write(tmp_path, ENTRY.replace(old, new))
-    with pytest.raises(LabError, match=rule) as caught:
-        read_registry(path)
-    assert str(path) in str(caught.value)
-
-
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(LabError, match=r"worker registry .*none.toml: cannot read it"):
         read_registry(tmp_path / "none.toml")

@@ -36,7 +36,7 @@ def record() -> Record:
 
 
 def test_a_variant_id_as_reference_stands_for_its_threads_too(record: Record) -> None:
-    cells = summarise(record, reference=LANES).by_id
+    cells = summarise(record, baseline=LANES).by_id
     for variant in (LANES, f"{LANES}:loop-100:threads-2"):
         assert cells[variant, SET, "sign"].value("ratio") == 1.0
 

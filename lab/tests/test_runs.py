@@ -201,7 +201,7 @@ def chosen(
     options = Options(
         sets=sets, operations=("sign",), implementations=patterns, workers=workers,
         profile=Profile("quick", 35.0, 5, 50), rounds=1, sizes=None,  # type: ignore[arg-type]
-        reference=reference, clock="cpu",
+        baseline=reference, clock="cpu",
         confidence=0.95, seed=bytes(32), timeout=1.0, out=Path("out"),
     )  # fmt: skip
     entries = [RUST, GO, KEMS, *([UNLISTED] if unlisted else [])]

@@ -127,37 +127,6 @@ def test_a_pool_and_a_cost_model_of_ones_own(tmp_path: Path) -> None:
         run("44", "--goal", "mean", "--cost-model", cost, "--out", tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("words", "rule"),
-    [
-        (["ed25519"], "unknown parameter set 'ed25519': known are 44, 65, 87, ml-dsa, ML-DSA-44,"),
-        (["ml-dsa"], "set 'ml-dsa': must be one of"),
-        (["66"], "unknown parameter set '66': known are 44, .*, ML-DSA-87$"),
-        (["44", "--max-attempts", "1"], "all 10 inputs have 1 attempt, so that no cost of an"),
-        (["44", "--from", "none.jsonl"], "none.jsonl: cannot read it"),
-        (["44", "--from", "none.jsonl", "-n", "3"], "--count: cannot be used with --from none"),
-        (["44", "--from", "none.jsonl", "--goal", "p5"], "--goal: cannot be used with --from"),
-        (["44", "-n", "10001"], "choice of 10001 inputs: the pool has 10000 traces"),
-        (["44", "--goal", "p100"], "percentile 100.0: must lie in"),
-        (
-            ["44", "--formats", "json,xml"],
-            "format 'xml': must be one of json, rsp, c, c-hashes, readmemh",
-        ),
-        (["44", "--goal", "p.."], "--goal p..: '..' is no number"),
-        (["44", "--goal", "best"], "--goal best: must be regression, mean"),
-        (["44", "--from", "ready", "--goal", "p7"], "ready-made selection 'p7'"),
-        (["44", "--from", "ready", "--goal", "mean", "-n", "7"], "'mean' of 7 inputs"),
-        (["44", "--from", "ready", "--budget", "70"], "--budget: cannot be used with --from ready"),
-        (["44", "--from", "none.parquet"], "pool none.parquet: cannot read it"),
-        (["44", "--cost-model", "none.json", "--goal", "mean"], "none.json: cannot read it"),
-    ],
-)
-def test_refusals(words: list[str], rule: str, tmp_path: Path) -> None:
-    with pytest.raises(LabError, match=rule):
-        run(*words, "--out", tmp_path / "out")
-    assert not list(tmp_path.iterdir())
-
-
 def test_files_that_are_no_pools(tmp_path: Path) -> None:
     whole = pools.shipped_path("ML-DSA-44").read_bytes()
     path = tmp_path / "pool.parquet"
@@ -248,7 +217,7 @@ def test_a_pool_of_other_inputs_is_noticed(checks: str) -> None:
     choice = choose(table, pool.checks, request)
     assert len(build(pool, request, choice, load()).inputs) == 5
     shifted = replace(pool, index=index + 1)
-    with pytest.raises(LabError, match=r"pool: trace \d+ is not that of signing its input"):
+    with pytest.raises(LabError, match=r"pool: trace \d+ differs from its input's signature"):
         build(shifted, request, choice, load())
 
 
@@ -263,7 +232,7 @@ def test_checks_that_the_pool_has_seen_are_compared() -> None:
     request = SelectionRequest("mean", 5)
     choice = choose(wrong, "all", request)
     index = np.arange(40, dtype=np.uint64)
-    with pytest.raises(LabError, match="is not that of signing its input"):
+    with pytest.raises(LabError, match="differs from its input's signature"):
         build(Pool(wrong, index, "all", spec), request, choice, load())
     assert build(Pool(wrong, index, "reached", spec), request, choice, load()).set == "ML-DSA-44"
 
@@ -360,10 +329,10 @@ def test_files_that_are_not_what_they_say(tmp_path: Path, monkeypatch: pytest.Mo
     item = selection.inputs[0]
     for digest, what in zip(item.digests, ("public key", "private key", "signature"), strict=True):
         wrong = Selection.parse(text.replace(digest, "00" * 32), "here")
-        with pytest.raises(LabError, match=f"input 1: its {what} is not that of signing it"):
+        with pytest.raises(LabError, match=f"input 1: wrong {what}: signing it gives another"):
             complete(wrong, load())
     other = Selection.parse(text.replace(item.message.hex(), "00" * 32), "here")
-    with pytest.raises(LabError, match="input 1: its "):
+    with pytest.raises(LabError, match="input 1: wrong "):
         complete(other, load())
     monkeypatch.setattr(ready, "DATA", tmp_path)
     with pytest.raises(LabError, match="cannot read it"):

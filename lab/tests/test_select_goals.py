@@ -13,8 +13,8 @@ from mldsa_lab import LabError
 from mldsa_lab.choice.choice import SelectionRequest, choose
 from mldsa_lab.choice.coverage import choose_coverage, find_paths
 from mldsa_lab.choice.design import design, quality
-from mldsa_lab.choice.mean import Objective, cost_range, pick_members, weights
-from mldsa_lab.choice.solver import Classes, Program
+from mldsa_lab.choice.mean import Classes, Objective, cost_range, pick_members, weights
+from mldsa_lab.choice.solver import Program
 from mldsa_lab.theory.law import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace, TraceTable, parse_trace

@@ -124,9 +124,9 @@ def test_references(record: Record) -> None:
     for reference, name, factor in (
         ("cached:native:expanded", "slow", 6), ("slow", "mldsa-native", 1 / 3),
     ):  # fmt: skip
-        ratio = row_of(summarise(record, reference=reference), name).value("ratio")
+        ratio = row_of(summarise(record, baseline=reference), name).value("ratio")
         assert ratio == pytest.approx(factor, rel=0.1)
-    none = summarise(record, reference="nobody")
+    none = summarise(record, baseline="nobody")
     assert not any(cell.interval("ratio") for cell in none.cells) and "nobody" in none.notes[0]
     # The compact key is the reference, though it is announced second.
     worker = record.workers[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,27 +54,6 @@ def test_classes_follow_the_order_of_the_standard() -> None:
     np.testing.assert_array_equal(table.counts(), [[3, 2, 2], [0, 0, 0]])
 
 
-@pytest.mark.parametrize(
-    "word", ["", "x1", "z", "r2z0", "z0z1", "z8", "z00", "z-1", "ok1", "OK", "z0 r1", "z٣", "h999"]
-)
-def test_malformed_attempts(word: str) -> None:
-    with pytest.raises(LabError, match="attempt"):
-        parse_iteration(word)
-
-
-@pytest.mark.parametrize("words", [[], ["z0"], ["ok", "ok"], ["ok", "r1", "ok"]])
-def test_the_accepted_attempt_is_the_last_and_only_one(words: list[str]) -> None:
-    with pytest.raises(LabError, match="trace"):
-        parse_trace(words)
-
-
-def test_indexes_must_fit_the_set() -> None:
-    assert parse_trace(["z4r5", "ok"], "ML-DSA-65")
-    for word, rule in (("z5", "below 5"), ("r6", "below 6"), ("h7", "below 6")):
-        with pytest.raises(LabError, match=rule):
-            parse_trace([word, "ok"], "ML-DSA-65")
-
-
 def test_candidates_are_reproducible_and_separate() -> None:
     seed = bytes(range(32))
     pool = list(candidates(seed, "ML-DSA-65", 200, message_bytes=59, context_bytes=3))
@@ -93,22 +74,6 @@ def test_candidates_of_a_known_seed() -> None:
     """Pools are part of published records: what a run seed gives must never change."""
     (first,) = candidates(bytes(32), "ML-DSA-44", 1, message_bytes=8)
     assert (first.seed[:8].hex(), first.message.hex()) == ("0639aba0f154a2ae", "f4d3f7c756352d07")
-
-
-@pytest.mark.parametrize(
-    ("change", "rule"),
-    [
-        ({"run_seed": bytes(31)}, "31 bytes"),
-        ({"set_name": "ML-DSA-11"}, "ML-DSA-11"),
-        ({"count": -1}, "at least 0"),
-        ({"context_bytes": 256}, r"0\.\.255"),
-        ({"message_bytes": -1}, "message size"),
-    ],
-)
-def test_refused_candidates(change: dict[str, Any], rule: str) -> None:
-    right = {"run_seed": bytes(32), "set_name": "ML-DSA-44", "count": 1}
-    with pytest.raises(LabError, match=rule):
-        candidates(**(right | change))
 
 
 # --- traces in arrays say the same as traces in tuples --------------------------------------------
@@ -145,24 +110,6 @@ def test_an_empty_table() -> None:
     assert len(table) == 0 and table.counts().shape == (0, 3) and table.traces() == []
 
 
-@pytest.mark.parametrize(
-    ("codes", "ends", "message"),
-    [
-        ([0xFFFF, 0xFFF0], [1, 2], "trace 1 .* last attempt, and only that"),
-        ([0xFFFF, 0xFFFF], [2], "trace 0 .* last attempt, and only that"),
-        ([0xFFFF], [2], "must cover all attempts"),
-        ([0xFFFF], [], "must cover all attempts"),
-        ([0xFFFF, 0xFFFF], [1, 1, 2], "trace 1 .* at least one attempt"),
-        ([0xFFF4, 0xFFFF], [2], "index of z must be below 4"),
-        ([0xFF4F, 0xFFFF], [2], "index of r must be below 4"),
-        ([0x6FFF, 0xFFFF], [2], "index of h must be below 4"),
-    ],
-)
-def test_what_is_no_trace_is_refused(codes: list[int], ends: list[int], message: str) -> None:
-    with pytest.raises(LabError, match=message):
-        TraceTable("ML-DSA-44", np.array(codes, dtype=np.uint16), np.array(ends, dtype=np.int64))
-
-
 # --- generated inputs -----------------------------------------------------------------------------
 
 
@@ -193,20 +140,58 @@ def test_sets_and_seeds_give_other_inputs() -> None:
     assert Spec("ML-DSA-44", SEED, rnd="given").input(0).rnd is not None
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"set": "ML-DSA-66"}, "unknown parameter set"),
-        ({"seed": "00"}, "seed of 1 bytes: must have 32"),
-        ({"seed": "xy"}, "seed: must be bytes in hexadecimal"),
-        ({"message_bytes": -1}, "message_bytes: Expected `int` >= 0"),
-        ({"message_bytes": True}, "message_bytes: Expected `int`"),
-        ({"context_bytes": 256}, "context_bytes: Expected `int` <= 255"),
-        ({"per_key": -1}, "per_key: Expected `int` >= 0"),
-        ({"rnd": "random"}, "rnd: 'random' must be one of given, zero"),
-    ],
-)
-def test_bad_values_are_named(change: dict[str, object], message: str) -> None:
-    value = to_builtins(Spec("ML-DSA-44", SEED)) | change
-    with pytest.raises(LabError, match=f"^here.*{message}"):
-        convert(value, Spec, "here")
+# --- what is refused ------------------------------------------------------------------------------
+
+
+def fits_65(word: str) -> None:
+    parse_trace([word, "ok"], "ML-DSA-65")
+
+
+def draw(**change: Any) -> None:
+    candidates(**{"run_seed": bytes(32), "set_name": "ML-DSA-44", "count": 1, **change})
+
+
+def build(codes: list[int], ends: list[int]) -> None:
+    TraceTable("ML-DSA-44", np.array(codes, dtype=np.uint16), np.array(ends, dtype=np.int64))
+
+
+def read(**change: object) -> None:
+    convert(to_builtins(Spec("ML-DSA-44", SEED)) | change, Spec, "here")
+
+
+WORDS = ("", "x1", "z", "r2z0", "z0z1", "z8", "z00", "z-1", "ok1", "OK", "z0 r1", "z٣", "h999")
+REFUSED = [
+    *((partial(parse_iteration, word), "attempt") for word in WORDS),
+    *((partial(parse_trace, words.split()), "trace") for words in ("", "z0", "ok ok", "ok r1 ok")),
+    (partial(fits_65, "z5"), "below 5"),
+    (partial(fits_65, "r6"), "below 6"),
+    (partial(fits_65, "h7"), "below 6"),
+    (partial(draw, run_seed=bytes(31)), "31 bytes"),
+    (partial(draw, set_name="ML-DSA-11"), "ML-DSA-11"),
+    (partial(draw, count=-1), "at least 0"),
+    (partial(draw, context_bytes=256), r"0\.\.255"),
+    (partial(draw, message_bytes=-1), "message size"),
+    (partial(build, [0xFFFF, 0xFFF0], [1, 2]), "trace 1 .* last attempt, and only that"),
+    (partial(build, [0xFFFF, 0xFFFF], [2]), "trace 0 .* last attempt, and only that"),
+    (partial(build, [0xFFFF], [2]), "must cover all attempts"),
+    (partial(build, [0xFFFF], []), "must cover all attempts"),
+    (partial(build, [0xFFFF, 0xFFFF], [1, 1, 2]), "trace 1 .* at least one attempt"),
+    (partial(build, [0xFFF4, 0xFFFF], [2]), "index of z must be below 4"),
+    (partial(build, [0xFF4F, 0xFFFF], [2]), "index of r must be below 4"),
+    (partial(build, [0x6FFF, 0xFFFF], [2]), "index of h must be below 4"),
+    (partial(read, set="ML-DSA-66"), "^here.*unknown parameter set"),
+    (partial(read, seed="00"), "^here.*seed of 1 bytes: must have 32"),
+    (partial(read, seed="xy"), "^here.*seed: must be bytes in hexadecimal"),
+    (partial(read, message_bytes=-1), "^here.*message_bytes: Expected `int` >= 0"),
+    (partial(read, message_bytes=True), "^here.*message_bytes: Expected `int`"),
+    (partial(read, context_bytes=256), "^here.*context_bytes: Expected `int` <= 255"),
+    (partial(read, per_key=-1), "^here.*per_key: Expected `int` >= 0"),
+    (partial(read, rnd="random"), "^here.*rnd: 'random' must be one of given, zero"),
+]
+
+
+@pytest.mark.parametrize(("call", "rule"), REFUSED)
+def test_what_is_wrong_is_named(call: Callable[[], object], rule: str) -> None:
+    fits_65("z4r5")
+    with pytest.raises(LabError, match=rule):
+        call()

@@ -33,7 +33,7 @@ from mldsa_lab.inputs.tracing import (
     make_pool,
     unfinished,
 )
-from mldsa_lab.machine import WorkerPool, WorkItem, dask, in_order, local, process_pool, threads
+from mldsa_lab.parallel import WorkerPool, WorkItem, dask, in_order, local, process_pool, threads
 from mldsa_lab.sets import PARAMETER_SETS, parameter_set
 
 SEED = bytes(range(32))
@@ -251,48 +251,6 @@ def test_given_inputs_need_no_context_rnd_or_id(tmp_path: Path) -> None:
     ]
 
 
-XI = "01" * 32
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("in.csv", "", "lists no inputs"),
-        ("in.csv", f"xi\n{XI}\n", "line 2: Object missing required field `message`"),
-        ("in.csv", "xi,message,salt\n", "line 1: column 'salt' must be one of"),
-        ("in.csv", "xi,message,xi\n", "line 1: column 'xi' must be one of .*, each once"),
-        ("in.csv", "xi,message\n", "lists no inputs"),
-        ("in.csv", f"xi,message\n{XI}\n", "line 2: must have 2 fields, as the header"),
-        ("in.csv", f"xi,message\n{XI},0\n", "line 2, message: must be bytes in hexadecimal"),
-        ("in.csv", f"xi,message\n{XI},zz\n", "line 2, message: must be bytes in hexadecimal"),
-        ("in.csv", "xi,message\n01,00\n", "line 2: xi has 1 bytes, must have 32"),
-        ("in.csv", f"xi,message,rnd\n{XI},00,00\n", "line 2: rnd has 1 bytes, must have 32"),
-        ("in.csv", f"xi,message,context\n{XI},,{'00' * 256}\n", "line 2: context has 256 bytes"),
-        ("in.csv", f"id,xi,message\na,{XI},\na,{XI},\n", "line 3: the id 'a' appears twice"),
-        ("in.csv", f"id,xi,message\n,{XI},\n", "line 2: id must have from 1 to 200"),
-        ("in.csv", f'xi,message\n"{XI},00\n', "line 2: unexpected end of data"),
-        ("in.jsonl", "{\n", "line 1, column"),
-        ("in.jsonl", "[1]\n", "line 1: Expected `object`, got `array`"),
-        ("in.jsonl", '{"xi": "", "message": 5}\n', "line 1, message: must be bytes in hexadecimal"),
-        ("in.jsonl", '{"xi": ""}\n', "line 1: Object missing required field `message`"),
-        ("in.csv", "message\n00\n", "line 2: must have either xi or sk"),
-        ("in.jsonl", f'{{"xi": "{XI}", "sk": "00", "message": ""}}\n', "either xi or sk"),
-        ("in.csv", "sk,message\n00,00\n", "line 2: sk has 1 bytes, must have 2560"),
-        (
-            "in.jsonl",
-            f'{{"xi": "{XI}", "message": ""}}\n{{"sk": "00", "message": ""}}\n',
-            "line 2: must have xi, as the inputs before it",
-        ),
-        ("in.txt", "", "must be in a .csv, .jsonl or .ndjson file"),
-    ],
-)
-def test_bad_inputs_are_named(tmp_path: Path, name: str, text: str, message: str) -> None:
-    path = tmp_path / name
-    path.write_text(text)
-    with pytest.raises(LabError, match=message):
-        list(FromFile(path, "ML-DSA-44").blocks(10))
-
-
 def test_inputs_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     with pytest.raises(LabError, match=r"none\.csv: cannot read it"):
         list(FromFile(tmp_path / "none.csv", "ML-DSA-44").blocks(10))
@@ -382,7 +340,7 @@ def test_a_cluster_gives_the_same_file_and_may_lose_a_worker(
 
 @pytest.mark.e2e
 def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mldsa_lab.machine._CONNECT_S", 1)
+    monkeypatch.setattr("mldsa_lab.parallel._CONNECT_S", 1)
     for address in ("tcp://127.0.0.1:1", "nonsense://", ":::"):
         with pytest.raises(LabError, match=r"Dask scheduler .* cannot be reached"), dask(address):
             pass
@@ -399,27 +357,6 @@ def test_the_command(tmp_path: Path) -> None:
     for name in ("ml-dsa-44", "ml-dsa-65"):
         pool = read_pool(tmp_path / f"{name}.parquet")
         assert len(pool) == 300 and pool.spec is not None and pool.spec.per_key == 0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["Ed25519"], "unknown parameter set 'Ed25519': known are 44, 65, 87, ml-dsa, ML-DSA-44"),
-        (["44", "--context-bytes", "256"], "--context-bytes"),
-        (["44", "-n", "0"], "--count"),
-        (["44", "65", "--inputs", "x.csv"], "name the one parameter set"),
-        (["44", "--inputs", "none.csv"], "none.csv: cannot read it"),
-        (["44", "--processes", "0"], "--processes 0: must be a whole number from 1, or tcp://"),
-        (["44", "--inputs", "none.csv", "-n", "5"], "--count: cannot be used with --inputs"),
-        (["44", "--inputs", "none.csv", "--seed", "x"], "--seed: cannot be used with --inputs"),
-    ],
-)
-def test_the_command_names_what_is_wrong(
-    tmp_path: Path, arguments: list[str], message: str
-) -> None:
-    done = here("trace", *arguments, "--out", str(tmp_path))
-    assert done.status == 2 and message in done.err and "Traceback" not in done.err
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("command", [("trace", "44"), ("select", "44", "--budget", "90")])

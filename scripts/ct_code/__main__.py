@@ -5,9 +5,10 @@ it reads AVX-512 and NEON on any machine.
     python scripts/ct_code [--machine x86_64|aarch64]... [--build default|tuned]... [--toolchain NAME]...
     python scripts/ct_code --read PROGRAM     # a program that is there; --why prints each finding's source
 
-Builds a program with every operation on every backend, and leaks made on purpose on each
-(scripts/ct_code/planted.rs): each of those has to be found, and of the library nothing but what
-scripts/ct_code/known.toml has with its reason. Exit code 1 otherwise, 2 if something is missing.
+Builds a program with every operation on every backend, and deliberate leaks on each
+(scripts/ct_code/planted.rs). The check must find each of those. In the library it may find only the
+entries of scripts/ct_code/known.toml, which have reasons. Exit code 1 otherwise, 2 if something is
+missing.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class Rule:
     why: str
 
     def excuses(self, finding: Finding, frames: list[tuple[str, str, str]]) -> bool:
-        """Whether the innermost of the library's own frames is one of the lines."""
+        """Return whether the innermost of the library's own frames is one of the lines."""
         if not frames or finding.kind not in self.kinds:
             return False
         _, file, text = frames[0]
@@ -84,12 +85,12 @@ class Rule:
 
 
 def rules() -> tuple[list[Rule], list[tuple[re.Pattern[str], set[int]]]]:
-    said = tomllib.loads((HERE / "known.toml").read_text(encoding="utf-8"))
+    listed = tomllib.loads((HERE / "known.toml").read_text(encoding="utf-8"))
     known = [
         Rule(r["file"], re.compile(r.get("within", "")), r["lines"], set(r["kinds"]), r["why"])
-        for r in said["known"]
+        for r in listed["known"]
     ]
-    public = [(re.compile(r["function"]), set(r["arguments"])) for r in said["public"]]
+    public = [(re.compile(r["function"]), set(r["arguments"])) for r in listed["public"]]
     return known, public
 
 
@@ -158,7 +159,7 @@ class Judged:
 
 
 def judge(path: Path, why: bool) -> Judged:
-    """What is wrong; prints the counts."""
+    """Return the faults; print the counts."""
     program = elf.read(path)
     known, public = rules()
     wrong = []
@@ -181,9 +182,9 @@ def judge(path: Path, why: bool) -> Judged:
         frames = own_frames(source.get(finding.address, []))
         rule = next((r for r in known if r.excuses(finding, frames)), None)
         if why:
-            said = "".join(f"\n    {name}, {file}: {text}" for name, file, text in frames)
+            where = "".join(f"\n    {name}, {file}: {text}" for name, file, text in frames)
             print(
-                f"{'known' if rule else 'NEW'}: {finding.kind}: {short(finding.function)}: {finding.text}{said}"
+                f"{'known' if rule else 'NEW'}: {finding.kind}: {short(finding.function)}: {finding.text}{where}"
             )
         if rule:
             excused[rule.why] += 1
@@ -201,14 +202,14 @@ def judge(path: Path, why: bool) -> Judged:
     for name in names:
         if m := PLANTED.search(name):
             planted[m[1]].add(m[2])
-    for backend, made in sorted(planted.items()):
-        leaks = {n for n in made if n.startswith("leaks_")}
-        leaking[backend] &= made
+    for backend, expected in sorted(planted.items()):
+        leaks = {n for n in expected if n.startswith("leaks_")}
+        leaking[backend] &= expected
         print(
             f"  {backend}: {len(leaks & leaking[backend])} of {len(leaks)} leaks made on purpose are found"
         )
         wrong += [f"{backend}: {n} is not found" for n in sorted(leaks - leaking[backend])]
-        wrong += [f"{backend}: {n} is found" for n in sorted((made - leaks) & leaking[backend])]
+        wrong += [f"{backend}: {n} is found" for n in sorted((expected - leaks) & leaking[backend])]
     if not planted:
         wrong.append("no leak made on purpose is in the program")
     kernels = len(names) - sum(map(len, planted.values()))
@@ -270,7 +271,7 @@ def main() -> int:
 
 
 def buildable(machine: str) -> bool:
-    """Whether there is what links for the machine; says so if not."""
+    """Return whether a linker for the machine is there; print a line if not."""
     if machine == platform.machine() or (
         shutil.which("aarch64-linux-gnu-gcc") and machine == "aarch64"
     ):

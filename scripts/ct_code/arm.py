@@ -1,4 +1,4 @@
-"""What an instruction of AArch64 reads and writes, from Capstone's operands and by mnemonic."""
+"""The operands that an instruction of AArch64 reads and writes, from Capstone and by mnemonic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What the reading needs of an ELF file: functions, constants, and what calls by a table go to."""
+"""The parts of an ELF file for the check: functions, constants, and the targets of calls by a
+table."""
 
 from __future__ import annotations
 
@@ -94,11 +95,11 @@ def read(path: Path) -> Program:
 
 def demangled(names: list[str]) -> list[str]:
     command = ["c++filt", "--no-params"]
-    said = subprocess.run(
+    done = subprocess.run(
         command, input="\n".join(names), capture_output=True, text=True, check=True
     )
     # Without the hashes of crates.
-    return re.sub(r"\[[0-9a-f]{8,16}\]", "", said.stdout).splitlines()
+    return re.sub(r"\[[0-9a-f]{8,16}\]", "", done.stdout).splitlines()
 
 
 def lines(program: Program, addresses: list[int]) -> dict[int, list[tuple[str, str]]]:
@@ -108,10 +109,10 @@ def lines(program: Program, addresses: list[int]) -> dict[int, list[tuple[str, s
     tool = "aarch64-linux-gnu-addr2line" if program.machine == "aarch64" else "addr2line"
     command = [tool, "-a", "-i", "-f", "-C", "-e", str(program.path)]
     asked = "\n".join(f"{a:#x}" for a in addresses)
-    said = subprocess.run(command, input=asked, capture_output=True, text=True, check=True).stdout
+    output = subprocess.run(command, input=asked, capture_output=True, text=True, check=True).stdout
     result: dict[int, list[tuple[str, str]]] = {}
     rows: list[str] = []
-    for line in [*said.splitlines(), "0x"]:
+    for line in [*output.splitlines(), "0x"]:
         if line.startswith("0x"):
             if rows:
                 result[int(rows[0], 16)] = list(zip(rows[1::2], rows[2::2], strict=True))

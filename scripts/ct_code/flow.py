@@ -1,10 +1,10 @@
 """The reading of one function: what of its registers may depend on a secret, at each instruction.
 
-Secret is what memory holds: every load, except from constants, from arguments on the stack, and from
-stack places that nothing but this function's own direct accesses can reach (where the compiler keeps
-registers). Public are a function's arguments in registers, as long as no caller hands over a secret.
-Found are conditional branches, indirect jumps, addresses, lengths and divisions that may depend on a
-secret, and instructions that no rule knows."""
+Memory is secret, so every load is, with three exceptions: constants, arguments on the stack, and
+private stack places. Only this function's own direct accesses can reach such a place, where the
+compiler keeps registers. Public are a function's arguments in registers, as long as no caller hands
+over a secret. Found are conditional branches, indirect jumps, addresses, lengths and divisions that
+may depend on a secret, and instructions that no rule knows."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class State:
         return State(set(self.secret), dict(self.places), dict(self.slots), set(self.whole))
 
     def join(self, other: State) -> bool:
-        """Whether anything changed."""
+        """Return whether anything changed."""
         before = self.size()
         # What is whole on one way only must be public on the other.
         mine, its = self.whole - other.whole, other.whole - self.whole
@@ -83,9 +83,9 @@ class State:
 
 @dataclass
 class Summary:
-    """What callers and callees know of a function."""
+    """The facts about a function that its callers and callees use."""
 
-    given: set[str] = field(
+    arguments: set[str] = field(
         default_factory=set
     )  # arguments in which some caller hands over a secret
     computed: set[str] = field(
@@ -121,22 +121,22 @@ class Reader:
             self.branches += sum(op.kind == "branch" for op in self.code[address].values())
         waiting = sorted(self.ours)
         while waiting:
-            again: set[int] = set()
+            repeated: set[int] = set()
             for address in waiting:
                 before = {
-                    a: (s.given | {"*" + r for r in s.computed}, set(s.back))
+                    a: (s.arguments | {"*" + r for r in s.computed}, set(s.back))
                     for a, s in list(self.summaries.items())
                 }
                 self.findings[address] = _Pass(self, address).run()
                 for a, s in self.summaries.items():
-                    given, back = before.get(a, (set(), set()))
-                    if s.given | {"*" + r for r in s.computed} != given and a in self.ours:
-                        again.add(a)
+                    passed, back = before.get(a, (set(), set()))
+                    if s.arguments | {"*" + r for r in s.computed} != passed and a in self.ours:
+                        repeated.add(a)
                     if s.back != back:
-                        again |= self.callers[a]
-            waiting = sorted(again)
+                        repeated |= self.callers[a]
+            waiting = sorted(repeated)
         return sorted(
-            (f for found in self.findings.values() for f in found), key=lambda f: f.address
+            (f for findings in self.findings.values() for f in findings), key=lambda f: f.address
         )
 
     def decoded(self, function: Function) -> dict[int, Op]:
@@ -182,7 +182,7 @@ class _Pass:
         self.function = self.program.functions[address]
         self.ops = reader.code[address]
         self.stack = self.machine.STACK
-        self.found: set[Finding] = set()
+        self.findings: set[Finding] = set()
         self.back: set[str] = set()
         # Of the stack: places whose address is in a register, registers compared with the stack pointer,
         # direct accesses.
@@ -194,11 +194,11 @@ class _Pass:
     def run(self) -> set[Finding]:
         self.fixpoint()
         self.private = self.own_slots()
-        self.found, self.back = set(), set()
+        self.findings, self.back = set(), set()
         self.fixpoint()
         summary = self.reader.summaries[self.address]
         summary.back |= self.back
-        return self.found
+        return self.findings
 
     def own_slots(self) -> dict[Place, int]:
         """Places on the stack below every place whose address is taken, always accessed at the same
@@ -223,12 +223,12 @@ class _Pass:
         return result
 
     def fixpoint(self) -> None:
-        given = self.reader.summaries[self.address].given
+        passed = self.reader.summaries[self.address].arguments
         # What a vector register or a mask holds on entry is nobody's argument.
-        whole = given - self.reader.summaries[self.address].computed
+        whole = passed - self.reader.summaries[self.address].computed
         start = State(
             {
-                *given,
+                *passed,
                 *(
                     x + str(i)
                     for x, count in (("v", 32), ("k", 8), ("p", 16))
@@ -307,7 +307,7 @@ class _Pass:
         return op.kind == "call" and NEVER_BACK.search(str(self.callee(op))) is not None
 
     def report(self, op: Op, kind: str) -> None:
-        self.found.add(Finding(self.function.name, op.address, kind, op.text))
+        self.findings.add(Finding(self.function.name, op.address, kind, op.text))
 
     def after_probe(self, op: Op, state: State) -> None:
         """Where a loop that touches the stack's pages ends, the stack pointer is what it was compared with."""
@@ -432,7 +432,7 @@ class _Pass:
         return place
 
     def accessed(self, op: Op, access: Access, state: State) -> bool:
-        """Whether what is loaded there may be secret; notes what is stored."""
+        """Return whether the value loaded there may be secret; record a stored value."""
         steering = {r for r in (access.base, access.index) if r and r != "zero"}
         if steering & state.secret - ({access.base} & state.whole):
             self.report(op, "address")
@@ -496,7 +496,7 @@ class _Pass:
         return target
 
     def linked(self, address: int) -> str | None:
-        """What a stub of the linker's goes to."""
+        """Return the target of a stub of the linker."""
         constant = 0
         for i in self.reader.decoder.disasm(self.program.bytes_at(address, 16), address):
             op = self.machine.decode(i)
@@ -518,20 +518,20 @@ class _Pass:
             self.accessed(op, op.access, state)
         if op.kind == "jump" and callee is None:
             return True  # a table in this function
-        given = state.secret & set(machine.GENERAL)
+        passed = state.secret & set(machine.GENERAL)
         back: set[str]
         if isinstance(callee, int):
             self.reader.callers[callee].add(self.address)
             summary = self.reader.summaries[callee]
-            summary.given |= given
-            summary.computed |= given - state.whole
+            summary.arguments |= passed
+            summary.computed |= passed - state.whole
             back = set(summary.back)
         elif callee and NEVER_BACK.search(callee):
             return False
         elif callee and COPIES.search(callee):
             filled = "memset" in callee
             steering = [r for i, r in enumerate(machine.GENERAL[:3]) if not (filled and i == 1)]
-            if given & set(steering):
+            if passed & set(steering):
                 self.report(op, "address")
             back = set()
         elif callee and COMPARES.search(callee):

@@ -1,4 +1,4 @@
-"""What an instruction of x86-64 reads and writes, from Capstone's operands.
+"""The operands that an instruction of x86-64 reads and writes, from Capstone.
 
 Which operands are written is decided by mnemonic. An instruction that no rule knows is a finding, and so
 is one of which Capstone's own table says that it reads more."""

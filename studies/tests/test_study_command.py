@@ -56,7 +56,7 @@ def test_a_study_of_costs(tmp_path: Path) -> None:
     ("words", "rule"),
     [
         (("estimators", "--from", "nowhere.parquet"), "nowhere.parquet: cannot read it"),
-        (("estimators", "--from", "."), "holds no files of costs"),
+        (("estimators", "--from", "."), "has no files of costs"),
         (("estimators", "--from", "x", "--sizes", "2,two"), "size 'two': must be a whole number"),
         (("estimators", "--from", "x", "--sets", "Ed25519"), "unknown parameter set 'Ed25519'"),
         (("estimators", "--sizes", "1000"), "selections of 1000 inputs: need costs of 4000 inputs"),

@@ -3,7 +3,6 @@ names for expressions."""
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -94,7 +93,7 @@ class ScenarioTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 def is_assumed(*texts: str) -> bool:
     """Return whether a source says that it is assumed, or a quantity is a range."""
-    return any(re.search(r"\bassumed\b| to ", text) for text in texts)
+    return any("assumed" in text or " to " in text for text in texts)
 
 
 class RuleOfToday(ScenarioTable, frozen=True):
@@ -163,8 +162,8 @@ class SigningServer(ScenarioTable, frozen=True):
 
 
 class ScenarioForm(ScenarioTable, frozen=True):
-    """A form of transaction or message: its parts. ``beside``: the form that the scheme of today
-    is taken in when this one is compared; ``schemes``: those that it is for, if not all."""
+    """A form of transaction or message: its parts. ``beside``: the form of today's scheme with
+    which this one is compared; ``schemes``: those that it is for, if not all."""
 
     name: Text
     parts: Annotated[tuple[Part, ...], Meta(min_length=1)]

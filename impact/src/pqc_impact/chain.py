@@ -1,5 +1,5 @@
-"""Parts of all scenarios of chains: limits of a block, forms of transactions, what nodes
-keep, the network. `file.py` has the two kinds of chains, and reads them."""
+"""Parts of all scenarios of chains: limits of a block, forms of transactions, stores of nodes, the
+network. `file.py` has the two kinds of chains, and reads them."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ class Chain(ScenarioFile[Template], frozen=True, kw_only=True):
 
     @property
     def overhead(self) -> float:
-        """Bytes of a block beside its transactions."""
+        """Bytes of a block other than its transactions."""
         return quantity(self.block_overhead, "B", "block_overhead").value
 
     seconds: ClassVar[Interval] = amount("interval", "s")

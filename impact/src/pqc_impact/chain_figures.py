@@ -141,7 +141,7 @@ class ChainFigures(FormFigures[Chain, Template]):
                 yield from self.at_limit(count, chosen)
 
     def at_limit(self, count: float, chosen: str) -> Iterator[Figure]:
-        """Yield what follows of blocks with so many transactions, which another limit lets in."""
+        """Yield figures of blocks with so many transactions, which another limit allows."""
         block = count * self.bytes + self.scenario.overhead
         ratio, rate = count / self.today, count / self.scenario.seconds.value
         text, at = "the limit is given", {"limit": chosen}
@@ -221,15 +221,15 @@ class ChainFigures(FormFigures[Chain, Template]):
             yield figure("price", cost, currency, text, disk=name)
 
     def traffic(self) -> Iterator[Figure]:
-        """Yield what a node's line carries on average, of full blocks and at today's
+        """Yield the traffic of a node's line on average, of full blocks and at today's
         throughput."""
         yield from self.line(self.count, {})
         if not self.is_load:
             yield from self.line(self.steady, {"load": "today"})
 
     def line(self, count: float, at: Mapping[str, Any]) -> Iterator[Figure]:
-        """Yield what a node's line carries of blocks with so many transactions; ``at``: the keys of
-        the load."""
+        """Yield the traffic of a node's line for blocks with so many transactions; ``at``: the keys
+        of the load."""
         node, each = self.scenario.node, evaluate(self.scenario.node.traffic_each, self.names)
         text = f"of a transaction: {node.traffic_each}; {node.source}"
         rate = (count * each + self.scenario.overhead) / self.interval
@@ -238,8 +238,8 @@ class ChainFigures(FormFigures[Chain, Template]):
         yield self.figure("share", share, "", text, "assumed", of="line", **at)
 
     def states(self) -> Iterator[Figure]:
-        """Yield what every node keeps, with hashes of keys and with keys, and the time to download
-        it as a snapshot."""
+        """Yield the storage of every node, with hashes of keys and with keys, and the time to
+        download it as a snapshot."""
         node = self.scenario.node
         for state in self.scenario.state:
             for stored, text in (("hash of a key", state.hash), ("keys", state.key)):
@@ -254,8 +254,7 @@ class ChainFigures(FormFigures[Chain, Template]):
                 yield state_of("time", spent, "s", text, of="download")
 
     def compressed(self, measured: Mapping[str, Compressed]) -> Iterator[Figure]:
-        """Yield the archive with signatures and keys compressed as they were measured to be, and
-        what that saves."""
+        """Yield the archive with signatures and keys compressed as measured, and the saving."""
         figure = partial(self.figure, "bytes", unit="B", object="compressed archive", **STEADY)
         if own := next((p.name for p in self.form.parts if p.holds == "other"), None):
             why = f"the compressibility of the part {own!r} was not measured"

@@ -29,7 +29,7 @@ def push(content: float) -> float:
 
 
 def rlp(content: float) -> float:
-    """An RLP string of as many bytes; one byte stands for itself, as below 0x80 it does."""
+    """An RLP string of as many bytes; one byte below 0x80 encodes itself."""
     return content if content == 1 else rlp_list(content)
 
 
@@ -91,8 +91,8 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
 
 
 def evaluate(text: str, names: Mapping[str, float], place: str = "") -> float:
-    """Return the value of an expression. ValueError begins with its ``place`` in the file and says
-    what is unknown or wrong."""
+    """Return the value of an expression. ValueError begins with its ``place`` in the file and names
+    the error."""
     value: float = figure.evaluate(text, names, FUNCTIONS, place)
     if not (math.isfinite(value) and value >= 0):
         where = f"{place}: " if place else ""

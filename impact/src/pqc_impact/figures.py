@@ -87,7 +87,7 @@ class Impact:
 
     def find(self, template: str, scheme: str, name: str, **keys: Key) -> Figure | None:
         """Return the one figure of this name with exactly these further keys; ``template``: "" for
-        a figure of the scheme alone."""
+        a figure of only the scheme."""
         form: dict[str, Key] = {"template": template} if template else {}
         every = {"scenario": self.name, **form, "scheme": scheme, **keys}
         return self._named.get((name, frozenset(every.items())))
@@ -202,7 +202,7 @@ class MessageFigures(FormFigures[Protocol, ProtocolMessage]):
             yield figure("per_second", rate.draws / count, "1/s", of="messages")
 
     def on_device(self, device: Device, count: float) -> Figure:
-        """Return the time of one message's verifications, and of what is hashed before, on the
+        """Return the time of one message's verifications, and of the hashing before, on the
         device."""
         figure = partial(
             self.figure, "time", unit="s", of="message", operation="verify", device=device.name

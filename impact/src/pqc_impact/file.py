@@ -3,7 +3,6 @@ forms of transactions, from which sizes follow exactly."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated
 
@@ -78,7 +77,7 @@ class Utxo(Chain, frozen=True, kw_only=True, tag="utxo"):
             raise ValueError("limits[0].unit: the weight is in WU; a vB is 4 WU")
         quantities = {"block": weight.block, "reserved": weight.reserved, "price": weight.price}
         for key, text in (*quantities.items(), *(("given", text) for text in weight.given)):
-            if self.witness_scale != 4 and re.search(r"vB\b", text):
+            if self.witness_scale != 4 and "vB" in text:
                 raise ValueError(
                     f"limits[0].{key}: {text!r}: a vB is 4 WU, which needs witness_scale = 4, not "
                     f"{self.witness_scale}: write it with WU"

@@ -1,6 +1,6 @@
 """A peer-to-peer network: who is connected to whom, how far apart and how fast they are.
 
-`Network` is what a network file assumes, as docs/propagation.md describes it; `Graph` is one
+`Network` has the assumptions of a network file, as docs/propagation.md describes it; `Graph` is one
 network drawn from it.
 """
 

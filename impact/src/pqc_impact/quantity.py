@@ -14,7 +14,7 @@ _PREFIXES = {
     "P": 1e15, "E": 1e18,
     "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50, "Ei": 2.0**60,
 }  # fmt: skip
-# Of each unit that figures are in, the others that may stand for it.
+# Of each unit that figures are in, the others that may replace it.
 _EQUAL: dict[str, dict[str, float]] = {
     "s": {"min": 60.0, "h": 3600.0, "d": 86400.0, "year": 31557600.0, "years": 31557600.0},
     "B": {"bit": 1 / 8},
@@ -38,7 +38,8 @@ def quantity(text: str, unit: str, field: str) -> Interval:
         )
         missing = "has no unit" if not result[3] else f"is in {result[3]}"
         raise ValueError(f"{field}: {text!r} {missing}, must be {requested}")
-    ends = [float(re.sub("[,_]", "", end)) * factor for end in result.group(1, 2) if end]
+    numbers = filter(None, result.group(1, 2))
+    ends = [float(number.replace(",", "").replace("_", "")) * factor for number in numbers]
     if min(ends) < 0:
         raise ValueError(f"{field}: {text!r} must not be negative")
     if ends[0] > ends[-1]:

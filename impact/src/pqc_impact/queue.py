@@ -4,9 +4,9 @@ Requests are served one by one (M/G/1), or in full batches. For a batch the serv
 ``size`` requests and answers all of them when the last is done. Batches then arrive with Erlang
 intervals, so their waiting time is that of a GI/G/1 queue, W = max(0, W + S - A).
 
-Spitzer's identity gives its distribution. With φ the transform of S - A, that of W is exp(Σ (z^k -
-1) a_k) over k > 0, a_k being the coefficients of -log(1 - φ). Distributions are on a lattice of
-`BINS` steps; a service takes `STEPS` of them on average.
+Spitzer's identity gives its distribution. Let φ be the transform of S - A, and a_k the coefficients
+of -log(1 - φ). The transform of W is exp(Σ (z^k - 1) a_k) over k > 0. Distributions are on a
+lattice of `BINS` steps; a service takes `STEPS` of them on average.
 """
 
 from __future__ import annotations

@@ -25,14 +25,14 @@ from pqc_impact.times import NOUNS, RecordRate, RecordTimes, assumed
 PORTABLE = "portable"
 HARDWARE = "records/2026-11-23-rtl/cores.jsonl.xz"
 LIBRARY = "mldsa-lanes"
-"""The implementation whose backends and batches show what an optimisation brings."""
+"""The implementation whose backends and batches show the gain of an optimisation."""
 TRAFFIC = "records/2026-11-28-xeon-amx/traffic.jsonl.xz"
 _AGGREGATION = (
     "FIPS 204 defines none: each signature answers a challenge of its own, so z and the hint of "
     "several cannot be added, and n signatures take n times the bytes; aggregate signatures over "
     "lattices are other schemes, none of them standardised"
 )
-_NEON = f"done, not measured: the NEON backend of {LIBRARY} was tested under emulation alone"
+_NEON = f"done, not measured: the NEON backend of {LIBRARY} was only tested under emulation"
 
 
 @cache
@@ -43,7 +43,7 @@ def hardware() -> RecordTimes:
 
 @cache
 def traffic() -> Figures:
-    """Return what single operations read and write."""
+    """Return the bytes that single operations read and write."""
     record = read_record(find_root() / TRAFFIC)
     about = {v.id: worker.about(v) for v, worker in record.variants.values()}
     return Figures(memory_figures(record), {"variant": about})

@@ -61,8 +61,11 @@ class ImpactScheme:
         return result
 
 
+_IGNORED = str.maketrans("", "", "-_ ")
+
+
 def _folded(name: str) -> str:
-    return re.sub("[-_ ]", "", name).casefold()
+    return name.translate(_IGNORED).casefold()
 
 
 _USUAL = (

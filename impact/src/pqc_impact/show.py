@@ -61,8 +61,8 @@ def _column(
     *optional: str,
     **keys: Key,
 ) -> SpreadColumns:
-    """Return columns of the figures of one name with exactly these ``keys``, one for each
-    combination of the keys ``over``, and of those that may be there (``optional``)."""
+    """Return columns of the figures of one name with exactly these ``keys``. There is one for each
+    combination of the keys ``over``, and of ``optional`` keys."""
     unit = _PLAIN if name == "per_second" else None
     return SpreadColumns(
         name,
@@ -269,7 +269,7 @@ def grid(impact: Impact, filled: FigureTable) -> Grid:
     schemes, legend = list(impact.scenario.schemes), rules(impact)
     keys = [{k: str(v) for k, v in row[0].keys.items()} for row in filled.rows.values()]
     plain = figure_tables.grid(filled, CONFIDENCE)
-    # The page is too narrow for columns of the other keys: they stand below the schemes.
+    # The page is too narrow for columns of the other keys: they are below the schemes.
     others = [key for key in filled.layout.rows if key != "scheme"]
     changed: dict[str, Any] = {key: {"where": TERMINAL, "is_head": False} for key in others}
     names, libraries, note = _sources(filled)
@@ -297,7 +297,7 @@ def grid(impact: Impact, filled: FigureTable) -> Grid:
 
 
 def _sources(filled: FigureTable) -> tuple[list[str], list[list[str]], str]:
-    """Return for each row its scheme and the implementations of its times, and the note on the
+    """Return for each row its scheme and the implementations of its times. The note explains the
     mark of schemes whose times are from another machine."""
     libraries, records = (_read_notes(filled, start) for start in (BY, ELSEWHERE))
     schemes = (str(row[0].keys["scheme"]) for row in filled.rows.values())
@@ -316,11 +316,11 @@ def _read_notes(filled: FigureTable, start: str) -> list[list[str]]:
 def document_table(
     impact: Impact, template: str, asked: Mapping[str, str], schemes: Sequence[str] = ()
 ) -> Grid:
-    """Return figures of one form, for a document, or with the template "" those of schemes; of
-    these schemes alone, if any are given. The first row is the form of today where that is another
-    one. Schemes have the implementations of their times, and a mark if these are from another
-    machine than the first record's. The table's note explains the mark and names records of busy
-    machines. ``asked``: by the title of their column, the name and the keys of figures."""
+    """Return figures of one form, for a document, or with the template "" those of schemes; only of
+    these schemes, if there are any. The first row is the form of today where that is another one.
+    Schemes have the implementations of their times, and a mark if these are from another machine
+    than the first record's. The table's note explains the mark and names records of busy machines.
+    ``asked``: by the title of their column, the name and the keys of figures."""
     forms = impact.scenario.all_templates
     rows = {("", name): name for name in impact.scenario.schemes}
     if template:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.machine import WorkerPool, WorkItem, in_order
+from mldsa_lab.parallel import WorkerPool, WorkItem, in_order
 from mldsa_lab.theory.trace import Array
 from pqc_impact.network import Network, draw_graph
 from pqc_impact.propagation import BlockLoad, Spreading

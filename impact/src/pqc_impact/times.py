@@ -148,6 +148,7 @@ class _RecordTimes:
 class RecordTimes:
     """The times of ``operations`` in records. ``paths``: in the order in which they are asked, the
     shipped ones if there are none. ``widest``: the widest interval, as a part of the value.
+    ``implementations``: patterns of those whose times count; LabError if no record has one.
 
     A wider one on one thread raises LabError. On several threads, and in a shipped record,
     `remarks` names it: their intervals are wide unless a machine has its cores to itself.
@@ -159,6 +160,7 @@ class RecordTimes:
         schemes: Iterable[str],
         operations: Sequence[str] = OPERATIONS,
         widest: float = WIDEST,
+        implementations: Sequence[str] = (),
     ) -> None:
         self.is_given, self.widest = bool(paths), widest
         paths = paths or [find_root() / name for name in REFERENCE]
@@ -168,7 +170,9 @@ class RecordTimes:
         self._elsewhere: dict[str, None] = {}
         self._busy: dict[str, None] = {}
         requested = set(schemes)
-        self._times = [_times(path, requested, operations) for path in paths]
+        self._times = [_times(path, requested, operations, implementations) for path in paths]
+        if implementations and not any(times.rows for times in self._times):
+            raise LabError(f"--implementations: no times of these in {', '.join(self.records)}")
         self._libraries: dict[tuple[str, str], str | None] = {}
 
     def rate(
@@ -424,10 +428,12 @@ def _rate(row: TimedCalls) -> Interval:
     return row.per_second
 
 
-def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> _RecordTimes:
+def _times(
+    path: Path, schemes: set[str], operations: Sequence[str], implementations: Sequence[str]
+) -> _RecordTimes:
     """Single operations and batches of a record by keys as bytes, in any number of threads; of a
     block its verifications with warm caches."""
-    record, name = read_record(path), _shown(path)
+    record, name = read_record(path).narrow((), (), implementations), _shown(path)
     machine = {key: record.run.machine.get(key) for key in _MACHINE}
     with located(path):
         if record.definition("block") is not None:

@@ -23,7 +23,7 @@ class LabError(ValueError):
 
 @contextmanager
 def located(where: object) -> Iterator[None]:
-    """Put ``where`` before what a LabError says."""
+    """Put ``where`` before the message of a LabError."""
     try:
         yield
     except LabError as error:
@@ -39,7 +39,7 @@ def join_words(words: Iterable[str]) -> str:
 
 
 # Matrices here have some dozen rows: a second BLAS thread takes 1.7 times the CPU time and ends no
-# sooner. It would also run beside what is being timed. Read when numpy is first imported.
+# sooner. It would also run next to the timed code. Read when numpy is first imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 __version__ = version("mldsa-lab")

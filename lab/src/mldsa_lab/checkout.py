@@ -1,5 +1,5 @@
-"""The checkout of the source, or the part of it that a wheel carries: where it stands, and running
-its build tools."""
+"""The checkout of the source, or the part of it that a wheel carries: its place, and its build
+tools."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class BuildError(LabError):
 
 
 def find_root() -> Path:
-    """The checkout this package stands in, the one around the current folder, or what the wheel
-    carries; the first that has a worker registry. LabError if none has.
+    """The checkout with this package, the one around the current folder, or the part in the wheel;
+    the first that has a worker registry. LabError if none has.
     """
     for start in (Path(__file__).resolve(), Path.cwd() / "x"):
         for folder in start.parents:
@@ -47,7 +47,7 @@ def find_root() -> Path:
 
 
 def find_target(root: Path) -> Path:
-    """Return the folder for what is built and kept: that of a checkout, or the user's cache."""
+    """Return the folder for builds to keep: that of a checkout, or the user's cache."""
     if root != SHIPPED:
         return root / "target"
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -116,7 +116,7 @@ def run_tool(
 ) -> None:
     """Run a build tool in `root`; `on_line` gets each line it prints, none of them empty.
 
-    `environment` adds to the process's own. Interrupted, what was started ends too. BuildError
+    `environment` adds to the process's own. An interrupt ends started processes too. BuildError
     with the last lines if the tool cannot be run or fails; `what` says in it what failed.
     TimeoutError where it runs longer than `seconds`.
     """

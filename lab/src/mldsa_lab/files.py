@@ -49,7 +49,7 @@ Text = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Have `write` make a file beside `path` and put it in its place only when it is whole.
+    """Have `write` make a file next to `path`, and move it there only when it is whole.
 
     LabError if the file cannot be written; an earlier file at `path` is kept then. A link stays,
     and its target is replaced; what is no plain file, like /dev/stdout, is written to directly.
@@ -156,8 +156,8 @@ def parse_json(text: str, where: str) -> Any:
 def decode_json(text: str, kind: type[T], where: str) -> T:
     """The value of a JSON text as a ``kind``, a type that msgspec knows.
 
-    LabError that begins with ``where`` and names the place in the text and the rule; beside what
-    `parse_json` finds, whatever does not fit the type.
+    LabError that begins with ``where`` and names the place in the text and the rule. It covers the
+    errors of `parse_json`, and values that do not fit the type.
     """
     return convert(parse_json(text, where), kind, where)
 
@@ -265,7 +265,7 @@ def decode_hook(kind: Any, value: object) -> object:
 
 
 def to_builtins(value: object) -> Any:
-    """The values of JSON that stand for ``value``, bytes in hexadecimal."""
+    """Return the JSON form of ``value``, bytes in hexadecimal."""
     return _hexadecimal(msgspec.to_builtins(value, builtin_types=(bytes,), enc_hook=bytes))
 
 

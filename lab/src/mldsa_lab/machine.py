@@ -1,35 +1,27 @@
-"""The machine: its description without privileges, its cores, and jobs run on all of them."""
+"""The machine: its description without privileges, its cores and the ticks of its clocks."""
 
 from __future__ import annotations
 
-import multiprocessing
+import math
 import os
 import platform
-import re
-import signal
 import subprocess
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, contextmanager
-from itertools import islice
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict, TypeVar
+from typing import TypedDict, TypeVar
 
-from mldsa_lab import LabError, first_line
-from mldsa_lab.plugins import need
-
-# The machine.
-
+import numpy as np
+from numpy.typing import NDArray
 
 T = TypeVar("T")
 
 # The CPU features that ML-DSA code chooses its backend by; the rest of the flags is noise.
-_FEATURES = re.compile(
-    r"^(sse4_2|ssse3|avx|avx2|avx512\w+|avx10\w*|bmi1|bmi2|adx|gfni|vaes|vpclmulqdq|sha_ni|sha512|"
-    r"asimd\w*|neon|sha2|sha3|sve\w*|v|zv\w+|zb\w+|zk\w+)$"
-)
+_FEATURES = {
+    "sse4_2", "ssse3", "avx", "avx2", "bmi1", "bmi2", "adx", "gfni", "vaes", "vpclmulqdq", "sha_ni",
+    "sha512", "neon", "sha2", "sha3", "v",
+}  # fmt: skip
+_GROUPS = ("avx512", "avx10", "asimd", "sve", "zv", "zb", "zk")
 _COMPILERS = (
     ("rustc", ("rustc", "--version")),
     ("cc", ("cc", "--version")),
@@ -67,7 +59,7 @@ class Machine(TypedDict, total=False):
 
 
 def describe() -> Machine:
-    """The `machine` object of a record (docs/records.md). What cannot be read is None."""
+    """The `machine` object of a record (docs/records.md). Unreadable values are None."""
     info = _cpuinfo()
     return {
         "cpu": _model_name(info),
@@ -97,8 +89,8 @@ def describe() -> Machine:
 def cache_bytes() -> int | None:
     """The size of the largest cache that a core reads through; None if it cannot be read."""
     texts = (_read(path) or "" for path in _CPUS.glob("cpu[0-9]*/cache/index*/size"))
-    sizes = (re.fullmatch(r"(\d+)K", text) for text in texts)  # as the kernel writes them
-    return max((int(size[1]) << 10 for size in sizes if size), default=None)
+    sizes = (text.removesuffix("K") for text in texts if text.endswith("K"))  # the kernel's form
+    return max((int(size) << 10 for size in sizes if size.isdecimal()), default=None)
 
 
 def source_state(root: Path) -> tuple[str | None, bool | None]:
@@ -117,7 +109,7 @@ def source_state(root: Path) -> tuple[str | None, bool | None]:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
-    """Return what git prints; None where it fails or is not there."""
+    """Return the output of git; None where it fails or is not there."""
     done = _run("git", "-C", str(root), *arguments)
     return None if done is None else done.stdout.strip()
 
@@ -193,7 +185,7 @@ def _features(info: dict[str, str]) -> list[str]:
         flags = info["isa"].replace("_", " ")
     if not info:
         flags = (tool_version(("sysctl", "-n", "machdep.cpu.leaf7_features")) or "").lower()
-    return sorted({flag for flag in flags.split() if _FEATURES.match(flag)})
+    return sorted({f for f in flags.split() if f in _FEATURES or f.startswith(_GROUPS)})
 
 
 def _whole(text: str | None) -> int | None:
@@ -239,106 +231,46 @@ def _hypervisor(info: dict[str, str]) -> str | None:
     return named or _read(Path("/sys/hypervisor/type")) or "not named"
 
 
-# Jobs on all cores.
+# Ticks of a clock.
 
 
-# Items under way for each process: one at work, one waiting, so that none idles.
-_AHEAD = 2
-# How often an item is tried again when the Dask worker that had it is lost.
-_RETRIES = 5
-_CONNECT_S = 15
+# A smaller tick cannot be told from chance among fine readings. Of a sample of 150 µs it is 0.01 %.
+_LEAST = 16
+# Readings are rounded to whole units; a tick may be no whole number of them.
+_ROUNDING, _RELATIVE = 1.0, 1e-4
+# The share of the readings that must repeat, and of those that must be whole ticks.
+_REPEATED, _WHOLE = 0.5, 0.9
+_TRIES = 8
 
 
-class WorkItem(NamedTuple):
-    """A part of the job: a module's function with its arguments, and its name in errors."""
+def find_tick(readings: NDArray[np.int64] | Sequence[int]) -> float:
+    """Return the tick of the clock that gave these ``readings``, lengths of time in whole units.
 
-    name: str
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-
-
-class WorkerPool(NamedTuple):
-    """An executor, the number of items to submit before waiting for the first, and the exceptions
-    that say that the executor failed, not the item."""
-
-    executor: Executor
-    ahead: int
-    failures: tuple[type[BaseException], ...] = (BrokenProcessPool,)
-
-
-def in_order(items: Iterable[WorkItem], force: WorkerPool) -> Iterator[Any]:
-    """Yield the result of each item, in the order of the items; ``force.ahead`` are under way."""
-    submitted = ((i.name, force.executor.submit(i.function, *i.arguments)) for i in items)
-    under_way = deque(islice(submitted, force.ahead))
-    while under_way:
-        name, future = under_way.popleft()
-        try:
-            result = future.result()
-        except force.failures as error:
-            raise LabError(f"{name}: its worker failed: {first_line(error)}") from None
-        yield result
-        under_way.extend(islice(submitted, 1))
+    It is 0 where the readings show none: a clock that is finer than their noise repeats few of
+    them. It is infinite where all readings are 0. Readings that are all the same are one tick.
+    """
+    read = np.asarray(readings)
+    values, counts = np.unique(read, return_counts=True)
+    if not values.any():
+        return math.inf
+    often = counts > 1
+    if counts[often].sum() <= _REPEATED * len(read):
+        return 0.0
+    # An empty interval reads 0.
+    repeated = np.union1d(values[often], [0]).astype(np.float64)
+    gaps = np.unique(np.diff(repeated))
+    gaps = gaps[gaps >= _LEAST][:_TRIES]
+    # Of few values no two may be neighbours.
+    tries = (gap / parts for parts, gap in product(range(1, _TRIES), gaps))
+    for step in (step for step in tries if step >= _LEAST):
+        steps = np.round(repeated / step)
+        tick = float(repeated @ steps / (steps @ steps))
+        if _are_whole(values, counts, tick) >= _WHOLE:
+            return tick
+    return 0.0
 
 
-def is_scheduler(text: str | None) -> bool:
-    """Return whether a text is the address of a Dask scheduler, not a number of processes."""
-    return text is not None and ":" in text
-
-
-def process_pool(text: str | None = None) -> AbstractContextManager[WorkerPool]:
-    """Return the workers of the Dask scheduler at this address, or so many processes of this
-    machine, by default one for each core."""
-    if text is None:
-        return local(cores_to_use())
-    if is_scheduler(text):
-        return dask(text)
-    if not text.isdecimal() or int(text) < 1:
-        raise LabError(f"--processes {text}: must be a whole number from 1, or tcp://HOST:PORT")
-    return local(int(text))
-
-
-def local(processes: int) -> AbstractContextManager[WorkerPool]:
-    """Return processes of this machine."""
-    context = multiprocessing.get_context("spawn")
-    # Ctrl-C ends the parent, which ends the pool; the workers would only print tracebacks.
-    quiet = (signal.SIGINT, signal.SIG_IGN)
-    executor = ProcessPoolExecutor(processes, context, signal.signal, quiet)
-    return _pool(executor, processes)
-
-
-def threads(count: int) -> AbstractContextManager[WorkerPool]:
-    """Return threads of this process, for functions that release Python's lock."""
-    return _pool(ThreadPoolExecutor(count), count)
-
-
-@contextmanager
-def _pool(executor: Executor, count: int) -> Iterator[WorkerPool]:
-    """Items that are not under way when the block ends or fails are never begun."""
-    try:
-        yield WorkerPool(executor, _AHEAD * count)
-    finally:
-        executor.shutdown(cancel_futures=True)
-
-
-@contextmanager
-def dask(address: str) -> Iterator[WorkerPool]:
-    """Connect to the workers of the Dask scheduler at ``address``. Each needs this version of the
-    lab. Other workers take the items of a lost one."""
-    need("dask", "a Dask cluster")
-    from distributed import Client, KilledWorker
-
-    connect: Any = Client
-    try:
-        client = connect(address, timeout=_CONNECT_S, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
-        raise LabError(
-            f"Dask scheduler {address}: cannot be reached: {first_line(error)}"
-        ) from None
-    with client:
-        count = sum(int(w["nthreads"]) for w in client.scheduler_info(-1)["workers"].values())
-        if not count:
-            raise LabError(f"Dask scheduler {address}: has no workers")
-        # The last two: a worker without this lab.
-        failures = (KilledWorker, CancelledError, ImportError, AttributeError)
-        executor = client.get_executor(pure=False, retries=_RETRIES)
-        yield WorkerPool(executor, _AHEAD * count, failures)
+def _are_whole(values: NDArray[np.int64], counts: NDArray[np.int64], tick: float) -> float:
+    """Return the share of the readings that are whole ticks."""
+    off: NDArray[np.float64] = np.abs(values - tick * np.round(values / tick))
+    return float(counts[off <= _ROUNDING + _RELATIVE * tick].sum() / counts.sum())

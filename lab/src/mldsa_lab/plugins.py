@@ -29,7 +29,7 @@ MakeWorkers = Callable[[Sequence[str], Sequence[Any]], list[Any]]
 
 
 class Package(NamedTuple):
-    """A package of this project: the target of the Makefile that installs it, and what it adds."""
+    """A package of this project: the target of the Makefile that installs it, and its additions."""
 
     name: str
     target: str

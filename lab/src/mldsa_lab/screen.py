@@ -67,7 +67,7 @@ class Screen:
     def phase(
         self, title: str, total: float | None = None, *, still: bool = False
     ) -> Iterator[Phase]:
-        """A phase with its bar (a spinner alone where `total` is None); its line at the end.
+        """A phase with its bar (only a spinner where `total` is None) ; its line at the end.
 
         A `still` one is drawn only when it is told something, so that this process takes no CPU
         time from a worker that measures.

@@ -49,11 +49,18 @@ WORKER_OPERATIONS = (*OPERATIONS, "trace", "z_violation")
 KEY_FORMS = ("compact", "expanded")
 """Forms of a key before the clock starts: its bytes, or with matrix and NTT forms cached."""
 RND_FORMS = ("given", "zero", "none")
-"""The `rnd` that a signer takes: any, 32 zero bytes alone, or its own."""
+"""The `rnd` that a signer takes: any, only 32 zero bytes, or its own."""
 MODES = ("single", "batch")
 """How operations are called: one by one, or by a batch interface."""
 UNITS = ("ns", "cycles", "instructions")
 """Units of a worker's ticks."""
+PERCENTILES: dict[str, int | float] = {"p50": 50, "p95": 95, "p99": 99, "p999": 99.9}
+"""The percentiles of costs, by their names in rows of CSV and in files of studies."""
+SHARES = tuple(round(p / 100, 9) for p in PERCENTILES.values())
+"""`PERCENTILES` as shares."""
+DEFAULT_BASELINE = "mldsa-native"
+"""The baseline of ratios unless an option names another; a run without it has no ratios. Where both
+builds are measured, a name without one means the default build."""
 DEFAULT_BUILD, TUNED_BUILD = BUILDS = ("default", "tuned")
 """How a worker may be built: as a project that merely depends on a library gets it, or tuned."""
 
@@ -519,7 +526,7 @@ def _classical(s: Scheme) -> Iterator[ObjectSize]:
         yield ObjectSize(SIGNATURE, "raw", s.output_bytes, "RFC 8017")
 
 
-# Implementations, as workers announce them and records hold them.
+# Implementations, as in announcements of workers and in records.
 
 
 class Implementation(Struct, frozen=True, forbid_unknown_fields=True):

@@ -5,7 +5,7 @@ the worker that makes a single signature for the request `answer`. Whenever it r
 writes the count since the last time. So nothing in the worker knows of Valgrind, and nothing of it
 is timed: `answer` never is. The count includes the copying of the signature into the reply.
 
-Counts are those of Valgrind's own CPU, which has AVX2 but no AVX-512.
+Counts are for Valgrind's own CPU, which has AVX2 but no AVX-512.
 """
 
 from __future__ import annotations
@@ -41,22 +41,18 @@ PART = 200
 _LIMITS = Limits(hello=300.0, prepare=1800.0, answer=7200.0, quit=120.0)
 # A function without the recursion level or context that Callgrind appends to it.
 _NAME = re.compile(r"^c?fn=\(\d+\) (.+?)(?:'\d+)?$", re.MULTILINE)
-_DUMP = re.compile(
-    r"^desc: Trigger: --dump-after=(.*?)$.*^events: Ir$.*^totals: ([0-9]+)$",
-    re.MULTILINE | re.DOTALL,
-)
 
 
 def command(out: Path, function: str | None) -> list[str]:
     """Return the words before a program's own that run it under Callgrind.
 
     With ``function``, an exact name, a file ``out.N`` is written after each of its calls, with its
-    instructions and those of all it called. Without, one file ``out`` has those of the whole run.
+    instructions and its callees'. Without, one file ``out`` covers the whole run.
     """
     words = ["valgrind", "--tool=callgrind", "--quiet", "--dump-line=no"]
     words.append(f"--callgrind-out-file={out}")
     if function is not None:
-        # Both exact: of patterns, Callgrind heeds one option alone.
+        # Both exact: of patterns, Callgrind heeds only one option.
         options = ("--collect-atstart=no", f"--toggle-collect={function}")
         words += [*options, f"--dump-after={function}"]
     return words
@@ -73,10 +69,12 @@ def take_counts(out: Path, function: str) -> list[int]:
     paths = [p for p in out.parent.glob(f"{out.name}.*") if p.suffix[1:].isdigit()]
     counts = []
     for path in sorted(paths, key=lambda p: int(p.suffix[1:])):
-        result = _DUMP.search(path.read_text(encoding="utf-8", errors="replace"))
-        if result is None or result[1] != function:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        totals = [line.removeprefix("totals: ") for line in lines if line.startswith("totals: ")]
+        has_head = {f"desc: Trigger: --dump-after={function}", "events: Ir"} <= set(lines)
+        if not (has_head and totals and totals[0].isdecimal()):
             raise LabError(f"Callgrind wrote no count after {function}: {path}")
-        counts.append(int(result[2]))
+        counts.append(int(totals[0]))
         path.unlink()
     return counts
 

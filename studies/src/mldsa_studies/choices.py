@@ -170,7 +170,7 @@ def choose(table: TraceTable, sample: int, plan: Plan, task: Task) -> Positions:
     are a random sample.
 
     Returns (draws, n) positions; no draws where too few inputs fit the method. The result depends
-    on the arguments alone.
+    only on the arguments.
     """
     plan.check(sample)
     method, n, target = task

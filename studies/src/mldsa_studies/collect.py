@@ -1,7 +1,7 @@
 """Collects costs: many random inputs, several implementations, several rounds.
 
 Every signature is compared with the expected one. A file of times is written anew after each round,
-so that what was measured stays when a run is interrupted.
+so that an interrupted run keeps its measurements.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ Cell = tuple[InputBatch, AnnouncedVariant]
 
 
 def describe(v: AnnouncedVariant, a: Announcement, clock: str | None = None) -> Described:
-    """Return what a variant is; ``clock``: in place of the worker's own."""
+    """Return the description of a variant; ``clock``: in place of the worker's own."""
     return Described(
         v.id, v.implementation, v.version, v.backend, v.key, a.worker, a.language, a.compiler,
         a.flags, clock or a.cpu_clock or a.clock, v.note,

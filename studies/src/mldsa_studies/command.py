@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -12,7 +11,6 @@ import typer
 from mldsa_lab import LabError
 from mldsa_lab.cli.shared import (
     ImplementationsOption,
-    SeedText,
     SetsOption,
     Targets,
     console,
@@ -20,7 +18,6 @@ from mldsa_lab.cli.shared import (
     words,
 )
 from mldsa_lab.files import check_target, write_text
-from mldsa_lab.machine import cores_to_use
 from mldsa_lab.sets import parse_set_names
 
 if TYPE_CHECKING:
@@ -46,14 +43,13 @@ def estimators(
     sets: SetsOption = None,
     implementations: ImplementationsOption = None,
     sizes: _SizesOption = None,
-    seed: SeedText = None,
     out: Annotated[Path, typer.Option(help="Folder for costs, page and table.")] = Path(
         "out/study"
     ),
 ) -> None:
     """Compare ways to estimate the cost of signing from n inputs: random ones, greedy and balanced
     selections, designs with a regression."""
-    from mldsa_lab.bench.options import parse_seed
+    from mldsa_lab.machine import cores_to_use
     from mldsa_lab.screen import Screen
     from mldsa_studies.choices import SIZES, Plan
     from mldsa_studies.collect import collect_all
@@ -69,12 +65,12 @@ def estimators(
         inside = [sorted(p.glob("*.parquet")) if p.is_dir() else [p] for p in data]
         paths = [path for result in inside for path in result]
         if not all(inside):
-            raise LabError(f"{data[inside.index([])]}: holds no files of costs (*.parquet)")
+            raise LabError(f"{data[inside.index([])]}: has no files of costs (*.parquet)")
     else:
         inputs, rounds = (400, 3) if quick else (1500, 9)
         plan.check(inputs)
-        key = secrets.token_bytes(32) if seed is None else parse_seed(seed)
-        paths = collect_all(names, chosen, inputs, rounds, key, plan, out, screen)
+        seed = secrets.token_bytes(32)
+        paths = collect_all(names, chosen, inputs, rounds, seed, plan, out, screen)
         for path in paths:
             show_path(screen.console, "costs", path)
     read = [costs for costs in map(read_costs, paths) if costs.head.set in names]
@@ -152,6 +148,7 @@ def coverage(
     ] = None,
 ) -> None:
     """Judge the intervals of estimates on synthetic signers."""
+    from mldsa_lab.machine import cores_to_use
     from mldsa_lab.screen import Screen
     from mldsa_studies import simulate
     from mldsa_studies.coverage import report, report_record
@@ -179,8 +176,7 @@ def _publish(report: Report) -> None:
 
 
 def _sizes(options: list[str] | None, default: tuple[int, ...]) -> tuple[int, ...]:
-    texts = words(options)
-    for text in texts:
-        if not re.fullmatch("[1-9][0-9]{0,5}", text):
-            raise LabError(f"size {text!r}: must be a whole number from 1 on")
-    return tuple(sorted(set(map(int, texts)))) or default
+    from mldsa_lab.bench.options import parse_count
+
+    sizes = {parse_count(text, "size", 999_999) for text in words(options)}
+    return tuple(sorted(sizes)) or default

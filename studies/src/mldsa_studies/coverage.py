@@ -1,4 +1,4 @@
-"""How often the intervals hold the truth: synthetic signers of known mean and percentiles.
+"""The share of intervals that include the truth: synthetic signers of known mean and percentiles.
 
 `mldsa-lab study coverage` prints the table of docs/measurements.md. The tests use the same signers
 and functions.
@@ -18,12 +18,12 @@ from mldsa_lab import LabError
 from mldsa_lab.choice.design import balanced_order, design
 from mldsa_lab.estimate.cells import gather
 from mldsa_lab.estimate.diagnose import FEW_INPUTS
+from mldsa_lab.estimate.external import estimate
 from mldsa_lab.estimate.fit import fit_costs
-from mldsa_lab.estimate.measured import estimate
 from mldsa_lab.estimate.reader import Measurements
 from mldsa_lab.inputs.input import Digests, Input
 from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.machine import WorkItem, in_order
+from mldsa_lab.parallel import WorkItem, in_order
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.show.report import Report
@@ -37,15 +37,15 @@ TRUTH = 400_000
 """Signatures that the true percentiles are taken from."""
 _POOL = 600
 _DESIGNS = 20
-_JUDGED = ("mean", "p50", "p95", "p99")
-# Fewer replications without a warning say nothing of how often intervals hold.
+_JUDGED = ("mean", *(f"p{100 * share:g}" for share in SHARES))
+# Fewer replications without a warning do not show how often intervals are valid.
 _ENOUGH = 10
 # A warm-up is over after about half of a run.
 _DECAY = 6.0
 
 
 def targets(set_name: str) -> dict[str, Signer]:
-    """Signers of many kinds, all of which the intervals must hold for."""
+    """Signers of many kinds, for all of which the intervals must be valid."""
     p = parameter_set(set_name)
     first = {"ML-DSA-44": (1.45, 3.3), "ML-DSA-65": (1.5, 4.1), "ML-DSA-87": (1.4, 4.7)}[set_name]
     stops = usual(setup=2.5, z=0.85, r=0.95, z_step=0.25 / p.l, r_step=0.3 / p.k)
@@ -67,10 +67,10 @@ class Scene:
     ``relative``, ``additive``: noise of one measurement, the former relative, the latter constant,
     in iterations; ``declared``: `estimate` knows the former. ``warm_up``: the additional cost of
     the first measurement, decaying over the run. ``sorted``: inputs are measured in the order of
-    their iterations, else in that of a selection. ``outlier``: times the cost of one measurement.
+    their iterations, else in a selection's order. ``outlier``: times the cost of one measurement.
     ``bend``: as of `Signer`. ``between``: relative standard deviation of the rounds' levels.
-    ``per_key``: inputs that share a key, each key with an ``offset`` of
-    this relative standard deviation.
+    ``per_key``: inputs that share a key, each key with an ``offset`` of this relative standard
+    deviation.
     """
 
     name: str
@@ -239,7 +239,7 @@ def report(
     show: Callable[[float, str], object] = lambda part, text: None,
 ) -> Report:
     """Return the report of `study coverage`: for each scene and number of inputs, over all signers
-    and sets. ``show`` gets the part of all that is done, and what was done last."""
+    and sets. ``show`` gets the part of all that is done, and the last step."""
     cells = [(scene, n) for scene in requested or scenes() for n in sizes]
     jobs = [Job(name, n, scene, replications, seed, truth) for scene, n in cells for name in sets]
     items = (WorkItem(f"{job.scene.name}, n = {job.n}", Job.judge, (job,)) for job in jobs)

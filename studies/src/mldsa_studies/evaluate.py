@@ -11,7 +11,7 @@ import numpy as np
 from mldsa_lab import located
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.fit import fit_costs, split_levels
-from mldsa_lab.machine import WorkItem, in_order
+from mldsa_lab.parallel import WorkItem, in_order
 from mldsa_lab.theory.law import MEAN as MEAN_COLUMN
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Array, TraceTable
@@ -88,13 +88,13 @@ def evaluate(
 ) -> Study:
     """Carry out a plan on these costs, of one implementation each.
 
-    ``show`` gets the part of all that is done, and what was done last. The result is the same, to
-    within rounding, for any number of processes.
+    ``show`` gets the part of all that is done, and the last step. The result is the same, to within
+    rounding, for any number of processes.
     """
     for item in costs:
         with located(f"{item.head.set}, {item.head.unit}"):
             plan.check(item.head.sample)
-    # Files of one set may hold the same inputs: one choice serves all of them.
+    # Files of one set may have the same inputs: one choice serves all of them.
     inputs = [(c.head.set, c.head.sample, c.table.codes.tobytes()) for c in costs]
     tables = dict(zip(inputs, costs, strict=True))
     tasks = plan.tasks()
@@ -159,7 +159,7 @@ def judge(
 
 
 def kinds(unit: str, rounds: int) -> tuple[str, ...]:
-    """Return what may be known of each input."""
+    """Return the usable knowledge of each input."""
     if unit == "instructions":
         return (COUNT,)
     return (ONCE,) if rounds == 1 else (ONCE, MEDIAN)
@@ -178,8 +178,8 @@ def _level(ticks: Array) -> Array:
 def _truth(
     random: TraceTable, ticks: Array, seen: Array, model: RejectionModel, kind: str
 ) -> Truth:
-    """The mean is that of what is measured: of single times, spikes included, or of the rounds'
-    medians. Percentiles are over inputs, in the typical round."""
+    """The mean is over measured values: single times, spikes included, or the rounds' medians.
+    Percentiles are over inputs, in the typical round."""
     noise = float(np.sqrt(np.mean(split_levels(ticks).noise ** 2))) if len(ticks) > 1 else 0.0
     result = truth(random, np.median(seen, axis=0), model, PERCENTILES, noise)
     if kind == ONCE and len(ticks) > 1:

@@ -13,7 +13,7 @@ _WEAKEST = ("portable", "literal")
 
 
 def sign_jobs(inputs: Sequence[Input], variant: AnnouncedVariant) -> list[JobInput]:
-    """Return what this variant's signing is given, in order; LabError if it cannot take one of the
+    """Return the inputs of this variant's signing, in order; LabError if it cannot take one of the
     inputs."""
     for item in inputs:
         check_signable(item, variant, f"input {item.id}")

@@ -1,5 +1,5 @@
-"""The judge of estimates: how often intervals hold a known truth, how wide they are, how far off
-the estimates."""
+"""The judge of estimates: how often intervals include a known truth, their widths, and the errors
+of the estimates."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from mldsa_lab import LabError
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.machine import WorkerPool, local, threads
+from mldsa_lab.parallel import WorkerPool, local, threads
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Array
+from mldsa_studies.choices import PERCENTILES
 from mldsa_studies.signers import Signer
 
-SHARES = (0.5, 0.95, 0.99)
-"""The percentiles that are judged."""
+SHARES = tuple(percentile / 100 for percentile in PERCENTILES)
+"""`PERCENTILES` as shares."""
 # Half-width, in standard errors, of the band in which the sampled truth of a percentile lies.
 _BAND = 2.5
 
@@ -63,9 +64,9 @@ class TrueCosts(NamedTuple):
 class Replications:
     """The outcome of replications.
 
-    ``holds``: (replications, figures) whether the interval holds the truth; ``half_width``,
-    ``error``: (replications, figures), relative to the truth. ``warned``: (replications,) whether
-    a warning was given; ``codes``: how often each warning was given.
+    ``holds``: (replications, figures) whether the interval includes the truth; ``half_width``,
+    ``error``: (replications, figures), relative to the truth. ``warned``: (replications,) whether a
+    warning was given; ``codes``: how often each warning was given.
     """
 
     holds: NDArray[np.bool_]

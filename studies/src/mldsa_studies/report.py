@@ -58,7 +58,7 @@ _TRUTHS = TableLayout(
 
 
 def report(study: Study) -> Report:
-    """Return the report: its figures are those of each implementation, as fractions."""
+    """Return the report: its figures are by implementation, as fractions."""
     shown = SHOWN_N if SHOWN_N in study.plan.sizes else max(study.plan.sizes)
     groups, cells = (
         sorted(_groups(study.cells, by), key=_place) for by in ((), ("implementation",))

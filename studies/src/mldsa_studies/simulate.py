@@ -23,10 +23,10 @@ from mldsa_lab.estimate.cells import (
     estimate_signing,
     ratio,
 )
-from mldsa_lab.estimate.figure import PERCENTILES
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.records import DESIGN, SCHEMA, InputRow, Record, Run, Samples, Variant, WorkerRow
+from mldsa_lab.sets import PERCENTILES
 from mldsa_lab.show.report import Report
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Array, Trace
@@ -111,7 +111,7 @@ class Clocks:
     lengths: bool = False
 
     def read(self, cell: CellSamples, rng: np.random.Generator) -> dict[str, Array]:
-        """Return what the clocks read of each sample of a cell."""
+        """Return the clock readings of each sample of a cell."""
         tick = max(self.tick * float(cell.ticks.mean()), 1.0)
         begin = 0.0 if self.lengths else tick * rng.random(len(cell.ticks))
         coarse = tick * (np.floor((begin + cell.ticks) / tick) - np.floor(begin / tick))
@@ -196,9 +196,9 @@ def signing_coverage(
     rounds: int = 12,
     population: int = 400_000,
 ) -> Replications:
-    """Judge the 95 % intervals of two signers measured in the same rounds: of the first one's mean
-    and `PERCENTILES`, and of the ratio of the two. They share three quarters of the variance of the
-    rounds' levels."""
+    """Judge the 95 % intervals of two signers measured in the same rounds. They are the intervals
+    of the first one's mean and `PERCENTILES`, and of the ratio of the two. They share three
+    quarters of the variance of the rounds' levels."""
     cost = signers[0].draw(model, population, rng)
     means = [signer.mean(model) for signer in signers]
     percentiles = [*PERCENTILES.values()]
@@ -263,7 +263,7 @@ def tick_coverage(
         truth = signer.mean(model) if is_signing else VERIFYING
         cell = CALM.measure(cost, rounds, rng)
         record = record_of(cell, clocks, model.name, operation, traces, rng)
-        (estimated,) = summarise(record, reference="signer").cells
+        (estimated,) = summarise(record, baseline="signer").cells
         result.append(None if estimated.mean is None else estimated.mean.times(1 / truth))
     return result
 
@@ -274,7 +274,7 @@ VERIFYING = 28_000.0
 STOPPING = Signer(z=17_000.0, r=19_000.0, z_step=1_000.0, r_step=700.0)
 """A signer that stops at the first bad polynomial."""
 CALM = NoisyMachine(drift=0.02, fast=0)
-_COVERED = ("mean", "p50", "p95", "p99", "p99.9", "ratio")
+_COVERED = ("mean", *(f"p{p:g}" for p in PERCENTILES.values()), "ratio")
 
 
 def report(set_name: str, replications: int, seed: int) -> Report:

@@ -35,8 +35,8 @@ class Known:
 
 @dataclass(frozen=True)
 class Truth:
-    """``mean`` and ``quantiles`` (by percentile) in the costs' unit; ``plain``: the mean of the
-    sample alone; ``unexplained``: standard deviation of the residuals over the mean."""
+    """``mean`` and ``quantiles`` (by percentile) in the costs' unit; ``plain``: the plain mean of
+    the sample; ``unexplained``: standard deviation of the residuals over the mean."""
 
     mean: Known
     plain: float

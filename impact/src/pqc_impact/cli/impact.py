@@ -15,12 +15,14 @@ from mldsa_lab.checkout import find_root
 from mldsa_lab.cli.shared import (
     FORMATS,
     AllOption,
+    ImplementationsOption,
     ProcessesOption,
     Targets,
     ToOption,
     console,
     show_named,
     show_path,
+    words,
 )
 from mldsa_lab.files import writing
 from pqc_impact.cli.propagate import simulate
@@ -34,10 +36,14 @@ if TYPE_CHECKING:
 
 
 def figures_of(
-    name: str, records: list[Path] | None, add: Add | None = None, widest: float | None = None
+    name: str,
+    records: list[Path] | None,
+    add: Add | None = None,
+    widest: float | None = None,
+    implementations: Sequence[str] = (),
 ) -> Impact:
     """Return the figures of a scenario, by the name or path that a command was given; ``add`` adds
-    further ones; ``widest``: as of `RecordTimes`."""
+    further ones; ``widest``, ``implementations``: as of `RecordTimes`."""
     from pqc_impact.chain_figures import impact
     from pqc_impact.compress import compressibility
     from pqc_impact.file import find_scenario, read_scenario
@@ -49,7 +55,8 @@ def figures_of(
     scenario = read_scenario(path)
     schemes = [scheme_of(name) for name in scenario.schemes]
     parts = [part for scheme in schemes for part in scheme.parts]
-    times = RecordTimes(records or (), parts, widest=WIDEST if widest is None else widest)
+    limit = WIDEST if widest is None else widest
+    times = RecordTimes(records or (), parts, widest=limit, implementations=implementations)
     with located(path):
         archived = [] if isinstance(scenario, Protocol) else schemes
         shrunk = compressibility(form for scheme in archived for form in scheme.forms)
@@ -89,6 +96,7 @@ def impact(
             metavar="PATH",
         ),
     ] = None,
+    implementations: ImplementationsOption = None,
     to: ToOption = None,
     no_network: Annotated[
         bool, typer.Option("--no-network", help="Leave out the scenario's network.")
@@ -130,7 +138,8 @@ def impact(
     if not no_network and getattr(read, "network", None) is not None:
         simulator = partial(simulate, screen=screen, processes=processes)
         add = partial(add_network, folder=path.parent, simulate=simulator)
-    figures = figures_of(scenario, records, add, None if widest is None else widest / 100)
+    limit = None if widest is None else widest / 100
+    figures = figures_of(scenario, records, add, limit, words(implementations))
     outputs.show(report(figures), screen, is_full=every)
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pqc_impact.propagation import BlockLoad
     from pqc_impact.sweep import Propagation
 
+_TRANSACTION_BYTES = 400  # for compact blocks
+
 
 def propagate(
     network: Annotated[
@@ -25,9 +27,6 @@ def propagate(
     block_bytes: Annotated[
         list[int], typer.Option("--bytes", help="Bytes of a block; several may be given.", min=1)
     ],
-    transaction_bytes: Annotated[
-        float, typer.Option(help="Bytes of a transaction, for compact blocks.", min=1)
-    ] = 400,
     validation: Annotated[
         float, typer.Option(help="Seconds that a node takes to validate a block.", min=0)
     ] = 0,
@@ -43,8 +42,8 @@ def propagate(
     to: ToOption = None,
     processes: ProcessesOption = None,
 ) -> None:
-    """Simulate how blocks spread over a peer-to-peer network: when 50, 90 and 99 % of the nodes
-    have validated one, and how many blocks go stale."""
+    """Simulate the propagation of blocks over a peer-to-peer network: times until 50, 90 and 99 %
+    of the nodes have validated one, and stale blocks."""
     from pqc_impact.network import find_network, read_network
     from pqc_impact.propagation import BlockLoad
     from pqc_impact.show import network_report
@@ -55,7 +54,7 @@ def propagate(
     outputs = Targets.parse(to)
     screen = outputs.console()
     loads = [
-        BlockLoad(size, size / transaction_bytes, validation, relay)
+        BlockLoad(size, size / _TRANSACTION_BYTES, validation, relay)
         for relay in assumed.relays
         for size in block_bytes
     ]
@@ -73,7 +72,7 @@ def simulate(
 ) -> list[Propagation]:
     """Return the propagation of each load, simulated by the workers that the options name; the
     screen shows how far it is."""
-    from mldsa_lab.machine import process_pool
+    from mldsa_lab.parallel import process_pool
     from mldsa_lab.screen import Screen
     from pqc_impact.sweep import propagate
 

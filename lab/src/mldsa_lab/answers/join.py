@@ -21,7 +21,7 @@ from mldsa_lab.answers.page import (
     read_page,
     stored_unit,
 )
-from mldsa_lab.answers.sources import about_record, own_findings
+from mldsa_lab.answers.sources import CONFIDENCE, about_record, own_findings
 from mldsa_lab.audit import audit
 from mldsa_lab.audit.audit import counts
 from mldsa_lab.audit.claims import FORMS, PublishedValue, Quotient
@@ -56,8 +56,8 @@ def figures_of(source: str, argument: str) -> Figures:
 
 def answer_figures(page: AnswerPage, arguments: Arguments | None = None) -> Figures:
     """Return for each published value: ``claimed`` with the audit's verdict, ``ours``, and the
-    ``ratio`` of ours to it. Attributes of the cell are its texts on the page. ``arguments`` stand
-    in for the published records. LabError for a selection that fits several figures."""
+    ``ratio`` of ours to it. Attributes of the cell are its texts on the page. ``arguments`` replace
+    the published records. LabError for a selection that fits several figures."""
     findings = audit(page.claims())
     figures: list[Figure] = []
     about: dict[str, dict[str, Key]] = {}
@@ -200,19 +200,17 @@ def _argument(part: FigureSource, arguments: Arguments) -> str:
     return name + arguments[part.command]
 
 
-def answer_report(
-    page: AnswerPage, arguments: Arguments | None = None, confidence: float = 0.95
-) -> Report:
+def answer_report(page: AnswerPage, arguments: Arguments | None = None) -> Report:
     """Return the report of an answer, a section for each table."""
     figures = answer_figures(page, arguments)
     sections = []
     for table in page.tables:
         of_table = figures.with_items([f for f in figures if f.keys["table"] == table.title])
         note = "; ".join(filter(None, (*(f"`{c}`" for c in table.commands), table.remark)))
-        sections += sections_of(of_table, [_LAYOUT], confidence, note.removesuffix("."))
+        sections += sections_of(of_table, [_LAYOUT], CONFIDENCE, note.removesuffix("."))
         for own in table.own:
             own_figures = own.select(figures_of(own.source, _argument(own, arguments or {})))
-            own_sections = sections_of(own_figures, [own.layout], confidence)
+            own_sections = sections_of(own_figures, [own.layout], CONFIDENCE)
             if not (own_sections or arguments):
                 raise LabError(f"table {own.title!r}: no figure has exactly its rows and keys")
             sections += own_sections
@@ -239,8 +237,8 @@ State = Literal["works", "partly", "not"]
 
 
 class PageRow(AnswerPart, frozen=True):
-    """Something that a page shows. ``state``, ``why``: how far it is answered, and what is missing;
-    the cells of the tables that name the row can only make the state worse."""
+    """Something that a page shows. ``state``, ``why``: how far it is answered, and the missing
+    parts. The tables that name the row can only lower the state."""
 
     number: Annotated[int, Meta(ge=1)]
     page: Text
@@ -263,8 +261,8 @@ def page_rows() -> Sequence[PageRow]:
 
 
 class RowState(NamedTuple):
-    """State of a row: ``known`` of the ``cells`` of its tables have a figure of ours,
-    both 0 where no table names it; ``missing``: the reasons of the others, and its own."""
+    """State of a row. ``known`` of the ``cells`` of its tables have a figure of ours; both are 0
+    where no table names it. ``missing``: the reasons of the others, and of the row."""
 
     state: State
     known: int = 0
@@ -273,8 +271,8 @@ class RowState(NamedTuple):
 
 
 def computed_states() -> dict[int, RowState]:
-    """Return by number the states of the rows that tables of answers name: whether all, some or
-    none of the values of their tables have a figure of ours."""
+    """Return the states of the rows that tables of answers name, by number: all, some or none of
+    their values have a figure of ours."""
     known: dict[int, list[bool]] = {}
     reasons: dict[int, dict[str, None]] = {}
     unexplained: dict[int, list[str]] = {}

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct, structs
 
 from mldsa_lab import LabError
 from mldsa_lab.audit import read_claims
-from mldsa_lab.audit.claims import ClaimTable, PublishedValue, published_values
+from mldsa_lab.audit.claims import ClaimTable, PublishedValue, published_values, read_pattern
 from mldsa_lab.audit.judgement import BYTES, SECONDS
 from mldsa_lab.audit.reading import example_path
 from mldsa_lab.checkout import in_tree
@@ -44,14 +44,6 @@ def stored_unit(unit: str) -> Unit:
     return _UNITS.get(unit) or Unit(1.0, unit)
 
 
-def _pattern(text: str) -> re.Pattern[str]:
-    """Return the pattern of labels. ValueError for a wrong one."""
-    try:
-        return re.compile(text)
-    except re.error as error:
-        raise ValueError(f"{text!r}: no pattern: {error}") from None
-
-
 class AnswerPart(Struct, frozen=True, forbid_unknown_fields=True):
     """A part of the file of an answer."""
 
@@ -61,8 +53,8 @@ AnyPart = TypeVar("AnyPart", bound="FigureSource")
 
 class FigureSource(AnswerPart, frozen=True):
     """A record or another origin of figures. ``source`` is an entry point of `mldsa_lab.figures`,
-    ``argument`` its argument, "" where no record is published; ``command`` makes what this names.
-    A part of a table may give the name of one of the page's `sources` instead."""
+    ``argument`` its argument, "" where no record is published; ``command`` makes the argument's
+    file. A part of a table may give the name of one of the page's `sources` instead."""
 
     source: Text
     argument: str = ""
@@ -72,14 +64,14 @@ class FigureSource(AnswerPart, frozen=True):
 class OurFigures(FigureSource, frozen=True, kw_only=True):
     """Our figures of some values.
 
-    ``figures``: by a pattern of the values' labels our figure, a name and its keys, which may refer
+    ``figures``: by a pattern of the values' labels, the name and keys of our figure. They may refer
     to groups of the pattern (``\\1``); named groups are keys too. ``keys``: further ones, a list
     being in the order of preference. ``rows``: as of a table, where only some of its values are
     meant.
 
-    ``less``, ``over``: the label of another value, whose figure of ours is subtracted or divides;
-    ``change_from``: the label of a published value, from which our figure is a change in percent.
-    At most one of the three; it may refer to groups.
+    ``less``, ``over``: the label of another value, whose figure of ours is subtracted or divides.
+    ``change_from``: the label of a published value; our figure is the change from it in percent. At
+    most one of the three; it may refer to groups.
     """
 
     figures: Annotated[dict[str, Text], Meta(min_length=1)]
@@ -94,7 +86,7 @@ class OurFigures(FigureSource, frozen=True, kw_only=True):
         if len(names) > 1:
             raise ValueError(f"{' and '.join(names)}: give one of them")
         for text, figure in self.figures.items():
-            pattern = _pattern(text)
+            pattern = read_pattern(text)
             for name in ("figures", *names):
                 try:
                     pattern.sub(figure if name == "figures" else getattr(self, name), "")
@@ -108,7 +100,7 @@ class OurFigures(FigureSource, frozen=True, kw_only=True):
 
     def match(self, label: str) -> re.Match[str] | None:
         """Return the match of the first pattern that a value's label fits."""
-        return next(filter(None, (re.fullmatch(text, label) for text in self.figures)), None)
+        return next(filter(None, (read_pattern(t).fullmatch(label) for t in self.figures)), None)
 
     def relation(self, label: str) -> tuple[str, str]:
         """Return which of `RELATIONS` is given, and by it the label of the other value; two empty
@@ -142,7 +134,7 @@ class _Excuse(AnswerPart, frozen=True):
     why: Text
 
     def __post_init__(self) -> None:
-        _pattern(self.cells)
+        read_pattern(self.cells)
 
 
 class MissingFigures(_Excuse, frozen=True):
@@ -164,10 +156,10 @@ class LeftOutValues(_Excuse, frozen=True):
 
 
 class OwnTable(FigureSource, frozen=True, kw_only=True):
-    """A table of ours alone: figures ``columns`` of a source, each by its name and keys, by the
-    keys ``rows``; of those with the ``keys`` alone, a list being alternatives. ``findings``:
-    figures whose notes are shown in place of their values; ``across``: a key whose values have a
-    column each, in place of a figure's title."""
+    """A table with only figures of ours. ``columns``: figures of a source, each by its name and
+    keys. ``rows``: keys of the rows. ``keys``: keys that all figures have; a list means
+    alternatives. ``findings``: figures whose notes are shown in place of their values. ``across``:
+    a key whose values have a column each, in place of a figure's title."""
 
     title: Text
     rows: tuple[Text, ...]
@@ -201,9 +193,9 @@ class OwnTable(FigureSource, frozen=True, kw_only=True):
 
 
 class AnswerTable(AnswerPart, frozen=True):
-    """One table of the page. ``values``: a pattern of the labels that are its rows; ``rows``: the
-    numbers of docs/answers/rows.toml that it answers; ``missing``: values without a figure of ours;
-    ``own``: tables of ours alone; ``note``: what a reader must know."""
+    """One table of the page. ``values``: a pattern of the labels that are its rows. ``rows``: the
+    numbers of docs/answers/rows.toml that it answers. ``missing``: values without a figure of ours.
+    ``own``: tables with only our figures. ``note``: a caveat for readers."""
 
     title: Text
     claims: Annotated[tuple[Text, ...], Meta(min_length=1)]
@@ -219,10 +211,10 @@ class AnswerTable(AnswerPart, frozen=True):
         return next((o for o in self.ours if o.argument and o.match(label)), None)
 
     def missing_of(self, label: str) -> MissingFigures | None:
-        """Return what says why a value has no figure of ours; None where nothing does."""
+        """Return the entry with the reason why a value has no figure of ours, or None."""
         if self.ours_of(label):
             return None
-        return next((m for m in self.missing if re.fullmatch(m.cells, label)), None)
+        return next((m for m in self.missing if read_pattern(m.cells).fullmatch(label)), None)
 
     def rows_of(self, label: str) -> set[int]:
         """Return the numbers of the rows that a value belongs to: all that the table names, where
@@ -284,7 +276,7 @@ class AnswerPage(AnswerPart, frozen=True):
             if name not in known:
                 raise LabError(f"table {table.title!r}, claims: the page has no claim {name!r}")
             for value in published_values(known[name]):
-                if re.fullmatch(table.values, value.label):
+                if read_pattern(table.values).fullmatch(value.label):
                     yield value
 
 
@@ -322,7 +314,7 @@ def _with_sources(table: AnswerTable, sources: Mapping[str, FigureSource]) -> An
 
 
 def command_words(command: str) -> list[str]:
-    """Return the arguments of a command of the lab, without what starts it."""
+    """Return the arguments of a command of the lab, without the program."""
     words = shlex.split(command)
     if words[:1] == ["mldsa-lab"]:
         return words[1:]

@@ -25,8 +25,7 @@ from mldsa_lab.estimate.interval import Interval, mean_interval
 from mldsa_lab.kinds import kind_of
 from mldsa_lab.kinds.pipeline import pipeline_figures
 from mldsa_lab.records import Record, read_record
-from mldsa_lab.records.rows import DEFAULT_REFERENCE
-from mldsa_lab.sets import ALL_SETS, PARAMETER_SETS, sizes
+from mldsa_lab.sets import ALL_SETS, DEFAULT_BASELINE, PARAMETER_SETS, sizes
 from mldsa_lab.show.report import Look
 from mldsa_lab.study.file import Contrast, Gathered, StudyCell, find_study, gather_cells, read_study
 from mldsa_lab.study.report import study_report
@@ -42,8 +41,7 @@ _OF_POINT = ("cost", "total", "per_second", "speedup", "efficiency")
 
 
 def own_findings(page: AnswerPage, figures: Figures) -> list[Judgement]:
-    """Return what arithmetic says of our figures of scalings and batches;
-    ``figures``: those of `answer_figures`."""
+    """Return derived figures of scalings and batches; ``figures`` are from `answer_figures`."""
     values = {
         f.keys["cell"]: f.value and f.value / stored_unit(str(figures.attribute(f, "unit"))).divisor
         for f in figures.select("ours")
@@ -97,14 +95,14 @@ def record_figures(argument: str) -> Figures:
     A word ``reference=VARIANT`` of the argument names the variant that ratios are to.
     """
     paths = record_paths(argument)
-    reference = argument.partition(" reference=")[2]
+    baseline = argument.partition(" reference=")[2]
     records = [_record(path) for path in paths]
     kind = kind_of(records[0])
     if kind.name == "pipeline":
         return Figures(pipeline_figures(records, CONFIDENCE))
     if len(records) > 1 or records[0].run.options.get("jmh"):
         return _of_processes(paths)
-    look = Look(reference or DEFAULT_REFERENCE, confidence=CONFIDENCE)
+    look = Look(baseline or DEFAULT_BASELINE, confidence=CONFIDENCE)
     return with_derived(kind.read(records[0], look).figures)
 
 
@@ -118,10 +116,10 @@ def with_derived(figures: Figures) -> Figures:
 
 
 def _derived(figures: Figures) -> Iterator[Figure]:
-    """Yield what follows from the figures of operations: the cost of a whole batch; by one thread
-    ``per_second`` of means; the ``efficiency`` of threads; signing and verification one after the
-    other as an operation of its own (`TOGETHER`); the ``share`` of the overhead of a hardened mode;
-    classical schemes over ML-DSA."""
+    """Yield figures derived from those of operations. Batches: the cost of a whole batch. Threads:
+    ``per_second`` of means on one thread, and the ``efficiency`` of more. `TOGETHER`: signing plus
+    verification as one operation. Hardened modes: the ``share`` of the overhead. Classical schemes:
+    ratios to ML-DSA."""
     means = {
         (f.keys["variant"], f.keys["set"], f.keys["operation"]): f.interval
         for f in figures.select("mean")
@@ -155,7 +153,7 @@ def _derived(figures: Figures) -> Iterator[Figure]:
 
 def _together(signing: Figure, cost: Interval, verifying: Interval) -> Iterator[Figure]:
     """Yield a figure of a signature and its verification by the same variant. Their costs are
-    added: what varies is signing, since verification does the same work whatever it verifies."""
+    added: only signing varies, since verification always does the same work."""
     keys = {**signing.keys, "operation": TOGETHER}
     if signing.name in ("mean", "min", "quantile") and "phase" not in keys:
         yield Figure.from_interval(keys, signing.name, cost.plus(verifying), signing.unit)
@@ -198,7 +196,7 @@ def _of_processes(paths: list[Path]) -> Figures:
 
 
 def study_figures(argument: str) -> list[Figure]:
-    """Return what the contrasts of a study say; ``argument``: its name, then its records. For each
+    """Return the results of a study's contrasts; ``argument``: its name, then its records. For each
     worker and set, ``choice`` has as its note the implementation that the first contrast of
     implementations shows to be the fastest."""
     name, _, paths = argument.partition(" ")
@@ -211,8 +209,8 @@ def study_figures(argument: str) -> list[Figure]:
 
 
 def choices(contrast: Contrast, measured: Gathered, compared: list[Figure]) -> Iterator[Figure]:
-    """Yield for each worker and set what to take in its operations: the only implementation, or
-    the one that is faster than all others; else the verdict that leaves this open."""
+    """Yield the best choice for each worker and set: the only implementation, or the one that is
+    faster than all others. Without one, yield the verdict that leaves it open."""
     texts: dict[tuple[Key, Key], dict[str, dict[str, None]]] = {}
     for groups in measured.arranged(contrast.where, contrast.within, contrast.between).values():
         keys = next(iter(groups.values())).keys(contrast.within)
@@ -235,7 +233,7 @@ def choices(contrast: Contrast, measured: Gathered, compared: list[Figure]) -> I
 
 
 def theory_figures(argument: str) -> list[Figure]:
-    """Return what follows from FIPS 204 and the encodings; the argument is not used."""
+    """Return consequences of FIPS 204 and the encodings; the argument is not used."""
     loops = (*map(_rejection, PARAMETER_SETS), *map(_profiles, PARAMETER_SETS))
     return list(chain(*loops, *map(_sizes, ALL_SETS)))
 
@@ -255,8 +253,9 @@ def _rejection(name: str) -> Iterator[Figure]:
 
 
 def _profiles(name: str) -> Iterator[Figure]:
-    """The shares of attempts passing z and r0 that n signatures can have together, the nearest to
-    the expected ones first, with the rejections of all and the distance."""
+    """Yield the shares of iterations passing z and r0 that n signatures can have together, with the
+    rejections of all. The profiles nearest to the expected shares come first; each has its
+    distance."""
     model = RejectionModel.for_set(name)
     for n in _SIGNATURES:
         profiles = []

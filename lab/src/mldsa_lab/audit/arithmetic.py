@@ -82,7 +82,7 @@ def judge_product(claim: claims.Product, _: claims.ClaimTable) -> Iterator[Judge
 
 def judge_quotient(claim: claims.Quotient, table: claims.ClaimTable) -> Iterator[Judgement]:
     """`table.quotient`: one value lies between the least and the largest quotient of the pairs;
-    limits are those of all pairs."""
+    limits cover all pairs."""
     tables = [cast("claims.ValueTable", table.claim(name)) for name in listed(claim.table)]
     quotients = {
         f"{part.id}: {cell}": evaluate(claims.FORMS[claim.form], {"value": value, "over": over})
@@ -164,9 +164,9 @@ def _one(a: Span, b: Span, unit: str) -> bool:
 
 
 def judge_counted(claim: claims.Counted, _: claims.ClaimTable) -> Iterator[Judgement]:
-    """`samples.agree`: counts of all and of each group. What a count is of may be unstated; it is
-    then compared as either: where no number is said to be of each group, it is the smallest; the
-    others are of all."""
+    """`samples.agree`: counts of all and of each group. A count without a stated group is compared
+    as either. If no number is stated for each group, the smallest counts a group and the others
+    count all."""
     each, total, others = (
         {entry.count for entry in claim.values if entry.of == kind}
         for kind in ("group", "all", "unstated")
@@ -378,7 +378,7 @@ ENCODINGS: dict[str, str] = {
     "pkcs8-both": "a PKCS #8 key with seed and expanded key (RFC 9881)",
     "pkcs8-bare": "a PKCS #8 key with the expanded key in no tag of its own (before RFC 9881)",
 }
-"""Encodings by name, with what to call them."""
+"""Encodings by name, with their titles."""
 
 _ROUND3_TR, _FIPS204_TR, _ROUND3_C_TILDE = 32, 64, 32
 
@@ -434,7 +434,7 @@ def forms(name: str) -> tuple[Form, ...]:
 
 
 def judge_size(claim: Size, _: ClaimTable) -> Iterator[Judgement]:
-    """`size.encoding`: one finding, which says what has this size: this object, that of another
+    """`size.encoding`: one finding, which names an object of this size: this one, that of another
     set, another object of this set, or any. A name with ML-DSA in it means FIPS 204."""
     mine = [f for f in forms(claim.set) if f.object == claim.object]
     standard, encoding = claim.standard, claim.encoding

@@ -1,4 +1,4 @@
-"""Published claims, as files hold them, and their values one by one.
+"""Published claims, as in files, and their values one by one.
 
 docs/audit.md describes each field.
 
@@ -34,7 +34,7 @@ from mldsa_lab.audit.judgement import (
 from mldsa_lab.files import Text
 from mldsa_lab.sets import PARAMETER_SETS
 
-# Published claims, as files hold them; docs/audit.md describes each field.
+# Published claims, as in files; docs/audit.md describes each field.
 
 
 CostUnit = Literal["ns", "us", "µs", "ms", "s", "cycles", "instructions", "%"]
@@ -56,7 +56,7 @@ class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Claim(_Part, frozen=True, kw_only=True, tag_field="about"):
-    """Fields of all claims: an id, unique in its file, and a note where it stands. ``same``: by the
+    """Fields of all claims: an id, unique in its file, and a note on its place. ``same``: by the
     name of a value the label of the value that it repeats, so that both have the same verdict."""
 
     id: Text
@@ -65,7 +65,7 @@ class Claim(_Part, frozen=True, kw_only=True, tag_field="about"):
 
 
 class Cost(Claim, frozen=True, tag="cost"):
-    """Costs of an operation. A file has the ``figures`` beside the other fields.
+    """Costs of an operation. A file has the ``figures`` next to the other fields.
 
     ``error`` is a figure behind ±, of kind sd, se, ciNN or unstated. ``samples`` is the number of
     samples, None if not stated; each is the average of ``per_sample`` operations. ``overhead`` is
@@ -149,7 +149,7 @@ class Scaling(Claim, frozen=True, tag="scaling"):
 
 
 class BatchPoint(_Part, frozen=True):
-    """Cost for one operation in batches of one size, that of the whole batch, and operations in a
+    """Cost for one operation in batches of one size, cost of the whole batch, and operations in a
     second."""
 
     size: Count
@@ -213,7 +213,7 @@ class Rate(Claim, frozen=True, tag="rate"):
 
 
 class Difference(Claim, frozen=True, tag="difference"):
-    """A relative difference of two groups' means (0.1 is 10 %), and what the source makes of it.
+    """A relative difference of two groups' means (0.1 is 10 %), and the source's conclusion.
 
     ``significant`` is None where the source says nothing; ``paired`` says that both groups
     measured the same inputs.
@@ -231,7 +231,7 @@ class Difference(Claim, frozen=True, tag="difference"):
 
 
 class CountStatement(_Part, frozen=True):
-    """A number of samples, what it is of, and where it stands."""
+    """A number of samples, its subject, and its place in the source."""
 
     count: Count
     of: Literal["all", "group", "unstated"] = "unstated"
@@ -246,7 +246,7 @@ class Counted(Claim, frozen=True, tag="counted"):
 
 
 class Statement(_Part, frozen=True):
-    """A number, or limits of several, and where it stands."""
+    """A number, or limits of several, and its place in the source."""
 
     value: Span
     where: str = ""
@@ -279,7 +279,7 @@ class ValueTable(Claim, frozen=True, tag="table"):
         """Return by the names of the cells that fit the pattern, each with the cell ``over``,
         where there is one."""
         cells = self.cells
-        matches = (m for name in cells if (m := re.fullmatch(pattern, name)))
+        matches = filter(None, map(read_pattern(pattern).fullmatch, cells))
         spans = {m[0]: (cells[m[0]], cells.get(m.expand(over))) for m in matches}
         return {name: (a.low, b.low) for name, (a, b) in spans.items() if b and a.one and b.one}
 
@@ -293,6 +293,15 @@ class ValueTable(Claim, frozen=True, tag="table"):
         }
 
 
+def read_pattern(text: str, name: str = "") -> re.Pattern[str]:
+    """Return a pattern of labels or of the names of cells. ValueError for a wrong one, which
+    ``name`` begins."""
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise ValueError(f"{name or repr(text)}: no pattern: {error}") from None
+
+
 FORMS = {
     "ratio": "value / over",
     "percent more": "100 * (value / over - 1)",
@@ -304,9 +313,9 @@ FORMS = {
 class Quotient(Claim, frozen=True, tag="quotient"):
     """A statement on a table or several: the quotient of two cells, or its limits over pairs.
 
-    ``of``: a pattern of the names of cells; ``over``: the name of the other cell of the same table,
-    which may refer to groups of the pattern (``\\1``). ``form``: the quotient itself, or by how
-    many percent the first is more or less than the other. ``stated``: one such value, or the limits
+    ``of``: a pattern of the names of cells. ``over``: the name of the other cell of the same table;
+    it may refer to groups of the pattern (``\\1``). ``form``: the quotient itself, or the percent
+    by which the first is more or less than the other. ``stated``: one such value, or the limits
     of all.
     """
 
@@ -320,10 +329,7 @@ class Quotient(Claim, frozen=True, tag="quotient"):
     at_most: StatedFigure | None = None
 
     def __post_init__(self) -> None:
-        try:
-            re.compile(self.of)
-        except re.error as error:
-            raise ValueError(f"of: no pattern: {error}") from None
+        read_pattern(self.of, "of")
         if self.stated is None and self.at_least is None and self.at_most is None:
             raise ValueError("stated is missing, or at_least or at_most")
 
@@ -343,8 +349,8 @@ class Product(Claim, frozen=True, tag="product"):
 
 
 class Vectors(Claim, frozen=True, tag="vectors"):
-    """The width of a core's vector registers, as a source has it; ``slower``: by how many percent
-    the same code is slower with the extension ``over`` alone."""
+    """The width of a core's vector registers, as a source has it. ``slower``: the percentage by
+    which the same code is slower with only the extension ``over``."""
 
     core: Text
     extension: Text
@@ -368,8 +374,8 @@ class Strength(Claim, frozen=True, tag="strength"):
 
 
 class TrimmedShare(_Part, frozen=True):
-    """A share of samples that were removed, in ``percent``: of all, or at each end; the
-    ``criterion`` that chose them, and where it stands."""
+    """A share of removed samples, in ``percent``: of all, or at each end. ``criterion``: the rule
+    that chose them, with its place in the source."""
 
     percent: StatedFigure
     of: Literal["all", "each end"] = "all"
@@ -433,11 +439,11 @@ class Rejection(Claim, frozen=True, tag="rejection"):
 ABOUT: dict[str, type[Claim]] = {
     str(kind.__struct_config__.tag): kind for kind in Claim.__subclasses__()
 }
-"""Kinds of claims by what files say they are about."""
+"""Kinds of claims by their names in files."""
 
 
 class ClaimSource(_Part, frozen=True):
-    """Who published what, when, in what kind of text; "" where unknown."""
+    """Author, title, date and kind of a publication; "" where unknown."""
 
     title: Text
     kind: Literal["vendor", "project", "study", "comparison", "method", "other"]
@@ -475,7 +481,7 @@ def _ascend(claim: Any, name: str) -> None:
 
 
 _CONTAINERS = ("figures", "points", "parts", "shares", "attempts", "values", "cells", "stated")
-"""Fields whose name says nothing beside what they hold."""
+"""Fields whose name adds nothing to their content."""
 _UNITS = {
     "bytes": "B", "bytes_read": "B", "bytes_written": "B", "bytes_per_second": "B/s",
     "seconds": "s", "per_second": "1/s", "percent": "%", "efficiency": "%", "called": "B",
@@ -483,7 +489,7 @@ _UNITS = {
     "category": "", "width": "", "speedup": "", "samples": "", "count": "",
     "samples_per_group": "", "operations": "",
 }  # fmt: skip
-"""Units of fields that have one of their own; others have that of their claim."""
+"""Units of fields that have one of their own; others have their claim's unit."""
 _OTHER = (*_UNITS, "value", "cost", "total", "error", "relative", "bits", "amount")
 _OTHER += ("pass_z", "pass_r0", "pass_hint", "accept", "reject", "at_least", "at_most")
 _NAMES = ("threads", "size", "where", "of")
@@ -527,8 +533,8 @@ def published_values(claim: Claim) -> list[PublishedValue]:
 
 
 def judged_labels(claim: Claim, finding: Judgement) -> list[str]:
-    """Return the labels of a claim's values that a finding judges: those that its rule names, else
-    those that it quotes, else all but the number of samples."""
+    """Return the labels of a claim's values that a finding judges. They are the ones that its rule
+    names, else the ones that it quotes, else all but the number of samples."""
     values = published_values(claim)
     if finding.values:
         return [v.label for v in values if v.name in finding.values]

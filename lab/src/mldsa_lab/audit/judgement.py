@@ -1,4 +1,4 @@
-"""Published numbers with what their rounding hides, and judgements of them."""
+"""Published numbers with the errors of their rounding, and judgements of them."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ FIGURE_MAX = 1e18
 POWER = re.compile(r"([0-9]{1,3})\^([0-9]{1,3})")
 """A whole number as 2^32."""
 
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([KMGT]?i?B|kB|bytes)")
-# YAML 1.1 takes 2.5e9 for a text, as its sign is missing, and 1e+9, as its point is.
-_EXPONENT = re.compile(r"[0-9]+(?:\.[0-9]+)?[eE][+-]?[0-9]{1,3}")
+# A number and its exponent or unit. YAML 1.1 takes 2.5e9 for a text, as its sign is missing, and
+# 1e+9, as its point is.
+_TEXT = re.compile(r"([0-9]+(?:\.[0-9]+)?)(?:[eE][+-]?[0-9]{1,3}| ?([A-Za-z]+))")
 BYTES = {
     "B": 1,
     "bytes": 1,
@@ -46,9 +46,9 @@ def shown(value: object) -> str:
 
 
 class StatedFigure:
-    """A published number from 0 on, from the least value ``low`` that it may be to the largest
-    ``high``; ``half``: half a unit of its last digit, what rounding may hide. ``more``: what it may
-    be beyond that, as a GB may be one of 1024^3 bytes; ``text``: as a file has it.
+    """A published number of at least 0, between its least value ``low`` and its largest ``high``.
+    ``half``: half a unit of its last digit, which rounding may hide. ``more``: a further deviation,
+    as a GB may be 1024^3 bytes. ``text``: as a file has it.
 
     Sums, products and quotients are again such figures, with the limits that those of their parts
     allow. A divisor is positive.
@@ -94,12 +94,12 @@ class StatedFigure:
         return self.text or number(self.value)
 
     def exact(self, when: bool = True) -> StatedFigure:
-        """Return it without what rounding may hide."""
+        """Return it without the error of rounding."""
         more = self.high - self.value - self.half
         return StatedFigure(self.value, more=more) if when else self
 
     def rounded(self) -> StatedFigure:
-        """Return it with what rounding may hide where the zeros at its end are no digits."""
+        """Return it with the error of rounding if the zeros at its end are no digits."""
         half = self.half
         while self.value and half >= 0.5 and self.value % (20 * half) == 0:
             half *= 10
@@ -111,7 +111,8 @@ class StatedFigure:
     @classmethod
     def read(cls, value: object) -> Self:
         """ValueError for anything else than a number not below 0."""
-        written = isinstance(value, str) and _EXPONENT.fullmatch(value) is not None
+        match = _TEXT.fullmatch(value) if isinstance(value, str) else None
+        written = match is not None and match[2] is None
         if isinstance(value, bool) or not (written or isinstance(value, int | float)):
             raise ValueError(f"must be a number, not {shown(value)}")
         number = Decimal(str(value))
@@ -155,11 +156,11 @@ class Amount(Positive):
 
     @classmethod
     def read(cls, value: object) -> Self:
-        """``more`` holds that kB, MB, GB, TB may be powers of 1024, whichever the writer meant."""
-        if not isinstance(value, str) or _EXPONENT.fullmatch(value):
+        """``more`` says that kB, MB, GB, TB may be powers of 1024, whichever the writer meant."""
+        match = _TEXT.fullmatch(value) if isinstance(value, str) else None
+        if not isinstance(value, str) or (match and match[2] is None):
             return super().read(value)
-        match = _SIZE.fullmatch(value)
-        if match is None:
+        if match is None or match[2] not in BYTES:
             raise ValueError(
                 f"must be a number of bytes, or a size such as '4 GB', not {shown(value)}"
             )
@@ -258,15 +259,15 @@ class ClaimedScheme(ClaimedSet):
         """As of `ClaimedSet`, and SLH-DSA-SHA2-128F, FALCON-512, ML-KEM-768, Ed25519 and the
         like."""
         name = _plain(value) if isinstance(value, str) else ""
-        name = re.sub(r"^falcon", "fndsa", name)
+        name = name.replace("falcon", "fndsa", 1)
         scheme = ClaimedScheme(_SCHEMES.get(name) or ClaimedSet.read(value))
         scheme.named = str(value)
         return scheme
 
 
 def _plain(text: str) -> str:
-    """Letters and digits alone."""
-    return re.sub(r"[^a-z0-9]", "", text.lower())
+    """Only letters and digits."""
+    return "".join(filter(str.isalnum, text.lower()))
 
 
 _SCHEMES = {_plain(name): name for name in ALL_SETS if name not in PARAMETER_SETS}
@@ -295,7 +296,6 @@ def value_schema(kind: type) -> dict[str, Any]:
 
 Names = str | tuple[str, ...]
 """One text, or a list of them."""
-_INTERVAL = re.compile(r"ci(\d+(?:\.\d+)?)")
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
@@ -311,8 +311,8 @@ def listed(names: Names) -> tuple[str, ...]:
 
 def confidence(kind: str) -> float | None:
     """The level of a kind of error such as ci95, between 0 and 1; None for another kind."""
-    match = _INTERVAL.fullmatch(kind)
-    level = float(match[1]) / 100 if match else 0.0
+    digits = kind.removeprefix("ci") if kind.startswith("ci") else ""
+    level = float(digits) / 100 if digits.replace(".", "", 1).isdecimal() else 0.0
     return level if 0 < level < 1 else None
 
 
@@ -349,13 +349,13 @@ class Verdict(StrEnum):
     UNDECIDABLE = "undecidable"
     """The figures given do not suffice for the rule to decide."""
     IMPLAUSIBLE = "implausible"
-    """Outside what theory allows, unless a circumstance holds that the source does not state."""
+    """Outside what theory allows, unless there is a circumstance that the source does not state."""
     CONTRADICTION = "contradiction"
     """Against arithmetic, the standard, or the source's own words: no circumstance explains it."""
 
 
 class Rule(NamedTuple):
-    """A rule by its stable id, what it says in one sentence, and where that comes from."""
+    """A rule by its stable id, its content in one sentence, and its source."""
 
     id: str
     sentence: str
@@ -364,8 +364,8 @@ class Rule(NamedTuple):
 
 def _rules() -> dict[str, Rule]:
     text = (resources.files("mldsa_lab.audit") / "rules.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(.+?)` \| (.+?) \| (.+?) \|$", text, re.MULTILINE)
-    return {row[0]: Rule(*row) for row in rows}
+    lines = (line.strip("| ").split(" | ") for line in text.splitlines() if line[:3] == "| `")
+    return {name.strip("`"): Rule(name.strip("`"), *rest) for name, *rest in lines}
 
 
 RULES = _rules()
@@ -389,10 +389,10 @@ _MOST_DIGITS = 15
 class Judgement:
     """One verdict by one rule, of that id.
 
-    ``claimed``: the claimed value as text, ``value`` its number where it is one; ``predicted``:
-    what the rule predicts, ``low`` and ``high`` its limits, None where there is none; ``reading``:
-    what follows. ``claim``: the claim's id, which `mldsa_lab.audit.audit` fills in. ``values``: the
-    labels of the published values that it judges; a rule gives their names within the claim.
+    ``claimed``: the claimed value as text; ``value``: its number, if it is one. ``predicted``: the
+    rule's prediction; ``low`` and ``high``: its limits or None. ``reading``: the conclusion.
+    ``claim``: the claim's id, which `mldsa_lab.audit.audit` fills in. ``values``: the labels of the
+    published values that it judges; a rule gives their names within the claim.
     """
 
     rule: str
@@ -427,13 +427,14 @@ def judgement(
 ) -> Judgement:
     """Return a finding on the ``stated`` figure; a plain number is exact.
 
-    ``verdict``: of a rule of its own, or whether a statement holds. If not given, the figure is
-    consistent within its rounding and the relative error ``allowed``, implausible up to the error
-    ``near``, and ``otherwise`` a contradiction. One that ``may_be_cut`` is consistent if it was cut
-    off behind its last digit by up to `MEASURED` (888 whole transactions fit, of 888.9), and
-    implausible if by more. ``fault``: the reading of a figure that is not consistent, if it is
-    another. ``predicted``: the limits with their unit, if not given; ``values``: names of the
-    values that it judges, if they are not those equal to ``stated``, or all of the claim.
+    ``verdict``: the verdict of a rule of its own, or the truth of a statement. If not given, the
+    figure is consistent within its rounding and the relative error ``allowed``, implausible up to
+    the error ``near``, and ``otherwise`` a contradiction. A figure that ``may_be_cut`` may have
+    been cut off behind its last digit: 888 whole transactions fit, of 888.9. It is consistent if
+    cut by up to `MEASURED`, and implausible if cut by more. ``fault``: the reading of a figure that
+    is not consistent, if it is another. ``predicted``: the limits with their unit, by default from
+    ``low`` and ``high``. ``values``: names of the values that it judges, by default those equal to
+    ``stated``, or all of the claim.
     """
     figure = stated if isinstance(stated, StatedFigure) else StatedFigure(float(stated))
     cut = StatedFigure(figure.value, 2 * figure.half)
@@ -514,8 +515,8 @@ def limits(
 
 
 def _is_clear(limit: float, text: str, stated: StatedFigure | None) -> bool:
-    """Return whether a limit as text is finer than the last digit of a figure that the source
-    wrote, and on the same side of it and of all that rounds to it."""
+    """Return whether a limit as text is finer than the last digit of a figure of the source. The
+    limit must also be on the same side of the figure and of all values that round to it."""
     if stated is None or not stated.text or not stated.half or not math.isfinite(limit):
         return True
     shown = float(text.replace(",", ""))

@@ -87,8 +87,8 @@ class RejectedLaw:
     def term(self, statistic: str, samples: int, per_sample: int = 1) -> Term:
         """Return the limits of a statistic of ``samples`` samples of varied inputs.
 
-        ``per_sample`` > 1 averages that many signatures in a sample; mean and sd alone are then
-        given. The mean's sum is negative binomial.
+        ``per_sample`` > 1 averages that many signatures in a sample; then only mean and sd are
+        known. The mean's sum is negative binomial.
         """
         if statistic == "sd":
             spread, kurtosis = self.moments
@@ -166,8 +166,8 @@ class Bound(NamedTuple):
 def iteration_over_first(bounds: list[Bound]) -> tuple[float, float] | None:
     """The x = c_r / S >= 0 for which some S meets all bounds; None if there is none.
 
-    With S > 0 free, a bound from below, (e + k x) S >= a, and one from above, (f + l x) S <= b,
-    can both be met if and only if a (f + l x) <= b (e + k x), which is linear in x.
+    Let S > 0 be free. A lower bound (e + k x) S >= a and an upper bound (f + l x) S <= b must both
+    be met. This is possible if and only if a (f + l x) <= b (e + k x), which is linear in x.
     """
     low, high = 0.0, math.inf
     for below in (b for b in bounds if b.at_least):
@@ -204,7 +204,7 @@ def share_of_key(name: str, operation: str) -> float:
     return 1 - counts.kept / counts.verify if operation == "verify" else 0.0
 
 
-# Rules that hold for the figures of any operation
+# Rules for the figures of any operation
 
 
 _SLACK = 0.01  # relative, where figures of one table may stem from several runs
@@ -263,11 +263,11 @@ def judge_order(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
 
 
 def mean_limits(claim: Cost) -> tuple[float | None, float | None]:
-    """Between which values the percentiles allow the mean to lie, None for no limit.
+    """Return the limits of the mean that the percentiles allow, None for no limit.
 
-    Between two neighbouring percentiles all samples lie between their values; below the lowest
-    they are positive, above the highest they are unbounded unless the maximum is known. The
-    definitions of a percentile differ by one rank, which moves a limit by the range over the
+    All samples between two neighbouring percentiles are between their values. Below the lowest
+    percentile they are positive; above the highest they are unbounded unless the maximum is known.
+    The definitions of a percentile differ by one rank, which moves a limit by the range over the
     number of samples at most.
     """
     points = ordered(claim)
@@ -301,9 +301,9 @@ def judge_mean(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
 def deviation(claim: Cost) -> tuple[StatedFigure, str] | None:
     """The standard deviation of a claim's samples and how it is known; None where it is not.
 
-    A ± of unstated kind is one where a standard error so large would need a standard deviation
-    that does not fit between minimum and maximum: error * sqrt(n) must not exceed half the range
-    by more than the sample's n / (n - 1) allows (Popoviciu's bound).
+    A ± of unstated kind is a standard deviation if it is too large for a standard error. The
+    standard deviation of so large an error would not fit between minimum and maximum. By
+    Popoviciu's bound, error * sqrt(n) is at most half the range times the sample's n / (n - 1).
     """
     error, samples = claim.error, claim.samples
     if (stated := claim.figures.get("sd")) is not None:

@@ -66,7 +66,7 @@ def read_claims(path: Path) -> claims.ClaimTable:
 
 
 def parse_claims(text: str, name: str) -> claims.ClaimTable:
-    """The claims of a text, YAML or its subset JSON; ``name`` stands for its file in errors."""
+    """The claims of a text, YAML or its subset JSON; ``name``: its file, for errors."""
     raw = _mapping(_parse_yaml(text, name), name)
     if "format" not in raw:
         raise LabError(
@@ -108,7 +108,7 @@ def example_path(name: str) -> Path:
 
 
 def claims_schema() -> dict[str, Any]:
-    """The JSON Schema of a claims file: its statistics stand beside a cost's other fields."""
+    """The JSON Schema of a claims file: its statistics are next to a cost's other fields."""
     (head, claim), parts = msgspec.json.schema_components(
         (Head, Union[tuple(claims.ABOUT.values())]),  # noqa: UP007 - of a list
         schema_hook=value_schema,
@@ -116,7 +116,7 @@ def claims_schema() -> dict[str, Any]:
     )
     cost = parts["Cost"]
     cost["patternProperties"] = cost["properties"].pop("figures")["patternProperties"]
-    optional = {"figures", *Defaults.__struct_fields__}  # what may stand under `defaults`
+    optional = {"figures", *Defaults.__struct_fields__}  # keys under `defaults`
     for kind in claims.ABOUT.values():
         needed = parts[kind.__name__]["required"]
         needed[:] = [name for name in needed if name not in optional]
@@ -178,8 +178,8 @@ def _mapping(raw: object, where: str) -> dict[str, Any]:
 
 
 def _read(raw: Any, where: str, place: str = "") -> Any:
-    """Values with µs as us and powers such as 2^32 as numbers; LabError where nothing stands
-    behind a field's name."""
+    """Values with µs as us and powers such as 2^32 as numbers; LabError for a field without a
+    value."""
     if raw is None:
         raise LabError(f"{where}, {place.removeprefix('.')}: is empty")
     if isinstance(raw, dict):

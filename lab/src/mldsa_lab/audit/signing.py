@@ -41,8 +41,8 @@ from mldsa_lab.theory.rejection import LEAST_FIRST, RejectionModel, max_setup_co
 
 
 NOISE, NOISE_OF_MEAN = 0.10, 0.20
-"""Relative allowance for the machine: its noise may move a median, or a mean where it stands in
-for one, so far. It can lengthen tails and spread without limit, so those have no upper bound."""
+"""Relative allowance for the machine: its noise may move a median, or a mean in place of one, so
+far. It can lengthen tails and spread without limit, so those have no upper bound."""
 
 # Up to this ratio of a further to a first attempt the implied costs are given.
 _STEEP = 10.0
@@ -60,10 +60,10 @@ _MEAN_RATIO = "The tail of varied inputs pulls the mean further above the median
 
 
 class Signing:
-    """A claim about signing: ``figures`` net of overhead, ``centre``: its median or
-    mean, ``outside``: the verdict on figures that varied inputs cannot have (the source may not
-    say that they were varied), ``noise``: the allowance for the machine in a ratio to the centre,
-    ``low`` and ``high``: minimum and percentiles below the median; those above and maximum."""
+    """A claim about signing, with ``figures`` net of overhead. ``centre``: its median or mean.
+    ``outside``: the verdict on figures that varied inputs cannot have; the source may not say that
+    inputs varied. ``noise``: the allowance for the machine in a ratio to the centre. ``low`` and
+    ``high``: minimum and percentiles below the median; percentiles above it and maximum."""
 
     def __init__(self, claim: Cost, name: str, centre: str) -> None:
         self.claim, self.name, self.centre = claim, name, centre
@@ -82,7 +82,7 @@ class Signing:
         self.high = [name for share, name, _ in ordered(claim) if share > 0.5]
 
     def ratio(self, over: str) -> StatedFigure:
-        """A figure over the centre, with what rounding may hide."""
+        """Return a figure over the centre, with the error of rounding."""
         return self.figures[over] / self.figures[self.centre]
 
     def band(self, over: str) -> tuple[float, float]:
@@ -111,8 +111,8 @@ class Signing:
         return bounds
 
     def implied(self, names: list[str], low: float, high: float) -> dict[int, tuple[float, float]]:
-        """By law, from where to where a further attempt may lie, in first ones and between ``low``
-        and ``high``, if it is to give the figures of these names."""
+        """Return, by law, the range of a further iteration's cost that fits the figures of these
+        names. Costs are in first iterations, between ``low`` and ``high``."""
         implied = {}
         for law in range(len(laws(self.name))):
             ends = iteration_over_first(self.bounds(names, law))
@@ -170,9 +170,9 @@ def _spread(signing: Signing) -> Iterator[Judgement]:
 def _ratio(
     signing: Signing, over: str, rule: str, reading: str, *, below: bool = False
 ) -> Judgement:
-    """A finding about a ratio to the centre that rejection bounds from below (or, for what lies
-    ``below`` the centre, from above); the machine may add to it without limit. ``reading``: of a
-    ratio beyond the bound."""
+    """Return a finding about a ratio to the centre that rejection bounds from below, or from above
+    if it is ``below`` the centre. The machine may add to it without limit. ``reading``: for a ratio
+    beyond the bound."""
     low, high = signing.band(over)
     ratio = signing.ratio(over)
     short, long = ratio.high < low * (1 - signing.noise), ratio.low > high * (1 + signing.noise)
@@ -220,7 +220,7 @@ def _inversion(signing: Signing) -> Iterator[Judgement]:
 
 
 def _one_input(signing: Signing, table: ClaimTable) -> Iterator[Judgement]:
-    """`sign.one-input`: the spread of signing beside that of key generation and verification in
+    """`sign.one-input`: the spread of signing against that of key generation and verification in
     the same table, by the measures that both have, the best first."""
     claim = signing.claim
     others = [
@@ -258,7 +258,8 @@ def _relative(claim: Cost, measure: str) -> float | None:
 
 
 def _trimmed(signing: Signing) -> Iterator[Judgement]:
-    """`sign.trimmed`: whether the lower figures alone follow the law, and the upper ones not."""
+    """`sign.trimmed`: whether only the lower figures follow the distribution, not the upper
+    ones."""
     lower, ends = [*signing.low, signing.centre], (1 / signing.highest, 1.0)
     if not signing.low or not signing.high or not signing.implied(lower, *ends):
         return
@@ -282,8 +283,8 @@ MAXIMUM = 821
 """The attempt limit of FIPS 204's errata: kappa must not wrap its 16 bits."""
 
 _MEASURED = 0.005
-"""A rate that was measured may be so far off, it is then implausible and no contradiction; and the
-limits of one, which are round numbers."""
+"""The deviation of a measured rate that is implausible but no contradiction. Also the deviation of
+rates whose limits are round numbers."""
 _SAME = 5e-4  # relative; so far forms of the exact rate and of its approximation differ
 _ERRORS = 4.0  # standard errors of the measured hint rate
 _NEAR = 0.02  # relative; beyond, another hint rate does not explain a number of attempts
@@ -368,9 +369,9 @@ def _judge_iterations(claim: Rejection, model: RejectionModel) -> Iterator[Judge
 def detectable(variation: float, per_group: int, level: float, power: float) -> float:
     """The relative difference of two means that a two-sided t test finds with this power.
 
-    ``variation`` is the standard deviation of a sample over the mean, the same in both groups.
-    The power is the tail of a non-central t beyond the critical value, which is inverted here;
-    the other tail is negligible wherever the power is worth having.
+    ``variation`` is the standard deviation of a sample over the mean, the same in both groups. The
+    power is the tail of a non-central t beyond the critical value, which is inverted here. The
+    other tail is negligible at any useful power.
     """
     freedom = 2 * per_group - 2
     critical = float(t.ppf(1 - level / 2, freedom))
@@ -400,7 +401,7 @@ def variations(name: str, per_sample: int = 1) -> tuple[float, float]:
 
 
 def judge_samples(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
-    """`sign.error`: what the number of samples alone says of a mean of varied signatures."""
+    """`sign.error`: the error of a mean of varied signatures by its number of samples."""
     name, mean = claim.varied_set, claim.figures.get("mean")
     if name is None or mean is None or claim.samples is None:
         return
@@ -409,7 +410,7 @@ def judge_samples(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
     text = f"mean {mean} {unit_text(claim.unit)} of {claim.samples:,} samples"
     yield judgement(
         "sign.error", text,
-        f"Rejection alone gives it a standard error of {percent(low)} to {percent(high)}.",
+        f"Rejection by itself gives it a standard error of {percent(low)} to {percent(high)}.",
         verdict, low=100 * low, high=100 * high, unit="%",
     )  # fmt: skip
 

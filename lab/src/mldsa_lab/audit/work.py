@@ -42,8 +42,8 @@ from mldsa_lab.theory.rejection import max_setup_cost, permutations
 
 
 STEP_SECONDS = 5e-9
-"""The least time of a permutation, of a hash or of a Gaussian sample on one core: an eighth of what
-eight Keccak states in AVX-512 take for each (docs/audit.md)."""
+"""The least time of a permutation, a hash or a Gaussian sample on one core. It is an eighth of the
+time of eight Keccak states in AVX-512 (docs/audit.md)."""
 STEP_CYCLES = 15.0
 """The same in cycles, at 3 GHz."""
 
@@ -72,16 +72,16 @@ _SLH_DSA = {
 
 
 def _slh_dsa_hashes(n: int, layers: int, height: int, a: int, k: int) -> dict[str, int]:
-    """Return the hashes of a key: one XMSS tree, whose WOTS+ keys have 2n + 3 chains of 15 steps
-    with their secret and a compression each; and those of a signature: k FORS trees, and a tree
-    for each layer."""
+    """Return the hashes of a key and of a signature. A key is one XMSS tree, whose WOTS+ keys have
+    2n + 3 chains of 15 steps with their secret and a compression each. A signature has k FORS
+    trees, and a tree for each layer."""
     leaves = 1 << height
     tree = leaves * ((2 * n + 3) * 16 + 1) + leaves - 1
     return {"keygen": tree, "sign": k * (3 * (1 << a) - 1) + layers * tree}
 
 
 def least_steps(scheme: str, operation: str) -> tuple[int, str] | None:
-    """Return how many steps an operation takes at least, and of what; None where none are
+    """Return the least number of steps of an operation, and their kind; None where none are
     counted."""
     if scheme in PARAMETER_SETS:
         counts = permutations(scheme)
@@ -136,8 +136,8 @@ def _floor(scheme: str, operation: str, most: float, unit: str) -> Iterator[Judg
 
 
 def judge_relations(claim: Cost, table: ClaimTable) -> Iterator[Judgement]:
-    """`work.relations` of a cost and those of the same subject that stand before it: the first
-    that is broken, or one for all."""
+    """`work.relations` of a cost and those of the same subject before it: the first that is broken,
+    or one for all."""
     if not _is_comparable(claim, table):
         return
     others = [c for c in table.claims[: table.claims.index(claim)] if isinstance(c, Cost)]
@@ -162,8 +162,8 @@ def _is_comparable(claim: Cost, table: ClaimTable) -> bool:
 
 
 def _relation(a: Cost, b: Cost) -> Judgement | None:
-    """The ratio of two costs by their mean or median, larger set or costlier operation first;
-    None where they have no figure or unit in common."""
+    """Return the ratio of two costs by mean or median, the larger set or costlier operation first.
+    None if they have no figure or unit in common."""
     order = ("verify", "keygen", "sign")
     if (b.set or "", order.index(b.operation)) > (a.set or "", order.index(a.operation)):
         a, b = b, a
@@ -255,9 +255,9 @@ _BY_LAW = "the law's least mean for this median"
 
 
 def judge_scaling(claim: Scaling, table: ClaimTable) -> Iterator[Judgement]:
-    """`throughput.latency` of the fewest threads, for each cost that the claim names;
-    `scaling.arithmetic` of its own figures; `scaling.cores` for points within the cores,
-    `scaling.smt` beyond them."""
+    """Judge `throughput.latency` with the fewest threads, for each cost that the claim names. Then
+    `scaling.arithmetic` of its own figures, `scaling.cores` for points within the cores, and
+    `scaling.smt` for points beyond."""
     fewest = claim.points[0]
     if fewest.per_second is not None:
         for cost in table.named(claim.cost_of):
@@ -297,8 +297,8 @@ def _arithmetic(point: ScalingPoint, fewest: ScalingPoint) -> Iterator[Judgement
 def judge_throughput(cost: Cost | Batch, per_second: StatedFigure, workers: int) -> Judgement:
     """Little's law: throughput times mean cost, over the workers, is at most 1.
 
-    Where no mean is given, its lower limit stands in: by the percentiles, and for signing by the
-    law of varied inputs. Of batches it is the cheapest.
+    Without a mean its lower limit is used: by the percentiles, and for signing by the law of varied
+    inputs. Of batches it is the cheapest.
     """
     scale = cost.seconds
     assert scale is not None
@@ -363,7 +363,7 @@ def _speedup(claim: Scaling, threads: int, speedup: StatedFigure) -> Judgement:
 
 def judge_batch(claim: Batch, table: ClaimTable) -> Iterator[Judgement]:
     """`batch.shape`, `batch.total`, and `batch.cost` against the single costs that it names."""
-    yield _shape(claim)
+    yield _fit_batches(claim)
     for point in claim.points:
         yield from _totals(point, claim.unit)
     if claim.seconds is not None:
@@ -388,7 +388,7 @@ def _totals(point: BatchPoint, unit: str) -> Iterator[Judgement]:
         yield follows(rate, "1 / (cost * scale)", costs, text, values=(name,))
 
 
-def _shape(claim: Batch) -> Judgement:
+def _fit_batches(claim: Batch) -> Judgement:
     points = claim.points
     text = ", ".join(f"{number(point.cost.value)} ({point.size:,})" for point in points)
     first, last = points[0], points[-1]

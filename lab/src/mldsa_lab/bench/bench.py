@@ -39,7 +39,6 @@ from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.tracing import load
 from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records import (
-    DEFAULT_REFERENCE,
     MANY_KEYS,
     ONE_KEY,
     SCHEMA,
@@ -51,12 +50,107 @@ from mldsa_lab.records import (
     Run,
     Skipped,
     Variant,
-    known_reference,
+    check_baseline,
 )
 from mldsa_lab.screen import Phase, Screen
-from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.sets import DEFAULT_BASELINE, PARAMETER_SETS
 from mldsa_lab.worker.examination import Items, Subject
 from mldsa_lab.worker.registry import BuildDirs
+
+# The end of a run.
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """The width of a record's widest interval.
+
+    ``percent``: its longer half, in percent of the mean; infinite where a mean has no interval.
+    ``widest``: its variant, set and operation; ``goal``: the means that count, in words.
+    """
+
+    percent: float
+    widest: str
+    goal: str
+
+
+PrecisionOf = Callable[[Record], Precision | None]
+"""The precision of a record so far; None where it has no means yet."""
+
+_USELESS_PERCENT = 50.0  # a wider interval does not tell how long to go on
+_CHECK_SHARE = 0.1  # of the time, at most, goes into judging
+_USUAL_PERCENT = 1.0  # the goal to name at the end of a run that has none
+
+
+@dataclass
+class Pace:
+    """The end of a run. It judges the precision between rounds, when no worker runs."""
+
+    options: Options
+    record: Record
+    precision_of: PrecisionOf
+    precision: Precision | None = None
+    _judging_s: float = 0.0  # of the last judgement
+    _judged_at: float = 0.0  # in seconds spent
+
+    def part(self, rounds: float, spent: float) -> float:
+        """Return the share of the run that is done after `rounds` rounds in `spent` seconds."""
+        o = self.options
+        if o.rounds is not None:
+            return rounds / o.rounds
+        if o.until is not None:
+            near = (o.until / self.precision.percent) ** 2 if self.precision else 0.0
+            return min(max(spent / o.seconds, near), rounds / o.rounds_min)
+        return min(max(spent / o.seconds, rounds / o.rounds_max), rounds / o.rounds_min)
+
+    def enough(self, rounds: int, spent: float) -> bool:
+        """Return whether to stop, `spent` seconds after the first round began."""
+        o = self.options
+        if o.rounds is not None:
+            return rounds >= o.rounds
+        if rounds < o.rounds_min:
+            return False
+        if o.until is not None and self._judging_s <= _CHECK_SHARE * (spent - self._judged_at):
+            precision = self.judge_now()
+            self._judged_at = spent
+            if precision is not None and precision.percent <= o.until:
+                return True
+        # Stop where another round would end further from the limit than this one did.
+        return rounds >= o.rounds_max or spent + 0.5 * spent / rounds >= o.seconds
+
+    def judge_now(self) -> Precision | None:
+        """Measure and return the precision of the record so far."""
+        began = time.monotonic()
+        with suppress(LabError):  # a record that cannot be judged yet
+            self.precision = self.precision_of(self.record)
+        self._judging_s = time.monotonic() - began
+        return self.precision
+
+    def words(self, spent: float) -> str | None:
+        """Describe the precision, and the time that the one asked for would take."""
+        reached = self.judge_now()
+        if reached is None:
+            return None
+        if reached.percent > _USELESS_PERCENT:
+            return f"too few rounds for a useful interval of {reached.widest}"
+        text = f"{reached.goal} within ±{reached.percent:.2g} % or better"
+        text += f" (widest: {reached.widest})"
+        target = self.options.until or _USUAL_PERCENT
+        if reached.percent <= target:
+            return text
+        # Intervals shrink with the square root of the time, but for the part that is of the inputs.
+        more = ((reached.percent / target) ** 2 - 1) * spent
+        return f"{text}; ±{target:g} % would take at least {_duration(more)} more"
+
+
+def _duration(seconds: float) -> str:
+    """`40 s`, `12 min`, `3 h`."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.0f} h"
+
+
+# The run.
+
 
 RECORD_NAME = "record.jsonl"
 
@@ -96,8 +190,8 @@ def run_bench(
         variants = select(started.variants, options.implementations, options.sets, excused)
         for selection in options.selections.values():
             selection.check(variants)
-        if options.reference != DEFAULT_REFERENCE and not started.excuses([options.reference]):
-            known_reference(options.reference, variants)
+        if options.baseline != DEFAULT_BASELINE and not started.excuses([options.baseline]):
+            check_baseline(options.baseline, variants)
         reference = find_oracle(fleet) if set(options.sets) & set(PARAMETER_SETS) else None
         runs = options.batch_sizes, options.thread_counts
         variants += shaped_variants(fleet, variants, *runs, in_memory=plan.in_memory)
@@ -289,7 +383,7 @@ class _Session:
         schemes without traces.
 
         Batch interfaces go through the gate at every size. Loops are the single calls that have
-        passed, and threads do what one does.
+        passed, and threads make the same calls as one.
         """
         variants = [v for v in every if not v.runs or (v.mode == "batch" and v.threads == 1)]
         sets = {*items, *plain}
@@ -360,92 +454,3 @@ def _require(left: Sequence[object]) -> None:
     """LabError if no case is left."""
     if not left:
         raise LabError("nothing to measure: no variant passed the gate for the chosen operations")
-
-
-@dataclass(frozen=True, slots=True)
-class Precision:
-    """The width of a record's widest interval.
-
-    ``percent``: its longer half, in percent of the mean; infinite where a mean has no interval.
-    ``widest``: its variant, set and operation; ``goal``: the means that count, in words.
-    """
-
-    percent: float
-    widest: str
-    goal: str
-
-
-PrecisionOf = Callable[[Record], Precision | None]
-"""The precision of a record so far; None where it has no means yet."""
-
-_USELESS_PERCENT = 50.0  # a wider interval does not tell how long to go on
-_CHECK_SHARE = 0.1  # of the time, at most, goes into judging
-_USUAL_PERCENT = 1.0  # the goal to name at the end of a run that has none
-
-
-@dataclass
-class Pace:
-    """The end of a run. It judges the precision between rounds, when no worker runs."""
-
-    options: Options
-    record: Record
-    precision_of: PrecisionOf
-    precision: Precision | None = None
-    _judging_s: float = 0.0  # of the last judgement
-    _judged_at: float = 0.0  # in seconds spent
-
-    def part(self, rounds: float, spent: float) -> float:
-        """Return the share of the run that is done after `rounds` rounds in `spent` seconds."""
-        o = self.options
-        if o.rounds is not None:
-            return rounds / o.rounds
-        if o.until is not None:
-            near = (o.until / self.precision.percent) ** 2 if self.precision else 0.0
-            return min(max(spent / o.seconds, near), rounds / o.rounds_min)
-        return min(max(spent / o.seconds, rounds / o.rounds_max), rounds / o.rounds_min)
-
-    def enough(self, rounds: int, spent: float) -> bool:
-        """Return whether to stop, `spent` seconds after the first round began."""
-        o = self.options
-        if o.rounds is not None:
-            return rounds >= o.rounds
-        if rounds < o.rounds_min:
-            return False
-        if o.until is not None and self._judging_s <= _CHECK_SHARE * (spent - self._judged_at):
-            precision = self.judge_now()
-            self._judged_at = spent
-            if precision is not None and precision.percent <= o.until:
-                return True
-        # Stop where another round would end further from the limit than this one did.
-        return rounds >= o.rounds_max or spent + 0.5 * spent / rounds >= o.seconds
-
-    def judge_now(self) -> Precision | None:
-        """PrecisionOf the record; return the precision so far."""
-        began = time.monotonic()
-        with suppress(LabError):  # a record that cannot be judged yet
-            self.precision = self.precision_of(self.record)
-        self._judging_s = time.monotonic() - began
-        return self.precision
-
-    def words(self, spent: float) -> str | None:
-        """Describe the precision, and the time that the one asked for would take."""
-        reached = self.judge_now()
-        if reached is None:
-            return None
-        if reached.percent > _USELESS_PERCENT:
-            return f"too few rounds for a useful interval of {reached.widest}"
-        text = f"{reached.goal} within ±{reached.percent:.2g} % or better"
-        text += f" (widest: {reached.widest})"
-        target = self.options.until or _USUAL_PERCENT
-        if reached.percent <= target:
-            return text
-        # Intervals shrink with the square root of the time, but for the part that is of the inputs.
-        more = ((reached.percent / target) ** 2 - 1) * spent
-        return f"{text}; ±{target:g} % would take at least {_duration(more)} more"
-
-
-def _duration(seconds: float) -> str:
-    """`40 s`, `12 min`, `3 h`."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.0f} h"

@@ -100,7 +100,7 @@ class Workload(ABC, Generic[C]):
         """Measure a case once, as visit ``turn`` of round ``number``."""
 
     def definitions(self) -> Iterable[Row]:
-        """Describe in the record what is measured, before anything is."""
+        """Describe the workload in the record before anything is measured."""
         return ()
 
     def prepare(self, case: C) -> Iterable[Row]:
@@ -116,7 +116,7 @@ class Workload(ABC, Generic[C]):
         return ()
 
     def close(self) -> None:
-        """End what only this workload has started."""
+        """End processes that only this workload has started."""
 
 
 class Engine(Generic[C]):
@@ -148,7 +148,7 @@ class Engine(Generic[C]):
 
         Each round has processes of its own. The addresses of a process's memory make some
         operations faster or slower by percents for its whole life. In one process this is a bias
-        that no interval shows; over rounds it is scatter that every interval holds.
+        that no interval shows; over rounds it is scatter that every interval includes.
         """
         self.part = 0.0
         if number > 0:

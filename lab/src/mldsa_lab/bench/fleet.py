@@ -28,7 +28,7 @@ from mldsa_lab.worker.worker import Limits, Worker, WorkerFault
 class WorkerHandle:
     """One worker, which may be started more than once in a run.
 
-    ``prefix`` stands before the command that starts it; ``env`` adds to its environment.
+    ``prefix`` precedes the command that starts it; ``env`` adds to its environment.
     """
 
     entry: WorkerEntry
@@ -82,8 +82,8 @@ class WorkerHandle:
         return worker
 
     def _checked(self, announced: Announcement) -> Announcement:
-        """Return the announcement. WorkerFault if it is of another build than the entry's, or not
-        that of the first start."""
+        """Return the announcement. WorkerFault if it is of another build than the entry's, or
+        differs from the first start."""
         asked = self.entry.chosen
         if asked is not None and announced.build != asked:
             build = f"build {announced.build!r}" if announced.build else "no build"

@@ -26,8 +26,8 @@ from mldsa_lab.bench.material import (
 from mldsa_lab.bench.options import GATE_SIZES, ORACLE
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.tracing import load
-from mldsa_lab.records import DEFAULT_REFERENCE, Gate, Variant
-from mldsa_lab.sets import SCHEMES
+from mldsa_lab.records import Gate, Variant
+from mldsa_lab.sets import DEFAULT_BASELINE, SCHEMES
 from mldsa_lab.worker.build import build
 from mldsa_lab.worker.cases import FEW
 from mldsa_lab.worker.examination import Examination, Items, siblings_of
@@ -35,7 +35,7 @@ from mldsa_lab.worker.registry import BuildDirs, read_registry
 from mldsa_lab.worker.suite import SUITE
 from mldsa_lab.worker.worker import Limits, WorkerFault
 
-_PEERS = (DEFAULT_REFERENCE, "aws-lc", "mldsa-lanes", "filippo")
+_PEERS = (DEFAULT_BASELINE, "aws-lc", "mldsa-lanes", "filippo")
 """Preferred implementations for cross-verification."""
 _FEW_SLOW = 2  # items of a check where a signature takes seconds
 

@@ -97,7 +97,7 @@ class _File(Struct, frozen=True):
 
 @dataclass(eq=False)
 class JmhRuns(Workload[Cell]):
-    """Measures cells by JMH, each in one visit that holds all iterations.
+    """Measures cells by JMH, each in one visit with all iterations.
 
     ``timeout``: seconds of an iteration beyond its own; ``folder``: new, for JMH's files.
     """
@@ -128,7 +128,7 @@ class JmhRuns(Workload[Cell]):
             yield from self._rows(case, turn, handle, read_result(result), times)
         except LabError as error:
             result.unlink(missing_ok=True)  # JMH leaves one without a result
-            # Its process ran this cell alone: no other is excluded.
+            # Its process ran only this cell: no other is excluded.
             yield Fault(case.variant.id, case.set_name, case.operation, None, str(error))
         finally:
             # What is in them is in the record; with messages of 64 KiB they are large.
@@ -212,7 +212,7 @@ class JmhPlan(WorkloadPlan):
 
 
 def make_row(handle: WorkerHandle, dirs: BuildDirs) -> WorkerRow:
-    """The worker's line in a record of what JMH measured. LabError if it has no JMH."""
+    """Return the worker's line in a record of measurements by JMH. LabError if it has no JMH."""
     name = handle.name
     command = handle.entry.fill(handle.entry.jmh, dirs)
     if not command:
@@ -257,8 +257,8 @@ def read_result(path: Path) -> JmhResult:
 def read_times(
     path: Path, inputs: int, *, memory: bool = False
 ) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
-    """The ns that each of so many inputs took, by iteration, and with ``memory`` the bytes that
-    each allocated; a line of the file has both. LabError names the file, the line and the rule."""
+    """Return the ns of each of so many inputs, by iteration, and with ``memory`` the bytes that
+    each allocated. A line of the file has both. LabError names the file, the line and the rule."""
     columns = 2 * inputs if memory else inputs
     rows = []
     for number, line in enumerate(read_text(path).splitlines(), 1):

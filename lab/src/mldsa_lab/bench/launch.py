@@ -1,21 +1,21 @@
 """The workers of a run: which are needed, built and started.
 
-What no worker of the registry can have is refused before anything is built.
+Requests that no worker of the registry can serve are rejected before anything is built.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from mldsa_lab import LabError, plugins
 from mldsa_lab.bench.fleet import Fleet, WorkerHandle
 from mldsa_lab.bench.options import ORACLE, Options, split_words, unknown_implementation
 from mldsa_lab.checkout import BuildError
-from mldsa_lab.records import DEFAULT_REFERENCE, Skipped, Variant
+from mldsa_lab.records import Skipped, Variant
 from mldsa_lab.screen import Screen
-from mldsa_lab.sets import DEFAULT_BUILD, PARAMETER_SETS, SCHEMES
+from mldsa_lab.sets import DEFAULT_BASELINE, DEFAULT_BUILD, PARAMETER_SETS, SCHEMES
 from mldsa_lab.worker.build import build, is_jdk, jdk_entries
 from mldsa_lab.worker.registry import (
     ADDED,
@@ -97,9 +97,9 @@ def _named(options: Options, own: list[WorkerEntry]) -> list[WorkerEntry]:
 def find_workers(
     words: Sequence[str], listed: Sequence[WorkerEntry], own: Sequence[WorkerEntry]
 ) -> list[WorkerEntry]:
-    """Return the workers that words name: one of ``listed`` by its label, a program, the folder of
-    a JDK, which runs the tree's ``own`` Java worker, or a hardware core's manifest. LabError for an
-    unknown one."""
+    """Return the workers that words name. A word is the label of one of ``listed``, a program, the
+    folder of a JDK, or a hardware core's manifest. A JDK runs the tree's ``own`` Java worker.
+    LabError for an unknown one."""
     folders = [word for word in words if is_jdk(word)]
     manifests = [word for word in words if ".toml" in word]
     jdks = jdk_entries(folders, own)
@@ -111,14 +111,14 @@ def find_workers(
 def needed(entries: Sequence[WorkerEntry], options: Options) -> list[WorkerEntry]:
     """Return the workers that may have a chosen variant and set, as far as the registry tells.
 
-    Named workers are taken whatever their sets are. LabError for a pattern or a reference that
+    Named workers are taken whatever their sets are. LabError for a pattern or a baseline that
     none of them can have.
     """
     able = having(entries, split_words(options.implementations))
-    reference = options.reference
-    if reference != DEFAULT_REFERENCE and not any(_may_have(e, reference) for e in entries):
+    baseline = options.baseline
+    if baseline != DEFAULT_BASELINE and not any(_may_have(e, baseline) for e in entries):
         known = ", ".join(_implementations(entries))
-        raise LabError(f"unknown reference {reference!r}: known are {known}")
+        raise LabError(f"unknown baseline {baseline!r}: known are {known}")
     if options.workers:
         return able
     families = {SCHEMES[name].family for name in options.sets}
@@ -143,7 +143,7 @@ def _may_have(entry: WorkerEntry, pattern: str) -> bool:
     """Return whether a variant of the worker may fit the pattern; only a no is certain."""
     if not entry.implementations:
         return True
-    fixed = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
+    fixed = "".join(takewhile(lambda letter: letter not in "*?[", pattern))
     implementation, colon, _ = fixed.partition(":")
     if colon or fixed == pattern:
         return implementation in entry.implementations

@@ -1,8 +1,8 @@
 """The inputs of a run, and the correctness reference that confirms them.
 
 Inputs are drawn, traced, chosen and signed as `select` does it, by the library in this process.
-Nothing of that is believed: the reference makes keys, signature and trace of every input again
-before anything is measured, and where it finds something else the run ends.
+Before anything is measured, the correctness reference makes keys, signature and trace of every
+input again. The run ends at the first difference.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _RUNS_POOL = 4  # candidates for each input of a run
 _LONG = 1024  # bytes of a message that a record does not write out
 _FEW = 4  # random inputs where an operation takes seconds
 # Bytes of message and context of the gate's own inputs.
-_GATE_SHAPES = ((200, 255), (48, 16), (33, 0), (1, 1), (0, 0), (100, 3))
+_GATE_LENGTHS = ((200, 255), (48, 16), (33, 0), (1, 1), (0, 0), (100, 3))
 
 
 def choose_inputs(
@@ -61,8 +61,9 @@ def choose_inputs(
     file: SelectionFile | None = None,
     threads: int = 1,
 ) -> list[Input]:
-    """Return the inputs of an ML-DSA set: first the inputs to sign, in the order to measure, of a
-    selection's ``file`` or else chosen by their traces; then random ones; then those of runs.
+    """Return the inputs of an ML-DSA set. First come the inputs to sign in the order to measure,
+    from a selection's ``file`` or else chosen by their traces. Random inputs follow, then the
+    inputs of runs.
 
     Everything follows from the run's seed. Inputs that are not the selection's are numbered on from
     its highest id.
@@ -154,8 +155,8 @@ def confirm(reference: Subject, items: Items) -> None:
 def make_items_of_gate(
     library: Library, reference: Subject, inputs: Sequence[Input], run_seed: bytes
 ) -> Items:
-    """Return the gate's items of an ML-DSA set: the run's ``inputs``, and some with contexts of 0
-    to 255 bytes and messages of 0 to 200 bytes.
+    """Return the gate's items of an ML-DSA set. They are the run's ``inputs``, and others with
+    contexts of 0 to 255 bytes and messages of 0 to 200 bytes.
 
     LabError if the reference does not confirm one of them, or cannot make the altered ones.
     """
@@ -166,8 +167,8 @@ def make_items_of_gate(
         return candidates(run_seed, set_name, count, stream=stream, **sizes)
 
     first = max(item.id for item in inputs) + 1
-    shapes = enumerate(_GATE_SHAPES, first)
-    chosen = [replace(next(drawn(1, *shape, "gate")), id=i, role=RANDOM) for i, shape in shapes]
+    lengths = enumerate(_GATE_LENGTHS, first)
+    chosen = [replace(next(drawn(1, *sizes, "gate")), id=i, role=RANDOM) for i, sizes in lengths]
     others = library.make(set_name, chosen)
     hedged = library.make(set_name, [replace(item, rnd=RND) for item in chosen])
     bases = []
@@ -251,7 +252,7 @@ def selection_of(record: Record, set_name: str, library: Library) -> Selection:
     signed = library.make(set_name, inputs)
     for item, r in zip(signed, rows, strict=True):
         if tuple(map(str, item.trace)) != r.trace:
-            raise LabError(f"input {r.id} of {set_name}: its trace is not that of signing it")
+            raise LabError(f"input {r.id} of {set_name}: its trace differs from its signature's")
     run = {"started": record.run.started, "seed": record.run.seed}
     return Selection(
         set_name, "regression", signed, provenance={"tool": record.run.tool, "run": run}
@@ -266,8 +267,8 @@ class SampleSignature(NamedTuple):
 
 
 def draw_signatures(set_name: str, seed: bytes, count: int) -> list[SampleSignature]:
-    """Sign ``count`` inputs drawn from ``seed``: with ML-DSA by the library, which is built if need
-    be, with the others by a Rust worker, which is not. LabError if neither can sign."""
+    """Sign ``count`` inputs drawn from ``seed``. The library signs ML-DSA and is built if need be;
+    a Rust worker signs other schemes and is not built. LabError if neither can sign."""
     if set_name in PARAMETER_SETS:
         signatures = load().sign(set_name, Spec(set_name, seed).inputs(0, count))
         return [SampleSignature(one.pk, one.signature) for one in signatures]
@@ -300,8 +301,8 @@ _STREAM = "pipeline"
 class InputGroup(NamedTuple):
     """Pipelines with the same of these share their records and keys.
 
-    ``designed``: the ML-DSA sets that are signed with deterministically, each with whether it is a
-    digest that is signed: these costs are known by their traces before anything is measured.
+    ``designed``: the ML-DSA sets that sign deterministically, each with whether it signs a digest.
+    Their costs are known by their traces before anything is measured.
     """
 
     records: int

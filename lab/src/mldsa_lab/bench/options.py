@@ -8,25 +8,27 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from string import hexdigits
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct, structs
 
 from mldsa_lab import LabError, located, machine
+from mldsa_lab.bench import UNTIL_LIMIT_S
 from mldsa_lab.bench.fleet import BATCH_SIZE_MAX, BATCH_SIZES, Fleet, find_handle, find_variants
 from mldsa_lab.checkout import file_or_shipped, find_root
 from mldsa_lab.files import Count, Positive, Text, check_unique, decode_toml, read_text, to_builtins
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.records import DEFAULT_REFERENCE, Variant
+from mldsa_lab.records import Variant
 from mldsa_lab.sets import (
     BUILDS,
     CLASSICAL_SETS,
+    DEFAULT_BASELINE,
     DEFAULT_BUILD,
     KEY_FORMS,
     OPERATIONS,
@@ -40,7 +42,7 @@ from mldsa_lab.sets import (
 Seconds = Annotated[float, Meta(ge=0.001)]
 
 ORACLE = "mldsa-oracle"
-"""The implementation that decides what is correct: FIPS 204 transcribed literally."""
+"""The implementation that decides about correctness: FIPS 204 transcribed literally."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +80,8 @@ class Jmh(Struct, frozen=True, forbid_unknown_fields=True):
 class Sizes:
     """How many inputs of each kind, and how long their messages are in bytes.
 
-    The defaults are those of an ordinary run. `many_keys` and `one_key` are the inputs that runs
-    take in turn.
+    The defaults are for an ordinary run. `many_keys` and `one_key` are the inputs that runs take in
+    turn.
     """
 
     design: int = 12
@@ -142,8 +144,6 @@ BOTH_BUILDS = "both"
 """The option for measuring the default and the tuned build in the same rounds."""
 ALL = "all"
 _EACH_THREAD_COUNT = 8
-UNTIL_LIMIT_S = 1800.0
-"""How long a run that stops by precision measures at most, unless told otherwise."""
 _NO_LIMIT = 1 << 30
 DEFAULT_SETS = (*PARAMETER_SETS, *(s for s in CLASSICAL_SETS if s != "RSA-3072-PSS"))
 """The sets of a run that names none: RSA-3072 makes a key in every process, which takes long."""
@@ -166,7 +166,7 @@ class Options:
     timeout: float
     out: Path
     rounds: int | None = None
-    reference: str = DEFAULT_REFERENCE
+    baseline: str = DEFAULT_BASELINE
     clock: str = "cpu"
     confidence: float = 0.95
     registry: Path | None = None
@@ -217,6 +217,7 @@ class Options:
         sizes = self.sizes
         plain: dict[str, Any] = to_builtins(own)
         return plain | {
+            "reference": plain.pop("baseline"),
             "seconds": None if self.rounds is not None else self.seconds,
             "design_inputs": sizes.design,
             "random_inputs": sizes.random,
@@ -239,20 +240,20 @@ def parse_batch_sizes(words: Iterable[str]) -> tuple[int, ...]:
     listed = split_words(words)
     if listed == [ALL]:
         return BATCH_SIZES
-    return tuple(sorted({_number(w, "batch size", BATCH_SIZE_MAX) for w in listed}))
+    return tuple(sorted({parse_count(w, "batch size", BATCH_SIZE_MAX) for w in listed}))
 
 
 def parse_thread_counts(words: Iterable[str], cores: int) -> tuple[int, ...]:
-    """Numbers of threads in ascending order, with 1, which the others are compared with; none
-    without any word, `all_thread_counts` by the word `all`.
+    """Return numbers of threads in ascending order. 1 is always among them, for comparison. Without
+    any word there are none; the word `all` means `all_thread_counts`.
 
-    LabError names a bad one, or one above the `cores` that the lab may use: threads that wait for
-    each other's core show the scheduler and not the code.
+    LabError names a bad number, or one above the `cores` that the lab may use. Threads that wait
+    for each other's core would show the scheduler, not the code.
     """
     listed = split_words(words)
     if not listed or listed == [ALL]:
         return all_thread_counts(cores) if listed else ()
-    chosen = {_number(w, "number of threads", None) for w in listed}
+    chosen = {parse_count(w, "number of threads") for w in listed}
     for number in sorted(chosen):
         if number > cores:
             noun = "core" if cores == 1 else "cores"
@@ -277,12 +278,13 @@ def unknown_implementation(pattern: str, known: Iterable[str]) -> LabError:
 
 
 def split_words(words: Iterable[str]) -> list[str]:
-    """The parts between commas, of which several may stand in one word."""
+    """The parts between commas, several of which may be in one word."""
     return [part.strip() for text in words for part in text.split(",")]
 
 
-def _number(text: str, what: str, most: int | None) -> int:
-    number = int(text) if re.fullmatch(r"[0-9]{1,9}", text, re.ASCII) else 0
+def parse_count(text: str, what: str, most: int | None = None) -> int:
+    """Return a whole number from 1 to ``most``. LabError names ``what`` it is."""
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
     if number < 1 or (most is not None and number > most):
         limit = "" if most is None else f" to {most}"
         raise LabError(f"{what} {text!r}: must be a whole number from 1{limit}")
@@ -294,7 +296,7 @@ def parse_seed(text: str | None) -> bytes:
     anew without a text."""
     if text is None:
         return secrets.token_bytes(32)
-    if re.fullmatch(r"[0-9a-fA-F]{64}", text):
+    if len(text) == 64 and set(text) <= set(hexdigits):
         return bytes.fromhex(text)
     return hashlib.sha256(text.encode()).digest()
 
@@ -305,13 +307,12 @@ def select(
     sets: Sequence[str],
     excused: Collection[str] = (),
 ) -> list[Variant]:
-    """The variants to measure, those of an implementation together.
+    """Return the variants to measure, grouped by implementation.
 
     A pattern is an implementation, a variant id, or either with the wildcards * ? []. One that
-    names no build means those of every build that is measured. Without
-    patterns all are taken, and classical ones only if a set of theirs is asked for. The
-    correctness reference is taken only by its name. LabError for a pattern that fits none, unless
-    it is ``excused``.
+    names no build means every measured build. Without patterns all are taken, and classical ones
+    only if a set of theirs is asked for. The correctness reference is taken only by its name.
+    LabError for a pattern that fits none, unless it is ``excused``.
     """
     chosen: list[Variant] = []
     for pattern in split_words(patterns) or ["*"]:
@@ -344,9 +345,9 @@ class Stage(Struct, frozen=True, forbid_unknown_fields=True):
     may be given. ``batch``: operations in each call of the batch interface, 1 for single calls.
 
     A hash is of the record. A key is generated from the seed of the record's key, which the other
-    stages use as it was made ready before the clock starts. What is signed and verified is the
-    digest of the last hash before it, the record where there is none. ``signature``: the name of
-    the stage whose signatures are verified, if not given that of the last one of the same set.
+    stages use as it was made ready before the clock starts. The stages sign and verify the digest
+    of the last hash before them, or the record where there is none. ``signature``: the name of the
+    stage whose signatures are verified, by default of the last one of the same set.
     """
 
     operation: StageOperation
@@ -365,7 +366,7 @@ class Stage(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def title(self) -> str:
-        """Its name, or what it does."""
+        """Its name, or its operation."""
         return self.name or f"{self.operation} {self.set}"
 
 
@@ -490,7 +491,7 @@ def _suiting(stage: Stage, keys: str, variants: Sequence[Variant]) -> Variant:
 
 WARM, COLD = CACHES = ("warm", "cold")
 _COLD_TIMES = 4
-"""How many times the largest cache is read before a pass, so that it holds nothing else."""
+"""How many times the largest cache is read before a pass, so that it contains nothing else."""
 Bytes = Annotated[int, Meta(ge=1 << 20, le=8 << 30)]
 
 
@@ -617,7 +618,7 @@ def find_verifiers(
 
 
 def _cold_bytes(asked: int | None) -> int:
-    """Return the bytes to read so that the largest cache holds nothing else."""
+    """Return the bytes to read so that the largest cache contains nothing else."""
     cache = machine.cache_bytes()
     if cache is None and asked is None:
         raise LabError("caches: their size cannot be read here: set cold_bytes")

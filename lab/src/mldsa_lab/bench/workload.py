@@ -1,7 +1,7 @@
 """A workload: operations measured one by one or in runs, and the plan of a kind.
 
 Neighbours in a round measure the same operation of different variants. The defaults of a plan are
-those of single operations.
+for single operations.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.fleet import Fleet, WorkerHandle, role_of, runs_of
 from mldsa_lab.bench.options import Options
 from mldsa_lab.inputs.input import Input
-from mldsa_lab.records import DESIGN, RANDOM, Fault, Row, Variant, WorkerRow, find_tick
+from mldsa_lab.machine import find_tick
+from mldsa_lab.records import DESIGN, RANDOM, Fault, Row, Variant, WorkerRow
 from mldsa_lab.sets import LOOKUP, PARAMETER_SETS, SCHEMES
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.cases import flip
@@ -133,7 +134,7 @@ def other_message(job: JobInput) -> JobInput:
 def _run_digests(
     jobs: Sequence[JobInput], outputs: Sequence[bytes], runs: Runs
 ) -> dict[int, bytes]:
-    """The digest of each run's outputs, those of all threads one after another, by first input."""
+    """The digest of each run's outputs, all threads one after another, by first input."""
     digests: dict[int, bytes] = {}
     for number in range(runs.count):
         whole = hashlib.sha256()
@@ -200,10 +201,10 @@ class Operations(Workload[Cell]):
     def _calls(self, case: Cell, samples: Sequence[Sample], fewest: int) -> tuple[int, int]:
         """Return the number of calls per sample, and the time that all inputs then take.
 
-        ``samples``: one call of each input; ``fewest``: as many of the inputs are measured at
-        least. The shortest sample takes `SAMPLE_NS`, and `SAMPLE_TICKS` of the clock that is
-        reported while ``fewest`` samples take no longer than `CELL_NS`: of the wall clock where
-        all inputs would take longer by the CPU clock.
+        ``samples``: one call of each input; ``fewest``: the least number of inputs to measure. The
+        shortest sample takes `SAMPLE_NS`, and `SAMPLE_TICKS` of the reported clock while ``fewest``
+        samples take no longer than `CELL_NS`. The reported clock is the wall clock if all inputs
+        would take longer by the CPU clock.
         """
         handle, calls = self.fleet.handle(case.variant.id), 1
         readings = self._readings[handle.name]
@@ -341,7 +342,7 @@ class WorkloadPlan:
     name = "operations"
     """As the options of a record have it."""
     about_inputs = ""
-    """Its signing inputs in words, where they are not those of single operations."""
+    """Its signing inputs in words, where they differ from single operations."""
     in_memory = False
     """True if it measures memory: a loop takes the memory of single calls."""
 
@@ -350,7 +351,7 @@ class WorkloadPlan:
         self.dirs = dirs
 
     def check_tools(self) -> None:
-        """Check that what measures is there, before anything is built."""
+        """Check that the measuring tools are there, before anything is built."""
 
     def choose(self, fleet: Fleet, variants: list[Variant]) -> list[Variant]:
         """Return the variants that take part."""
@@ -369,8 +370,8 @@ class WorkloadPlan:
         return Operations(context.fleet, self.cells(context), self.options.clock)
 
     def cells(self, context: RunContext) -> list[Cell]:
-        """Return the cells of single operations and runs that passed the gate, those of the same
-        set and operation next to each other."""
+        """Return the cells of single operations and runs that passed the gate, grouped by set and
+        operation."""
         cells: list[Cell] = []
         o = self.options
         for name, operation, v in product(o.sets, o.operations, context.variants):

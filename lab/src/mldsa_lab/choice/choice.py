@@ -21,11 +21,11 @@ import numpy as np
 from msgspec.structs import replace as replace_struct
 
 from mldsa_lab import LabError, __version__
+from mldsa_lab.choice import SelectionResult, round_digits
 from mldsa_lab.choice.coverage import choose_coverage, find_paths
-from mldsa_lab.choice.design import DESIGN_SHARES, balanced_order, check_limits, design, quality
+from mldsa_lab.choice.design import balanced_order, check_limits, design, quality
 from mldsa_lab.choice.greedy import choose_greedy
-from mldsa_lab.choice.mean import choose_mean, choose_percentile
-from mldsa_lab.choice.solver import Classes, SelectionResult, round_digits
+from mldsa_lab.choice.mean import Classes, choose_mean, choose_percentile
 from mldsa_lab.files import reading, to_builtins, write_whole
 from mldsa_lab.inputs.pool import Checks, Pool, PoolWriter, read_pool
 from mldsa_lab.inputs.selection import GOALS, Selection
@@ -38,7 +38,7 @@ from mldsa_lab.inputs.tracing import (
     shipped_spec,
     trace_pool,
 )
-from mldsa_lab.sets import PARAMETER_SETS, parameter_set
+from mldsa_lab.sets import PARAMETER_SETS, PERCENTILES, parameter_set
 from mldsa_lab.theory.law import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import PASSED, Trace, TraceTable
@@ -116,8 +116,9 @@ def choose(table: TraceTable, checks: Checks, request: SelectionRequest) -> Sele
 def _regression(
     table: TraceTable, model: RejectionModel, n: int, request: SelectionRequest
 ) -> SelectionResult:
-    """The best design, the errors of the estimate under its assumptions, and what its inputs
-    cannot tell. LabError if the limits leave nothing to tell the cost of an attempt by."""
+    """The best design, the errors of the estimate under its assumptions, and the costs that its
+    inputs do not determine. LabError if the limits leave nothing to tell the cost of an attempt
+    by."""
     starts = max(1, min(_STARTS_MOST, _STARTS // n))
     budget, most = request.budget, request.max_attempts
     traces = design(table, model, n, budget=budget, max_attempts=most, restarts=starts)
@@ -130,7 +131,7 @@ def _regression(
             "estimated; allow more attempts, or choose another goal"
         )
     errors = quality(chosen, model)
-    names = ("mean", *(f"p{100 * p:g}" for p in DESIGN_SHARES))
+    names = ("mean", *(f"p{p:g}" for p in PERCENTILES.values()))
     expected: dict[str, Any] = {
         what: {name: round_digits(100 * e) for name, e in zip(names, values, strict=True)}
         for what, values in (
@@ -164,7 +165,7 @@ def build(
     for at, trace, item in zip(result.positions, traces, signed, strict=True):
         if _visible(trace, pool.checks) != _visible(item.trace, pool.checks):
             raise LabError(
-                f"pool: trace {at} is not that of signing its input; trace the pool again"
+                f"pool: trace {at} differs from its input's signature; trace the pool again"
             )
     model = None if result.cost_model is None else result.cost_model.as_json()
     provenance = _provenance(pool, request, result)
@@ -181,7 +182,7 @@ def complete(selection: Selection, library: Library) -> Selection:
         )
         differs = [name for name, one, two in parts if one != two]
         for name in ["trace"] * (right.trace != item.trace) + differs:
-            raise LabError(f"input {item.id}: its {name} is not that of signing it")
+            raise LabError(f"input {item.id}: wrong {name}: signing it gives another")
     return dataclasses.replace(selection, inputs=signed)
 
 

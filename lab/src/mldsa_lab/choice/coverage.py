@@ -1,6 +1,6 @@
 """Inputs that take every path of signing, for tests of correctness: as few as possible.
 
-Checks: z (norm of z), r (norm of r0), c (norm of c t0), h (hint weight), each with the index of the
+Checks: z (norm of z), r (norm of r0), c (norm of c t0), h (hint weight). Each has the index of the
 first polynomial that fails it. An iteration in which only one check fails tells a signer that lacks
 this check from a correct one.
 """
@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mldsa_lab import LabError
-from mldsa_lab.choice.solver import Program, SelectionResult
+from mldsa_lab.choice import SelectionResult
+from mldsa_lab.choice.solver import Program
 from mldsa_lab.inputs.pool import Checks
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.theory.trace import PASSED, Flags, Ints, TraceTable
@@ -35,8 +36,8 @@ class Paths(NamedTuple):
 def find_paths(table: TraceTable, checks: Checks) -> Paths:
     """All paths of this parameter set, and the traces that take each.
 
-    ``checks``: the checks of the traces; where all were looked at in every attempt,
-    their combinations are paths too, for signers that compute all before they decide.
+    ``checks``: the checks of the traces. If every iteration looked at all of them, their
+    combinations are paths too, for signers that compute all before they decide.
     """
     p = parameter_set(table.set)
     index = {check: table.first_failing(check) for check in "zrch"}

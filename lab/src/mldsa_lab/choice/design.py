@@ -1,14 +1,14 @@
 """The choice of the signing inputs to measure by their traces, and the order to measure them.
 
-A trace holds for every conformant deterministic signer, so inputs can be chosen before anything is
-measured. The choice minimises, over all targets (the mean and four percentiles), the expected
-squared relative error of the regression estimate of `mldsa_lab.estimate`: its variance
-(I-optimality for the targets) plus the squares of its biases from the covariates of
-`mldsa_lab.theory.law`, each at a stated amplitude.
+A trace is the same for every conformant deterministic signer, so inputs can be chosen before
+anything is measured. The targets are the mean and four percentiles. Over all of them, the choice
+minimises the expected squared relative error of the regression estimate of `mldsa_lab.estimate`.
+This is its variance (I-optimality for the targets) plus the squares of its biases. The biases come
+from the covariates of `mldsa_lab.theory.law`, each at a stated amplitude.
 
 A machine that warms up or slows down makes each input more expensive by a part that depends on its
-place in the order. A regression sums these parts with weights that follow 1, n_z and n_r over the
-cost where errors are relative, and iterations where they are not. In an order in which these do not
+place in the order. A regression sums these parts with weights. If errors are relative the weights
+follow 1, n_z and n_r over the cost, else the iterations. In an order in which these do not
 correlate with the drift, no estimate moves by more than the drift's own mean.
 """
 
@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mldsa_lab import LabError
-from mldsa_lab.choice.solver import group_rows, take_first
+from mldsa_lab.sets import SHARES
 from mldsa_lab.theory.law import Traces, as_table, covariates, index_terms, model_matrix
 from mldsa_lab.theory.rejection import (
     DESIGN_CONTRAST,
@@ -30,13 +30,10 @@ from mldsa_lab.theory.rejection import (
 )
 from mldsa_lab.theory.trace import Array, Ints, TraceTable
 
-DESIGN_SHARES = (0.50, 0.95, 0.99, 0.999)
-"""The percentiles a design aims at, next to the mean."""
-
 # The design's working assumptions, in units of the cost of one attempt. They decide which inputs
 # are taken, never what is estimated from them.
 _NOISE = 0.015  # relative standard deviation of one input's measured cost at the mean cost
-_WEIGHTS = np.array([4.0, 1.0, 1.0, 1.0, 1.0])  # mean, then DESIGN_SHARES
+_WEIGHTS = np.array([4.0, 1.0, 1.0, 1.0, 1.0])  # mean, then SHARES
 _SCALE = np.sqrt(_WEIGHTS / _WEIGHTS.sum())
 # Of first, c_z, c_r - c_z, c_h - c_r: the costs, and prior standard deviations. These keep tiny
 # designs defined (one input: near the mean) and hint failures from being sought at any price.
@@ -58,8 +55,8 @@ _STEP = 5000
 class Quality(NamedTuple):
     """Expected errors of a design under its working assumptions, relative to each target's cost.
 
-    ``standard_error`` and ``bias`` (root of the summed squared biases): mean, then `DESIGN_SHARES`.
-    ``criterion``: what `design` minimises, the weighted mean of their squares.
+    ``standard_error`` and ``bias`` (root of the summed squared biases): mean, then `SHARES`.
+    ``criterion``: the value that `design` minimises, the weighted mean of their squares.
     """
 
     standard_error: Array
@@ -79,10 +76,10 @@ def design(
 ) -> list[int]:
     """Positions in ``traces`` of the ``n`` inputs to measure, in ascending order.
 
-    ``budget`` caps the attempts of all chosen inputs together, ``max_attempts`` those of each.
-    ``restarts`` is the number of random starts of the exchange search (default: 6, fewer for
-    large n). The result depends on the arguments alone. LabError if n is below 1 or larger than
-    the number of usable traces, or if no choice fits the budget.
+    ``budget`` caps the attempts of all chosen inputs together, ``max_attempts`` the attempts of
+    each. ``restarts`` is the number of random starts of the exchange search (default: 6, fewer for
+    large n). The result depends only on the arguments. LabError if n is below 1 or larger than the
+    number of usable traces, or if no choice fits the budget.
     """
     table = as_table(traces, model)
     usable = check_limits(table.iterations(), n, budget, max_attempts)
@@ -134,16 +131,29 @@ def check_limits(iterations: Ints, n: int, budget: int | None, max_attempts: int
     return usable
 
 
+def group_rows(key: Array) -> tuple[Array, Ints, Ints]:
+    """The different rows of ``key``, the first place of each, and which of them each row is."""
+    rows, first, row_of = np.unique(key, axis=0, return_index=True, return_inverse=True)
+    return rows, first, row_of.reshape(-1)
+
+
+def take_first(kind_of: Ints, numbers: Ints) -> Ints:
+    """Places of the first members of each kind, ``numbers`` (kinds,) of each, ascending."""
+    order = np.argsort(kind_of, kind="stable")
+    ordered = kind_of[order]
+    rank = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
+    return np.sort(order[rank < numbers[ordered]])
+
+
 class _Problem:
     """The candidates in the design's terms, scaled so that noise and target costs are 1.
 
     Candidates of one class (n_z, n_r, n_h) share a row of the linear model: ``row``: (pool,) the
     class of each; ``x``: (classes, 4) rows of 1, n_z, n_r + n_h, n_h. ``g``: (pool, columns)
-    covariates, of which `_OWN` differ within a class and `_SHARED` do not. x and g are divided by
-    the standard deviation of the input's measured cost, which grows with the square root of the
-    cost. ``targets``: (4, targets), divided by the target's cost and scaled by its weight;
-    ``expected``: (targets, columns) the covariates' population values likewise, of which
-    ``active`` are aimed at.
+    covariates: `_OWN` differ within a class, `_SHARED` do not. Both x and g are divided by the
+    standard deviation of the input's measured cost, which grows with the square root of the cost.
+    ``targets``: (4, targets), divided by the target's cost and scaled by its weight; ``expected``:
+    (targets, columns) the covariates' population values likewise, of which ``active`` are aimed at.
     """
 
     def __init__(self, table: TraceTable, model: RejectionModel) -> None:
@@ -153,11 +163,11 @@ class _Problem:
         x = model_matrix(counts)
         mean = model_matrix(model.expected_counts[None, :])[0]
         shares = model.expected_counts / model.expected_counts.sum()
-        rejected = np.array([model.iterations_quantile(p) - 1 for p in DESIGN_SHARES])
+        rejected = np.array([model.iterations_quantile(p) - 1 for p in SHARES])
         points = np.vstack([mean, model_matrix(rejected[:, None] * shares)])
         costs = points @ _COEFFICIENTS
         # At a percentile only the centred terms have a value to aim at (0); of the terms in the
-        # number of attempts, curvature alone is kept, at that number.
+        # number of attempts, only curvature is kept, at that number.
         expected = np.tile(extra.expected, (len(points), 1))
         self.active = np.ones_like(expected)
         self.active[1:, _SHARED] = 0.0
@@ -179,9 +189,9 @@ class _Problem:
         """The criterion of every candidate, (pool,), added to inputs of this ``information``
         (4, 4; the prior included) and these cross ``moments`` (4, columns).
 
-        With A the information, u = A^-1 x and s = 1 + x'u, adding x takes (t'u)^2 / s off the
-        variance of target t and adds (t'u / s)(g - u'S) to its biases, S being the moments. The
-        sum of squared biases is a quadratic in g whose coefficients depend on x alone.
+        Let A be the information, S the moments, u = A^-1 x and s = 1 + x'u. Adding x takes (t'u)^2
+        / s off the variance of target t, and adds (t'u / s)(g - u'S) to its biases. The sum of
+        squared biases is a quadratic in g, whose coefficients depend only on x.
         """
         inverse = np.linalg.inv(information)
         u = self.x @ inverse
@@ -288,7 +298,7 @@ def balanced_order(table: TraceTable) -> list[int]:
 
 
 def _features(table: TraceTable) -> Array:
-    """(traces, 4) what an input's weight in an estimate follows."""
+    """Return (traces, 4) the terms that an input's weight in an estimate follows."""
     iterations = table.iterations().astype(np.float64)
     n_z, n_r, _ = table.counts().T
     cost = DESIGN_FIRST.value + iterations - 1

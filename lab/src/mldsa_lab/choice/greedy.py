@@ -2,18 +2,19 @@
 
 zeroRISC, "Efficiently Measuring ML-DSA Signing Performance"
 (https://www.zerorisc.com/blog/efficiently-measuring-ml-dsa-signing-performance), with scripts at
-https://github.com/zerorisc/mldsa-sign-bench. This is our own implementation of what these do:
+https://github.com/zerorisc/mldsa-sign-bench. This is our own implementation of these steps:
 
-- Each check of Algorithm 7 (z, r0, ct0, hint weight) has an expected pass rate: the share of the
-  attempts reaching it that pass it. For the mean the rates of z and r0 follow from the parameters,
-  those of ct0 and of the hint are taken to be 0.9925.
-- The candidates (100,000, shuffled) are cut into n runs of equal length. From each run in turn
-  that candidate is taken which brings the pass rates of all taken so far nearest to the expected
-  ones: the sum of the absolute differences over the checks. The first of several equals is taken.
-- For a percentile the expected rates are those of one typical signature: the combinations of
-  rejections are gone through from the cheapest, on the assumption that a signature of more
-  attempts always costs more, and among those of equally many, one that was rejected later, until
-  their probability passes the percentile.
+- Each check of Algorithm 7 (z, r0, ct0, hint weight) has an expected pass rate. It is the share of
+  the iterations reaching the check that pass it. For the mean the rates of z and r0 follow from the
+  parameters. The rates of ct0 and of the hint are assumed to be 0.9925.
+- The candidates (100,000, shuffled) are cut into n runs of equal length. Each run in turn gives one
+  candidate: the one that brings the pass rates of all taken so far nearest to the expected ones.
+  The distance is the sum of the absolute differences over the checks. The first of several equals
+  is taken.
+- For a percentile the expected rates describe one typical signature. The combinations of rejections
+  are enumerated from the cheapest until their probability passes the percentile. The order assumes
+  that a signature of more iterations always costs more. Among signatures of equally many
+  iterations, a later rejection costs more.
 - The estimate is the plain mean of the measured costs.
 """
 
@@ -26,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mldsa_lab import LabError
-from mldsa_lab.choice.solver import SelectionResult, round_digits
+from mldsa_lab.choice import SelectionResult, round_digits
 from mldsa_lab.sets import N, parameter_set
 from mldsa_lab.theory.trace import ACCEPTED, Array, Ints, TraceTable
 
@@ -83,7 +84,7 @@ def percentile_counts(set_name: str, percentile: float) -> Counts:
         below += ways * float(np.prod(stops**counts)) * accepted
         if below > share:
             return counts
-    return counts  # rounding alone leads here
+    return counts  # only rounding leads here
 
 
 def _combinations(total: int, parts: int) -> Iterator[Counts]:
@@ -99,8 +100,8 @@ def _combinations(total: int, parts: int) -> Iterator[Counts]:
 def choose_greedy(
     table: TraceTable, usable: Ints, n: int, percentile: float | None
 ) -> SelectionResult:
-    """Choose ``n`` of the ``usable`` traces, in their order, for the mean or a percentile; what is
-    expected are the pass rates aimed at and those of the choice."""
+    """Choose ``n`` of the ``usable`` traces, in their order, for the mean or a percentile.
+    ``expected`` has the target pass rates and the choice's rates."""
     rates = mean_rates(table.set) if percentile is None else percentile_rates(table.set, percentile)
     counts = first_failures(table.take(usable))
     classes, members = np.unique(counts, axis=0, return_inverse=True)
@@ -146,8 +147,8 @@ def select(classes: Counts, members: NDArray[np.int64], n: int, rates: Array) ->
 
 
 def _rates(failures: Counts, signatures: int = 1) -> Array:
-    """(rows, 4) pass rates of each check over ``signatures`` signatures that failed it first
-    ``failures`` (rows, 4) times: an attempt reaches a check if it passed those before."""
+    """Return (rows, 4) pass rates of each check over ``signatures`` signatures that failed it first
+    ``failures`` (rows, 4) times. An iteration reaches a check if it passed the checks before."""
     later = np.cumsum(failures[:, ::-1], axis=1)[:, ::-1]
     rates: Array = 1 - failures / (later + signatures)
     return rates

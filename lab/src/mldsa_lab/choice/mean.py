@@ -2,19 +2,19 @@
 
 A cost model orders the classes (n_z, n_r, n_h), whose probabilities are exact: the cost of a
 percentile is the cost of a class. Inputs are chosen so that their mean cost is the exact mean of
-all signatures, or the cost of the percentile. Their mean counts are the counts of all signatures
-or, at a percentile, of all at that cost, so that a model that is somewhat wrong does little harm.
-Each of three steps makes the best of the result of the step before:
+all signatures, or the cost of the percentile. Their mean counts are the counts of all signatures,
+or at a percentile of all signatures at that cost. So a somewhat wrong model does little harm. Each
+of three steps makes the best of the result of the step before:
 
-1. How many iterations of each class (z, r, h) all inputs have together: the least sum of the
-   average's errors under the cost model and under the worst one of a range about it (integer
-   program).
-2. Inputs of which classes: the most similar to a random sample of signatures. For a mean, the sums
-   of nonlinear functions of the number of iterations also come near their expectations: squares,
-   and the waste of signers that compute iterations in pairs or fours or mask polynomials by eight
-   (integer program).
-3. Which members of each class: their first failing indexes add up as expected, since signers that
-   stop at the first polynomial that fails a check cost more the later it comes.
+1. The number of iterations of each class (z, r, h) over all inputs (integer program). It has the
+   least sum of the average's errors under the cost model and under the worst model of a range about
+   it.
+2. The classes of the inputs, the most similar to a random sample of signatures (integer program).
+   For a mean, sums of nonlinear functions of the number of iterations also come near their
+   expectations. These are squares, and the waste of signers that compute iterations in pairs or
+   fours or mask polynomials by eight.
+3. The members of each class. Their first failing indexes add up as expected: signers that stop at
+   the first failing polynomial cost more the later it comes.
 """
 
 from __future__ import annotations
@@ -25,12 +25,34 @@ from itertools import product
 import numpy as np
 
 from mldsa_lab import LabError
-from mldsa_lab.choice.solver import Classes, Program, SelectionResult, round_digits
-from mldsa_lab.theory.law import CostModel
+from mldsa_lab.choice import SelectionResult, round_digits
+from mldsa_lab.choice.design import group_rows
+from mldsa_lab.choice.solver import Program
+from mldsa_lab.theory.law import CostModel, covariates
 from mldsa_lab.theory.rejection import CLASS_H, CLASS_Z, FIRST, RejectionModel
-from mldsa_lab.theory.trace import Array, Ints
+from mldsa_lab.theory.trace import Array, Ints, TraceTable
 
-# Members of each class.
+# Classes and their members.
+
+
+class Classes:
+    """Traces grouped by their rejected attempts n_z, n_r, n_h.
+
+    ``counts``: (classes, 3); ``attempts``: (classes,) of a signature of each class; ``class_of``:
+    (traces,) the class of each trace. Covariates (`mldsa_lab.theory.law`):
+    ``index_terms`` (traces, 4) differ within a class, ``by_iterations`` (classes, 4) follow from
+    the number of iterations. ``index_amplitude``, ``amplitude``: their largest effects per unit,
+    with the cost of one attempt as 1; ``expected``: means of the latter over all signatures.
+    """
+
+    def __init__(self, table: TraceTable, model: RejectionModel) -> None:
+        self.counts, first, self.class_of = group_rows(table.counts())
+        self.iterations: Ints = self.counts.sum(axis=1).astype(np.int64) + 1
+        extra = covariates(table, model)
+        shared = extra.is_iteration_term
+        self.index_terms, self.index_amplitude = extra.values[:, ~shared], extra.amplitude[~shared]
+        self.by_iterations, self.amplitude = extra.values[first][:, shared], extra.amplitude[shared]
+        self.expected = extra.expected[shared]
 
 
 # Random starts of the search: many where one is short.
@@ -96,7 +118,7 @@ _NODES = 300
 _UNLIKE = 1e-3
 # How far the number of inputs of a class may be from the expected one: the least that goes.
 _REACH = (0.0, 2.0, np.inf)
-# Relative distances from the percentile within which inputs are looked for, the first that holds
+# Relative distances from the percentile within which inputs are looked for, the first that suffices
 # enough of them being taken, and how many are enough.
 _WINDOWS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 _ENOUGH, _SPARE = 2, 20
@@ -112,8 +134,8 @@ class Objective:
     attempts of all together. ``goal``: (3,) the mean counts to be near. ``weights``: (models, 3)
     the relative error that an error of each count makes under each cost model, the first being the
     one in use. ``own``: weight of the error under that one, next to the worst of all.
-    ``has_iteration_terms``: sums of nonlinear functions of the number of iterations are to be those
-    of the population too.
+    ``has_iteration_terms``: sums of nonlinear functions of the number of iterations are to equal
+    the population's too.
     """
 
     classes: Classes
@@ -132,8 +154,8 @@ class Objective:
 
 
 def cost_range(set_name: str, cost_model: CostModel | None) -> tuple[CostModel, Array]:
-    """The cost model, or the set's default where that is None, and the costs first, z, r, h
-    (models, 4) of it and of the corners of the range that is guarded against. LabError if the
+    """Return the cost model (None: the set's default) and costs first, z, r, h (models, 4). These
+    are its own costs and those at the corners of the range that is guarded against. LabError if the
     model is of another set, or has attempts that cost nothing."""
     used = cost_model or CostModel.default(set_name)
     used.check_set(set_name)
@@ -152,8 +174,8 @@ def cost_range(set_name: str, cost_model: CostModel | None) -> tuple[CostModel, 
 
 
 def weights(costs: Array, goal: Array) -> Array:
-    """(models, 3) relative error, per unit of error in the means of n_z, n_r, n_h, of a mean cost
-    that is to be that of the counts ``goal`` (3,), for each row of `cost_range`."""
+    """Return (models, 3) relative errors of the mean cost of the counts ``goal`` (3,), for each row
+    of `cost_range`. They are per unit of error in the means of n_z, n_r, n_h."""
     relative: Array = costs[:, 1:] / (costs[:, 0] + costs[:, 1:] @ goal)[:, None]
     return relative
 
@@ -225,7 +247,7 @@ def choose_percentile(
 
 
 def _near(usable: Ints, distance: Array, n: int, percentile: float) -> Ints:
-    """Those of the traces that are near enough to choose from."""
+    """The traces that are near enough to choose from."""
     for window in _WINDOWS:
         near: Ints = usable[distance <= window]
         if len(near) >= _ENOUGH * n + _SPARE:
@@ -282,10 +304,10 @@ def _best_totals(objective: Objective, kept: Ints, upper: Array) -> Ints:
 
 
 def _nearest_to_population(objective: Objective, kept: Ints, upper: Array, first: Ints) -> Ints:
-    """Inputs of each class, (kept,), whose attempts add up to those of ``first``.
+    """Inputs of each class, (kept,), with as many attempts together as ``first``.
 
-    The distance from the numbers that are likely in the population, summed over classes, costs
-    `_UNLIKE` a piece; it is convex, so that the cheaper steps are taken first by themselves.
+    The distance from the likely numbers in the population, summed over classes, costs `_UNLIKE` a
+    piece. It is convex, so the program takes cheaper steps first.
     """
     counts = objective.classes.counts[kept]
     totals = first @ counts

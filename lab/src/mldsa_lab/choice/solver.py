@@ -1,6 +1,6 @@
-"""Classes of traces that a choice can tell apart, its result, and the integer programs.
+"""Integer programs, built row by row and solved by HiGHS (SciPy).
 
-Programs are built row by row and solved by HiGHS (SciPy). Their limits are numbers of nodes, never
+Their limits are numbers of nodes, never
 times, so that a result depends on the problem only.
 """
 
@@ -11,71 +11,12 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from mldsa_lab.theory.law import CostModel, covariates
-from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.trace import Array, Ints, TraceTable
-
-# Classes of traces.
-
-
-def round_digits(value: float) -> float:
-    """Six digits, nine of them behind the point at most: for people to read, and the same on every
-    machine."""
-    return float(f"{round(float(value), 9):.6g}")
-
-
-def group_rows(key: Array) -> tuple[Array, Ints, Ints]:
-    """The different rows of ``key``, the first place of each, and which of them each row is."""
-    rows, first, row_of = np.unique(key, axis=0, return_index=True, return_inverse=True)
-    return rows, first, row_of.reshape(-1)
-
-
-def take_first(kind_of: Ints, numbers: Ints) -> Ints:
-    """Places of the first members of each kind, ``numbers`` (kinds,) of each, ascending."""
-    order = np.argsort(kind_of, kind="stable")
-    ordered = kind_of[order]
-    rank = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
-    return np.sort(order[rank < numbers[ordered]])
-
-
-class Classes:
-    """Traces grouped by their rejected attempts n_z, n_r, n_h.
-
-    ``counts``: (classes, 3); ``attempts``: (classes,) of a signature of each class; ``class_of``:
-    (traces,) the class of each trace. Covariates (`mldsa_lab.theory.law`):
-    ``index_terms`` (traces, 4) differ within a class, ``by_iterations`` (classes, 4) follow from
-    the number of iterations. ``index_amplitude``, ``amplitude``: their largest effects per unit,
-    with the cost of one attempt as 1; ``expected``: means of the latter over all signatures.
-    """
-
-    def __init__(self, table: TraceTable, model: RejectionModel) -> None:
-        self.counts, first, self.class_of = group_rows(table.counts())
-        self.iterations: Ints = self.counts.sum(axis=1).astype(np.int64) + 1
-        extra = covariates(table, model)
-        shared = extra.is_iteration_term
-        self.index_terms, self.index_amplitude = extra.values[:, ~shared], extra.amplitude[~shared]
-        self.by_iterations, self.amplitude = extra.values[first][:, shared], extra.amplitude[shared]
-        self.expected = extra.expected[shared]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class SelectionResult:
-    """``positions``: the chosen traces of a table; ``expected``: the errors to expect of
-    them, for the reader; ``cost_model``: the one that the choice rests on, if any."""
-
-    positions: Ints
-    expected: dict[str, Any]
-    cost_model: CostModel | None = None
-
-
-# Integer programs.
-
+from mldsa_lab.theory.trace import Array, Ints
 
 Terms = Sequence[tuple[slice, Any]]
 """Places of variables, with the coefficients of these."""
@@ -129,8 +70,8 @@ class Program:
         self.row([*terms, (off, [1.0])], low=goal)
 
     def solve(self, *, gap: float = 0.0, nodes: int = 20_000) -> Ints | None:
-        """The best values, rounded, to within the relative ``gap`` or so many nodes of the search;
-        None if there are none, or the search reached none."""
+        """Return the best values, rounded, to within the relative ``gap`` or so many nodes of the
+        search. None if there are none, or the search reached none."""
         upper, cost, whole = self._columns
         matrix = np.zeros((len(self._rows), len(cost)))
         for row, (terms, _, _) in zip(matrix, self._rows, strict=True):

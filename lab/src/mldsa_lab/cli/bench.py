@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mldsa_lab import LabError, kinds
+from mldsa_lab.bench import UNTIL_LIMIT_S
 from mldsa_lab.cli import shared
 from mldsa_lab.cli.shared import reject_options, show_path, words
 from mldsa_lab.plugins import need
+from mldsa_lab.sets import DEFAULT_BASELINE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,13 +22,12 @@ if TYPE_CHECKING:
     from mldsa_lab.bench.options import BlockFile, Options
     from mldsa_lab.records import Record
 
-_MESSAGE_BYTES_MAX = 1 << 16  # every worker holds the inputs of all its cells
-_UNTIL_LIMIT_S = 1800.0
+_MESSAGE_BYTES_MAX = 1 << 16  # every worker has the inputs of all its cells in memory
 _TIMEOUT_S = {"memory": 300.0}
 _PRECISION_OPTIONS = "until baseline clock"
 _REFUSED = {
     "cold": f"batch threads {_PRECISION_OPTIONS}",
-    "memory": f"quick rounds limit selection message_bytes confidence {_PRECISION_OPTIONS}",
+    "memory": f"quick rounds limit selection message_bytes {_PRECISION_OPTIONS}",
     "block": "sets operations implementations workers selection message_bytes batch threads "
     + _PRECISION_OPTIONS,
 }
@@ -42,7 +43,7 @@ def bench(
             + "; FILE.toml: such a block of your own.",
             metavar="|".join(kinds.MEASURED),
         ),
-    ] = kinds.OPERATIONS,
+    ] = kinds.DEFAULT_KIND,
     quick: Annotated[
         bool, typer.Option("--quick", help="About a minute after the build, instead of five.")
     ] = False,
@@ -69,7 +70,7 @@ def bench(
     limit: Annotated[
         float | None,
         typer.Option(
-            help=f"Seconds to measure at most; with --until alone {_UNTIL_LIMIT_S:g}.", min=1
+            help=f"Seconds to measure at most; with only --until {UNTIL_LIMIT_S:g}.", min=1
         ),
     ] = None,
     message_bytes: Annotated[
@@ -82,9 +83,8 @@ def bench(
             metavar="FILE",
         ),
     ] = None,
-    baseline: shared.BaselineOption = shared.DEFAULT_BASELINE,
+    baseline: shared.BaselineOption = DEFAULT_BASELINE,
     clock: shared.ClockOption = "cpu",
-    confidence: shared.ConfidenceOption = 0.95,
     seed: shared.SeedText = None,
     out: shared.OutOption = Path("out"),
     to: shared.ToOption = None,
@@ -117,7 +117,7 @@ def bench(
     if workload == "block":
         options = _set_block(options, read_block(kind, options.profile.name))
     precision_of: Callable[[Record], Precision | None] = (
-        partial(_precision, clock, confidence) if workload == kinds.OPERATIONS else _skip_judging
+        partial(_precision, clock) if workload == kinds.DEFAULT_KIND else _skip_judging
     )
     console = outputs.console()
     outcome = run_bench(options, Screen(console), precision_of, kinds.load(workload).plan)
@@ -167,7 +167,6 @@ def _read_options(params: Mapping[str, Any], workload: str) -> Options:
         "seed": parse_seed(params["seed"]),
         "batch_sizes": parse_batch_sizes(params["batch"] or ()),
         "thread_counts": parse_thread_counts(params["threads"] or (), cores_to_use()),
-        "reference": params["baseline"],
         "selections": selections,
         "timeout": params["timeout"] or _TIMEOUT_S.get(workload, 120.0),
         "traffic": params["kind"] == kinds.TRAFFIC,
@@ -188,7 +187,7 @@ def show_outcome(
             from mldsa_lab.show.report import Look
 
             console.print()
-            look = Look(options.reference, options.clock, options.confidence)
+            look = Look(options.baseline, options.clock, options.confidence)
             outputs = outputs.or_page(folder / "report.html").with_files([folder / "figures.json"])
             outputs.show(read_reports([outcome.record], look), console, is_full=is_full)
     finally:
@@ -237,10 +236,10 @@ def _skip_judging(record: Record) -> None:
     """Blocks, cold starts and memory have no precision to stop at."""
 
 
-def _precision(clock: str, confidence: float, record: Record) -> Precision | None:
+def _precision(clock: str, record: Record) -> Precision | None:
     """The precision of a record so far."""
     from mldsa_lab.bench.bench import Precision
     from mldsa_lab.estimate.summary import widest
 
-    precision = widest(record, clock=clock, confidence=confidence)
+    precision = widest(record, clock=clock)
     return None if precision is None else Precision(*precision)

@@ -50,19 +50,18 @@ def check(
         bool, typer.Option("--strict", help="claims: exit with 1 if one is contradicted.")
     ] = False,
     to: shared.ToOption = None,
-    confidence: shared.ConfidenceOption = 0.95,
 ) -> None:
     """Check a published page: its claims by theory, or its tables against our figures."""
     from mldsa_lab import LabError
 
     if subject == "claims":
-        shared.reject_options(ctx, "claims", "measure nothing", "measure confidence")
+        shared.reject_options(ctx, "claims", "measure nothing", "measure")
         _check_claims(names or (), strict, to)
         return
     shared.reject_options(ctx, "answers", "have no verdicts", "strict")
     if len(names or ()) > 1:
         raise LabError("answers: name one published page")
-    _check_answers((names or [_LIST])[0], measure, to, confidence)
+    _check_answers((names or [_LIST])[0], measure, to)
 
 
 def _check_claims(names: Sequence[str], is_strict: bool, to: Sequence[str] | None) -> None:
@@ -87,9 +86,7 @@ def _check_claims(names: Sequence[str], is_strict: bool, to: Sequence[str] | Non
         raise typer.Exit(1)
 
 
-def _check_answers(
-    name: str, folder: Path | None, to: Sequence[str] | None, confidence: float
-) -> None:
+def _check_answers(name: str, folder: Path | None, to: Sequence[str] | None) -> None:
     from mldsa_lab.answers.join import answer_report, page_counts
     from mldsa_lab.answers.page import pages, read_page
 
@@ -103,7 +100,7 @@ def _check_answers(
     outputs = shared.Targets.parse(to)
     screen = outputs.console()
     arguments = {} if folder is None else _measure_page(page, folder, screen)
-    outputs.show(answer_report(page, arguments, confidence), screen)
+    outputs.show(answer_report(page, arguments), screen)
 
 
 def _measure_page(page: AnswerPage, out: Path, screen: Console) -> dict[str, str]:

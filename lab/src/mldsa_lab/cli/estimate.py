@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from mldsa_lab.cli import shared
+from mldsa_lab.sets import PERCENTILES
 
 _PLOTS = (".svg", ".png")
 
@@ -24,7 +25,7 @@ def estimate(
     ],
     percentiles: Annotated[
         str, typer.Option(help="Percentiles to estimate, with commas.", metavar="NUMBERS")
-    ] = "50,95,99,99.9",
+    ] = ",".join(map(str, PERCENTILES.values())),
     confidence: shared.ConfidenceOption = 0.95,
     noise: Annotated[
         float | None,
@@ -51,11 +52,11 @@ def estimate(
 ) -> None:
     """Estimate mean, percentiles and costs of attempts from measurements of a selection.
 
-    Exit status 2 where the costs contradict the selection's traces, so that no estimate holds.
+    Exit status 2 where the costs contradict the selection's traces, so that no estimate is valid.
     """
     from mldsa_lab import LabError
-    from mldsa_lab.estimate.measured import estimate as estimate_selection
-    from mldsa_lab.estimate.measured import parse_percentiles
+    from mldsa_lab.estimate.external import estimate as estimate_selection
+    from mldsa_lab.estimate.external import parse_percentiles
     from mldsa_lab.estimate.reader import read_measurements
     from mldsa_lab.files import check_target, write_text
     from mldsa_lab.inputs.selection import Selection

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from mldsa_lab.cli import shared
+from mldsa_lab.sets import DEFAULT_BASELINE
 
 _FALSE_ALARMS = 0.05
 
@@ -27,7 +28,7 @@ def report(
     implementations: shared.ImplementationsOption = None,
     to: shared.ToOption = None,
     every: shared.AllOption = False,
-    baseline: shared.BaselineOption = shared.DEFAULT_BASELINE,
+    baseline: shared.BaselineOption = DEFAULT_BASELINE,
     clock: shared.ClockOption = "cpu",
     confidence: shared.ConfidenceOption = 0.95,
 ) -> None:
@@ -35,19 +36,17 @@ def report(
     from functools import partial
 
     from mldsa_lab import LabError
-    from mldsa_lab.estimate.measured import read_external, split_arguments
+    from mldsa_lab.estimate.external import read_external, split_arguments
     from mldsa_lab.kinds.reports import read_reports
     from mldsa_lab.show.report import Look
 
     records, measured = split_arguments(files or [])
     if not records:
-        hint = "; for measurements alone there is `mldsa-lab estimate`" if measured else ""
+        hint = "; for only measurements there is `mldsa-lab estimate`" if measured else ""
         raise LabError(f"report: at least one record is needed{hint}")
     outputs = shared.Targets.parse(to, [records[0].parent / "report.html"])
     external = read_external(measured, confidence)
-    narrow = partial(
-        shared.narrow, sets=sets, operations=operations, implementations=implementations
-    )
+    narrow = partial(shared.narrow, filters=shared.parse_filters(sets, operations, implementations))
     reports = read_reports(records, Look(baseline, clock, confidence), external, narrow)
     outputs.show(reports, outputs.console(), is_full=every)
 
@@ -77,7 +76,7 @@ def compare(
     implementations: shared.ImplementationsOption = None,
     to: shared.ToOption = None,
     every: shared.AllOption = False,
-    baseline: shared.BaselineOption = shared.DEFAULT_BASELINE,
+    baseline: shared.BaselineOption = DEFAULT_BASELINE,
     clock: shared.ClockOption = "cpu",
     confidence: shared.ConfidenceOption = 0.95,
 ) -> None:
@@ -98,8 +97,8 @@ def compare(
             raise LabError(f"--pair: must be BEFORE=AFTER, is {text!r}")
         pairs.append((before, after))
     outputs = shared.Targets.parse(to)
-    chosen = (sets, operations, implementations)
-    runs = [(path, shared.narrow(path, read_record(path), *chosen)) for path in (first, second)]
+    filters = shared.parse_filters(sets, operations, implementations)
+    runs = [(path, shared.narrow(path, read_record(path), filters)) for path in (first, second)]
 
     def compared(confidence: float) -> Figures:
         read = read_runs(runs, Look(baseline, clock, confidence))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,7 +24,6 @@ _SHOWN = 30
 _OTHER_COLUMNS = 40  # characters of a line that the table's other columns need, at most
 _READY, _POOL_ENDING = "ready", ".parquet"
 _GOALS = ("regression", "mean", "coverage", "greedy")
-_PERCENTILE = re.compile(r"(?:(greedy)-)?p([0-9.]+)")
 _CHOICE_OPTIONS = "cost_model max_attempts budget"
 """Parameters of the choice, besides goal and count."""
 
@@ -132,11 +130,13 @@ def _make_request(
     from mldsa_lab.theory.law import CostModel
 
     percentile = None
-    if match := _PERCENTILE.fullmatch(goal):
+    name, mark, number = goal.rpartition("p")
+    if mark and name in ("", "greedy-"):
         try:
-            goal, percentile = match[1] or "percentile", float(match[2])
+            percentile = float(number)
         except ValueError:
-            raise LabError(f"--goal {match[0]}: {match[2]!r} is no number") from None
+            raise LabError(f"--goal {goal}: {number!r} is no number") from None
+        goal = name.removesuffix("-") or "percentile"
     elif goal not in _GOALS:
         raise LabError(f"--goal {goal}: must be {', '.join(_GOALS)}, p99 or greedy-p99")
     model = None if cost_model is None else CostModel.read(cost_model)

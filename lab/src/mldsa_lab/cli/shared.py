@@ -19,13 +19,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from mldsa_lab.inputs.input import Spec
-    from mldsa_lab.records import Record
+    from mldsa_lab.records import Filters, Record
     from mldsa_lab.show.report import Report
 
 _PIPE_WIDTH = 120
 EXIT_INTERRUPTED = 130
-DEFAULT_BASELINE = "mldsa-native"
-"""As `records.rows.DEFAULT_REFERENCE`, whose module takes longer to load than the help to print."""
 FORMATS = ("html", "json", "csv", "md")
 NO_FILE = "none"
 _TITLES = {".html": "page", ".json": "figures", ".csv": "table", ".md": "markdown"}
@@ -63,6 +61,7 @@ RENAMED = {
     "--scenario": "--kind block, or --kind FILE.toml",
     "--selection": "MEASUREMENTS:SELECTION",
     "--traffic": "--kind traffic",
+    "bench --confidence": "mldsa-lab report RECORD --confidence NUMBER",
     "impact --out": "--to FILE",
 } | {
     f"select --{name}": "mldsa-lab trace --checks all, then select --from POOL.parquet"
@@ -194,24 +193,25 @@ def change_spec(spec: Spec, params: Mapping[str, Any]) -> Spec:
     return replace(spec, **{name: params[name] for name in names if params[name] is not None})
 
 
-def narrow(
-    path: Path,
-    record: Record,
-    sets: Sequence[str] | None,
-    operations: Sequence[str] | None,
-    implementations: Sequence[str] | None,
-) -> Record:
+def narrow(path: Path, record: Record, filters: Filters) -> Record:
     """Return a record's cells that the filters name. LabError if there are none."""
-    if not (sets or operations or implementations):
-        return record
-    from mldsa_lab import located
+    from mldsa_lab.records import NO_CELL
+
+    chosen = record.narrow(*filters)
+    if record.samples and not chosen.samples:
+        raise LabError(f"{path}: {NO_CELL}")
+    return chosen
+
+
+def parse_filters(
+    sets: list[str] | None, operations: list[str] | None, implementations: list[str] | None
+) -> Filters:
+    """Return the sets, operations and implementations that a command line names."""
     from mldsa_lab.bench.options import parse_operations
     from mldsa_lab.sets import parse_set_names
 
-    with located(path):
-        return record.narrow(
-            parse_set_names(sets or ()), parse_operations(operations or ()), words(implementations)
-        )
+    parsed = parse_set_names(sets or ()), parse_operations(operations or ())
+    return *parsed, words(implementations)
 
 
 class Targets(NamedTuple):

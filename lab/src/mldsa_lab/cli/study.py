@@ -38,6 +38,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def run(
+    ctx: typer.Context,
     study: Annotated[
         str,
         typer.Argument(
@@ -59,6 +60,9 @@ def run(
             metavar="FOLDER",
         ),
     ] = None,
+    sets: shared.SetsOption = None,
+    operations: shared.OperationsOption = None,
+    implementations: shared.ImplementationsOption = None,
     worker: Annotated[
         list[str] | None,
         typer.Option(
@@ -73,6 +77,7 @@ def run(
     """Measure what a study file says, resume where it was interrupted, and compare."""
     from functools import partial
 
+    from mldsa_lab import LabError
     from mldsa_lab.plugins import need
     from mldsa_lab.study.file import find_study, gather_cells, read_study, shipped
     from mldsa_lab.study.run import begin, find_records, measure, steps
@@ -86,6 +91,10 @@ def run(
     path = find_study(study)
     read = read_study(path)
     read.amount(profile)  # LabError for an unknown one
+    if source is None:
+        for option in shared.find_options(ctx, "sets operations implementations"):
+            raise LabError(f"{option}: needs --from, since the study says what is measured")
+    filters = shared.parse_filters(sets, operations, implementations)
     outputs = shared.Targets.parse(to).check_page()
     folder = out or Path("out") / f"study-{path.stem}-{profile if source is None else 'records'}"
     screen = outputs.console()
@@ -112,11 +121,12 @@ def run(
         from mldsa_lab.kinds.pipeline import pipeline_report
         from mldsa_lab.records import read_record
 
-        report = pipeline_report([read_record(path) for path in paths], read.title, confidence)
+        records = [read_record(path).narrow(*filters) for path in paths]
+        report = pipeline_report(records, read.title, confidence)
     else:
         from mldsa_lab.study.report import study_report
 
-        report = study_report(read, profile, gather_cells(paths, clock, confidence), names)
+        report = study_report(read, profile, gather_cells(paths, clock, confidence, filters), names)
     folder.mkdir(parents=True, exist_ok=True)
     json, markdown, page = (folder / f"study.{end}" for end in ("json", "md", "html"))
     outputs.or_page(page).with_files([json, markdown]).show(report, screen, is_full=every)

@@ -54,7 +54,7 @@ def trace(
     from mldsa_lab.inputs.input import Spec
     from mldsa_lab.inputs.pool import FromFile, Generated, Source
     from mldsa_lab.inputs.tracing import load, make_pool
-    from mldsa_lab.machine import is_scheduler, process_pool
+    from mldsa_lab.parallel import is_scheduler, process_pool
     from mldsa_lab.plugins import need
     from mldsa_lab.screen import Phase, Screen
     from mldsa_lab.sets import parse_set_names

@@ -11,7 +11,6 @@ import numpy as np
 
 from mldsa_lab import LabError
 from mldsa_lab.estimate.diagnose import contradictions
-from mldsa_lab.estimate.figure import PERCENTILES
 from mldsa_lab.estimate.fit import Fit, fit_costs, quotient_of_inputs, split_levels
 from mldsa_lab.estimate.interval import (
     Interval,
@@ -22,8 +21,9 @@ from mldsa_lab.estimate.interval import (
     quotient,
 )
 from mldsa_lab.estimate.misfit import Remark
+from mldsa_lab.machine import find_tick
 from mldsa_lab.records import METRICS, Record, Samples, Variant, WorkerRow
-from mldsa_lab.records.rows import find_tick
+from mldsa_lab.sets import PERCENTILES
 from mldsa_lab.theory.law import MEAN
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Array, Ints, Trace
@@ -34,8 +34,8 @@ from mldsa_lab.theory.trace import Array, Ints, Trace
 CellKey = tuple[str, str, str]
 """Variant id, set, operation."""
 LARGEST_TICK = 0.05
-"""The largest tick of a clock, as a share of a mean sample, from whose samples costs are estimated;
-and the largest share of samples that may read 0."""
+"""The largest tick of a clock, as a share of a mean sample, that allows an estimate. Also the
+largest share of samples that may read 0."""
 NOTED_TICK = 0.01
 """The share from which on a tick is noted."""
 _CLOCKS = {"cpu": "CPU clock", "wall": "wall clock"}
@@ -47,13 +47,12 @@ class CellSamples:
 
     ``ticks``, ``round_of``, ``input_of``: (samples,), the latter two as positions in ``rounds``
     (ascending) and ``inputs`` (ascending ids; of runs the first ones). ``single_calls``: each
-    sample timed one operation.
-    ``clock``: "cpu" or "wall", the one the ticks are from. ``step``: the tick of that clock as a
-    cost per operation, 0 where it is too small to be seen. ``notes``: what a reader must know of
-    the clocks; ``flaw``: why no cost can be estimated from them, empty where one can.
-    ``phases``: (samples,) each, the parts of the ticks by name. ``metrics``: by name
-    (`METRICS`) a value for each sample of an operation of it, (samples,), or where a visit was
-    counted as a whole the mean over all operations.
+    sample timed one operation. ``clock``: "cpu" or "wall", the one the ticks are from. ``step``:
+    the tick of that clock as a cost per operation, 0 where it is too small to be seen. ``notes``:
+    caveats about the clocks; ``flaw``: why no cost can be estimated from them, empty where one can.
+    ``phases``: (samples,) each, the parts of the ticks by name. ``metrics``: by name (`METRICS`) a
+    value per operation for each sample, (samples,). A visit that was counted as a whole has the
+    mean over all operations.
     """
 
     rounds: tuple[int, ...]
@@ -88,9 +87,9 @@ class CellSamples:
 def gather(record: Record, clock: str) -> dict[CellKey, CellSamples]:
     """All cells, in the order of the record.
 
-    ``clock`` "cpu" takes thread CPU time where every sample of the cell has it and its tick is
-    small enough (`LARGEST_TICK`), else wall time; of several threads always wall time, which is
-    what they share.
+    ``clock`` "cpu" takes thread CPU time if every sample of the cell has it and its tick is small
+    enough (`LARGEST_TICK`), else wall time. Several threads always have wall time, which they
+    share.
     """
     variants = record.variants
     rows: dict[CellKey, list[Samples]] = defaultdict(list)
@@ -165,7 +164,7 @@ class Readings:
             yield f"{self.name} reads 0 in {zeros} of {count} samples"
 
     def notes(self) -> Iterator[str]:
-        """Yield what a reader must know of the readings."""
+        """Yield caveats about the readings."""
         if self.share >= NOTED_TICK:
             yield f"{self.about_tick}: the interval includes it"
         if zeros := int((self.read == 0).sum()):
@@ -306,12 +305,12 @@ def _finish(estimate: CellEstimate) -> CellEstimate:
 
 
 def with_tick(interval: Interval, step: float, over: float = 0.0) -> Interval:
-    """Return the interval of a cost with the tick ``step`` of its clock; or that of a ratio, where
-    ``over`` is the tick of its denominator, both as parts of the ratio.
+    """Return the interval of a cost with the tick ``step`` of its clock. For a ratio ``over`` is
+    the tick of its denominator, and both ticks are parts of the ratio.
 
     A clock that truncates reads up to a tick less than the time that passed, the same in every
-    sample; one that rounds, and a median of truncated readings, are off by half a tick at most. No
-    number of samples shows that, so it is added and not taken in quadrature.
+    sample. A clock that rounds, and a median of truncated readings, are off by at most half a tick.
+    No number of samples shows that, so it is added and not taken in quadrature.
     """
     if interval.low is None or interval.high is None:
         return interval
@@ -330,14 +329,15 @@ def estimate_signing(
     keys: Sequence[bytes] | None = None,
     hardened: bool = False,
 ) -> CellEstimate:
-    """Estimate deterministic signing on inputs of known ``traces``: those of ``cell.inputs``; or
-    with ``shares`` in runs of several operations that begin with these, and take inputs in turn.
+    """Estimate deterministic signing on inputs of known ``traces``, one for each of
+    ``cell.inputs``. With ``shares`` they are the first inputs of runs of several operations, which
+    take inputs in turn.
 
-    The cost of each input in the typical round is regressed on its trace (`mldsa_lab.estimate.fit`
-    explains ``shares``, ``overlap``, ``keys`` and ``hardened``) and the regression taken at the
-    exact expectations; percentiles are those of the exact law. Few different runs are averaged,
-    with a remark where their traces are not the expected ones on average. A run shows no single
-    operation, so it has no percentiles.
+    The cost of each input in the typical round is regressed on its trace. The estimate is the
+    regression at the exact expectations; percentiles are from the exact distribution.
+    `mldsa_lab.estimate.fit` explains ``shares``, ``overlap``, ``keys`` and ``hardened``. Few
+    different runs are averaged, with a remark where their traces are not the expected ones on
+    average. A run shows no single operation, so it has no percentiles.
     """
     if shares is not None:
         means = 1 + shares @ np.array([len(trace) - 1 for trace in traces])
@@ -377,12 +377,12 @@ def estimate_plain(
     classical signatures.
 
     The mean over inputs of each input's cost in the typical round; inputs and rounds are the two
-    random factors of its interval. Percentiles are those of the samples, noise of the machine
-    included (`sample_quantiles`). ``overlap`` as for `estimate_signing`.
+    random factors of its interval. Percentiles are from the samples, noise of the machine included
+    (`sample_quantiles`). ``overlap`` as for `estimate_signing`.
     """
     levels = split_levels(cell.table())
-    mean = float(levels.shape.mean())
-    deviations = math.sqrt(max(overlap, 1.0)) * (levels.shape / mean - 1)
+    mean = float(levels.typical.mean())
+    deviations = math.sqrt(max(overlap, 1.0)) * (levels.typical / mean - 1)
     inner = interval_from_deviations(mean, deviations, confidence)
     whole = combine(inner, median_over_rounds(levels.level), confidence)
     return _finish(
@@ -402,8 +402,8 @@ def estimate_random(cell: CellSamples, confidence: float = 0.95) -> CellEstimate
 
 
 def sample_quantiles(cell: CellSamples) -> dict[float, Interval]:
-    """Return quantiles of the samples, each only where at least five samples lie beyond it, and
-    those above the median only where every sample is a single call: averages have no tail."""
+    """Return quantiles of the samples that at least five samples lie beyond. Quantiles above the
+    median need single calls in every sample: averages have no tail."""
     return {
         p: Interval(float(np.quantile(cell.ticks, share_of(p))))
         for p in percentiles_of(len(cell.ticks), beyond=5)
@@ -424,21 +424,21 @@ def share_of(percentile: float) -> float:
 # Ratios.
 
 
-def ratio(estimate: CellEstimate, reference: CellEstimate, confidence: float = 0.95) -> Interval:
+def ratio(estimate: CellEstimate, baseline: CellEstimate, confidence: float = 0.95) -> Interval:
     """Return the ratio of two means, paired by round and by input where both have them.
 
-    Rounds in common give log ratios, whose median is free of drifts that both have; the choice of
-    inputs that both have is no error of the ratio.
+    Rounds in common give log ratios, whose median is free of common drifts. A common choice of
+    inputs is no error of the ratio.
     """
-    common = sorted(set(estimate.rounds) & set(reference.rounds))
-    if estimate.level is None or reference.level is None or len(common) < 2:
-        return quotient(estimate.mean, reference.mean)  # means have the ticks
+    common = sorted(set(estimate.rounds) & set(baseline.rounds))
+    if estimate.level is None or baseline.level is None or len(common) < 2:
+        return quotient(estimate.mean, baseline.mean)  # means have the ticks
     one = estimate.level[np.searchsorted(estimate.rounds, common)]
-    other = reference.level[np.searchsorted(reference.rounds, common)]
+    other = baseline.level[np.searchsorted(baseline.rounds, common)]
     level = median_over_rounds(one - other)
-    inner = ratio_over_inputs(estimate, reference, confidence)
+    inner = ratio_over_inputs(estimate, baseline, confidence)
     paired = combine(inner.times(float(np.exp(level.value))), level, confidence)
-    return with_ticks(paired, estimate, reference).of_rounds(len(common))
+    return with_ticks(paired, estimate, baseline).of_rounds(len(common))
 
 
 def with_ticks(ratio: Interval, one: CellEstimate, other: CellEstimate) -> Interval:
@@ -455,5 +455,5 @@ def ratio_over_inputs(one: CellEstimate, other: CellEstimate, confidence: float)
         if one.deviations is not None and other.deviations is not None:
             value = one.mean.value / other.mean.value
             return interval_from_deviations(value, one.deviations - other.deviations, confidence)
-    # A single run over a balanced group stands for all inputs: the other's error is left.
+    # A single run over a balanced group represents all inputs: the other's error is left.
     return quotient(one.inner, other.inner)

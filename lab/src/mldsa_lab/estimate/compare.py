@@ -1,9 +1,9 @@
 """Comparison of runs cell by cell, and of groups by their replicates.
 
-A run's rounds show how its own figures scatter, not how a second run of the same programs would
-differ: another place in memory, another neighbour. The changes of other implementations from one
-run to the other show that too, so each change is judged next to theirs. Rounds of one process
-depend on each other; means of processes do not.
+A run's rounds show how its own figures scatter. A second run of the same programs differs by more:
+another place in memory, another neighbour. The changes of other implementations from one run to the
+other show that too, so each change is judged next to theirs. Rounds of one process depend on each
+other; means of processes do not.
 """
 
 from __future__ import annotations
@@ -55,18 +55,18 @@ Pair = tuple[MeasuredCell, MeasuredCell]
 def compare(summaries: Sequence[Summary], pairs: Sequence[tuple[str, str]] = ()) -> Figures:
     """Return the figures of each cell over several runs, in the order of sets and operations.
 
-    ``mean`` and ``ratio`` of each ``run`` (a key, from 1 on). Cost in the last run over that in the
-    first: ``change`` of the mean and of the ratio to the reference, whose verdict says whether the
-    intervals of all runs overlap; ``effect``, the one of both to judge by, its interval widened by
-    the changes of other implementations, with its verdict, and notes of what else differs;
-    ``attempt_change``: the same by classes of traces. ``spread``:
-    root mean square of the logarithms of other implementations' changes; its note says why it is
-    unknown. A cell that is not in both has no ``effect``, and a note that says so.
+    ``mean`` and ``ratio``: of each ``run`` (a key, from 1 on). ``change``: the last run over the
+    first, for the mean and for the ratio to the baseline. Its verdict says whether the intervals of
+    all runs overlap. ``effect``: the change to judge by. Other implementations' changes widen its
+    interval; it has a verdict, and notes of other differences. ``attempt_change``: the effect by
+    classes of traces. ``spread``: root mean square of the logarithms of other implementations'
+    changes; its note says why it is unknown. A cell that is not in both runs has no ``effect``, and
+    a note that says so.
 
-    ``summaries``: of each run, with the same reference, clock and confidence. ``pairs``: variants
-    or implementations, one of the first run and one of the last, where they are not compared with
-    themselves (or with the only other backend, if there is one). Two of one run are paired by its
-    rounds. LabError for two records of one run without pairs, and for unknown names in pairs.
+    ``summaries``: of each run, with the same baseline, clock and confidence. ``pairs``: variants or
+    implementations of the first run and of the last. Without pairs each is compared with itself, or
+    with the only other backend. Two of one run are paired by its rounds. LabError for two records
+    of one run without pairs, and for unknown names in pairs.
     """
     first, last, confidence = summaries[0], summaries[-1], summaries[0].confidence
     same = first.record.identity == last.record.identity
@@ -75,38 +75,38 @@ def compare(summaries: Sequence[Summary], pairs: Sequence[tuple[str, str]] = ())
     matched = list(_named(first, last, pairs) if pairs else _matched(first, last))
     anchor = None if same else _anchor(first, last)
     changes = [_change(first, last, pair, anchor, same, confidence) for pair in matched]
-    # How runs differ is no matter where both stand in the same rounds.
-    cells = changes if same else [_widen(cell, changes, confidence) for cell in changes]
+    # Differences between runs do not matter where both are in the same rounds.
+    judged = changes if same else [_widen(change, changes, confidence) for change in changes]
     lines: list[tuple[_Change | None, list[MeasuredCell | None]]] = []
-    for cell in cells:
-        before, after = cell.pair
+    for change in judged:
+        before, after = change.pair
         between = (run.by_id.get(after.id) for run in summaries[1:-1])
-        lines.append((cell, [before, *between, after]))
+        lines.append((change, [before, *between, after]))
     if not pairs:
-        used = {row.id for _, rows in lines for row in rows if row}
+        used = {cell.id for _, cells in lines for cell in cells if cell}
         rest = dict.fromkeys(key for run in summaries for key in run.by_id if key not in used)
         lines += [(None, [run.by_id.get(key) for run in summaries]) for key in rest]
     lines.sort(key=lambda line: _order(next(filter(None, line[1]))))
-    figures = [f for cell, rows in lines for f in _figures(cell, rows)]
-    rows = [row for _, own in lines for row in own if row is not None]
+    figures = [f for change, cells in lines for f in _figures(change, cells)]
+    measured = [cell for _, cells in lines for cell in cells if cell is not None]
     about: dict[str, dict[Any, Keys]] = {
-        "variant": {row.variant.id: row.worker.about(row.variant) for row in rows},
+        "variant": {cell.variant.id: cell.worker.about(cell.variant) for cell in measured},
         "run": {n: run.record.facts() for n, run in enumerate(summaries, 1)},
     }
     head: dict[str, Key] = {
-        "reference": first.reference, "asked_clock": first.clock, "confidence": confidence,
+        "reference": first.baseline, "asked_clock": first.clock, "confidence": confidence,
     }  # fmt: skip
     return Figures([*figures, _spread_figure(changes, anchor, same)], about, head)
 
 
 @dataclass(frozen=True)
 class _Change:
-    """A cell in both runs; ``anchored``: whether ``effect`` is the change of the ratio."""
+    """A cell in both runs; ``is_anchored``: ``effect`` is the change of the ratio."""
 
     pair: Pair
-    change: Interval
+    cost_change: Interval
     ratio_change: Interval | None
-    anchored: bool
+    is_anchored: bool
     classes: dict[str, Interval]
     reasons: tuple[str, ...]
     effect: Interval
@@ -121,18 +121,18 @@ class _Change:
         return UNCHANGED
 
 
-def _estimate(row: MeasuredCell) -> CellEstimate:
-    assert row.estimate is not None  # as in all rows of `Summary.by_id`
-    return row.estimate
+def _estimate(cell: MeasuredCell) -> CellEstimate:
+    assert cell.estimate is not None  # as in all cells of `Summary.by_id`
+    return cell.estimate
 
 
-def _inputs(run: Summary, row: MeasuredCell) -> list[InputRow]:
-    """The inputs that a row rests on."""
-    return [run.inputs[row.set, number] for number in _estimate(row).inputs]
+def _inputs(run: Summary, cell: MeasuredCell) -> list[InputRow]:
+    """Return the inputs that a cell was measured on."""
+    return [run.inputs[cell.set, number] for number in _estimate(cell).inputs]
 
 
-def _order(row: MeasuredCell) -> tuple[int, int]:
-    return ALL_SETS.index(row.set), OPERATIONS.index(row.operation)
+def _order(cell: MeasuredCell) -> tuple[int, int]:
+    return ALL_SETS.index(cell.set), OPERATIONS.index(cell.operation)
 
 
 # --- which cells ----------------------------------------------------------------------------------
@@ -145,51 +145,51 @@ def _named(first: Summary, last: Summary, pairs: Iterable[tuple[str, str]]) -> I
             if not any(name in v.names for v, _ in variants.values()):
                 known = ", ".join(variants)
                 raise LabError(f"--pair: unknown {name!r}: that run has {known}")
-        before, after = _rows_named(first, one), _rows_named(last, other)
+        before, after = _cells_named(first, one), _cells_named(last, other)
         if not before.keys() & after.keys():
             raise LabError(f"--pair: {one} and {other} have no set and operation in common")
-        yield from ((row, after[what]) for what, row in before.items() if what in after)
+        yield from ((cell, after[key]) for key, cell in before.items() if key in after)
 
 
-def _rows_named(run: Summary, name: str) -> dict[tuple[str, str], MeasuredCell]:
+def _cells_named(run: Summary, name: str) -> dict[tuple[str, str], MeasuredCell]:
     """By set and operation; of an implementation the variant that ratios would be to."""
     chosen: dict[tuple[str, str], MeasuredCell] = {}
-    rows = [r for r in run.by_id.values() if name in r.variant.names]
+    cells = [c for c in run.by_id.values() if name in c.variant.names]
 
-    def order(row: MeasuredCell) -> tuple[bool, bool, str, int]:
-        v = row.variant
+    def order(cell: MeasuredCell) -> tuple[bool, bool, str, int]:
+        v = cell.variant
         return v.id != name, v.key != "compact", v.mode, v.batch_size
 
-    for row in sorted(rows, key=order):
-        chosen.setdefault((row.set, row.operation), row)
+    for cell in sorted(cells, key=order):
+        chosen.setdefault((cell.set, cell.operation), cell)
     return chosen
 
 
 def _matched(first: Summary, last: Summary) -> Iterator[Pair]:
     """Each variant with itself; one whose backend or build is new with the one that it replaces."""
-    yield from ((row, last.by_id[key]) for key, row in first.by_id.items() if key in last.by_id)
-    rest = [[r for key, r in one.by_id.items() if key not in other.by_id]
+    yield from ((cell, last.by_id[key]) for key, cell in first.by_id.items() if key in last.by_id)
+    rest = [[c for key, c in one.by_id.items() if key not in other.by_id]
             for one, other in ((first, last), (last, first))]  # fmt: skip
-    for row in rest[0]:
-        mine, others = ([r for r in rows if _kind(r) == _kind(row)] for rows in rest)
+    for cell in rest[0]:
+        mine, others = ([c for c in cells if _kind(c) == _kind(cell)] for cells in rest)
         if len(mine) == len(others) == 1:
-            yield row, others[0]
+            yield cell, others[0]
 
 
-def _kind(row: MeasuredCell) -> tuple[Key, ...]:
-    """Return the properties that a row shares with one that it replaces."""
-    v = row.variant
-    return v.implementation, v.key, v.mode, v.batch_size, v.threads, row.set, row.operation
+def _kind(cell: MeasuredCell) -> tuple[Key, ...]:
+    """Return the properties that a cell shares with one that it replaces."""
+    v = cell.variant
+    return v.implementation, v.key, v.mode, v.batch_size, v.threads, cell.set, cell.operation
 
 
 def _anchor(first: Summary, last: Summary) -> str | None:
-    """The reference, where both runs have the same build of the same version of it."""
+    """Return the baseline where both runs have the same build of the same version of it."""
     builds = [
         {(v.id, v.version, w.compiler, w.flags) for v, w in run.record.variants.values()
-         if run.reference in v.names}
+         if run.baseline in v.names}
         for run in (first, last)
     ]  # fmt: skip
-    return first.reference if builds[0] & builds[1] else None
+    return first.baseline if builds[0] & builds[1] else None
 
 
 # --- how a cell changed ---------------------------------------------------------------------------
@@ -201,23 +201,25 @@ def _change(
     before, after = pair
     one, other = _estimate(before), _estimate(after)
     if same:
-        change = ratio(other, one, confidence)
+        cost_change = ratio(other, one, confidence)
     elif one.level is None or other.level is None:
-        change = quotient(other.mean, one.mean)
+        cost_change = quotient(other.mean, one.mean)
     else:
         alike = _content(_inputs(first, before)) == _content(_inputs(last, after))
-        change = (
+        cost_change = (
             ratio_over_inputs(other, one, confidence) if alike else quotient(other.inner, one.inner)
         )
         for level in (one.level, other.level):
-            change = combine(change, median_over_rounds(level), confidence).of_rounds(len(level))
-        change = with_ticks(change, other, one)
+            cost_change = combine(cost_change, median_over_rounds(level), confidence).of_rounds(
+                len(level)
+            )
+        cost_change = with_ticks(cost_change, other, one)
     ratios = before.interval("ratio"), after.interval("ratio")
     ratio_change = None
     if not same and ratios[0] and ratios[1] and any(r != Interval(1.0, 1.0, 1.0) for r in ratios):
         ratio_change = quotient(ratios[1], ratios[0])
-    is_reference = anchor in (before.variant.implementation, before.variant.id)
-    effect = ratio_change if anchor and ratio_change and not is_reference else change
+    is_baseline = anchor in (before.variant.implementation, before.variant.id)
+    effect = ratio_change if anchor and ratio_change and not is_baseline else cost_change
     classes = {}
     if one.fit is not None and other.fit is not None:
         costs = [fit.costs(confidence) for fit in (one.fit, other.fit)]
@@ -225,23 +227,25 @@ def _change(
         classes = {
             name: quotient(costs[1][name], costs[0][name])
             .of_rounds(rounds)
-            .times(effect.value / change.value)
+            .times(effect.value / cost_change.value)
             for name in COSTS
             if min(costs[0][name].value, costs[1][name].value) > 0
         }
     reasons = tuple(_reasons(first, last, pair))
-    return _Change(pair, change, ratio_change, effect is ratio_change, classes, reasons, effect)
+    return _Change(
+        pair, cost_change, ratio_change, effect is ratio_change, classes, reasons, effect
+    )
 
 
-def _content(rows: Sequence[InputRow]) -> list[tuple[bytes, bytes, bytes, bytes | None]]:
-    return [(i.seed, i.message, i.context, i.rnd) for i in rows]
+def _content(inputs: Sequence[InputRow]) -> list[tuple[bytes, bytes, bytes, bytes | None]]:
+    return [(i.seed, i.message, i.context, i.rnd) for i in inputs]
 
 
-def _conditions(run: Summary, row: MeasuredCell) -> dict[str, dict[str, object]]:
+def _conditions(run: Summary, cell: MeasuredCell) -> dict[str, dict[str, object]]:
     """Return the conditions of a cost other than the code, by kind and name."""
-    variant, worker = row.variant, row.worker
+    variant, worker = cell.variant, cell.worker
     conditions: dict[str, dict[str, object]] = {
-        "clock": {"unit": row.unit, "time": row.samples.clock},
+        "clock": {"unit": cell.unit, "time": cell.samples.clock},
         "machine": {name: run.record.run.machine.get(name) for name in _MACHINE},
         "backend": {"backend": variant.backend},
         "compiler or flags": {
@@ -249,12 +253,12 @@ def _conditions(run: Summary, row: MeasuredCell) -> dict[str, dict[str, object]]
             "build": worker.build or "none",
         },
     }  # fmt: skip
-    if row.operation == "sign":
+    if cell.operation == "sign":
         conditions["randomness"] = {
             "signing": "hedged" if variant.rnd == "none" else "deterministic"
         }
-    if row.operation != "keygen":
-        sizes = {f"{len(i.message)} + {len(i.context)}" for i in _inputs(run, row)}
+    if cell.operation != "keygen":
+        sizes = {f"{len(i.message)} + {len(i.context)}" for i in _inputs(run, cell)}
         conditions["inputs"] = {"bytes of message + context": " or ".join(sorted(sizes))}
     return conditions
 
@@ -269,32 +273,32 @@ def _reasons(first: Summary, last: Summary, pair: Pair) -> Iterator[str]:
             yield f"other {kind}: {', '.join(differ)}"
 
 
-def _widen(cell: _Change, every: Sequence[_Change], confidence: float) -> _Change:
-    """With the interval widened by the changes of other implementations from run to run."""
-    name = cell.pair[1].variant.implementation
+def _widen(change: _Change, every: Sequence[_Change], confidence: float) -> _Change:
+    """Widen the interval by the changes of other implementations from run to run."""
+    name = change.pair[1].variant.implementation
     others = [c for c in every if not c.reasons and c.pair[1].variant.implementation != name]
-    spread = _spread(others, cell.anchored)
-    effect = cell.effect
+    spread = _spread(others, change.is_anchored)
+    effect = change.effect
     if spread is None or effect.low is None or effect.high is None:
-        return cell
+        return change
     reach = spread[0] * float(stdtrit(spread[1], (1 + confidence) / 2))
     low, high = (
         math.hypot(math.log(limit / effect.value), reach) if limit > 0 else math.inf
         for limit in (effect.low, effect.high)
     )
     value = effect.value
-    return replace(cell, effect=Interval(value, value * math.exp(-low), value * math.exp(high)))
+    return replace(change, effect=Interval(value, value * math.exp(-low), value * math.exp(high)))
 
 
-def _spread(others: Sequence[_Change], anchored: bool) -> tuple[float, int] | None:
+def _spread(others: Sequence[_Change], is_anchored: bool) -> tuple[float, int] | None:
     """The root mean square of the logarithms of changes, and its degrees of freedom: cells of one
-    implementation are not independent. Of those that are ``anchored`` or not if they suffice: a
-    slower machine changes the latter alone."""
-    alike = [c for c in others if c.anchored == anchored]
-    for cells in (alike, others):
-        names = {c.pair[1].variant.implementation for c in cells}
+    implementation are not independent. Of those that are ``is_anchored`` or not if they suffice: a
+    slower machine changes only the latter."""
+    alike = [c for c in others if c.is_anchored == is_anchored]
+    for changes in (alike, others):
+        names = {c.pair[1].variant.implementation for c in changes}
         if len(names) >= _OTHERS:
-            squares = [math.log(c.effect.value) ** 2 for c in cells]
+            squares = [math.log(c.effect.value) ** 2 for c in changes]
             return math.sqrt(sum(squares) / len(squares)), len(names)
     return None
 
@@ -302,38 +306,38 @@ def _spread(others: Sequence[_Change], anchored: bool) -> tuple[float, int] | No
 # --- figures --------------------------------------------------------------------------------------
 
 
-def _figures(cell: _Change | None, rows: Sequence[MeasuredCell | None]) -> Iterator[Figure]:
-    present = [(n, row) for n, row in enumerate(rows, 1) if row is not None]
-    _, row = present[-1]
-    keys = row.keys
-    if cell is not None:
-        was, now = cell.pair[0].variant, row.variant
+def _figures(change: _Change | None, cells: Sequence[MeasuredCell | None]) -> Iterator[Figure]:
+    present = [(n, cell) for n, cell in enumerate(cells, 1) if cell is not None]
+    _, cell = present[-1]
+    keys = cell.keys
+    if change is not None:
+        was, now = change.pair[0].variant, cell.variant
         names = [was.id] * (was.id != now.id) + [was.version] * (was.version != now.version)
         keys |= {"before": " ".join(names)} if names else {}
-    for n, row in present:
-        for name, unit in (("mean", row.unit), ("ratio", "")):
-            if (interval := row.interval(name)) is not None:
+    for n, cell in present:
+        for name, unit in (("mean", cell.unit), ("ratio", "")):
+            if (interval := cell.interval(name)) is not None:
                 yield Figure.from_interval({**keys, "run": n}, name, interval, unit)
-    if cell is None:
+    if change is None:
         text = "only in run " + ", ".join(str(n) for n, _ in present)
         yield Figure(keys, "effect", None, notes=(text,))
         return
-    for name, changed in (("mean", cell.change), ("ratio", cell.ratio_change)):
+    for name, changed in (("mean", change.cost_change), ("ratio", change.ratio_change)):
         if changed is not None:
-            both = have_common_point(row.interval(name) for _, row in present)
+            both = have_common_point(cell.interval(name) for _, cell in present)
             verdict = "" if both is None else OVERLAPPING if both else APART
             yield Figure.from_interval({**keys, "of": name}, "change", changed, verdict=verdict)
     yield Figure.from_interval(
-        keys, "effect", cell.effect, verdict=cell.verdict, notes=cell.reasons
+        keys, "effect", change.effect, verdict=change.verdict, notes=change.reasons
     )
-    for name, interval in cell.classes.items():
+    for name, interval in change.classes.items():
         yield Figure.from_interval({**keys, "attempt": name}, "attempt_change", interval)
 
 
 def agreement_figures(compared: Sequence[Figure]) -> list[Figure]:
-    """Return how far runs of the same programs agree, by operation, in means and in ratios: the
-    number of ``cells`` with intervals in all runs, of those ``overlapping``, the ``median`` and the
-    ``largest`` change as shares."""
+    """Return the agreement of runs of the same programs, by operation, in means and in ratios.
+    ``cells`` have intervals in all runs, and ``overlapping`` ones overlap. ``median`` and
+    ``largest`` change are shares."""
     changes: dict[tuple[str, str], list[Figure]] = {}
     for f in compared:
         if f.name == "change" and "before" not in f.keys:
@@ -366,10 +370,10 @@ def _spread_figure(changes: Sequence[_Change], anchor: str | None, same: bool) -
     if spread is not None:
         return Figure(keys, "spread", spread[0])
     reason = (
-        "both stand in the same rounds, so that their common drift cancels"
+        "both are in the same rounds, so their common drift cancels"
         if same
         else "too few other implementations are in both runs to show how runs differ by "
-        "themselves: the intervals show the rounds alone"
+        "themselves: the intervals show only the rounds"
     )
     return Figure(keys, "spread", None, notes=(reason,))
 
@@ -435,7 +439,7 @@ def compare_groups(
 
 def _least(sizes: Sequence[int], pairs: int, test: str, n: int, m: int) -> float:
     """Return the smallest p-value that a test can have for a pair of n and m replicates among
-    groups of these sizes, after Bonferroni where the test is of pairs."""
+    groups of these sizes. Tests of pairs are after Bonferroni."""
     whole = sum(sizes)
     if test == MANN_WHITNEY:
         return min(1.0, pairs * 2 / math.comb(n + m, n))
@@ -477,8 +481,8 @@ def delta(x: Array, y: Array) -> float:
 
 
 def shift(x: Array, y: Array, alpha: float) -> Interval:
-    """Return Hodges and Lehmann's ratio of ``x`` to ``y``, positive, with the interval at 1 -
-    ``alpha`` that inverts the Mann-Whitney test; without limits where so few values have none.
+    """Return Hodges and Lehmann's ratio of ``x`` to ``y``, positive. Its interval at 1 - ``alpha``
+    inverts the Mann-Whitney test; with too few values it has no limits.
 
     The k-th smallest and largest of all ratios are the limits, k - 1 being the largest value of
     the statistic that the test rejects.

@@ -1,7 +1,7 @@
 """Checks of measurements against the model of a deterministic signer, with possible causes.
 
-Each check looks for one fault and says nothing unless the data show it clearly: with few inputs
-they often cannot, and the intervals are wide instead.
+Each check looks for one fault and says nothing unless the data show it clearly. Few inputs often
+cannot show it; the intervals are wide instead.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ def diagnose(data: Evidence) -> tuple[list[Remark], Evidence | None]:
 
 
 def contradictions(fit: Fit, ids: tuple[int, ...]) -> list[Remark]:
-    """The errors and warnings that the fit of a record's cell deserves, by the costs in the typical
-    round; what rounds and single inputs do is in its intervals."""
+    """Return the errors and warnings for the fit of a record's cell, by the costs in the typical
+    round. Its intervals already include the effects of rounds and single inputs."""
     costs = fit.cost[None, :]
     data = Evidence(fit, Measurements(ids, (0,), costs, np.zeros_like(costs)))
     remarks = list(ignores_trace(data)) or _of_model(data)
@@ -104,7 +104,7 @@ def _of_model(data: Evidence) -> list[Remark]:
 
 
 def _agrees(data: Evidence) -> bool:
-    """Return true if the costs are those of their traces, but for noise."""
+    """Return true if the costs agree with their traces, but for noise."""
     noise = (data.scatter or 0.0) / math.sqrt(float(data.fit.typical.repeats.mean()))
     return data.fit.residual < max(_LACK_OF_FIT, 3 * noise) and not any(ignores_trace(data))
 
@@ -215,8 +215,9 @@ def _unrelated(data: Evidence) -> Remark:
 
 
 def _agreement(data: Evidence) -> tuple[float, float]:
-    """The share of the variance of all costs that the number of attempts explains, and the
-    standard deviation that a line in it leaves, relative to their mean.
+    """Return two numbers. The first is the share of the variance of all costs that the number of
+    iterations explains. The second is the standard deviation that a line in it leaves, relative to
+    their mean.
 
     Of costs and of ranks, the smaller share: a single long trace can make a line by chance.
     """
@@ -358,8 +359,9 @@ def _linear(fit: Fit) -> tuple[Array, Array]:
 
 
 def _step(data: Evidence, in_time: Ints) -> tuple[float, int, float] | None:
-    """The chance of a step by noise, the input from which on costs are higher or lower, and by what
-    share; None where the costs show no step. ``in_time``: (inputs,) places in the order of time."""
+    """Return the chance of a step by noise, the first input with higher or lower costs, and the
+    share of the change. None if the costs show no step. ``in_time``: (inputs,) places in the order
+    of time."""
     rows, cost = _linear(data.fit)
     size, best = len(in_time), None
     for at in range(_SHORTEST, size - _SHORTEST + 1):
@@ -374,17 +376,17 @@ def _step(data: Evidence, in_time: Ints) -> tuple[float, int, float] | None:
 
 
 def _trend(data: Evidence, time: Array) -> tuple[float, float, bool] | None:
-    """The chance of a trend by noise, the relative change of the cost over ``time`` (inputs,), from
-    0 to 1, and whether most of it was early; None where the costs show none."""
+    """Return the chance of a trend by noise, the relative change of the cost, and whether most of
+    it was early. None if the costs show none. ``time`` (inputs,) is from 0 to 1."""
     rows, cost = _linear(data.fit)
     best = None
     for decay in _DECAYS:
-        shape = np.exp(-decay * time) if decay else time
-        fitted = added(rows, shape, cost)
+        course = np.exp(-decay * time) if decay else time
+        fitted = added(rows, course, cost)
         if fitted is None:
             continue
         chance = fitted[0] * len(_DECAYS)
-        change = fitted[1] * float(shape[np.argmax(time)] - shape[np.argmin(time)])
+        change = fitted[1] * float(course[np.argmax(time)] - course[np.argmin(time)])
         if chance < _TREND and abs(change) > SMALL and (best is None or chance < best[0]):
             best = chance, change, decay > 0
     return best

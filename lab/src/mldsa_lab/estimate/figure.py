@@ -4,9 +4,9 @@ A name says the measured or computed quantity and nothing else: no number, no un
 Keys tell two figures apart; name and keys together are unique. A name that is not listed here is
 added here, with its meaning, if no listed name and key can say it. Decision 24 has the reasons.
 
-Formulas over figures are texts such as ``100 * speedup / threads``. Their names stand for numbers
-of any type that has operators: plain numbers, published values with their rounding, estimates with
-their confidence limits.
+Formulas over figures are texts such as ``100 * speedup / threads``. Their names mean numbers of any
+type that has operators: plain numbers, published values with their rounding, estimates with their
+confidence limits.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ FigureKind = Literal["measured", "assumed", "exact", "published"]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number with its confidence limits, and the keys that say what it is of.
+    """One number with its confidence limits, and the keys that identify it.
 
     ``unit``: the unit of value and limits, "" for counts, ratios and shares. ``value`` is None
     where the figure is not known; ``notes`` then say why. ``kind``: how certain it is by its
     origin; ``source``: the origin of an assumed, exact or published value. ``verdict``: one of
-    `VERDICTS`; ``notes``: what a reader must know.
+    `VERDICTS`; ``notes``: caveats.
     """
 
     keys: Keys
@@ -74,11 +74,11 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Figures(Sequence[Figure]):
-    """Figures, and what their keys name.
+    """Figures, and the things that their keys name.
 
-    ``about``: by key and value, the attributes of what the value names: ``about["variant"][id]``
-    has its implementation, version and language. ``head``: what holds for all figures, such as the
-    machine, the clock and the confidence.
+    ``about``: by key and value, the attributes of the named thing: ``about["variant"][id]`` has its
+    implementation, version and language. ``head``: facts about all figures, such as the machine,
+    the clock and the confidence.
     """
 
     items: Sequence[Figure]
@@ -122,8 +122,8 @@ class Figures(Sequence[Figure]):
 
 
 def parse_identity(text: str) -> tuple[str, dict[str, Key]]:
-    """Return the name and the keys that a text gives, as `time of=block threads=8`: values in
-    quotes where they hold a space. LabError for another text."""
+    """Return the name and the keys that a text gives, as `time of=block threads=8`: values with a
+    space are in quotes. LabError for another text."""
     try:
         name, *pairs = shlex.split(text)
         keys = dict(pair.split("=", 1) for pair in pairs)
@@ -171,10 +171,7 @@ VERDICTS = {
 }
 """Verdicts, and the words in which tables show them."""
 
-PERCENTILES: dict[str, int | float] = {"p50": 50, "p95": 95, "p99": 99, "p999": 99.9}
-"""The percentiles of costs, by their names in rows of CSV and in files of studies."""
-
-KINDS = get_args(FigureKind)
+FIGURE_KINDS = get_args(FigureKind)
 UNITS = frozenset((
     "", "1/s", "B", "B/s", "CU", "Hz", "USD", "per million", "WU",
     "cycles", "gas", "gwei", "instructions", "lamport", "ns", "s", "sat", "×",
@@ -256,7 +253,7 @@ NAMES = {
     "standard_error": "standard error of `of`",
     "draws": "draws of the inputs of an estimator",
 }
-"""Names of figures, and what they say."""
+"""Names of figures, with their meanings."""
 
 KEYS = {
     "set": "parameter set",
@@ -341,10 +338,10 @@ KEYS = {
     "reference": "implementation whose change is divided out",
     "run": "number of a run, from 1 on",
 }
-"""Keys of figures, and what their values name."""
+"""Keys of figures, with the meanings of their values."""
 
 PLACES = frozenset(("scenario", "template", "scheme"))
-"""Keys that say where a figure stands: a selection by other keys need not name them."""
+"""Keys for a figure's place: a selection by other keys need not name them."""
 
 
 def breaches(figures: Iterable[Figure]) -> Iterator[str]:
@@ -355,7 +352,7 @@ def breaches(figures: Iterable[Figure]) -> Iterator[str]:
         for word, known, what in (
             (f.name, NAMES, "name"),
             (f.unit, UNITS, "unit"),
-            (f.kind, KINDS, "kind"),
+            (f.kind, FIGURE_KINDS, "kind"),
             *([(f.verdict, VERDICTS, "verdict")] if f.verdict else []),
             *((key, KEYS, "key") for key in f.keys),
         ):
@@ -391,8 +388,8 @@ _NODES = (ast.BinOp, ast.Name, ast.Load, ast.Call, *_OPERATORS)
 def evaluate(
     text: str, names: Mapping[str, Any], functions: Functions = FUNCTIONS, place: str = ""
 ) -> Any:
-    """Return the value of a formula. ValueError begins with its ``place`` in the file and says what
-    is unknown or wrong."""
+    """Return the value of a formula. ValueError begins with its ``place`` in the file and names the
+    error."""
     where = f"{place}: {text[:80]!r}" if place else repr(text[:80])
     try:
         return SimpleEval(_OPERATORS, functions, names).eval(text, _parsed(text))

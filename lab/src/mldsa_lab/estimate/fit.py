@@ -35,20 +35,20 @@ from mldsa_lab.theory.trace import Array, Flags, Ints, Trace
 
 @dataclass(frozen=True)
 class Levels:
-    """A table (rounds, inputs) decomposed as cost = shape * exp(level).
+    """A table (rounds, inputs) decomposed as cost = typical * exp(level).
 
-    ``shape``: (inputs,) cost of each input in the typical round; ``level``: (rounds,) natural
+    ``typical``: (inputs,) cost of each input in the typical round; ``level``: (rounds,) natural
     logarithm of each round's speed, median 0; ``rest``: (rounds, inputs) the remainder of the
     logarithm of each cost, NaN where one is missing.
     """
 
-    shape: Array
+    typical: Array
     level: Array
     rest: Array
 
     @property
     def noise(self) -> Array:
-        """(inputs,) standard error of log(shape) that the rounds show, 0 with one round."""
+        """(inputs,) standard error of log(typical) that the rounds show, 0 with one round."""
         # The standard error of a normal median is 1.2533 sd / sqrt(rounds); sd is 1.4826 MAD.
         return 1.2533 * 1.4826 * _median(np.abs(self.rest), 0) / math.sqrt(len(self.rest))
 
@@ -57,17 +57,17 @@ def split_levels(costs: Array) -> Levels:
     """Decompose ``costs`` (rounds, inputs), positive, NaN where missing; every round and every
     input must have at least one value.
 
-    Two sweeps of a median polish in logarithms: a round's level is the median over its inputs,
-    an input's shape the median over rounds once levels are gone.
+    This is two sweeps of a median polish in logarithms. A round's level is the median over its
+    inputs. An input's typical cost is the median over rounds after the levels are removed.
     """
     logs = np.log(costs)
-    shape = _median(logs, 0)
+    typical = _median(logs, 0)
     level = np.zeros(len(costs))
     for _ in range(2):
-        level = _median(logs - shape, 1)
-        shape = _median(logs - level[:, None], 0)
+        level = _median(logs - typical, 1)
+        typical = _median(logs - level[:, None], 0)
     centre = float(np.median(level))
-    return Levels(np.exp(shape + centre), level - centre, logs - level[:, None] - shape)
+    return Levels(np.exp(typical + centre), level - centre, logs - level[:, None] - typical)
 
 
 def _median(values: Array, axis: int) -> Array:
@@ -76,7 +76,7 @@ def _median(values: Array, axis: int) -> Array:
     return np.asarray(np.median(values, axis=axis), dtype=np.float64)
 
 
-# The prior of the variance between rounds. docs/measurements.md has how intervals then hold.
+# The prior of the variance between rounds. docs/measurements.md has the coverage of the intervals.
 _ROUND_SPREAD = 0.7  # its root, in units of the error that the noise within rounds gives a level
 _ROUND_SPREAD_OF_FEW = 0.3  # and where rounds are too few to show that it is larger
 _ROUND_DF = 4  # degrees of freedom
@@ -94,13 +94,13 @@ def rounds_differ(level: Array, own: float, df: int, chance: float = _CERTAIN) -
 
 
 def typical_round(level: Array, own: float, df: int) -> Median:
-    """`median_over_rounds` of ``level`` (rounds,) where the noise within rounds gives each level a
-    standard error of ``own``, which the costs of the inputs have already and ``df`` degrees of
-    freedom show.
+    """Return `median_over_rounds` of ``level`` (rounds,) without the noise within rounds. That
+    noise gives each level a standard error of ``own``, known with ``df`` degrees of freedom; the
+    costs of the inputs include it already.
 
-    Few rounds show little of how far rounds lie apart, so that has a prior: two rounds that agree
-    are no worse than one, and two that differ add little more than what they show. From four rounds
-    on it holds only while noise may explain how they differ.
+    Few rounds show little of the distance between rounds, so the distance has a prior. Two rounds
+    that agree are no worse than one; two that differ add little more than their difference. From
+    four rounds on it is valid only while noise may explain their differences.
     """
     rounds = len(level)
     is_enough = rounds >= FEWEST_ROUNDS and rounds_differ(level, own, df, _CHANCE_OF_NOISE)
@@ -162,12 +162,12 @@ _SURE = 0.05
 class Typical:
     """Costs of the inputs in the typical round.
 
-    ``costs``: (rounds, inputs) as measured, NaN where there is none or something else disturbed
-    it; ``cost``: (inputs,); ``noise``: what the noise of one measurement may be; ``repeats``:
-    (inputs,) by how much less its variance is in ``cost``; ``level``: (rounds,) logarithm of each
-    round's speed; ``rounds``: their median, with its errors; ``seen``: the noise of one measurement
-    that repeats show, None without repeats; ``df``: its degrees of freedom; ``own``: the standard
-    error that this gives each level.
+    ``costs``: (rounds, inputs) as measured, NaN where there is none or something else disturbed it;
+    ``cost``: (inputs,); ``noise``: the possible noise of one measurement; ``repeats``: (inputs,) by
+    how much less its variance is in ``cost``; ``level``: (rounds,) logarithm of each round's speed.
+    ``rounds``: their median, with its errors. ``seen``: the noise of one measurement by repeats,
+    None without repeats. ``df``: its degrees of freedom. ``own``: the standard error that it gives
+    each level.
     """
 
     costs: Array
@@ -191,7 +191,7 @@ def typical(costs: Array, resolution: float, known: float | None) -> Typical:
     present = ~np.isnan(costs)
     times = present.sum(axis=0).astype(np.float64)
     parts = split_levels(costs)
-    cost, level, rest = parts.shape, parts.level, np.where(present, parts.rest, 0.0)
+    cost, level, rest = parts.typical, parts.level, np.where(present, parts.rest, 0.0)
     df = int(present.sum()) - rounds - inputs + 1
     seen = None
     if rounds > 1 and not rest.any() and not level.any():
@@ -201,7 +201,7 @@ def typical(costs: Array, resolution: float, known: float | None) -> Typical:
     if known is not None:
         noise = Noise(np.array([known]), np.array([RELATIVE]), np.ones(1))
     elif rounds > 1 and (not seen or inputs == 1):
-        # The levels of the rounds of a single input hold its noise.
+        # The levels of the rounds of a single input include its noise.
         noise = Noise(np.zeros(1), np.array([RELATIVE]), np.ones(1))
     elif seen is not None:
         noise = _from_repeats(rest, present, cost, df)
@@ -227,7 +227,7 @@ def typical(costs: Array, resolution: float, known: float | None) -> Typical:
 
 
 def _from_repeats(rest: Array, present: Flags, cost: Array, df: int) -> Noise:
-    """Return the noise that ``rest`` shows: (rounds, inputs), logarithms of what is left of each
+    """Return the noise that ``rest`` shows: (rounds, inputs), logarithms of the residual of each
     measurement, of which ``present`` are there."""
     size, power, weight = [], [], []
     relative = np.broadcast_to(cost / cost.mean(), rest.shape)[present]
@@ -235,8 +235,8 @@ def _from_repeats(rest: Array, present: Flags, cost: Array, df: int) -> Noise:
     # The likelihood of either kind, its size fitted.
     sizes = {}
     for kind in (RELATIVE, CONSTANT):
-        shape = relative ** (kind / 2 - 1)
-        sizes[kind] = _scatter(rest[present] / shape, df)
+        growth = relative ** (kind / 2 - 1)
+        sizes[kind] = _scatter(rest[present] / growth, df)
     best = {k: -df * math.log(max(v, 1e-300)) for k, v in sizes.items()}
     best[CONSTANT] += df * float(np.log(relative).mean())
     for kind, seen in sizes.items():
@@ -252,7 +252,7 @@ def _from_repeats(rest: Array, present: Flags, cost: Array, df: int) -> Noise:
 
 
 def _scatter(rest: Array, df: int) -> float:
-    """Standard deviation of one measurement from what is left of it."""
+    """Return the standard deviation of one measurement from residuals."""
     size = np.abs(rest)
     typical = 1.4826 * float(np.median(size[size > 0])) if (size > 0).any() else 0.0
     calm = np.minimum(size, _SPIKE * typical * math.sqrt(len(rest) / df))
@@ -304,10 +304,10 @@ def undisturbed(costs: Array, predict: Callable[[Ints], Array]) -> Array:
 
 @dataclass(frozen=True)
 class KeyOffsets:
-    """``keys``: how many the inputs have; ``size``: relative standard deviation of the costs of
-    one key about those of others; ``seen``: whether the costs show it, else it is the usual one;
-    ``error``: relative standard error that it leaves in every estimate beyond what the inputs'
-    own deviations show, 0 where each input has a key of its own."""
+    """Offsets of the costs by key. ``keys``: the number of keys of the inputs. ``size``: relative
+    standard deviation between the costs of keys. ``seen``: the costs show it, else it is the usual
+    one. ``error``: the relative standard error from it in every estimate, beyond the inputs' own
+    deviations; 0 if each input has its own key."""
 
     keys: int
     size: float
@@ -316,7 +316,7 @@ class KeyOffsets:
 
 
 def key_offsets(keys: Sequence[Hashable], relative: Array) -> KeyOffsets:
-    """For inputs of these ``keys``, ``relative`` (inputs,) being what a fit leaves of each cost."""
+    """For inputs of these ``keys``, ``relative`` (inputs,) being the residuals of a fit."""
     total = len(keys)
     _, place, times = np.unique([hash(k) for k in keys], return_inverse=True, return_counts=True)
     groups, size, seen = len(times), _USUAL, False
@@ -348,7 +348,7 @@ class Fit:
     ``traces``: of the inputs, none of runs; ``counts``: (inputs, 3) rejected attempts n_z, n_r,
     n_h; ``values``: (inputs, columns) of `mldsa_lab.theory.law`; ``typical``: the costs;
     ``coefficients``: (columns,) expected ones. ``widen``: by how much the inputs' errors are wider
-    than they seem, 1 where each input stands for itself. ``prior``: what was known of the signer.
+    than they seem, 1 where no input represents others. ``prior``: prior knowledge of the signer.
     """
 
     model: RejectionModel
@@ -369,12 +369,12 @@ class Fit:
 
     @property
     def fitted(self) -> Array:
-        """(inputs,) what the fit says that they cost."""
+        """(inputs,) costs by the fit."""
         return np.asarray(self.values @ self.coefficients)
 
     @property
     def residual(self) -> float:
-        """Root mean square of what the fit leaves of the costs, relative to it."""
+        """Root mean square of the residuals of the costs, relative to the fit."""
         relative = self.cost / np.maximum(self.fitted, 0.1 * self.cost) - 1
         return float(np.sqrt(np.mean(relative**2)))
 
@@ -406,9 +406,9 @@ class Fit:
         return _positive(self.interval(self._column(MEAN), confidence))
 
     def costs(self, confidence: float) -> dict[str, Interval]:
-        """`COSTS`, as averages over abort indexes; ``final``: the attempt that is accepted, taken
-        to cost as much as one that fails the hint's check, since both do all but the packing; and
-        ``setup``: all else that is done once for a signature."""
+        """Return `COSTS`, as averages over abort indexes. ``final``: the accepted iteration. It is
+        assumed to cost as much as one that fails the hint's check: both do everything but the
+        packing. ``setup``: all other work that is done once for a signature."""
         first, z, r, h = to_costs(self.model)
         rows = np.zeros((len(COSTS) + 2, len(self.coefficients)))
         rows[:, :LINEAR] = first, z, r, h, h, first - h
@@ -416,7 +416,7 @@ class Fit:
         return {name: self.interval(row, confidence) for name, row in zip(names, rows, strict=True)}
 
     def further(self, confidence: float) -> dict[str, Interval]:
-        """The terms beside the counts, by the names of `mldsa_lab.theory.law`."""
+        """Return the terms other than the counts, by the names of `mldsa_lab.theory.law`."""
         names = self.prior.names[LINEAR:]
         return {
             name: self.interval(self._column(place), confidence)
@@ -468,15 +468,15 @@ def fit_costs(
     keys: Sequence[Hashable] | None = None,
     hardened: bool = False,
 ) -> Fit:
-    """Fit ``costs`` (rounds, inputs), positive, NaN where missing, of inputs of these traces; or
-    with ``shares`` (runs, inputs) costs (rounds, runs), each for one operation of a run of several,
-    of whose operations each input has that share.
+    """Fit ``costs`` (rounds, inputs), positive, NaN where missing, of inputs of these traces. With
+    ``shares`` (runs, inputs), costs (rounds, runs) are per operation of runs of several. Each input
+    has that share of a run's operations.
 
-    ``overlap``: in how many runs each input takes part; what they owe to an input that they share
-    says nothing new. ``noise``: relative standard deviation of one measurement, where it is known
-    (0: counts of a simulator); else repeats show it, or a usual one is assumed. ``resolution``: the
-    step of the scale that the costs were read from. ``keys``: of the inputs, if some share one.
-    ``hardened``: whether the signer checks its own signatures.
+    ``overlap``: in how many runs each input takes part; the effect of a shared input says nothing
+    new. ``noise``: relative standard deviation of one measurement, if known (0: counts of a
+    simulator). Else repeats show it, or a usual value is assumed. ``resolution``: the step of the
+    scale that the costs were read from. ``keys``: of the inputs, if some share one. ``hardened``:
+    whether the signer checks its own signatures.
     """
     table = as_table(traces, model)
     counts, values = table.counts(), terms(table, model)
@@ -503,8 +503,8 @@ def fit_costs(
 
 
 def quotient_of_inputs(one: Fit, other: Fit, confidence: float) -> Interval:
-    """The mean of one signer over that of another on the same inputs, in the typical round of
-    each; what the inputs do to both alike cancels."""
+    """Return the mean of one signer over that of another on the same inputs, in the typical round
+    of each. Effects of the inputs on both alike cancel."""
     means = one.coefficients[MEAN], other.coefficients[MEAN]
     first, second = (f.typical.noise.averaged(f.typical.repeats) for f in (one, other))
     size = math.hypot(math.sqrt(second.weight @ second.size**2), second.reading)

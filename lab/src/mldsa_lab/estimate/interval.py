@@ -1,9 +1,9 @@
 """Intervals: values with confidence limits; means and medians over rounds.
 
-The level of a shared machine jumps between modes (an idle or a busy sibling core) and has
-outliers on both sides, so neither means nor minima of rounds repeat; medians do, as long as one
-mode has the majority (docs/methodology.md has the comparison). Their interval assumes no shape of
-the noise.
+The level of a shared machine jumps between modes (an idle or a busy sibling core) and has outliers
+on both sides. So neither means nor minima of rounds repeat. Medians do, as long as one mode has the
+majority; docs/methodology.md has the comparison. The interval of a median assumes no distribution
+of the noise.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ROUNDS_FOR_STRETCHES = 16
 @dataclass(frozen=True)
 class Interval:
     """A value with its confidence limits, which are None where the data show no variation to
-    estimate them from. Differences and quotients are those of independent errors."""
+    estimate them from. Differences and quotients assume independent errors."""
 
     value: float
     low: float | None = None
@@ -126,9 +126,9 @@ def mean_interval(values: Array, confidence: float) -> Interval:
 def combine(inner: Interval, rounds: Median, confidence: float) -> Interval:
     """``inner`` with the error of the typical round added in quadrature, at each side its own.
 
-    ``inner``: limits as of inputs alone, None counting as no error of theirs; ``rounds``: the
-    logarithm of the rounds' level. One round shows no error, so none is added. Errors of what is
-    certainly positive are added as logarithms, so that no limit is below 0.
+    ``inner``: limits by the inputs only, None counting as no error of theirs; ``rounds``: the
+    logarithm of the rounds' level. One round shows no error, so none is added. Errors of positive
+    quantities are added as logarithms, so that no limit is below 0.
     """
     value = inner.value
     low = value if inner.low is None else inner.low
@@ -209,9 +209,9 @@ def median_over_rounds(values: Array) -> Median:
     """Median of ``values`` (rounds,), in the order of time.
 
     The standard errors come from the order statistics about sqrt(rounds) ranks from the middle,
-    divided by the normal deviate of their exact binomial coverage; each side has its own, so
-    that a second mode on one side does not widen the other. Correlation between neighbouring
-    rounds widens both, and so do stretches of the run that differ by more than that.
+    divided by the normal deviate of their exact binomial coverage. Each side has its own, so a
+    second mode on one side does not widen the other. Correlation between neighbouring rounds widens
+    both, and so do stretches of the run that differ by more than that.
     """
     count = len(values)
     middle = float(np.median(values))

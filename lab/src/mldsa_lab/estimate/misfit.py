@@ -33,9 +33,9 @@ _LEFT_OVER = 2  # degrees of freedom that a column must leave to be judged by
 
 @dataclass(frozen=True)
 class Remark:
-    """Costs that the model cannot have (``error``: no estimate holds), a fault (``warning``), or
-    what the figures rest on (``note``): a stable ``code``, and a sentence that says what the data
-    show and what may be the reason. ``ids``: the inputs it is about, if not all."""
+    """A remark on measured costs. ``error``: the model cannot have such costs, so no estimate is
+    valid. ``warning``: a fault. ``note``: the basis of the figures. It has a stable ``code``, and a
+    sentence on the data and the likely reason. ``ids``: the inputs it is about, if not all."""
 
     code: str
     severity: Literal["error", "warning", "note"]
@@ -47,25 +47,25 @@ class Remark:
 
 
 def refutation(code: str, text: str) -> Remark:
-    """A remark that no estimate holds."""
-    return Remark(code, "error", f"{text}. The estimates do not hold")
+    """Return a remark that no estimate is valid."""
+    return Remark(code, "error", f"{text}. The estimates are not valid")
 
 
 def warning(code: str, text: str, ids: tuple[int, ...] = ()) -> Remark:
-    """A remark that the estimates may not hold."""
+    """Return a remark that the estimates may be invalid."""
     return Remark(code, "warning", text, ids)
 
 
 def note(code: str, text: str) -> Remark:
-    """A remark on what the estimates rest on."""
+    """Return a remark on the basis of the estimates."""
     return Remark(code, "note", text)
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The data of the checks: a fit and its measurements. ``noise``: as the user states it;
-    ``selection``: where single inputs may be left out; ``disturbed``: id and round of what else was
-    measured, and its ratio to what the fit rests on."""
+    """The data of the checks: a fit and its measurements. ``noise``: as the user states it.
+    ``selection``: where single inputs may be excluded. ``disturbed``: id and round of each other
+    measurement, and its ratio to the cost in the fit."""
 
     fit: Fit
     measured: Measurements
@@ -117,7 +117,7 @@ class Evidence:
 
     @property
     def calm(self) -> Array:
-        """(rounds, inputs) the costs without what rounds do to all inputs alike."""
+        """(rounds, inputs) the costs without the rounds' effects on all inputs alike."""
         costs = self.measured.costs
         return np.asarray(costs / np.nanmedian(costs / self.fit.cost, axis=1)[:, None])
 
@@ -127,7 +127,7 @@ class Evidence:
         return self.fit.typical.seen if self.noise is None else self.noise
 
     def sure(self, row: Array) -> tuple[float, float]:
-        """Limits of ``row`` times the coefficients that hold almost certainly."""
+        """Return limits that almost certainly include ``row`` times the coefficients."""
         return self.fit.posterior.limits(row, SURE)
 
 
@@ -165,8 +165,8 @@ def least_squares(columns: Array, goal: Array) -> tuple[float, int, Array]:
 
 
 def added(columns: Array, column: Array, goal: Array) -> tuple[float, float] | None:
-    """The chance that one more column explains so much of ``goal`` (F test), and its coefficient;
-    None where it leaves too few degrees of freedom, or says nothing new."""
+    """Return the chance that one more column explains so much of ``goal`` (F test), and its
+    coefficient. None if it leaves too few degrees of freedom, or adds nothing new."""
     before, rank, _ = least_squares(columns, goal)
     after, more, solved = least_squares(np.column_stack([columns, column]), goal)
     left = len(goal) - more
@@ -413,8 +413,8 @@ def _cause(data: Evidence, place: int, ratio: float) -> str:
 def _off(
     data: Evidence, left: list[int], current: Fit, size: int
 ) -> tuple[list[tuple[int, float]], Evidence] | None:
-    """The ``size`` inputs among ``left`` that are the most surprising for the fit of the others,
-    each with its ratio to that, and the others; None if none are surprising enough."""
+    """Return the ``size`` inputs among ``left`` that surprise the fit of the others most, each with
+    its ratio to that fit, and the others. None if none are surprising enough."""
     best = None
     if len(left) < _FEWEST_INPUTS + size:
         return None
@@ -439,8 +439,8 @@ def _off(
 
 
 def _suspects(fit: Fit) -> list[int]:
-    """The inputs farthest from the line of least absolute deviations, which a few wrong ones do not
-    draw to themselves, the farthest first; all of few."""
+    """Return the inputs farthest from the line of least absolute deviations, the farthest first;
+    all if they are few. A few wrong inputs do not attract this line."""
     usual = fit.values @ fit.prior.centre
     goal = fit.cost / usual
     goal /= np.median(goal)

@@ -1,9 +1,9 @@
-"""Linear regression with a prior, averaged over what the scales of prior and noise may be.
+"""Linear regression with a prior, averaged over the possible scales of prior and noise.
 
-For each point of a grid of scales the coefficients are normal (conjugate prior); the weight of a
-point is its prior weight times the likelihood of the costs. What results is a mixture of normal
-laws. With many inputs a few points have all the weight and it is least squares; with one, two or
-three the interval holds what they cannot tell.
+For each point of a grid of scales the coefficients are normal (conjugate prior). The weight of a
+point is its prior weight times the likelihood of the costs. The result is a mixture of normal
+distributions. With many inputs a few points have all the weight and it is least squares. With one,
+two or three inputs the interval includes the possible values that they cannot exclude.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from mldsa_lab.theory.trace import Array
 # docs/measurements.md. The linear part: a usual signer, an unusual one, anything.
 _LINEAR_SCALES = ((1.0, 0.95), (3.0, 0.045), (30.0, 0.005))
 NO_INDEX = 0.03
-"""Scale of the terms of abort indexes that stands for none."""
+"""Scale of the terms of abort indexes that means none."""
 _INDEX_SCALES = ((NO_INDEX, 0.4), (0.3, 0.3), (1.0, 0.3))
-# Terms of the number of attempts: next to none; a little of each; or one alone in full.
+# Terms of the number of attempts: next to none; a little of each; or only one, in full.
 NO_STEPS, SOME_STEPS = "none", "all"
 BENT = "curvature"
 _ITERATION_KINDS = (
@@ -49,10 +49,10 @@ _MISFITS = (
 _FLAT = 10.0
 _UNUSUAL_MISFIT = 0.03
 _PASSES = 3
-# Residuals alone show too small a noise about as often as too large a one, and the former is worse:
+# Residuals show too small a noise about as often as too large a one, and the former is worse:
 # variances are larger by this share; by more where inputs are too few to show noise at all.
 SHOW_NOISE = 8
-"""Inputs, each measured once, from which on what a fit leaves shows their noise."""
+"""Inputs, each measured once, from which on residuals show their noise."""
 _WIDER, _WIDER_IF_FEW = 0.05, 0.4
 _LIGHT = 1e-7
 
@@ -63,11 +63,12 @@ RELATIVE, CONSTANT = 2.0, 0.0
 
 @dataclass(frozen=True)
 class Noise:
-    """The possible noise of one measurement: its standard deviations at the mean cost, relative
-    to that, the power of the cost that its variance grows with, and weights, (kinds,) each.
+    """The possible noise of one measurement, (kinds,) each. ``size``: its standard deviations at
+    the mean cost, relative to that. ``power``: the power of the cost that its variance grows with.
+    ``weight``: weights.
 
     ``known``: it was seen or given; else it cannot be told from what no term explains, and is one
-    of these or that, not both. ``reading``: constant noise beside it, that of the scale's step.
+    of these or that, not both. ``reading``: further, constant noise from the scale's step.
     """
 
     size: Array
@@ -150,8 +151,8 @@ class Posterior:
         return self._at_share(self.misfit, 0.5)
 
     def usual(self) -> float:
-        """The probability that the costs are a usual signer's: the linear part as expected, in no
-        steps and without a bend, and next to nothing unexplained."""
+        """Return the probability that the costs are a usual signer's. The linear part is then as
+        expected, without steps or a bend, and almost nothing is unexplained."""
         usual = (self.linear == 1) & (self.steps == NO_STEPS) & (self.misfit < _UNUSUAL_MISFIT)
         return float(self.weight[usual].sum())
 
@@ -224,8 +225,8 @@ def contrast(values: Array, one: Array, other: Array, prior: Prior, repeats: Noi
 
 
 class _Spread(NamedTuple):
-    """Standard deviations (columns,) of the coefficients with the mean cost as 1, the weight of
-    their being so, the scale of the terms of abort indexes, and which terms of attempts."""
+    """Standard deviations (columns,) of the coefficients with the mean cost as 1. Also the weight
+    of this case, the scale of the terms of abort indexes, and the terms of iterations in use."""
 
     deviation: Array
     weight: float

@@ -18,7 +18,7 @@ import numpy as np
 from mldsa_lab import LabError
 from mldsa_lab.files import convert, parse_json, read_text
 from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.records.rows import find_tick
+from mldsa_lab.machine import find_tick
 from mldsa_lab.theory.trace import Array
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
@@ -53,19 +53,19 @@ COLUMNS = Measurement.__struct_fields__
 """The columns of a CSV file and the keys of a JSON object; id and cost are needed."""
 
 _Rows = Iterable[tuple[str, Measurement, int | None]]
-"""The name of each line or entry, its measurement, and the digits after the point of its cost,
-None where these do not say how fine the scale is."""
+"""The name of each line or entry, its measurement, and the digits after the point of its cost. None
+if the digits do not show how fine the scale is."""
 
 
 @dataclass(frozen=True)
 class Measurements:
     """Costs of inputs of a selection.
 
-    ``ids``: of the measured inputs, in the selection's order; ``rounds``: ascending;
-    ``costs``: (rounds, inputs), NaN where there is none, no row or column without any; ``order``:
-    (rounds, inputs) the places of the measurements in time, from 0; ``unit``: as given, or "" ;
-    ``resolution``: the step of the scale they are written in, 0 where unknown; ``warnings``: what
-    is missing.
+    ``ids``: of the measured inputs, in the selection's order. ``rounds``: ascending. ``costs``:
+    (rounds, inputs), NaN where missing; no row or column is empty. ``order``: (rounds, inputs) the
+    places of the measurements in time, from 0. ``unit``: as stated in the file, or "".
+    ``resolution``: the step of the scale they are written in, 0 if unknown. ``warnings``: missing
+    information.
     """
 
     ids: tuple[int, ...]
@@ -83,8 +83,8 @@ class Measurements:
         unit: str = "",
         where: str = "measurements",
     ) -> Measurements:
-        """Measurements held in memory: by id one cost, or those of rounds 0, 1, ..., made round
-        by round in the order of the ids given; LabError as for files."""
+        """Return measurements in memory: by id one cost, or the costs of rounds 0, 1, .... Rounds
+        follow each other in the order of the ids. LabError as for files."""
         rows: list[tuple[str, Measurement, None]] = []
         for number, value in costs.items():
             here = f"{where}, id {number}"
@@ -155,7 +155,7 @@ def _gather(rows: _Rows, selection: Selection, where: str) -> Measurements:
     if missing := [i for i in selected if i not in measured]:
         warnings.append(
             f"{len(missing)} of the selection's {len(selected)} inputs have no measurement "
-            f"(ids {_listed(missing)}): the others alone are used"
+            f"(ids {_listed(missing)}): only the others are used"
         )
     known = [n for n in digits if n is not None]
     fine = 10.0 ** -max(known) if known and len(known) == len(digits) else 0.0
@@ -209,7 +209,7 @@ def _csv(text: str, where: str) -> Iterator[tuple[str, Measurement, int | None]]
             comma = " (a decimal comma?)" if len(fields) == len(names) + 1 else ""
             raise LabError(f"{here}: has {len(fields)} fields, the header has {len(names)}{comma}")
         values: dict[str, Any] = {n: field for n, field in zip(names, fields, strict=True) if field}
-        # Text that is no number stays, and is refused as what the column must hold.
+        # Text that is no number stays, and the type of the column rejects it.
         cost = values.get("cost", "")
         if _NUMBER.fullmatch(cost):
             values["cost"] = float(cost)

@@ -29,7 +29,7 @@ from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import Interval, is_above
 from mldsa_lab.inputs.input import positions
 from mldsa_lab.records import HARDENED, METRICS, InputRow, Record, Variant, WorkerRow
-from mldsa_lab.sets import ALL_SETS, OPERATIONS, PARAMETER_SETS, SCHEMES
+from mldsa_lab.sets import ALL_SETS, DEFAULT_BASELINE, OPERATIONS, PARAMETER_SETS, SCHEMES
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Array, Trace, parse_trace
 
@@ -65,7 +65,7 @@ class MeasuredCell:
 
     @property
     def unit(self) -> str:
-        """The unit of costs: that of the worker's ticks."""
+        """The unit of costs: the worker's unit of ticks."""
         return self.worker.unit
 
     @property
@@ -112,8 +112,8 @@ class MeasuredCell:
         return None if interval is None else interval.value
 
     def ratio_to(self, other: MeasuredCell, confidence: float) -> Interval | None:
-        """Return this mean over that of ``other``, paired by round where both have the same; None
-        where one is not known or they are in different units."""
+        """Return this mean over that of ``other``, paired by round if both have the same rounds.
+        None if one is not known or the units differ."""
         if self.estimate is None or other.estimate is None or self.unit != other.unit:
             return None
         if other is self:
@@ -123,8 +123,8 @@ class MeasuredCell:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The ``ratio`` of the cost of an ML-DSA cell to that of ``against``, a classical scheme in the
-    same operation."""
+    """The ``ratio`` of the cost of an ML-DSA cell to the cost of ``against``, a classical scheme in
+    the same operation."""
 
     cell: MeasuredCell
     against: MeasuredCell
@@ -137,7 +137,7 @@ class Summary:
 
     record: Record
     cells: list[MeasuredCell]
-    reference: str
+    baseline: str
     clock: str
     confidence: float
     notes: list[str] = field(default_factory=list)
@@ -203,8 +203,8 @@ class Summary:
         return is_above(one.mean, other.mean)
 
     def ranks(self, cells: Sequence[MeasuredCell]) -> list[int | None]:
-        """Return, for cells by ascending mean, the place of the first of each group: cells that are
-        not clearly slower than this one share its rank, and the next rank is the next one's place.
+        """Return the rank of each cell, for cells by ascending mean. A rank is the place of the
+        first cell of a group: cells that are not clearly slower than this one share it.
 
         Cells without an interval have no rank and no place: nothing tells them from others."""
         places: list[int | None] = []
@@ -221,7 +221,7 @@ class Summary:
         return places
 
     def figures(self) -> list[Figure]:
-        """Return the figures of all cells, and those of several: ``rank`` among single calls; the
+        """Return the figures of all cells, and of groups of cells: ``rank`` among single calls; the
         ratio of the cheapest ML-DSA to each classical scheme, and of hardened modes to ordinary
         ones."""
         figures = [f for cell in self.cells for f in cell.figures]
@@ -235,8 +235,8 @@ class Summary:
         return [*figures, *self._hardened(), *self._absent()]
 
     def _absent(self) -> Iterator[Figure]:
-        """Yield ``mean`` without a value for what the gate rejected, and for what was excluded
-        before it was measured, with the reason."""
+        """Yield ``mean`` without a value, with the reason, for cells that the gate rejected or that
+        were excluded before they were measured."""
         for gate in self.record.gates:
             if not gate.passed:
                 keys: dict[str, Key] = {"set": gate.set, "variant": gate.variant}
@@ -264,15 +264,19 @@ class Summary:
 
 
 def summarise(
-    record: Record, *, reference: str = "mldsa-native", clock: str = "cpu", confidence: float = 0.95
+    record: Record,
+    *,
+    baseline: str = DEFAULT_BASELINE,
+    clock: str = "cpu",
+    confidence: float = 0.95,
 ) -> Summary:
     """Return the cells of a record, interrupted ones included.
 
-    ``reference``: an implementation's name (its compact key is taken) or a variant's id, either of
-    the default build where both were measured and the id does not say `tuned`.
-    ``clock``: "cpu" for the thread's own time where a worker gives it, or "wall". Variants that
-    the gate rejected for a set have no cells there. LabError for an unknown clock, a confidence
-    outside (0, 1), or a trace in the record that is malformed.
+    ``baseline``: an implementation's name (meaning its compact key) or a variant's id. If both
+    builds were measured, it is the default build unless the id says `tuned`. ``clock``: "cpu" for
+    the thread's own time where a worker gives it, or "wall". Variants that the gate rejected for a
+    set have no cells there. LabError for an unknown clock, a confidence outside (0, 1), or a trace
+    in the record that is malformed.
     """
     if clock not in ("cpu", "wall"):
         raise LabError(f"clock {clock!r}: must be 'cpu' or 'wall'")
@@ -292,15 +296,15 @@ def summarise(
             estimator.fill(cell, CUT_SHORT if is_cut else "")
             cells.append(cell)
     cells.sort(key=lambda c: (ALL_SETS.index(c.set), OPERATIONS.index(c.operation), c.cost))
-    references = _references(cells, reference, list(variants))
+    baselines = _baselines(cells, baseline, list(variants))
     for cell in cells:
-        against = references.get((cell.set, cell.operation, cell.variant.threads))
+        against = baselines.get((cell.set, cell.operation, cell.variant.threads))
         if against is not None and (ratio := cell.ratio_to(against, confidence)) is not None:
             cell.add("ratio", ratio)
     add_throughputs(record, cells, estimator)
-    lacking = f"no measurements of the reference {reference!r}: ratios are left out"
-    notes = [] if references else [lacking]
-    return Summary(record, cells, reference, clock, confidence, notes)
+    lacking = f"no measurements of the baseline {baseline!r}: ratios are left out"
+    notes = [] if baselines else [lacking]
+    return Summary(record, cells, baseline, clock, confidence, notes)
 
 
 # The steps of a summary.
@@ -308,7 +312,7 @@ def summarise(
 
 @dataclass(frozen=True)
 class Estimator:
-    """Chooses the estimate that suits a cell, by what is known of its inputs.
+    """Chooses the estimate that suits a cell, by the knowledge of its inputs.
 
     ``inputs``: all of the record, by set and id; ``traces``: those that are known.
     """
@@ -424,16 +428,17 @@ def _shares(variant: Variant, size: int, begin: int) -> Array:
     return np.bincount(places, minlength=size) / len(places)
 
 
-def _references(
-    cells: list[MeasuredCell], reference: str, announced: list[str]
+def _baselines(
+    cells: list[MeasuredCell], baseline: str, announced: list[str]
 ) -> dict[tuple[str, str, int], MeasuredCell]:
-    """Return the cell to compare with, by set, operation and threads: single calls before runs, and
-    the default build before the tuned one; among equals the first of ``announced``, variant ids."""
-    named = [c for c in cells if c.estimate is not None and reference in c.variant.names]
+    """Return the cell to compare with, by set, operation and threads. Single calls come before
+    runs, and the default build before the tuned one. Among equals the first of ``announced``
+    (variant ids) is taken."""
+    named = [c for c in cells if c.estimate is not None and baseline in c.variant.names]
     named.sort(
         key=lambda c: (
-            c.variant.id != reference,
-            c.variant.base != reference,
+            c.variant.id != baseline,
+            c.variant.base != baseline,
             c.is_duplicate_build,
             c.variant.key != "compact",
             c.variant.mode != "single",
@@ -441,16 +446,16 @@ def _references(
             announced.index(c.variant.id),
         )
     )
-    references: dict[tuple[str, str, int], MeasuredCell] = {}
+    baselines: dict[tuple[str, str, int], MeasuredCell] = {}
     for cell in named:
-        references.setdefault((cell.set, cell.operation, cell.variant.threads), cell)
-    return references
+        baselines.setdefault((cell.set, cell.operation, cell.variant.threads), cell)
+    return baselines
 
 
 def add_throughputs(record: Record, cells: Sequence[MeasuredCell], estimator: Estimator) -> None:
-    """Add ``per_second`` to the figures of cells whose unit is nanoseconds: the inverse of the mean
-    of single calls and batches; of cells on several threads and their like on one thread, of the
-    wall clock, with ``scaling`` where one thread was measured."""
+    """Add ``per_second`` to the figures of cells whose unit is nanoseconds. It is the inverse of
+    the mean of single calls and batches. On several threads it is by the wall clock, as for the
+    same cell on one thread. ``scaling`` is the gain over one thread, if one thread was measured."""
     families: dict[tuple[str | int, ...], list[MeasuredCell]] = defaultdict(list)
     for cell in cells:
         if cell.estimate is not None and cell.unit == "ns":
@@ -478,8 +483,8 @@ def add_throughputs(record: Record, cells: Sequence[MeasuredCell], estimator: Es
 
 
 def compare_classical(cells: Sequence[MeasuredCell], confidence: float) -> list[Comparison]:
-    """Return the cheapest ML-DSA cell of each kind (compact or expanded key, single calls or
-    batches), by set and operation, over every classical scheme's single calls. ``cells``: in
+    """Return the cheapest ML-DSA cell of each kind over every classical scheme's single calls, by
+    set and operation. Kinds are compact or expanded key, single calls or batches. ``cells``: in
     ascending order of the mean. Skips cells of several threads, and tuned builds where the default
     build was measured."""
     cheapest: dict[tuple[str, str, str, str], MeasuredCell] = {}
@@ -502,9 +507,11 @@ def compare_classical(cells: Sequence[MeasuredCell], confidence: float) -> list[
     ]
 
 
-def widest(record: Record, *, clock: str, confidence: float) -> tuple[float, str, str] | None:
+def widest(
+    record: Record, *, clock: str, confidence: float = 0.95
+) -> tuple[float, str, str] | None:
     """Return the widest interval: its longer half in percent of the mean, its cell in words, and
-    the means that count: every signing mean, or every mean where signing was not measured.
+    the means that count. These are all signing means, or all means if signing was not measured.
 
     None before there are means; infinite where one has no interval yet.
     """

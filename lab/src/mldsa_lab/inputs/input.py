@@ -64,7 +64,7 @@ class Input(Struct, frozen=True):
     ``seed``: of its key, xi of ML-DSA; where it is not known, ``sk`` is the private key as skEncode
     writes it. ``rnd``: None for deterministic signing; m of encapsulation.
 
-    ``pk``, ``sk``, ``output`` (a signature or ciphertext), ``secret`` (that a ciphertext holds) and
+    ``pk``, ``sk``, ``output`` (a signature or ciphertext), ``secret`` (of a ciphertext) and
     ``trace`` are known outputs; keys that never leave a worker are None. ``known_digests``: of
     outputs that a compact selection leaves out. ``role``: as in a record (`InputRow`).
     ``is_valid``: its signature or keys must be accepted.

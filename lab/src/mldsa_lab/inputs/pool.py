@@ -38,7 +38,7 @@ from mldsa_lab.sets import SEED_BYTES, parameter_set
 from mldsa_lab.theory.trace import TraceTable
 
 ROWS = 1 << 16
-"""Signatures of a row group, the most that is held in memory at a time."""
+"""Signatures of a row group, the most in memory at a time."""
 
 Checks = Literal["reached", "all"]
 """``reached``: c t0 and the hint weight were checked only in iterations that pass z and r0, as in

@@ -313,7 +313,7 @@ def c_header(selection: Selection, fields: tuple[_Field, ...] = _FIELDS) -> str:
 
 
 def _c_array(name: str, value: bytes) -> list[str]:
-    """An array; of nothing, one that holds a zero, since C has no empty arrays."""
+    """An array; if it is empty, with a zero, since C has no empty arrays."""
     held = value or b"\0"
     lines = [f"static const uint8_t {name}[{len(held)}] = {{"]
     step = _BYTES_A_LINE // 2
@@ -378,4 +378,4 @@ _MAKERS: dict[str, dict[str, Callable[[Selection], str]]] = {
 FORMATS = tuple(_MAKERS)
 """The forms a selection can be written in."""
 COMPACT_FORMATS = ("c-hashes", "json")
-"""Those that need digests alone, in place of keys and signatures."""
+"""The formats that need only digests, in place of keys and signatures."""

@@ -23,7 +23,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from mldsa_lab import LabError, machine
+from mldsa_lab import LabError, parallel
 from mldsa_lab.checkout import GET_CHECKOUT, SHIPPED, find_root, find_target, run_tool
 from mldsa_lab.inputs.input import Input, Outputs, Spec
 from mldsa_lab.inputs.pool import (
@@ -38,7 +38,7 @@ from mldsa_lab.inputs.pool import (
     read_parts,
     read_pool,
 )
-from mldsa_lab.machine import WorkerPool, WorkItem
+from mldsa_lab.parallel import WorkerPool, WorkItem
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import PASSED, TraceTable
@@ -217,8 +217,8 @@ def library_name() -> str:
 
 def build_library(root: Path, on_line: Callable[[str], None] = lambda line: None) -> Path:
     """Bring the library up to date with cargo, which does nothing where it is; BuildError with
-    the last lines if that fails. ``on_line`` gets what cargo prints. Without cargo, takes a library
-    that was built before as it is; LibraryMissing if there is none. A wheel's is taken as it is."""
+    the last lines if that fails. ``on_line`` gets the output of cargo. Without cargo, takes a
+    library that was built before; LibraryMissing if there is none. A wheel's is taken as it is."""
     if root == SHIPPED:
         if not library_path(root).is_file():
             raise LibraryMissing(
@@ -246,7 +246,7 @@ _loaded: list[Library] = []
 
 def load(on_line: Callable[[str], None] = lambda line: None, built: Path | None = None) -> Library:
     """The library of this checkout, built first where it is not up to date; once per process.
-    ``on_line`` gets what cargo prints. ``built``: the library, where it has just been built."""
+    ``on_line`` gets the output of cargo. ``built``: the library, where it has just been built."""
     if not _loaded:
         _loaded.append(Library(built or build_library(find_root(), on_line)))
     return _loaded[0]
@@ -322,7 +322,7 @@ def trace_pool(
     """The first ``size`` inputs of ``spec``, traced with every check by threads of this process;
     the same for any number of them. ``progress`` gets the number done."""
     blocks = Generated(spec, size).blocks(_SMALL_BLOCK)
-    with machine.threads(threads) as force:
+    with parallel.threads(threads) as force:
         return join_pools(list(_trace_blocks(blocks, force, "all", progress)))
 
 
@@ -336,10 +336,10 @@ def make_pool(
 ) -> Tally:
     """Trace all inputs of ``source`` and write the pool file ``path``.
 
-    The file depends on the source and ``checks`` alone, byte for byte: not on who worked. Memory
-    holds a few blocks, whatever the count. Whatever ends the job early, what was traced is kept
-    in ``unfinished(path)``, from which the next job with the same source goes on. ``progress`` gets
-    the number of inputs done.
+    The file depends only on the source and ``checks``, byte for byte, not on the workers. Only a
+    few blocks are in memory, whatever the count. Whatever ends the job early, what was traced is
+    kept in ``unfinished(path)``, from which the next job with the same source goes on. ``progress``
+    gets the number of inputs done.
     """
     rest = unfinished(path)
     tally = Tally(source.set, source.spec is not None and source.spec.per_key == 1)
@@ -402,7 +402,7 @@ def _trace_blocks(
         WorkItem(f"tracing inputs {b.start} to {b.start + b.count - 1}", trace_block, (b, checks))
         for b in started
     )
-    for block, table in zip(traced, machine.in_order(items, force), strict=True):
+    for block, table in zip(traced, parallel.in_order(items, force), strict=True):
         progress(block.start + block.count)
         yield Pool(table, block.index(), checks, block.spec, block.listed)
 
@@ -411,7 +411,7 @@ def _trace_blocks(
 
 
 DATA = Path(__file__).parents[1] / "data"
-"""The folder of what ships."""
+"""The folder of the files that ship."""
 SIZE = 10_000
 """Signatures of a pool that ships, and of one that is traced for a choice."""
 

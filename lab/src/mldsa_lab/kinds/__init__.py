@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from mldsa_lab.kinds.kind import Kind
     from mldsa_lab.records import Record
 
-OPERATIONS, TRAFFIC = "operations", "traffic"
+DEFAULT_KIND, TRAFFIC = "operations", "traffic"
 KINDS = {
-    "operations": "times of single operations",
+    DEFAULT_KIND: "times of single operations",
     "cold": "the 1st to 1,000th operation of fresh processes",
     "block": "a block of signatures, validated on 1 to all cores",
     "memory": "stack, heap and keys",
@@ -45,5 +45,5 @@ def load(name: str) -> Kind:
 
 
 def kind_of(record: Record) -> Kind:
-    """Return the kind of a record: that of its first definition, else operations."""
-    return load(next((d.kind for d in record.definitions if d.kind in KINDS), "operations"))
+    """Return the kind of a record: the kind of its first definition, else operations."""
+    return load(next((d.kind for d in record.definitions if d.kind in KINDS), DEFAULT_KIND))

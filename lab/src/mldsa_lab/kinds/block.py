@@ -70,7 +70,7 @@ def block_figures(record: Record, confidence: float) -> list[Figure]:
     verifiers.sort(key=lambda v: ALL_SETS.index(str(v.set)))
     figures = [f for v in verifiers for f in _list_figures(record, block, v, confidence)]
     if all(f.value is None for f in figures):
-        raise LabError("the run holds no measurements of its block")
+        raise LabError("the run has no measurements of its block")
     return figures
 
 
@@ -271,7 +271,7 @@ class Blocks(Workload[BlockCase]):
         yield case.samples(number, turn, (), times_of([sample]), shape=way)
 
     def _hold_job(self, case: BlockCase) -> tuple[WorkerHandle, int]:
-        """Return the job of the case's group. The process holds one block at a time."""
+        """Return the job of the case's group. The process has one block at a time."""
         handle = self.fleet.handle(case.variant.id)
         if self._held is not None:
             other, group, started, job = self._held
@@ -329,7 +329,7 @@ class BlockPlan(WorkloadPlan):
 
 
 def draw_block(row: BlockContent, set_name: str, seed: bytes) -> list[Input]:
-    """Return the inputs in the block's order: those of one key follow each other."""
+    """Return the inputs in the block's order: inputs of one key follow each other."""
     count = row.verifications
     keys = candidates(seed, set_name, count // row.uses, message_bytes=0, stream=f"{_STREAM} keys")
     seeds = [key.key for key in keys]

@@ -47,7 +47,7 @@ class ColdStarts(Workload[Cell]):
     def __init__(
         self, fleet: Fleet, cells: Sequence[Cell], iterations: Mapping[tuple[str, int], int]
     ) -> None:
-        """``iterations``: of each set and input, those of its signature."""
+        """``iterations``: by set and input, of its signature."""
         self._fleet = fleet
         self._operations = Operations(fleet)
         self.cases = [replace(c, inputs=[typical_input(c, iterations)]) for c in cells]

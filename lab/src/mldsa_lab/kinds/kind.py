@@ -1,4 +1,4 @@
-"""A kind of measurement: its plan, figures, layouts and words. Each is a module beside this one."""
+"""A kind of measurement: its plan, figures, layouts and words. Each is a module in this folder."""
 
 from __future__ import annotations
 

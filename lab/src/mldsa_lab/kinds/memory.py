@@ -12,7 +12,6 @@ with the expected ones, as in a timed run.
 from __future__ import annotations
 
 import hashlib
-import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -123,11 +122,11 @@ def _reduce_metrics(record: Record, line: Samples) -> dict[str, float]:
 
 
 def _average_signatures(record: Record, line: Samples) -> dict[str, float]:
-    """Return the mean traffic over all signatures, from that of some.
+    """Return the mean traffic over all signatures, estimated from some.
 
     Least squares find the cost of the first iteration, of one that z rejects and of another
-    rejected one. Their mean numbers are those of the exact distribution. LabError for too few
-    different signatures.
+    rejected one. Their mean numbers are from the exact distribution. LabError for too few different
+    signatures.
     """
     model = RejectionModel.for_set(line.set)
     texts = [record.input(line.set, number).trace or () for number in line.inputs]
@@ -151,8 +150,7 @@ COMPILED = ("Rust", "C", "C++", "Zig")
 """Languages of workers whose operations use the thread's stack and the C library's heap. Others
 have a runtime, whose own stacks, heap and collector a meter would show."""
 COLLECTED = ("Go",)
-"""Compiled languages with a runtime: reads and writes can be counted, with those of their
-collector."""
+"""Compiled languages with a runtime: reads and writes can be counted, with the collector's."""
 PASSES = 4
 """Operations that traffic is the mean of."""
 SIGNATURES = 5
@@ -167,7 +165,6 @@ The first level, and a last level as large as a core's second level on present s
 # Bytes of each type of value that Lackey counts.
 _WIDTHS = {"I8": 1, "I16": 2, "I32": 4, "I64": 8, "I128": 16, "F32": 4, "F64": 8, "F128": 16,
            "V128": 16, "V256": 32, "D32": 4, "D64": 8, "D128": 16}  # fmt: skip
-_TYPE = re.compile(r"^==\d+== +([A-Z]\d+) +([\d,]+) +([\d,]+) +[\d,]+$", re.MULTILINE)
 _KEPT = "kept "
 # Operations before which no key is made ready.
 _KEYLESS = ("keygen", "hash", *TLS_OPERATIONS, "lookup")
@@ -216,11 +213,11 @@ def read_kept(text: str) -> list[int]:
 
 def read_lackey(text: str) -> tuple[int, int]:
     """Bytes read and written, of Lackey's detailed counts. LabError if there are none."""
-    rows = [(_WIDTHS.get(kind, 0), loads, stores) for kind, loads, stores in _TYPE.findall(text)]
+    lines = (line.replace(",", "").split() for line in text.splitlines())
+    rows = [(_WIDTHS[line[1]], line) for line in lines if len(line) == 5 and line[1] in _WIDTHS]
     if not rows:
         raise LabError("Lackey gave no counts by type")
-    counted = [(w, int(r.replace(",", "")), int(s.replace(",", ""))) for w, r, s in rows]
-    return sum(w * r for w, r, _ in counted), sum(w * s for w, _, s in counted)
+    return sum(w * int(line[2]) for w, line in rows), sum(w * int(line[3]) for w, line in rows)
 
 
 def read_cachegrind(text: str) -> tuple[int, int, int, int]:
@@ -378,7 +375,8 @@ class Memory(Workload[Cell]):
     # --- traffic ----------------------------------------------------------------------------------
 
     def traffic(self, cell: Cell) -> Iterable[Row]:
-        """The row of a cell's traffic, or of why it has none; of single calls alone."""
+        """Return the row of a cell's traffic, or of the reason why it has none; only for single
+        calls."""
         if cell.runs is not None:
             return ()
         why, language = "", self._find_language(cell)

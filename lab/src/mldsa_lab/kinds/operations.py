@@ -9,13 +9,14 @@ from functools import partial
 from mldsa_lab import join_words
 from mldsa_lab.bench.workload import WorkloadPlan
 from mldsa_lab.estimate.cells import SPREAD, CellKey
-from mldsa_lab.estimate.figure import EXCLUDED, NAMES, PERCENTILES, Figure, Key
+from mldsa_lab.estimate.figure import EXCLUDED, NAMES, Figure, Key
 from mldsa_lab.estimate.summary import MeasuredCell, Summary, summarise
 from mldsa_lab.kinds.kind import Kind, Measured
 from mldsa_lab.records import METRICS, RUN_FACTS, Record
 from mldsa_lab.sets import (
     ALL_SETS,
     BUILDS,
+    PERCENTILES,
     SCHEME_FAMILIES,
     SCHEMES,
     SIGNATURE_OPERATIONS,
@@ -93,7 +94,7 @@ class OperationsKind(Kind):
         builds = f", {join_words(run.builds)} build{'s' * (len(run.builds) > 1)}"
         cpu = record.run.machine.get("cpu") or "processor not known"
         profile = f"{format_time(record.run.started)}, {record.run.profile} profile"
-        empty = f"the run holds no measurements: {explain_empty(record)}"
+        empty = f"the run has no measurements: {explain_empty(record)}"
         return Report(
             kind=f"{profile}{builds if run.builds else ''}, {cpu}",
             headline=findings.headline,
@@ -123,7 +124,7 @@ class MeasuredOperations(Measured):
     def read_from(cls, record: Record, look: Look) -> MeasuredOperations:
         """Return a record with its cells. LabError if it cannot be summarised."""
         summary = summarise(
-            record, reference=look.reference, clock=look.clock, confidence=look.confidence
+            record, baseline=look.baseline, clock=look.clock, confidence=look.confidence
         )
         figures = describe_record(record, summary.figures(), look)
         by_cell: dict[CellKey, list[Figure]] = {}
@@ -194,7 +195,7 @@ def _make(
 
 def _lay_out_operation(run: MeasuredOperations, operation: str) -> TableLayout:
     """All variants of one set and operation. Percentiles are shown for signing, whose cost is
-    random by design; those of other operations would show the machine's noise."""
+    random by design; percentiles of other operations would show the machine's noise."""
     quantiles = PERCENTILES.values() if operation == "sign" else ()
     phases = dict.fromkeys(f.keys["phase"] for f in run.figures if "phase" in f.keys)
     column = partial(SpreadColumns, unit_scope=TABLE)
@@ -221,7 +222,7 @@ def _lay_out_operation(run: MeasuredOperations, operation: str) -> TableLayout:
         ),
         rankings=(
             Ranking("Mean cost", "mean"),
-            Ranking("Relative to the reference", "ratio", run.look.reference),
+            Ranking("Relative to the baseline", "ratio", run.look.baseline),
         ),
         leading=(SpreadColumns("rank", "#", spare=1),),
         below=("version", "language"), page_keys=("version", "language"),
@@ -230,8 +231,8 @@ def _lay_out_operation(run: MeasuredOperations, operation: str) -> TableLayout:
 
 
 def _list_overviews(run: MeasuredOperations, set_name: str, note: str) -> Iterator[Section]:
-    """How implementations stand in one set: single calls with a compact key, beside the
-    distribution of signing cost, then expanded keys and batches."""
+    """Return the overview of implementations in one set. It has single calls with a compact key
+    next to the distribution of signing cost, then expanded keys and batches."""
     plots = tuple(law_plots(run.summary, set_name, run.look))
     is_brief = set_name == main_set(run.summary)
     for figures, layout in overview_tables(run, set_name):
@@ -301,7 +302,7 @@ def _replace_compact(run: MeasuredOperations, cells: Sequence[MeasuredCell]) -> 
 def _select_runs(
     run: MeasuredOperations, is_shown: Callable[[MeasuredCell], bool]
 ) -> Iterator[tuple[str, list[MeasuredCell]]]:
-    """The cells of batches or threads of each set and operation; nanoseconds alone."""
+    """The cells of batches or threads of each set and operation; only nanoseconds."""
     cells = [c for c in run.summary.cells if c.variant.runs and c.mean and c.unit == "ns"]
     for set_name in ALL_SETS:
         for operation in SHOWN_OPERATIONS:
@@ -333,7 +334,7 @@ def batch_tables(run: MeasuredOperations) -> Iterator[tuple[str, list[Figure], T
         columns.append(SpreadColumns("ratio", f"ratio at {size:,}", "size", size, where=TERMINAL))
         lines = Lines(
             "mean", "size", ("label", "keys"), "Cost over batch size", "operations in a batch",
-            level="loop", reference=run.look.reference,
+            level="loop", baseline=run.look.baseline,
         )  # fmt: skip
         yield name, run.list_figures(cells), TableLayout(
             "{set} {operation} in batches", ("set", "operation"), ("label", "keys"),
@@ -342,7 +343,7 @@ def batch_tables(run: MeasuredOperations) -> Iterator[tuple[str, list[Figure], T
 
 
 def thread_tables(run: MeasuredOperations) -> Iterator[tuple[str, list[Figure], TableLayout]]:
-    """Yield operations per second over numbers of threads, and over those of one; the most
+    """Yield operations per second over numbers of threads, and the ratio to one thread; the most
     first."""
     threaded = {_identify_series(c) for c in run.summary.cells if c.variant.threads > 1}
     for name, cells in _select_runs(run, lambda c: _identify_series(c) in threaded):
@@ -410,8 +411,8 @@ def _compare_classical(run: MeasuredOperations) -> tuple[list[Figure], TableLayo
 
 
 def _show_family(run: MeasuredOperations, family: str) -> tuple[list[Figure], TableLayout]:
-    """All schemes of a family beside ML-DSA in one table: they stand for comparison and have no
-    iterations."""
+    """Return all schemes of a family other than ML-DSA in one table. They are for comparison and
+    have no iterations."""
     info, figures = SCHEME_FAMILIES[family], list[Figure]()
     output = "ciphertext" if "encaps" in info.operations else "signature"
     for (name, _, _), cells in shown_tables(run.summary):
@@ -441,7 +442,7 @@ def _write_texts(run: MeasuredOperations, present: set[str]) -> dict[str, list[s
     """The paragraphs of each chapter that is present, in the order of the page."""
     summary, body = run.summary, dict[str, list[str]]()
     clock = "of the thread on the processor" if summary.clock == "cpu" else "by the wall clock"
-    known = {"reference": summary.reference, "confidence": 100 * summary.confidence, "clock": clock}
+    known = {"baseline": summary.baseline, "confidence": 100 * summary.confidence, "clock": clock}
     sets = measured_sets(summary)
     for title in (READING, *sets, BATCHES, THREADS, CLASSICAL):
         if title in sets:

@@ -316,7 +316,7 @@ class Pipelines(Workload[PipelineCase]):
                     for i, item in enumerate(chosen)
                 ]
                 if stage.operation == "verify":
-                    # Where keys never leave a worker the chain alone brings a signature.
+                    # Where keys never leave a worker only the chain brings a signature.
                     jobs = [replace(job, signature=job.signature or b"") for job in jobs]
                 pipeline.inputs.append(jobs)
                 pipeline.outputs.append(

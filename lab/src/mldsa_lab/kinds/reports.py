@@ -9,14 +9,15 @@ from pathlib import Path
 
 from mldsa_lab import located
 from mldsa_lab.estimate.compare import agreement_figures, compare
+from mldsa_lab.estimate.external import ExternalMeasurement
 from mldsa_lab.estimate.figure import FASTER, SLOWER, UNCHANGED, Figure, Figures, Key
-from mldsa_lab.estimate.measured import ExternalMeasurement
 from mldsa_lab.estimate.summary import Summary
 from mldsa_lab.kinds import kind_of
 from mldsa_lab.kinds.kind import Measured
 from mldsa_lab.kinds.operations import FIELDS, MeasuredOperations, OperationsKind
 from mldsa_lab.records import Record, read_record
-from mldsa_lab.records.rows import DEFAULT_REFERENCE, known_reference
+from mldsa_lab.records.rows import check_baseline
+from mldsa_lab.sets import DEFAULT_BASELINE
 from mldsa_lab.show.figure_tables import PERCENT, VERDICT, SpreadColumns, TableLayout
 from mldsa_lab.show.grid import estimate
 from mldsa_lab.show.plot_specs import external_report
@@ -26,7 +27,7 @@ from mldsa_lab.show.report import Look, Report, Section, assign_colours, section
 
 
 _MOST = 40
-"""With more cells the brief table has the changed ones alone."""
+"""With more cells the brief table has only the changed ones."""
 FOLDED = ("run", "of", "attempt", "statistic")
 """The keys that are in the names of columns of CSV: a line is a cell."""
 AGREEMENT = TableLayout(
@@ -83,8 +84,8 @@ def compare_figures(figures: Figures, confidence: float) -> Report:
     if len(cells) > _MOST:
         shown = {True: figures.only(lambda f: _identify_cell(f) in changed), False: figures}
     note = "cost in the second run over that in the first"
-    if reference := figures[-1].keys.get("reference"):
-        note += f", divided by the change of {reference}"
+    if baseline := figures[-1].keys.get("reference"):
+        note += f", divided by the change of {baseline}"
     sections: list[Section] = []
     for is_brief, part in shown.items():
         title = "Changes of costs" if is_brief else "Changes of costs, all cells"
@@ -175,7 +176,7 @@ def read_reports(
         record = narrow(path, read_record(path, lenient=True))
         first = runs.setdefault(record.identity, (path, record))
         if first[0] is not path:
-            notes.append(f"{path} holds the same run as {first[0]}: it is shown once")
+            notes.append(f"{path} has the same run as {first[0]}: it is shown once")
     records = [record for _, record in runs.values()]
     operations = [r for r in records if isinstance(kind_of(r), OperationsKind)]
     has_clouds = len(operations) <= MOST_WITH_CLOUDS
@@ -197,23 +198,23 @@ def read_reports(
 
 def read_runs(runs: Sequence[tuple[Path, Record]], look: Look) -> list[Measured]:
     """Return some records with their figures. LabError for the first that has none, and for a
-    reference that none of them announces."""
+    baseline that none of them announces."""
     read = []
     for path, record in runs:
         with located(path):
             read.append(kind_of(record).read(record, look))
     records = [r for _, r in runs if isinstance(kind_of(r), OperationsKind)]
     announced = [v for record in records for v, _ in record.variants.values()]
-    # A run goes on without the reference that it was started with.
+    # A run goes on without the baseline that it was started with.
     own = {r.run.options.get("reference") for r in records if r.skipped}
-    if look.reference not in {DEFAULT_REFERENCE, *own} and announced:
-        known_reference(look.reference, announced)
+    if look.baseline not in {DEFAULT_BASELINE, *own} and announced:
+        check_baseline(look.baseline, announced)
     return read
 
 
 def _compare_reports(summaries: Sequence[Summary], reports: Sequence[Report], look: Look) -> Report:
     """The report of several runs: how far those of operations agree, and the cost of each cell in
-    each of them. Its figures are those of the runs."""
+    each of them. Its figures are the runs' own."""
     figures = compare(summaries) if len(summaries) > 1 else Figures([])
     headlines = {r.headline for r in reports}
     agree = f"{reports[0].headline}: {len(reports)} runs agree"
@@ -226,6 +227,6 @@ def _compare_reports(summaries: Sequence[Summary], reports: Sequence[Report], lo
         folded=FOLDED,
         sections=[replace(s, is_brief=False, chapter=title) for s in sections],
         facts={title: [(r.name, f"{r.kind}: {r.headline}") for r in reports]},
-        texts={} if sections else {title: ["The runs hold no results to compare."]},
+        texts={} if sections else {title: ["The runs have no results to compare."]},
         name=title,
     )

@@ -1,10 +1,12 @@
 """Record files: everything a run measured, as JSON Lines (docs/records.md has the schema).
 
 A record is appended to line by line while the run goes on, so that an interrupted run loses
-nothing. Statistics and reports read records alone.
+nothing. Statistics and reports read only records.
 """
 
+from mldsa_lab.records.record import NO_CELL as NO_CELL
 from mldsa_lab.records.record import RUN_FACTS as RUN_FACTS
+from mldsa_lab.records.record import Filters as Filters
 from mldsa_lab.records.record import Record as Record
 from mldsa_lab.records.record import RecordWriter as RecordWriter
 from mldsa_lab.records.record import busy_notes as busy_notes

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import json
 import lzma
-import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +23,15 @@ from mldsa_lab.sets import DEFAULT_BUILD, TUNED_BUILD, build_mark
 
 RUN_FACTS = ("started", "tool", "cpu", "architecture", "os", "commit")
 """The names of `Record.facts`."""
+NO_CELL = "no cell is of these --sets, --operations and --implementations"
+
+Filters = tuple[Sequence[str], Sequence[str], Sequence[str]]
+"""The arguments of `Record.narrow`."""
 
 
 @dataclass(slots=True)
 class Record:
-    """A whole record. `warnings` holds what the reader tolerated."""
+    """A whole record. `warnings`: flaws that the reader tolerated."""
 
     run: rows.Run
     workers: list[rows.WorkerRow] = field(default_factory=list)
@@ -114,13 +116,9 @@ class Record:
         self, sets: Sequence[str], operations: Sequence[str], implementations: Sequence[str]
     ) -> Record:
         """Return the record with the cells of these sets, operations and implementations (or
-        variant ids, with wildcards); an empty sequence means all. LabError if none is left."""
-        patterns = implementations or ("*",)
-        fitting = {
-            v.id
-            for v, _ in self.variants.values()
-            if any(fnmatchcase(name, p) for name in v.names for p in patterns)
-        }
+        variant ids, with wildcards); an empty sequence means all."""
+        variants = [v for v, _ in self.variants.values()]
+        fitting = {v.id for v in variants if v.matches_any(implementations)}
 
         def is_chosen(row: rows.Samples | rows.Definition | rows.Fault) -> bool:
             return (
@@ -129,12 +127,9 @@ class Record:
                 and (row.operation is None or not operations or row.operation in operations)
             )
 
-        chosen = [row for row in self.samples if is_chosen(row)]
-        if self.samples and not chosen:
-            raise LabError("no cell is of these --sets, --operations and --implementations")
         return replace(
             self,
-            samples=chosen,
+            samples=[row for row in self.samples if is_chosen(row)],
             definitions=[row for row in self.definitions if is_chosen(row)],
             faults=[row for row in self.faults if is_chosen(row)],
         )
@@ -142,7 +137,7 @@ class Record:
     def is_duplicate_build(self, worker: rows.WorkerRow) -> bool:
         """Return whether it is the tuned build of a worker that took part in its default build too.
 
-        Where one figure stands for an implementation, it is then the default build's.
+        An implementation's only figure is then the default build's.
         """
         return worker.build == TUNED_BUILD and any(
             w.build == DEFAULT_BUILD and w.worker + build_mark(TUNED_BUILD) == worker.worker
@@ -160,7 +155,7 @@ class Record:
         """Append one row to the list it belongs to."""
         match row:
             case rows.Run():
-                raise LabError("a second run line: a record holds one run")
+                raise LabError("a second run line: a record has one run")
             case rows.End():
                 self.end = row
             case _:
@@ -257,12 +252,12 @@ def _row(line: bytes) -> rows.Row:
 def _may_announce(line: bytes) -> bool:
     """Return whether a damaged line may have announced variants or inputs: it is of such a type,
     or its type is unreadable."""
-    kind = re.search(rb'"type": *"([a-z]+)"', line)
-    return kind is None or kind[1] in (b"worker", b"input")
+    kind, quote, _ = line.partition(b'"type":')[2].lstrip(b' "').partition(b'"')
+    return not (quote and kind.isalpha()) or kind in (b"worker", b"input")
 
 
 def _first(line: bytes, path: Path) -> Record:
-    """A record that has its first line alone, of the schema that is known."""
+    """Return a record of only its first line, which must have the known schema."""
     where = f"{path}: line 1"
     try:
         value: Any = json.loads(line)
@@ -280,7 +275,7 @@ def _first(line: bytes, path: Path) -> Record:
 
 
 class _Order:
-    """The rules between lines: what a line may refer to must stand before it."""
+    """The rules between lines: a line may only refer to lines before it."""
 
     def __init__(self, record: Record) -> None:
         self.record = record
@@ -360,7 +355,7 @@ class RecordWriter(AbstractContextManager["RecordWriter"]):
         try:
             decode_row(data[:-1])
         except msgspec.ValidationError as error:
-            raise LabError(f"a record cannot hold this: {error}") from None  # it is published
+            raise LabError(f"a record cannot contain this: {error}") from None  # it is published
         try:
             while data:
                 data = data[self._file.write(data) :]

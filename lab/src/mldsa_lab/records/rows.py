@@ -1,18 +1,15 @@
-"""The lines of a record as types, with labels of variants and the tick of a clock.
+"""The lines of a record as types, with labels of variants.
 
 Values are checked when a line is read. `docs/schema/record.json` is made from these types.
 """
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-import numpy as np
 from msgspec import Meta, Struct, structs
 
 from mldsa_lab import LabError
@@ -32,7 +29,6 @@ from mldsa_lab.sets import (
     build_mark,
 )
 from mldsa_lab.sets import Check as Check
-from mldsa_lab.theory.trace import Array, Ints
 
 SCHEMA = 8
 """The schema version that is written and read."""
@@ -41,7 +37,8 @@ DESIGN, RANDOM, MANY_KEYS, ONE_KEY, PIPELINE = ROLES = (
 )  # fmt: skip
 """The purposes of inputs: see `InputRow`."""
 METRICS = {"allocated": ("B", 1), "collections": ("per million", 1_000_000)}
-"""Metrics that operations may have beside ticks: the unit, and of how many operations it is."""
+"""Metrics that operations may have in addition to ticks: the unit, and the number of operations
+that it covers."""
 HARDENED = "-hardened"
 """How the names of implementations end that check their own signatures."""
 
@@ -61,10 +58,10 @@ class RecordLine(Struct, frozen=True, forbid_unknown_fields=True, tag_field="typ
 
 
 class Run(RecordLine, frozen=True, tag="run"):
-    """The first line: what was run, with which options, on which machine.
+    """The first line: the run, its options and its machine.
 
-    ``commit``: that of the lab's source, None outside git; ``clean``: whether no tracked file
-    differed from it.
+    ``commit``: of the lab's source, None outside git; ``clean``: whether no tracked file differed
+    from it.
     """
 
     schema: Count
@@ -81,9 +78,9 @@ class Run(RecordLine, frozen=True, tag="run"):
 class Variant(Implementation, frozen=True, forbid_unknown_fields=True):
     """One implementation, backend and key form, as its worker announced it, and how it is measured.
 
-    ``mode`` "batch": by calls of a batch interface, each of ``batch_size`` operations; "single":
-    by calls of one operation, ``batch_size`` of them in a row where it is above 1. ``threads`` do
-    so at the same time.
+    ``mode`` "batch": by calls of a batch interface, each of ``batch_size`` operations. "single": by
+    calls of one operation, ``batch_size`` of them in a row if it is above 1. ``threads`` do so at
+    the same time.
     """
 
     @property
@@ -103,7 +100,7 @@ class Variant(Implementation, frozen=True, forbid_unknown_fields=True):
 
     @property
     def per_call(self) -> int:
-        """Operations of a call, those of all threads together."""
+        """Operations of a call, all threads together."""
         return self.batch_size * self.threads
 
     def id_in(self, build: str | None) -> str:
@@ -130,13 +127,17 @@ class Variant(Implementation, frozen=True, forbid_unknown_fields=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names by which it may be asked for: its id, that of its single calls, that of its
-        worker, and its implementation."""
+        """The names by which it may be asked for: its id, the id of its single calls, the announced
+        id, and its implementation."""
         return (self.id, self.base, self.announced_id, self.implementation)
 
     def matches(self, pattern: str) -> bool:
         """Return whether one of its names fits the pattern, which may have wildcards."""
         return any(fnmatchcase(name, pattern) for name in self.names)
+
+    def matches_any(self, patterns: Sequence[str]) -> bool:
+        """Return whether it matches one of the patterns; every variant does if there are none."""
+        return not patterns or any(map(self.matches, patterns))
 
 
 _C_LIBRARIES = frozenset(
@@ -154,8 +155,8 @@ class WorkerRow(RecordLine, frozen=True, tag="worker"):
     `build` is "default" or "tuned"; None where the worker has but one, and in records that were
     converted from schemas 1 and 2. ``locks``: of each file that pins its dependencies, its SHA-256.
     ``languages``: by name, of the implementations that are in another language than the worker.
-    ``warmups``: by id, of the variants that asked for it, the ticks for which their cells
-    together ran in a new process before any was measured.
+    ``warmups``: by id of the variants that asked for it, the length of their warm-up in ticks. All
+    their cells run in a new process before any is measured.
     """
 
     worker: str
@@ -210,8 +211,8 @@ class Skipped(RecordLine, frozen=True, tag="skipped"):
 
 
 class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
-    """A message that is not written out: that of candidate ``number`` with messages of so many
-    ``bytes`` (`mldsa_lab.inputs.input`)."""
+    """A message that is not written out: the message of candidate ``number`` with messages of so
+    many ``bytes`` (`mldsa_lab.inputs.input`)."""
 
     seed: Hex
     stream: Text
@@ -220,12 +221,12 @@ class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class InputRow(RecordLine, frozen=True, tag="input"):
-    """One input: the key's seed, message, context, rnd (None: that of deterministic signing; of
-    encapsulation it is m); its iterations.
+    """One input: the key's seed, message, context, rnd (None: deterministic signing; for
+    encapsulation it is m) ; its iterations.
 
     `role` is "design" (chosen by its trace), "random", "many-keys" or "one-key" (for runs of
-    several operations), or "pipeline" (its record, or the input of a stage). `trace` is None where
-    it is not known. A long `message` is empty, and `drawn` says what it is.
+    several operations), or "pipeline". A pipeline has its record, or the input of a stage. `trace`
+    is None where it is not known. A long `message` is empty, and `drawn` has its recipe.
     """
 
     set: SetName
@@ -239,8 +240,8 @@ class InputRow(RecordLine, frozen=True, tag="input"):
     drawn: Recipe | None = None
 
     def whole(self) -> InputRow:
-        """The line with its message. LabError if what is drawn has not the key's seed that the
-        line says."""
+        """The line with its message. LabError if the drawn input does not have the line's seed of
+        the key."""
         d = self.drawn
         if d is None:
             return self
@@ -281,7 +282,7 @@ class Gate(RecordLine, frozen=True, tag="gate"):
 
 
 class Samples(RecordLine, frozen=True, tag="samples"):
-    """One visit of a case: what `calls` calls each took, one entry per sample.
+    """One visit of a case: the cost of `calls` calls each, one entry per sample.
 
     ``inputs``: the input of each sample; empty where a sample takes all of them. ``metrics``: by
     name one value for each input, or one for all. `wall` and `cpu` are in the worker's ticks,
@@ -332,8 +333,8 @@ class Samples(RecordLine, frozen=True, tag="samples"):
 class Definition(RecordLine, frozen=True, tag="definition"):
     """The subject of a measurement and the checks that it passed before, or why it is not measured.
 
-    ``kind``: of the workload, or of a part of it. ``content``: what the kind defines, see
-    `read`. ``variant``, ``set``, ``operation``: what it is about, if not everything.
+    ``kind``: of the workload, or of a part of it. ``content``: fields of the kind, see `read`.
+    ``variant``, ``set``, ``operation``: its subject, if not everything.
     """
 
     kind: str
@@ -375,11 +376,11 @@ class PipelineContent(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BlockContent(Struct, frozen=True, forbid_unknown_fields=True):
-    """A block: so many ``verifications`` of each set, in which each key is used ``uses`` times, of
-    messages of ``message_bytes``; everything follows from the run's seed.
+    """A block: so many ``verifications`` of each set. Each key is used ``uses`` times, for messages
+    of ``message_bytes``. Everything follows from the run's seed.
 
-    ``slot_seconds``: what it has to fit into, by name. ``stride``: input number j is at position j
-    times this, modulo the verifications. ``cache_bytes``: of the largest cache of the machine;
+    ``slot_seconds``: its time limits, by name. ``stride``: input number j is at position j times
+    this, modulo the verifications. ``cache_bytes``: of the largest cache of the machine;
     ``cold_bytes``: of other memory read before a pass where caches are cold; None where nothing is.
     """
 
@@ -431,9 +432,9 @@ _FORMS = {"batch": "batch", "single": "loop"}
 
 
 def short_labels(variants: Sequence[Variant]) -> dict[str, str]:
-    """Return the shortest label that tells each variant (by id) from the others:
-    `aws-lc`, `mldsa-lanes avx2`, `mldsa-lanes avx2 exp.` (expanded key), `aws-lc tuned` (beside the
-    default build). A variant measured in runs has the label of its single calls with the runs
+    """Return the shortest label that tells each variant (by id) from the others: `aws-lc`,
+    `mldsa-lanes avx2`, `mldsa-lanes avx2 exp.` (expanded key), `aws-lc tuned` (if the default build
+    was measured too). A variant measured in runs has the label of its single calls with the runs
     behind it."""
     bases = {v.base: v for v in variants}
     labels = {base: _label(v, list(bases.values())) for base, v in bases.items()}
@@ -465,61 +466,8 @@ def _label(variant: Variant, listed: Sequence[Variant]) -> str:
     return " ".join(parts)
 
 
-# The baseline of ratios.
-
-
-DEFAULT_REFERENCE = "mldsa-native"
-"""Ratios are to it unless an option says otherwise; a run without it has none. Where both builds
-are measured, a name without one means the default build."""
-
-
-def known_reference(reference: str, variants: Sequence[Variant]) -> None:
-    """LabError unless the reference for ratios is an implementation or variant of this run."""
-    if not any(reference in v.names for v in variants):
+def check_baseline(baseline: str, variants: Sequence[Variant]) -> None:
+    """LabError unless the baseline of ratios is an implementation or variant of this run."""
+    if not any(baseline in v.names for v in variants):
         known = ", ".join(dict.fromkeys(v.implementation for v in variants))
-        raise LabError(f"unknown reference {reference!r}: this run measures {known}")
-
-
-# Ticks of a clock.
-
-
-# A smaller tick cannot be told from chance among fine readings. Of a sample of 150 µs it is 0.01 %.
-_LEAST = 16
-# Readings are rounded to whole units; a tick may be no whole number of them.
-_ROUNDING, _RELATIVE = 1.0, 1e-4
-# The share of the readings that must repeat, and of those that must be whole ticks.
-_REPEATED, _WHOLE = 0.5, 0.9
-_TRIES = 8
-
-
-def find_tick(readings: Ints | Sequence[int]) -> float:
-    """Return the tick of the clock that gave these ``readings``, lengths of time in whole units.
-
-    It is 0 where the readings show none: a clock that is finer than their noise repeats few of
-    them. It is infinite where all readings are 0. Readings that are all the same are one tick.
-    """
-    read = np.asarray(readings)
-    values, counts = np.unique(read, return_counts=True)
-    if not values.any():
-        return math.inf
-    often = counts > 1
-    if counts[often].sum() <= _REPEATED * len(read):
-        return 0.0
-    # An empty interval reads 0.
-    repeated = np.union1d(values[often], [0]).astype(np.float64)
-    gaps = np.unique(np.diff(repeated))
-    gaps = gaps[gaps >= _LEAST][:_TRIES]
-    # Of few values no two may be neighbours.
-    tries = (gap / parts for parts, gap in product(range(1, _TRIES), gaps))
-    for step in (step for step in tries if step >= _LEAST):
-        steps = np.round(repeated / step)
-        tick = float(repeated @ steps / (steps @ steps))
-        if _are_whole(values, counts, tick) >= _WHOLE:
-            return tick
-    return 0.0
-
-
-def _are_whole(values: Ints, counts: Ints, tick: float) -> float:
-    """Return the share of the readings that are whole ticks."""
-    off: Array = np.abs(values - tick * np.round(values / tick))
-    return float(counts[off <= _ROUNDING + _RELATIVE * tick].sum() / counts.sum())
+        raise LabError(f"unknown baseline {baseline!r}: this run measures {known}")

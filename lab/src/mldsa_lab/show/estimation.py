@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 
 from mldsa_lab import join_words
+from mldsa_lab.estimate.external import Estimation, Residual
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.estimate.measured import Estimation, Residual
 from mldsa_lab.estimate.misfit import off_text
 from mldsa_lab.inputs.tracing import Tally
 from mldsa_lab.show.grid import UNKNOWN, Column, Grid, Shown, format_cost, show_interval
@@ -31,14 +31,14 @@ _RESIDUALS = 24
 
 
 def estimation_report(result: Estimation) -> Report:
-    """Return the report: estimates, then residuals; findings as its notes. Where no estimate holds,
-    only the costs as measured."""
+    """Return the report: estimates, then residuals; findings as its notes. Without a valid estimate
+    it has only the costs as measured."""
     about = f"{result.unit or 'unit not given'}, {result.inputs} input{'s' * (result.inputs > 1)}"
     about += f", {result.rounds} rounds" if result.rounds > 1 else ""
     findings = list(map(str, result.findings))
     residuals = Section(_list_residuals(result))
     if result.refutation:
-        text = f"{result.set} signing: no estimate holds"
+        text = f"{result.set} signing: no estimate is valid"
         return Report("estimate", text, result.figures(), [residuals], notes=[about, *findings])
     estimates = {"all inputs": _name_estimates(result)}
     if result.without_outliers is not None:
@@ -79,7 +79,8 @@ def _word_average(result: Estimation) -> str:
 
 
 def _list_residuals(result: Estimation) -> Grid:
-    """Return the largest residuals, or all where these are few; costs alone where no fit holds."""
+    """Return the largest residuals, or all where these are few; only costs where no fit is
+    valid."""
     shown: Sequence[Residual] = result.residuals
     note = ""
     if len(shown) > _RESIDUALS:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -110,21 +109,21 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """A plot with a dot and an interval for each row; relative to ``reference`` if there is one."""
+    """A plot with a dot and an interval for each row; relative to ``baseline`` if there is one."""
 
     title: str
     name: str
-    reference: str = ""
+    baseline: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
     """A plot of a figure over the key ``across``, of the rows that agree in the keys ``series`` the
-    best one. ``level``: the value of the key that stands for all, drawn for the best rows without
-    others, and for the implementation ``reference``.
+    best one. ``level``: the value of the key that represents all, drawn for the best rows without
+    others, and for the implementation ``baseline``.
 
     ``keys``: as of `SpreadColumns`. ``dashed``: the key and its value that dashed lines have;
-    ``is_rate``: the highest is the best; ``is_ratio``: from zero, beside the line of proportion.
+    ``is_rate``: the highest is the best; ``is_ratio``: from zero, with the line of proportion.
     """
 
     name: str
@@ -134,7 +133,7 @@ class Lines:
     x_title: str = ""
     dashed: tuple[str, str] = ("key", "expanded")
     level: str = ""
-    reference: str = ""
+    baseline: str = ""
     is_rate: bool = False
     is_ratio: bool = False
     keys: Mapping[str, Key] = field(default_factory=dict)
@@ -391,7 +390,7 @@ def _spread(table: FigureTable, spread: SpreadColumns, shared: Unit | None) -> I
         return
     for value, figures in zip(values, rows, strict=True):
         title = spread.title.format(value=f"{value:,}" if isinstance(value, int) else value)
-        title = re.sub(r"\b1 threads\b", "1 thread", title)
+        title = title.replace("1 threads", "1 thread") if value == 1 else title
         if spread.show:
             yield column(title, [describe(f, spread.show) for f in figures])
             continue
@@ -465,7 +464,7 @@ def remarks(figures: Figures) -> list[str]:
 
 
 _TABLES_ONLY = ("label", "calls", "keys", "size", "unit")
-"""Attributes that serve tables alone. A figure in a row of CSV need not have the variant's unit."""
+"""Attributes that only tables use. A figure in a row of CSV need not have the variant's unit."""
 
 
 def as_rows(figures: Sequence[Figure], folded: Sequence[str] = ()) -> list[FigureRow]:

@@ -54,7 +54,7 @@ def choose_unit(values: Iterable[float | None], stored: str) -> Unit:
 
     The smallest value decides, so that no number of the column is below 1 if possible. A column of
     20 µs and 400 ms stays in µs. For seconds the middle value decides, since a column of them may
-    hold microseconds. Counts and whole units have no prefix.
+    have microseconds. Counts and whole units have no prefix.
     """
     known = sorted(abs(v) for v in values if v is not None and math.isfinite(v) and v != 0) or [1.0]
     least = known[0]
@@ -167,7 +167,7 @@ def estimate(interval: Interval | None, unit: Unit | None = None) -> Shown:
     if not (math.isfinite(low) and math.isfinite(high)):
         return Shown(_format_three_digits(value), number=raw)
     if low == high == value:
-        # The reference's ratio to itself: exact, nothing to bracket.
+        # The baseline's ratio to itself: exact, nothing to bracket.
         return Shown(number(value, max(2, count_decimals(value, None, None))), number=raw)
     decimals = count_decimals(value, low, high)
     while decimals < 4 and low < high and number(low, decimals) == number(high, decimals):
@@ -267,7 +267,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of texts or of estimates; on the page intervals stand below their values.
+    """A column of texts or of estimates; on the page intervals are below their values.
 
     A terminal that is too narrow drops columns, those of `spare` 1 first, and only their intervals
     by `spare_interval`; 0 stays. `where`: PAGE or TERMINAL if it is only there. `below`: a second,
@@ -305,7 +305,7 @@ class Column:
 class Grid:
     """A table. `dots` and `marks` belong to the rows' names.
 
-    `bold`: the row that is bold in the terminal; `reference`: the baseline of ratios. `tags`: the
+    `bold`: the row that is bold in the terminal; `baseline`: the row of ratios of 1. `tags`: the
     value of the page's filter for each row; none where all have the same.
     """
 
@@ -317,7 +317,7 @@ class Grid:
     marks: Sequence[str] = ()
     legend: Mapping[str, str] = field(default_factory=dict)
     bold: int | None = None
-    reference: int | None = None
+    baseline: int | None = None
     tags: Sequence[str] = ()
 
     @property
@@ -326,7 +326,7 @@ class Grid:
         return len(self.columns[0].cells)
 
     def at(self, where: str) -> list[Column]:
-        """The columns that stand there."""
+        """Return the columns shown there."""
         return [c for c in self.columns if c.where in ("", where)]
 
     def on_page(self) -> list[tuple[Column, list[str], list[Shown]]]:

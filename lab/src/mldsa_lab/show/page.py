@@ -42,7 +42,7 @@ _FEWEST_POINTS = 3
 _MOST_LINES = 10
 """Lines with points in one plot: the best."""
 _LEVELS = 5
-"""Rows without points in a plot of lines: the best, and the reference."""
+"""Rows without points in a plot of lines: the best, and the baseline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,11 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class PlotGroup:
-    """Plots that stand together, under one ``text`` and one ``legend``."""
+    """Plots that belong together, under one ``text`` and one ``legend``."""
 
     text: str
     legend: tuple[tuple[str, Dot], ...]
-    shape: str
+    layout: str
     plots: list[Plot]
 
 
@@ -114,7 +114,8 @@ def render(reports: Sequence[Report]) -> str:
     methods = dict.fromkeys(r.method for r in reports if r.method)
     return environment.get_template("figures.html.j2").render(
         parts=parts, methods=list(methods), heading=heading, css=Markup(_read_asset("page.css")),
-        script=Markup(script), script_hash=digest, total_series=SERIES_COUNT, shape=svg.shape,
+        script=Markup(script), script_hash=digest, total_series=SERIES_COUNT,
+        marker_number=svg.marker_number,
     )  # fmt: skip
 
 
@@ -155,9 +156,9 @@ def _group(section: Section, anchor: str) -> list[PlotGroup]:
         listed = list(members)
         legend = listed[0].legend if text else ()
         drawn = [_draw(p, f"{anchor}-{number}-{n}", bool(legend)) for n, p in enumerate(listed)]
-        shape = "law" if wide else "clouds" if small else "plots"
-        shape += " pair" if shape == "plots" and len(drawn) < 3 else ""
-        groups.append(PlotGroup(text, legend, shape, drawn))
+        layout = "law" if wide else "clouds" if small else "plots"
+        layout += " pair" if layout == "plots" and len(drawn) < 3 else ""
+        groups.append(PlotGroup(text, legend, layout, drawn))
     return groups
 
 
@@ -198,8 +199,8 @@ def _plot_ranking(table: FigureTable, ranking: Ranking) -> Iterator[PlotSpec]:
             marks.append(plots.Mark(label, colour, dot.is_hollow, x.value, x.low, x.high, text))
     confidence = "mean and interval"
     draw = partial(plots.ranking, marks, unit.name, confidence, _BARS_WIDTH)
-    if ranking.reference:
-        draw = partial(plots.ratios, marks, ranking.reference, _BARS_WIDTH)
+    if ranking.baseline:
+        draw = partial(plots.ratios, marks, ranking.baseline, _BARS_WIDTH)
     listed = ", ".join(f"{m.label} {m.text}" for m in marks)
     yield PlotSpec(ranking.title, draw, alt=f"{ranking.title} of {table.title}: {listed}")
 
@@ -241,7 +242,7 @@ def _make_paths(
     """Yield the row of each series that ends best, the best series first.
 
     Then the levels of the best rows without points, one for each implementation, and of the
-    reference.
+    baseline.
     """
     best: dict[tuple[object, ...], tuple[float, plots.Path]] = {}
     levels: dict[Key, plots.Path] = {}
@@ -271,7 +272,7 @@ def _make_paths(
             levels.setdefault(keys["implementation"], plots.Path(label, colour, "-", (), y))
     ordered = [path for _, path in sorted(best.values(), key=lambda pair: pair[0])]
     flats = [
-        p for n, (name, p) in enumerate(levels.items()) if n < _LEVELS or name == lines.reference
+        p for n, (name, p) in enumerate(levels.items()) if n < _LEVELS or name == lines.baseline
     ]
     for number, path in enumerate([*ordered[:_MOST_LINES], *flats]):
         yield replace(path, colour=number if path.colour < 0 else path.colour)

@@ -11,11 +11,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mldsa_lab.estimate.figure import PERCENTILES, Figure, Figures, Key
+from mldsa_lab.estimate.external import ExternalMeasurement
+from mldsa_lab.estimate.figure import Figure, Figures, Key
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.estimate.measured import ExternalMeasurement
 from mldsa_lab.estimate.summary import Summary
-from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.sets import PARAMETER_SETS, PERCENTILES
 from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
 from mldsa_lab.show.grid import Dot
 from mldsa_lab.show.remarks import best_cells, fitted, texts, unit_of
@@ -63,7 +63,7 @@ def relative_plot(
     return PlotSpec(
         "How signatures spread, each over its own mean",
         partial(draw, WIDE),
-        text="Read upwards from a percentile; workers beside what was measured elsewhere.",
+        text="Read upwards from a percentile; workers with external measurements.",
         alt=f"Estimated distributions of the cost of {set_name} sign, over each one's mean",
         narrow=partial(draw, NARROW),
     )
@@ -100,7 +100,7 @@ _COLUMNS = (
     ),
     SpreadColumns("attempt_cost", "first", spare_interval=2, keys={"attempt": "first"}),
 )
-_SHAPES = {
+_QUOTIENTS = {
     "mean ÷ first": ("mean", "first"), "p99 ÷ p50": ("p99", "p50"),
     "p99.9 ÷ p50": ("p999", "p50"), "z ÷ first": ("z", "first"), "r0 ÷ first": ("r", "first"),
 }  # fmt: skip
@@ -113,8 +113,8 @@ def external_report(
     look: Look,
     fields: Mapping[str, str],
 ) -> Report:
-    """Return the report of what was measured elsewhere, beside the workers of runs; ``fields``:
-    those of their rows."""
+    """Return the report of external measurements, with the workers of runs. ``fields``: the fields
+    of their rows."""
     held = [e for e in measured if not e.result.refutation]
     attributes = {"variant": {e.name: e.attributes for e in held}}
     figures = Figures([f for e in held for f in e.emit()], attributes)
@@ -126,19 +126,19 @@ def external_report(
     for set_name in dict.fromkeys(e.result.set for e in held):
         layout = TableLayout(
             f"{set_name}: what has no unit", (), ("signing",),
-            tuple(SpreadColumns(title, title) for title in _SHAPES),
+            tuple(SpreadColumns(title, title) for title in _QUOTIENTS),
             colours=colours,
         )  # fmt: skip
         plot = relative_plot(held, runs, colours, set_name)
-        shapes = _compare_shapes(held, runs, set_name)
-        for section in sections_of(shapes, [layout], look.confidence, _FIRST, chapter=TITLE):
+        quotients = _compare_quotients(held, runs, set_name)
+        for section in sections_of(quotients, [layout], look.confidence, _FIRST, chapter=TITLE):
             sections.append(replace(section, plots=(plot,)))
     doubts = [f"{e.name}: {f.code}: {f.text}" for e in measured for f in e.result.findings]
     doubts += [f"{e.name}: its costs are {e.result.without}" for e in held if e.result.without]
     refused = [e for e in measured if e.result.refutation]
     return Report(
         kind="measured elsewhere",
-        headline=f"{TITLE}: {', '.join(e.name for e in held) or 'no estimate holds'}",
+        headline=f"{TITLE}: {', '.join(e.name for e in held) or 'no valid estimate'}",
         figures=figures,
         sections=sections,
         warnings=[*texts(TITLE), *doubts],
@@ -160,7 +160,7 @@ def choose_colours(
     return {**free_colours([e.name for e in measured], taken), **colours}
 
 
-def _compare_shapes(
+def _compare_quotients(
     measured: Sequence[ExternalMeasurement], runs: Sequence[Summary], set_name: str
 ) -> Figures:
     """Return unitless figures of these and of each implementation's best variant in the set."""
@@ -184,8 +184,8 @@ def _compare_shapes(
 
 
 def _divide_costs(label: str, costs: Mapping[str, Interval]) -> Iterator[Figure]:
-    """Yield `_SHAPES` of these costs, as far as they are known."""
-    for title, names in _SHAPES.items():
+    """Yield `_QUOTIENTS` of these costs, as far as they are known."""
+    for title, names in _QUOTIENTS.items():
         one, other = (costs.get(name) for name in names)
-        shape = one.value / other.value if one and other and other.value else None
-        yield Figure({"signing": label}, title, shape)
+        quotient = one.value / other.value if one and other and other.value else None
+        yield Figure({"signing": label}, title, quotient)

@@ -1,7 +1,7 @@
 """The plots of a report, one function each; all take plain data and give a figure.
 
 Call them inside `svg.drawing()`. Sizes are CSS pixels. An implementation has one colour in all
-plots; an expanded key is a hollow dot or a dashed line. Colour never carries a label alone.
+plots; an expanded key is a hollow dot or a dashed line. Colour is never the only label.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
 from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.sets import SHARES
 from mldsa_lab.show import svg
 from mldsa_lab.show.grid import tick
 from mldsa_lab.show.svg import (
@@ -37,8 +38,6 @@ Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 LOG_FROM = 6.0
 """A ranking whose largest value is this many times its smallest gets a logarithmic axis."""
-PERCENTILES = (0.5, 0.95, 0.99, 0.999)
-"""The percentiles that the distribution plot marks."""
 GRID = np.linspace(0, 4, 161)
 """Where the distribution plot's curves have points: minus log10 of the share above."""
 
@@ -109,7 +108,7 @@ class Path:
 
     @property
     def end(self) -> float:
-        """Where its label stands."""
+        """The place of its label."""
         return self.points[-1][1].value if self.points else self.level
 
 
@@ -140,13 +139,13 @@ def ranking(marks: Sequence[Mark], unit: str, quantity: str, width: float = 380)
     return figure
 
 
-def ratios(marks: Sequence[Mark], reference: str, width: float = 380) -> Figure:
-    """Cost relative to the reference with its interval, on a log axis: halves mirror doubles."""
+def ratios(marks: Sequence[Mark], baseline: str, width: float = 380) -> Figure:
+    """Cost relative to the baseline with its interval, on a log axis: halves mirror doubles."""
     figure, axes = _draw_rows(marks, width)
     low, high = _find_bounds(marks)
     set_log_axis(axes, min(low, 1 / 1.1), max(high, 1.1), suffix="×")
     axes.axvline(1, color=svg.MUTED, linewidth=1, zorder=0.5)
-    axes.set_xlabel(f"× {reference}, log scale")
+    axes.set_xlabel(f"× {baseline}, log scale")
     return figure
 
 
@@ -199,7 +198,7 @@ def distribution(
     curves = [c for c in curves if c.quantile(1 - 10**-end) > 0]
     ceiling = max((c.quantile(1 - 10**-end) for c in curves), default=1.0)
     floor = min((float(c.cost[c.cost > 0][0]) for c in curves), default=1.0)
-    marked = [p for p in PERCENTILES if _place_share(p) <= end]
+    marked = [p for p in SHARES if _place_share(p) <= end]
     for curve in curves:
         values = [curve.quantile(max(1 - 10.0**-x, 1e-12)) for x in grid]
         colour = svg.series(curve.colour)
@@ -396,5 +395,6 @@ def _find_bounds(marks: Sequence[Mark]) -> tuple[float, float]:
 
 
 def _place_share(p: float) -> float:
-    """Where percentile `p` stands on the distribution's axis: minus log10 of the share above."""
+    """Return the place of percentile `p` on the distribution's axis: minus log10 of the share
+    above."""
     return -math.log10(1 - p)

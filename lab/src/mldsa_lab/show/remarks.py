@@ -58,13 +58,13 @@ def measured_sets(summary: Summary) -> list[str]:
 
 
 def main_set(summary: Summary) -> str | None:
-    """Return the set that stands for all; None where no ML-DSA was measured."""
+    """Return the set that represents all; None where no ML-DSA was measured."""
     sets = measured_sets(summary)
     return MAIN_SET if MAIN_SET in sets else next(iter(sets), None)
 
 
 def other_families(summary: Summary) -> list[str]:
-    """Return the families beside ML-DSA that were measured."""
+    """Return the families other than ML-DSA that were measured."""
     present = {key[0] for key in summary.tables}
     return [f for f in FAMILIES if f != "ml-dsa" and present.intersection(list_sets(f))]
 
@@ -160,13 +160,13 @@ def is_hedged(keys: Keys) -> bool:
 
 
 def _is_for_compact(keys: Keys) -> bool:
-    """Return whether an expanded key stands in an overview for a missing compact one."""
+    """Return whether an expanded key replaces a missing compact one in an overview."""
     return keys.get("calls") == COMPACT and keys.get("key") == "expanded"
 
 
 def marks(summary: Summary) -> tuple[RowMark, ...]:
     """Return the marks of rows of a run."""
-    # What holds for all is said once, as a warning.
+    # A fact about all is shown once, as a warning.
     few_everywhere = has_few_rounds(summary)
     return (
         RowMark(
@@ -271,7 +271,7 @@ def remarks(summary: Summary, shown: Collection[str]) -> dict[str, list[Reason]]
 
 
 def _join_places(places: dict[tuple[str, str], list[str]]) -> list[Reason]:
-    """A remark per subject and reason, the places it holds for named together."""
+    """Return a remark per subject and reason, which names all its places."""
     return [Reason(who, join_words(where), reason) for (who, reason), where in places.items()]
 
 
@@ -310,7 +310,7 @@ def appendix(
         f"Seed of the inputs: `{run.seed}`",
     ]
     words = {
-        GATE: texts(GATE) if record.gates else ["The record holds no gate results."],
+        GATE: texts(GATE) if record.gates else ["The record has no gate results."],
         MACHINE: [] if record.workers else ["No worker took part."],
         REPRODUCE: reproduction,
     }
@@ -423,7 +423,7 @@ def command(record: Record) -> str:
 
 
 def explain_empty(record: Record) -> str:
-    """Return the reason why a run holds no measurements."""
+    """Return the reason why a run has no measurements."""
     if record.gates and not any(gate.passed for gate in record.gates):
         return "no variant passed the correctness gate"
     if not record.workers:

@@ -19,8 +19,7 @@ from rich.text import Text
 
 from mldsa_lab.estimate.figure import Figure, FigureKind, Figures, Key
 from mldsa_lab.records import Record, Variant
-from mldsa_lab.records.rows import DEFAULT_REFERENCE
-from mldsa_lab.sets import FAMILIES
+from mldsa_lab.sets import DEFAULT_BASELINE, FAMILIES
 from mldsa_lab.show import figure_tables
 from mldsa_lab.show.figure_tables import FigureTable, TableLayout
 from mldsa_lab.show.grid import SERIES_COUNT, Dot, Grid, clean, markdown, terminal
@@ -136,10 +135,10 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How to look at records: the reference of ratios, the clock, the confidence of intervals;
+    """How to look at records: the baseline of ratios, the clock, the confidence of intervals;
     ``colours`` of implementations; ``has_clouds``: with plots of cost over iterations."""
 
-    reference: str = DEFAULT_REFERENCE
+    baseline: str = DEFAULT_BASELINE
     clock: str = "cpu"
     confidence: float = 0.95
     colours: Mapping[str, int] = field(default_factory=dict)
@@ -185,7 +184,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A remark on a subject, such as a variant that the gate rejected; ``where`` it holds."""
+    """A remark on a subject, such as a variant that the gate rejected; ``where``: its places."""
 
     subject: str
     where: str
@@ -304,7 +303,7 @@ def as_json(reports: Sequence[Report]) -> str:
 
 def as_csv(reports: Sequence[Report]) -> str:
     """Return the figures as lines of CSV, under a header of all names; rows whose fields are
-    documented stand first."""
+    documented come first."""
     listed = sorted(reports, key=lambda r: not r.fields)
     return figure_tables.as_csv([row for r in listed for row in rows_of(r)])
 
@@ -341,7 +340,7 @@ COMPACT = "compact key"
 KEYS = {"compact": "many keys", "expanded": "one key"}
 """Which keys the operations of a batch have, by the variant's key form."""
 HEADLINE_BATCH = 1000
-"""The batch size that stands for all, where it was measured; else the largest."""
+"""The batch size that represents all, where it was measured; else the largest."""
 _COLOURED = (
     "mldsa-native", "mldsa-lanes", "aws-lc", "libcrux", "rustcrypto", "fips204", "filippo", "circl",
     "mldsa-lanes-hardened", "wolfssl",
@@ -368,7 +367,7 @@ def describe_record(record: Record, figures: Sequence[Figure], look: Look) -> Fi
         for v, worker in record.variants.values()
     }
     head: dict[str, Key] = {
-        "reference": look.reference, "asked_clock": look.clock, "confidence": look.confidence,
+        "reference": look.baseline, "asked_clock": look.clock, "confidence": look.confidence,
     }  # fmt: skip
     return Figures(figures, {"variant": about}, head | record.facts())
 
@@ -381,7 +380,7 @@ def calls(variant: Variant) -> str:
 
 
 def headline_batch_size(variants: Iterable[Variant]) -> int:
-    """Return the batch size that stands for all; 0 where there is none."""
+    """Return the batch size that represents all; 0 where there is none."""
     known = {v.batch_size for v in variants if v.mode == "batch"}
     return HEADLINE_BATCH if HEADLINE_BATCH in known else max(known, default=0)
 

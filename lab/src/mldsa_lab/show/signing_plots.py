@@ -15,10 +15,11 @@ from matplotlib.figure import Figure as MplFigure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from mldsa_lab import LabError
+from mldsa_lab.estimate.external import Estimation, ExternalMeasurement
 from mldsa_lab.estimate.fit import Fit
-from mldsa_lab.estimate.measured import Estimation, ExternalMeasurement
 from mldsa_lab.estimate.summary import MeasuredCell, Summary
 from mldsa_lab.files import write_whole
+from mldsa_lab.sets import SHARES
 from mldsa_lab.show import plots, svg
 from mldsa_lab.show.grid import Unit, format_plain, show_interval
 from mldsa_lab.show.remarks import fitted, unit_of
@@ -27,7 +28,7 @@ from mldsa_lab.theory.rejection import RejectionModel
 
 SAVES = 0.9
 """An expanded key has a curve of its own where it costs less than this share of the compact one."""
-SHARES = np.unique(np.append(1 - 10.0**-plots.GRID, plots.PERCENTILES).clip(1e-12))
+_CURVE_SHARES = np.unique(np.append(1 - 10.0**-plots.GRID, SHARES).clip(1e-12))
 """The shares of signatures that a distribution plot asks for, ascending."""
 
 
@@ -95,7 +96,7 @@ def _make_cell_curve(
 
 
 def to_curve(label: str, colour: int, is_dashed: bool, law: Law, scale: float) -> plots.Curve:
-    return plots.Curve(label, colour, is_dashed, law.curve(SHARES) * scale, SHARES)
+    return plots.Curve(label, colour, is_dashed, law.curve(_CURVE_SHARES) * scale, _CURVE_SHARES)
 
 
 def draw_cloud(fit: Fit, set_name: str, unit: Unit) -> MplFigure:
@@ -146,7 +147,7 @@ PLOT_ENDINGS = (".svg", ".png")
 
 _BAD, _FIT, _MIX = "#b3261e", "#0067a5", "cividis"
 _RC: Any = {"svg.fonttype": "none", "svg.hashsalt": "mldsa-lab estimate", "text.parse_math": False}
-# Percentiles further above the costs measured than this are in the legend alone.
+# Percentiles further above the costs measured than this are only in the legend.
 _FARTHEST = 1.7
 _LETTERS = 140
 
@@ -166,8 +167,8 @@ def write_plot(estimation: Estimation, path: Path) -> None:
 
 
 def draw_estimation(estimation: Estimation) -> MplFigure:
-    """Return the drawing: costs with the fit, its marks and the residuals below; where no estimate
-    holds, the costs."""
+    """Return the drawing: costs with the fit, its marks and the residuals below; without a valid
+    estimate, the costs."""
     figure = MplFigure(figsize=(11, 6.5), layout="constrained")
     heights = (5,) if estimation.refutation else (5, 2)
     each = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False)
@@ -201,8 +202,8 @@ def draw_estimation(estimation: Estimation) -> MplFigure:
 
 
 def _draw_fit(axes: Axes, estimation: Estimation) -> None:
-    """The line at the expected mix with its interval, between that of z alone and of r0 alone;
-    mean and percentiles with theirs."""
+    """The line at the expected mix with its interval, between that of only z and of only r0; mean
+    and percentiles with theirs."""
     shown = estimation.without_outliers or estimation
     marks = {"mean": shown.mean} | {f"p{p:g}": i for p, i in shown.percentiles.items()}
     highest = _FARTHEST * max(r.cost for r in estimation.residuals)

@@ -1,6 +1,6 @@
 """Axes of plots, and small inline SVGs whose colours follow the page's theme.
 
-A figure is drawn with stand-in colours. In the SVG each becomes a CSS variable that the page
+A figure is drawn with placeholder colours. In the SVG each becomes a CSS variable that the page
 defines once for light and once for dark. Sizes are CSS pixels: a figure unit of 1/72 inch.
 """
 
@@ -12,8 +12,9 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from html import escape
 from typing import Any
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -26,6 +27,8 @@ from mldsa_lab.show.grid import SERIES_COUNT, tick
 
 # SVG.
 
+# A tenth of a pixel is enough for every coordinate.
+_TENTHS = re.compile(r"(\d\.\d)\d+")
 
 INK, MUTED, GRID, SURFACE = "#fe0101", "#fe0102", "#fe0103", "#fe0104"
 """Stand-ins for text, secondary text, grid lines and the page behind the figure."""
@@ -35,7 +38,7 @@ ON_DARK, ON_LIGHT = "#fe0105", "#fe0106"
 """Stand-ins for text on the dark and on the light ones of those parts."""
 MIX = ("#fe0301", "#fe0302", "#fe0303", "#fe0304", "#fe0305")
 """Stand-ins for the mix of rejected iterations, from all z to all r0."""
-_SHAPES = ("o", "s", "D", "^")
+_MARKERS = ("o", "s", "D", "^")
 """Markers of each ten of these colours, the page's .dot too: nobody tells so many colours apart."""
 
 _VARIABLES = {
@@ -72,29 +75,29 @@ _RC = style(INK, MUTED, GRID, "none")
 
 
 def series(index: int) -> str:
-    """The stand-in for the colour of the `index`th implementation."""
+    """Return the placeholder of the colour of the `index`th implementation."""
     return f"#fe04{index % SERIES_COUNT:02x}"
 
 
-def shape(index: int) -> int:
-    """The number of the shape of the `index`th implementation's marker."""
-    return index % SERIES_COUNT * len(_SHAPES) // SERIES_COUNT
+def marker_number(index: int) -> int:
+    """Return the number of the marker of the `index`th implementation."""
+    return index % SERIES_COUNT * len(_MARKERS) // SERIES_COUNT
 
 
 def marker(index: int) -> str:
     """matplotlib's marker of the `index`th implementation."""
-    return _SHAPES[shape(index)]
+    return _MARKERS[marker_number(index)]
 
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Inside, new figures have the page's fonts, lines and stand-in colours."""
+    """Inside, new figures have the page's fonts, lines and placeholder colours."""
     with matplotlib.rc_context(_RC):
         yield
 
 
 def to_svg(figure: Figure, name: str, title: str) -> str:
-    """The figure as an `<svg>` element to stand in the page's text.
+    """Return the figure as an `<svg>` element for the page's text.
 
     `name` makes its ids unique in the page; `title` says in words what it shows, for those who
     cannot see it.
@@ -102,37 +105,46 @@ def to_svg(figure: Figure, name: str, title: str) -> str:
     buffer = io.StringIO()
     with matplotlib.rc_context({**_RC, "svg.hashsalt": name}):
         figure.savefig(buffer, format="svg", metadata={"Date": None})
-    text = buffer.getvalue()
-    start = text.index("<svg")
-    opening_end = text.index(">", start)
-    body = text[opening_end + 1 : text.rindex("</svg>")]
-    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.S)
-    # matplotlib's own style rule is for all elements and would reach the whole page.
-    body = re.sub(r"<style[^>]*>.*?</style>", "", body, flags=re.S)
-    body = re.sub(r"<!--.*?-->", "", body, flags=re.S)
-    used = set(re.findall(r"(?:url\(#|href=\"#)([^)\"]+)", body))
-    body = re.sub(
-        r' id="([^"]+)"',
-        lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "",
-        body,
-    )
-    body = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", body)
-    body = re.sub(r'(?:xlink:)?href="#([^"]+)"', rf'href="#{name}-\1"', body)
-    body = re.sub(r"font: (?:\w+ )*?([\d.]+)px [^;\"]+", r"font-size: \1px", body)
-    # A tenth of a pixel is enough for every coordinate; text between tags stays as it is.
-    body = re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\d\.\d)\d+", r"\1", tag[0]), body)
+    root = ElementTree.fromstring(buffer.getvalue())
+    _simplify(root, " ".join(value for part in root.iter() for value in part.attrib.values()))
+    width, height = (f"{72 * float(inches):.0f}" for inches in figure.get_size_inches())
+    root.attrib = {
+        "role": "img", "aria-label": title, "viewBox": f"0 0 {width} {height}",
+        "width": width, "height": height,
+    }  # fmt: skip
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _simplify(element: Element, references: str) -> None:
+    """Make an element short and free of effects on the rest of the page.
+
+    ``references``: all attributes of the figure; an id that none of them names goes.
+    """
+    element.tag = _local(element.tag)
+    element.tail = (element.tail or "").strip()
+    if not (element.text or "").strip():
+        element.text = None
+    attributes = {_local(name): value for name, value in element.attrib.items()}
+    if f"#{attributes.get('id')}" not in references:
+        attributes.pop("id", None)
+    element.attrib = {name: _short(value) for name, value in attributes.items()}
+    for child in list(element):
+        _simplify(child, references)
+        is_empty = child.tag in ("defs", "g") and not (len(child) or child.attrib)
+        # matplotlib's own style rule is for all elements and would reach the whole page.
+        if is_empty or child.tag in ("metadata", "style"):
+            element.remove(child)
+
+
+def _local(name: str) -> str:
+    return name.rpartition("}")[2]
+
+
+def _short(value: str) -> str:
+    """Return an attribute with variables for colours and coordinates to a tenth of a pixel."""
     for stand_in, variable in _VARIABLES.items():
-        body = body.replace(stand_in, f"var({variable})")
-    body = re.sub(r"<defs>\s*</defs>", "", body)
-    body = re.sub(r"\s*\n\s*", " ", body)
-    body = re.sub(r"> <", "><", body)
-    for _ in range(4):
-        body = re.sub(r"<g></g>", "", body)
-    width, height = (72 * float(inches) for inches in figure.get_size_inches())
-    return (
-        f'<svg role="img" aria-label="{escape(title)}" viewBox="0 0 {width:.0f} {height:.0f}" '
-        f'width="{width:.0f}" height="{height:.0f}">{body.strip()}</svg>'
-    )
+        value = value.replace(stand_in, f"var({variable})")
+    return _TENTHS.sub(r"\1", " ".join(value.split()))
 
 
 # Axes (call these inside `drawing()`).

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,14 +15,13 @@ from mldsa_lab import LabError
 from mldsa_lab.bench.options import Jmh, Pipeline, Profile, check_pipelines
 from mldsa_lab.checkout import file_or_shipped, find_root
 from mldsa_lab.estimate.cells import CellEstimate, CellSamples
-from mldsa_lab.estimate.figure import PERCENTILES, Key
+from mldsa_lab.estimate.figure import Key
 from mldsa_lab.estimate.summary import MeasuredCell, summarise
 from mldsa_lab.files import Positive, Text, decode_toml, read_text
-from mldsa_lab.records import METRICS, Record, read_record
-from mldsa_lab.sets import OBJECTS, OPERATIONS, Operation, parse_set_names
+from mldsa_lab.records import METRICS, NO_CELL, Filters, Record, read_record
+from mldsa_lab.sets import OBJECTS, OPERATIONS, PERCENTILES, Operation, parse_set_names
 from mldsa_lab.theory.trace import Array
 
-NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 FIELDS = (
     "implementation", "version", "language", "backend", "build", "key", "mode", "batch_size",
     "threads", "set", "operation", "worker", "message_bytes",
@@ -68,7 +66,7 @@ class Measure(_Table, frozen=True):
 
 
 def _intersect(own: tuple[str, ...], kept: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Names in both, where no names stand for all; None if there are none."""
+    """Return the names in both, where no names mean all; None if there are none."""
     if not own or not kept:
         return own or kept
     return tuple(name for name in own if name in kept) or None
@@ -125,9 +123,9 @@ class Contrast(_Table, frozen=True):
     """Groups of cells to compare by the means of their ``replicates``.
 
     A group is told by the fields ``between``; within each of the fields ``within`` groups are
-    compared with each other. ``where``: the cells to take, by the texts of their fields.
-    ``alpha``: the probability of a false finding in one of these places, which holds for
-    processes; rounds within one are not independent of each other.
+    compared with each other. ``where``: the cells to take, by the texts of their fields. ``alpha``:
+    the probability of a false finding in one of these places. It is valid for processes; rounds
+    within one are not independent of each other.
     """
 
     name: Text
@@ -425,13 +423,18 @@ class Gathered:
         return places
 
 
-def gather_cells(paths: Sequence[Path], clock: str, confidence: float) -> Gathered:
-    """Return the cells of a study's records, one for each process."""
+def gather_cells(
+    paths: Sequence[Path], clock: str, confidence: float, filters: Filters = ((), (), ())
+) -> Gathered:
+    """Return the cells of a study's records, one for each process. LabError if the filters leave
+    none."""
     processes: dict[tuple[str, ...], list[tuple[MeasuredCell, Array]]] = {}
     excluded = Counter[str]()
     loads = []
     for path in paths:
-        record = read_record(path)
+        record = read_record(path).narrow(*filters)
+        if any(filters) and not record.samples:
+            continue
         loads.append(record.busy)
         summary = summarise(record, clock=clock, confidence=confidence)
         excluded.update(set(_list_excluded(record)))
@@ -449,7 +452,9 @@ def gather_cells(paths: Sequence[Path], clock: str, confidence: float) -> Gather
     cells = [
         _join(dict(zip(FIELDS, texts, strict=True)), listed) for texts, listed in processes.items()
     ]
-    return Gathered(cells, excluded, len(paths), loads=loads)
+    if any(filters) and not loads:
+        raise LabError(NO_CELL)
+    return Gathered(cells, excluded, len(loads), loads=loads)
 
 
 def _list_excluded(record: Record) -> Iterator[str]:

@@ -166,14 +166,14 @@ def draw_scatter(points: Sequence[Point], x: str, y: str, width: float = 380) ->
             [point.x], [point.y], svg.marker(point.colour), markersize=7,
             color=svg.series(point.colour), markeredgecolor=svg.SURFACE, markeredgewidth=0.7,
         )  # fmt: skip
-    shape = (measure_axis(axes, False), measure_axis(axes, True))
+    axes_size = (measure_axis(axes, False), measure_axis(axes, True))
     to_pixels = axes.transData + axes.transAxes.inverted()
-    spots = to_pixels.transform([(p.x, p.y) for p in points]) * shape
+    spots = to_pixels.transform([(p.x, p.y) for p in points]) * axes_size
     labels = [p.label.removeprefix(shared) for p in points]
-    places = place_labels([(float(a), float(b)) for a, b in spots], labels, shape)
+    places = place_labels([(float(a), float(b)) for a, b in spots], labels, axes_size)
     for label, (left, middle) in zip(labels, places, strict=True):
         axes.text(
-            left / shape[0], middle / shape[1], label, transform=axes.transAxes, ha="left",
+            left / axes_size[0], middle / axes_size[1], label, transform=axes.transAxes, ha="left",
             va="center", color=svg.INK,
         )  # fmt: skip
     axes.set_xlabel(x, labelpad=4)
@@ -240,8 +240,8 @@ def draw_dots(rows: Sequence[Dots], unit: str, width: float = 380) -> Figure:
             (row.processes, line - 0.15,
              {"markersize": 5.5, "markeredgecolor": svg.SURFACE, "markeredgewidth": 0.6}),
         ):  # fmt: skip
-            heights, shape = np.full(len(values), place), svg.marker(row.colour)
-            axes.plot(values / scale, heights, shape, linestyle="", color=colour, **how)
+            heights, marker = np.full(len(values), place), svg.marker(row.colour)
+            axes.plot(values / scale, heights, marker, linestyle="", color=colour, **how)
         axes.plot([middle / scale] * 2, [line - 0.38, line + 0.38], color=svg.INK, linewidth=1.2)
     axes.grid(axis="x")
     axes.set_xlabel(f"over its median, in {unit}" if apart else unit)

@@ -50,7 +50,7 @@ def study_report(
     study: StudyFile, profile: str, measured: Gathered, sources: Sequence[str] = ()
 ) -> Report:
     """Return the report of a study; ``sources``: the names of its records. A note names a contrast
-    of one group alone, and a figure without a point. LabError if a contrast cannot be made, or a
+    of only one group, and a figure without a point. LabError if a contrast cannot be made, or a
     table or figure has no cells."""
     from mldsa_lab.study.plots import plot_specs
 
@@ -68,7 +68,7 @@ def study_report(
         f"Excluded in {n} of {measured.runs} runs: {text}." for text, n in measured.excluded.items()
     ]
     alone = [name for name, part in contrasts.items() if part is None]
-    notes += [f"{name}: one group alone was measured." for name in alone]
+    notes += [f"{name}: only one group was measured." for name in alone]
     notes += [f"{name}: no set has both values." for name, specs in drawn.items() if not specs]
     return Report(
         kind=f"study, profile {profile}",
@@ -112,7 +112,7 @@ def _list_figures(measured: Gathered) -> Iterator[Figure]:
 def _list_cells(
     measured: Gathered, plots: Sequence[PlotSpec], *, is_brief: bool
 ) -> Iterator[Section]:
-    """A table for each operation; the plots stand at the first."""
+    """A table for each operation; the plots are at the first."""
     telling: list[str] = []
     for name in _TELLING:
         texts = [{c.texts(names) for c in measured.cells} for names in (telling, [*telling, name])]

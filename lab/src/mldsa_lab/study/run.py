@@ -18,15 +18,14 @@ from mldsa_lab.bench.workload import WorkloadPlan
 from mldsa_lab.files import read_text, write_text
 from mldsa_lab.kinds.pipeline import PipelinePlan
 from mldsa_lab.records import read_record
-from mldsa_lab.records.rows import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
-from mldsa_lab.sets import USUAL_OPERATIONS, parse_set_names
+from mldsa_lab.sets import DEFAULT_BASELINE, USUAL_OPERATIONS, parse_set_names
 from mldsa_lab.study.file import Measure, StudyFile, parse_study
 
 _PROFILE = "# profile "
 _WORKER = " --jdk "  # as copies of earlier studies have it
 COPY = "study.toml"
-"""The study file beside its records, by which a resumed run knows that it is the same."""
+"""The study file next to its records, by which a resumed run recognises the study."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ def find_records(folder: Path) -> list[Path]:
     """Return the records in a folder and below it. LabError if there are none."""
     paths = sorted(p for kind in ("*.jsonl", "*.jsonl.xz") for p in folder.rglob(kind))
     if not paths:
-        raise LabError(f"{folder}: holds no records (*.jsonl, *.jsonl.xz)")
+        raise LabError(f"{folder}: has no records (*.jsonl, *.jsonl.xz)")
     return paths
 
 
@@ -136,7 +135,7 @@ def run_step(step: Step, screen: Screen, study: StudyFile, profile: str, **other
         profile=effort.profile(profile),
         rounds=None,
         sizes=GATE_SIZES if study.pipeline else Sizes(message_bytes=step.message_bytes),
-        reference=DEFAULT_REFERENCE,
+        baseline=DEFAULT_BASELINE,
         seed=parse_seed(step.seed.hex()),
         out=step.folder,
         build=m.build,

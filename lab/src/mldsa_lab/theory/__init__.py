@@ -1,1 +1,1 @@
-"""Models of ML-DSA's cost that rest on FIPS 204 alone, not on measurements."""
+"""Models of ML-DSA's cost that are based only on FIPS 204, not on measurements."""

@@ -72,7 +72,7 @@ LINEAR = len(LINEAR_NAMES)
 _SHARE_SPREAD = 0.75
 
 
-# Terms of the number of iterations alone: expectations are sums over a geometric law; the tail
+# Terms of only the number of iterations: expectations are sums over a geometric law; the tail
 # beyond 400 iterations is below 1e-40.
 _ITERATIONS = np.arange(1, 401)
 
@@ -453,8 +453,8 @@ def _list_classes(model: RejectionModel, tail: float) -> tuple[Ints, Array, Arra
 def _convolve(
     model: RejectionModel, coefficients: Array, misfit: float, most: int
 ) -> tuple[Array, Array]:
-    """`Law._reached` up to ``most`` rejected iterations, which stand for more; ``misfit``: variance
-    over cost of what is left."""
+    """`Law._reached` up to ``most`` rejected iterations, which represent more; ``misfit``: residual
+    variance over cost."""
     number = np.arange(most + 1)
     law = model.p_accept * (1 - model.p_accept) ** number
     law[-1] += 1 - law.sum()
@@ -466,7 +466,7 @@ def _convolve(
     centre = start + number * mean
     reach = _FAR * np.sqrt(number * variance + misfit * np.maximum(centre, 0.0))
     origin, end = float((centre - reach).min()), float((centre + reach).max())
-    # Bins beside the ends: what is divided between two must not come in at the other end.
+    # Bins next to the ends: mass that is divided between two must not come in at the other end.
     step = (end - origin) / (_BINS - 8)
     origin -= 4 * step
     frequency, roots = _compute_roots()
@@ -503,7 +503,7 @@ def _convolve(
         total += law[n]
     total *= shift(int(places[0])) * once
     reached = np.maximum.accumulate(np.cumsum(np.fft.irfft(total, _BINS)))
-    # A bin holds the mass that is nearer to it than to others.
+    # A bin has the mass that is nearer to it than to others.
     return origin + step * (np.arange(_BINS, dtype=np.float64) + 0.5), np.asarray(reached)
 
 
@@ -593,7 +593,7 @@ class CostModel(
         return decode_format(read_text(path), cls, str(path), FORMAT, VERSION)
 
     def as_json(self) -> dict[str, Any]:
-        """The object that a file holds."""
+        """Return the object for a file."""
         return {"format": FORMAT, "version": VERSION, "set": self.set, **to_builtins(self)}
 
     def to_json(self) -> str:

@@ -224,7 +224,7 @@ DESIGN_ITERATION = Guess(1.0, 0.5)
 DESIGN_CONTRAST = Guess(0.0, 0.3)
 
 # mldsa-native (AVX2, keys as bytes) on an AMD EPYC (Zen 3): first, z, r, h. The record's inputs
-# hold too few iterations of class h to tell their cost in two of the sets; HINT_EXTRA stands there.
+# have too few iterations of class h to tell their cost in two of the sets: HINT_EXTRA is used.
 # They are from the first version's fit and are kept, so that the shipped selections stay the same.
 # The fit of today differs: first 3.05 and z 0.80 for ML-DSA-65.
 USUAL = {
@@ -292,7 +292,7 @@ def hardened_setup_cost(set_name: str) -> Range:
 
     A hardened signer (docs/decisions/0018-hardened-mode.md) hashes the private key, signs, makes
     the accepted iteration again, recomputes the public key and verifies. The high end counts the
-    permutations of all of these, the low end the two iterations alone.
+    permutations of all of these, the low end only the two iterations.
     """
     counts, p = permutations(set_name), parameter_set(set_name)
     digest = _count_absorbed(p.private_key_bytes + _SEED_BYTES)

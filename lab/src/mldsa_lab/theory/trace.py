@@ -1,12 +1,12 @@
 """Rejection traces: the failed checks of each iteration of a deterministic signature.
 
-A trace comes in two forms. Pools and the tracing library hold an iteration in 16 bits. Files that
-people read, and the worker protocol, hold a word for each iteration.
+A trace comes in two forms. Pools and the tracing library store an iteration in 16 bits. Files that
+people read, and the worker protocol, have a word for each iteration.
 
 A word is ``ok``, or has a letter and an index for each failing check, in FIPS 204's order. The
 letters are ``z`` (norm of z), ``r`` (norm of r0), ``c`` (norm of c t0), ``h`` (hint weight). The
 index is that of the first polynomial that fails. A word names all failing checks, including those
-that a signer would not have reached. `TraceTable` holds many traces in arrays: millions fit where
+that a signer would not have reached. `TraceTable` has many traces in arrays: millions fit where
 tuples would not.
 """
 
@@ -32,7 +32,7 @@ CHECKS = "zrch"
 PASSED = 15
 """Stands for the index of the first failing polynomial where a check passed."""
 SHIFTS = tuple(4 * i for i in range(len(CHECKS)))
-"""Where in an iteration's number each check's index stands."""
+"""The place of each check's index in an iteration's number."""
 
 # No set has an index above 7 (k = 8).
 _WORD = re.compile(r"(?:z([0-7]))?(?:r([0-7]))?(?:c([0-7]))?(?:h([0-7]))?")

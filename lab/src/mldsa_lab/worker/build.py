@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice, takewhile
 from pathlib import Path
 
 from msgspec import structs
@@ -31,12 +31,12 @@ from mldsa_lab.worker.registry import (
     every_build,
     named,
     read_registry,
+    to_name,
 )
 
 OLDEST = 17
 """The oldest Java release that the Java worker runs on."""
 _MODULES = ("java.management", "java.compiler")  # clocks and settings; Eclipse's compiler
-_PROPERTY = re.compile(r"^ +([\w.]+) = (.*)$", re.MULTILINE)
 _FOLDERS = ("usr/lib/jvm/*", "Library/Java/JavaVirtualMachines/*/Contents/Home")
 _OF_USER = ".sdkman/candidates/java/*"
 
@@ -172,7 +172,8 @@ class Jdk:
                 raise LabError(f"{folder}: there is no such folder")
             if not java.is_file():
                 raise LabError(f"{folder} is no JDK: it has no bin/java")
-        settings = dict(_PROPERTY.findall(_output(java, "-XshowSettings:properties", "-version")))
+        printed = _output(java, "-XshowSettings:properties", "-version").splitlines()
+        settings = {name.strip(): value for name, _, value in (s.partition(" = ") for s in printed)}
         release = settings.get("java.specification.version", "")
         version = settings.get("java.version", "")
         if not release or not version:
@@ -186,9 +187,8 @@ class Jdk:
                 raise LabError(f"{folder}: the worker needs the module {module}, which it lacks")
         # `Temurin-25.0.3+9`, where the vendor names its product, else the vendor: `Debian`.
         names = (settings.get(f"java.{key}", "") for key in ("vendor.version", "vendor"))
-        vendors = [match[0] for name in names if (match := re.match(r"[A-Za-z]+", name))]
-        words = ["java", version, *vendors[:1]]
-        return cls(folder, re.sub(r"[^a-z0-9.]+", "-", "-".join(words).lower()).strip("-."))
+        vendors = filter(None, ("".join(takewhile(str.isalpha, name)) for name in names))
+        return cls(folder, to_name("-".join(["java", version, *islice(vendors, 1)])))
 
     @classmethod
     def parse(cls, text: str) -> Jdk:
@@ -206,7 +206,7 @@ class Jdk:
             raise LabError(f"worker {text}: {why}") from None
 
     def entry(self, java: WorkerEntry) -> WorkerEntry:
-        """The worker on this machine, whose set-up is that of the registry's `java`."""
+        """The worker on this machine, with the set-up of the registry's `java`."""
         program = str(self.folder.absolute() / "bin" / "java")
         changed = {"name": self.name, "program": program, "home_of": java.name, "needs": ()}
         return structs.replace(java, **changed, default=True)

@@ -409,7 +409,7 @@ SPOILED = {
 
 
 def batch(e: Examination, operation: str) -> Iterator[Probe]:
-    """Good and bad items beside each other: each has its own result."""
+    """Good and bad items in one batch: each has its own result."""
     judge = must_refuse if operation == "verify" else must_fail
     for i, m in enumerate(_usable(e, e.items.group)):
         if operation in _TAKES_OUTPUT and m.output is None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import selectors
 import signal
 import subprocess
@@ -17,14 +16,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from mldsa_lab.worker.protocol import ProtocolError, decode_line, quote
+from mldsa_lab.worker.protocol import CONTROL, ProtocolError, decode_line, quote
 
 _CHUNK_BYTES = 1 << 18
 _STDERR_KEPT_BYTES = 16 * 1024
 _STDERR_SHOWN_LINES = 5
 _STDERR_SHOWN_CHARACTERS = 400
 _NOTE = b"note "
-_POLL_S = 1.0  # notices a dead process whose children still hold its pipes open
+_POLL_S = 1.0  # notices a dead process whose children keep its pipes open
 _EXIT_WAIT_S = 5.0
 
 
@@ -47,7 +46,7 @@ class Channel:
         OSError or ValueError if it cannot be started.
         """
         self._line_bytes = line_bytes
-        self._searched = 0  # bytes received that are known to hold no line end
+        self._searched = 0  # bytes received that are known to have no line end
         self._process = subprocess.Popen(
             list(argv),
             cwd=cwd,
@@ -167,7 +166,7 @@ class Channel:
         return pending
 
     def _read(self, stream: IO[bytes]) -> None:
-        """Take what is there to read; at its end the stream is no longer open."""
+        """Take the bytes that can be read; at its end the stream is no longer open."""
         if stream not in self._open:
             return
         with contextlib.suppress(BlockingIOError):
@@ -188,7 +187,7 @@ class Channel:
                 self.on_note(_shown(text))
 
     def _lines(self) -> Iterator[str]:
-        """Take the whole lines out of what was received."""
+        """Take the whole lines out of the received bytes."""
         while True:
             end = self._received.find(b"\n", self._searched)
             length = len(self._received) if end < 0 else end
@@ -254,7 +253,7 @@ class Channel:
 
 
 def _shown(line: str) -> str:
-    return re.sub(r"[\x00-\x1f\x7f]+", " ", line).strip()
+    return CONTROL.sub(" ", line).strip()
 
 
 def _status(status: int) -> str:

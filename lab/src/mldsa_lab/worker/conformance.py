@@ -60,8 +60,8 @@ class Conformance:
         return "failed" not in states and "passed" in states
 
     def lines(self) -> list[str]:
-        """For people: what failed and what could not be tested, with the reasons; then what passed;
-        what does not apply, by its reason; and the numbers of all."""
+        """Return lines for readers. First come failures and checks that could not be made, with the
+        reasons; then passed checks. Checks that do not apply follow by reason, then all counts."""
         text: list[str] = []
         alike: dict[tuple[Status, tuple[str, ...]], list[Finding]] = {}
         for finding in self.findings:
@@ -94,8 +94,8 @@ def conform_entry(
     """Make the checks on a worker of the registry that has been built; `progress` gets each check's
     name first, `on_note` each note of the worker.
 
-    All are made, or those of `only` and the first one, `hello`. A worker that cannot announce
-    itself is judged by that one alone. `known`: whether it is asked for NIST's known answers.
+    All are made, or only the rules in `only` and the first one, `hello`. A worker that cannot
+    announce itself is judged only by that. `known`: whether it is asked for NIST's known answers.
     `reference_items` makes the gate's items of a set of ML-DSA; without it, checks use only inputs
     that the worker can make. LabError for a name in `only` that no check has.
     """
@@ -146,8 +146,8 @@ def _finding(trials: Trials, check: ConformanceRule) -> Finding:
 
 
 def rules(*, known: bool, reference: bool) -> list[ConformanceRule]:
-    """All rules in order; with ``known`` also NIST's known answers, with ``reference`` also what
-    the gate asks by the correctness reference. No other implementation takes part."""
+    """All rules in order; with ``known`` also NIST's known answers, with ``reference`` also the
+    gate's questions by the correctness reference. No other implementation takes part."""
     names = [
         name
         for row in SUITE
@@ -269,7 +269,7 @@ def _is_of_gate(row: CheckCase) -> bool:
 
 
 def _asked(row: CheckCase) -> str:
-    """The operation that the subject must have; the reference verifies what it signs."""
+    """The operation that the subject must have; the reference verifies the subject's signatures."""
     return row.operation if row.asks == "subject" else "sign"
 
 
@@ -361,7 +361,7 @@ def _measure(trials: Trials, cell: Subject, operation: str) -> None:
 def _check_samples(
     trials: Trials, cell: Subject, operation: str, inputs: Sequence[JobInput], runs: Runs | None
 ) -> None:
-    """Samples of single calls or of runs have the digests of what `answer` says."""
+    """Samples of single calls or of runs have the digests of the outputs of `answer`."""
     worker, v = trials.worker, cell.variant
     what = operation if runs is None else f"{operation}, {_name(runs)}"
     worker.prepare(1, v.id, cell.set, operation, inputs)
@@ -443,8 +443,8 @@ def _refuse_runs(trials: Trials, cell: Subject) -> None:
 
 
 def _chain(trials: Trials, cell: Subject) -> None:
-    """Signed and verified, all with one key; what is prepared for verification is of another
-    message, so that both of its fields have to come from the chain."""
+    """Check a chain that signs and verifies with one key. The inputs prepared for verification are
+    of another message, so both of its fields have to come from the chain."""
     if not trials.announcement.chains:
         raise NotApplicable("it does not announce chains")
     signers = [cell, *trials.cells("sign")] if cell.traits.has_bytes else [cell]

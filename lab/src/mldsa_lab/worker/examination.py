@@ -90,7 +90,7 @@ def make_items(
     published: bool = True,
 ) -> list[Input]:
     """The items with keys, and signatures or ciphertexts, by the first of these subjects that can
-    make them; of what nobody makes, without. ``siblings`` make keys alone.
+    make them; of what nobody makes, without. ``siblings`` only make keys.
 
     Where nobody gives both keys of a pair, they and their seeds are NIST's if these may be
     ``published`` ones. Keys that never leave a worker stay there.
@@ -178,7 +178,7 @@ _KINDS: dict[str, tuple[str, dict[str, Any], str]] = {
     "public-keys": ("encapDecap", {"function": "encapsulationKeyCheck"}, "pk"),
     "private-keys": ("encapDecap", {"function": "decapsulationKeyCheck"}, "sk"),
 }
-# By field of an item NIST's names for it: of ML-DSA, SLH-DSA and ML-KEM; parts stand in a row.
+# By field of an item NIST's names for it: of ML-DSA, SLH-DSA and ML-KEM; parts are in a row.
 _FIELDS = {
     "seed": ("seed", "skSeed skPrf pkSeed", "d z"),
     "pk": ("pk", "ek"),
@@ -190,7 +190,7 @@ _FIELDS = {
     "secret": ("k",),
 }
 _SLOW_CASES = 3
-"""Of a set whose signing takes up to seconds, the first cases to sign alone."""
+"""Of a set whose signing takes up to seconds, only the first cases to sign."""
 
 
 @cache
@@ -276,7 +276,7 @@ class Items:
 class CheckCase:
     """One row of the suite.
 
-    ``name`` may hold `{source}` or `{peer}`. ``cases`` gets the examination and ``operation``,
+    ``name`` may contain `{source}` or `{peer}`. ``cases`` gets the examination and ``operation``,
     which is asked with what it returns; no cases, no check. ``families``: None for all. ``needs``
     the parts of `Items` without which it is not made. ``together`` judges all outputs. ``skip`` is
     why it does not apply to a subject. ``may_refuse`` is the remark where a subject that fails on

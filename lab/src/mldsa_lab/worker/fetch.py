@@ -1,9 +1,9 @@
 """Jars from Maven Central, each checked against the SHA-256 that a lock file gives.
 
 `python -m mldsa_lab.worker.fetch LOCKFILE FOLDER` is for the `setup` commands of the registry:
-FOLDER then holds the jars of the lock file, and no others. What is there is not fetched again.
-A line of the lock file is `group:artifact:version[:classifier] SHA256`; one that begins with `#`
-is a comment. MLDSA_LAB_MAVEN in the environment names another repository than Maven Central.
+FOLDER then has the jars of the lock file, and no others. What is there is not fetched again. A line
+of the lock file is `group:artifact:version[:classifier] SHA256`; one that begins with `#` is a
+comment. MLDSA_LAB_MAVEN in the environment names another repository than Maven Central.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def read_lock(path: Path) -> dict[str, tuple[str, str]]:
 
 
 def fetch(lock: Path, folder: Path, repository: str) -> None:
-    """Bring `folder` to hold the jars of the lock file, and no others.
+    """Give `folder` the jars of the lock file, and no others.
 
     LabError names the jar that cannot be had or is another than the lock file's; those fetched
     before it stay.

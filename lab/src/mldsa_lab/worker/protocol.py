@@ -36,11 +36,11 @@ DIGEST_BYTES = 32  # SHA-256
 
 INPUT_FIELDS = ("seed", "sk", "pk", "message", "context", "rnd", "signature", "ciphertext")
 
-_NUMBER = re.compile(r"[0-9]{1,20}", re.ASCII)
-_NUMBER_MAX = 2**63 - 1  # what a record holds, `files.Count`
-_HEX = re.compile(r"(?:[0-9a-f]{2})+", re.ASCII)
+_NUMBER_MAX = 2**63 - 1  # the limit of records, `files.Count`
+_HEX_DIGITS = set("0123456789abcdef")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*", re.ASCII)
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
+"""Control characters, which a line must not have."""
 
 
 class ProtocolError(LabError):
@@ -82,8 +82,8 @@ class AnnouncedVariant(Implementation, frozen=True, forbid_unknown_fields=True):
 
 
 class Announcement(Struct, frozen=True, forbid_unknown_fields=True):
-    """The reply to `hello`: what the worker is, how it was built, and its variants. ``phases``:
-    the parts into which the ticks of each single call are divided."""
+    """The reply to `hello`: the worker, its build, and its variants. ``phases``: the parts into
+    which the ticks of each single call are divided."""
 
     worker: str
     protocol: int
@@ -180,8 +180,9 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class ChainStage(Words):
-    """A stage of a chain: its job, the operations in each call of the batch interface (0: single
-    calls), and which stages (from 1; 0: none) give it its message and its signature."""
+    """A stage of a chain: its job, and the operations in each call of the batch interface (0:
+    single calls). It also has the stages (from 1; 0: none) that give it its message and its
+    signature."""
 
     job: int
     batch: int = 0
@@ -191,9 +192,9 @@ class ChainStage(Words):
 
 @dataclass(frozen=True, slots=True)
 class BlockShape(Words):
-    """How a job's inputs are performed as a block: ``batch`` operations in each call of the batch
-    interface (0: single calls), on so many ``threads``, in the order of `turns`, after every
-    thread has read ``cold`` bytes of other memory."""
+    """The way in which a job's inputs are performed as a block. Each call of the batch interface
+    has ``batch`` operations (0: single calls), on so many ``threads``, in the order of `turns`.
+    Every thread reads ``cold`` bytes of other memory first."""
 
     batch: int
     threads: int
@@ -207,8 +208,8 @@ class BlockShape(Words):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Inputs of a chain that went through it together: the thread, the first of them, the ticks of
-    all, and of each stage the ticks of `clock` and the SHA-256 of its outputs.
+    """Inputs of a chain that went through it together: the thread, the first input, and the ticks
+    of all. Each stage has the ticks of `clock` and the SHA-256 of its outputs.
 
     Where the implementation failed, `failure` is its error and there are no stages.
     """
@@ -223,8 +224,8 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """One pass of a chain over its inputs: the links of each thread, and the ticks from the common
-    start of the threads to the end of the last."""
+    """One pass of a chain over its inputs: the links of each thread, and the ticks of the pass.
+    These are from the common start of the threads to the end of the last."""
 
     links: tuple[Link, ...]
     wall: int
@@ -242,14 +243,14 @@ def decode_line(raw: bytes) -> str:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ProtocolError(f"line is not UTF-8 at byte {error.start}") from None
-    if _CONTROL.search(text):
-        raise ProtocolError(f"line holds a control character: {quote(text)}")
+    if CONTROL.search(text):
+        raise ProtocolError(f"line has a control character: {quote(text)}")
     return text
 
 
 def parse_number(text: str, what: str) -> int:
     """A decimal number without sign, below 2^63."""
-    if not _NUMBER.fullmatch(text):
+    if not (text.isascii() and text.isdecimal() and len(text) <= 20):
         raise ProtocolError(f"{what} must be a decimal number without sign, got {quote(text)}")
     number = int(text)
     if number > _NUMBER_MAX:
@@ -261,7 +262,7 @@ def parse_hex(text: str, what: str) -> bytes:
     """Lower-case hexadecimal; `-` is the empty string."""
     if text == "-":
         return b""
-    if not _HEX.fullmatch(text):
+    if not text or len(text) % 2 or not set(text) <= _HEX_DIGITS:
         raise ProtocolError(f"{what} must be lower-case hexadecimal or `-`, got {quote(text)}")
     return bytes.fromhex(text)
 

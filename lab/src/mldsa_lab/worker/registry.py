@@ -1,4 +1,4 @@
-"""`workers/registry.toml`: which workers there are, how each is built and run, what it needs."""
+"""`workers/registry.toml`: the workers, with their builds, commands and needs."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _PLACES_OF = {
     "lock": ("locks", "the first of them"),
     "program": ("program", "it"),
 }
-_OPTIONS = "{options}"  # stands for several parts of a command, or none
+_OPTIONS = "{options}"  # means several parts of a command, or none
 _REQUIRED = ("name", "language", "folder", "build", "run")
-# A whole number counts in quotes alone: `openjdk version "25"`.
+# A whole number counts only in quotes: `openjdk version "25"`.
 _VERSION = re.compile(r'(?<![\w.])(?:go|v|")?(\d+(?:\.\d+)+|(?<=")\d+(?="))')
-_MINIMUM = re.compile(r"\d+(\.\d+)*")
 NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
+_SEPARATOR = re.compile(r"[^a-z0-9.]+")
 _ASK_TIMEOUT_S = 60.0
 
 ALL = "all"
@@ -69,14 +69,16 @@ class Need(Struct, frozen=True, forbid_unknown_fields=True):
     minimum: str | None = None
 
     def __post_init__(self) -> None:
-        if self.minimum is not None and not _MINIMUM.fullmatch(self.minimum):
+        if self.minimum is None:
+            return
+        if not all(part.isdecimal() for part in self.minimum.split(".")):
             raise LabError(f"minimum must be numbers and dots, is {self.minimum!r}")
-        if self.minimum is not None and not self.version:
+        if not self.version:
             raise LabError("version is missing, and minimum needs it")
 
 
 class Build(Struct, frozen=True, forbid_unknown_fields=True):
-    """A way to build a worker: what `{profile}` stands for, and what it adds to `env`."""
+    """A way to build a worker: the value of `{profile}`, and additions to `env`."""
 
     profile: Text
     env: dict[str, str] = {}
@@ -87,11 +89,10 @@ class RegistryWorker(Struct, frozen=True, forbid_unknown_fields=True):
 
     `folder` is relative to the repository's root, or absolute. `implementations`, where it is
     given, are all that the worker can announce: a run that asks for others need not build it.
-    `families`, where they are given, are the families of its sets, likewise.
-    `setup` are commands that fetch and make what the worker needs, on request alone. `jmh` starts
-    JMH, where the worker has it. `locks` are the files that pin what it is built from. A worker
-    that is ``like`` another before it has that one's keys where it gives none; without it language,
-    folder, build and run are required.
+    `families`, where they are given, are the families of its sets, likewise. `setup` are commands
+    that fetch and make the worker's needs, only on request. `jmh` starts JMH, where the worker has
+    it. `locks` are the files that pin its sources. A worker that is ``like`` another before it has
+    that one's keys where it gives none; without it language, folder, build and run are required.
     """
 
     name: str
@@ -108,8 +109,8 @@ class RegistryWorker(Struct, frozen=True, forbid_unknown_fields=True):
     families: tuple[Family, ...] = ()
     locks: tuple[str, ...] = ()
     like: str = ""
-    program: str = ""  # what the worker runs on, and {program} stands for
-    options: tuple[str, ...] = ()  # what {options} stands for, a part of a command by itself
+    program: str = ""  # the worker's platform, and the value of {program}
+    options: tuple[str, ...] = ()  # the value of {options}, a part of a command by itself
     home_of: str = ""  # the worker whose folder, and with it whose set-up, this one shares
     jmh: tuple[str, ...] = ()
     setup: tuple[Annotated[tuple[str, ...], Meta(min_length=1)], ...] = ()
@@ -119,7 +120,7 @@ class RegistryWorker(Struct, frozen=True, forbid_unknown_fields=True):
             rule = "must be small letters, digits, hyphens and dots"
             raise LabError(f"name {rule}, is {self.name!r}")
         if self.name in (ALL, DEFAULT, ADDED):
-            raise LabError(f"name must not be {self.name!r}, which stands for several workers")
+            raise LabError(f"name must not be {self.name!r}, which means several workers")
         if ".." in Path(self.folder).parts:
             rule = "must be a path inside the repository or an absolute path, without `..`"
             raise LabError(f"folder {rule}, is {self.folder!r}")
@@ -174,7 +175,7 @@ class WorkerEntry(RegistryWorker, frozen=True):
         return structs.replace(self, chosen=name) if name in self.builds else self
 
     def home(self, target: Path) -> Path:
-        """The worker's own folder for what is fetched and made by `setup`."""
+        """The worker's own folder for the results of `setup`."""
         return target / (self.home_of or self.name)
 
     def environment(self, dirs: BuildDirs) -> dict[str, str]:
@@ -183,7 +184,7 @@ class WorkerEntry(RegistryWorker, frozen=True):
         return {name: self.text(value, dirs) for name, value in env.items()}
 
     def unmet(self) -> list[str]:
-        """For each tool that is missing or too old, what is wrong and how to get it."""
+        """For each tool that is missing or too old, the fault and the remedy."""
         texts = (unmet_need(need) for need in self.needs)
         return [text for text in texts if text is not None]
 
@@ -217,7 +218,7 @@ _PLACES: dict[str, Callable[[WorkerEntry, BuildDirs], str]] = {
 
 
 def libclang_folder() -> Path:
-    """The folder of libclang's shared library, from the package of that name beside the lab.
+    """The folder of libclang's shared library, from the package of that name next to the lab.
 
     Raises LabError if it is not installed.
     """
@@ -332,13 +333,18 @@ def _program(path: Path) -> WorkerEntry:
             f"worker {path}: must be a program, a JDK's folder or a core's manifest (.toml): no "
             "executable file has this path"
         )
-    name = re.sub(r"[^a-z0-9.]+", "-", path.stem.lower()).strip("-.") or "program"
+    name = to_name(path.stem) or "program"
     program = str(path.resolve())
     return WorkerEntry(name=name, folder=str(Path(program).parent), run=(program,))
 
 
+def to_name(text: str) -> str:
+    """Return a text as the name of a worker, or "" if it has no letter or digit."""
+    return _SEPARATOR.sub("-", text.lower()).strip("-.")
+
+
 def unmet_need(need: Need) -> str | None:
-    """None where the tool is there and new enough, else what is wrong and the hint."""
+    """None where the tool is there and new enough, else the fault and the hint."""
     if shutil.which(need.tool) is None:
         return f"{need.tool} is not installed: {need.hint}"
     if not need.version:

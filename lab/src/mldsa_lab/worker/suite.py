@@ -1,8 +1,8 @@
 """The correctness suite: one table of checks of an implementation.
 
-The gate of a run makes the fast ones, `conform` makes all. What must come out is taken from
-`Items`: NIST's known answers, outputs of the literal reference, of another implementation, or of
-other variants of the same worker.
+The gate of a run makes the fast ones, `conform` makes all. The expected outputs are in `Items`:
+NIST's known answers, outputs of the literal reference, of another implementation, or of other
+variants of the same worker.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mldsa_lab.worker.examination import (
     must_repeat,
 )
 
-_NO_SK = "it does not start from an encoded private key alone"
+_NO_SK = "it does not start from only an encoded private key"
 _ML_DSA = ("ml-dsa",)
 _ENCODED = ("ml-dsa", "slh-dsa", "fn-dsa")
 _SEEDED = ("ml-dsa", "slh-dsa", "ml-kem")

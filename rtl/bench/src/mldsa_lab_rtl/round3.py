@@ -1,5 +1,5 @@
-"""Dilithium of the competition's third round by the package dilithium-py: what a core of that round
-has to answer, and the traces of its signatures."""
+"""Dilithium of the competition's third round by the package dilithium-py: the expected answers of a
+core of that round, and the traces of its signatures."""
 
 from __future__ import annotations
 

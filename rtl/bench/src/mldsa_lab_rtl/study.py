@@ -1,7 +1,7 @@
 """Figures of hardware cores: cycles by operation and phase, from the record of a run.
 
-A model's cycles have no noise, so one round is enough. The interval of a signing figure holds what
-the costs of the inputs leave open; other operations have the range over inputs.
+A model's cycles have no noise, so one round is enough. The interval of a signing figure covers the
+uncertainty from the costs of the inputs; other operations have the range over inputs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PHASES = ("load", "compute", "store")
 TOTAL = "total"
 LOADED = "_loaded"
 """Behind an operation: the key was loaded before the signature."""
-_SHARES = {50: 0.50, 95: 0.95, 99: 0.99}
+PERCENTILES = (50, 95, 99)
 _ENDS = ("z", "r", "h")
 
 
@@ -107,12 +107,12 @@ def operation_figures(
         return
     fit = fit_costs(traces, whole[None, :], RejectionModel.for_set(str(keys["set"])), noise=0.0)
     costs = fit.costs(CONFIDENCE)
-    shares = fit.quantiles(tuple(_SHARES.values()), CONFIDENCE)
+    shares = fit.quantiles([p / 100 for p in PERCENTILES], CONFIDENCE)
     estimates: list[tuple[str, dict[str, Key], Interval]] = [
         ("min", {}, costs["first"]),
         ("mean", {}, fit.mean(CONFIDENCE)),
     ]
-    for percentile, quantile in zip(_SHARES, shares, strict=True):
+    for percentile, quantile in zip(PERCENTILES, shares, strict=True):
         estimates.append(("quantile", {"percentile": percentile}, quantile))
     fixed = means["load"].value + means["store"].value
     for name, more, total in estimates:

@@ -48,7 +48,7 @@ class RandomSignatures(Struct, frozen=True, forbid_unknown_fields=True):
             yield Figure({**keys, "of": name}, "count", value, notes=notes)
 
     def row(self) -> Figure:
-        """Return the plain mean, which stands beside the mean from designed inputs."""
+        """Return the plain mean, which is shown next to the mean from designed inputs."""
         keys = core_keys(self.core, self.configuration, self.set)
         mean = mean_cycles(np.array(self.cycles))
         return cycles(keys, "sign", "mean", TOTAL, mean, inputs="drawn")

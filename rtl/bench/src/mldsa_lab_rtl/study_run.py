@@ -1,5 +1,5 @@
-"""Measures cores for `rtl study`: those of FIPS 204 by a run of `bench`, those of round 3 beside
-dilithium-py."""
+"""Measures cores for `rtl study`: cores for FIPS 204 by a run of `bench`, cores for round 3
+together with dilithium-py."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from mldsa_lab.bench.bench import run_bench
 from mldsa_lab.bench.options import Options, Profile, Sizes
 from mldsa_lab.cli.shared import EXIT_INTERRUPTED, show_path
 from mldsa_lab.files import write_text
-from mldsa_lab.records.rows import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
-from mldsa_lab.sets import SIGNATURE_OPERATIONS
+from mldsa_lab.sets import DEFAULT_BASELINE, SIGNATURE_OPERATIONS
 from mldsa_lab_rtl.core_worker import INPUTS, TIMEOUT, draw, measure_round_3
 from mldsa_lab_rtl.manifest import Manifest
 from mldsa_lab_rtl.study_files import RandomFile, Round3Cycles, Round3File, study_text
@@ -58,7 +57,7 @@ def _bench(
     options = Options(
         sets=sets, operations=SIGNATURE_OPERATIONS, implementations=(),
         workers=tuple(map(str, cores)), profile=Profile("custom", 0.0, 1, 1), rounds=1,
-        sizes=Sizes(), reference=DEFAULT_REFERENCE, clock="wall", confidence=0.95, seed=seed,
+        sizes=Sizes(), baseline=DEFAULT_BASELINE, clock="wall", confidence=0.95, seed=seed,
         timeout=TIMEOUT, out=out,
     )  # fmt: skip
     outcome = run_bench(options, screen, lambda record: None)

@@ -21,7 +21,7 @@ from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
 from mldsa_lab.show.grid import Grid, number
 from mldsa_lab.show.report import Report, Section
 from mldsa_lab_rtl.clock_rate import CLOCK_NOTE, ClockRate
-from mldsa_lab_rtl.study import CONFIDENCE, PHASES, TOTAL, core_rows
+from mldsa_lab_rtl.study import CONFIDENCE, PERCENTILES, PHASES, TOTAL, core_rows
 from mldsa_lab_rtl.study_files import (
     ROUND_3,
     RandomFile,
@@ -46,7 +46,7 @@ _OPERATIONS = (
     *_COMPARED[:3],
     *(
         SpreadColumns("quantile", f"signing, p{n}", keys={**_SIGN, "percentile": n})
-        for n in (50, 95, 99)
+        for n in PERCENTILES
     ),
     _COMPARED[3],
 )
@@ -298,7 +298,7 @@ class CoreFindings:
         ]
 
     def _resource_grids(self) -> list[Grid | None]:
-        """Return what cores take, as wholes and by module."""
+        """Return the resources of cores, as wholes and by module."""
         whole = [f for f in self.taken if "module" not in f.keys]
         by = {f"{r.target}, by {', '.join(r.tools.values())}": None for r in self.resources}
         built = [_grid("resources", "; ".join(by), ("core",), _RESOURCES, whole)]
@@ -381,7 +381,7 @@ def _count(keys: Mapping[str, Key], resource: str, number: float) -> Figure:
 
 
 def _find(figures: Iterable[Figure], name: str, keys: Mapping[str, Key]) -> Figure | None:
-    """Return the first figure of this name with exactly these keys beside its place."""
+    """Return the first figure of this name with exactly these keys, other than its place."""
     return next((f for f in figures if f.name == name and _own(f) == keys), None)
 
 

@@ -4,7 +4,6 @@ target, module by module."""
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
 from collections import Counter
@@ -94,7 +93,7 @@ class Resources(CoreRecord, frozen=True, tag="mldsa-lab resources"):
 
 
 def synthesise(manifest: Manifest, folder: Path, on_line: Callable[[str], None]) -> Resources:
-    """The resources of a core; ``folder`` is made anew and holds the script and what yosys wrote.
+    """The resources of a core; ``folder`` is new and gets the script and the files of yosys.
     BuildError if yosys fails."""
     f = manifest.file
     run_yosys(_script(copy_sources(manifest, folder)), folder, on_line)
@@ -117,7 +116,7 @@ def copy_sources(manifest: Manifest, folder: Path) -> str:
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
-    # yosys runs in a sandbox that sees this folder alone.
+    # yosys runs in a sandbox that sees only this folder.
     names = []
     for number, source in enumerate(manifest.sources()):
         names.append(f"{number:03}_{source.name}")
@@ -169,7 +168,7 @@ def _modules(result: Mapping[str, Any], top: str) -> tuple[list[TakenBy], Taken]
     instances: Counter[str] = Counter()
 
     def add(name: str, times: int) -> None:
-        # `butterfly$ntt.g_pair[0].first`: the module, and where the instance stands.
+        # `butterfly$ntt.g_pair[0].first`: the module, and the place of the instance.
         module = name.partition("$")[0] or name
         instances[module] += times
         own = gathered.setdefault(module, Counter())
@@ -190,7 +189,7 @@ def _taken(cells: Mapping[str, int]) -> Taken:
     return Taken(
         lut=memory + sum(luts),
         memory=memory,
-        ff=sum(n for c, n in cells.items() if re.fullmatch(r"FD[RSCP]E?(_1)?", c)),
+        ff=sum(n for c, n in cells.items() if c.startswith(("FDR", "FDS", "FDC", "FDP"))),
         dsp=cells.get("DSP48E1", 0),
         bram=sum(n * _BRAM.get(c, 0.0) for c, n in cells.items()),
         cells=_packed(luts),

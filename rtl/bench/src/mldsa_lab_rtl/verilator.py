@@ -17,6 +17,8 @@ from mldsa_lab.files import read_text
 
 OLDEST = (5, 6)
 """The oldest version that is used; `rtl/tests/test_oldest.py` tests it."""
+# As the program prints it, and as its header has it.
+_VERSION = re.compile(r'(?:Verilator |VERILATOR_VERSION ")((\d+)\.(\d+)[^\s"]*)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +41,11 @@ class Verilator:
         except (OSError, subprocess.TimeoutExpired) as error:
             raise LabError(f"Verilator does not start: {program}: {error}") from None
         output = (done.stdout.strip() or done.stderr.strip() or "nothing").splitlines()[0]
-        result = re.match(r"Verilator ((\d+)\.(\d+)\S*)", output)
-        # The package's program does not know its own version; the headers beside it do.
+        result = _VERSION.match(output)
+        # The package's program does not know its own version; the headers next to it do.
         header = Path(environment.get("VERILATOR_ROOT", "")) / "include" / "verilated_config.h"
         if result is None and environment and header.is_file():
-            result = re.search(r'VERILATOR_VERSION "((\d+)\.(\d+)[^" ]*)', read_text(header))
+            result = _VERSION.search(read_text(header))
         if result is None:
             raise LabError(f"Verilator does not work: {program} said: {output}")
         if (int(result[2]), int(result[3])) < OLDEST:

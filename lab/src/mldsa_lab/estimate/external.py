@@ -17,7 +17,6 @@ from mldsa_lab.estimate.diagnose import diagnose
 from mldsa_lab.estimate.figure import (
     EXCLUDED,
     NO_ESTIMATE,
-    PERCENTILES,
     Figure,
     Figures,
     Key,
@@ -29,14 +28,16 @@ from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.misfit import Evidence, Remark, note, refutation
 from mldsa_lab.estimate.reader import Measurements, read_measurements
 from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.sets import PERCENTILES
 from mldsa_lab.theory.law import CostModel
 
 
 @dataclass(frozen=True)
 class Residual:
-    """One input: its attempts and rejected attempts of each class, its cost in the typical round,
-    what the fit says, and the difference as a share of that (None where the fit gives no cost).
-    ``outlier``: left out of `Estimation.without_outliers`, whose fit it then is."""
+    """One input: its iterations, the rejected ones of each class, and its cost in the typical
+    round. ``fitted``: the cost by the fit. ``relative``: the difference as a share of that, None if
+    the fit gives no cost. ``outlier``: left out of `Estimation.without_outliers`, whose fit it then
+    is."""
 
     id: int
     iterations: int
@@ -65,12 +66,12 @@ class Estimation:
     """Estimates, from measurements of a selection, for all signatures of its parameter set.
 
     Costs are in ``unit`` ("" where the measurements do not say). ``percentiles``: by percent, in
-    the order asked for. ``costs``: a signature accepted at once (``first``), a rejected attempt
-    of each class (``z``, ``r``, ``h``), as averages over abort indexes; ``final``: the attempt
-    that is accepted, taken to cost what one that fails at the hint does, and ``setup``: all else
-    that is done once. ``terms``: what the cost depends on beside these. ``noise``: relative
-    standard deviation of one measurement as repeats show it, None without repeats. ``misfit``:
-    that of an input's cost at the mean cost which nothing explains. ``rounds``: how many.
+    the order asked for. ``costs``: averages over abort indexes. ``first``: a signature accepted at
+    once. ``z``, ``r``, ``h``: a rejected iteration of each class. ``final``: the accepted
+    iteration, which is assumed to cost as much as one that fails at the hint. ``setup``: all work
+    that is done once. ``terms``: other influences on the cost. ``noise``: relative standard
+    deviation of one measurement as repeats show it, None without repeats. ``misfit``: the
+    unexplained standard deviation of an input's cost at the mean cost. ``rounds``: how many.
     ``average``: None where the selection's goal is neither a mean nor a percentile.
     """
 
@@ -104,7 +105,7 @@ class Estimation:
 
     @property
     def refutation(self) -> str:
-        """Why no estimate holds; empty where they do."""
+        """The reason why no estimate is valid; empty if estimates are."""
         return next((f"{f.code}: {f.text}" for f in self.findings if f.severity == "error"), "")
 
     @property
@@ -115,7 +116,7 @@ class Estimation:
 
     def cost_model(self) -> CostModel:
         """The fitted linear model, for `select --goal percentile`; of the inputs without outliers
-        where there are some. LabError if no estimate holds, or a cost is not above 0."""
+        where there are some. LabError if no estimate is valid, or a cost is not above 0."""
         if self.refutation:
             raise LabError(f"cost model: {self.refutation}; no model is written")
         costs = (self.without_outliers or self).costs
@@ -131,7 +132,7 @@ class Estimation:
         return CostModel(first, z, r, h, unit, source, self.set)
 
     def figures(self) -> Figures:
-        """Return all figures; ``mean`` has the findings as its notes. Where no estimate holds, it
+        """Return all figures; ``mean`` has the findings as its notes. Without a valid estimate it
         has no value, and there are only the costs as measured."""
         keys: dict[str, Key] = {"set": self.set, "operation": "sign"}
         notes = tuple(map(str, self.findings))
@@ -210,8 +211,8 @@ def estimate(
     """Estimate mean, percentiles and costs of attempts from the costs of a selection's inputs.
 
     ``percentiles``: in (0, 100). ``confidence``: of all intervals, in (0, 1). ``noise``: relative
-    standard deviation of one measurement where it is known, 0 for the counts of a simulator; else
-    repeats show it, or what is usual is assumed. LabError if an argument is out of range.
+    standard deviation of one measurement, if known; 0 for the counts of a simulator. Else repeats
+    show it, or a usual value is assumed. LabError if an argument is out of range.
     """
     if percentiles:
         parse_percentiles([f"{value:g}" for value in percentiles])

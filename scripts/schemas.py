@@ -1,7 +1,7 @@
 """The JSON Schemas of the lab's file formats and those of the packages that are installed, made
 from the types that read them.
 
-`python -m mldsa_lab.cli.schemas --write` makes `docs/schema/*.json` again; without the option it
+`python scripts/schemas.py --write` makes `docs/schema/*.json` again; without the option it
 says which of them differ from what it makes.
 """
 
