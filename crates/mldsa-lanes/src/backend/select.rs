@@ -4,7 +4,7 @@ use core::ffi::CStr;
 
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 use super::neon;
-use super::{Engine, portable, with_engine};
+use super::{Kernels, portable, with_engine};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
 use crate::kernels::keccak::Permutation;

@@ -2,12 +2,10 @@
 
 use core::arch::x86_64::*;
 
-use super::{engine_from_kernels, first, first_mut, method};
+use super::{first, first_mut, kernels};
 use crate::kernels::lanes::{Lanes, Map, Q_INVERSE};
-use crate::kernels::poly::Poly;
-use crate::kernels::small::{ByteLanes, Offsets, SmallPoly};
-use crate::kernels::{ntt, pointwise, rounding, sampling, small};
-use crate::params::{N, Parameters, Q};
+use crate::kernels::small::ByteLanes;
+use crate::params::{N, Q};
 
 /// A module of its own, so that nothing else can make the token.
 mod token {
@@ -53,7 +51,13 @@ impl Avx2 {
     }
 }
 
-engine_from_kernels!(Avx2, lanes I32x8, bytes U8x32, states 4, target_feature(enable = "avx2,popcnt"));
+kernels!(
+    Avx2,
+    I32x8,
+    U8x32,
+    4,
+    target_feature(enable = "avx2,popcnt")
+);
 
 /// Calls intrinsics on registers, none that takes a pointer: those are in [`memory`]. Each use stands in
 /// a method of a type whose values prove AVX2, or has the token at hand.

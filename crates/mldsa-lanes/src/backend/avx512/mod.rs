@@ -8,11 +8,8 @@ mod unpack;
 
 use core::arch::x86_64::*;
 
-use super::{engine_from_kernels, first, first_mut, method};
-use crate::kernels::poly::Poly;
-use crate::kernels::small::{ByteLanes, Offsets, SmallPoly};
-use crate::kernels::{ntt, pointwise, rounding, sampling, small};
-use crate::params::Parameters;
+use super::{first, first_mut, kernels};
+use crate::kernels::small::ByteLanes;
 use lanes::I32x16;
 
 /// A module of its own, so that nothing else can make the tokens.
@@ -91,8 +88,13 @@ impl Avx512 {
     }
 }
 
-engine_from_kernels!(Avx512, lanes I32x16, bytes U8x64, states 8,
-    target_feature(enable = "avx512f,avx512bw,popcnt,bmi1,bmi2"));
+kernels!(
+    Avx512,
+    I32x16,
+    U8x64,
+    8,
+    target_feature(enable = "avx512f,avx512bw,popcnt,bmi1,bmi2")
+);
 
 /// Calls intrinsics on registers, none that takes a pointer: those are in [`memory`]. Each use stands in
 /// a method of a type whose values prove AVX-512, or has the token at hand.

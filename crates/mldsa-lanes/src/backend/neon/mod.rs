@@ -22,12 +22,10 @@ use core::arch::aarch64::*;
 
 use self::accepted::{KEPT_BITS, halves, kept, kept_first, store_sixteen};
 use self::packing::{Pack, Unpack};
-use super::{engine_from_kernels, method};
+use super::kernels;
 use crate::kernels::lanes::{Lanes, Map, Q_INVERSE};
-use crate::kernels::poly::Poly;
-use crate::kernels::small::{ByteLanes, Offsets, SmallPoly};
-use crate::kernels::{ntt, pointwise, rounding, sampling, small};
-use crate::params::{N, Parameters, Q};
+use crate::kernels::small::ByteLanes;
+use crate::params::{N, Q};
 
 /// A module of its own, so that nothing else can make the tokens.
 mod token {
@@ -69,8 +67,8 @@ impl Neon {
     }
 }
 
-engine_from_kernels!(Neon, lanes I32x4, bytes U8x16, states 4, target_feature(enable = "neon"));
-engine_from_kernels!(NeonSha3, lanes I32x4, bytes U8x16, states 4, target_feature(enable = "neon"));
+kernels!(Neon, I32x4, U8x16, 4, target_feature(enable = "neon"));
+kernels!(NeonSha3, I32x4, U8x16, 4, target_feature(enable = "neon"));
 
 /// Four coefficients. Made only from a [`Neon`] token or from other values of this type.
 #[derive(Clone, Copy)]
