@@ -3,7 +3,9 @@
 use crate::kernels::bounds::{D, Q, REDUCED, Range, below, check, high, within};
 #[cfg(mldsa_inside)]
 use crate::kernels::keccak::RATE_128;
-use crate::kernels::keccak::{Permutation, PermutationOfTwo, StateGroup};
+#[cfg(feature = "alloc")]
+use crate::kernels::keccak::StateGroup;
+use crate::kernels::keccak::{Permutation, PermutationOfTwo};
 #[cfg(mldsa_inside)]
 use crate::kernels::lanes::Lanes;
 use crate::kernels::packing::Map;
@@ -22,13 +24,15 @@ use crate::params::Parameters;
 pub unsafe trait Kernels: Copy {
     /// Keccak states side by side: `mask` wastes nothing when asked for a multiple.
     const STATES: usize;
-    /// `STATES` of them.
+    /// `STATES` of them, for batches.
+    #[cfg(feature = "alloc")]
     type States: StateGroup;
     /// The permutation of one state.
     fn permutation(self) -> Permutation;
     /// The permutation of two states.
     fn permutation_of_two(self) -> PermutationOfTwo;
     /// The permutation of a group.
+    #[cfg(feature = "alloc")]
     fn permute(self, states: &mut Self::States);
 
     unsafe fn uniform(e: Self, targets: &mut dyn Targets<'_, 32>, shadow: Option<&mut dyn Beside>);
@@ -76,7 +80,9 @@ macro_rules! kernels {
             use crate::backend::Kernel;
             #[cfg(mldsa_inside)]
             use crate::kernels::keccak::RATE_128;
-            use crate::kernels::keccak::{Permutation, PermutationOfTwo, States};
+            #[cfg(feature = "alloc")]
+            use crate::kernels::keccak::States;
+            use crate::kernels::keccak::{Permutation, PermutationOfTwo};
             use crate::kernels::packing::{self, Map};
             use crate::kernels::poly::Poly;
             use crate::kernels::sampling::{self, MaskBytes, Permute, Targets};
@@ -88,6 +94,7 @@ macro_rules! kernels {
             // SAFETY: values of `$engine` exist only where the CPU has the features in `$feature`.
             unsafe impl crate::backend::Kernels for $engine {
                 const STATES: usize = $count;
+                #[cfg(feature = "alloc")]
                 type States = States<$count>;
                 #[inline]
                 fn permutation(self) -> Permutation {
@@ -97,6 +104,7 @@ macro_rules! kernels {
                 fn permutation_of_two(self) -> PermutationOfTwo {
                     Permute::<$count>::permutation_of_two(self)
                 }
+                #[cfg(feature = "alloc")]
                 #[inline]
                 fn permute(self, states: &mut Self::States) {
                     Permute::<$count>::permute(self, states);

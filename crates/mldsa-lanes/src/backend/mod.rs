@@ -32,9 +32,15 @@ pub(crate) use select::Kind;
 pub use select::{Backend, Feature};
 
 /// Numbers: any bytes make one.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_endian = "little")
+))]
 trait Number: Copy {}
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_endian = "little")
+))]
 const _: () = {
     impl Number for u8 {}
     impl Number for i8 {}
@@ -44,14 +50,20 @@ const _: () = {
 };
 
 /// The first numbers of a slice, as many as a register has; a slice with fewer is a defect of the caller.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_endian = "little")
+))]
 #[inline(always)]
 fn first<T, const COUNT: usize>(of: &[T]) -> &[T; COUNT] {
     of.first_chunk().expect("a register's numbers")
 }
 
 /// The same, to write.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_endian = "little")
+))]
 #[inline(always)]
 fn first_mut<T, const COUNT: usize>(of: &mut [T]) -> &mut [T; COUNT] {
     of.first_chunk_mut().expect("a register's numbers")

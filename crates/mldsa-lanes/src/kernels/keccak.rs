@@ -104,7 +104,7 @@ pub(crate) fn permute<W: Words>(a: &mut [W; 25]) {
 /// alternate plane by plane, close enough for a core to run one on its vector units and the other
 /// on its integer units at the same time. Not every core gains (docs/performance-log.md), so a
 /// backend asks for it.
-#[allow(dead_code)]
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn permute_beside<W: Words>(a: &mut [W; 25], one: &mut [u64; 25]) {
     let (mut s, mut t) = (*a, *one);
@@ -138,7 +138,7 @@ fn round<W: Words>(a: &[W; 25], constant: u64) -> [W; 25] {
     ])
 }
 
-#[allow(dead_code)]
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn round_beside<W: Words>(
     a: &[W; 25],
@@ -227,7 +227,8 @@ pub type Permutation = fn(&mut [u64; 25]);
 /// A backend's permutation of two states.
 pub type PermutationOfTwo = fn(&mut [u64; 25], &mut [u64; 25]);
 
-/// Several Keccak states side by side, seen by the schemes.
+/// Several Keccak states side by side, as batches see them.
+#[cfg(feature = "alloc")]
 pub trait StateGroup {
     /// How many.
     const COUNT: usize;
@@ -238,6 +239,7 @@ pub trait StateGroup {
     fn row_mut(&mut self, word: usize) -> &mut [u64];
 }
 
+#[cfg(feature = "alloc")]
 impl<const COUNT: usize> StateGroup for States<COUNT> {
     const COUNT: usize = COUNT;
     fn zero() -> Self {

@@ -15,6 +15,7 @@ pub(crate) mod rounding;
 pub(crate) mod sampling;
 pub(crate) mod small;
 pub(crate) mod sponge;
+#[cfg(feature = "alloc")]
 pub(crate) mod sponges;
 #[cfg(all(test, mldsa_inside))]
 pub(crate) mod tests;
