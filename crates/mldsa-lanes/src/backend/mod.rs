@@ -28,8 +28,8 @@ pub use engine::Kernel;
 pub(crate) use engine::{Kernels, kernels};
 #[cfg(feature = "std")]
 pub use environment::EnvironmentError;
-pub(crate) use select::Kind;
 pub use select::{Backend, Feature};
+pub(crate) use select::{Kind, with_engine};
 
 /// Numbers: any bytes make one.
 #[cfg(any(
@@ -68,26 +68,3 @@ fn first<T, const COUNT: usize>(of: &[T]) -> &[T; COUNT] {
 fn first_mut<T, const COUNT: usize>(of: &mut [T]) -> &mut [T; COUNT] {
     of.first_chunk_mut().expect("a register's numbers")
 }
-
-/// Evaluates `$body` with `$engine` bound to the backend's engine: one copy of the scheme each.
-macro_rules! with_engine {
-    (@ $engine:ident $body:expr) => {{
-        #[cfg(mldsa_shares)]
-        let $engine = crate::backend::shares::Timed($engine);
-        $body
-    }};
-    ($backend:expr, $engine:ident => $body:expr) => {
-        match $backend.kind() {
-            crate::backend::Kind::Portable($engine) => with_engine!(@ $engine $body),
-            #[cfg(target_arch = "x86_64")]
-            crate::backend::Kind::Avx2($engine) => with_engine!(@ $engine $body),
-            #[cfg(target_arch = "x86_64")]
-            crate::backend::Kind::Avx512($engine) => with_engine!(@ $engine $body),
-            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-            crate::backend::Kind::Neon($engine) => with_engine!(@ $engine $body),
-            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-            crate::backend::Kind::NeonSha3($engine) => with_engine!(@ $engine $body),
-        }
-    };
-}
-pub(crate) use with_engine;

@@ -16,28 +16,37 @@ use crate::params::Parameters;
 #[cfg(not(target_arch = "x86_64"))]
 compile_error!("the shares are counted by the time-stamp counter of x86-64");
 
-macro_rules! phases {
-    ($($phase:ident $name:literal)*) => {
-        #[derive(Clone, Copy)]
-        enum Phase { $($phase),* }
-        /// The names of the phases, in the order of [`read`].
-        pub const PHASES: &[&str] = &[$($name),*];
-    };
+#[derive(Clone, Copy)]
+enum Phase {
+    ExpandA,
+    ExpandS,
+    ExpandMask,
+    Single,
+    Ntt,
+    Inverse,
+    Rows,
+    Small,
+    Products,
+    Rounding,
+    Packing,
+    Empty,
 }
-phases! {
-    ExpandA "ExpandA"
-    ExpandS "ExpandS"
-    ExpandMask "ExpandMask, w1's hash in a lane"
-    Single "Keccak, one or two states"
-    Ntt "NTT"
-    Inverse "inverse NTT"
-    Rows "rows of Â"
-    Small "c·s1, c·s2"
-    Products "c·t0"
-    Rounding "rounding and checks"
-    Packing "packing"
-    Empty "nothing"
-}
+
+/// The names of the phases, in the order of [`Phase`] and [`read`].
+pub const PHASES: &[&str] = &[
+    "ExpandA",
+    "ExpandS",
+    "ExpandMask, w1's hash in a lane",
+    "Keccak, one or two states",
+    "NTT",
+    "inverse NTT",
+    "rows of Â",
+    "c·s1, c·s2",
+    "c·t0",
+    "rounding and checks",
+    "packing",
+    "nothing",
+];
 
 const COUNT: usize = PHASES.len();
 static TICKS: [AtomicU64; COUNT] = [const { AtomicU64::new(0) }; COUNT];

@@ -5,7 +5,7 @@ use core::arch::x86_64::*;
 use super::{Avx2, memory};
 use crate::backend::first_mut;
 use crate::kernels::keccak::{
-    Permutation, PermutationOfTwo, States, Words, column_of_one, permute, permute_beside,
+    Permutation, PermutationOfTwo, States, Words, permute, permute_beside,
 };
 use crate::kernels::sampling::Permute;
 
@@ -182,7 +182,15 @@ fn store_two(words: &[U64x4; 25], a: &mut [u64; 25], b: &mut [u64; 25]) {
 }
 
 impl Words for U64x4 {
-    column_of_one!();
+    type Column = Self;
+    #[inline(always)]
+    fn column(left: Self, right: Self) -> Self {
+        left.xor(Words::rotate_left::<1, 63>(right))
+    }
+    #[inline(always)]
+    fn add_column(self, column: Self) -> Self {
+        self.xor(column)
+    }
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
         avx2!(self.1, U64x4, _mm256_xor_si256(self.0, other.0))

@@ -3,7 +3,8 @@
 use core::arch::x86_64::*;
 
 use super::{first, first_mut, kernels};
-use crate::kernels::lanes::{Lanes, Map, Q_INVERSE};
+use crate::kernels::lanes::{Lanes, Map, Q_INVERSE, Transform};
+use crate::kernels::sampling::Rejection;
 use crate::kernels::small::ByteLanes;
 use crate::params::{N, Q};
 
@@ -183,23 +184,6 @@ impl Lanes for I32x8 {
         ))
     }
     #[inline(always)]
-    fn times(self, [constant, companion]: [Self; 2], above: [Self; 2]) -> Self {
-        avx2!(self.1, {
-            let q = _mm256_set1_epi32(Q);
-            let odd = self.odd();
-            let even_product = _mm256_mul_epi32(self.0, constant.0);
-            let odd_product = _mm256_mul_epi32(odd, above[0].0);
-            let even_multiple = _mm256_mul_epi32(self.0, companion.0);
-            let odd_multiple = _mm256_mul_epi32(odd, above[1].0);
-            Self::join_high(
-                _mm256_sub_epi64(even_product, _mm256_mul_epi32(even_multiple, q)),
-                _mm256_sub_epi64(odd_product, _mm256_mul_epi32(odd_multiple, q)),
-                self.1,
-            )
-        })
-    }
-
-    #[inline(always)]
     fn wide_zero(token: Avx2) -> Self::Wide {
         avx2!(
             token,
@@ -290,8 +274,30 @@ impl Lanes for I32x8 {
         memory::store(self.1, packed, first_mut::<_, 8>(to));
         mask.count_ones() as usize
     }
+}
 
+impl Rejection for I32x8 {}
+
+impl Transform for I32x8 {
+    const BARRETT: bool = false;
     const MIXED: bool = true;
+
+    #[inline(always)]
+    fn times(self, [constant, companion]: [Self; 2], above: [Self; 2]) -> Self {
+        avx2!(self.1, {
+            let q = _mm256_set1_epi32(Q);
+            let odd = self.odd();
+            let even_product = _mm256_mul_epi32(self.0, constant.0);
+            let odd_product = _mm256_mul_epi32(odd, above[0].0);
+            let even_multiple = _mm256_mul_epi32(self.0, companion.0);
+            let odd_multiple = _mm256_mul_epi32(odd, above[1].0);
+            Self::join_high(
+                _mm256_sub_epi64(even_product, _mm256_mul_epi32(even_multiple, q)),
+                _mm256_sub_epi64(odd_product, _mm256_mul_epi32(odd_multiple, q)),
+                self.1,
+            )
+        })
+    }
     #[inline(always)]
     fn exchange<const HOP: usize>(a: Self, b: Self) -> (Self, Self) {
         avx2!(

@@ -7,7 +7,7 @@ use core::arch::x86_64::*;
 use super::{Avx512, avx512, keccak_one, memory};
 use crate::backend::avx2::memory::{load_word, store_word};
 use crate::kernels::keccak::{
-    Permutation, PermutationOfTwo, States, Words, column_of_one, permute, permute_beside,
+    Permutation, PermutationOfTwo, States, Words, permute, permute_beside,
 };
 use crate::kernels::sampling::Permute;
 
@@ -192,7 +192,15 @@ pub(super) const XOR3: i32 = 0b1001_0110;
 pub(super) const CHI: i32 = 0b1101_0010;
 
 impl Words for U64x8 {
-    column_of_one!();
+    type Column = Self;
+    #[inline(always)]
+    fn column(left: Self, right: Self) -> Self {
+        left.xor(Words::rotate_left::<1, 63>(right))
+    }
+    #[inline(always)]
+    fn add_column(self, column: Self) -> Self {
+        self.xor(column)
+    }
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
         avx512!(self.1, U64x8, _mm512_xor_si512(self.0, other.0))

@@ -29,9 +29,9 @@ const LAYOUTS: [Layout; 7] = [
     ROWS,
 ];
 
-/// Lanes of a register, by where each comes from.
-type Lanes = [u64; 8];
-const IN_PLACE: Lanes = [0, 1, 2, 3, 4, 5, 6, 7];
+/// A number for each lane of a register: the lane that it comes from, or its rotation.
+type PerLane = [u64; 8];
+const IN_PLACE: PerLane = [0, 1, 2, 3, 4, 5, 6, 7];
 
 /// The word at a place.
 const fn word([a, b, c, d]: Layout, register: usize, lane: usize) -> (usize, usize) {
@@ -52,7 +52,7 @@ const fn place(layout: Layout, x: usize, y: usize) -> (usize, usize) {
 }
 
 /// Five lanes rotated by `by`.
-const fn rotated(by: usize) -> Lanes {
+const fn rotated(by: usize) -> PerLane {
     let mut lanes = IN_PLACE;
     let mut lane = 0;
     while lane < 5 {
@@ -67,11 +67,11 @@ struct Plan {
     /// Whether all words of a lane have the same x.
     aligned: bool,
     /// θ: where the sums of the columns x − 1 and x + 1 are: lanes if aligned, else registers.
-    beside: [Lanes; 2],
+    beside: [PerLane; 2],
     /// ρ, by register.
-    rotations: [Lanes; 5],
+    rotations: [PerLane; 5],
     /// π and χ: the register and the lanes of a word and of the next two in its row, by register.
-    sources: [[(usize, Lanes); 3]; 5],
+    sources: [[(usize, PerLane); 3]; 5],
     /// ι: where word (0, 0) is afterwards.
     first: (usize, usize),
 }
@@ -134,7 +134,7 @@ struct Five(__m512i, Avx512);
 
 impl Five {
     #[inline(always)]
-    fn take(self, lanes: Lanes) -> Self {
+    fn take(self, lanes: PerLane) -> Self {
         if lanes == IN_PLACE {
             return self;
         }
@@ -145,7 +145,7 @@ impl Five {
         })
     }
     #[inline(always)]
-    fn rotate_each(self, by: Lanes) -> Self {
+    fn rotate_each(self, by: PerLane) -> Self {
         avx512!(self.1, Five, {
             let [a, b, c, d, e, f, g, h] = by.map(|by| by as i64);
             _mm512_rolv_epi64(self.0, _mm512_setr_epi64(a, b, c, d, e, f, g, h))

@@ -5,8 +5,11 @@ use core::arch::x86_64::*;
 use super::{Avx512, avx512, memory, unpack};
 use crate::backend::avx2::I32x8;
 use crate::backend::{first, first_mut};
-use crate::kernels::lanes::{Lanes, Map, Q_INVERSE};
-use crate::params::{N, Q};
+use crate::kernels::lanes::{Lanes, Map, Q_INVERSE, Transform};
+use crate::kernels::poly::Poly;
+use crate::kernels::ragged::{self, Ragged};
+use crate::kernels::sampling::Rejection;
+use crate::params::{N, Parameters, Q};
 
 /// Sixteen coefficients and the token that proves AVX-512.
 #[derive(Clone, Copy)]
@@ -26,7 +29,7 @@ fn opaque(mut x: __m512i) -> __m512i {
     x
 }
 
-/// [`Lanes::times`]. Neither this nor [`exchange`] is `inline(always)`: unoptimised builds would give each of
+/// [`Transform::times`]. Neither this nor [`exchange`] is `inline(always)`: unoptimised builds would give each of
 /// their values a place in the frame of the NTT, which has 128 calls.
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -44,7 +47,7 @@ fn times(x: I32x16, [constant, companion]: [I32x16; 2], above: [I32x16; 2]) -> I
     )
 }
 
-/// [`Lanes::exchange`].
+/// [`Transform::exchange`].
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn exchange<const HOP: usize>(a: I32x16, b: I32x16) -> (I32x16, I32x16) {
@@ -89,11 +92,23 @@ impl I32x16 {
     }
 }
 
+impl I32x16 {
+    /// How many lanes `keep` keeps, and these at the front. Compressed in a register, since compressing into memory is
+    /// slow on some cores.
+    #[inline(always)]
+    fn keep(self, keep: Self) -> (usize, __m512i) {
+        let (mask, packed) = avx512!(self.1, {
+            let mask = _mm512_test_epi32_mask(keep.0, keep.0);
+            (mask, _mm512_maskz_compress_epi32(mask, self.0))
+        });
+        (mask.count_ones() as usize, packed)
+    }
+}
+
 impl Lanes for I32x16 {
     type Token = Avx512;
     type Wide = (__m512i, __m512i, Avx512);
     const COUNT: usize = 16;
-    const RAGGED: bool = true;
 
     #[inline(always)]
     fn splat(token: Avx512, value: i32) -> Self {
@@ -164,11 +179,6 @@ impl Lanes for I32x16 {
             )
         ))
     }
-    #[inline(always)]
-    fn times(self, factor: [Self; 2], above: [Self; 2]) -> Self {
-        avx512!(self.1, times(self, factor, above))
-    }
-
     #[inline(always)]
     fn wide_zero(token: Avx512) -> Self::Wide {
         avx512!(
@@ -253,14 +263,27 @@ impl Lanes for I32x16 {
     fn write_bits<const BITS: usize>(token: Avx512, p: &[i32; N], map: Map, to: &mut [u8]) {
         I32x8::write_bits::<BITS>(token.avx2(), p, map, to);
     }
-    /// Compressed in a register and then stored: compressing into memory is slow on some cores.
     #[inline(always)]
     fn store_kept(self, keep: Self, to: &mut [i32]) -> usize {
-        let (mask, packed) = avx512!(self.1, {
-            let mask = _mm512_test_epi32_mask(keep.0, keep.0);
-            (mask, _mm512_maskz_compress_epi32(mask, self.0))
-        });
-        let kept = mask.count_ones() as usize;
+        let (kept, packed) = self.keep(keep);
+        memory::store(self.1, packed, first_mut::<_, 16>(to));
+        kept
+    }
+}
+
+impl Ragged for I32x16 {
+    #[inline(always)]
+    fn from_fewer_triples(token: Avx512, from: &[u8]) -> Self {
+        let values = unpack::fewer_triples(token, from);
+        avx512!(
+            token,
+            I32x16,
+            _mm512_and_si512(values, _mm512_set1_epi32(0x7f_ffff))
+        )
+    }
+    #[inline(always)]
+    fn store_fewer(self, keep: Self, to: &mut [i32]) -> usize {
+        let (kept, packed) = self.keep(keep);
         if let Some(to) = to.first_chunk_mut::<16>() {
             memory::store(self.1, packed, to);
             return kept;
@@ -270,8 +293,32 @@ impl Lanes for I32x16 {
         unsafe { _mm512_mask_storeu_epi32(to.as_mut_ptr(), room, packed) };
         kept.min(to.len())
     }
+}
 
+impl Rejection for I32x16 {
+    #[inline(always)]
+    fn accept_triples(token: Avx512, p: &mut Poly, filled: usize, bytes: &[u8]) -> usize {
+        ragged::accept_triples::<Self>(token, p, filled, bytes)
+    }
+    #[inline(always)]
+    fn accept_halves<P: Parameters>(
+        token: Avx512,
+        p: &mut Poly,
+        filled: usize,
+        bytes: &[u8],
+    ) -> usize {
+        ragged::accept_halves::<P, Self>(token, p, filled, bytes)
+    }
+}
+
+impl Transform for I32x16 {
+    const BARRETT: bool = false;
     const MIXED: bool = true;
+
+    #[inline(always)]
+    fn times(self, factor: [Self; 2], above: [Self; 2]) -> Self {
+        avx512!(self.1, times(self, factor, above))
+    }
     #[inline(always)]
     fn exchange<const HOP: usize>(a: Self, b: Self) -> (Self, Self) {
         avx512!(a.1, exchange::<HOP>(a, b))

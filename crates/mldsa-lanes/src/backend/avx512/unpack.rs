@@ -5,15 +5,17 @@ use core::arch::x86_64::*;
 
 use super::{Avx512, avx512, memory};
 
-/// Three bytes a lane, of 48; where there are fewer, the other lanes are all ones.
+/// Three bytes a lane, of 48.
 #[inline(always)]
 pub(super) fn triples(token: Avx512, from: &[u8]) -> __m512i {
-    let bytes = if from.len() >= 48 {
-        load::<24>(token, from)
-    } else {
-        memory::load_part(token, avx512!(token, _mm512_set1_epi8(-1)), from)
-    };
-    by_parts::<24>(token, bytes)
+    by_parts::<24>(token, load::<24>(token, from))
+}
+
+/// Three bytes a lane, of at most 48; where there are fewer, the other lanes are all ones.
+#[inline(always)]
+pub(super) fn fewer_triples(token: Avx512, from: &[u8]) -> __m512i {
+    let ones = avx512!(token, _mm512_set1_epi8(-1));
+    by_parts::<24>(token, memory::load_part(token, ones, from))
 }
 
 /// Four bits a lane, the lowest first.

@@ -30,9 +30,12 @@ use core::arch::aarch64::*;
 use self::accepted::{KEPT_BITS, halves, kept, kept_first, store_sixteen};
 use self::packing::{Pack, Unpack};
 use super::{first, first_mut, kernels};
-use crate::kernels::lanes::{Lanes, Map, Q_INVERSE};
+use crate::kernels::lanes::{Lanes, Map, Q_INVERSE, Transform};
+use crate::kernels::poly::Poly;
+use crate::kernels::sampling::Rejection;
+use crate::kernels::sixteen::{self, Sixteen};
 use crate::kernels::small::ByteLanes;
-use crate::params::{N, Q};
+use crate::params::{N, Parameters, Q};
 
 /// A module of its own, so that nothing else can make the tokens.
 mod token {
@@ -89,29 +92,6 @@ impl Lanes for I32x4 {
     #[inline(always)]
     fn splat(token: Neon, value: i32) -> Self {
         neon!(token, I32x4, vdupq_n_s32(value))
-    }
-    /// One load for both, from which each product takes the entry that it needs. The compiler must not
-    /// know the table's values: it would make each of them by three instructions wherever a loop uses it.
-    #[inline(always)]
-    fn splat_pair<const LENGTH: usize>(
-        token: Neon,
-        table: &'static [[i32; 2]; LENGTH],
-        at: usize,
-    ) -> (Self, Self) {
-        let mut table = core::ptr::from_ref(table);
-        // SAFETY: the assembly is a comment that names the register of `table`, which still points to the table.
-        let table = unsafe {
-            core::arch::asm!("/* {} */", inout(reg) table, options(pure, nomem, nostack, preserves_flags));
-            &*table
-        };
-        let pair = memory::load_half(token, &table[at]);
-        neon!(token, {
-            let pair = vreinterpret_s32_u8(pair);
-            (
-                I32x4(vdupq_lane_s32::<0>(pair), token),
-                I32x4(vdupq_lane_s32::<1>(pair), token),
-            )
-        })
     }
     #[inline(always)]
     fn load(token: Neon, from: &[i32]) -> Self {
@@ -175,19 +155,6 @@ impl Lanes for I32x4 {
             vhsubq_s32(high, multiple)
         })
     }
-    const BARRETT: bool = true;
-    /// The error of the quotient self·c / q is |self| / 2^32 < 1/2 from rounding the companion, and at most 1/2
-    /// from `vqrdmulh`. So the remainder is below q in magnitude, and arithmetic modulo 2^32 gives it exactly.
-    /// No saturation: |companion| < 2^30.
-    #[inline(always)]
-    fn times(self, [constant, companion]: [Self; 2], _: [Self; 2]) -> Self {
-        neon!(self.1, I32x4, {
-            let product = vmulq_s32(self.0, constant.0);
-            let quotient = vqrdmulhq_s32(self.0, companion.0);
-            vmlsq_s32(product, quotient, vdupq_n_s32(Q))
-        })
-    }
-
     #[inline(always)]
     fn wide_zero(token: Neon) -> Self::Wide {
         neon!(token, (vdupq_n_s64(0), vdupq_n_s64(0), token))
@@ -289,9 +256,9 @@ impl Lanes for I32x4 {
         kept_first(self, kept).store(to);
         kept >> 4
     }
+}
 
-    const SIXTEEN: bool = true;
-
+impl Sixteen for I32x4 {
     #[inline(always)]
     fn store_triples(token: Neon, from: &[u8], to: &mut [i32]) -> usize {
         let uint8x16x3_t(low, middle, high) = memory::load_triples(token, first::<_, 48>(from));
@@ -355,7 +322,62 @@ impl Lanes for I32x4 {
             store_sixteen(values, accepted, to)
         })
     }
+}
 
+impl Rejection for I32x4 {
+    #[inline(always)]
+    fn accept_triples(token: Neon, p: &mut Poly, filled: usize, bytes: &[u8]) -> usize {
+        sixteen::accept_triples::<Self>(token, p, filled, bytes)
+    }
+    #[inline(always)]
+    fn accept_halves<P: Parameters>(
+        token: Neon,
+        p: &mut Poly,
+        filled: usize,
+        bytes: &[u8],
+    ) -> usize {
+        sixteen::accept_halves::<P, Self>(token, p, filled, bytes)
+    }
+}
+
+impl Transform for I32x4 {
+    const BARRETT: bool = true;
+    const MIXED: bool = false;
+
+    /// One load for both, from which each product takes the entry that it needs. The compiler must not
+    /// know the table's values: it would make each of them by three instructions wherever a loop uses it.
+    #[inline(always)]
+    fn splat_pair<const LENGTH: usize>(
+        token: Neon,
+        table: &'static [[i32; 2]; LENGTH],
+        at: usize,
+    ) -> (Self, Self) {
+        let mut table = core::ptr::from_ref(table);
+        // SAFETY: the assembly is a comment that names the register of `table`, which still points to the table.
+        let table = unsafe {
+            core::arch::asm!("/* {} */", inout(reg) table, options(pure, nomem, nostack, preserves_flags));
+            &*table
+        };
+        let pair = memory::load_half(token, &table[at]);
+        neon!(token, {
+            let pair = vreinterpret_s32_u8(pair);
+            (
+                I32x4(vdupq_lane_s32::<0>(pair), token),
+                I32x4(vdupq_lane_s32::<1>(pair), token),
+            )
+        })
+    }
+    /// The error of the quotient self·c / q is |self| / 2^32 < 1/2 from rounding the companion, and at most 1/2
+    /// from `vqrdmulh`. So the remainder is below q in magnitude, and arithmetic modulo 2^32 gives it exactly.
+    /// No saturation: |companion| < 2^30.
+    #[inline(always)]
+    fn times(self, [constant, companion]: [Self; 2], _: [Self; 2]) -> Self {
+        neon!(self.1, I32x4, {
+            let product = vmulq_s32(self.0, constant.0);
+            let quotient = vqrdmulhq_s32(self.0, companion.0);
+            vmlsq_s32(product, quotient, vdupq_n_s32(Q))
+        })
+    }
     #[inline(always)]
     fn exchange<const HOP: usize>(a: Self, b: Self) -> (Self, Self) {
         let token = a.1;
