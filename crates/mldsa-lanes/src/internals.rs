@@ -344,7 +344,7 @@ where
         self.states.0.map(|row| row[lane])
     }
     fn permute(&mut self) {
-        Engine::permute(self.engine, &mut self.states);
+        crate::backend::Kernels::permute(self.engine, &mut self.states);
     }
     fn permute_beside(&mut self, one: &mut [u64; 25]) {
         self.engine.permute_beside(&mut self.states, one);
