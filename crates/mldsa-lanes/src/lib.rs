@@ -48,7 +48,9 @@ extern crate alloc;
 extern crate self as mldsa_lanes;
 #[cfg(all(test, mldsa_inside))]
 #[allow(dead_code)] // Not all of them.
-mod tests;
+mod tests {
+    include!(concat!(env!("CARGO_MANIFEST_DIR"), "/unit/tests.rs"));
+}
 
 #[cfg(all(
     feature = "alloc",
@@ -71,7 +73,9 @@ pub mod hardened;
 pub mod hazmat;
 #[cfg(mldsa_inside)]
 #[doc(hidden)]
-pub mod internals;
+pub mod internals {
+    include!(concat!(env!("CARGO_MANIFEST_DIR"), "/unit/internals.rs"));
+}
 mod interop;
 mod kernels;
 mod keys;

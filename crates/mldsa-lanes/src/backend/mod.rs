@@ -20,7 +20,12 @@ mod select;
 #[cfg(mldsa_shares)]
 pub mod shares;
 #[cfg(all(test, mldsa_inside))]
-pub(crate) mod tests;
+pub(crate) mod tests {
+    include!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/unit/backend/tests/mod.rs"
+    ));
+}
 
 pub use engine::Engine;
 #[cfg(mldsa_inside)]

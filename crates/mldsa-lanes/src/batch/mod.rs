@@ -26,13 +26,20 @@
 pub(crate) mod given;
 pub(crate) mod keygen;
 #[cfg(all(test, mldsa_inside))]
-mod limit_tests;
+mod limit_tests {
+    include!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/unit/batch/limit_tests.rs"
+    ));
+}
 #[cfg(feature = "rayon")]
 pub mod parallel;
 mod rows;
 pub(crate) mod sign;
 #[cfg(all(test, mldsa_inside))]
-mod tests;
+mod tests {
+    include!(concat!(env!("CARGO_MANIFEST_DIR"), "/unit/batch/tests.rs"));
+}
 pub(crate) mod verify;
 
 use alloc::boxed::Box;

@@ -23,4 +23,9 @@ pub(crate) mod sponge;
 #[cfg(feature = "alloc")]
 pub(crate) mod sponges;
 #[cfg(all(test, mldsa_inside))]
-pub(crate) mod tests;
+pub(crate) mod tests {
+    include!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/unit/kernels/tests/mod.rs"
+    ));
+}

@@ -237,4 +237,9 @@ impl Beside for Shadow<'_> {
 }
 
 #[cfg(all(test, mldsa_inside))]
-mod tests;
+mod tests {
+    include!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/unit/kernels/sponge/tests.rs"
+    ));
+}

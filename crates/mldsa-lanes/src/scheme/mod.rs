@@ -2,7 +2,12 @@
 //! [`Engine`](crate::backend::Engine).
 
 #[cfg(all(test, mldsa_inside))]
-mod bounds_tests;
+mod bounds_tests {
+    include!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/unit/scheme/bounds_tests.rs"
+    ));
+}
 pub(crate) mod encode;
 pub(crate) mod keygen;
 pub(crate) mod message;

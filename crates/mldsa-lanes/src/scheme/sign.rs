@@ -636,4 +636,9 @@ impl<P: Shapes> Signing<P> {
 }
 
 #[cfg(all(test, mldsa_inside))]
-mod tests;
+mod tests {
+    include!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/unit/scheme/sign/tests.rs"
+    ));
+}

@@ -321,4 +321,9 @@ impl Words for U64x2 {
 }
 
 #[cfg(all(test, mldsa_inside))]
-mod tests;
+mod tests {
+    include!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/unit/backend/avx512/keccak/tests.rs"
+    ));
+}

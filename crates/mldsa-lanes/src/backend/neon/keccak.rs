@@ -178,4 +178,9 @@ impl Words for U64x2Sha3 {
 }
 
 #[cfg(all(test, mldsa_inside))]
-mod tests;
+mod tests {
+    include!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/unit/backend/neon/keccak/tests.rs"
+    ));
+}

@@ -1,5 +1,5 @@
-//! Every operation, and every kernel, for all inputs at a time (`kernels/intervals.rs`), with each
-//! backend's lanes: no step overflows, and each kernel gets what it takes. docs/bounds.md has the table.
+// Every operation, and every kernel, for all inputs at a time (`kernels/intervals.rs`), with each
+// backend's lanes: no step overflows, and each kernel gets what it takes. docs/bounds.md has the table.
 
 use core::slice;
 use std::boxed::Box;

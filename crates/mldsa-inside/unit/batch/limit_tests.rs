@@ -1,5 +1,5 @@
-//! Paths that no key reaches which a key generation writes: all 821 attempts, κ at its end, c·t0
-//! rejected in every set.
+// Paths that no key reaches which a key generation writes: all 821 attempts, κ at its end, c·t0
+// rejected in every set.
 
 use std::vec::Vec;
 

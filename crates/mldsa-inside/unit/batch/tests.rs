@@ -1,4 +1,4 @@
-//! What only the inside shows: which iterations the scheduler makes, and the memory it takes.
+// What only the inside shows: which iterations the scheduler makes, and the memory it takes.
 
 use std::format;
 use std::vec::Vec;

@@ -1,5 +1,5 @@
-//! What the checks refuse, one at a time: keys, results and draws as a fault would leave them. A part of
-//! `src/hardened`.
+// What the checks refuse, one at a time: keys, results and draws as a fault would leave them. A part of
+// `src/hardened`.
 
 use core::convert::Infallible;
 

@@ -1,5 +1,5 @@
-//! Every backend's kernels against the portable ones, at the edges of their ranges and at random,
-//! and the portable ones against schoolbook arithmetic.
+// Every backend's kernels against the portable ones, at the edges of their ranges and at random,
+// and the portable ones against schoolbook arithmetic.
 
 mod arithmetic;
 #[cfg(debug_assertions)]

@@ -1,12 +1,10 @@
-//! The kernels of one backend each, for `bench/kernels`, and what `crates/mldsa-trace` watches signing
-//! with. **Not part of the library's interface**: what is here changes with the kernels, in any version
-//! and without a word.
-//!
-//! Nothing is computed here. A function calls the backend's method of its name; ranges of
-//! coefficients are those of the kernel, and outside them the result means nothing. A polynomial
-//! is 256 coefficients; a string of so many bits for each has 32 times as many bytes.
-
-#![allow(missing_docs)]
+// The kernels of one backend each, for `bench/kernels`, and what `crates/mldsa-trace` watches signing
+// with. **Not part of the library's interface**: what is here changes with the kernels, in any version
+// and without a word.
+//
+// Nothing is computed here. A function calls the backend's method of its name; ranges of
+// coefficients are those of the kernel, and outside them the result means nothing. A polynomial
+// is 256 coefficients; a string of so many bits for each has 32 times as many bytes.
 
 use std::boxed::Box;
 use std::vec::Vec;
