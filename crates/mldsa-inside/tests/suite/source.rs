@@ -20,7 +20,6 @@ pub fn sources(folder: &str) -> BTreeMap<String, String> {
     while let Some(current) = folders.pop() {
         for entry in fs::read_dir(&current).unwrap() {
             let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_str().unwrap();
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
