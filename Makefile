@@ -184,6 +184,7 @@ check: lint layers features targets msrv package public-api check-dependent deny
 
 lint: setup-test ## formatting, lints and types of the Rust and Python code
 	cargo fmt --all --check
+	rustfmt --edition 2024 --check $$(find crates/mldsa-inside/unit -name '*.rs')
 	cargo fmt --all --check --manifest-path workers/c/Cargo.toml
 	cargo clippy --locked $(LIBRARY) -p mldsa-acvp -p mldsa-cli -p mldsa-trace -p mldsa-fuzz -p mldsa-rustls -p mldsa-capi -p mldsa-worker-lanes-c -p mldsa-fault --all-targets -- -D warnings
 	cargo clippy --locked -p mldsa-lanes-python -- -D warnings

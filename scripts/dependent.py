@@ -49,13 +49,13 @@ ARM = "aarch64-unknown-linux-gnu"
 # What needs CPU features that only entry points have: registers of AVX, and the SHA3 extension. NEON is
 # part of every AArch64.
 VECTORS = re.compile(r"%[yz]mm\d|\t(eor3|rax1|xar|bcax)\t")
-ENTRY = re.compile(r"mldsa_lanes::backend::.*::entry(::<.*>)?$")
+ENTRY = re.compile(r"mldsa_lanes::backend::.*(::entry|engine::Kernels for .*>::\w+)(::<.*>)?$")
 # Asked once, to detect a feature.
 DETECTION = r"core_arch::x86(_64)?::(cpuid|xsave)::"
 # What an entry point may call: failures, memory, entry points and permutations, hashes and wiping
 # of what is in memory.
 CALLED = re.compile(
-    r"::entry(::<.*>)?$|(^|<)(core|alloc)::(panicking|slice|option|result|str|ptr::drop_in_place)|^zeroize::"
+    r"(::entry|engine::Kernels for .*>::\w+)(::<.*>)?$|(^|<)(core|alloc)::(panicking|slice|option|result|str|ptr::drop_in_place)|^zeroize::"
     r"|^(mem(cpy|set|move|cmp)|bcmp|_Unwind_Resume)\b|^mldsa_lanes::kernels::(sponge::|keccak::permute_one)"
 )
 

@@ -25,10 +25,10 @@ KERNELS: list[tuple[str, str, Trips | None, Trips | None]] = [
     ("Keccak-f[1600], ×4 / ×8", "permute::entry", [12], [12]),
     ("Keccak, one state (both alike)", "permutation::entry", [12], None),
     ("Keccak ×8 beside one state", "permute_beside::entry", None, [12]),
-    ("NTT", ">::ntt::entry", [8, 4], []),
-    ("inverse NTT", ">::inverse_ntt::entry", [4, 8], []),
-    ("pointwise product", ">::product::entry", [32], [16]),
-    ("row of 7 products", ">::dot::entry", "largest 32", "largest 16"),
+    ("NTT", ">::ntt", [8, 4], []),
+    ("inverse NTT", ">::inverse_ntt", [4, 8], []),
+    ("pointwise product", ">::product", [32], [16]),
+    ("row of 7 products", ">::dot", "largest 32", "largest 16"),
 ]
 
 

@@ -43,18 +43,18 @@ SHA3, PLAIN, PEER = (
 )
 
 _PERMUTE = "mldsa_lanes::backend::neon::keccak::<impl mldsa_lanes::kernels::sampling::Permute<4_usize> for mldsa_lanes::backend::neon::token::"
-_ENGINE = "mldsa_lanes::backend::neon::<impl mldsa_lanes::backend::Engine for mldsa_lanes::backend::neon::token::"
+_ENGINE = "mldsa_lanes::backend::neon::_::<impl mldsa_lanes::backend::engine::Kernels for mldsa_lanes::backend::neon::token::"
 _SCHEME = "<mldsa_lanes::params::MlDsa65 as mldsa_lanes::scheme::entry::Scheme>::"
 
 # What is called; whose; the variant that calls it as it generates a key; its symbol; the Keccak states that
 # one call permutes; whether it needs the SHA3 extension. Where two backends have the same code they share
 # a function, which has the name of either.
 KERNELS = (
-    ("NTT", "mldsa-lanes", SHA3, f"{_ENGINE}Neon(Sha3)?>::ntt::entry", 1, False),
+    ("NTT", "mldsa-lanes", SHA3, f"{_ENGINE}Neon(Sha3)?>::ntt", 1, False),
     ("NTT", "mldsa-native", PEER, "mldsa_ntt_aarch64_asm", 1, False),
-    ("inverse NTT", "mldsa-lanes", SHA3, f"{_ENGINE}Neon(Sha3)?>::inverse_ntt::entry", 1, False),
+    ("inverse NTT", "mldsa-lanes", SHA3, f"{_ENGINE}Neon(Sha3)?>::inverse_ntt", 1, False),
     ("inverse NTT", "mldsa-native", PEER, "mldsa_intt_aarch64_asm", 1, False),
-    ("row of Â, five products", "mldsa-lanes", SHA3, f"{_ENGINE}Neon(Sha3)?>::dot::entry", 1, False),
+    ("row of Â, five products", "mldsa-lanes", SHA3, f"{_ENGINE}Neon(Sha3)?>::dot", 1, False),
     ("row of Â, five products", "mldsa-native", PEER, "mldsa_polyvecl_pointwise_acc_montgomery_l5_aarch64_asm", 1, False),
     ("Keccak, one state", "mldsa-lanes", SHA3, "mldsa_lanes::backend::neon::keccak::PERMUTE_ONE::entry", 1, False),
     ("Keccak, one state", "mldsa-native", PEER, "mldsa_keccak_f1600_x1_scalar_aarch64_asm", 1, False),
@@ -65,7 +65,7 @@ KERNELS = (
 # By operation: the functions of mldsa-lanes and mldsa-native.
 OPERATIONS = {
     "keygen": ("keygen", "mldsa65_keypair_internal"),
-    "sign": ("sign_compact", "mldsa65_signature_internal"),
+    "sign": ("sign_internal", "mldsa65_signature_internal"),
     "verify": ("verify_compact", "mldsa65_verify_internal"),
 }
 # Attempts of the signature: as many as the mean of ML-DSA-65.

@@ -57,8 +57,10 @@ TARGETS = {"x86_64": "x86_64-unknown-linux-gnu", "aarch64": "aarch64-unknown-lin
 # Flags that a tuned build adds to those of Cargo.toml's profile.
 TUNED = {"x86_64": "-C target-cpu=x86-64-v4", "aarch64": "-C target-cpu=neoverse-v1"}
 BACKENDS = {"x86_64": ["Avx2", "Avx512"], "aarch64": ["Neon", "NeonSha3"]}
-# Not of portable, which Valgrind runs.
-KERNEL = re.compile(r"^(?!.*Portable).*mldsa_lanes::backend::.*::entry(::|$)")
+# Kernels, and permutations by the name `entry`. Not of portable, which Valgrind runs.
+KERNEL = re.compile(
+    r"^(?!.*Portable).*mldsa_lanes::backend::.*(::entry|engine::Kernels for .*>::\w+)(::|$)"
+)
 PLANTED = re.compile(r"planted::(\w+)::(leaks_\w+|clean_\w+)")
 
 
@@ -195,7 +197,7 @@ def judge(path: Path, why: bool) -> Judged:
         )
     names = [f.name for a, f in program.functions.items() if a in reader.ours]
     for backend in BACKENDS[program.machine]:
-        count = sum(bool(re.search(rf"token::{backend}\b.*::entry", n)) for n in names)
+        count = sum(bool(re.search(rf"Kernels for .*token::{backend}>", n)) for n in names)
         if not count:
             wrong.append(f"no entry point of {backend}, so nothing was read")
     planted = defaultdict(set)

@@ -3,6 +3,7 @@
 mod case;
 mod data;
 mod families;
+mod floor;
 mod gate;
 mod measure;
 mod options;
@@ -33,7 +34,7 @@ fn refuse(error: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// The exit status is 1 if a kernel was left out.
+/// The exit status is 1 if a kernel was left out or is below its floor.
 fn run(options: &Options) -> Result<ExitCode, String> {
     let mut kernels = Kernels::new(&options.kernels, &options.backends);
     families::collect(&mut kernels);
@@ -61,12 +62,14 @@ fn run(options: &Options) -> Result<ExitCode, String> {
     let series = measure::measure(&mut kernels.list, options.rounds);
     // A kernel that goes wrong on the way has samples that are worth nothing.
     let late = gate::check(&mut kernels.list);
+    let mut missed = Vec::new();
     if late.is_empty() {
         if let Some((file, path)) = &mut json {
             report::write(file, &kernels.list, &series)
                 .map_err(|e| format!("--json {}: {e}", path.display()))?;
         }
         print!("{}", report::table(&kernels.list, &series, options.rounds));
+        missed = floor::missed(&kernels.list, &series);
     }
     refusals.extend(late);
     for refusal in &refusals {
@@ -75,5 +78,9 @@ fn run(options: &Options) -> Result<ExitCode, String> {
             refusal.kernel, refusal.implementation, refusal.reason
         );
     }
-    Ok(ExitCode::from(u8::from(!refusals.is_empty())))
+    for line in &missed {
+        eprintln!("{line}");
+    }
+    let good = refusals.is_empty() && missed.is_empty();
+    Ok(ExitCode::from(u8::from(!good)))
 }

@@ -12,7 +12,7 @@ use crate::measure::Series;
 
 /// Who a ratio is to: the first of these that has the kernel, else our portable backend.
 const REFERENCES: [&str; 4] = ["mldsa-native", "pqclean", "aws-lc", "rustcrypto"];
-const PORTABLE: &str = "portable";
+pub const PORTABLE: &str = "portable";
 
 /// Median and quartiles.
 #[derive(Debug, PartialEq)]
@@ -40,7 +40,7 @@ impl Quartiles {
 }
 
 /// Nanoseconds for one unit, round by round.
-fn per_unit(kernels: &[Kernel], series: &Series) -> Vec<f64> {
+pub fn per_unit(kernels: &[Kernel], series: &Series) -> Vec<f64> {
     let units = kernels[series.kernel].entries[series.entry].units;
     let divisor = f64::from(series.calls) * f64::from(units);
     series.nanoseconds.iter().map(|t| t / divisor).collect()

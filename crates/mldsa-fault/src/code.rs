@@ -263,8 +263,8 @@ mod tests {
     fn names_are_shortened() {
         for (mangled, name) in [
             (
-                "_ZN11mldsa_lanes6scheme4sign5check17h52b02875bb6db033E",
-                "sign::check",
+                "_ZN11mldsa_lanes6scheme4sign7accepts17h52b02875bb6db033E",
+                "sign::accepts",
             ),
             (
                 "_ZN89_$LT$mldsa_lanes..backend..portable..Portable$u20$as$u20$mldsa_lanes..backend..Engine$GT$6unpack17h5e5209a3bacac2eeE.llvm.1",

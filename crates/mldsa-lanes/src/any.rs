@@ -26,8 +26,9 @@ use crate::keys::draw;
 use crate::keys::{
     ExpandedSigningKey, ExpandedVerifyingKey, SignOptions, Signature, SigningKey, VerifyingKey,
 };
-use crate::params::{MlDsa44, MlDsa65, MlDsa87, Parameters};
+use crate::params::Parameters;
 use crate::scheme::message::{Context, Input, MuHasher, PreHash};
+use crate::sets::{MlDsa44, MlDsa65, MlDsa87};
 
 /// The parameter sets of FIPS 204.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,15 +46,15 @@ macro_rules! with_set {
     ($value:expr, $set:ident => $body:expr) => {
         match $value {
             Set::MlDsa44 => {
-                type $set = crate::params::MlDsa44;
+                type $set = crate::sets::MlDsa44;
                 $body
             }
             Set::MlDsa65 => {
-                type $set = crate::params::MlDsa65;
+                type $set = crate::sets::MlDsa65;
                 $body
             }
             Set::MlDsa87 => {
-                type $set = crate::params::MlDsa87;
+                type $set = crate::sets::MlDsa87;
                 $body
             }
         }
@@ -265,17 +266,17 @@ impl AnySignature {
     }
 }
 
-macro_rules! as_ref {
-    ($any:ident) => {
-        impl AsRef<[u8]> for $any {
-            fn as_ref(&self) -> &[u8] {
-                each!(self, of => of.as_ref())
-            }
-        }
-    };
+impl AsRef<[u8]> for AnyVerifyingKey {
+    fn as_ref(&self) -> &[u8] {
+        each!(self, key => key.as_ref())
+    }
 }
-as_ref!(AnyVerifyingKey);
-as_ref!(AnySignature);
+
+impl AsRef<[u8]> for AnySignature {
+    fn as_ref(&self) -> &[u8] {
+        each!(self, signature => signature.as_ref())
+    }
+}
 
 macro_rules! mu_hashers {
     ($any:ident) => {

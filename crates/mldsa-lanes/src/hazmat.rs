@@ -94,29 +94,40 @@ pub trait VerifyInternal<P: ParameterSet>: sealed::Sealed {
     fn verify_internal(&self, m_prime: &[u8], signature: &Signature<P>) -> Result<(), Error>;
 }
 
-macro_rules! internal {
-    ($($signing:ident, $verifying:ident;)*) => { $(
-        impl<P: ParameterSet> sealed::Sealed for $signing<P> {}
-        impl<P: ParameterSet> SignInternal<P> for $signing<P> {
-            fn sign_internal(
-                &self,
-                m_prime: &[u8],
-                options: SignOptions<'_>,
-            ) -> Result<Signature<P>, Error> {
-                self.sign_with(&internal_mu(self.backend(), &self.tr(), m_prime), options)
-            }
-        }
-
-        impl<P: ParameterSet> sealed::Sealed for $verifying<P> {}
-        impl<P: ParameterSet> VerifyInternal<P> for $verifying<P> {
-            fn verify_internal(&self, m_prime: &[u8], signature: &Signature<P>) -> Result<(), Error> {
-                let mu = internal_mu(self.backend(), &self.tr(), m_prime);
-                self.verify_signature(&mu, signature)
-            }
-        }
-    )* };
+impl<P: ParameterSet> sealed::Sealed for SigningKey<P> {}
+impl<P: ParameterSet> SignInternal<P> for SigningKey<P> {
+    fn sign_internal(
+        &self,
+        m_prime: &[u8],
+        options: SignOptions<'_>,
+    ) -> Result<Signature<P>, Error> {
+        self.sign_with(&internal_mu(self.backend(), &self.tr(), m_prime), options)
+    }
 }
-internal! {
-    SigningKey, VerifyingKey;
-    ExpandedSigningKey, ExpandedVerifyingKey;
+
+impl<P: ParameterSet> sealed::Sealed for ExpandedSigningKey<P> {}
+impl<P: ParameterSet> SignInternal<P> for ExpandedSigningKey<P> {
+    fn sign_internal(
+        &self,
+        m_prime: &[u8],
+        options: SignOptions<'_>,
+    ) -> Result<Signature<P>, Error> {
+        self.sign_with(&internal_mu(self.backend(), &self.tr(), m_prime), options)
+    }
+}
+
+impl<P: ParameterSet> sealed::Sealed for VerifyingKey<P> {}
+impl<P: ParameterSet> VerifyInternal<P> for VerifyingKey<P> {
+    fn verify_internal(&self, m_prime: &[u8], signature: &Signature<P>) -> Result<(), Error> {
+        let mu = internal_mu(self.backend(), &self.tr(), m_prime);
+        self.verify_signature(&mu, signature)
+    }
+}
+
+impl<P: ParameterSet> sealed::Sealed for ExpandedVerifyingKey<P> {}
+impl<P: ParameterSet> VerifyInternal<P> for ExpandedVerifyingKey<P> {
+    fn verify_internal(&self, m_prime: &[u8], signature: &Signature<P>) -> Result<(), Error> {
+        let mu = internal_mu(self.backend(), &self.tr(), m_prime);
+        self.verify_signature(&mu, signature)
+    }
 }

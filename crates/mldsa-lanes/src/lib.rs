@@ -31,10 +31,10 @@
     clippy::undocumented_unsafe_blocks
 )]
 #![cfg_attr(mldsa_inside, allow(missing_docs))]
-// Some code serves one feature only: the lints see all of it where every feature is on.
+// Without a parameter set there is no operation.
 #![cfg_attr(
-    not(all(mldsa_inside, feature = "hardened", feature = "rayon")),
-    allow(dead_code, unused_imports, unused_macros)
+    not(any(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87")),
+    allow(dead_code, unused_imports)
 )]
 
 #[cfg(any(test, feature = "std"))]
@@ -48,7 +48,9 @@ extern crate alloc;
 extern crate self as mldsa_lanes;
 #[cfg(all(test, mldsa_inside))]
 #[allow(dead_code)] // Not all of them.
-mod tests;
+mod tests {
+    include!(concat!(env!("CARGO_MANIFEST_DIR"), "/unit/tests.rs"));
+}
 
 #[cfg(all(
     feature = "alloc",
@@ -71,12 +73,15 @@ pub mod hardened;
 pub mod hazmat;
 #[cfg(mldsa_inside)]
 #[doc(hidden)]
-pub mod internals;
+pub mod internals {
+    include!(concat!(env!("CARGO_MANIFEST_DIR"), "/unit/internals.rs"));
+}
 mod interop;
 mod kernels;
 mod keys;
 mod params;
 mod scheme;
+mod sets;
 
 #[cfg(feature = "std")]
 pub use backend::EnvironmentError;
@@ -97,77 +102,20 @@ pub use keys::{
     ExpandedSigningKey, ExpandedVerifyingKey, Place, SignOptions, Signature, SigningKey,
     VerifyingKey, Workspace,
 };
-#[cfg(feature = "ml-dsa-44")]
-pub use params::MlDsa44;
-#[cfg(feature = "ml-dsa-65")]
-pub use params::MlDsa65;
-#[cfg(feature = "ml-dsa-87")]
-pub use params::MlDsa87;
 pub use params::{MAX_ATTEMPTS, Parameters};
 #[cfg(feature = "pkcs8")]
 pub use pkcs8;
 pub use rand_core;
 pub use scheme::message::{Context, Input, Mu, MuHasher, PreHash};
+pub use sets::ParameterSet;
+#[cfg(feature = "ml-dsa-44")]
+pub use sets::{MlDsa44, mldsa44};
+#[cfg(feature = "ml-dsa-65")]
+pub use sets::{MlDsa65, mldsa65};
+#[cfg(feature = "ml-dsa-87")]
+pub use sets::{MlDsa87, mldsa87};
 #[cfg(feature = "signature")]
 pub use signature;
-
-/// One of the three parameter sets of FIPS 204: the bound of every type and function that is generic over
-/// them. Sealed. Its supertraits have the constants ([`Parameters`]), and as types the byte arrays
-/// `SigningKeyBytes`, `VerifyingKeyBytes` and `SignatureBytes`.
-pub trait ParameterSet:
-    Parameters + operations::Operations<SignatureBytes: From<Signature<Self>>>
-{
-}
-
-/// The operations that are compiled here for each set.
-mod operations {
-    #[cfg(feature = "alloc")]
-    pub use crate::batch::entry::Batch as Operations;
-    #[cfg(not(feature = "alloc"))]
-    pub use crate::scheme::entry::Scheme as Operations;
-}
-
-macro_rules! set_module {
-    ($feature:literal, $module:ident, $set:ident, $name:literal) => {
-        #[cfg(feature = $feature)]
-        impl ParameterSet for $set {}
-
-        #[cfg(feature = $feature)]
-        impl From<Signature<$set>> for [u8; $set::SIGNATURE_BYTES] {
-            fn from(signature: Signature<$set>) -> Self {
-                signature.0
-            }
-        }
-
-        #[doc = concat!($name, ": the types of this parameter set.")]
-        #[cfg(feature = $feature)]
-        pub mod $module {
-            use crate::params::Parameters;
-
-            /// The parameter set.
-            pub type Set = crate::$set;
-            /// See [`crate::SigningKey`].
-            pub type SigningKey = crate::SigningKey<Set>;
-            /// See [`crate::ExpandedSigningKey`].
-            pub type ExpandedSigningKey = crate::ExpandedSigningKey<Set>;
-            /// See [`crate::VerifyingKey`].
-            pub type VerifyingKey = crate::VerifyingKey<Set>;
-            /// See [`crate::ExpandedVerifyingKey`].
-            pub type ExpandedVerifyingKey = crate::ExpandedVerifyingKey<Set>;
-            /// See [`crate::Signature`].
-            pub type Signature = crate::Signature<Set>;
-            /// Length of an encoded private key in bytes.
-            pub const SIGNING_KEY_BYTES: usize = Set::SIGNING_KEY_BYTES;
-            /// Length of a public key in bytes.
-            pub const VERIFYING_KEY_BYTES: usize = Set::VERIFYING_KEY_BYTES;
-            /// Length of a signature in bytes.
-            pub const SIGNATURE_BYTES: usize = Set::SIGNATURE_BYTES;
-        }
-    };
-}
-set_module!("ml-dsa-44", mldsa44, MlDsa44, "ML-DSA-44");
-set_module!("ml-dsa-65", mldsa65, MlDsa65, "ML-DSA-65");
-set_module!("ml-dsa-87", mldsa87, MlDsa87, "ML-DSA-87");
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

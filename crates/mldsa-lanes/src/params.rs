@@ -15,7 +15,7 @@ pub const MAX_ATTEMPTS: u32 = 821;
 // With room for a group of masks sampled ahead.
 const _: () = assert!(MAX_ATTEMPTS as usize * 7 + 16 < 1 << 16);
 
-mod sealed {
+pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
@@ -58,44 +58,4 @@ pub trait Parameters: sealed::Sealed + Copy + Debug + Eq + Send + Sync + 'static
     /// Length of `sigEncode`'s output in bytes.
     const SIGNATURE_BYTES: usize =
         Self::C_TILDE_BYTES + 32 * Self::L * Self::Z_BITS + Self::OMEGA + Self::K;
-}
-
-macro_rules! parameters {
-    ($(#[$doc:meta])* $feature:literal $set:ident $name:literal: k $k:literal, l $l:literal, eta $eta:literal,
-     tau $tau:literal, lambda $lambda:literal, gamma1 $gamma1:expr, gamma2 $gamma2:expr, omega $omega:literal) => {
-        $(#[$doc])*
-        #[cfg(feature = $feature)]
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub struct $set;
-        #[cfg(feature = $feature)]
-        impl sealed::Sealed for $set {}
-        #[cfg(feature = $feature)]
-        impl Parameters for $set {
-            const NAME: &'static str = $name;
-            const K: usize = $k;
-            const L: usize = $l;
-            const ETA: i32 = $eta;
-            const TAU: usize = $tau;
-            const LAMBDA: usize = $lambda;
-            const GAMMA1: i32 = $gamma1;
-            const GAMMA2: i32 = $gamma2;
-            const OMEGA: usize = $omega;
-        }
-    };
-}
-
-parameters! {
-    /// ML-DSA-44, NIST security category 2.
-    "ml-dsa-44" MlDsa44 "ML-DSA-44": k 4, l 4, eta 2, tau 39, lambda 128,
-    gamma1 1 << 17, gamma2 (Q - 1) / 88, omega 80
-}
-parameters! {
-    /// ML-DSA-65, NIST security category 3.
-    "ml-dsa-65" MlDsa65 "ML-DSA-65": k 6, l 5, eta 4, tau 49, lambda 192,
-    gamma1 1 << 19, gamma2 (Q - 1) / 32, omega 55
-}
-parameters! {
-    /// ML-DSA-87, NIST security category 5.
-    "ml-dsa-87" MlDsa87 "ML-DSA-87": k 8, l 7, eta 2, tau 60, lambda 256,
-    gamma1 1 << 19, gamma2 (Q - 1) / 32, omega 75
 }

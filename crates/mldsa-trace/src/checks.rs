@@ -9,86 +9,57 @@ use core::marker::PhantomData;
 
 use mldsa_lanes::internals::bounds::{Range, below, check as in_range, high, within};
 use mldsa_lanes::internals::{
-    Checking, Engine, Kernel, Lanes, Material, N, Offsets, Parameters, Poly, Q, Scratch, Shapes,
-    SmallPoly, Trial, Watch, Which, canonical, decompose, first_nonce,
+    Engine, Iteration, Kernel, Lanes, Material, N, Observer, Offsets, Parameters, Poly, Q, Scratch,
+    Shapes, Signing, SmallPoly, canonical, decompose, kappa,
 };
 
 use super::attempt::{Attempt, Check, Checks};
 
-/// Tells of each attempt and keeps nothing.
+/// Tells of each attempt.
 pub(crate) struct Tracing<F> {
     pub(crate) checks: Checks,
     /// Gets the job's position too.
     pub(crate) on_attempt: F,
 }
 
-impl<P: Shapes, F: FnMut(usize, Attempt)> Watch<P> for Tracing<F> {
-    type Kept = ();
-
-    #[inline(always)]
-    fn accepts<E: Engine>(
+impl<P: Shapes, F: FnMut(usize, Attempt)> Observer<P> for Tracing<F> {
+    fn observe<E: Engine>(
         &mut self,
         e: E,
         key: &Material<P>,
-        which: Which,
-        trial: &mut Trial<P>,
+        iteration: Iteration,
+        signing: &Signing<P>,
         scratch: &mut Scratch,
     ) -> bool {
-        let mut attempt = Attempt::new(first_nonce::<P>(which.attempt));
-        check(e, key, self.checks, trial, scratch, &mut attempt);
-        (self.on_attempt)(which.job, attempt);
+        let mut attempt = Attempt::new(kappa::<P>(iteration.number));
+        check(e, key, self.checks, signing, scratch, &mut attempt);
+        (self.on_attempt)(iteration.message, attempt);
         attempt.accepted()
     }
-
-    #[inline(always)]
-    fn keep<E: Engine>(_: E, _: &mut Trial<P>) {}
 }
 
-/// The same, and the signature that the library makes of what both accept.
-pub(crate) struct Signing<F>(pub(crate) Tracing<F>);
-
-impl<P: Shapes, F: FnMut(usize, Attempt)> Watch<P> for Signing<F> {
-    type Kept = P::SignatureBytes;
-
-    fn accepts<E: Engine>(
-        &mut self,
-        e: E,
-        key: &Material<P>,
-        which: Which,
-        trial: &mut Trial<P>,
-        scratch: &mut Scratch,
-    ) -> bool {
-        self.0.accepts(e, key, which, trial, scratch)
-            && Checking.accepts(e, key, which, trial, scratch)
-    }
-
-    fn keep<E: Engine>(e: E, trial: &mut Trial<P>) -> P::SignatureBytes {
-        Checking::keep(e, trial)
-    }
-}
-
-/// Steps 17 to 28 as far as `checks` goes; `trial` stays as it is, and z is not computed.
+/// Steps 17 to 28 as far as `checks` goes; `signing` stays as it is, and z is not computed.
 fn check<P: Shapes, E: Engine>(
     e: E,
     key: &Material<P>,
     checks: Checks,
-    trial: &Trial<P>,
+    signing: &Signing<P>,
     scratch: &mut Scratch,
     attempt: &mut Attempt,
 ) {
-    let c = &*trial.c_offsets;
-    let mut z = trial.z.as_ref().iter().zip(key.s1.as_ref());
+    let c = signing.c();
+    let mut z = signing.y().iter().zip(key.s1.as_ref());
     let bound = P::GAMMA1 - P::BETA;
     if let Some(i) = z.position(|(y, s1)| sum_exceeds::<P, E>(e, y, c, s1, bound)) {
         attempt.fail(Check::Z, i);
     }
-    let mut r0 = trial.low.as_ref().iter().zip(key.s2.as_ref());
+    let mut r0 = signing.w0().iter().zip(key.s2.as_ref());
     let bound = P::GAMMA2 - P::BETA;
     if let Some(i) = r0.position(|(w0, s2)| difference_exceeds::<P, E>(e, w0, c, s2, bound)) {
         attempt.fail(Check::R0, i);
     }
     if checks == Checks::All || attempt.accepted() {
-        hints(e, key, trial, scratch, attempt);
+        hints(e, key, signing, scratch, attempt);
     }
 }
 
@@ -96,23 +67,23 @@ fn check<P: Shapes, E: Engine>(
 fn hints<P: Shapes, E: Engine>(
     e: E,
     key: &Material<P>,
-    trial: &Trial<P>,
+    signing: &Signing<P>,
     scratch: &mut Scratch,
     attempt: &mut Attempt,
 ) {
     // |c·t0| ≤ τ·2^12, below γ2 but for ML-DSA-44.
     let bounded = const { (P::TAU as i32) << 12 < P::GAMMA2 };
-    let Scratch { product, c } = scratch;
-    let (product, c_hat) = (&mut product[0], &mut c[0]);
+    let Scratch { product, c_hat } = scratch;
+    let (product, c_hat) = (&mut product[0], &mut c_hat[0]);
     let mut cs2 = Poly([0; N]);
-    trial.c_offsets.write::<P>(c_hat);
+    signing.c().write::<P>(c_hat);
     e.ntt(c_hat);
     let mut weight = 0;
     let keys = key.s2.as_ref().iter().zip(key.t0_hat.as_ref());
-    let rows = trial.low.as_ref().iter().zip(trial.w1.as_ref());
+    let rows = signing.w0().iter().zip(signing.w1());
     for (i, ((s2, t0_hat), (w0, w1))) in keys.zip(rows).enumerate() {
         cs2.0.fill(0);
-        e.add_small::<P>(&trial.c_offsets, s2, &mut cs2, i32::MAX);
+        e.add_small::<P>(signing.c(), s2, &mut cs2, i32::MAX);
         e.product(c_hat, t0_hat, product);
         e.inverse_ntt(product);
         if e.center(product, P::GAMMA2) {

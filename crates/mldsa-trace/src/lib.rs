@@ -2,7 +2,7 @@
 //!
 //! For tests and measurements, with keys made for them. Which branches are taken, which memory is read
 //! and so how long it takes depends on y, w0 and the private key, not just on what a signature tells;
-//! signing has a text of its own ([`mldsa_lanes::internals::Checking`]).
+//! signing decides by itself ([`mldsa_lanes::internals::Observer`]).
 
 #![deny(missing_docs, unsafe_code, unsafe_op_in_unsafe_fn)]
 
@@ -15,7 +15,7 @@ use std::slice;
 
 use mldsa_lanes::batch::{SignJob, SignWith};
 use mldsa_lanes::hazmat::with_rnd;
-use mldsa_lanes::internals::sign_watched;
+use mldsa_lanes::internals::sign_observed;
 use mldsa_lanes::{
     Error, ExpandedSigningKey, Input, ParameterSet, SignOptions, Signature, SigningKey,
 };
@@ -23,12 +23,12 @@ use mldsa_lanes::{
 pub use attempt::{Attempt, Check, Checks};
 #[cfg(feature = "c")]
 pub use c::*;
-use checks::{Signing, Tracing};
+use checks::Tracing;
 /// The library whose keys and jobs traces take: the package mldsa-inside.
 pub use mldsa_lanes;
 
 /// Traces every job: tells `on_attempt` of each attempt that signing it takes, with the job's position.
-/// A job's attempts come in order, those of different jobs mixed. No signature is made.
+/// A job's attempts come in order, those of different jobs mixed. The signatures are dropped.
 ///
 /// # Errors
 /// As [`mldsa_lanes::batch::sign`]; all attempts of a job with [`Error::TooManyAttempts`] have been told.
@@ -38,7 +38,8 @@ pub fn trace<P: ParameterSet>(
     checks: Checks,
     on_attempt: impl FnMut(usize, Attempt),
 ) -> Result<Vec<Result<(), Error>>, Error> {
-    sign_watched(jobs, options, &mut Tracing { checks, on_attempt })
+    let results = sign_observed(jobs, options, &mut Tracing { checks, on_attempt })?;
+    Ok(results.into_iter().map(|result| result.map(drop)).collect())
 }
 
 /// Private keys that tell of the attempts of a signature.
@@ -81,12 +82,11 @@ fn traced<P: ParameterSet>(
     mut on_attempt: impl FnMut(Attempt),
 ) -> Result<Signature<P>, Error> {
     let input = *input;
-    let mut watch = Signing(Tracing {
+    let mut observer = Tracing {
         checks: Checks::All,
         on_attempt: |_, attempt| on_attempt(attempt),
-    });
+    };
     let options = with_rnd(slice::from_ref(rnd));
-    let results = sign_watched(&[SignJob { key, input }], options, &mut watch)?;
-    let bytes = results.into_iter().next().expect("a result for each job")?;
-    Signature::from_bytes(bytes.as_ref())
+    let results = sign_observed(&[SignJob { key, input }], options, &mut observer)?;
+    results.into_iter().next().expect("a result for each job")
 }

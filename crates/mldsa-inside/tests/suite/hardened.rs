@@ -1,5 +1,5 @@
 //! The hardened mode gives what the ordinary one gives and refuses what it refuses, on NIST's cases. What
-//! it does about faults is tested beside it (`hardened/tests.rs` of the library).
+//! it does about faults is tested beside it (`unit/hardened/tests.rs`).
 
 use crate::acvp::message;
 use crate::common::{Stream, TestRng, backends};

@@ -227,8 +227,10 @@ fn inputs_and_options() {
     for input in [
         message.into(),
         b"message".into(),
+        "message".into(),
+        (&message.to_vec()).into(),
         (message, Context::EMPTY).into(),
-        (b"message", Context::EMPTY).into(),
+        ("message", Context::EMPTY).into(),
     ] {
         let input: Input<'_> = input;
         assert_eq!(key.sign_deterministic(input).as_ref(), Ok(&expected));

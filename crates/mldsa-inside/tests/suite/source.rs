@@ -13,17 +13,13 @@ pub fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The Rust files of a folder by their paths in it, without unit tests.
+/// The Rust files of a folder by their paths in it.
 pub fn sources(folder: &str) -> BTreeMap<String, String> {
     let mut folders = vec![root().join(folder)];
     let mut found = BTreeMap::new();
     while let Some(current) = folders.pop() {
         for entry in fs::read_dir(&current).unwrap() {
             let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_str().unwrap();
-            if name == "tests" || name.ends_with("tests.rs") {
-                continue;
-            }
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {

@@ -18,8 +18,8 @@ use crate::batch::{
 use crate::error::Error;
 use crate::kernels::poly::StackWiper;
 use crate::keys::{SignOptions, SigningKey};
-use crate::params::{MlDsa44, MlDsa65, MlDsa87};
 use crate::scheme::message::Input;
+use crate::sets::{MlDsa44, MlDsa65, MlDsa87};
 
 /// The key of an [`AnySignJob`].
 #[derive(Clone, Copy, Debug)]

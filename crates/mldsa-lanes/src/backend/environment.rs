@@ -108,4 +108,9 @@ impl Backend {
 }
 
 #[cfg(all(test, mldsa_inside))]
-mod tests;
+mod tests {
+    include!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/unit/backend/environment/tests.rs"
+    ));
+}

@@ -1,12 +1,8 @@
 //! Plain Rust for every CPU; the oracle of the other backends.
 
-use super::{engine_from_kernels, method};
+use super::kernels;
 use crate::kernels::keccak::{States, permute};
-use crate::kernels::poly::Poly;
 use crate::kernels::sampling::Permute;
-use crate::kernels::small::{Offsets, SmallPoly};
-use crate::kernels::{ntt, pointwise, rounding, sampling, small};
-use crate::params::Parameters;
 
 /// The token that everybody has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,4 +21,4 @@ impl Permute<1> for Portable {
     }
 }
 
-engine_from_kernels!(Portable, lanes i32, bytes u64, states 1, inline);
+kernels!(Portable, i32, u64, 1, inline);

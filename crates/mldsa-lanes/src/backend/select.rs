@@ -4,7 +4,7 @@ use core::ffi::CStr;
 
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 use super::neon;
-use super::{Engine, portable, with_engine};
+use super::{Kernels, portable};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
 use crate::kernels::keccak::Permutation;
@@ -101,6 +101,29 @@ backends! {
     #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
     NeonSha3(neon::NeonSha3) "neon-sha3" needs Neon Sha3;
 }
+
+/// Evaluates `$body` with `$engine` bound to the backend's engine: one copy of the scheme each.
+macro_rules! with_engine {
+    (@ $engine:ident $body:expr) => {{
+        #[cfg(mldsa_shares)]
+        let $engine = crate::backend::shares::Timed($engine);
+        $body
+    }};
+    ($backend:expr, $engine:ident => $body:expr) => {
+        match $backend.kind() {
+            crate::backend::Kind::Portable($engine) => with_engine!(@ $engine $body),
+            #[cfg(target_arch = "x86_64")]
+            crate::backend::Kind::Avx2($engine) => with_engine!(@ $engine $body),
+            #[cfg(target_arch = "x86_64")]
+            crate::backend::Kind::Avx512($engine) => with_engine!(@ $engine $body),
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            crate::backend::Kind::Neon($engine) => with_engine!(@ $engine $body),
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            crate::backend::Kind::NeonSha3($engine) => with_engine!(@ $engine $body),
+        }
+    };
+}
+pub(crate) use with_engine;
 
 /// A CPU feature, or a group of them, that backends can be denied. Every name is known on every
 /// architecture, so that one setting serves all machines.

@@ -4,7 +4,7 @@
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::cell::Cell;
 
-use super::Engine;
+use super::Kernels;
 use crate::kernels::keccak::{Permutation, PermutationOfTwo, permute_one};
 use crate::kernels::packing::Map;
 use crate::kernels::poly::Poly;
@@ -16,28 +16,37 @@ use crate::params::Parameters;
 #[cfg(not(target_arch = "x86_64"))]
 compile_error!("the shares are counted by the time-stamp counter of x86-64");
 
-macro_rules! phases {
-    ($($phase:ident $name:literal)*) => {
-        #[derive(Clone, Copy)]
-        enum Phase { $($phase),* }
-        /// The names of the phases, in the order of [`read`].
-        pub const PHASES: &[&str] = &[$($name),*];
-    };
+#[derive(Clone, Copy)]
+enum Phase {
+    ExpandA,
+    ExpandS,
+    ExpandMask,
+    Single,
+    Ntt,
+    Inverse,
+    Rows,
+    Small,
+    Products,
+    Rounding,
+    Packing,
+    Empty,
 }
-phases! {
-    ExpandA "ExpandA"
-    ExpandS "ExpandS"
-    ExpandMask "ExpandMask, w1's hash in a lane"
-    Single "Keccak, one or two states"
-    Ntt "NTT"
-    Inverse "inverse NTT"
-    Rows "rows of Â"
-    Small "c·s1, c·s2"
-    Products "c·t0"
-    Rounding "rounding and checks"
-    Packing "packing"
-    Empty "nothing"
-}
+
+/// The names of the phases, in the order of [`Phase`] and [`read`].
+pub const PHASES: &[&str] = &[
+    "ExpandA",
+    "ExpandS",
+    "ExpandMask, w1's hash in a lane",
+    "Keccak, one or two states",
+    "NTT",
+    "inverse NTT",
+    "rows of Â",
+    "c·s1, c·s2",
+    "c·t0",
+    "rounding and checks",
+    "packing",
+    "nothing",
+];
 
 const COUNT: usize = PHASES.len();
 static TICKS: [AtomicU64; COUNT] = [const { AtomicU64::new(0) }; COUNT];
@@ -91,17 +100,19 @@ std::thread_local! {
 pub(crate) struct Timed<E>(pub(crate) E);
 
 macro_rules! methods {
-    ($($phase:ident: fn $name:ident $([$generic:ident])? ($($argument:ident: $of:ty),*) $(-> $result:ty)?;)*) => { $(
+    ($($phase:ident: fn $name:ident $([$generic:ident $(, $flag:ident)?])? ($($argument:ident: $of:ty),*) $(-> $result:ty)?;)*) => { $(
         #[inline]
-        fn $name $(<$generic: Parameters>)? (self, $($argument: $of),*) $(-> $result)? {
-            timed(Phase::$phase, || self.0.$name $(::<$generic>)? ($($argument),*))
+        unsafe fn $name $(<$generic: Parameters $(, const $flag: bool)?>)? (e: Self, $($argument: $of),*) $(-> $result)? {
+            // SAFETY: the caller's promise.
+            timed(Phase::$phase, || unsafe { K::$name $(::<$generic $(, $flag)?>)? (e.0, $($argument),*) })
         }
     )* };
 }
 
-impl<E: Engine> Engine for Timed<E> {
-    const STATES: usize = E::STATES;
-    type States = E::States;
+// SAFETY: a value has a token within.
+unsafe impl<K: Kernels> Kernels for Timed<K> {
+    const STATES: usize = K::STATES;
+    type States = K::States;
 
     fn permutation(self) -> Permutation {
         ONE.set(self.0.permutation());
@@ -127,8 +138,7 @@ impl<E: Engine> Engine for Timed<E> {
         Rows: fn dot_minus(row: &[Poly], v: &[Poly], c: &Poly, t: &Poly, out: &mut Poly);
         Products: fn product(a: &Poly, b: &Poly, out: &mut Poly);
         Packing: fn small_set(p: &Poly, eta: i32, small: &mut SmallPoly);
-        Small: fn add_small[P](c: &Offsets, s: &SmallPoly, a: &mut Poly, bound: i32) -> bool;
-        Small: fn subtract_small[P](c: &Offsets, s: &SmallPoly, a: &mut Poly, bound: i32) -> bool;
+        Small: fn combine[P, SUBTRACT](c: &Offsets, s: &SmallPoly, a: &mut Poly, bound: i32) -> bool;
         Packing: fn pack(bits: usize, p: &Poly, map: Map, out: &mut [u8]);
         Packing: fn unpack(bits: usize, from: &[u8], map: Map, p: &mut Poly);
         Rounding: fn split[P](w: &mut Poly, w1: &mut Poly);
@@ -141,12 +151,19 @@ impl<E: Engine> Engine for Timed<E> {
     }
 
     #[cfg(mldsa_inside)]
-    fn shake128(self, seed: &[u8; 32], nonces: &[u16], out: &mut [[u8; 5 * super::RATE_128]]) {
-        self.0.shake128(seed, nonces, out);
+    unsafe fn shake128(
+        e: Self,
+        seed: &[u8; 32],
+        nonces: &[u16],
+        out: &mut [[u8; 5 * crate::kernels::keccak::RATE_128]],
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { K::shake128(e.0, seed, nonces, out) };
     }
 
     #[cfg(mldsa_inside)]
-    fn run<K: super::Kernel>(self, kernel: K) -> K::Output {
-        self.0.run(kernel)
+    unsafe fn run<T: super::Kernel>(e: Self, kernel: T) -> T::Output {
+        // SAFETY: the caller's promise.
+        unsafe { K::run(e.0, kernel) }
     }
 }

@@ -46,19 +46,10 @@ pub(crate) fn unsigned<P: ParameterSet>(count: usize) -> Vec<Result<Signature<P>
 
 pub(crate) fn sign_into<P: ParameterSet>(
     jobs: &[SignJob<'_, P>],
-    max_attempts: u32,
+    limit: u32,
     results: &mut [Result<Signature<P>, Error>],
 ) {
-    if let ([job], [result]) = (jobs, &mut *results) {
-        let SignJob { key, input, rnd } = job;
-        *result = match key {
-            SignWith::Compact(key) => key.run(input, rnd, max_attempts),
-            SignWith::Expanded(key) => key.run(input, rnd, max_attempts),
-        };
-        return;
+    for (backend, order) in by_backend(jobs.iter().map(|job| job.key.backend())) {
+        P::sign_jobs(backend, jobs, &order, limit, results);
     }
-    by_backend(
-        jobs.iter().map(|job| job.key.backend()),
-        |backend, order| P::sign_jobs(backend, jobs, order, max_attempts, results),
-    );
 }

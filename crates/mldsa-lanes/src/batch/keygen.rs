@@ -3,13 +3,14 @@
 use alloc::vec::Vec;
 
 use super::rows::Rows;
-use super::{boxed, hash_each, made};
+use super::{boxed, made};
 use crate::ParameterSet;
 use crate::backend::Engine;
 use crate::declassify::{Site, public_slice};
 use crate::kernels::poly::{Poly, Secret, Zero};
 use crate::keys::{ExpandedSigningKey, SigningKey};
 use crate::scheme::encode::{self, SigningKeyWriter};
+use crate::scheme::hash_each;
 use crate::scheme::{keygen, sample};
 
 /// A key in the making.
@@ -91,7 +92,7 @@ impl<P: ParameterSet> Product<P> for ExpandedSigningKey<P> {
 
 /// Fills `keys`, one for each seed.
 #[inline(never)]
-pub(super) fn run<P: ParameterSet, E: Engine>(
+pub(crate) fn run<P: ParameterSet, E: Engine>(
     e: E,
     seeds: &[[u8; 32]],
     keys: &mut [SigningKey<P>],
@@ -115,7 +116,7 @@ pub(super) fn run<P: ParameterSet, E: Engine>(
 
 /// [`run`] and [`SigningKey::expand`] in one: Â is sampled once.
 #[inline(never)]
-pub(super) fn run_expanded<P: ParameterSet, E: Engine>(
+pub(crate) fn run_expanded<P: ParameterSet, E: Engine>(
     e: E,
     seeds: &[[u8; 32]],
     keys: &mut [ExpandedSigningKey<P>],

@@ -16,25 +16,31 @@
 //!
 //! | | each job in flight | each job in flight, with compact keys | once | once, with compact keys |
 //! |---|---|---|---|---|
-//! | [`sign`] | 15, 20, 27 | 27, 45, 76 more | 22, 22, 22 | |
+//! | [`sign`] | 15, 20, 26 | 27, 45, 76 more | 22, 22, 22 | |
 //! | [`verify`] | 7, 8, 10 | 4, 5, 7 more | | 21, 37, 65 |
 //! | [`keygen`], [`keygen_expanded`] | 17, 23, 31 | | 25, 28, 32 | |
 //!
 //! So `avx2` signs ML-DSA-65 in 102 KiB with expanded keys, whatever the number of jobs, and in 282
 //! KiB with compact ones. The repository's docs/stack.md has the stack that a thread needs.
 
-pub(crate) mod entry;
 pub(crate) mod given;
-mod keygen;
+pub(crate) mod keygen;
 #[cfg(all(test, mldsa_inside))]
-mod limit_tests;
+mod limit_tests {
+    include!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/unit/batch/limit_tests.rs"
+    ));
+}
 #[cfg(feature = "rayon")]
 pub mod parallel;
 mod rows;
 pub(crate) mod sign;
 #[cfg(all(test, mldsa_inside))]
-mod tests;
-mod verify;
+mod tests {
+    include!(concat!(env!("CARGO_MANIFEST_DIR"), "/unit/batch/tests.rs"));
+}
+pub(crate) mod verify;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -42,11 +48,9 @@ use alloc::vec::Vec;
 use rand_core::TryCryptoRng;
 
 use crate::ParameterSet;
-use crate::backend::{Backend, Engine};
+use crate::backend::Backend;
 use crate::error::Error;
 use crate::kernels::poly::Wipe;
-use crate::kernels::sponge::Shake256Reader;
-use crate::kernels::sponges::shake256_each;
 use crate::keys::{
     ExpandedSigningKey, ExpandedVerifyingKey, SignOptions, Signature, SigningKey, VerifyingKey,
 };
@@ -136,10 +140,9 @@ pub(crate) fn verify_into<P: ParameterSet>(
         };
         return;
     }
-    by_backend(
-        jobs.iter().map(|job| job.key.backend()),
-        |backend, order| P::verify_jobs(backend, jobs, order, results),
-    );
+    for (backend, order) in by_backend(jobs.iter().map(|job| job.key.backend())) {
+        P::verify_jobs(backend, jobs, &order, results);
+    }
 }
 
 /// ML-DSA.KeyGen (Algorithm 1), `count` times.
@@ -250,37 +253,16 @@ fn filled<T>(mut values: Vec<T>, count: usize, new: impl FnMut() -> T) -> Vec<T>
     values
 }
 
-/// Calls `run` once for each backend, with the positions that have it, in order.
-pub(crate) fn by_backend(
-    backends: impl ExactSizeIterator<Item = Backend> + Clone,
-    mut run: impl FnMut(Backend, &[usize]),
-) {
-    let mut order = Vec::with_capacity(backends.len());
-    let mut seen = Vec::new();
-    for backend in backends.clone() {
-        if seen.contains(&backend) {
-            continue;
+/// Each backend, with the positions that have it, in order.
+pub(crate) fn by_backend(backends: impl Iterator<Item = Backend>) -> Vec<(Backend, Vec<usize>)> {
+    let mut groups: Vec<(Backend, Vec<usize>)> = Vec::new();
+    for (position, backend) in backends.enumerate() {
+        match groups.iter_mut().find(|(known, _)| *known == backend) {
+            Some((_, order)) => order.push(position),
+            None => groups.push((backend, alloc::vec![position])),
         }
-        seen.push(backend);
-        order.clear();
-        let positions = backends.clone().enumerate();
-        order.extend(positions.filter(|(_, b)| *b == backend).map(|(i, _)| i));
-        run(backend, &order);
     }
-}
-
-/// [`shake256_each`] on an engine.
-fn hash_each<'a, E: Engine, T, const PARTS: usize>(
-    e: E,
-    strings: impl Iterator<Item = ([&'a [u8]; PARTS], T)>,
-    digest: impl FnMut(T, &mut Shake256Reader),
-) {
-    shake256_each(
-        |states: &mut E::States| e.permute(states),
-        e.permutation(),
-        strings,
-        digest,
-    );
+    groups
 }
 
 impl<P: ParameterSet> SignWith<'_, P> {

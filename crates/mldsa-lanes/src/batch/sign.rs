@@ -1,45 +1,32 @@
-//! Signing with the lanes filled across jobs.
-//!
-//! A slot holds a job in flight; there are as many as Keccak states. Each turn carries out one
-//! attempt of every job: the masks of all of them in full groups, then for each the arithmetic up to
-//! w1, then the hashes side by side, then the checks. A slot whose job has ended takes the next job
-//! at once. The last job left goes on alone, in the text of the single call.
+//! The messages of a batch, for [`rejection_sampling`]: the queue with the hashes before the loop, and the pool of
+//! expanded keys.
 
 use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 
 use super::given::SignJob;
-use super::{SignWith, boxed, hash_each, made};
+use super::{SignWith, boxed, made};
 use crate::ParameterSet;
 use crate::backend::Engine;
 use crate::error::Error;
 use crate::kernels::poly::{Secret, Zero};
-use crate::kernels::sampling::Target;
-use crate::keys::SigningKey;
-use crate::params::MAX_ATTEMPTS;
+use crate::keys::{Signature, SigningKey};
 use crate::scheme::encode::SigningKeyParts;
+use crate::scheme::hash_each;
 use crate::scheme::message::MuSource;
-use crate::scheme::sample::{counted, first_nonce};
-use crate::scheme::sign::{CTilde, Making, Material, Scratch, Shared, Trial, Which, attempts};
+use crate::scheme::sign::{
+    Accepted, Iteration, Material, Messages, Shared, Signing, rejection_sampling,
+};
 
 /// Jobs whose μ and ρ″ are computed in one go, for each slot. More than one, so that messages of
 /// different lengths leave few lanes idle.
 const AHEAD: usize = 4;
 
-/// A job whose hashes before the first attempt are done.
+/// A message with steps 6 and 7 done.
 struct Pending {
-    job: usize,
+    message: usize,
     mu: [u8; 64],
     rho_second: Secret<[u8; 64]>,
-}
-
-/// A job in flight.
-struct Slot<'a, P: ParameterSet> {
-    /// Nothing: the slot is free.
-    job: Option<usize>,
-    attempt: u32,
-    key: Held<'a, P>,
-    making: Making<P>,
 }
 
 /// The expanded key of a job in flight.
@@ -58,153 +45,115 @@ struct Made<'a, P: ParameterSet> {
     material: Material<P>,
 }
 
-/// Memory in bytes: for each job in flight; for each if the keys are compact; once.
+/// Memory in bytes: for each message in progress; for each if the keys are compact; once.
 #[cfg(all(test, mldsa_inside))]
 pub(super) fn memory<P: ParameterSet>() -> [usize; 3] {
     let ahead = AHEAD * (size_of::<Pending>() + size_of::<(usize, MuSource<'_>)>());
-    let targets = P::L * size_of::<Target<'_, 64>>();
     [
-        size_of::<Slot<'_, P>>() + ahead + targets,
+        size_of::<Signing<P>>() + size_of::<Held<'_, P>>() + ahead,
         size_of::<Made<'_, P>>(),
         size_of::<Shared>(),
     ]
 }
 
-/// Works off the jobs at the positions in `order`, all with keys of `e`'s backend; the result of each is
-/// what `keep` makes of the attempt that `accepts` accepts, written where it stays: one that is moved would
-/// take along what lay on the stack beside an error. Never tries more than [`MAX_ATTEMPTS`] times for one.
+/// Signs the messages at the positions in `order`, all with keys of `e`'s backend.
 #[inline(never)]
-pub(crate) fn run<P: ParameterSet, E: Engine, R>(
+pub(crate) fn sign_messages<P: ParameterSet, E: Engine>(
     e: E,
     jobs: &[SignJob<'_, P>],
     order: &[usize],
-    max_attempts: u32,
-    mut accepts: impl FnMut(&Material<P>, Which, &mut Trial<P>, &mut Scratch) -> bool,
-    keep: impl Fn(&mut Trial<P>) -> R,
-    results: &mut [Result<R, Error>],
+    limit: u32,
+    results: &mut [Result<Signature<P>, Error>],
 ) {
-    let allowed = max_attempts.min(MAX_ATTEMPTS);
-    if allowed == 0 {
-        for job in order {
-            // A malformed input is told as it is told otherwise.
-            let malformed = jobs[*job].source(e).err();
-            let none = Error::TooManyAttempts { allowed };
-            results[*job] = Err(malformed.unwrap_or(none));
-        }
-        return;
-    }
-    let mut queue = Queue::new::<E>(jobs, order);
-    let count = E::STATES.min(order.len());
-    let mut slots = made(count, Slot::<P>::free);
-    let mut pool = Pool::new(count);
-    // On the heap, so that what lies on the stack is small enough to be overwritten when it is over.
-    let mut shared = boxed(|| Shared::ZERO);
-    loop {
-        for slot in slots.iter_mut().filter(|slot| slot.job.is_none()) {
-            let refuse = &mut |job, error| results[job] = Err(error);
-            let Some((job, pending)) = queue.next(e, refuse) else {
-                break;
-            };
-            slot.take(job, pending, pool.hold(e, &jobs[job].key));
-        }
-        let mut live: Vec<_> = slots.iter_mut().filter(|slot| slot.job.is_some()).collect();
-        if live.len() <= 1 && queue.is_empty() {
-            break;
-        }
-        challenges(e, &mut live, &pool, &mut shared);
-        for slot in live {
-            let Some(which) = slot.which() else { continue };
-            let (key, trial) = (pool.get(slot.key), &mut slot.making.trial);
-            if accepts(key, which, trial, &mut shared.scratch) {
-                results[which.job] = Ok(keep(trial));
-            } else if slot.attempt + 1 == allowed {
-                results[which.job] = Err(Error::TooManyAttempts { allowed });
-            } else {
-                // Algorithm 7, step 31.
-                slot.attempt += 1;
-                continue;
-            }
-            pool.release(slot.key);
-            slot.job = None;
-        }
-    }
-    for slot in &mut slots {
-        if let Some(which) = slot.which() {
-            let (key, making) = (pool.get(slot.key), &mut slot.making);
-            let accepts =
-                |which, trial: &mut _, scratch: &mut _| accepts(key, which, trial, scratch);
-            results[which.job] =
-                match attempts(e, key, which, allowed, making, &mut shared, accepts) {
-                    Ok(()) => Ok(keep(&mut making.trial)),
-                    Err(error) => Err(error),
-                };
-        }
-    }
+    let mut messages = Many::new(e, jobs, order, results);
+    sign_all(e, &mut messages, order.len(), limit);
 }
 
-/// Steps 11 to 16 of the next attempt of jobs in flight, side by side.
-fn challenges<P: ParameterSet, E: Engine>(
+/// Signs `count` messages, in as many places as there are Keccak states.
+#[inline(always)]
+pub(crate) fn sign_all<P: ParameterSet, E: Engine>(
     e: E,
-    slots: &mut [&mut Slot<'_, P>],
-    pool: &Pool<'_, P>,
-    shared: &mut Shared,
+    messages: &mut impl Messages<P>,
+    count: usize,
+    limit: u32,
 ) {
-    // Algorithm 7, step 11.
-    let mut masks = slots.iter_mut().flat_map(|slot| slot.masks());
-    e.mask::<P>(&mut masks, shared.masks.bytes::<E>(), None);
-    drop(masks);
-    for slot in &mut *slots {
-        // Algorithm 7, steps 12 and 13.
-        let key = pool.get(slot.key);
-        let trial = &mut slot.making.trial;
-        let y_hat = shared.masks.transform(e, trial.z.as_ref());
-        trial.commit(e, key, y_hat);
-    }
-    let strings = slots.iter_mut().map(|slot| {
-        let (w1, c_tilde) = slot.making.trial.committed();
-        ([slot.making.mu.as_slice(), w1], c_tilde)
-    });
-    // Algorithm 7, step 15.
-    hash_each(e, strings, CTilde::set);
-    let strings = slots.iter_mut().map(|slot| {
-        let (c_tilde, offsets) = slot.making.trial.challenge();
-        ([c_tilde], offsets)
-    });
-    // Algorithm 7, step 16.
-    hash_each(e, strings, |offsets, reader| offsets.sample::<P>(reader));
+    // On the heap, so that what lies on the stack is small enough to be overwritten when it is over.
+    let mut places = made(E::STATES.min(count), Signing::zero);
+    let mut shared = boxed(|| Shared::ZERO);
+    rejection_sampling(e, messages, &mut places, limit, &mut shared);
 }
 
-impl<'a, P: ParameterSet> Slot<'a, P> {
-    fn free() -> Self {
-        Slot {
-            job: None,
-            attempt: 0,
-            key: Held::Made(0),
-            making: Making::ZERO,
+/// The messages of a batch. A place whose message has ended takes the next one at once.
+pub(crate) struct Many<'a, 'j, P: ParameterSet, E> {
+    e: E,
+    queue: Queue<'a, 'j, P>,
+    pool: Pool<'j, P>,
+    /// The key of each place.
+    keys: Vec<Held<'j, P>>,
+    /// Of all messages of the batch.
+    results: &'a mut [Result<Signature<P>, Error>],
+}
+
+impl<'a, 'j, P: ParameterSet, E: Engine> Many<'a, 'j, P, E> {
+    pub(crate) fn new(
+        e: E,
+        jobs: &'a [SignJob<'j, P>],
+        order: &'a [usize],
+        results: &'a mut [Result<Signature<P>, Error>],
+    ) -> Self {
+        let places = E::STATES.min(order.len());
+        Many {
+            e,
+            queue: Queue::new::<E>(jobs, order),
+            pool: Pool::new(places),
+            keys: alloc::vec![Held::Made(0); places],
+            results,
         }
     }
+}
 
-    fn take(&mut self, job: usize, pending: &Pending, key: Held<'a, P>) {
-        self.job = Some(job);
-        self.attempt = 0;
-        self.key = key;
-        self.making.mu.0 = pending.mu;
-        let rho_second = &mut self.making.rho_second;
-        rho_second.copy_from_slice(pending.rho_second.as_ref());
+impl<P: ParameterSet, E: Engine> Messages<P> for Many<'_, '_, P, E> {
+    const SEVERAL: bool = true;
+
+    fn refill(&mut self, places: &mut [Signing<P>]) -> bool {
+        let Many {
+            e,
+            queue,
+            pool,
+            keys,
+            results,
+        } = self;
+        for (signing, key) in places.iter_mut().zip(keys) {
+            if signing.iteration.is_none() {
+                let refuse = &mut |message: usize, error| results[message] = Err(error);
+                let Some(pending) = queue.next(*e, refuse) else {
+                    break;
+                };
+                let Pending {
+                    message,
+                    mu,
+                    rho_second,
+                } = pending;
+                signing.rho_second.copy_from_slice(rho_second.as_ref());
+                // Algorithm 7, steps 8 and 9.
+                signing.begin(*message, 0, mu);
+                *key = pool.hold(*e, &queue.jobs[*message].key);
+            }
+        }
+        !queue.is_empty()
     }
 
-    fn which(&self) -> Option<Which> {
-        let attempt = self.attempt;
-        self.job.map(|job| Which { job, attempt })
+    fn key(&self, place: usize) -> &Material<P> {
+        self.pool.get(self.keys[place])
     }
 
-    /// Step 11: what ExpandMask (Algorithm 34) samples for the next attempt.
-    fn masks(&mut self) -> impl Iterator<Item = Target<'_, 64>> {
-        let first = first_nonce::<P>(self.attempt).into();
-        let Making {
-            rho_second, trial, ..
-        } = &mut self.making;
-        counted(rho_second, first, trial.z.as_mut().iter_mut())
+    fn end(&mut self, place: usize, iteration: Iteration, outcome: Result<Accepted<'_>, Error>) {
+        // Written where it stays: a result that is moved would take along what lay on the stack beside an error.
+        self.results[iteration.message] = match outcome {
+            Ok(accepted) => Ok(Signature(accepted.signature::<P, E>(self.e))),
+            Err(error) => Err(error),
+        };
+        self.pool.release(self.keys[place]);
     }
 }
 
@@ -223,7 +172,7 @@ impl<'a, 'j, P: ParameterSet> Queue<'a, 'j, P> {
     fn new<E: Engine>(jobs: &'a [SignJob<'j, P>], order: &'a [usize]) -> Self {
         let mut pending = Vec::new();
         pending.resize_with((AHEAD * E::STATES).min(order.len()), || Pending {
-            job: 0,
+            message: 0,
             mu: [0; 64],
             rho_second: Secret::zero(),
         });
@@ -240,21 +189,16 @@ impl<'a, 'j, P: ParameterSet> Queue<'a, 'j, P> {
         self.given == self.filled && self.order.is_empty()
     }
 
-    /// The next job whose input is well-formed; `refuse` gets the others.
-    fn next<E: Engine>(
-        &mut self,
-        e: E,
-        refuse: &mut impl FnMut(usize, Error),
-    ) -> Option<(usize, &Pending)> {
+    /// The next message whose input is well-formed; `refuse` gets the others.
+    fn next<E: Engine>(&mut self, e: E, refuse: &mut impl FnMut(usize, Error)) -> Option<&Pending> {
         while self.given == self.filled {
             if self.order.is_empty() {
                 return None;
             }
             self.prepare(e, refuse);
         }
-        let pending = &self.pending[self.given];
         self.given += 1;
-        Some((pending.job, pending))
+        Some(&self.pending[self.given - 1])
     }
 
     /// μ and ρ″ (steps 6 and 7) of the next jobs.
@@ -275,7 +219,7 @@ impl<'a, 'j, P: ParameterSet> Queue<'a, 'j, P> {
         let jobs = self.jobs;
         let strings = sources.iter().zip(&mut *pending);
         let strings = strings.filter_map(|((job, source), pending)| {
-            pending.job = *job;
+            pending.message = *job;
             match source {
                 MuSource::Known(mu) => {
                     pending.mu = *mu.as_bytes();
@@ -296,7 +240,7 @@ impl<'a, 'j, P: ParameterSet> Queue<'a, 'j, P> {
         zeroize::optimization_barrier(places);
         // Algorithm 7, step 7.
         let strings = pending.iter_mut().map(|pending| {
-            let SignJob { key, rnd, .. } = &jobs[pending.job];
+            let SignJob { key, rnd, .. } = &jobs[pending.message];
             let parts = [key.k(), *rnd, &pending.mu];
             (parts, &mut pending.rho_second)
         });
@@ -400,7 +344,7 @@ impl<'a, P: ParameterSet> Pool<'a, P> {
         };
         let made = &mut self.made[place];
         made.from = key;
-        made.material.fill(e, key.sk.as_ref(), None);
+        made.material.fill(e, key.sk.as_ref());
         place
     }
 }

@@ -8,13 +8,14 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::rows::Rows;
-use super::{VerifyJob, VerifyWith, boxed, hash_each, made};
+use super::{VerifyJob, VerifyWith, boxed, made};
 use crate::ParameterSet;
 use crate::backend::Engine;
 use crate::error::Error;
 use crate::kernels::poly::{Poly, Zero};
 use crate::keys::VerifyingKey;
 use crate::scheme::encode;
+use crate::scheme::hash_each;
 use crate::scheme::message::MuSource;
 use crate::scheme::verify::{Claim, Material, RowRoom, t1_hat};
 
@@ -67,7 +68,7 @@ pub(super) fn memory<P: ParameterSet>() -> [usize; 3] {
 
 /// Verifies the jobs at the positions in `order`, all with keys of `e`'s backend. Writes the
 /// results that are not [`Error::InvalidSignature`], which all of them hold before.
-pub(super) fn run<'a, P: ParameterSet, E: Engine>(
+pub(crate) fn run<'a, P: ParameterSet, E: Engine>(
     e: E,
     jobs: &[VerifyJob<'a, P>],
     order: &[usize],

@@ -69,7 +69,12 @@
 
 mod signing;
 #[cfg(all(test, mldsa_inside))]
-mod tests;
+mod tests {
+    include!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/unit/hardened/tests.rs"
+    ));
+}
 mod verifying;
 
 use core::fmt;

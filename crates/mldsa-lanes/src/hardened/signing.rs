@@ -16,7 +16,7 @@ use crate::kernels::poly::{Secret, StackWiper, Wipe, Zero};
 use crate::kernels::sponge::h;
 use crate::keys::{self, SignOptions, Signature};
 use crate::scheme::message::Input;
-use crate::scheme::sign::Order;
+use crate::scheme::sign::Request;
 
 /// Where `skEncode` has tr (Algorithm 24, step 1).
 const TR: core::ops::Range<usize> = 64..128;
@@ -242,13 +242,13 @@ impl<P: ParameterSet> SigningKey<P> {
         if options.is_hedged() {
             was_drawn(rnd.as_ref())?;
         }
-        let order = Order::new(self.key.public.backend, &input, &rnd, options.max_attempts);
+        let request = Request::new(self.key.public.backend, &input, &rnd, options.max_attempts);
         // Before the call that signs, the two places hold complements: if the call is skipped they differ.
         // The second signature is in the proof, which the caller compares with the first: after a result
         // that went to a wrong place, by any copy or address, the two differ too.
         let mut proof = Verified::refused(&self.key.public, message);
         out.0.as_mut().fill(0);
-        let made = self.run(order, &again, &mut out.0, &mut proof.signature);
+        let made = self.run(request, &again, &mut out.0, &mut proof.signature);
         // Both descriptions come from one place: a fault that moved it after the first hash changed the
         // message of both signatures.
         if described::<P>(self.key.public.backend, &again) != Ok(message) {
@@ -267,13 +267,13 @@ impl<P: ParameterSet> SigningKey<P> {
     #[inline(never)]
     pub(super) fn run(
         &self,
-        order: Order<'_>,
+        request: Request<'_>,
         again: &Input<'_>,
         first: &mut P::SignatureBytes,
         second: &mut P::SignatureBytes,
     ) -> Result<(), Error> {
         let _wiper = StackWiper::<24>;
-        let made = self.signed(order, again, first, second);
+        let made = self.signed(request, again, first, second);
         if made.is_err() {
             // What is in the second may be secret.
             second.wipe();
@@ -294,30 +294,30 @@ impl<P: ParameterSet> SigningKey<P> {
     #[inline(never)]
     fn signed(
         &self,
-        order: Order<'_>,
+        request: Request<'_>,
         again: &Input<'_>,
         out: &mut P::SignatureBytes,
         second: &mut P::SignatureBytes,
     ) -> Result<(), Error> {
         self.intact()?;
         let accepted = Cell::new(u32::MAX);
-        let order = Order {
+        let request = Request {
             accepted: Some(&accepted),
-            ..order
+            ..request
         };
-        let mut first = Secret(P::sign_compact(order, &self.key.sk)?);
+        let mut first = Secret(P::sign_encoded(request, &self.key.sk)?);
         let number = accepted.get();
-        let order_again = black_box(Order {
+        let request_again = black_box(Request {
             input: again,
-            max_attempts: number.saturating_add(1),
+            limit: number.saturating_add(1),
             first: number,
             accepted: None,
-            ..order
+            ..request
         });
-        // No attempt is accepted where none was: another number, or another attempt.
-        let made = P::sign_compact(order_again, black_box(&self.key.sk));
+        // No iteration is accepted where none was: another number, or another iteration.
+        let made = P::sign_encoded(request_again, black_box(&self.key.sk));
         *second = made.map_err(|_| Error::Disagreement)?;
-        self.release(order.input, &mut first, second)?;
+        self.release(request.input, &mut first, second)?;
         public_slice(Site::Agreement, second.as_mut());
         *out = first.0;
         Ok(())

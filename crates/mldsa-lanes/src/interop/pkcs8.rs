@@ -1,7 +1,7 @@
 //! Keys in PKCS#8 and X.509's SubjectPublicKeyInfo, as RFC 9881 has them.
 
 use ::pkcs8::der::asn1::{ContextSpecific, OctetStringRef};
-use ::pkcs8::der::{Decode, Reader, SliceReader, Tag, TagMode, TagNumber};
+use ::pkcs8::der::{Decode, Reader, SliceReader, Tag, TagNumber};
 use ::pkcs8::spki::{
     self, AlgorithmIdentifier, AssociatedAlgorithmIdentifier, SignatureAlgorithmIdentifier,
     SubjectPublicKeyInfoRef,
@@ -211,7 +211,7 @@ mod encode {
             let choice = Zeroizing::new(match form {
                 PrivateKeyForm::Seed => ContextSpecific {
                     tag_number: SEED,
-                    tag_mode: TagMode::Implicit,
+                    tag_mode: ::pkcs8::der::TagMode::Implicit,
                     value: seed()?,
                 }
                 .to_der()?,

@@ -11,9 +11,8 @@ use serde::de::{Error, IgnoredAny, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::ParameterSet;
-use crate::kernels::poly::Zero;
 use crate::keys::{Signature, VerifyingKey};
-use crate::scheme::shapes::Shapes;
+use crate::scheme::shapes::Bytes;
 
 /// Fills the buffer, whose length is the only one accepted.
 struct Fill<'a>(&'a mut [u8]);
@@ -68,31 +67,47 @@ impl<'de> Visitor<'de> for Fill<'_> {
     }
 }
 
-macro_rules! public {
-    ($($type:ident $bytes:ident)*) => { $(
-        impl<P: ParameterSet> Serialize for $type<P> {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                let bytes = self.as_ref();
-                if serializer.is_human_readable() {
-                    serializer.collect_str(&format_args!("{:x}", HexDisplay(bytes)))
-                } else {
-                    serializer.serialize_bytes(bytes)
-                }
-            }
-        }
-
-        impl<'de, P: ParameterSet> Deserialize<'de> for $type<P> {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let mut bytes = <P as Shapes>::$bytes::zero();
-                let fill = Fill(bytes.as_mut());
-                if deserializer.is_human_readable() {
-                    deserializer.deserialize_str(fill)?;
-                } else {
-                    deserializer.deserialize_byte_buf(fill)?;
-                }
-                Self::from_bytes(bytes.as_ref()).map_err(Error::custom)
-            }
-        }
-    )* };
+fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    if serializer.is_human_readable() {
+        serializer.collect_str(&format_args!("{:x}", HexDisplay(bytes)))
+    } else {
+        serializer.serialize_bytes(bytes)
+    }
 }
-public!(Signature SignatureBytes VerifyingKey VerifyingKeyBytes);
+
+fn deserialize<'de, B: Bytes, D: Deserializer<'de>>(deserializer: D) -> Result<B, D::Error> {
+    let mut bytes = B::zero();
+    let fill = Fill(bytes.as_mut());
+    if deserializer.is_human_readable() {
+        deserializer.deserialize_str(fill)?;
+    } else {
+        deserializer.deserialize_byte_buf(fill)?;
+    }
+    Ok(bytes)
+}
+
+impl<P: ParameterSet> Serialize for Signature<P> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serialize(self.as_ref(), serializer)
+    }
+}
+
+impl<'de, P: ParameterSet> Deserialize<'de> for Signature<P> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let bytes: P::SignatureBytes = deserialize(deserializer)?;
+        Self::from_bytes(bytes.as_ref()).map_err(Error::custom)
+    }
+}
+
+impl<P: ParameterSet> Serialize for VerifyingKey<P> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serialize(self.as_ref(), serializer)
+    }
+}
+
+impl<'de, P: ParameterSet> Deserialize<'de> for VerifyingKey<P> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let bytes: P::VerifyingKeyBytes = deserialize(deserializer)?;
+        Self::from_bytes(bytes.as_ref()).map_err(Error::custom)
+    }
+}

@@ -1,4 +1,4 @@
-//! The ranges of coefficients that kernels take and give, which `backend/mod.rs` states beside each
+//! The ranges of coefficients that kernels take and give, which `backend/engine.rs` states in each
 //! method of an engine. Asserted there in debug builds; `tests/intervals.rs` shows that they suffice.
 
 use super::poly::Poly;

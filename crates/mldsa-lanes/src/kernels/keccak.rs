@@ -29,25 +29,16 @@ pub(crate) trait Words: Copy {
     }
 }
 
-/// [`Words::Column`] as one number.
-macro_rules! column_of_one {
-    () => {
-        type Column = Self;
-        #[inline(always)]
-        fn column(left: Self, right: Self) -> Self {
-            left.xor(Words::rotate_left::<1, 63>(right))
-        }
-        #[inline(always)]
-        fn add_column(self, column: Self) -> Self {
-            self.xor(column)
-        }
-    };
-}
-#[cfg(target_arch = "x86_64")]
-pub(crate) use column_of_one;
-
 impl Words for u64 {
-    column_of_one!();
+    type Column = Self;
+    #[inline(always)]
+    fn column(left: Self, right: Self) -> Self {
+        left.xor(Words::rotate_left::<1, 63>(right))
+    }
+    #[inline(always)]
+    fn add_column(self, column: Self) -> Self {
+        self.xor(column)
+    }
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
         self ^ other
@@ -104,7 +95,7 @@ pub(crate) fn permute<W: Words>(a: &mut [W; 25]) {
 /// alternate plane by plane, close enough for a core to run one on its vector units and the other
 /// on its integer units at the same time. Not every core gains (docs/performance-log.md), so a
 /// backend asks for it.
-#[allow(dead_code)]
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn permute_beside<W: Words>(a: &mut [W; 25], one: &mut [u64; 25]) {
     let (mut s, mut t) = (*a, *one);
@@ -138,7 +129,7 @@ fn round<W: Words>(a: &[W; 25], constant: u64) -> [W; 25] {
     ])
 }
 
-#[allow(dead_code)]
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn round_beside<W: Words>(
     a: &[W; 25],
@@ -174,18 +165,52 @@ fn theta<W: Words>(a: &[W; 25]) -> [W::Column; 5] {
 
 /// θ's addition, ρ and π for the words that land in one plane, then χ. The word that lands at (X, Y) comes
 /// from (X + 3Y mod 5, X); the rotation is FIPS 202, Table 2, at its source.
-macro_rules! plane {
-    ($name:ident: $($from:literal rotated $left:literal),*) => {
-        #[inline(always)]
-        fn $name<W: Words>(a: &[W; 25], d: &[W::Column; 5]) -> [W; 5] {
-            chi([$(a[$from].add_column_and_rotate::<$left, { 64 - $left }>(d[$from % 5])),*])
-        }
-    };
+#[inline(always)]
+fn plane1<W: Words>(a: &[W; 25], d: &[W::Column; 5]) -> [W; 5] {
+    chi([
+        a[3].add_column_and_rotate::<28, 36>(d[3]),
+        a[9].add_column_and_rotate::<20, 44>(d[4]),
+        a[10].add_column_and_rotate::<3, 61>(d[0]),
+        a[16].add_column_and_rotate::<45, 19>(d[1]),
+        a[22].add_column_and_rotate::<61, 3>(d[2]),
+    ])
 }
-plane!(plane1: 3 rotated 28, 9 rotated 20, 10 rotated 3, 16 rotated 45, 22 rotated 61);
-plane!(plane2: 1 rotated 1, 7 rotated 6, 13 rotated 25, 19 rotated 8, 20 rotated 18);
-plane!(plane3: 4 rotated 27, 5 rotated 36, 11 rotated 10, 17 rotated 15, 23 rotated 56);
-plane!(plane4: 2 rotated 62, 8 rotated 55, 14 rotated 39, 15 rotated 41, 21 rotated 2);
+
+/// As [`plane1`].
+#[inline(always)]
+fn plane2<W: Words>(a: &[W; 25], d: &[W::Column; 5]) -> [W; 5] {
+    chi([
+        a[1].add_column_and_rotate::<1, 63>(d[1]),
+        a[7].add_column_and_rotate::<6, 58>(d[2]),
+        a[13].add_column_and_rotate::<25, 39>(d[3]),
+        a[19].add_column_and_rotate::<8, 56>(d[4]),
+        a[20].add_column_and_rotate::<18, 46>(d[0]),
+    ])
+}
+
+/// As [`plane1`].
+#[inline(always)]
+fn plane3<W: Words>(a: &[W; 25], d: &[W::Column; 5]) -> [W; 5] {
+    chi([
+        a[4].add_column_and_rotate::<27, 37>(d[4]),
+        a[5].add_column_and_rotate::<36, 28>(d[0]),
+        a[11].add_column_and_rotate::<10, 54>(d[1]),
+        a[17].add_column_and_rotate::<15, 49>(d[2]),
+        a[23].add_column_and_rotate::<56, 8>(d[3]),
+    ])
+}
+
+/// As [`plane1`].
+#[inline(always)]
+fn plane4<W: Words>(a: &[W; 25], d: &[W::Column; 5]) -> [W; 5] {
+    chi([
+        a[2].add_column_and_rotate::<62, 2>(d[2]),
+        a[8].add_column_and_rotate::<55, 9>(d[3]),
+        a[14].add_column_and_rotate::<39, 25>(d[4]),
+        a[15].add_column_and_rotate::<41, 23>(d[0]),
+        a[21].add_column_and_rotate::<2, 62>(d[1]),
+    ])
+}
 
 /// The plane whose first word is not rotated and takes ι.
 #[inline(always)]
@@ -227,7 +252,8 @@ pub type Permutation = fn(&mut [u64; 25]);
 /// A backend's permutation of two states.
 pub type PermutationOfTwo = fn(&mut [u64; 25], &mut [u64; 25]);
 
-/// Several Keccak states side by side, seen by the schemes.
+/// Several Keccak states side by side, as batches see them.
+#[cfg(feature = "alloc")]
 pub trait StateGroup {
     /// How many.
     const COUNT: usize;
@@ -238,6 +264,7 @@ pub trait StateGroup {
     fn row_mut(&mut self, word: usize) -> &mut [u64];
 }
 
+#[cfg(feature = "alloc")]
 impl<const COUNT: usize> StateGroup for States<COUNT> {
     const COUNT: usize = COUNT;
     fn zero() -> Self {

@@ -59,23 +59,8 @@ pub trait Lanes: Copy {
     type Wide: Copy;
     /// Lanes: a power of two, 16 at most.
     const COUNT: usize;
-    /// Whether `from_triples` takes fewer bytes (whole triples; lanes without any hold 2^23 − 1, which
-    /// is no coefficient) and `store_kept` fewer entries (and keeps as many as fit).
-    const RAGGED: bool = false;
 
     fn splat(token: Self::Token, value: i32) -> Self;
-    /// Both numbers of an entry of a table, each in all lanes.
-    #[inline(always)]
-    fn splat_pair<const LENGTH: usize>(
-        token: Self::Token,
-        table: &'static [[i32; 2]; LENGTH],
-        at: usize,
-    ) -> (Self, Self) {
-        (
-            Self::splat(token, table[at][0]),
-            Self::splat(token, table[at][1]),
-        )
-    }
     /// The first `COUNT` entries of `from`.
     fn load(token: Self::Token, from: &[i32]) -> Self;
     /// Writes the first `COUNT` entries of `to`.
@@ -97,14 +82,6 @@ pub trait Lanes: Copy {
 
     /// Montgomery product.
     fn montgomery(self, other: Self) -> Self;
-    /// Whether [`Lanes::times`] is Barrett's product, else Montgomery's.
-    const BARRETT: bool = false;
-    /// Product with a constant c: r ≡ self·c (mod q) with |r| < q. Montgomery's form takes
-    /// c·2^32 mod± q, and that times q^-1 mod 2^32 as its companion; Barrett's takes c mod± q, and
-    /// c·2^31 / q, rounded. `factor` has both for each lane. Even lanes of `above` have those of the odd lane
-    /// above; its odd lanes are not read. So a backend whose products are as wide as two lanes moves none.
-    fn times(self, factor: [Self; 2], above: [Self; 2]) -> Self;
-
     fn wide_zero(token: Self::Token) -> Self::Wide;
     /// `accumulator + a·b`, exact.
     fn wide_add(accumulator: Self::Wide, a: Self, b: Self) -> Self::Wide;
@@ -158,37 +135,33 @@ pub trait Lanes: Copy {
     /// Writes the lanes where `keep` is all ones to the front of `to`, in order, and anything to
     /// the rest of its first `COUNT` entries; returns how many were kept.
     fn store_kept(self, keep: Self, to: &mut [i32]) -> usize;
+}
 
-    /// Whether the backend has the three methods that follow: samplers of 16 candidates at a time, which
-    /// write the accepted ones to the front of `to`, in order, and anything to the rest of its first
-    /// 16 entries; they return how many were accepted.
-    const SIXTEEN: bool = false;
-    /// Which of the half-bytes of 8 bytes are below `refused`.
-    #[inline(always)]
-    fn accepted_halves(_: Self::Token, _from: &[u8], _refused: u8) -> u32 {
-        unreachable!("not without SIXTEEN")
-    }
-    /// CoeffFromThreeBytes of 48 bytes.
-    #[inline(always)]
-    fn store_triples(_: Self::Token, _from: &[u8], _to: &mut [i32]) -> usize {
-        unreachable!("not without SIXTEEN")
-    }
-    /// CoeffFromHalfByte of 8 bytes, the low half of a byte first: `coefficients` has what becomes of each
-    /// half-byte, and `accepted` is what [`Lanes::accepted_halves`] says of them.
-    #[inline(always)]
-    fn store_halves(
-        _: Self::Token,
-        _from: &[u8],
-        _coefficients: &[i8; 16],
-        _accepted: u32,
-        _to: &mut [i32],
-    ) -> usize {
-        unreachable!("not without SIXTEEN")
-    }
-
+/// What the NTT needs beyond [`Lanes`].
+pub trait Transform: Lanes {
+    /// Whether [`Transform::times`] is Barrett's product, else Montgomery's.
+    const BARRETT: bool;
     /// Whether the NTT's layers and the steps of its transposition are mixed: for units that shuffle beside
     /// those that multiply. More twiddles are loaded then.
-    const MIXED: bool = false;
+    const MIXED: bool;
+
+    /// Both numbers of an entry of a table, each in all lanes.
+    #[inline(always)]
+    fn splat_pair<const LENGTH: usize>(
+        token: Self::Token,
+        table: &'static [[i32; 2]; LENGTH],
+        at: usize,
+    ) -> (Self, Self) {
+        (
+            Self::splat(token, table[at][0]),
+            Self::splat(token, table[at][1]),
+        )
+    }
+    /// Product with a constant c: r ≡ self·c (mod q) with |r| < q. Montgomery's form takes
+    /// c·2^32 mod± q, and that times q^-1 mod 2^32 as its companion; Barrett's takes c mod± q, and
+    /// c·2^31 / q, rounded. `factor` has both for each lane. Even lanes of `above` have those of the odd lane
+    /// above; its odd lanes are not read. So a backend whose products are as wide as two lanes moves none.
+    fn times(self, factor: [Self; 2], above: [Self; 2]) -> Self;
     /// Exchanges lane l + HOP of `a` with lane l of `b`, for each l without the bit `HOP`, a power of two below
     /// `COUNT`. Done for all registers `HOP` apart, it is one step of a transposition.
     fn exchange<const HOP: usize>(a: Self, b: Self) -> (Self, Self);
@@ -255,12 +228,6 @@ impl Lanes for i32 {
         Self::wide_reduce(i64::from(self) * i64::from(other))
     }
     #[inline(always)]
-    fn times(self, [constant, companion]: [Self; 2], _: [Self; 2]) -> Self {
-        let product = i64::from(self) * i64::from(constant);
-        let multiple = i64::from(self.wrapping_mul(companion)) * i64::from(Q);
-        ((product - multiple) >> 32) as i32
-    }
-    #[inline(always)]
     fn wide_zero((): ()) -> i64 {
         0
     }
@@ -301,6 +268,18 @@ impl Lanes for i32 {
     fn store_kept(self, keep: Self, to: &mut [i32]) -> usize {
         to[0] = self;
         (keep & 1) as usize
+    }
+}
+
+impl Transform for i32 {
+    const BARRETT: bool = false;
+    const MIXED: bool = false;
+
+    #[inline(always)]
+    fn times(self, [constant, companion]: [Self; 2], _: [Self; 2]) -> Self {
+        let product = i64::from(self) * i64::from(constant);
+        let multiple = i64::from(self.wrapping_mul(companion)) * i64::from(Q);
+        ((product - multiple) >> 32) as i32
     }
     #[inline(always)]
     fn exchange<const HOP: usize>(a: Self, b: Self) -> (Self, Self) {

@@ -7,7 +7,7 @@
 //! One lane has no blocks but four passes of two layers.
 //! Coefficients stay in FIPS 204's order.
 
-use super::lanes::{Lanes, Q_INVERSE};
+use super::lanes::{Q_INVERSE, Transform};
 use crate::params::{N, Q};
 
 const fn power(base: i64, mut exponent: u32) -> i64 {
@@ -31,7 +31,7 @@ const fn centered(x: i64) -> i32 {
 /// 2^32 mod q, the Montgomery factor.
 const R: i64 = (1 << 32) % Q as i64;
 
-/// A constant c and its companion, as `Lanes::times` takes them.
+/// A constant c and its companion, as `Transform::times` takes them.
 const fn constant(c: i64, barrett: bool) -> [i32; 2] {
     if barrett {
         let c = centered(c);
@@ -65,7 +65,7 @@ const SCALED_ZETA: i64 = power(1753, 128) * SCALE % Q as i64;
 #[derive(Clone, Copy)]
 struct Twiddle<V>([V; 2], [V; 2]);
 
-impl<V: Lanes> Twiddle<V> {
+impl<V: Transform> Twiddle<V> {
     /// A constant, as all tables of kernels are: the values of a `static` are known to the compiler in one
     /// codegen unit alone.
     const ZETAS: &'static [[i32; 2]; N] = &zetas(V::BARRETT);
@@ -116,10 +116,11 @@ const fn entries(count: usize, mixed: bool) -> usize {
     entries_between_rows(count, mixed) + count - 1
 }
 
-/// Twiddles that differ between lanes. Before a layer between registers or lanes 2^k apart, the bits above
-/// k of a coefficient's row and column, its register and its lane in FIPS 204's order, have changed places
-/// (between registers) or are back in theirs (between lanes). Where steps and layers are not `mixed`, all
-/// bits have changed places before the layers between lanes, and those between registers need no entry.
+/// Twiddles that differ between lanes, for the layers inside squares of C × C coefficients. In FIPS 204's order a
+/// coefficient has a row (its register) and a column (its lane); a step of the transposition exchanges one bit of the
+/// two. In a layer between registers 2^k apart, the bits above k are exchanged. In a layer between lanes 2^k apart,
+/// they are back in place. Without `mixed`, the whole transposition comes between the two kinds of layers; then all
+/// lanes have one twiddle in a layer between registers, which needs no entry.
 const fn lane_twiddles(count: usize, barrett: bool, mixed: bool, inverse: bool) -> Constants {
     let zetas = zetas(barrett);
     let mut table = Constants {
@@ -161,7 +162,7 @@ const fn lane_twiddles(count: usize, barrett: bool, mixed: bool, inverse: bool) 
 }
 
 #[inline(always)]
-fn lane_twiddle<V: Lanes>(
+fn lane_twiddle<V: Transform>(
     token: V::Token,
     table: &Constants,
     square: usize,
@@ -174,27 +175,27 @@ fn lane_twiddle<V: Lanes>(
 
 /// Cooley-Tukey: |a|, |b| grow by less than q.
 #[inline(always)]
-fn butterfly<V: Lanes>(a: V, b: V, z: Twiddle<V>) -> (V, V) {
+fn butterfly<V: Transform>(a: V, b: V, z: Twiddle<V>) -> (V, V) {
     let t = b.times(z.0, z.1);
     (a.add(t), a.sub(t))
 }
 
 /// Gentleman-Sande with −ζ, the sign taken by the order of the difference: the sum doubles.
 #[inline(always)]
-fn inverse_butterfly<V: Lanes>(a: V, b: V, z: Twiddle<V>) -> (V, V) {
+fn inverse_butterfly<V: Transform>(a: V, b: V, z: Twiddle<V>) -> (V, V) {
     (a.add(b), b.sub(a).times(z.0, z.1))
 }
 
 /// The registers that layers of butterflies lie between: the first `ROWS`.
-type Rows<V> = [V; 16];
+type Registers<V> = [V; 16];
 
 /// Registers of which each begins `stride` coefficients behind the one before.
 #[inline(always)]
-fn load_rows<V: Lanes, const ROWS: usize>(
+fn load_rows<V: Transform, const ROWS: usize>(
     token: V::Token,
     memory: &[i32],
     stride: usize,
-) -> Rows<V> {
+) -> Registers<V> {
     let mut v = [V::splat(token, 0); 16];
     for i in 0..ROWS {
         v[i] = V::load(token, &memory[i * stride..]);
@@ -203,7 +204,11 @@ fn load_rows<V: Lanes, const ROWS: usize>(
 }
 
 #[inline(always)]
-fn store_rows<V: Lanes, const ROWS: usize>(v: &Rows<V>, memory: &mut [i32], stride: usize) {
+fn store_rows<V: Transform, const ROWS: usize>(
+    v: &Registers<V>,
+    memory: &mut [i32],
+    stride: usize,
+) {
     for i in 0..ROWS {
         v[i].store(&mut memory[i * stride..]);
     }
@@ -236,9 +241,9 @@ const fn pair(rows: usize, hop: usize, pair: usize) -> Option<(usize, usize)> {
 
 /// A butterfly between registers of one block out of `blocks`.
 #[inline(always)]
-fn rows_step<V: Lanes, const ROWS: usize, const HOP: usize, const PAIR: usize>(
+fn rows_step<V: Transform, const ROWS: usize, const HOP: usize, const PAIR: usize>(
     token: V::Token,
-    v: &mut Rows<V>,
+    v: &mut Registers<V>,
     blocks: usize,
     block: usize,
 ) {
@@ -250,9 +255,9 @@ fn rows_step<V: Lanes, const ROWS: usize, const HOP: usize, const PAIR: usize>(
 
 /// `rows_step`, inverse; the last layer of all also scales.
 #[inline(always)]
-fn inverse_rows_step<V: Lanes, const ROWS: usize, const HOP: usize, const PAIR: usize>(
+fn inverse_rows_step<V: Transform, const ROWS: usize, const HOP: usize, const PAIR: usize>(
     token: V::Token,
-    v: &mut Rows<V>,
+    v: &mut Registers<V>,
     blocks: usize,
     block: usize,
 ) {
@@ -274,7 +279,7 @@ fn inverse_rows_step<V: Lanes, const ROWS: usize, const HOP: usize, const PAIR: 
 
 /// Where a pair of registers of a square begins, the square that it is in, and the entry of its twiddles
 /// there, between registers and between lanes.
-const fn pair_of_square<V: Lanes, const ROWS: usize>(
+const fn pair_of_square<V: Transform, const ROWS: usize>(
     hop: usize,
     number: usize,
 ) -> Option<(usize, usize, [usize; 2])> {
@@ -304,7 +309,7 @@ struct Layer {
 /// The pair of registers HOP apart of that number in a layer that has twiddles in `table`: where it begins, and
 /// its twiddle.
 #[inline(always)]
-fn in_square<V: Lanes, const ROWS: usize, const HOP: usize, const PAIR: usize>(
+fn in_square<V: Transform, const ROWS: usize, const HOP: usize, const PAIR: usize>(
     token: V::Token,
     layer: Layer,
 ) -> Option<(usize, Twiddle<V>)> {
@@ -316,9 +321,9 @@ fn in_square<V: Lanes, const ROWS: usize, const HOP: usize, const PAIR: usize>(
 
 /// A butterfly of such a pair.
 #[inline(always)]
-fn square_step<V: Lanes, const ROWS: usize, const HOP: usize, const PAIR: usize>(
+fn square_step<V: Transform, const ROWS: usize, const HOP: usize, const PAIR: usize>(
     token: V::Token,
-    v: &mut Rows<V>,
+    v: &mut Registers<V>,
     layer: Layer,
 ) {
     if let Some((at, z)) = in_square::<V, ROWS, HOP, PAIR>(token, layer) {
@@ -328,9 +333,9 @@ fn square_step<V: Lanes, const ROWS: usize, const HOP: usize, const PAIR: usize>
 
 /// `square_step`, inverse.
 #[inline(always)]
-fn inverse_square_step<V: Lanes, const ROWS: usize, const HOP: usize, const PAIR: usize>(
+fn inverse_square_step<V: Transform, const ROWS: usize, const HOP: usize, const PAIR: usize>(
     token: V::Token,
-    v: &mut Rows<V>,
+    v: &mut Registers<V>,
     layer: Layer,
 ) {
     if let Some((at, z)) = in_square::<V, ROWS, HOP, PAIR>(token, layer) {
@@ -340,38 +345,60 @@ fn inverse_square_step<V: Lanes, const ROWS: usize, const HOP: usize, const PAIR
 
 /// A step of the transposition: the bit HOP of a coefficient's register and lane change places.
 #[inline(always)]
-fn exchange_step<V: Lanes, const ROWS: usize, const HOP: usize, const PAIR: usize>(
-    v: &mut Rows<V>,
+fn exchange_step<V: Transform, const ROWS: usize, const HOP: usize, const PAIR: usize>(
+    v: &mut Registers<V>,
 ) {
     if let Some((at, ..)) = const { pair_of_square::<V, ROWS>(HOP, PAIR) } {
         (v[at], v[at + HOP]) = V::exchange::<HOP>(v[at], v[at + HOP]);
     }
 }
 
-/// The layer functions over all pairs.
-macro_rules! layers {
-    ($($name:ident = $step:ident($($argument:ident: $type:ty),*);)*) => {$(
-        #[inline(always)]
-        fn $name<V: Lanes, const ROWS: usize, const HOP: usize>(token: V::Token, v: &mut Rows<V>, $($argument: $type),*) {
-            each_pair!($step::<V, ROWS, HOP>(token, v, $($argument),*));
-        }
-    )*};
-}
-layers! {
-    between_rows = rows_step(blocks: usize, block: usize);
-    in_squares = square_step(layer: Layer);
-    inverse_in_squares = inverse_square_step(layer: Layer);
-    inverse_between_rows = inverse_rows_step(blocks: usize, block: usize);
+#[inline(always)]
+fn between_rows<V: Transform, const ROWS: usize, const HOP: usize>(
+    token: V::Token,
+    v: &mut Registers<V>,
+    blocks: usize,
+    block: usize,
+) {
+    each_pair!(rows_step::<V, ROWS, HOP>(token, v, blocks, block));
 }
 
 #[inline(always)]
-fn exchange<V: Lanes, const ROWS: usize, const HOP: usize>(v: &mut Rows<V>) {
+fn in_squares<V: Transform, const ROWS: usize, const HOP: usize>(
+    token: V::Token,
+    v: &mut Registers<V>,
+    layer: Layer,
+) {
+    each_pair!(square_step::<V, ROWS, HOP>(token, v, layer));
+}
+
+#[inline(always)]
+fn inverse_in_squares<V: Transform, const ROWS: usize, const HOP: usize>(
+    token: V::Token,
+    v: &mut Registers<V>,
+    layer: Layer,
+) {
+    each_pair!(inverse_square_step::<V, ROWS, HOP>(token, v, layer));
+}
+
+#[inline(always)]
+fn inverse_between_rows<V: Transform, const ROWS: usize, const HOP: usize>(
+    token: V::Token,
+    v: &mut Registers<V>,
+    blocks: usize,
+    block: usize,
+) {
+    each_pair!(inverse_rows_step::<V, ROWS, HOP>(token, v, blocks, block));
+}
+
+#[inline(always)]
+fn exchange<V: Transform, const ROWS: usize, const HOP: usize>(v: &mut Registers<V>) {
     each_pair!(exchange_step::<V, ROWS, HOP>(v));
 }
 
 /// log2(ROWS) layers over memory, the last of them between coefficients `STRIDE` apart.
 #[inline(always)]
-fn pass<V: Lanes, const ROWS: usize, const STRIDE: usize>(token: V::Token, p: &mut [i32; N]) {
+fn pass<V: Transform, const ROWS: usize, const STRIDE: usize>(token: V::Token, p: &mut [i32; N]) {
     let blocks = N / (ROWS * STRIDE);
     for (block, memory) in p.chunks_exact_mut(ROWS * STRIDE).enumerate() {
         for column in 0..STRIDE / V::COUNT {
@@ -387,7 +414,7 @@ fn pass<V: Lanes, const ROWS: usize, const STRIDE: usize>(token: V::Token, p: &m
 
 /// `pass`, inverse.
 #[inline(always)]
-fn inverse_pass<V: Lanes, const ROWS: usize, const STRIDE: usize>(
+fn inverse_pass<V: Transform, const ROWS: usize, const STRIDE: usize>(
     token: V::Token,
     p: &mut [i32; N],
 ) {
@@ -404,42 +431,29 @@ fn inverse_pass<V: Lanes, const ROWS: usize, const STRIDE: usize>(
     }
 }
 
-/// Calls `$layer` for what is 8, 4, 2 and 1 registers or lanes apart, or the other way round.
-macro_rules! each_hop {
-    ($layer:ident::<$v:ident, $rows:ident>($($argument:expr),*)) => {
-        $layer::<$v, $rows, 8>($($argument),*);
-        $layer::<$v, $rows, 4>($($argument),*);
-        $layer::<$v, $rows, 2>($($argument),*);
-        $layer::<$v, $rows, 1>($($argument),*);
-    };
-    (up $layer:ident::<$v:ident, $rows:ident>($($argument:expr),*)) => {
-        $layer::<$v, $rows, 1>($($argument),*);
-        $layer::<$v, $rows, 2>($($argument),*);
-        $layer::<$v, $rows, 4>($($argument),*);
-        $layer::<$v, $rows, 8>($($argument),*);
-    };
-}
-
 /// All steps at once, where they are not mixed with the layers.
 #[inline(always)]
-fn transpose<V: Lanes, const ROWS: usize>(v: &mut Rows<V>) {
+fn transpose<V: Transform, const ROWS: usize>(v: &mut Registers<V>) {
     if !V::MIXED {
-        each_hop!(up exchange::<V, ROWS>(v));
+        exchange::<V, ROWS, 1>(v);
+        exchange::<V, ROWS, 2>(v);
+        exchange::<V, ROWS, 4>(v);
+        exchange::<V, ROWS, 8>(v);
     }
 }
 
 /// Whether all lanes of a register have one twiddle in a layer between registers `hop` apart: no bit above
 /// has changed places.
-const fn is_uniform<V: Lanes>(hop: usize) -> bool {
+const fn is_uniform<V: Transform>(hop: usize) -> bool {
     !V::MIXED || 2 * hop >= V::COUNT
 }
 
 /// A layer between registers of a block, and behind it the step of the transposition for which it was the last
 /// of its bit.
 #[inline(always)]
-fn layer_of_rows<V: Lanes, const ROWS: usize, const HOP: usize>(
+fn layer_of_rows<V: Transform, const ROWS: usize, const HOP: usize>(
     token: V::Token,
-    v: &mut Rows<V>,
+    v: &mut Registers<V>,
     layer: Layer,
 ) {
     // A constant: unoptimised builds have the values of both branches in the frame otherwise.
@@ -455,9 +469,9 @@ fn layer_of_rows<V: Lanes, const ROWS: usize, const HOP: usize>(
 
 /// `layer_of_rows`, between lanes.
 #[inline(always)]
-fn layer_of_lanes<V: Lanes, const ROWS: usize, const HOP: usize>(
+fn layer_of_lanes<V: Transform, const ROWS: usize, const HOP: usize>(
     token: V::Token,
-    v: &mut Rows<V>,
+    v: &mut Registers<V>,
     layer: Layer,
 ) {
     in_squares::<V, ROWS, HOP>(token, v, layer);
@@ -468,9 +482,9 @@ fn layer_of_lanes<V: Lanes, const ROWS: usize, const HOP: usize>(
 
 /// `layer_of_rows`, inverse.
 #[inline(always)]
-fn inverse_layer_of_rows<V: Lanes, const ROWS: usize, const HOP: usize>(
+fn inverse_layer_of_rows<V: Transform, const ROWS: usize, const HOP: usize>(
     token: V::Token,
-    v: &mut Rows<V>,
+    v: &mut Registers<V>,
     layer: Layer,
 ) {
     if V::MIXED {
@@ -485,9 +499,9 @@ fn inverse_layer_of_rows<V: Lanes, const ROWS: usize, const HOP: usize>(
 
 /// `layer_of_lanes`, inverse.
 #[inline(always)]
-fn inverse_layer_of_lanes<V: Lanes, const ROWS: usize, const HOP: usize>(
+fn inverse_layer_of_lanes<V: Transform, const ROWS: usize, const HOP: usize>(
     token: V::Token,
-    v: &mut Rows<V>,
+    v: &mut Registers<V>,
     layer: Layer,
 ) {
     if V::MIXED {
@@ -498,7 +512,7 @@ fn inverse_layer_of_lanes<V: Lanes, const ROWS: usize, const HOP: usize>(
 
 /// The layers of `forward` inside of blocks of `ROWS` registers.
 #[inline(always)]
-fn blocks<V: Lanes, const ROWS: usize>(token: V::Token, p: &mut [i32; N]) {
+fn blocks<V: Transform, const ROWS: usize>(token: V::Token, p: &mut [i32; N]) {
     let table = const { &lane_twiddles(V::COUNT, V::BARRETT, V::MIXED, false) };
     let size = ROWS * V::COUNT;
     for (block, memory) in p.chunks_exact_mut(size).enumerate() {
@@ -509,13 +523,19 @@ fn blocks<V: Lanes, const ROWS: usize>(token: V::Token, p: &mut [i32; N]) {
             blocks: N / size,
             block,
         };
-        each_hop!(layer_of_rows::<V, ROWS>(token, &mut v, layer));
+        layer_of_rows::<V, ROWS, 8>(token, &mut v, layer);
+        layer_of_rows::<V, ROWS, 4>(token, &mut v, layer);
+        layer_of_rows::<V, ROWS, 2>(token, &mut v, layer);
+        layer_of_rows::<V, ROWS, 1>(token, &mut v, layer);
         transpose::<V, ROWS>(&mut v);
         let layer = Layer {
             of_lanes: true,
             ..layer
         };
-        each_hop!(layer_of_lanes::<V, ROWS>(token, &mut v, layer));
+        layer_of_lanes::<V, ROWS, 8>(token, &mut v, layer);
+        layer_of_lanes::<V, ROWS, 4>(token, &mut v, layer);
+        layer_of_lanes::<V, ROWS, 2>(token, &mut v, layer);
+        layer_of_lanes::<V, ROWS, 1>(token, &mut v, layer);
         transpose::<V, ROWS>(&mut v);
         store_rows::<V, ROWS>(&v, memory, V::COUNT);
     }
@@ -523,7 +543,7 @@ fn blocks<V: Lanes, const ROWS: usize>(token: V::Token, p: &mut [i32; N]) {
 
 /// `blocks`, inverse.
 #[inline(always)]
-fn inverse_blocks<V: Lanes, const ROWS: usize>(token: V::Token, p: &mut [i32; N]) {
+fn inverse_blocks<V: Transform, const ROWS: usize>(token: V::Token, p: &mut [i32; N]) {
     let table = const { &lane_twiddles(V::COUNT, V::BARRETT, V::MIXED, true) };
     let size = ROWS * V::COUNT;
     for (block, memory) in p.chunks_exact_mut(size).enumerate() {
@@ -535,20 +555,26 @@ fn inverse_blocks<V: Lanes, const ROWS: usize>(token: V::Token, p: &mut [i32; N]
             block,
         };
         transpose::<V, ROWS>(&mut v);
-        each_hop!(up inverse_layer_of_lanes::<V, ROWS>(token, &mut v, layer));
+        inverse_layer_of_lanes::<V, ROWS, 1>(token, &mut v, layer);
+        inverse_layer_of_lanes::<V, ROWS, 2>(token, &mut v, layer);
+        inverse_layer_of_lanes::<V, ROWS, 4>(token, &mut v, layer);
+        inverse_layer_of_lanes::<V, ROWS, 8>(token, &mut v, layer);
         let layer = Layer {
             of_lanes: false,
             ..layer
         };
         transpose::<V, ROWS>(&mut v);
-        each_hop!(up inverse_layer_of_rows::<V, ROWS>(token, &mut v, layer));
+        inverse_layer_of_rows::<V, ROWS, 1>(token, &mut v, layer);
+        inverse_layer_of_rows::<V, ROWS, 2>(token, &mut v, layer);
+        inverse_layer_of_rows::<V, ROWS, 4>(token, &mut v, layer);
+        inverse_layer_of_rows::<V, ROWS, 8>(token, &mut v, layer);
         store_rows::<V, ROWS>(&v, memory, V::COUNT);
     }
 }
 
 /// Algorithm 41. Input |x| < B; output |x| < B + 8q, for B ≤ 2q.
 #[inline(always)]
-pub(crate) fn forward<V: Lanes>(token: V::Token, p: &mut [i32; N]) {
+pub(crate) fn forward<V: Transform>(token: V::Token, p: &mut [i32; N]) {
     match V::COUNT {
         16 => blocks::<V, 16>(token, p),
         8 => {
@@ -571,7 +597,7 @@ pub(crate) fn forward<V: Lanes>(token: V::Token, p: &mut [i32; N]) {
 /// Algorithm 42, with the result times 2^32: the inverse of `forward` after one Montgomery
 /// product. Input |x| < q. Each of eight layers at most doubles it, to below 256·q < 2^31. Output |x| < q.
 #[inline(always)]
-pub(crate) fn inverse<V: Lanes>(token: V::Token, p: &mut [i32; N]) {
+pub(crate) fn inverse<V: Transform>(token: V::Token, p: &mut [i32; N]) {
     match V::COUNT {
         16 => inverse_blocks::<V, 16>(token, p),
         8 => {

@@ -4,25 +4,18 @@ use super::lanes::Lanes;
 use super::poly::Poly;
 use crate::params::N;
 
-/// Calls `$of(token, row, v, …)`, inlined for each length of a row that a parameter set has, so
-/// that the sum over the row is written out.
-macro_rules! by_length {
-    ($of:ident($token:expr, $row:ident, $v:ident, $($argument:expr),*)) => {
-        debug_assert!($row.len() <= 7);
-        match $row.len() {
-            4 => $of::<V>($token, &$row[..4], &$v[..4], $($argument),*),
-            5 => $of::<V>($token, &$row[..5], &$v[..5], $($argument),*),
-            7 => $of::<V>($token, &$row[..7], &$v[..7], $($argument),*),
-            len => $of::<V>($token, $row, &$v[..len], $($argument),*),
-        }
-    };
-}
-
 /// out = Σ row[i]·v[i]·2^-32, |out| < q. With |row| < q (Â) and |v| < 10q, seven products
 /// stay below 70q² < 2^31·q, so one reduction a coefficient is enough.
 #[inline(always)]
 pub(crate) fn dot<V: Lanes>(token: V::Token, row: &[Poly], v: &[Poly], out: &mut Poly) {
-    by_length!(dot_of(token, row, v, out));
+    // Inlined for each length of a row that a parameter set has, so that the sum is written out.
+    debug_assert!(row.len() <= 7);
+    match row.len() {
+        4 => dot_of::<V>(token, &row[..4], &v[..4], out),
+        5 => dot_of::<V>(token, &row[..5], &v[..5], out),
+        7 => dot_of::<V>(token, &row[..7], &v[..7], out),
+        len => dot_of::<V>(token, row, &v[..len], out),
+    }
 }
 
 #[inline(always)]
@@ -52,7 +45,14 @@ pub(crate) fn dot_minus<V: Lanes>(
     t: &Poly,
     out: &mut Poly,
 ) {
-    by_length!(dot_minus_of(token, row, v, c, t, out));
+    // As in `dot`.
+    debug_assert!(row.len() <= 7);
+    match row.len() {
+        4 => dot_minus_of::<V>(token, &row[..4], &v[..4], c, t, out),
+        5 => dot_minus_of::<V>(token, &row[..5], &v[..5], c, t, out),
+        7 => dot_minus_of::<V>(token, &row[..7], &v[..7], c, t, out),
+        len => dot_minus_of::<V>(token, row, &v[..len], c, t, out),
+    }
 }
 
 #[inline(always)]

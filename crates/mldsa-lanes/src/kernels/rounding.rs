@@ -147,4 +147,9 @@ pub(crate) fn use_hint<V: Lanes, P: Parameters>(token: V::Token, w: &mut Poly, h
 }
 
 #[cfg(all(test, mldsa_inside))]
-pub(crate) mod tests;
+pub(crate) mod tests {
+    include!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/unit/kernels/rounding/tests.rs"
+    ));
+}

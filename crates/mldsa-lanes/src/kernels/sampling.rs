@@ -128,7 +128,7 @@ fn accept_group<const COUNT: usize, const SEED: usize, const LEN: usize>(
 /// SHAKE128(rho ‖ nonce). All sampled values are public. `shadow`, which may be secret, is hashed as far as it
 /// goes meanwhile; what of it was in an idle lane is wiped.
 #[inline(always)]
-pub(crate) fn uniform<V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
+pub(crate) fn uniform<V: Rejection, E: Permute<COUNT>, const COUNT: usize>(
     token: V::Token,
     engine: E,
     targets: &mut dyn Targets<'_, 32>,
@@ -190,40 +190,78 @@ pub(crate) fn shake128<E: Permute<COUNT>, const COUNT: usize>(
     }
 }
 
-/// CoeffFromThreeBytes (Algorithm 14) over a block.
+/// How a backend takes candidates from a block: a register at a time and the remainder one by one, unless it has lanes
+/// for part of a register (`ragged.rs`) or samplers of 16 (`sixteen.rs`). `p` has `filled` coefficients; the result is
+/// how many it has then.
+pub(crate) trait Rejection: Lanes {
+    /// CoeffFromThreeBytes (Algorithm 14) over a block.
+    #[inline(always)]
+    fn accept_triples(token: Self::Token, p: &mut Poly, filled: usize, bytes: &[u8]) -> usize {
+        triples_by_lanes::<Self>(token, p, filled, bytes)
+    }
+    /// CoeffFromHalfByte (Algorithm 15) over a block.
+    #[inline(always)]
+    fn accept_halves<P: Parameters>(
+        token: Self::Token,
+        p: &mut Poly,
+        filled: usize,
+        bytes: &[u8],
+    ) -> usize {
+        halves_by_lanes::<P, Self>(token, p, filled, bytes, 0)
+    }
+}
+
+impl Rejection for i32 {}
+
+/// All ones where a value is a coefficient.
+#[inline(always)]
+pub(super) fn below_q<V: Lanes>(token: V::Token, values: V) -> V {
+    let q = V::splat(token, Q);
+    q.greater(values)
+}
+
+/// Registers full of candidates as far as `bytes` and `p` have room for them; then the rest of `bytes`.
+#[inline(always)]
+pub(super) fn whole_triples<'b, V: Lanes>(
+    token: V::Token,
+    p: &mut Poly,
+    mut filled: usize,
+    mut bytes: &'b [u8],
+) -> (usize, &'b [u8]) {
+    while filled + V::COUNT <= N && bytes.len() >= 3 * V::COUNT {
+        let values = V::from_triples(token, bytes);
+        filled += values.store_kept(below_q(token, values), &mut p.0[filled..]);
+        bytes = &bytes[3 * V::COUNT..];
+    }
+    (filled, bytes)
+}
+
+/// [`Rejection::accept_triples`], the remainder one by one.
+#[inline(always)]
+pub(super) fn triples_by_lanes<V: Lanes>(
+    token: V::Token,
+    p: &mut Poly,
+    filled: usize,
+    bytes: &[u8],
+) -> usize {
+    let (mut filled, bytes) = whole_triples::<V>(token, p, filled, bytes);
+    for three in bytes.chunks_exact(3) {
+        if filled == N {
+            break;
+        }
+        let value = i32::from_triples((), three);
+        filled += value.store_kept(Q.greater(value), &mut p.0[filled..]);
+    }
+    filled
+}
+
+/// CoeffFromThreeBytes over a block.
 struct Uniform<V: Lanes>(V::Token);
 
-impl<V: Lanes> Accept for Uniform<V> {
+impl<V: Rejection> Accept for Uniform<V> {
     #[inline(always)]
-    fn accept(&self, p: &mut Poly, mut filled: usize, mut bytes: &[u8]) -> usize {
-        let token = self.0;
-        let q = V::splat(token, Q);
-        while V::SIXTEEN && filled + 16 <= N && bytes.len() >= 48 {
-            filled += V::store_triples(token, bytes, &mut p.0[filled..]);
-            bytes = &bytes[48..];
-        }
-        while filled + V::COUNT <= N && bytes.len() >= 3 * V::COUNT {
-            let values = V::from_triples(token, bytes);
-            filled += values.store_kept(q.greater(values), &mut p.0[filled..]);
-            bytes = &bytes[3 * V::COUNT..];
-        }
-        if V::RAGGED {
-            while filled < N && !bytes.is_empty() {
-                let (some, rest) = bytes.split_at(bytes.len().min(3 * V::COUNT));
-                let values = V::from_triples(token, some);
-                filled += values.store_kept(q.greater(values), &mut p.0[filled..]);
-                bytes = rest;
-            }
-            return filled;
-        }
-        for three in bytes.chunks_exact(3) {
-            if filled == N {
-                break;
-            }
-            let value = i32::from_triples((), three);
-            filled += value.store_kept(Q.greater(value), &mut p.0[filled..]);
-        }
-        filled
+    fn accept(&self, p: &mut Poly, filled: usize, bytes: &[u8]) -> usize {
+        V::accept_triples(self.0, p, filled, bytes)
     }
 }
 
@@ -231,7 +269,7 @@ impl<V: Lanes> Accept for Uniform<V> {
 /// SHAKE256(rho' ‖ nonce). Which half-bytes are refused is independent of those accepted, so
 /// only the refusal steers the code; the write itself is unconditional.
 #[inline(always)]
-pub(crate) fn bounded<P: Parameters, V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
+pub(crate) fn bounded<P: Parameters, V: Rejection, E: Permute<COUNT>, const COUNT: usize>(
     token: V::Token,
     engine: E,
     targets: &mut dyn Targets<'_, 64>,
@@ -259,7 +297,7 @@ pub(crate) fn bounded<P: Parameters, V: Lanes, E: Permute<COUNT>, const COUNT: u
 
 /// CoeffFromHalfByte (Algorithm 15): the coefficients, and all ones where they are accepted.
 #[inline(always)]
-fn from_half_byte<P: Parameters, V: Lanes>(token: V::Token, half: V) -> (V, V) {
+pub(super) fn from_half_byte<P: Parameters, V: Lanes>(token: V::Token, half: V) -> (V, V) {
     if P::ETA == 2 {
         // half mod 5 without a division: 205/1024 is 1/5 closely enough below 16.
         let fifth = half.mul_low(V::splat(token, 205)).shift_right::<10>();
@@ -272,51 +310,39 @@ fn from_half_byte<P: Parameters, V: Lanes>(token: V::Token, half: V) -> (V, V) {
     }
 }
 
-/// [`from_half_byte`] as a table, and the first half-byte that is refused.
-const fn coefficients(eta: i32) -> ([i8; 16], u8) {
-    let refused = if eta == 2 { 15 } else { 9 };
-    let mut coefficients = [0; 16];
-    let mut half = 0;
-    while half < refused {
-        coefficients[half as usize] = if eta == 2 { 2 - half % 5 } else { 4 - half };
-        half += 1;
+/// [`Rejection::accept_halves`] from half-byte `at` on, the remainder one by one.
+#[inline(always)]
+pub(super) fn halves_by_lanes<P: Parameters, V: Lanes>(
+    token: V::Token,
+    p: &mut Poly,
+    mut filled: usize,
+    bytes: &[u8],
+    mut at: usize,
+) -> usize {
+    while filled + V::COUNT <= N && at + V::COUNT <= 2 * bytes.len() {
+        let halves = V::from_halves(token, bytes, at);
+        let (values, accepted) = from_half_byte::<P, V>(token, halves);
+        let accepted = public(Site::RefusedHalfBytes, accepted);
+        filled += values.store_kept(accepted, &mut p.0[filled..]);
+        at += V::COUNT;
     }
-    (coefficients, refused as u8)
+    while filled < N && at < 2 * bytes.len() {
+        let half = i32::from_halves((), bytes, at);
+        let (value, accepted) = from_half_byte::<P, i32>((), half);
+        let accepted = public(Site::RefusedHalfBytes, accepted);
+        filled += value.store_kept(accepted, &mut p.0[filled..]);
+        at += 1;
+    }
+    filled
 }
 
 /// CoeffFromHalfByte over a block.
 struct Bounded<P, V: Lanes>(V::Token, PhantomData<P>);
 
-impl<P: Parameters, V: Lanes> Accept for Bounded<P, V> {
+impl<P: Parameters, V: Rejection> Accept for Bounded<P, V> {
     #[inline(always)]
-    fn accept(&self, p: &mut Poly, mut filled: usize, bytes: &[u8]) -> usize {
-        let token = self.0;
-        let mut at = 0;
-        while V::SIXTEEN && filled + 16 <= N && at + 16 <= 2 * bytes.len() {
-            let (coefficients, refused) = const { &coefficients(P::ETA) };
-            let (from, to) = (&bytes[at / 2..], &mut p.0[filled..]);
-            let accepted = V::accepted_halves(token, from, *refused);
-            let accepted = public(Site::RefusedHalfBytes, accepted);
-            filled += V::store_halves(token, from, coefficients, accepted, to);
-            at += 16;
-        }
-        while (filled + V::COUNT <= N || V::RAGGED && filled < N)
-            && at + V::COUNT <= 2 * bytes.len()
-        {
-            let halves = V::from_halves(token, bytes, at);
-            let (values, accepted) = from_half_byte::<P, V>(token, halves);
-            let accepted = public(Site::RefusedHalfBytes, accepted);
-            filled += values.store_kept(accepted, &mut p.0[filled..]);
-            at += V::COUNT;
-        }
-        while filled < N && at < 2 * bytes.len() {
-            let half = i32::from_halves((), bytes, at);
-            let (value, accepted) = from_half_byte::<P, i32>((), half);
-            let accepted = public(Site::RefusedHalfBytes, accepted);
-            filled += value.store_kept(accepted, &mut p.0[filled..]);
-            at += 1;
-        }
-        filled
+    fn accept(&self, p: &mut Poly, filled: usize, bytes: &[u8]) -> usize {
+        V::accept_halves::<P>(self.0, p, filled, bytes)
     }
 }
 

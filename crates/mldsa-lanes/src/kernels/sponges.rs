@@ -106,4 +106,9 @@ fn take_word<S: StateGroup>(states: &mut S, word: usize, lane: usize) -> u64 {
 }
 
 #[cfg(all(test, mldsa_inside))]
-mod tests;
+mod tests {
+    include!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/unit/kernels/sponges/tests.rs"
+    ));
+}

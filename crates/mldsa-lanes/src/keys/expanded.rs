@@ -2,6 +2,7 @@
 
 use core::{fmt, slice};
 
+use rand_core::TryCryptoRng;
 use zeroize::ZeroizeOnDrop;
 
 use super::{SignOptions, Signature, SigningKey, VerifyingKey, Workspace};
@@ -10,7 +11,7 @@ use crate::backend::Backend;
 use crate::error::Error;
 use crate::kernels::poly::{Secret, Wipe};
 use crate::scheme::message::Input;
-use crate::scheme::sign::{self, Order};
+use crate::scheme::sign::{self, Request};
 
 /// The cached form of a private key: Â, NTT(t0) and the rotations of s1 and s2. About 27, 46 and 78 KiB
 /// (1 KiB for each of the k·l + k polynomials, 768 bytes for each of l + k, and the public key). Made
@@ -53,14 +54,45 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
         self.material.tr
     }
 
-    pub(crate) fn run(
+    /// Signs a message, or any [`Input`] (FIPS 204, Algorithms 2 and 4), hedged: `rnd` comes
+    /// from `rng`.
+    ///
+    /// # Errors
+    /// [`Error::Rng`] if `rng` fails, [`Error::TooManyAttempts`] after 821 attempts; for some
+    /// inputs [`Error::DigestLength`], [`Error::WeakPreHash`], [`Error::MuOfAnotherKey`].
+    pub fn sign_hedged<'a, R: TryCryptoRng + ?Sized>(
         &self,
-        input: &Input<'_>,
-        rnd: &[u8; 32],
-        max_attempts: u32,
+        input: impl Into<Input<'a>>,
+        mut rng: &mut R,
     ) -> Result<Signature<P>, Error> {
-        let order = Order::new(self.public.backend, input, rnd, max_attempts);
-        P::sign(order, &self.material).map(Signature)
+        self.sign_with(input, SignOptions::hedged(&mut rng))
+    }
+
+    /// The deterministic variant of [`sign_hedged`](Self::sign_hedged): `rnd` is 32 zero bytes.
+    ///
+    /// # Errors
+    /// As `sign_hedged`, but for [`Error::Rng`].
+    pub fn sign_deterministic<'a>(
+        &self,
+        input: impl Into<Input<'a>>,
+    ) -> Result<Signature<P>, Error> {
+        self.sign_with(input, SignOptions::deterministic())
+    }
+
+    /// Signs as `options` say.
+    ///
+    /// # Errors
+    /// As [`sign_hedged`](Self::sign_hedged).
+    pub fn sign_with<'a>(
+        &self,
+        input: impl Into<Input<'a>>,
+        mut options: SignOptions<'_>,
+    ) -> Result<Signature<P>, Error> {
+        let input = input.into();
+        let mut rnd = Secret([0; 32]);
+        options.fill(slice::from_mut(&mut rnd))?;
+        let request = Request::new(self.public.backend, &input, &rnd, options.max_attempts);
+        P::sign(request, &self.material).map(Signature)
     }
 
     /// [`sign_with`](Self::sign_with) in a workspace, which takes some 50 KiB off the stack.
@@ -71,23 +103,21 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
         &self,
         workspace: &mut Workspace<P>,
         input: impl Into<Input<'a>>,
-        options: SignOptions<'_>,
-    ) -> Result<Signature<P>, Error> {
-        self.run_in(workspace, &input.into(), options)
-    }
-
-    fn run_in(
-        &self,
-        workspace: &mut Workspace<P>,
-        input: &Input<'_>,
         mut options: SignOptions<'_>,
     ) -> Result<Signature<P>, Error> {
+        let input = input.into();
         let mut rnd = Secret([0; 32]);
         options.fill(slice::from_mut(&mut rnd))?;
-        let order = Order::new(self.public.backend, input, &rnd, options.max_attempts);
-        let result = P::sign_in(order, &self.material, &mut workspace.0);
+        let request = Request::new(self.public.backend, &input, &rnd, options.max_attempts);
+        let result = P::sign_in(request, &self.material, &mut workspace.0);
         workspace.0.wipe();
         result.map(Signature)
+    }
+}
+
+impl<P: ParameterSet> AsRef<VerifyingKey<P>> for ExpandedSigningKey<P> {
+    fn as_ref(&self) -> &VerifyingKey<P> {
+        self.verifying_key()
     }
 }
 

@@ -6,13 +6,18 @@ mod place;
 mod signature;
 mod signing;
 mod verifying;
-mod ways;
 
 pub use expanded::ExpandedSigningKey;
 pub use options::SignOptions;
 pub use place::{Place, Workspace};
 pub use signature::Signature;
 pub use signing::SigningKey;
+#[cfg(all(
+    feature = "alloc",
+    feature = "ml-dsa-44",
+    feature = "ml-dsa-65",
+    feature = "ml-dsa-87"
+))]
 pub(crate) use signing::draw;
 pub use verifying::{ExpandedVerifyingKey, VerifyingKey};
 

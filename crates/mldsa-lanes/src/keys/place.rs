@@ -23,13 +23,13 @@ use crate::scheme::sign;
 /// key.verifying_key().verify_signature(b"message", &signature)?;
 /// # Ok::<(), mldsa_lanes::Error>(())
 /// ```
-pub struct Workspace<P: ParameterSet>(pub(super) sign::Space<P>);
+pub struct Workspace<P: ParameterSet>(pub(super) sign::Memory<P>);
 
 impl<P: ParameterSet> Workspace<P> {
     /// All zeros, so that a `static` of it takes no room in the program's file.
     #[expect(clippy::new_without_default)] // A default would be made on the stack and moved.
     pub const fn new() -> Self {
-        Workspace(sign::Space::ZERO)
+        Workspace(sign::Memory::ZERO)
     }
 }
 
@@ -41,39 +41,51 @@ pub struct Place<K> {
     is_filled: bool,
 }
 
-macro_rules! place {
-    ($compact:ident -> $expanded:ident) => {
-        impl<P: ParameterSet> Place<$expanded<P>> {
-            /// All zeros, so that a `static` of it takes no room in the program's file.
-            #[expect(clippy::new_without_default)] // A default would be made on the stack and moved.
-            pub const fn new() -> Self {
-                Place {
-                    key: $expanded::EMPTY,
-                    is_filled: false,
-                }
-            }
-
-            /// Expands `key`, over the one that was here.
-            pub fn fill(&mut self, key: &$compact<P>) -> &$expanded<P> {
-                self.key.fill(key);
-                self.is_filled = true;
-                &self.key
-            }
-
-            /// The key that is here.
-            pub fn get(&self) -> Option<&$expanded<P>> {
-                self.is_filled.then_some(&self.key)
-            }
-        }
-    };
+impl<K> Place<K> {
+    /// The key that is here.
+    pub fn get(&self) -> Option<&K> {
+        self.is_filled.then_some(&self.key)
+    }
 }
-place!(SigningKey -> ExpandedSigningKey);
-place!(VerifyingKey -> ExpandedVerifyingKey);
 
 impl<P: ParameterSet> Place<ExpandedSigningKey<P>> {
+    /// All zeros, so that a `static` of it takes no room in the program's file.
+    #[expect(clippy::new_without_default)] // A default would be made on the stack and moved.
+    pub const fn new() -> Self {
+        Place {
+            key: ExpandedSigningKey::EMPTY,
+            is_filled: false,
+        }
+    }
+
+    /// Expands `key`, over the one that was here.
+    pub fn fill(&mut self, key: &SigningKey<P>) -> &ExpandedSigningKey<P> {
+        self.key.fill(key);
+        self.is_filled = true;
+        &self.key
+    }
+
     /// Wipes the key that is here, for a place that is never dropped.
     pub fn wipe(&mut self) {
         self.key.material.wipe();
         self.is_filled = false;
+    }
+}
+
+impl<P: ParameterSet> Place<ExpandedVerifyingKey<P>> {
+    /// All zeros, so that a `static` of it takes no room in the program's file.
+    #[expect(clippy::new_without_default)] // A default would be made on the stack and moved.
+    pub const fn new() -> Self {
+        Place {
+            key: ExpandedVerifyingKey::EMPTY,
+            is_filled: false,
+        }
+    }
+
+    /// Expands `key`, over the one that was here.
+    pub fn fill(&mut self, key: &VerifyingKey<P>) -> &ExpandedVerifyingKey<P> {
+        self.key.fill(key);
+        self.is_filled = true;
+        &self.key
     }
 }

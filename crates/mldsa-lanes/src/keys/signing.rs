@@ -2,14 +2,14 @@
 
 #[cfg(feature = "alloc")]
 use alloc::boxed::Box;
-use core::fmt;
+use core::{fmt, slice};
 
 use rand_core::TryCryptoRng;
 use zeroize::ZeroizeOnDrop;
 
 #[cfg(feature = "alloc")]
 use super::ExpandedSigningKey;
-use super::{Signature, VerifyingKey, Workspace};
+use super::{SignOptions, Signature, VerifyingKey, Workspace};
 use crate::ParameterSet;
 use crate::backend::Backend;
 use crate::error::Error;
@@ -18,7 +18,7 @@ use crate::scheme::encode;
 #[cfg(feature = "pkcs8")]
 use crate::scheme::keygen;
 use crate::scheme::message::Input;
-use crate::scheme::sign::Order;
+use crate::scheme::sign::Request;
 
 /// A private key: the seed where it is known, the encoded private key (FIPS 204's `skEncode`) and the
 /// public key. Each signature expands Â and transforms the secrets anew; an
@@ -226,14 +226,51 @@ impl<P: ParameterSet> SigningKey<P> {
         *encode::SigningKeyParts::tr_of(self.sk.as_ref())
     }
 
-    pub(crate) fn run(
+    /// Signs a message, or any [`Input`] (FIPS 204, Algorithms 2 and 4), hedged: `rnd` comes
+    /// from `rng`.
+    ///
+    /// # Errors
+    /// [`Error::Rng`] if `rng` fails, [`Error::TooManyAttempts`] after 821 attempts; for some
+    /// inputs [`Error::DigestLength`], [`Error::WeakPreHash`], [`Error::MuOfAnotherKey`].
+    pub fn sign_hedged<'a, R: TryCryptoRng + ?Sized>(
         &self,
-        input: &Input<'_>,
-        rnd: &[u8; 32],
-        max_attempts: u32,
+        input: impl Into<Input<'a>>,
+        mut rng: &mut R,
     ) -> Result<Signature<P>, Error> {
-        let order = Order::new(self.public.backend, input, rnd, max_attempts);
-        P::sign_compact(order, &self.sk).map(Signature)
+        self.sign_with(input, SignOptions::hedged(&mut rng))
+    }
+
+    /// The deterministic variant of [`sign_hedged`](Self::sign_hedged): `rnd` is 32 zero bytes.
+    ///
+    /// # Errors
+    /// As `sign_hedged`, but for [`Error::Rng`].
+    pub fn sign_deterministic<'a>(
+        &self,
+        input: impl Into<Input<'a>>,
+    ) -> Result<Signature<P>, Error> {
+        self.sign_with(input, SignOptions::deterministic())
+    }
+
+    /// Signs as `options` say.
+    ///
+    /// # Errors
+    /// As [`sign_hedged`](Self::sign_hedged).
+    pub fn sign_with<'a>(
+        &self,
+        input: impl Into<Input<'a>>,
+        mut options: SignOptions<'_>,
+    ) -> Result<Signature<P>, Error> {
+        let input = input.into();
+        let mut rnd = Secret([0; 32]);
+        options.fill(slice::from_mut(&mut rnd))?;
+        let request = Request::new(self.public.backend, &input, &rnd, options.max_attempts);
+        P::sign_encoded(request, &self.sk).map(Signature)
+    }
+}
+
+impl<P: ParameterSet> AsRef<VerifyingKey<P>> for SigningKey<P> {
+    fn as_ref(&self) -> &VerifyingKey<P> {
+        self.verifying_key()
     }
 }
 

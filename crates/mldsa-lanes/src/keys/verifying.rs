@@ -82,8 +82,17 @@ impl<P: ParameterSet> VerifyingKey<P> {
         place
     }
 
-    pub(super) fn judge(&self, input: &Input<'_>, signature: &Signature<P>) -> Result<(), Error> {
-        P::verify_compact(self.backend, &self.pk, input, &signature.0)
+    /// Verifies a signature of a message, or of any [`Input`] (FIPS 204, Algorithms 3 and 5).
+    ///
+    /// # Errors
+    /// [`Error::InvalidSignature`]; for some inputs [`Error::DigestLength`],
+    /// [`Error::WeakPreHash`] and, if the signature is well-formed, [`Error::MuOfAnotherKey`].
+    pub fn verify_signature<'a>(
+        &self,
+        input: impl Into<Input<'a>>,
+        signature: &Signature<P>,
+    ) -> Result<(), Error> {
+        P::verify_compact(self.backend, &self.pk, &input.into(), &signature.0)
     }
 }
 
@@ -150,8 +159,17 @@ impl<P: ParameterSet> ExpandedVerifyingKey<P> {
         self.material.tr
     }
 
-    pub(super) fn judge(&self, input: &Input<'_>, signature: &Signature<P>) -> Result<(), Error> {
-        P::verify(self.backend, &self.material, input, &signature.0)
+    /// Verifies a signature of a message, or of any [`Input`] (FIPS 204, Algorithms 3 and 5).
+    ///
+    /// # Errors
+    /// [`Error::InvalidSignature`]; for some inputs [`Error::DigestLength`],
+    /// [`Error::WeakPreHash`] and, if the signature is well-formed, [`Error::MuOfAnotherKey`].
+    pub fn verify_signature<'a>(
+        &self,
+        input: impl Into<Input<'a>>,
+        signature: &Signature<P>,
+    ) -> Result<(), Error> {
+        P::verify(self.backend, &self.material, &input.into(), &signature.0)
     }
 }
 

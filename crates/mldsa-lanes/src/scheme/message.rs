@@ -318,31 +318,18 @@ pub enum Input<'a> {
     Mu(&'a Mu),
 }
 
-/// Pure ML-DSA with the empty context.
-impl<'a> From<&'a [u8]> for Input<'a> {
-    fn from(message: &'a [u8]) -> Self {
+/// Pure ML-DSA with the empty context: of bytes, text, vectors.
+impl<'a, M: AsRef<[u8]> + ?Sized> From<&'a M> for Input<'a> {
+    fn from(message: &'a M) -> Self {
         (message, Context::EMPTY).into()
     }
 }
 
-/// Pure ML-DSA with the empty context.
-impl<'a, const LEN: usize> From<&'a [u8; LEN]> for Input<'a> {
-    fn from(message: &'a [u8; LEN]) -> Self {
-        message.as_slice().into()
-    }
-}
-
 /// Pure ML-DSA.
-impl<'a> From<(&'a [u8], Context<'a>)> for Input<'a> {
-    fn from((message, context): (&'a [u8], Context<'a>)) -> Self {
+impl<'a, M: AsRef<[u8]> + ?Sized> From<(&'a M, Context<'a>)> for Input<'a> {
+    fn from((message, context): (&'a M, Context<'a>)) -> Self {
+        let message = message.as_ref();
         Input::Pure { message, context }
-    }
-}
-
-/// Pure ML-DSA.
-impl<'a, const LEN: usize> From<(&'a [u8; LEN], Context<'a>)> for Input<'a> {
-    fn from((message, context): (&'a [u8; LEN], Context<'a>)) -> Self {
-        (message.as_slice(), context).into()
     }
 }
 
@@ -403,6 +390,7 @@ impl MuSource<'_> {
     }
 
     /// μ = H(tr ‖ M'), whatever key it was made for.
+    #[cfg(feature = "hardened")]
     pub(crate) fn mu(&self, permute: Permutation, tr: &[u8; 64]) -> [u8; 64] {
         match self {
             MuSource::Known(mu) => mu.bytes,

@@ -124,7 +124,7 @@ impl Rows {
         self.ahead.begin(0);
     }
 
-    /// The l polynomials of the next row. `shadow` as in [`expand_a`].
+    /// The l polynomials of the next row. `shadow` is hashed as far as it goes meanwhile.
     pub(crate) fn next<P: Parameters, E: Engine>(
         &mut self,
         e: E,
@@ -145,13 +145,13 @@ impl Wipe for Rows {
     }
 }
 
-/// κ of an attempt: the nonce of its first mask. Below 2^16, as params.rs asserts.
-pub fn first_nonce<P: Parameters>(attempt: u32) -> u16 {
-    (attempt as usize * P::L) as u16
+/// κ of an iteration: the nonce of its first mask. Below 2^16, as params.rs asserts.
+pub fn kappa<P: Parameters>(iteration: u32) -> u16 {
+    (iteration as usize * P::L) as u16
 }
 
-/// ExpandMask (Algorithm 34) of attempt after attempt. κ + r runs on without gaps from one attempt
-/// to the next, so the masks of a signature are one stream of polynomials.
+/// ExpandMask (Algorithm 34) of iteration after iteration. κ + r has no gaps from one iteration to the next, so
+/// the masks of a signature are one stream of polynomials.
 pub(crate) struct MaskStream {
     /// Masks: the memory of rows of Â.
     rows: Secret<Rows>,
@@ -184,20 +184,17 @@ impl MaskStream {
         &mut self.rows
     }
 
-    /// The stream from attempt number `attempt` on.
-    pub(crate) fn begin<P: Parameters>(&mut self, attempt: u32) {
-        self.rows
-            .ahead
-            .begin(usize::from(first_nonce::<P>(attempt)));
+    /// To the masks of an iteration.
+    pub(crate) fn begin<P: Parameters>(&mut self, iteration: u32) {
+        self.rows.ahead.begin(kappa::<P>(iteration).into());
     }
 
     /// Its room for bytes, for masks of several streams.
-    #[cfg(feature = "alloc")]
     pub(crate) fn bytes<E: Engine>(&mut self) -> &mut [MaskBytes] {
         &mut self.bytes[..E::STATES]
     }
 
-    /// The y of the next attempt, with coefficients in (-γ1, γ1]; gives NTT(y).
+    /// The y of the next iteration, with coefficients in (-γ1, γ1]; gives NTT(y).
     pub(crate) fn next<P: Parameters, E: Engine>(
         &mut self,
         e: E,
@@ -205,7 +202,7 @@ impl MaskStream {
         y: &mut [Poly],
     ) -> &[Poly] {
         let bytes = &mut self.bytes[..E::STATES];
-        // Algorithm 7, step 31: the next attempt goes on where this one ends.
+        // Algorithm 7, step 31: the next iteration goes on where this one ends.
         let masks = self.rows.ahead.take(P::L, |first, room| {
             mask_group::<P, E>(e, rho_second, first, bytes, room, None)
         });
@@ -217,7 +214,6 @@ impl MaskStream {
     }
 
     /// NTT of a y that was sampled elsewhere, in the room of masks, which are lost.
-    #[cfg(feature = "alloc")]
     pub(crate) fn transform<E: Engine>(&mut self, e: E, y: &[Poly]) -> &[Poly] {
         let y_hat = &mut self.rows.ahead.polynomials[..y.len()];
         for (y_hat, y) in y_hat.iter_mut().zip(y) {

@@ -48,30 +48,3 @@ pub trait Shapes: Parameters {
     #[doc(hidden)]
     type Matrix: Array<Poly>;
 }
-
-macro_rules! shapes {
-    ($feature:literal $set:ident: k $k:literal, l $l:literal, sk $sk:literal, pk $pk:literal, sig $sig:literal) => {
-        #[cfg(feature = $feature)]
-        impl Shapes for crate::params::$set {
-            type SigningKeyBytes = [u8; $sk];
-            type VerifyingKeyBytes = [u8; $pk];
-            type SignatureBytes = [u8; $sig];
-            type VecL = [Poly; $l];
-            type VecK = [Poly; $k];
-            type SmallL = [SmallPoly; $l];
-            type SmallK = [SmallPoly; $k];
-            type Matrix = [Poly; $k * $l];
-        }
-        #[cfg(feature = $feature)]
-        const _: () = {
-            use crate::params::$set;
-            assert!($set::K == $k && $set::L == $l);
-            assert!($set::SIGNING_KEY_BYTES == $sk);
-            assert!($set::VERIFYING_KEY_BYTES == $pk);
-            assert!($set::SIGNATURE_BYTES == $sig);
-        };
-    };
-}
-shapes!("ml-dsa-44" MlDsa44: k 4, l 4, sk 2560, pk 1312, sig 2420);
-shapes!("ml-dsa-65" MlDsa65: k 6, l 5, sk 4032, pk 1952, sig 3309);
-shapes!("ml-dsa-87" MlDsa87: k 8, l 7, sk 4896, pk 2592, sig 4627);

@@ -1,20 +1,23 @@
-//! ML-DSA.Sign_internal (FIPS 204, Algorithm 7).
+//! ML-DSA.Sign_internal (FIPS 204, Algorithm 7), from top to bottom.
+//!
+//! [`sign_internal`] signs one message. [`rejection_sampling`] is the loop, for one message and for the many of a
+//! batch, which differ in their [`Messages`].
 
 use core::cell::Cell;
+use core::slice;
 
 use crate::backend::{Backend, Engine};
 use crate::declassify::{Site, public, public_slice};
 use crate::error::Error;
-use crate::kernels::keccak::Permutation;
 use crate::kernels::poly::{Poly, Secret, Wipe, Zero};
 use crate::kernels::small::Offsets;
-use crate::kernels::sponge::{Beside, Shadow, ShadowHash, Shake256, Shake256Reader};
+use crate::kernels::sponge::{Shadow, ShadowHash, Shake256, Shake256Reader};
 use crate::params::MAX_ATTEMPTS;
 use crate::scheme::encode::{self, Committed, MU_BYTES, SigningKeyParts, committed_bytes};
-use crate::scheme::keygen;
-use crate::scheme::message::{Input, MuSource};
+use crate::scheme::message::Input;
 use crate::scheme::sample::{self, MaskStream};
 use crate::scheme::shapes::Shapes;
+use crate::scheme::{hash_each, keygen};
 
 /// Steps 1 to 5: the private key with everything that does not depend on the message.
 pub struct Material<P: Shapes> {
@@ -37,9 +40,9 @@ impl<P: Shapes> Material<P> {
         tr: [0; 64],
     };
 
-    /// From skEncode's bytes, of the set's length. `shadow` is hashed as far as it goes meanwhile.
+    /// From skEncode's bytes, of the set's length.
     #[inline(never)]
-    pub(crate) fn fill<E: Engine>(&mut self, e: E, sk: &[u8], shadow: Option<&mut dyn Beside>) {
+    pub(crate) fn fill<E: Engine>(&mut self, e: E, sk: &[u8]) {
         // Algorithm 7, step 1.
         let parts = SigningKeyParts::of::<P>(sk);
         let mut p = Secret::<[Poly; 1]>::zero();
@@ -57,7 +60,7 @@ impl<P: Shapes> Material<P> {
         self.k.copy_from_slice(parts.k);
         self.tr = *parts.tr;
         // Algorithm 7, step 5.
-        sample::expand_a::<P, E>(e, parts.rho, self.a_hat.as_mut(), shadow);
+        sample::expand_a::<P, E>(e, parts.rho, self.a_hat.as_mut(), None);
     }
 
     /// A row of Â of a key in the making.
@@ -97,406 +100,224 @@ impl<P: Shapes> Wipe for Material<P> {
     }
 }
 
-/// What an attempt computes; all of it secret until the attempt is accepted, wiped at the end.
-pub struct Trial<P: Shapes> {
-    /// y, then z.
-    pub z: Secret<P::VecL>,
-    /// w, then its low part, then low − c·s2, then the hints.
-    pub low: Secret<P::VecK>,
-    pub w1: Secret<P::VecK>,
-    c_tilde: Secret<[u8; 64]>,
-    pub c_offsets: Secret<Offsets>,
-    /// Step 15's string: mu, if one attempt is hashed by itself, and w1Encode's.
-    hashed: Secret<Committed>,
+/// The private key of [`sign_internal`].
+pub(crate) enum Key<'a, P: Shapes> {
+    Expanded(&'a Material<P>),
+    /// skEncode's bytes, and memory for their expanded form.
+    Encoded(&'a [u8], &'a mut Material<P>),
 }
 
-impl<P: Shapes> Zero for Trial<P> {
-    const ZERO: Self = Trial {
-        z: Secret::ZERO,
-        low: Secret::ZERO,
-        w1: Secret::ZERO,
-        c_tilde: Secret::ZERO,
-        c_offsets: Secret::ZERO,
-        hashed: Secret::ZERO,
-    };
-}
-
-impl<P: Shapes> Wipe for Trial<P> {
-    fn wipe(&mut self) {
-        self.z.wipe();
-        self.low.wipe();
-        self.w1.wipe();
-        self.c_tilde.wipe();
-        self.c_offsets.wipe();
-        self.hashed.wipe();
-    }
-}
-
-impl<P: Shapes> Trial<P> {
-    /// Steps 12 and 13 from NTT(y) on, and w1Encode.
-    pub(crate) fn commit<E: Engine>(&mut self, e: E, key: &Material<P>, y_hat: &[Poly]) {
-        let rows = key.a_hat.as_ref().chunks_exact(P::L);
-        let outputs = self.low.as_mut().iter_mut().zip(self.w1.as_mut());
-        for (number, (row, (w, w1))) in rows.zip(outputs).enumerate() {
-            // Algorithm 7, step 12.
-            e.dot(row, y_hat, w);
-            e.inverse_ntt(w);
-            // Algorithm 7, step 13: LowBits(w) too.
-            e.split::<P>(w, w1);
-            encode::w1::<P, E>(e, number, w1, &mut self.hashed[MU_BYTES..]);
-        }
-    }
-
-    /// w1Encode's string, and what takes c_tilde.
-    pub(crate) fn committed(&mut self) -> (&[u8], CTilde<'_>) {
-        let w1 = &self.hashed[MU_BYTES..committed_bytes::<P>(P::K)];
-        (w1, CTilde(&mut self.c_tilde[..P::C_TILDE_BYTES]))
-    }
-
-    /// Steps 15 and 16, by itself. The masks of the attempt to follow, if one may, are sampled beside
-    /// step 15's hash, since they do not depend on it: its lane costs less than a permutation of one
-    /// state, and an attempt is more often rejected than not.
-    pub(crate) fn hash<E: Engine>(
-        &mut self,
-        e: E,
-        mu: &[u8; 64],
-        following: Option<(&mut MaskStream, &[u8; 64])>,
-    ) {
-        self.hashed[..MU_BYTES].copy_from_slice(mu);
-        let known = &self.hashed[..committed_bytes::<P>(P::K)];
-        let mut hash = ShadowHash::new(e.permutation());
-        if let Some((masks, rho_second)) = following {
-            let shadow = Shadow {
-                hash: &mut hash,
-                known,
-                complete: true,
-            };
-            masks.prepare::<P, E>(e, rho_second, shadow);
-        }
-        // Algorithm 7, step 15.
-        CTilde(&mut self.c_tilde[..P::C_TILDE_BYTES]).set(&mut hash.reader(known));
-        // Algorithm 7, step 16.
-        let (c_tilde, offsets) = self.challenge();
-        let hash = Shake256::new(e.permutation()).absorb(c_tilde);
-        offsets.sample::<P>(&mut hash.finish());
-    }
-
-    /// c_tilde, and what step 16 makes of the output of H(c_tilde).
-    pub(crate) fn challenge(&mut self) -> (&[u8], &mut Offsets) {
-        (&self.c_tilde[..P::C_TILDE_BYTES], &mut self.c_offsets)
-    }
-
-    /// Step 33: sigEncode of an accepted attempt.
-    pub(crate) fn signature<E: Engine>(&mut self, e: E) -> P::SignatureBytes {
-        public_slice(Site::Hint, self.low.as_mut());
-        // Algorithm 7, step 33.
-        encode::signature::<P, E>(
-            e,
-            &self.c_tilde[..P::C_TILDE_BYTES],
-            self.z.as_ref(),
-            self.low.as_ref(),
-        )
-    }
-}
-
-/// Where an attempt's c_tilde goes.
-pub(crate) struct CTilde<'a>(&'a mut [u8]);
-
-impl CTilde<'_> {
-    /// Step 15 from the output of H(mu ‖ w1Encode(w1)).
-    pub(crate) fn set(self, reader: &mut Shake256Reader) {
-        reader.squeeze(self.0);
-        public_slice(Site::Challenge, self.0);
-    }
-}
-
-/// Room that no attempt needs beyond a step; secrets pass through it.
-pub struct Scratch {
-    pub product: Secret<[Poly; 1]>,
-    /// c, then its transform.
-    pub c: Secret<[Poly; 1]>,
-}
-
-impl Zero for Scratch {
-    const ZERO: Self = Scratch {
-        product: Secret::ZERO,
-        c: Secret::ZERO,
-    };
-}
-
-impl Wipe for Scratch {
-    fn wipe(&mut self) {
-        self.product.wipe();
-        self.c.wipe();
-    }
-}
-
-/// A signature in the making: what one job computes with beside the key.
-pub(crate) struct Making<P: Shapes> {
-    pub(crate) mu: Secret<[u8; 64]>,
-    pub(crate) rho_second: Secret<[u8; 64]>,
-    pub(crate) trial: Trial<P>,
-}
-
-impl<P: Shapes> Zero for Making<P> {
-    const ZERO: Self = Making {
-        mu: Secret::ZERO,
-        rho_second: Secret::ZERO,
-        trial: Trial::ZERO,
-    };
-}
-
-/// What jobs use one after another.
-pub(crate) struct Shared {
-    pub(crate) masks: MaskStream,
-    pub(crate) scratch: Scratch,
-}
-
-impl Zero for Shared {
-    const ZERO: Self = Shared {
-        masks: MaskStream::ZERO,
-        scratch: Scratch::ZERO,
-    };
-}
-
-/// What signing computes with beside the key: the caller's, so that what lies below is small enough
-/// to be overwritten when it is over.
-pub struct Space<P: Shapes> {
-    making: Making<P>,
-    shared: Shared,
-}
-
-impl<P: Shapes> Space<P> {
-    pub(crate) const ZERO: Self = Space {
-        making: Making::ZERO,
-        shared: Shared::ZERO,
-    };
-
-    /// The same memory for key generation.
-    pub(crate) fn keygen_room(&mut self) -> keygen::Room<'_> {
-        keygen::Room {
-            rho_prime: &mut self.making.rho_second,
-            k: &mut self.making.trial.c_tilde[..32],
-            s1: self.making.trial.z.as_mut(),
-            s2: self.making.trial.low.as_mut(),
-            t: &mut self.shared.scratch.product[0],
-            stored: &mut self.shared.scratch.c[0],
-            rows: self.shared.masks.rows(),
-        }
-    }
-}
-
-impl<P: Shapes> Wipe for Space<P> {
-    fn wipe(&mut self) {
-        self.making.mu.wipe();
-        self.making.rho_second.wipe();
-        self.making.trial.wipe();
-        self.shared.masks.wipe();
-        self.shared.scratch.wipe();
-    }
-}
-
-/// How to sign: the arguments of every way.
+/// How to sign a message.
 #[derive(Clone, Copy)]
-pub struct Order<'a> {
+pub struct Request<'a> {
     pub(crate) backend: Backend,
     pub(crate) input: &'a Input<'a>,
     pub(crate) rnd: &'a [u8; 32],
-    pub(crate) max_attempts: u32,
-    /// The number of the first attempt: 0, unless one attempt is made again.
+    /// The most iterations.
+    pub(crate) limit: u32,
+    /// The number of the first iteration: 0, unless hardened signing repeats an accepted one.
     pub(crate) first: u32,
-    /// Where the number of the accepted attempt goes, if anybody asks.
+    /// Receives the number of the accepted iteration, for hardened signing.
     pub(crate) accepted: Option<&'a Cell<u32>>,
 }
 
-impl<'a> Order<'a> {
-    /// From the first attempt on.
+impl<'a> Request<'a> {
+    /// From the first iteration on.
     pub(crate) fn new(
         backend: Backend,
         input: &'a Input<'a>,
         rnd: &'a [u8; 32],
-        max_attempts: u32,
+        limit: u32,
     ) -> Self {
-        Order {
+        Request {
             backend,
             input,
             rnd,
-            max_attempts,
+            limit,
             first: 0,
             accepted: None,
         }
     }
 }
 
-/// An attempt, by its job's position in a batch and its number.
-#[derive(Clone, Copy)]
-pub struct Which {
-    pub job: usize,
-    pub attempt: u32,
-}
-
-/// mu and rho'' in the making, one hash after the other.
-struct Seeds<'a> {
-    permute: Permutation,
-    k: &'a [u8],
-    rnd: &'a [u8; 32],
-    mu: &'a mut [u8; 64],
-    /// H(tr ‖ M'), until it is read.
-    mu_hash: Option<Shake256Reader>,
-    /// H(K ‖ rnd ‖ mu), as soon as mu is there.
-    rho_second: Option<Shake256Reader>,
-}
-
-impl<'a> Seeds<'a> {
-    fn new<P: Shapes>(
-        permute: Permutation,
-        k: &'a [u8],
-        tr: &[u8; 64],
-        order: &Order<'a>,
-        mu: &'a mut [u8; 64],
-    ) -> Result<Self, Error> {
-        let source = order.input.mu_source::<P>(permute)?;
-        source.check_key(tr)?;
-        let mu_hash = match source {
-            MuSource::Known(known) => {
-                mu.copy_from_slice(known.as_bytes());
-                None
-            }
-            MuSource::Hash(m_prime) => Some(m_prime.hash(permute, tr)),
-        };
-        Ok(Seeds {
-            permute,
-            k,
-            rnd: order.rnd,
-            mu,
-            mu_hash,
-            rho_second: None,
-        })
-    }
-
-    /// Permutes what is left.
-    fn finish(mut self, rho_second: &mut [u8; 64]) {
-        let permute = self.permute;
-        while let Some(state) = self.block() {
-            permute(state);
-        }
-        if let Some(mut reader) = self.rho_second.take() {
-            reader.squeeze(rho_second);
-        }
-    }
-}
-
-impl Beside for Seeds<'_> {
-    fn block(&mut self) -> Option<&mut [u64; 25]> {
-        // Algorithm 7, step 6.
-        if let Some(mut reader) = self.mu_hash.take_if(|reader| !reader.is_pending()) {
-            reader.squeeze(self.mu);
-        }
-        if let Some(reader) = &mut self.mu_hash {
-            return reader.block();
-        }
-        // Algorithm 7, step 7.
-        let rho_second = self.rho_second.get_or_insert_with(|| {
-            let hash = Shake256::new(self.permute).absorb(self.k);
-            hash.absorb(self.rnd).absorb(self.mu).finish()
-        });
-        rho_second.block()
-    }
-}
-
-/// Steps 6 to 34.
+/// Steps 1 to 34. `memory` is left with secrets.
 #[inline(never)]
-pub(crate) fn sign<P: Shapes, E: Engine>(
+pub(crate) fn sign_internal<P: Shapes, E: Engine>(
     e: E,
-    key: &Material<P>,
-    order: &Order<'_>,
-    space: &mut Space<P>,
+    key: Key<'_, P>,
+    request: &Request<'_>,
+    Memory { signing, shared }: &mut Memory<P>,
 ) -> Result<P::SignatureBytes, Error> {
-    let Making { mu, rho_second, .. } = &mut space.making;
-    let seeds = Seeds::new::<P>(e.permutation(), key.k.as_ref(), &key.tr, order, mu)?;
-    seeds.finish(rho_second);
-    sign_from_seeds(e, key, order, space)
-}
-
-/// Steps 1 to 34; `key` is filled with what skEncode's bytes `sk` give. Steps 6 and 7 are hashed
-/// beside step 5.
-#[inline(never)]
-pub(crate) fn sign_compact<P: Shapes, E: Engine>(
-    e: E,
-    sk: &[u8],
-    key: &mut Material<P>,
-    order: &Order<'_>,
-    space: &mut Space<P>,
-) -> Result<P::SignatureBytes, Error> {
-    let Making { mu, rho_second, .. } = &mut space.making;
-    let (k, tr) = (SigningKeyParts::k_of(sk), SigningKeyParts::tr_of(sk));
-    let mut seeds = Seeds::new::<P>(e.permutation(), k, tr, order, mu)?;
-    key.fill(e, sk, Some(&mut seeds));
-    seeds.finish(rho_second);
-    sign_from_seeds(e, key, order, space)
-}
-
-/// Steps 8 to 34, with mu and rho'' known.
-#[inline(never)]
-fn sign_from_seeds<P: Shapes, E: Engine>(
-    e: E,
-    key: &Material<P>,
-    order: &Order<'_>,
-    Space { making, shared }: &mut Space<P>,
-) -> Result<P::SignatureBytes, Error> {
-    let first = Which {
-        job: 0,
-        attempt: order.first,
+    let source = request.input.mu_source::<P>(e.permutation())?;
+    // Algorithm 7, steps 1 to 5.
+    let key = match key {
+        Key::Expanded(key) => key,
+        Key::Encoded(sk, key) => {
+            key.fill(e, sk);
+            &*key
+        }
     };
-    let accepts = |which: Which, trial: &mut Trial<P>, scratch: &mut Scratch| {
-        let accepts = check(e, key, trial, scratch);
-        if let (true, Some(accepted)) = (accepts, order.accepted) {
-            accepted.set(which.attempt);
-        }
-        accepts
-    };
-    attempts(e, key, first, order.max_attempts, making, shared, accepts)?;
-    // Algorithm 7, step 34.
-    Ok(making.trial.signature(e))
-}
-
-/// Steps 8 to 32 of one job by itself, from attempt `first` on, with mu and rho'' known: until `making`
-/// has an attempt that `accepts` accepts, for which signing passes [`check`]. Never tries more than
-/// [`MAX_ATTEMPTS`] times.
-#[inline(always)]
-pub(crate) fn attempts<P: Shapes, E: Engine>(
-    e: E,
-    key: &Material<P>,
-    first: Which,
-    max_attempts: u32,
-    Making {
-        mu,
-        rho_second,
-        trial,
-    }: &mut Making<P>,
-    Shared { masks, scratch }: &mut Shared,
-    mut accepts: impl FnMut(Which, &mut Trial<P>, &mut Scratch) -> bool,
-) -> Result<(), Error> {
+    source.check_key(&key.tr)?;
+    // Algorithm 7, step 6.
+    let mu = source.mu(e.permutation(), &key.tr);
+    // Algorithm 7, step 7.
+    let hash = Shake256::new(e.permutation()).absorb(key.k.as_ref());
+    let mut rho_second = hash.absorb(request.rnd).absorb(&mu).finish();
+    rho_second.squeeze(signing.rho_second.as_mut());
     // Algorithm 7, steps 8 and 9.
-    masks.begin::<P>(first.attempt);
-    let allowed = max_attempts.min(MAX_ATTEMPTS);
-    // Algorithm 7, step 10.
-    for attempt in first.attempt..allowed {
+    signing.begin(0, request.first, &mu);
+    let mut one = One::new(e, key, request.accepted);
+    let place = slice::from_mut(signing);
+    rejection_sampling(e, &mut one, place, request.limit, shared);
+    // Algorithm 7, step 34.
+    one.outcome
+}
+
+/// Steps 10 to 32 for every message, until one of its iterations is accepted or `limit` of them, and never more
+/// than [`MAX_ATTEMPTS`], are rejected. `places` hold the messages in progress; a turn of the loop is an
+/// iteration of each.
+///
+/// A message that is alone has branches of its own in steps 11 and 15: its lanes are filled with masks of its
+/// next iterations. The lanes of several are filled across messages.
+#[inline(always)]
+pub(crate) fn rejection_sampling<P: Shapes, E: Engine, M: Messages<P>>(
+    e: E,
+    messages: &mut M,
+    places: &mut [Signing<P>],
+    limit: u32,
+    Shared { masks, scratch }: &mut Shared,
+) {
+    let limit = limit.min(MAX_ATTEMPTS);
+    let mut alone = false;
+    loop {
+        let more_follow = messages.refill(places);
+        // Algorithm 7, step 10.
+        for (place, iteration, signing) in busy(places) {
+            if iteration.number >= limit {
+                let allowed = limit;
+                messages.end(place, iteration, Err(Error::TooManyAttempts { allowed }));
+                signing.iteration = None;
+            }
+        }
+        let Some(first) = busy(places).next().map(|(_, iteration, _)| iteration) else {
+            if more_follow {
+                continue;
+            }
+            return;
+        };
+        if !alone && (!M::SEVERAL || !more_follow && busy(places).nth(1).is_none()) {
+            alone = true;
+            masks.begin::<P>(first.number);
+        }
         // Algorithm 7, step 11.
-        let y_hat = masks.next::<P, E>(e, rho_second, trial.z.as_mut());
-        trial.commit(e, key, y_hat);
-        let following = (attempt + 1 < allowed).then_some((&mut *masks, &rho_second.0));
-        trial.hash(e, mu, following);
-        let which = Which { attempt, ..first };
-        if accepts(which, trial, scratch) {
-            return Ok(());
+        if !alone {
+            expand_masks(e, places, masks);
+        }
+        for (place, _, signing) in busy(places) {
+            let y_hat = if alone {
+                masks.next::<P, E>(e, &signing.rho_second, signing.vec_l.as_mut())
+            } else {
+                masks.transform(e, signing.vec_l.as_ref())
+            };
+            // Steps 12 and 13.
+            commit(e, messages.key(place), y_hat, signing);
+        }
+        // Steps 15 and 16.
+        if alone {
+            for (_, iteration, signing) in busy(places) {
+                let another_may_follow = iteration.number + 1 < limit;
+                challenge(e, signing, another_may_follow.then_some(&mut *masks));
+            }
+        } else {
+            challenges(e, places);
+        }
+        for (place, iteration, signing) in busy(places) {
+            #[cfg(mldsa_inside)]
+            if !messages.observe(e, place, iteration, signing, scratch) {
+                signing.iteration = Some(iteration.next());
+                continue;
+            }
+            // Steps 17 to 28.
+            if let Some(accepted) = accepts(e, messages.key(place), signing, scratch) {
+                messages.end(place, iteration, Ok(accepted));
+                signing.iteration = None;
+            } else {
+                // Algorithm 7, step 31.
+                signing.iteration = Some(iteration.next());
+            }
         }
     }
-    Err(Error::TooManyAttempts { allowed })
+}
+
+/// Step 11 of several messages: ExpandMask (Algorithm 34), side by side.
+fn expand_masks<P: Shapes, E: Engine>(e: E, places: &mut [Signing<P>], masks: &mut MaskStream) {
+    // Algorithm 7, step 11.
+    let mut targets = busy(places).flat_map(|(_, iteration, signing)| {
+        let kappa = sample::kappa::<P>(iteration.number).into();
+        let y = signing.vec_l.as_mut().iter_mut();
+        sample::counted(&signing.rho_second, kappa, y)
+    });
+    e.mask::<P>(&mut targets, masks.bytes::<E>(), None);
+}
+
+/// Steps 12 and 13, from NTT(y), and w1Encode.
+fn commit<P: Shapes, E: Engine>(e: E, key: &Material<P>, y_hat: &[Poly], signing: &mut Signing<P>) {
+    let rows = key.a_hat.as_ref().chunks_exact(P::L);
+    let outputs = signing.vec_k.as_mut().iter_mut().zip(signing.w1.as_mut());
+    for (number, (row, (w, w1))) in rows.zip(outputs).enumerate() {
+        // Algorithm 7, step 12.
+        e.dot(row, y_hat, w);
+        e.inverse_ntt(w);
+        // Algorithm 7, step 13: w becomes w0, its low part.
+        e.split::<P>(w, w1);
+        encode::w1::<P, E>(e, number, w1, &mut signing.mu_w1[MU_BYTES..]);
+    }
+}
+
+/// Steps 15 and 16 of a message that is alone. The masks of its next iteration are sampled in the lanes next to
+/// step 15's hash, on which they do not depend: a lane costs less than a permutation of one state, and an
+/// iteration is more often rejected than not. Without `masks` no iteration follows.
+fn challenge<P: Shapes, E: Engine>(e: E, signing: &mut Signing<P>, masks: Option<&mut MaskStream>) {
+    let known = &signing.mu_w1[..committed_bytes::<P>(P::K)];
+    let mut hash = ShadowHash::new(e.permutation());
+    if let Some(masks) = masks {
+        let shadow = Shadow {
+            hash: &mut hash,
+            known,
+            complete: true,
+        };
+        masks.prepare::<P, E>(e, &signing.rho_second, shadow);
+    }
+    // Algorithm 7, step 15.
+    let c_tilde = &mut signing.c_tilde[..P::C_TILDE_BYTES];
+    squeeze_c_tilde(c_tilde, &mut hash.reader(known));
+    // Algorithm 7, step 16.
+    let hash = Shake256::new(e.permutation()).absorb(c_tilde);
+    signing.c.sample::<P>(&mut hash.finish());
+}
+
+/// Steps 15 and 16 of several messages, side by side.
+fn challenges<P: Shapes, E: Engine>(e: E, places: &mut [Signing<P>]) {
+    // Algorithm 7, step 15.
+    let strings = busy(places).map(|(_, _, signing)| {
+        let mu_w1 = &signing.mu_w1[..committed_bytes::<P>(P::K)];
+        ([mu_w1], &mut signing.c_tilde[..P::C_TILDE_BYTES])
+    });
+    hash_each(e, strings, squeeze_c_tilde);
+    // Algorithm 7, step 16.
+    let strings = busy(places)
+        .map(|(_, _, signing)| ([&signing.c_tilde[..P::C_TILDE_BYTES]], &mut *signing.c));
+    hash_each(e, strings, |c, reader| c.sample::<P>(reader));
+}
+
+/// Step 15 from the output of H(mu ‖ w1Encode(w1)).
+fn squeeze_c_tilde(c_tilde: &mut [u8], reader: &mut Shake256Reader) {
+    reader.squeeze(c_tilde);
+    public_slice(Site::Challenge, c_tilde);
 }
 
 /// Steps 17 to 28, one polynomial at a time, ending at the first that fails: r0 first, because one of
-/// its polynomials fails more often than one of z. Which check ended an attempt is public (FIPS 204,
+/// its polynomials fails more often than one of z. Which check ended an iteration is public (FIPS 204,
 /// section 3.2 and the proof of the scheme); the values are not. Below, w = w1·2γ2 + w0 mod q is
 /// Decompose's, and v = w0 − c·s2, so that w − c·s2 = w1·2γ2 + v mod q.
 ///
@@ -510,53 +331,314 @@ pub(crate) fn attempts<P: Shapes, E: Engine>(
 /// from HighBits(w − c·s2). r0 has passed, so the latter is w1, by the above. With u = v + c·t0, of
 /// |u| < 2γ2 − β by step 28's norm, the former is HighBits(w1·2γ2 + u), which is w1 exactly if
 /// −γ2 < u ≤ γ2, or if u = −γ2 and w1 = 0, since there q − 1 wraps. `make_hint` computes just that.
-pub(crate) fn check<P: Shapes, E: Engine>(
+fn accepts<'a, P: Shapes, E: Engine>(
     e: E,
     key: &Material<P>,
-    trial: &mut Trial<P>,
-    scratch: &mut Scratch,
-) -> bool {
-    let Scratch { product, c } = scratch;
-    let (product, c_hat) = (&mut product[0], &mut c[0]);
-    for (s2, low) in key.s2.as_ref().iter().zip(trial.low.as_mut()) {
+    signing: &'a mut Signing<P>,
+    Scratch { product, c_hat }: &mut Scratch,
+) -> Option<Accepted<'a>> {
+    let (product, c_hat) = (&mut product[0], &mut c_hat[0]);
+    let c = &*signing.c;
+    let w0 = signing.vec_k.as_mut();
+    for (s2, w0) in key.s2.as_ref().iter().zip(&mut *w0) {
         // Algorithm 7, steps 19, 21 and 23.
-        let fails = e.subtract_small::<P>(&trial.c_offsets, s2, low, P::GAMMA2 - P::BETA);
+        let fails = e.subtract_small::<P>(c, s2, w0, P::GAMMA2 - P::BETA);
         if public(Site::RejectedByR0, fails) {
-            return false;
+            return None;
         }
     }
-    for (s1, z) in key.s1.as_ref().iter().zip(trial.z.as_mut()) {
+    let v = w0;
+    let y = signing.vec_l.as_mut();
+    for (s1, y) in key.s1.as_ref().iter().zip(&mut *y) {
         // Algorithm 7, steps 18, 20 and 23.
-        let fails = e.add_small::<P>(&trial.c_offsets, s1, z, P::GAMMA1 - P::BETA);
+        let fails = e.add_small::<P>(c, s1, y, P::GAMMA1 - P::BETA);
         if public(Site::RejectedByZ, fails) {
-            return false;
+            return None;
         }
     }
+    let z = y;
     // Algorithm 7, step 17.
-    trial.c_offsets.write::<P>(c_hat);
+    c.write::<P>(c_hat);
     e.ntt(c_hat);
     let mut weight = 0;
-    let rows = trial.low.as_mut().iter_mut().zip(trial.w1.as_ref());
-    for (t0_hat, (low, w1)) in key.t0_hat.as_ref().iter().zip(rows) {
+    let rows = v.iter_mut().zip(signing.w1.as_ref());
+    for (t0_hat, (v, w1)) in key.t0_hat.as_ref().iter().zip(rows) {
         // Algorithm 7, step 25.
         e.product(c_hat, t0_hat, product);
         e.inverse_ntt(product);
         // Algorithm 7, step 28: the norm.
         if public(Site::RejectedByCt0, e.center(product, P::GAMMA2)) {
-            return false;
+            return None;
         }
         // Both summands are below γ2, so the sum is centered as it is.
-        e.add_center(low, product);
+        e.add_center(v, product);
+        let u = v;
         // Algorithm 7, step 26.
-        e.make_hint::<P>(low, w1);
+        e.make_hint::<P>(u, w1);
+        let hint = u;
         // Algorithm 7, step 28: the number of ones.
-        weight += low.0.iter().sum::<i32>();
+        weight += hint.0.iter().sum::<i32>();
         if public(Site::RejectedByHint, weight > P::OMEGA as i32) {
-            return false;
+            return None;
         }
     }
-    true
+    let hint = v;
+    Some(Accepted {
+        c_tilde: &signing.c_tilde[..P::C_TILDE_BYTES],
+        z,
+        hint,
+    })
+}
+
+/// The values of an accepted iteration.
+pub(crate) struct Accepted<'a> {
+    c_tilde: &'a [u8],
+    z: &'a [Poly],
+    hint: &'a mut [Poly],
+}
+
+impl Accepted<'_> {
+    /// Step 33: sigEncode.
+    pub(crate) fn signature<P: Shapes, E: Engine>(self, e: E) -> P::SignatureBytes {
+        public_slice(Site::Hint, self.hint);
+        // Algorithm 7, step 33.
+        encode::signature::<P, E>(e, self.c_tilde, self.z, self.hint)
+    }
+}
+
+/// An iteration of steps 10 to 32.
+#[derive(Clone, Copy)]
+pub struct Iteration {
+    /// The message's position in its batch.
+    pub message: usize,
+    /// κ / l.
+    pub number: u32,
+}
+
+impl Iteration {
+    fn next(self) -> Self {
+        Iteration {
+            number: self.number + 1,
+            ..self
+        }
+    }
+}
+
+/// The messages that [`rejection_sampling`] signs.
+pub(crate) trait Messages<P: Shapes> {
+    /// Whether there may be more than one. If not, no code of several is compiled.
+    const SEVERAL: bool;
+    /// Fills the free places as far as there are messages; returns whether more follow.
+    fn refill(&mut self, places: &mut [Signing<P>]) -> bool;
+    /// The key of the message in a place.
+    fn key(&self, place: usize) -> &Material<P>;
+    /// Takes the outcome of the message in a place, which becomes free.
+    fn end(&mut self, place: usize, iteration: Iteration, outcome: Result<Accepted<'_>, Error>);
+    /// Sees an iteration before steps 17 to 28, which overwrite y and w0. If false, it is rejected without them.
+    #[cfg(mldsa_inside)]
+    fn observe<E: Engine>(
+        &mut self,
+        _: E,
+        _place: usize,
+        _: Iteration,
+        _: &Signing<P>,
+        _: &mut Scratch,
+    ) -> bool {
+        true
+    }
+}
+
+/// A message by itself.
+pub(crate) struct One<'a, P: Shapes, E> {
+    e: E,
+    key: &'a Material<P>,
+    /// As in [`Request`].
+    accepted: Option<&'a Cell<u32>>,
+    outcome: Result<P::SignatureBytes, Error>,
+}
+
+impl<'a, P: Shapes, E> One<'a, P, E> {
+    /// The outcome is an error unless an iteration is accepted, whatever a fault skips.
+    pub(crate) fn new(e: E, key: &'a Material<P>, accepted: Option<&'a Cell<u32>>) -> Self {
+        One {
+            e,
+            key,
+            accepted,
+            outcome: Err(Error::TooManyAttempts { allowed: 0 }),
+        }
+    }
+}
+
+impl<P: Shapes, E: Engine> Messages<P> for One<'_, P, E> {
+    const SEVERAL: bool = false;
+
+    fn refill(&mut self, _: &mut [Signing<P>]) -> bool {
+        false
+    }
+
+    fn key(&self, _: usize) -> &Material<P> {
+        self.key
+    }
+
+    fn end(&mut self, _: usize, iteration: Iteration, outcome: Result<Accepted<'_>, Error>) {
+        if let (Ok(_), Some(accepted)) = (&outcome, self.accepted) {
+            accepted.set(iteration.number);
+        }
+        self.outcome = outcome.map(|accepted| accepted.signature::<P, E>(self.e));
+    }
+}
+
+/// The places with a message in progress: their number, the iteration, the values.
+fn busy<P: Shapes>(
+    places: &mut [Signing<P>],
+) -> impl Iterator<Item = (usize, Iteration, &mut Signing<P>)> {
+    let places = places.iter_mut().enumerate();
+    places.filter_map(|(place, signing)| Some((place, signing.iteration?, signing)))
+}
+
+/// A place for a message in progress: what its iterations compute. All of it is secret until an iteration is
+/// accepted.
+pub struct Signing<P: Shapes> {
+    /// None: the place is free.
+    pub(crate) iteration: Option<Iteration>,
+    pub(crate) rho_second: Secret<[u8; 64]>,
+    /// mu ‖ w1Encode(w1).
+    mu_w1: Secret<Committed>,
+    c_tilde: Secret<[u8; 64]>,
+    c: Secret<Offsets>,
+    /// y, then z.
+    vec_l: Secret<P::VecL>,
+    /// w, then w0, then w0 − c·s2, then the hints.
+    vec_k: Secret<P::VecK>,
+    w1: Secret<P::VecK>,
+}
+
+impl<P: Shapes> Zero for Signing<P> {
+    const ZERO: Self = Signing {
+        iteration: None,
+        rho_second: Secret::ZERO,
+        mu_w1: Secret::ZERO,
+        c_tilde: Secret::ZERO,
+        c: Secret::ZERO,
+        vec_l: Secret::ZERO,
+        vec_k: Secret::ZERO,
+        w1: Secret::ZERO,
+    };
+}
+
+impl<P: Shapes> Signing<P> {
+    /// Steps 8 and 9: takes a message, of which `rho_second` is here.
+    pub(crate) fn begin(&mut self, message: usize, number: u32, mu: &[u8; MU_BYTES]) {
+        self.iteration = Some(Iteration { message, number });
+        self.mu_w1[..MU_BYTES].copy_from_slice(mu);
+    }
+}
+
+impl<P: Shapes> Wipe for Signing<P> {
+    fn wipe(&mut self) {
+        self.iteration = None;
+        self.rho_second.wipe();
+        self.mu_w1.wipe();
+        self.c_tilde.wipe();
+        self.c.wipe();
+        self.vec_l.wipe();
+        self.vec_k.wipe();
+        self.w1.wipe();
+    }
+}
+
+/// Two polynomials of [`accepts`].
+pub struct Scratch {
+    pub product: Secret<[Poly; 1]>,
+    pub c_hat: Secret<[Poly; 1]>,
+}
+
+impl Zero for Scratch {
+    const ZERO: Self = Scratch {
+        product: Secret::ZERO,
+        c_hat: Secret::ZERO,
+    };
+}
+
+impl Wipe for Scratch {
+    fn wipe(&mut self) {
+        self.product.wipe();
+        self.c_hat.wipe();
+    }
+}
+
+/// The memory that messages in progress use one after another.
+pub(crate) struct Shared {
+    pub(crate) masks: MaskStream,
+    pub(crate) scratch: Scratch,
+}
+
+impl Zero for Shared {
+    const ZERO: Self = Shared {
+        masks: MaskStream::ZERO,
+        scratch: Scratch::ZERO,
+    };
+}
+
+/// The memory of signing next to the key. It is the caller's, so that the stack below is small enough to be
+/// overwritten at the end.
+pub struct Memory<P: Shapes> {
+    pub(crate) signing: Signing<P>,
+    pub(crate) shared: Shared,
+}
+
+impl<P: Shapes> Memory<P> {
+    pub(crate) const ZERO: Self = Memory {
+        signing: Signing::ZERO,
+        shared: Shared::ZERO,
+    };
+
+    /// The same memory for key generation.
+    pub(crate) fn keygen(&mut self) -> keygen::Room<'_> {
+        keygen::Room {
+            rho_prime: &mut self.signing.rho_second,
+            k: &mut self.signing.c_tilde[..32],
+            s1: self.signing.vec_l.as_mut(),
+            s2: self.signing.vec_k.as_mut(),
+            t: &mut self.shared.scratch.product[0],
+            stored: &mut self.shared.scratch.c_hat[0],
+            rows: self.shared.masks.rows(),
+        }
+    }
+}
+
+impl<P: Shapes> Wipe for Memory<P> {
+    fn wipe(&mut self) {
+        self.signing.wipe();
+        self.shared.masks.wipe();
+        self.shared.scratch.wipe();
+    }
+}
+
+/// The values of an iteration before steps 17 to 28.
+#[cfg(mldsa_inside)]
+impl<P: Shapes> Signing<P> {
+    pub fn y(&self) -> &[Poly] {
+        self.vec_l.as_ref()
+    }
+
+    pub fn w0(&self) -> &[Poly] {
+        self.vec_k.as_ref()
+    }
+
+    pub fn w1(&self) -> &[Poly] {
+        self.w1.as_ref()
+    }
+
+    pub fn c(&self) -> &Offsets {
+        &self.c
+    }
 }
 
 #[cfg(all(test, mldsa_inside))]
-mod tests;
+mod tests {
+    include!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/unit/scheme/sign/tests.rs"
+    ));
+}

@@ -41,3 +41,17 @@ pub(super) fn store_half<T: Number, const COUNT: usize>(
     // SAFETY: the token proves AVX2; `to` is 16 writable bytes.
     unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), half) }
 }
+
+/// 8 bytes, in the low half.
+#[inline(always)]
+pub(in crate::backend) fn load_word(_: Avx2, from: &u64) -> __m128i {
+    // SAFETY: the token proves AVX2; `from` is 8 readable bytes.
+    unsafe { _mm_loadl_epi64(core::ptr::from_ref(from).cast()) }
+}
+
+/// The 8 bytes of the low half.
+#[inline(always)]
+pub(in crate::backend) fn store_word(_: Avx2, half: __m128i, to: &mut u64) {
+    // SAFETY: the token proves AVX2; `to` is 8 writable bytes.
+    unsafe { _mm_storel_epi64(core::ptr::from_mut(to).cast(), half) }
+}

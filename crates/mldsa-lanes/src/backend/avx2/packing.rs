@@ -59,10 +59,10 @@ pub(super) fn unpack<const BITS: u32>(token: Avx2, from: &[u8], at: usize) -> I3
     let high = memory::load_half(token, first::<_, 16>(&from[half..]));
     let places = memory::load(token, const { &Unpack::<BITS>::PLACES });
     let shifts = memory::load(token, const { &Unpack::<BITS>::SHIFTS });
-    avx2!({
+    avx2!(token, I32x8, {
         let bytes = _mm256_shuffle_epi8(_mm256_set_m128i(high, low), places);
         let values = _mm256_srlv_epi32(bytes, shifts);
-        I32x8(_mm256_and_si256(values, _mm256_set1_epi32((1 << BITS) - 1)))
+        _mm256_and_si256(values, _mm256_set1_epi32((1 << BITS) - 1))
     })
 }
 
@@ -100,12 +100,12 @@ fn load<const COUNT: usize>(token: Avx2, from: &[i32], map: Map) -> [I32x8; COUN
 /// In each 64-bit lane: the low half, with the high half moved down to bit `bits`.
 #[inline(always)]
 fn join(values: I32x8, bits: usize) -> I32x8 {
-    avx2!({
+    avx2!(values.1, I32x8, {
         let low = _mm256_blend_epi32::<0xaa>(values.0, _mm256_setzero_si256());
         let high = _mm256_srli_epi64::<32>(values.0);
         // A shift by a constant, once `bits` is one.
         let high = _mm256_sllv_epi64(high, _mm256_set1_epi64x(bits as i64));
-        I32x8(_mm256_or_si256(low, high))
+        _mm256_or_si256(low, high)
     })
 }
 
@@ -156,32 +156,32 @@ impl<const BITS: usize> Pack<BITS> {
 
 #[inline(always)]
 fn shuffle(values: I32x8, places: &'static [u8; 32]) -> I32x8 {
-    let places = memory::load(values.token(), places);
-    avx2!(I32x8(_mm256_shuffle_epi8(values.0, places)))
+    let places = memory::load(values.1, places);
+    avx2!(values.1, I32x8, _mm256_shuffle_epi8(values.0, places))
 }
 
 /// Eight values of 7 to 25 bits: `BITS` bytes to the front of `to`.
 #[inline(always)]
 fn pack_wide<const BITS: usize>(values: I32x8, to: &mut [u8]) {
     let pairs = join(values, BITS);
-    let shifted = avx2!({
+    let shifted = avx2!(values.1, I32x8, {
         let shift = Pack::<BITS>::SHIFT as i64;
-        I32x8(_mm256_sllv_epi64(
-            pairs.0,
-            _mm256_setr_epi64x(0, shift, 0, shift),
-        ))
+        _mm256_sllv_epi64(pairs.0, _mm256_setr_epi64x(0, shift, 0, shift))
     });
     let even = shuffle(shifted, const { &Pack::<BITS>::EVEN });
     let odd = shuffle(shifted, const { &Pack::<BITS>::ODD });
-    let halves = avx2!(I32x8(_mm256_or_si256(even.0, odd.0)));
+    let halves = avx2!(values.1, I32x8, _mm256_or_si256(even.0, odd.0));
     if BITS.is_multiple_of(2) {
         write_halves(halves, BITS / 2, to);
     } else {
         // The halves meet within a byte.
-        let (low, high) = avx2!((
-            _mm256_extract_epi64::<0>(halves.0) as u64,
-            _mm256_extract_epi64::<2>(halves.0) as u64,
-        ));
+        let (low, high) = avx2!(
+            values.1,
+            (
+                _mm256_extract_epi64::<0>(halves.0) as u64,
+                _mm256_extract_epi64::<2>(halves.0) as u64,
+            )
+        );
         const { assert!(BITS.is_multiple_of(2) || BITS <= 16) };
         let bits = u128::from(low) | u128::from(high) << (4 * BITS);
         to[..BITS].copy_from_slice(&bits.to_le_bytes()[..BITS]);
@@ -191,7 +191,7 @@ fn pack_wide<const BITS: usize>(values: I32x8, to: &mut [u8]) {
 /// 64 values of 4 bits, as w1 of ML-DSA-65 and -87 has: 32 bytes to the front of `to`.
 #[inline(always)]
 fn pack_nibbles([a, b, c, d, e, f, g, h]: [I32x8; 8], to: &mut [u8]) {
-    let bytes = avx2!({
+    let bytes = avx2!(a.1, {
         // The packs work on halves: [a0-3 b0-3 c0-3 d0-3 | a4-7 b4-7 c4-7 d4-7].
         let low = (_mm256_packus_epi32(a.0, b.0), _mm256_packus_epi32(c.0, d.0));
         let high = (_mm256_packus_epi32(e.0, f.0), _mm256_packus_epi32(g.0, h.0));
@@ -212,13 +212,13 @@ fn pack_nibbles([a, b, c, d, e, f, g, h]: [I32x8; 8], to: &mut [u8]) {
         ));
         _mm256_shuffle_epi8(bytes, order)
     });
-    memory::store(a.token(), bytes, first_mut::<_, 32>(to));
+    memory::store(a.1, bytes, first_mut::<_, 32>(to));
 }
 
 /// 32 values of at most 6 bits: 4·`BITS` bytes to the front of `to`.
 #[inline(always)]
 fn pack_narrow<const BITS: usize>([a, b, c, d]: [I32x8; 4], to: &mut [u8]) {
-    let quads = avx2!({
+    let quads = avx2!(a.1, I32x8, {
         let words = (_mm256_packus_epi32(a.0, b.0), _mm256_packus_epi32(c.0, d.0));
         let bytes = _mm256_packus_epi16(words.0, words.1);
         // The packs work on halves: four values each of a, b, c, d, twice.
@@ -226,10 +226,7 @@ fn pack_narrow<const BITS: usize>([a, b, c, d]: [I32x8; 4], to: &mut [u8]) {
         let bytes = _mm256_permutevar8x32_epi32(bytes, order);
         // Neighbours joined by multiplication: even + odd·2^BITS, at most 63·65 < 2^15.
         let pairs = _mm256_maddubs_epi16(bytes, _mm256_set1_epi16(1 | (256 << BITS) as i16));
-        I32x8(_mm256_madd_epi16(
-            pairs,
-            _mm256_set1_epi32(1 | 65536 << (2 * BITS)),
-        ))
+        _mm256_madd_epi16(pairs, _mm256_set1_epi32(1 | 65536 << (2 * BITS)))
     });
     let eights = join(quads, 4 * BITS);
     write_halves(
@@ -255,11 +252,14 @@ fn write_halves(halves: I32x8, len: usize, to: &mut [u8]) {
 #[inline(always)]
 fn store_halves(halves: I32x8, len: usize, to: &mut [u8]) {
     let to = &mut to[..len + 16];
-    let (token, halves) = (halves.token(), halves.0);
-    let (low, high) = avx2!((
-        _mm256_castsi256_si128(halves),
-        _mm256_extracti128_si256::<1>(halves)
-    ));
+    let I32x8(halves, token) = halves;
+    let (low, high) = avx2!(
+        token,
+        (
+            _mm256_castsi256_si128(halves),
+            _mm256_extracti128_si256::<1>(halves)
+        )
+    );
     memory::store_half(token, low, first_mut::<_, 16>(to));
     memory::store_half(token, high, first_mut::<_, 16>(&mut to[len..]));
 }

@@ -5,8 +5,9 @@
 use core::arch::x86_64::*;
 
 use super::{Avx512, avx512, keccak_one, memory};
+use crate::backend::avx2::memory::{load_word, store_word};
 use crate::kernels::keccak::{
-    Permutation, PermutationOfTwo, States, Words, column_of_one, permute, permute_beside,
+    Permutation, PermutationOfTwo, States, Words, permute, permute_beside,
 };
 use crate::kernels::sampling::Permute;
 
@@ -31,13 +32,13 @@ impl Permute<8> for Avx512 {
     #[inline]
     fn permutation_of_two(self) -> PermutationOfTwo {
         #[target_feature(enable = "avx512f,avx512vl")]
-        fn entry(a: &mut [u64; 25], b: &mut [u64; 25]) {
-            let mut words = load_two(a, b);
+        fn entry(token: Avx512, a: &mut [u64; 25], b: &mut [u64; 25]) {
+            let mut words = load_two(token, a, b);
             permute(&mut words);
             store_two(&words, a, b);
         }
-        // SAFETY: whoever gets this pointer got it from a token, which proves AVX-512.
-        |a, b| unsafe { entry(a, b) }
+        // SAFETY: this pointer comes from a token, which proves AVX-512.
+        |a, b| unsafe { entry(Avx512::of_pointer(), a, b) }
     }
 
     const BESIDE: bool = true;
@@ -89,15 +90,15 @@ impl Avx512 {
     #[inline]
     fn permutations(self) -> [Permutation; 2] {
         #[target_feature(enable = "avx512f,avx512vl")]
-        fn entry(state: &mut [u64; 25]) {
-            let mut words = load_one(state);
+        fn entry(token: Avx512, state: &mut [u64; 25]) {
+            let mut words = load_one(token, state);
             permute(&mut words);
             store_one(&words, state);
         }
-        // SAFETY: the caller's token proves AVX-512.
+        // SAFETY: these pointers come from a token, which proves AVX-512.
         [
-            |state| unsafe { entry(state) },
-            |state| unsafe { keccak_one::entry(state) },
+            |state| unsafe { entry(Avx512::of_pointer(), state) },
+            |state| unsafe { keccak_one::entry(Avx512::of_pointer(), state) },
         ]
     }
 }
@@ -133,7 +134,7 @@ fn copy_block<const LEN: usize>(
 /// Transposes 8 × 8 words.
 #[inline(always)]
 fn transpose_words(r: [U64x8; 8]) -> [U64x8; 8] {
-    avx512!({
+    avx512!(r[0].1, {
         // Part `l` of `pairs[2 * g + c]` is column 2·l + c of rows 2·g and 2·g + 1.
         let mut pairs = r;
         for g in 0..4 {
@@ -174,15 +175,14 @@ fn store_states(token: Avx512, words: &[U64x8; 25], states: &mut [[u64; 8]; 25])
     }
 }
 
-/// One word of each of eight Keccak states. Made only from an [`Avx512`] token or from other values
-/// of this type.
+/// One word of each of eight Keccak states and the token that proves AVX-512.
 #[derive(Clone, Copy)]
-struct U64x8(__m512i);
+struct U64x8(__m512i, Avx512);
 
 impl U64x8 {
     #[inline(always)]
     fn load(token: Avx512, row: &[u64; 8]) -> Self {
-        U64x8(memory::load(token, row))
+        U64x8(memory::load(token, row), token)
     }
 }
 
@@ -192,49 +192,57 @@ pub(super) const XOR3: i32 = 0b1001_0110;
 pub(super) const CHI: i32 = 0b1101_0010;
 
 impl Words for U64x8 {
-    column_of_one!();
+    type Column = Self;
+    #[inline(always)]
+    fn column(left: Self, right: Self) -> Self {
+        left.xor(Words::rotate_left::<1, 63>(right))
+    }
+    #[inline(always)]
+    fn add_column(self, column: Self) -> Self {
+        self.xor(column)
+    }
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
-        avx512!(U64x8(_mm512_xor_si512(self.0, other.0)))
+        avx512!(self.1, U64x8, _mm512_xor_si512(self.0, other.0))
     }
     #[inline(always)]
     fn xor_constant(self, constant: u64) -> Self {
-        avx512!(U64x8(_mm512_xor_si512(
-            self.0,
-            _mm512_set1_epi64(constant as i64)
-        )))
+        avx512!(
+            self.1,
+            U64x8,
+            _mm512_xor_si512(self.0, _mm512_set1_epi64(constant as i64))
+        )
     }
     #[inline(always)]
     fn rotate_left<const LEFT: i32, const RIGHT: i32>(self) -> Self {
-        avx512!(U64x8(_mm512_rol_epi64::<LEFT>(self.0)))
+        avx512!(self.1, U64x8, _mm512_rol_epi64::<LEFT>(self.0))
     }
     #[inline(always)]
     fn chi(self, b: Self, c: Self) -> Self {
-        avx512!(U64x8(_mm512_ternarylogic_epi64::<CHI>(self.0, b.0, c.0)))
+        avx512!(
+            self.1,
+            U64x8,
+            _mm512_ternarylogic_epi64::<CHI>(self.0, b.0, c.0)
+        )
     }
     #[inline(always)]
     fn xor5(self, b: Self, c: Self, d: Self, e: Self) -> Self {
-        avx512!({
+        avx512!(self.1, U64x8, {
             let three = _mm512_ternarylogic_epi64::<XOR3>(self.0, b.0, c.0);
-            U64x8(_mm512_ternarylogic_epi64::<XOR3>(three, d.0, e.0))
+            _mm512_ternarylogic_epi64::<XOR3>(three, d.0, e.0)
         })
     }
 }
 
-/// One word of each of two Keccak states; of one alone, the high half holds anything. Made only
-/// where AVX-512 was detected.
+/// One word of each of two Keccak states; of one, the high half holds anything.
 #[derive(Clone, Copy)]
-struct U64x2(__m128i);
+struct U64x2(__m128i, Avx512);
 
-/// The feature stands in for a token, which an entry point behind a function pointer cannot have:
-/// the compiler lets only code with the feature call it without `unsafe`.
-#[inline]
-#[target_feature(enable = "avx512f,avx512vl")]
-fn load_one(state: &[u64; 25]) -> [U64x2; 25] {
-    let mut words = [U64x2(_mm_setzero_si128()); 25];
+#[inline(always)]
+fn load_one(token: Avx512, state: &[u64; 25]) -> [U64x2; 25] {
+    let mut words = [U64x2(avx512!(token, _mm_setzero_si128()), token); 25];
     for (word, from) in words.iter_mut().zip(state) {
-        // SAFETY: `from` is 8 readable bytes.
-        word.0 = unsafe { _mm_loadl_epi64(core::ptr::from_ref(from).cast()) };
+        word.0 = load_word(token.avx2(), from);
     }
     words
 }
@@ -242,18 +250,15 @@ fn load_one(state: &[u64; 25]) -> [U64x2; 25] {
 #[inline(always)]
 fn store_one(words: &[U64x2; 25], state: &mut [u64; 25]) {
     for (word, to) in words.iter().zip(state) {
-        // SAFETY: `word` proves AVX-512; `to` is 8 writable bytes.
-        unsafe { _mm_storel_epi64(core::ptr::from_mut(to).cast(), word.0) };
+        store_word(word.1.avx2(), word.0, to);
     }
 }
 
-/// As [`load_one`].
-#[inline]
-#[target_feature(enable = "avx512f,avx512vl")]
-fn load_two(a: &[u64; 25], b: &[u64; 25]) -> [U64x2; 25] {
-    let (mut words, more) = (load_one(a), load_one(b));
+#[inline(always)]
+fn load_two(token: Avx512, a: &[u64; 25], b: &[u64; 25]) -> [U64x2; 25] {
+    let (mut words, more) = (load_one(token, a), load_one(token, b));
     for (word, more) in words.iter_mut().zip(more) {
-        word.0 = _mm_unpacklo_epi64(word.0, more.0);
+        word.0 = avx512!(token, _mm_unpacklo_epi64(word.0, more.0));
     }
     words
 }
@@ -261,10 +266,9 @@ fn load_two(a: &[u64; 25], b: &[u64; 25]) -> [U64x2; 25] {
 #[inline(always)]
 fn store_two(words: &[U64x2; 25], a: &mut [u64; 25], b: &mut [u64; 25]) {
     store_one(words, a);
-    store_one(
-        &words.map(|word| U64x2(avx512!(_mm_unpackhi_epi64(word.0, word.0)))),
-        b,
-    );
+    let high = words
+        .map(|U64x2(word, token)| U64x2(avx512!(token, _mm_unpackhi_epi64(word, word)), token));
+    store_one(&high, b);
 }
 
 impl Words for U64x2 {
@@ -277,37 +281,49 @@ impl Words for U64x2 {
     }
     #[inline(always)]
     fn add_column(self, (left, right): (Self, Self)) -> Self {
-        avx512!(U64x2(_mm_ternarylogic_epi64::<XOR3>(
-            self.0, left.0, right.0
-        )))
+        avx512!(
+            self.1,
+            U64x2,
+            _mm_ternarylogic_epi64::<XOR3>(self.0, left.0, right.0)
+        )
     }
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
-        avx512!(U64x2(_mm_xor_si128(self.0, other.0)))
+        avx512!(self.1, U64x2, _mm_xor_si128(self.0, other.0))
     }
     #[inline(always)]
     fn xor_constant(self, constant: u64) -> Self {
-        avx512!(U64x2(_mm_xor_si128(
-            self.0,
-            _mm_set1_epi64x(constant as i64)
-        )))
+        avx512!(
+            self.1,
+            U64x2,
+            _mm_xor_si128(self.0, _mm_set1_epi64x(constant as i64))
+        )
     }
     #[inline(always)]
     fn rotate_left<const LEFT: i32, const RIGHT: i32>(self) -> Self {
-        avx512!(U64x2(_mm_rol_epi64::<LEFT>(self.0)))
+        avx512!(self.1, U64x2, _mm_rol_epi64::<LEFT>(self.0))
     }
     #[inline(always)]
     fn chi(self, b: Self, c: Self) -> Self {
-        avx512!(U64x2(_mm_ternarylogic_epi64::<CHI>(self.0, b.0, c.0)))
+        avx512!(
+            self.1,
+            U64x2,
+            _mm_ternarylogic_epi64::<CHI>(self.0, b.0, c.0)
+        )
     }
     #[inline(always)]
     fn xor5(self, b: Self, c: Self, d: Self, e: Self) -> Self {
-        avx512!({
+        avx512!(self.1, U64x2, {
             let three = _mm_ternarylogic_epi64::<XOR3>(self.0, b.0, c.0);
-            U64x2(_mm_ternarylogic_epi64::<XOR3>(three, d.0, e.0))
+            _mm_ternarylogic_epi64::<XOR3>(three, d.0, e.0)
         })
     }
 }
 
 #[cfg(all(test, mldsa_inside))]
-mod tests;
+mod tests {
+    include!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/unit/backend/avx512/keccak/tests.rs"
+    ));
+}

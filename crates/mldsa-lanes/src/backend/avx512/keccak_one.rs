@@ -8,7 +8,7 @@
 
 use core::arch::x86_64::*;
 
-use super::avx512;
+use super::{Avx512, avx512, memory};
 use crate::kernels::keccak::ROUND_CONSTANTS;
 
 /// The factors a, b, c, d of a layout.
@@ -29,9 +29,9 @@ const LAYOUTS: [Layout; 7] = [
     ROWS,
 ];
 
-/// Lanes of a register, by where each comes from.
-type Lanes = [u64; 8];
-const IN_PLACE: Lanes = [0, 1, 2, 3, 4, 5, 6, 7];
+/// A number for each lane of a register: the lane that it comes from, or its rotation.
+type PerLane = [u64; 8];
+const IN_PLACE: PerLane = [0, 1, 2, 3, 4, 5, 6, 7];
 
 /// The word at a place.
 const fn word([a, b, c, d]: Layout, register: usize, lane: usize) -> (usize, usize) {
@@ -52,7 +52,7 @@ const fn place(layout: Layout, x: usize, y: usize) -> (usize, usize) {
 }
 
 /// Five lanes rotated by `by`.
-const fn rotated(by: usize) -> Lanes {
+const fn rotated(by: usize) -> PerLane {
     let mut lanes = IN_PLACE;
     let mut lane = 0;
     while lane < 5 {
@@ -67,11 +67,11 @@ struct Plan {
     /// Whether all words of a lane have the same x.
     aligned: bool,
     /// θ: where the sums of the columns x − 1 and x + 1 are: lanes if aligned, else registers.
-    beside: [Lanes; 2],
+    beside: [PerLane; 2],
     /// ρ, by register.
-    rotations: [Lanes; 5],
+    rotations: [PerLane; 5],
     /// π and χ: the register and the lanes of a word and of the next two in its row, by register.
-    sources: [[(usize, Lanes); 3]; 5],
+    sources: [[(usize, PerLane); 3]; 5],
     /// ι: where word (0, 0) is afterwards.
     first: (usize, usize),
 }
@@ -128,51 +128,62 @@ const fn plan(round: usize) -> Plan {
 const XOR3: i32 = super::keccak::XOR3;
 const CHI: i32 = super::keccak::CHI;
 
-/// Five words. Made only where AVX-512 was detected.
+/// Five words and the token that proves AVX-512.
 #[derive(Clone, Copy)]
-struct Five(__m512i);
+struct Five(__m512i, Avx512);
 
 impl Five {
     #[inline(always)]
-    fn take(self, lanes: Lanes) -> Self {
+    fn take(self, lanes: PerLane) -> Self {
         if lanes == IN_PLACE {
             return self;
         }
-        avx512!({
+        avx512!(self.1, Five, {
             let [a, b, c, d, e, f, g, h] = lanes.map(|lane| lane as i64);
             let lanes = _mm512_setr_epi64(a, b, c, d, e, f, g, h);
-            Five(_mm512_permutexvar_epi64(lanes, self.0))
+            _mm512_permutexvar_epi64(lanes, self.0)
         })
     }
     #[inline(always)]
-    fn rotate_each(self, by: Lanes) -> Self {
-        avx512!({
+    fn rotate_each(self, by: PerLane) -> Self {
+        avx512!(self.1, Five, {
             let [a, b, c, d, e, f, g, h] = by.map(|by| by as i64);
-            Five(_mm512_rolv_epi64(
-                self.0,
-                _mm512_setr_epi64(a, b, c, d, e, f, g, h),
-            ))
+            _mm512_rolv_epi64(self.0, _mm512_setr_epi64(a, b, c, d, e, f, g, h))
         })
     }
     #[inline(always)]
     fn rotate_once(self) -> Self {
-        avx512!(Five(_mm512_rol_epi64::<1>(self.0)))
+        avx512!(self.1, Five, _mm512_rol_epi64::<1>(self.0))
     }
     #[inline(always)]
     fn xor(self, b: Self) -> Self {
-        avx512!(Five(_mm512_xor_si512(self.0, b.0)))
+        avx512!(self.1, Five, _mm512_xor_si512(self.0, b.0))
     }
     #[inline(always)]
     fn xor3(self, b: Self, c: Self) -> Self {
-        avx512!(Five(_mm512_ternarylogic_epi64::<XOR3>(self.0, b.0, c.0)))
+        avx512!(
+            self.1,
+            Five,
+            _mm512_ternarylogic_epi64::<XOR3>(self.0, b.0, c.0)
+        )
     }
     #[inline(always)]
     fn chi(self, b: Self, c: Self) -> Self {
-        avx512!(Five(_mm512_ternarylogic_epi64::<CHI>(self.0, b.0, c.0)))
+        avx512!(
+            self.1,
+            Five,
+            _mm512_ternarylogic_epi64::<CHI>(self.0, b.0, c.0)
+        )
     }
     #[inline(always)]
     fn xor_constant(self, lane: usize, constant: u64) -> Self {
-        avx512!(self.xor(Five(_mm512_maskz_set1_epi64(1 << lane, constant as i64))))
+        avx512!(
+            self.1,
+            self.xor(Five(
+                _mm512_maskz_set1_epi64(1 << lane, constant as i64),
+                self.1
+            ))
+        )
     }
 }
 
@@ -251,12 +262,10 @@ fn round<const ROUND: usize>(z: [Five; 5], constant: u64) -> [Five; 5] {
 
 /// The permutation.
 #[target_feature(enable = "avx512f")]
-pub(super) fn entry(state: &mut [u64; 25]) {
-    const WORDS: u8 = 0b1_1111;
-    let mut z = [Five(_mm512_setzero_si512()); 5];
-    for (register, row) in z.iter_mut().zip(state.chunks_exact(5)) {
-        // SAFETY: the mask keeps the load within `row`.
-        register.0 = unsafe { _mm512_maskz_loadu_epi64(WORDS, row.as_ptr().cast()) };
+pub(super) fn entry(token: Avx512, state: &mut [u64; 25]) {
+    let mut z = [Five(_mm512_setzero_si512(), token); 5];
+    for (register, row) in z.iter_mut().zip(state.as_chunks().0) {
+        register.0 = memory::load_five(token, row);
     }
     for constants in ROUND_CONSTANTS.as_chunks::<6>().0 {
         z = round::<0>(z, constants[0]);
@@ -266,8 +275,7 @@ pub(super) fn entry(state: &mut [u64; 25]) {
         z = round::<4>(z, constants[4]);
         z = round::<5>(z, constants[5]);
     }
-    for (register, row) in z.iter().zip(state.chunks_exact_mut(5)) {
-        // SAFETY: the mask keeps the store within `row`.
-        unsafe { _mm512_mask_storeu_epi64(row.as_mut_ptr().cast(), WORDS, register.0) };
+    for (register, row) in z.iter().zip(state.as_chunks_mut().0) {
+        memory::store_five(token, register.0, row);
     }
 }

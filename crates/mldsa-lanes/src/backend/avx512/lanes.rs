@@ -5,8 +5,11 @@ use core::arch::x86_64::*;
 use super::{Avx512, avx512, memory, unpack};
 use crate::backend::avx2::I32x8;
 use crate::backend::{first, first_mut};
-use crate::kernels::lanes::{Lanes, Map, Q_INVERSE};
-use crate::params::{N, Q};
+use crate::kernels::lanes::{Lanes, Map, Q_INVERSE, Transform};
+use crate::kernels::poly::Poly;
+use crate::kernels::ragged::{self, Ragged};
+use crate::kernels::sampling::Rejection;
+use crate::params::{N, Parameters, Q};
 
 /// Sixteen coefficients and the token that proves AVX-512.
 #[derive(Clone, Copy)]
@@ -26,7 +29,7 @@ fn opaque(mut x: __m512i) -> __m512i {
     x
 }
 
-/// [`Lanes::times`]. Neither this nor [`exchange`] is `inline(always)`: unoptimised builds would give each of
+/// [`Transform::times`]. Neither this nor [`exchange`] is `inline(always)`: unoptimised builds would give each of
 /// their values a place in the frame of the NTT, which has 128 calls.
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -44,7 +47,7 @@ fn times(x: I32x16, [constant, companion]: [I32x16; 2], above: [I32x16; 2]) -> I
     )
 }
 
-/// [`Lanes::exchange`].
+/// [`Transform::exchange`].
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn exchange<const HOP: usize>(a: I32x16, b: I32x16) -> (I32x16, I32x16) {
@@ -75,16 +78,30 @@ impl I32x16 {
     /// shuffles have one port on Intel's cores, and the transposition needs it.
     #[inline(always)]
     fn odd(self) -> __m512i {
-        avx512!(_mm512_srli_epi64::<32>(self.0))
+        avx512!(self.1, _mm512_srli_epi64::<32>(self.0))
     }
 
     /// The high halves of two vectors of 64-bit differences, interleaved.
     #[inline(always)]
     fn join_high(even: __m512i, odd: __m512i, token: Avx512) -> Self {
-        avx512!(I32x16(
-            _mm512_mask_shuffle_epi32::<0xf5>(odd, 0x5555, even),
-            token
-        ))
+        avx512!(
+            token,
+            I32x16,
+            _mm512_mask_shuffle_epi32::<0xf5>(odd, 0x5555, even)
+        )
+    }
+}
+
+impl I32x16 {
+    /// How many lanes `keep` keeps, and these at the front. Compressed in a register, since compressing into memory is
+    /// slow on some cores.
+    #[inline(always)]
+    fn keep(self, keep: Self) -> (usize, __m512i) {
+        let (mask, packed) = avx512!(self.1, {
+            let mask = _mm512_test_epi32_mask(keep.0, keep.0);
+            (mask, _mm512_maskz_compress_epi32(mask, self.0))
+        });
+        (mask.count_ones() as usize, packed)
     }
 }
 
@@ -92,11 +109,10 @@ impl Lanes for I32x16 {
     type Token = Avx512;
     type Wide = (__m512i, __m512i, Avx512);
     const COUNT: usize = 16;
-    const RAGGED: bool = true;
 
     #[inline(always)]
     fn splat(token: Avx512, value: i32) -> Self {
-        avx512!(I32x16(_mm512_set1_epi32(value), token))
+        avx512!(token, I32x16, _mm512_set1_epi32(value))
     }
     #[inline(always)]
     fn load(token: Avx512, from: &[i32]) -> Self {
@@ -108,84 +124,87 @@ impl Lanes for I32x16 {
     }
     #[inline(always)]
     fn add(self, other: Self) -> Self {
-        avx512!(I32x16(_mm512_add_epi32(self.0, other.0), self.1))
+        avx512!(self.1, I32x16, _mm512_add_epi32(self.0, other.0))
     }
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
-        avx512!(I32x16(_mm512_sub_epi32(self.0, other.0), self.1))
+        avx512!(self.1, I32x16, _mm512_sub_epi32(self.0, other.0))
     }
     #[inline(always)]
     fn mul_low(self, other: Self) -> Self {
-        avx512!(I32x16(_mm512_mullo_epi32(self.0, other.0), self.1))
+        avx512!(self.1, I32x16, _mm512_mullo_epi32(self.0, other.0))
     }
     #[inline(always)]
     fn and(self, other: Self) -> Self {
-        avx512!(I32x16(_mm512_and_si512(self.0, other.0), self.1))
+        avx512!(self.1, I32x16, _mm512_and_si512(self.0, other.0))
     }
     #[inline(always)]
     fn or(self, other: Self) -> Self {
-        avx512!(I32x16(_mm512_or_si512(self.0, other.0), self.1))
+        avx512!(self.1, I32x16, _mm512_or_si512(self.0, other.0))
     }
     #[inline(always)]
     fn shift_right<const BITS: i32>(self) -> Self {
-        avx512!(I32x16(
-            _mm512_sra_epi32(self.0, _mm_cvtsi32_si128(BITS)),
-            self.1
-        ))
+        avx512!(
+            self.1,
+            I32x16,
+            _mm512_sra_epi32(self.0, _mm_cvtsi32_si128(BITS))
+        )
     }
     /// A mask register by way of a vector; the compiler drops the way where the use is a mask too.
     #[inline(always)]
     fn greater(self, other: Self) -> Self {
-        avx512!(I32x16(
-            _mm512_maskz_set1_epi32(_mm512_cmpgt_epi32_mask(self.0, other.0), -1),
-            self.1
-        ))
+        avx512!(
+            self.1,
+            I32x16,
+            _mm512_maskz_set1_epi32(_mm512_cmpgt_epi32_mask(self.0, other.0), -1)
+        )
     }
     #[inline(always)]
     fn abs(self) -> Self {
-        avx512!(I32x16(_mm512_abs_epi32(self.0), self.1))
+        avx512!(self.1, I32x16, _mm512_abs_epi32(self.0))
     }
     #[inline(always)]
     fn any(self) -> bool {
-        avx512!(_mm512_test_epi32_mask(self.0, self.0) != 0)
+        avx512!(self.1, _mm512_test_epi32_mask(self.0, self.0) != 0)
     }
 
     #[inline(always)]
     fn montgomery(self, other: Self) -> Self {
-        Self::wide_reduce(avx512!((
-            _mm512_mul_epi32(self.0, other.0),
-            _mm512_mul_epi32(self.odd(), other.odd()),
-            self.1
-        )))
+        Self::wide_reduce(avx512!(
+            self.1,
+            (
+                _mm512_mul_epi32(self.0, other.0),
+                _mm512_mul_epi32(self.odd(), other.odd()),
+                self.1
+            )
+        ))
     }
-    #[inline(always)]
-    fn times(self, factor: [Self; 2], above: [Self; 2]) -> Self {
-        avx512!(times(self, factor, above))
-    }
-
     #[inline(always)]
     fn wide_zero(token: Avx512) -> Self::Wide {
-        avx512!((_mm512_setzero_si512(), _mm512_setzero_si512(), token))
+        avx512!(
+            token,
+            (_mm512_setzero_si512(), _mm512_setzero_si512(), token)
+        )
     }
     #[inline(always)]
     fn wide_add((even, odd, token): Self::Wide, a: Self, b: Self) -> Self::Wide {
-        avx512!((
-            _mm512_add_epi64(even, _mm512_mul_epi32(a.0, b.0)),
-            _mm512_add_epi64(odd, _mm512_mul_epi32(a.odd(), b.odd())),
-            token
-        ))
+        avx512!(token, {
+            let even = _mm512_add_epi64(even, _mm512_mul_epi32(a.0, b.0));
+            let odd = _mm512_add_epi64(odd, _mm512_mul_epi32(a.odd(), b.odd()));
+            (even, odd, token)
+        })
     }
     #[inline(always)]
     fn wide_sub((even, odd, token): Self::Wide, a: Self, b: Self) -> Self::Wide {
-        avx512!((
-            _mm512_sub_epi64(even, _mm512_mul_epi32(a.0, b.0)),
-            _mm512_sub_epi64(odd, _mm512_mul_epi32(a.odd(), b.odd())),
-            token
-        ))
+        avx512!(token, {
+            let even = _mm512_sub_epi64(even, _mm512_mul_epi32(a.0, b.0));
+            let odd = _mm512_sub_epi64(odd, _mm512_mul_epi32(a.odd(), b.odd()));
+            (even, odd, token)
+        })
     }
     #[inline(always)]
     fn wide_reduce((even, odd, token): Self::Wide) -> Self {
-        avx512!({
+        avx512!(token, {
             let q = _mm512_set1_epi32(Q);
             let q_inverse = _mm512_set1_epi32(Q_INVERSE);
             let even_multiple = opaque(_mm512_mul_epi32(even, q_inverse));
@@ -201,35 +220,38 @@ impl Lanes for I32x16 {
     #[inline(always)]
     fn from_triples(token: Avx512, from: &[u8]) -> Self {
         let values = unpack::triples(token, from);
-        avx512!(I32x16(
-            _mm512_and_si512(values, _mm512_set1_epi32(0x7f_ffff)),
-            token
-        ))
+        avx512!(
+            token,
+            I32x16,
+            _mm512_and_si512(values, _mm512_set1_epi32(0x7f_ffff))
+        )
     }
     #[inline(always)]
     fn from_bytes(token: Avx512, from: &[u8]) -> Self {
         let bytes = memory::load_quarter(token, first::<_, 16>(from));
-        avx512!(I32x16(_mm512_cvtepu8_epi32(bytes), token))
+        avx512!(token, I32x16, _mm512_cvtepu8_epi32(bytes))
     }
     #[inline(always)]
     fn from_halves(token: Avx512, from: &[u8], at: usize) -> Self {
         let mut word = [0; 8];
         word.copy_from_slice(&from[at / 2..at / 2 + 8]);
         let values = unpack::halves(token, u64::from_le_bytes(word));
-        avx512!(I32x16(
-            _mm512_and_si512(values, _mm512_set1_epi32(15)),
-            token
-        ))
+        avx512!(
+            token,
+            I32x16,
+            _mm512_and_si512(values, _mm512_set1_epi32(15))
+        )
     }
     #[inline(always)]
     fn from_bits<const BITS: u32>(token: Avx512, from: &[u8], at: usize) -> Self {
         // Sixteen values fill 2·BITS bytes.
         let start = at / 8 * BITS as usize;
         let values = unpack::bits::<BITS>(token, &from[start..start + 2 * BITS as usize]);
-        avx512!(I32x16(
-            _mm512_and_si512(values, _mm512_set1_epi32((1 << BITS) - 1)),
-            token
-        ))
+        avx512!(
+            token,
+            I32x16,
+            _mm512_and_si512(values, _mm512_set1_epi32((1 << BITS) - 1))
+        )
     }
     #[inline(always)]
     fn from_any_bits<const BITS: u32>(token: Avx512, from: &[u8], at: usize) -> Self {
@@ -241,14 +263,27 @@ impl Lanes for I32x16 {
     fn write_bits<const BITS: usize>(token: Avx512, p: &[i32; N], map: Map, to: &mut [u8]) {
         I32x8::write_bits::<BITS>(token.avx2(), p, map, to);
     }
-    /// Compressed in a register and then stored: compressing into memory is slow on some cores.
     #[inline(always)]
     fn store_kept(self, keep: Self, to: &mut [i32]) -> usize {
-        let (mask, packed) = avx512!({
-            let mask = _mm512_test_epi32_mask(keep.0, keep.0);
-            (mask, _mm512_maskz_compress_epi32(mask, self.0))
-        });
-        let kept = mask.count_ones() as usize;
+        let (kept, packed) = self.keep(keep);
+        memory::store(self.1, packed, first_mut::<_, 16>(to));
+        kept
+    }
+}
+
+impl Ragged for I32x16 {
+    #[inline(always)]
+    fn from_fewer_triples(token: Avx512, from: &[u8]) -> Self {
+        let values = unpack::fewer_triples(token, from);
+        avx512!(
+            token,
+            I32x16,
+            _mm512_and_si512(values, _mm512_set1_epi32(0x7f_ffff))
+        )
+    }
+    #[inline(always)]
+    fn store_fewer(self, keep: Self, to: &mut [i32]) -> usize {
+        let (kept, packed) = self.keep(keep);
         if let Some(to) = to.first_chunk_mut::<16>() {
             memory::store(self.1, packed, to);
             return kept;
@@ -258,10 +293,34 @@ impl Lanes for I32x16 {
         unsafe { _mm512_mask_storeu_epi32(to.as_mut_ptr(), room, packed) };
         kept.min(to.len())
     }
+}
 
+impl Rejection for I32x16 {
+    #[inline(always)]
+    fn accept_triples(token: Avx512, p: &mut Poly, filled: usize, bytes: &[u8]) -> usize {
+        ragged::accept_triples::<Self>(token, p, filled, bytes)
+    }
+    #[inline(always)]
+    fn accept_halves<P: Parameters>(
+        token: Avx512,
+        p: &mut Poly,
+        filled: usize,
+        bytes: &[u8],
+    ) -> usize {
+        ragged::accept_halves::<P, Self>(token, p, filled, bytes)
+    }
+}
+
+impl Transform for I32x16 {
+    const BARRETT: bool = false;
     const MIXED: bool = true;
+
+    #[inline(always)]
+    fn times(self, factor: [Self; 2], above: [Self; 2]) -> Self {
+        avx512!(self.1, times(self, factor, above))
+    }
     #[inline(always)]
     fn exchange<const HOP: usize>(a: Self, b: Self) -> (Self, Self) {
-        avx512!(exchange::<HOP>(a, b))
+        avx512!(a.1, exchange::<HOP>(a, b))
     }
 }

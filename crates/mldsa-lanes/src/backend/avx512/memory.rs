@@ -41,3 +41,17 @@ pub(super) fn load_part(_: Avx512, rest: __m512i, from: &[u8]) -> __m512i {
         _mm512_mask_loadu_epi8(rest, mask, from.as_ptr().cast())
     }
 }
+
+/// Five words in the low lanes, then zeros.
+#[inline(always)]
+pub(super) fn load_five(_: Avx512, from: &[u64; 5]) -> __m512i {
+    // SAFETY: the token proves AVX-512; the mask keeps the load within `from`.
+    unsafe { _mm512_maskz_loadu_epi64(0b1_1111, from.as_ptr().cast()) }
+}
+
+/// The words of the five low lanes.
+#[inline(always)]
+pub(super) fn store_five(_: Avx512, all: __m512i, to: &mut [u64; 5]) {
+    // SAFETY: the token proves AVX-512; the mask keeps the store within `to`.
+    unsafe { _mm512_mask_storeu_epi64(to.as_mut_ptr().cast(), 0b1_1111, all) }
+}

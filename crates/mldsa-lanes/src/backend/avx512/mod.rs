@@ -8,11 +8,8 @@ mod unpack;
 
 use core::arch::x86_64::*;
 
-use super::{engine_from_kernels, first, first_mut, method};
-use crate::kernels::poly::Poly;
-use crate::kernels::small::{ByteLanes, Offsets, SmallPoly};
-use crate::kernels::{ntt, pointwise, rounding, sampling, small};
-use crate::params::Parameters;
+use super::{first, first_mut, kernels};
+use crate::kernels::small::ByteLanes;
 use lanes::I32x16;
 
 /// A module of its own, so that nothing else can make the tokens.
@@ -69,6 +66,16 @@ mod token {
             Avx2::detect().filter(|_| found).map(Avx512)
         }
 
+        /// The token, for a function that is called by a pointer and so cannot have it as an argument.
+        ///
+        /// # Safety
+        /// The pointer came from a token.
+        #[inline(always)]
+        pub(super) unsafe fn of_pointer() -> Self {
+            // SAFETY: that token has this one within.
+            Avx512(unsafe { Avx2::of_pointer() })
+        }
+
         /// Whether Intel made this CPU.
         pub(in crate::backend) fn is_intel(self) -> bool {
             static INTEL: Asked = Asked::new();
@@ -91,21 +98,29 @@ impl Avx512 {
     }
 }
 
-engine_from_kernels!(Avx512, lanes I32x16, bytes U8x64, states 8,
-    target_feature(enable = "avx512f,avx512bw,popcnt,bmi1,bmi2"));
+kernels!(
+    Avx512,
+    I32x16,
+    U8x64,
+    8,
+    target_feature(enable = "avx512f,avx512bw,popcnt,bmi1,bmi2")
+);
 
-/// Calls intrinsics on registers, none that takes a pointer: those are in [`memory`]. Each use stands in
-/// a method of a type whose values prove AVX-512, or has the token at hand.
+/// Calls intrinsics on registers, none that takes a pointer: those are in [`memory`]. With a type,
+/// puts the result and the token in a value of it.
 macro_rules! avx512 {
-    ($expression:expr) => {
-        // SAFETY: a value of this type, or the token, exists only where AVX-512 was detected, which is
-        // all that an intrinsic without a pointer asks.
+    ($token:expr, $expression:expr) => {{
+        let _: $crate::backend::avx512::Avx512 = $token;
+        // SAFETY: the token proves AVX-512, which is all that an intrinsic without a pointer asks.
         unsafe { $expression }
+    }};
+    ($token:expr, $type:ident, $expression:expr) => {
+        $type(avx512!($token, $expression), $token)
     };
 }
 use avx512;
 
-/// 64 bytes. Made only from a token of AVX-512 or from other values of this type.
+/// 64 bytes and the token.
 #[derive(Clone, Copy)]
 pub(crate) struct U8x64(__m512i, Avx512);
 
@@ -114,12 +129,12 @@ impl ByteLanes for U8x64 {
     const COUNT: usize = 64;
     #[inline(always)]
     fn zero(token: Avx512) -> Self {
-        avx512!(U8x64(_mm512_setzero_si512(), token))
+        avx512!(token, U8x64, _mm512_setzero_si512())
     }
     #[inline(always)]
     fn add(self, from: &[u8]) -> Self {
         let more = memory::load(self.1, first::<_, 64>(from));
-        avx512!(U8x64(_mm512_add_epi8(self.0, more), self.1))
+        avx512!(self.1, U8x64, _mm512_add_epi8(self.0, more))
     }
     #[inline(always)]
     fn store(self, to: &mut [u8]) {

@@ -5,22 +5,24 @@ use core::arch::x86_64::*;
 
 use super::{Avx512, avx512, memory};
 
-/// Three bytes a lane, of 48; where there are fewer, the other lanes are all ones.
+/// Three bytes a lane, of 48.
 #[inline(always)]
 pub(super) fn triples(token: Avx512, from: &[u8]) -> __m512i {
-    let bytes = if from.len() >= 48 {
-        load::<24>(token, from)
-    } else {
-        memory::load_part(token, avx512!(_mm512_set1_epi8(-1)), from)
-    };
-    by_parts::<24>(token, bytes)
+    by_parts::<24>(token, load::<24>(token, from))
+}
+
+/// Three bytes a lane, of at most 48; where there are fewer, the other lanes are all ones.
+#[inline(always)]
+pub(super) fn fewer_triples(token: Avx512, from: &[u8]) -> __m512i {
+    let ones = avx512!(token, _mm512_set1_epi8(-1));
+    by_parts::<24>(token, memory::load_part(token, ones, from))
 }
 
 /// Four bits a lane, the lowest first.
 #[inline(always)]
 pub(super) fn halves(token: Avx512, from: u64) -> __m512i {
     let shifts = memory::load(token, const { &SHIFTS_OF_HALVES.0 });
-    avx512!({
+    avx512!(token, {
         let low = _mm512_set1_epi32(from as i32);
         let both = _mm512_mask_set1_epi32(low, 0xff00, (from >> 32) as i32);
         _mm512_srlv_epi32(both, shifts)
@@ -32,14 +34,14 @@ pub(super) fn halves(token: Avx512, from: u64) -> __m512i {
 pub(super) fn bits<const BITS: u32>(token: Avx512, from: &[u8]) -> __m512i {
     let lanes = by_parts::<BITS>(token, load::<BITS>(token, from));
     let shifts = memory::load(token, const { &Tables::<BITS>::SHIFTS.0 });
-    avx512!(_mm512_srlv_epi32(lanes, shifts))
+    avx512!(token, _mm512_srlv_epi32(lanes, shifts))
 }
 
 /// The 2·`BITS` bytes of sixteen values and zeros, without reading further.
 #[inline(always)]
 fn load<const BITS: u32>(token: Avx512, from: &[u8]) -> __m512i {
     let from = &from[..const { 2 * BITS as usize }];
-    memory::load_part(token, avx512!(_mm512_setzero_si512()), from)
+    memory::load_part(token, avx512!(token, _mm512_setzero_si512()), from)
 }
 
 /// Lane i gets the four bytes in which its value begins: first the double words of each 128-bit
@@ -48,10 +50,10 @@ fn load<const BITS: u32>(token: Avx512, from: &[u8]) -> __m512i {
 fn by_parts<const BITS: u32>(token: Avx512, bytes: __m512i) -> __m512i {
     let words = memory::load(token, const { &Tables::<BITS>::WORDS_OF_PARTS.0 });
     let places = memory::load(token, const { &Tables::<BITS>::BYTES_IN_PARTS.0 });
-    avx512!(_mm512_shuffle_epi8(
-        _mm512_permutexvar_epi32(words, bytes),
-        places
-    ))
+    avx512!(
+        token,
+        _mm512_shuffle_epi8(_mm512_permutexvar_epi32(words, bytes), places)
+    )
 }
 
 /// A register of constants, aligned so that loads of it stay in one line of the cache.

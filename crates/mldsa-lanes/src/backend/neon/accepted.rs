@@ -2,7 +2,8 @@
 
 use core::arch::aarch64::*;
 
-use super::I32x4;
+use super::{I32x4, Neon, memory};
+use crate::backend::first;
 use crate::kernels::lanes::Lanes;
 
 /// For each mask of four lanes, the bytes of the lanes in it, in order.
@@ -33,21 +34,17 @@ pub(super) const KEPT_BITS: [u32; 4] = [0x11, 0x12, 0x14, 0x18];
 /// The lanes of a mask, with bits above it that are ignored, in order; then anything.
 #[inline(always)]
 pub(super) fn kept_first(values: I32x4, mask: usize) -> I32x4 {
-    // SAFETY: `values` proves NEON; an entry of the table is 16 readable bytes.
-    unsafe {
-        let places = vld1q_u8(KEPT_FIRST[mask & 15].as_ptr());
+    let places = memory::load(values.1, &KEPT_FIRST[mask & 15]);
+    neon!(values.1, I32x4, {
         let packed = vqtbl1q_u8(vreinterpretq_u8_s32(values.0), places);
-        I32x4(vreinterpretq_s32_u8(packed))
-    }
+        vreinterpretq_s32_u8(packed)
+    })
 }
 
 /// For each four of 16 bytes of zeros or ones, a byte of [`KEPT_BITS`]' form.
-///
-/// # Safety
-/// The CPU has NEON.
 #[inline(always)]
-pub(super) unsafe fn kept(keep: uint8x16_t) -> u32 {
-    neon!({
+pub(super) fn kept(token: Neon, keep: uint8x16_t) -> u32 {
+    neon!(token, {
         let bits = vreinterpretq_u8_u32(vdupq_n_u32(0x1814_1211));
         let fours = vandq_u8(keep, bits);
         let pairs = vpaddq_u8(fours, fours);
@@ -57,18 +54,13 @@ pub(super) unsafe fn kept(keep: uint8x16_t) -> u32 {
 }
 
 /// The half-bytes of the first eight bytes, each in a byte, the low half of a byte first.
-///
-/// # Safety
-/// The CPU has NEON.
 #[inline(always)]
-pub(super) unsafe fn halves(from: &[u8]) -> uint8x16_t {
-    let from = &from[..8];
-    // SAFETY: the caller proves NEON; `from` is 8 readable bytes.
-    unsafe {
-        let bytes = vld1_u8(from.as_ptr());
+pub(super) fn halves(token: Neon, from: &[u8]) -> uint8x16_t {
+    let bytes = memory::load_half(token, first::<_, 8>(from));
+    neon!(token, {
         let (low, high) = (vand_u8(bytes, vdup_n_u8(15)), vshr_n_u8::<4>(bytes));
         vcombine_u8(vzip1_u8(low, high), vzip2_u8(low, high))
-    }
+    })
 }
 
 /// [`Lanes::store_kept`] of four times four lanes, by what [`kept`] says of them.

@@ -4,7 +4,8 @@
 
 use core::arch::{aarch64::*, asm};
 
-use super::{Neon, NeonSha3};
+use super::{Neon, NeonSha3, memory};
+use crate::backend::{first, first_mut};
 use crate::kernels::keccak::{
     Permutation, PermutationOfTwo, ROUND_CONSTANTS, States, Words, permute,
 };
@@ -56,108 +57,115 @@ const PERMUTE_ONE: Permutation = {
     entry
 };
 
-/// `$everywhere`: whether all vector units have the extension's instructions, so that four states in vector
-/// registers are faster.
-macro_rules! permute_entry {
-    ($engine:ty, $feature:meta, $file:literal, $everywhere:expr) => {
-        impl Permute<4> for $engine {
-            #[inline]
-            fn permute(self, states: &mut States<4>) {
-                #[inline(never)]
-                #[$feature]
-                fn entry(states: &mut States<4>) {
-                    if $everywhere {
-                        return two_and_two(&mut states.0);
-                    }
-                    // SAFETY: the assembly reads and writes 25 rows of four words, reads the table and
-                    // restores its stack. `States` is aligned to 64 bytes and `repr(C)`, so its rows are too; the
-                    // loop over two states tests bit 3 of the address. This function has the feature.
-                    unsafe { assembly!($file, states.0.as_mut_ptr()) }
-                }
-                // SAFETY: `self` proves the feature.
-                unsafe { entry(states) }
-            }
-            #[inline]
-            fn permutation(self) -> Permutation {
-                PERMUTE_ONE
-            }
-            #[inline]
-            fn permutation_of_two(self) -> PermutationOfTwo {
-                |a, b| {
-                    PERMUTE_ONE(a);
-                    PERMUTE_ONE(b);
-                }
-            }
-        }
-    };
-}
-permute_entry!(
-    Neon,
-    target_feature(enable = "neon"),
-    "keccak_four.s",
-    false
-);
+const PERMUTE_TWO: PermutationOfTwo = |a, b| {
+    PERMUTE_ONE(a);
+    PERMUTE_ONE(b);
+};
 
-/// Arm's cores have the extension in one vector unit, Apple's in all (docs/arm.md).
-const EVERYWHERE: bool = cfg!(target_vendor = "apple");
-permute_entry!(
-    NeonSha3,
-    target_feature(enable = "neon,sha3"),
-    "keccak_four_sha3.s",
-    EVERYWHERE
-);
-
-/// The permutation of four states in vector registers, two at a time, with the SHA3 extension. Called only
-/// inside functions that have it.
-#[inline(always)]
-fn two_and_two(states: &mut [[u64; 4]; 25]) {
-    for at in [0, 2] {
-        let mut words = [U64x2Sha3(neon!(vdupq_n_u64(0))); 25];
-        for (word, row) in words.iter_mut().zip(&*states) {
-            // SAFETY: this target has NEON; the slice is 16 readable bytes.
-            word.0 = unsafe { vld1q_u64(row[at..at + 2].as_ptr()) };
+// The assembly of four states reads and writes 25 rows of four words, reads the table and restores its stack.
+// `States` is aligned to 64 bytes and `repr(C)`, so its rows are too; the loop over two states tests bit 3 of the
+// address.
+impl Permute<4> for Neon {
+    #[inline]
+    fn permute(self, states: &mut States<4>) {
+        #[inline(never)]
+        #[target_feature(enable = "neon")]
+        fn entry(states: &mut States<4>) {
+            // SAFETY: see above.
+            unsafe { assembly!("keccak_four.s", states.0.as_mut_ptr()) }
         }
-        permute(&mut words);
-        for (word, row) in words.iter().zip(&mut *states) {
-            // SAFETY: this target has NEON; the slice is 16 writable bytes.
-            unsafe { vst1q_u64(row[at..at + 2].as_mut_ptr(), word.0) };
-        }
+        // SAFETY: `self` proves NEON.
+        unsafe { entry(states) }
+    }
+    #[inline]
+    fn permutation(self) -> Permutation {
+        PERMUTE_ONE
+    }
+    #[inline]
+    fn permutation_of_two(self) -> PermutationOfTwo {
+        PERMUTE_TWO
     }
 }
 
-/// One word of each of two Keccak states. Made only inside functions that have the SHA3 extension.
+impl Permute<4> for NeonSha3 {
+    #[inline]
+    fn permute(self, states: &mut States<4>) {
+        #[inline(never)]
+        #[target_feature(enable = "neon,sha3")]
+        fn entry(_: NeonSha3, states: &mut States<4>) {
+            // SAFETY: see above; the token proves the extension.
+            unsafe { assembly!("keccak_four_sha3.s", states.0.as_mut_ptr()) }
+        }
+        // Arm's cores have the extension in one vector unit, Apple's in all (docs/arm.md). So on Apple's cores four
+        // states in vector registers are faster.
+        if cfg!(target_vendor = "apple") {
+            return two_and_two(self, states);
+        }
+        // SAFETY: `self` proves NEON and the extension.
+        unsafe { entry(self, states) }
+    }
+    #[inline]
+    fn permutation(self) -> Permutation {
+        PERMUTE_ONE
+    }
+    #[inline]
+    fn permutation_of_two(self) -> PermutationOfTwo {
+        PERMUTE_TWO
+    }
+}
+
+/// The permutation of four states in vector registers, two at a time, with the SHA3 extension.
+fn two_and_two(token: NeonSha3, states: &mut States<4>) {
+    #[inline(never)]
+    #[target_feature(enable = "neon,sha3")]
+    fn entry(token: NeonSha3, states: &mut [[u64; 4]; 25]) {
+        let neon = token.lane_token();
+        for at in [0, 2] {
+            let mut words = [U64x2Sha3(vdupq_n_u64(0), token); 25];
+            for (word, row) in words.iter_mut().zip(&*states) {
+                let row = memory::load(neon, first::<_, 2>(&row[at..]));
+                word.0 = vreinterpretq_u64_u8(row);
+            }
+            permute(&mut words);
+            for (word, row) in words.iter().zip(&mut *states) {
+                let bytes = vreinterpretq_u8_u64(word.0);
+                memory::store(neon, bytes, first_mut::<_, 2>(&mut row[at..]));
+            }
+        }
+    }
+    // SAFETY: the token proves NEON and the extension.
+    unsafe { entry(token, &mut states.0) }
+}
+
+/// One word of each of two Keccak states and the token that proves the SHA3 extension.
 #[derive(Clone, Copy)]
-struct U64x2Sha3(uint64x2_t);
+struct U64x2Sha3(uint64x2_t, NeonSha3);
 
 impl Words for U64x2Sha3 {
     type Column = Self;
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
-        neon!(U64x2Sha3(veorq_u64(self.0, other.0)))
+        neon!(NeonSha3: self.1, U64x2Sha3, veorq_u64(self.0, other.0))
     }
     #[inline(always)]
     fn xor_constant(self, constant: u64) -> Self {
-        neon!(U64x2Sha3(veorq_u64(self.0, vdupq_n_u64(constant))))
+        neon!(NeonSha3: self.1, U64x2Sha3, veorq_u64(self.0, vdupq_n_u64(constant)))
     }
     #[inline(always)]
     fn rotate_left<const LEFT: i32, const RIGHT: i32>(self) -> Self {
-        neon!(U64x2Sha3(vxarq_u64::<RIGHT>(self.0, vdupq_n_u64(0))))
+        neon!(NeonSha3: self.1, U64x2Sha3, vxarq_u64::<RIGHT>(self.0, vdupq_n_u64(0)))
     }
     #[inline(always)]
     fn chi(self, b: Self, c: Self) -> Self {
-        neon!(U64x2Sha3(vbcaxq_u64(self.0, c.0, b.0)))
+        neon!(NeonSha3: self.1, U64x2Sha3, vbcaxq_u64(self.0, c.0, b.0))
     }
     #[inline(always)]
     fn xor5(self, b: Self, c: Self, d: Self, e: Self) -> Self {
-        neon!(U64x2Sha3(veor3q_u64(
-            veor3q_u64(self.0, b.0, c.0),
-            d.0,
-            e.0
-        )))
+        neon!(NeonSha3: self.1, U64x2Sha3, veor3q_u64(veor3q_u64(self.0, b.0, c.0), d.0, e.0))
     }
     #[inline(always)]
     fn column(left: Self, right: Self) -> Self {
-        neon!(U64x2Sha3(vrax1q_u64(left.0, right.0)))
+        neon!(NeonSha3: left.1, U64x2Sha3, vrax1q_u64(left.0, right.0))
     }
     #[inline(always)]
     fn add_column(self, column: Self) -> Self {
@@ -165,9 +173,14 @@ impl Words for U64x2Sha3 {
     }
     #[inline(always)]
     fn add_column_and_rotate<const LEFT: i32, const RIGHT: i32>(self, column: Self) -> Self {
-        neon!(U64x2Sha3(vxarq_u64::<RIGHT>(self.0, column.0)))
+        neon!(NeonSha3: self.1, U64x2Sha3, vxarq_u64::<RIGHT>(self.0, column.0))
     }
 }
 
 #[cfg(all(test, mldsa_inside))]
-mod tests;
+mod tests {
+    include!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/unit/backend/neon/keccak/tests.rs"
+    ));
+}

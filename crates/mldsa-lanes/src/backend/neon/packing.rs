@@ -3,7 +3,7 @@
 
 use core::arch::aarch64::*;
 
-use super::{I32x4, Neon};
+use super::{I32x4, Neon, memory};
 use crate::kernels::lanes::Lanes;
 use crate::params::N;
 
@@ -81,7 +81,7 @@ impl<const BITS: usize> Pack<BITS> {
                 let values = I32x4::load(token, &p[Self::COUNT * i + 4 * at..]);
                 if BELOW { top.sub(values) } else { values }
             };
-            let string = Self::string(load);
+            let string = Self::string(token, load);
             let to = &mut to[Self::BYTES * i..];
             // Zeros past the string are overwritten by the next.
             match to.first_chunk_mut() {
@@ -93,16 +93,16 @@ impl<const BITS: usize> Pack<BITS> {
 
     /// The string of the values that `load` gives, four at a time, and zeros.
     #[inline(always)]
-    fn string(load: impl Fn(usize) -> I32x4) -> [u8; 16] {
+    fn string(token: Neon, load: impl Fn(usize) -> I32x4) -> [u8; 16] {
         let narrow = |at: usize| {
             let (a, b) = (load(at), load(at + 1));
-            neon!(vuzp1q_u16(
-                vreinterpretq_u16_s32(a.0),
-                vreinterpretq_u16_s32(b.0)
-            ))
+            neon!(
+                token,
+                vuzp1q_u16(vreinterpretq_u16_s32(a.0), vreinterpretq_u16_s32(b.0))
+            )
         };
         // Each step puts two neighbours together.
-        neon!({
+        let bytes = neon!(token, {
             let bits = |steps: i64| (BITS as i64) << steps;
             let fours = match Self::COUNT {
                 4 => vreinterpretq_u32_s32(load(0).0),
@@ -127,14 +127,16 @@ impl<const BITS: usize> Pack<BITS> {
             let high = vshlq_u64(vshrq_n_u64::<32>(all), vdupq_n_s64(bits(i64::from(steps))));
             let words = vorrq_u64(vandq_u64(all, vdupq_n_u64(0xffff_ffff)), high);
             let [first, second] = const { &Self::PLACES };
-            let mut bytes = vqtbl1q_u8(vreinterpretq_u8_u64(words), vld1q_u8(first.as_ptr()));
+            let (first, second) = (memory::load(token, first), memory::load(token, second));
+            let mut bytes = vqtbl1q_u8(vreinterpretq_u8_u64(words), first);
             if !Self::WORD.is_multiple_of(8) {
                 let words = vreinterpretq_u8_u64(vshlq_n_u64::<4>(words));
-                bytes = vorrq_u8(bytes, vqtbl1q_u8(words, vld1q_u8(second.as_ptr())));
+                bytes = vorrq_u8(bytes, vqtbl1q_u8(words, second));
             }
-            let mut string = [0; 16];
-            vst1q_u8(string.as_mut_ptr(), bytes);
-            string
-        })
+            bytes
+        });
+        let mut string = [0; 16];
+        memory::store(token, bytes, &mut string);
+        string
     }
 }

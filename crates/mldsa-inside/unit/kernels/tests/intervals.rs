@@ -12,7 +12,8 @@ use std::string::{String, ToString};
 use std::vec::Vec;
 
 use crate::kernels::bounds::{Coefficients, Range};
-use crate::kernels::lanes::{Lanes, Map, Q_INVERSE};
+use crate::kernels::lanes::{Lanes, Map, Q_INVERSE, Transform};
+use crate::kernels::sampling::Rejection;
 use crate::kernels::small::ByteLanes;
 use crate::params::{N, Q};
 
@@ -393,35 +394,6 @@ impl<const COUNT: usize, const ARM: bool> Lanes for Intervals<COUNT, ARM> {
             Lane::new(a.of.mul(b.of).fits(64).reduced())
         })
     }
-    const BARRETT: bool = ARM;
-    const MIXED: bool = COUNT > 1 && !ARM;
-    #[inline(never)]
-    fn times(self, [constant, companion]: [Self; 2], above: [Self; 2]) -> Self {
-        // What x86-64 multiplies odd lanes by.
-        for odd in (1..COUNT).step_by(2).filter(|_| !ARM) {
-            assert_eq!(above[0].0[odd - 1].raw, constant.0[odd].raw);
-            assert_eq!(above[1].0[odd - 1].raw, companion.0[odd].raw);
-        }
-        for (c, companion) in constant.0.iter().zip(companion.0) {
-            if ARM {
-                // Half of q at most between the companion and c·2^31 / q, both times q.
-                let exact = i64::from(c.raw) << 31;
-                let rest = exact - i64::from(companion.raw) * i64::from(Q);
-                assert!(2 * rest.abs() <= i64::from(Q));
-            } else {
-                assert_eq!(companion.raw, c.raw.wrapping_mul(Q_INVERSE));
-            }
-        }
-        if !ARM {
-            return self.montgomery(constant);
-        }
-        self.map(|x| {
-            let most = x.of.fits(32).1.max(-x.of.0);
-            let rest = (i128::from(Q) * (most + (1 << 31))) >> 32;
-            Lane::new(Interval(-rest, rest))
-        })
-    }
-
     fn wide_zero((): ()) -> Self::Wide {
         [Interval::point(0); COUNT]
     }
@@ -488,6 +460,39 @@ impl<const COUNT: usize, const ARM: bool> Lanes for Intervals<COUNT, ARM> {
 
     fn from_bytes((): (), from: &[u8]) -> Self {
         Intervals(core::array::from_fn(|i| Lane::load(from[i].into())))
+    }
+}
+
+impl<const COUNT: usize, const ARM: bool> Rejection for Intervals<COUNT, ARM> {}
+
+impl<const COUNT: usize, const ARM: bool> Transform for Intervals<COUNT, ARM> {
+    const BARRETT: bool = ARM;
+    const MIXED: bool = COUNT > 1 && !ARM;
+    #[inline(never)]
+    fn times(self, [constant, companion]: [Self; 2], above: [Self; 2]) -> Self {
+        // What x86-64 multiplies odd lanes by.
+        for odd in (1..COUNT).step_by(2).filter(|_| !ARM) {
+            assert_eq!(above[0].0[odd - 1].raw, constant.0[odd].raw);
+            assert_eq!(above[1].0[odd - 1].raw, companion.0[odd].raw);
+        }
+        for (c, companion) in constant.0.iter().zip(companion.0) {
+            if ARM {
+                // Half of q at most between the companion and c·2^31 / q, both times q.
+                let exact = i64::from(c.raw) << 31;
+                let rest = exact - i64::from(companion.raw) * i64::from(Q);
+                assert!(2 * rest.abs() <= i64::from(Q));
+            } else {
+                assert_eq!(companion.raw, c.raw.wrapping_mul(Q_INVERSE));
+            }
+        }
+        if !ARM {
+            return self.montgomery(constant);
+        }
+        self.map(|x| {
+            let most = x.of.fits(32).1.max(-x.of.0);
+            let rest = (i128::from(Q) * (most + (1 << 31))) >> 32;
+            Lane::new(Interval(-rest, rest))
+        })
     }
     #[inline(never)]
     fn exchange<const HOP: usize>(mut a: Self, mut b: Self) -> (Self, Self) {

@@ -1,13 +1,9 @@
 //! For tests: the portable kernels with several Keccak states, so that what works on groups of 2, 4
 //! and 8 is tested on every CPU; and each backend's kernels over intervals.
 
-use crate::backend::{engine_from_kernels, method};
+use crate::backend::kernels;
 use crate::kernels::keccak::{States, permute_one};
-use crate::kernels::poly::Poly;
 use crate::kernels::sampling::Permute;
-use crate::kernels::small::{Offsets, SmallPoly};
-use crate::kernels::{ntt, pointwise, rounding, sampling, small};
-use crate::params::Parameters;
 
 macro_rules! wide {
     ($name:ident, $count:literal, $lanes:ty, $bytes:ty) => {
@@ -31,7 +27,7 @@ macro_rules! wide {
             }
         }
 
-        engine_from_kernels!($name, lanes $lanes, bytes $bytes, states $count, inline(never));
+        kernels!($name, $lanes, $bytes, $count, inline(never));
     };
 }
 wide!(Wide2, 2, i32, u64);

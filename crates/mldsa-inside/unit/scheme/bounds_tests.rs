@@ -1,6 +1,7 @@
-//! Every operation, and every kernel, for all inputs at a time (`kernels/intervals.rs`), with each
-//! backend's lanes: no step overflows, and each kernel gets what it takes. docs/bounds.md has the table.
+// Every operation, and every kernel, for all inputs at a time (`kernels/intervals.rs`), with each
+// backend's lanes: no step overflows, and each kernel gets what it takes. docs/bounds.md has the table.
 
+use core::slice;
 use std::boxed::Box;
 use std::string::String;
 use std::vec::Vec;
@@ -9,18 +10,19 @@ use crate::backend::tests::wide::intervals::{
     Avx2Intervals, Avx512Intervals, NeonIntervals, PortableIntervals,
 };
 use crate::backend::{Backend, Engine};
-use crate::internals::Watch;
+use crate::internals::Observed;
 use crate::kernels::keccak::permute_one;
 use crate::kernels::packing::Map;
 use crate::kernels::poly::{Poly, Zero};
 use crate::kernels::small::{Offsets, SmallPoly};
 use crate::kernels::sponge::Shake256;
 use crate::kernels::tests::intervals::{Inputs, Interval, Seen, analyse, anything};
-use crate::params::{MlDsa44, MlDsa65, MlDsa87, N, Parameters, Q};
-use crate::scheme::entry::Scheme;
+use crate::params::{N, Parameters, Q};
 use crate::scheme::message::{Input, Mu};
-use crate::scheme::sign::{self, Order, Which};
+use crate::scheme::sign::{self, Key, One, Request};
 use crate::scheme::{keygen, sample, verify};
+use crate::sets::Scheme;
+use crate::sets::{MlDsa44, MlDsa65, MlDsa87};
 use crate::tests::attempt::Checks;
 use crate::tests::checks::{Tracing, difference_exceeds, make_hint_any, sum_exceeds};
 
@@ -48,8 +50,8 @@ fn operations<P: Scheme, E: Engine>(e: E) -> usize {
     let mut key = boxed(sign::Material::<P>::ZERO);
     P::expand_signing(backend, &sk, &mut key);
     let input = Input::Mu(&Mu::unbound([3; 64]));
-    let order = Order::new(backend, &input, &[0; 32], 2);
-    let sig = P::sign(Order::new(backend, &input, &[0; 32], 821), &key).expect("a signature");
+    let request = Request::new(backend, &input, &[0; 32], 2);
+    let sig = P::sign(Request::new(backend, &input, &[0; 32], 821), &key).expect("a signature");
     let mut seen = 0;
     for beyond in [false, true] {
         let checked = analyse(Inputs::AsTheyCome, beyond, || {
@@ -59,21 +61,21 @@ fn operations<P: Scheme, E: Engine>(e: E) -> usize {
             // Whatever it says: the bytes of a row of t0 are no interval.
             _ = keygen::recover::<P, _>(e, sk.as_ref(), space.room(), &mut new_pk);
 
-            key.fill(e, sk.as_ref(), None);
-            let mut space = boxed(sign::Space::<P>::ZERO);
-            let signed = sign::sign(e, &key, &order, &mut space);
+            key.fill(e, sk.as_ref());
+            let mut memory = boxed(sign::Memory::<P>::ZERO);
+            let signed = sign::sign_internal(e, Key::Expanded(&key), &request, &mut memory);
             assert_eq!(signed.is_ok(), !beyond, "an answer that is not followed");
-            let (mut making, mut shared) = (boxed(Zero::ZERO), boxed(Zero::ZERO));
             let mut attempts = 0;
-            let mut watch = Tracing {
-                checks: Checks::All,
-                on_attempt: |_, _| attempts += 1,
+            let mut messages = Observed {
+                messages: One::new(e, &key, None),
+                observer: &mut Tracing {
+                    checks: Checks::All,
+                    on_attempt: |_, _| attempts += 1,
+                },
             };
-            let first = Which { job: 0, attempt: 0 };
-            let accepts = |which, trial: &mut _, scratch: &mut _| {
-                Watch::<P>::accepts(&mut watch, e, &key, which, trial, scratch)
-            };
-            _ = sign::attempts(e, &key, first, 2, &mut making, &mut shared, accepts);
+            memory.signing.begin(0, 0, &[0; 64]);
+            let places = slice::from_mut(&mut memory.signing);
+            sign::rejection_sampling(e, &mut messages, places, 2, &mut memory.shared);
             assert!((1..=2).contains(&attempts));
 
             let mut key = boxed(verify::Material::<P>::ZERO);

@@ -1,20 +1,21 @@
-//! Paths that no key reaches which a key generation writes: all 821 attempts, κ at its end, c·t0
-//! rejected in every set.
+// Paths that no key reaches which a key generation writes: all 821 attempts, κ at its end, c·t0
+// rejected in every set.
 
 use std::vec::Vec;
 
 use mldsa_oracle as oracle;
 
 use super::given::SignJob;
-use super::tests::CheckedIf;
+use super::tests::AllowedIf;
 use super::*;
 use crate::backend::tests::wide::{Wide2, Wide4, Wide8};
-use crate::backend::with_engine;
+use crate::backend::{Engine, with_engine};
 use crate::hazmat::{external_mu, with_rnd};
-use crate::internals::watched;
+use crate::internals::observed;
 use crate::kernels::poly::Poly;
-use crate::params::{MAX_ATTEMPTS, MlDsa44, MlDsa65, MlDsa87, N, Q};
-use crate::scheme::sign::Which;
+use crate::params::{MAX_ATTEMPTS, N, Q};
+use crate::scheme::sign::Iteration;
+use crate::sets::{MlDsa44, MlDsa65, MlDsa87};
 use crate::tests::attempt::{Check, Checks};
 use crate::tests::checks::Tracing;
 
@@ -58,7 +59,7 @@ fn gives_up<P: ParameterSet>() {
         let up = Err(Error::TooManyAttempts { allowed });
 
         let mut trace = Vec::new();
-        let mut watch = Tracing {
+        let mut observer = Tracing {
             checks: Checks::All,
             on_attempt: |_, attempt| trace.push(attempt),
         };
@@ -67,9 +68,9 @@ fn gives_up<P: ParameterSet>() {
             input,
             rnd: &rnd,
         };
-        let mut results = [Ok(())];
-        with_engine!(backend, e => watched(e, &[job], &[0], allowed, &mut watch, &mut results));
-        assert_eq!(results, [Err(Error::TooManyAttempts { allowed })]);
+        let mut results = [Err(Error::InvalidSignature)];
+        with_engine!(backend, e => observed(e, &[job], &[0], allowed, &mut observer, &mut results));
+        assert_eq!(results, [up.clone()]);
         assert_eq!(trace.len(), MAX_ATTEMPTS as usize, "{label}");
         let mut signer = oracle::Signer::new(p, good.encoded_bytes().as_ref(), mu.as_bytes(), &rnd);
         for (number, attempt) in trace.iter().enumerate() {
@@ -156,11 +157,11 @@ fn last_attempt_on<P: ParameterSet, E: Engine>(e: E) {
         rnd: &rnd,
     });
     let signed = |order: &[usize], max_attempts| {
-        let mut results = [Err(Error::TooManyAttempts { allowed: 0 }); 3];
-        // All attempts but the last that is allowed are rejected.
-        let mut late = CheckedIf(|which: Which| which.attempt == LAST);
-        watched(e, &jobs, order, max_attempts, &mut late, &mut results);
-        results.map(|result| result.map(Signature::<P>))
+        let mut results = [const { Err(Error::InvalidSignature) }; 3];
+        // All iterations but the last that is allowed are rejected.
+        let mut late = AllowedIf(|iteration: Iteration| iteration.number == LAST);
+        observed(e, &jobs, order, max_attempts, &mut late, &mut results);
+        results
     };
     let all = signed(&[0, 1, 2], allowed);
     assert_eq!(

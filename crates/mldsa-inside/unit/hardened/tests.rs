@@ -1,5 +1,5 @@
-//! What the checks refuse, one at a time: keys, results and draws as a fault would leave them. A part of
-//! `src/hardened`.
+// What the checks refuse, one at a time: keys, results and draws as a fault would leave them. A part of
+// `src/hardened`.
 
 use core::convert::Infallible;
 
@@ -10,10 +10,11 @@ use super::verifying::{Verified, VerifyingKey, commitment, decide, described};
 use super::{EQUAL, Error, KeyDamaged};
 use crate::backend::Backend;
 use crate::error::Error as Refusal;
+use crate::hazmat::with_rnd;
 use crate::keys::{self, SignOptions, Signature};
-use crate::params::MlDsa44;
 use crate::scheme::message::{Context, Input, PreHash};
-use crate::scheme::sign::Order;
+use crate::scheme::sign::Request;
+use crate::sets::MlDsa44;
 
 type Plain = keys::SigningKey<MlDsa44>;
 type Key = SigningKey<MlDsa44>;
@@ -36,7 +37,7 @@ fn hardened() -> Key {
 }
 
 fn sign(key: &Plain, rnd: u8) -> Signature<MlDsa44> {
-    key.run(&INPUT, &[rnd; 32], 821).unwrap()
+    key.sign_with(INPUT, with_rnd(&[[rnd; 32]])).unwrap()
 }
 
 /// The proof of [`INPUT`] before there is a signature.
@@ -259,8 +260,8 @@ fn what_came_in_is_compared_with_what_was_used() {
     let other = (b"messagf", CONTEXT).into();
     let key = hardened();
     let run = |input: &_, again: &_, first: &mut _, second: &mut _| {
-        let order = Order::new(key.key.public.backend, input, &[0; 32], 821);
-        key.run(order, again, first, second)
+        let request = Request::new(key.key.public.backend, input, &[0; 32], 821);
+        key.run(request, again, first, second)
     };
     for (input, again) in [(INPUT, other), (other, INPUT)] {
         let (mut first, mut second) = ([0; 2420], [0; 2420]);
@@ -434,6 +435,6 @@ fn what_was_not_drawn_is_seen() {
     let options = SignOptions::hedged(&mut rng);
     let proof = key.sign_into(INPUT, options, &mut signature).unwrap();
     assert!(proof.holds(&key.key.public, INPUT, &signature));
-    let expected = key.key.run(&INPUT, &drawn, 821);
+    let expected = key.key.sign_with(INPUT, with_rnd(&[drawn]));
     assert_eq!(expected, Ok(signature));
 }

@@ -8,7 +8,8 @@ use crate::kernels::keccak::{StateGroup, permute_one};
 use crate::kernels::poly::Poly;
 use crate::kernels::sampling::Target;
 use crate::kernels::sponge::{Shadow, ShadowHash, h};
-use crate::params::{MlDsa65, N, Parameters};
+use crate::params::{N, Parameters};
+use crate::sets::MlDsa65;
 
 pub fn permutations_agree<E: Engine>(e: E) {
     let mut values = Values::new("permutations");

@@ -2,18 +2,9 @@ use super::*;
 use crate::kernels::keccak::permute_one;
 
 /// What Apple's cores run, on any CPU with the extension.
-#[derive(Clone, Copy)]
-struct NeonSha3(#[allow(dead_code)] super::NeonSha3);
-permute_entry!(
-    NeonSha3,
-    target_feature(enable = "neon,sha3"),
-    "../keccak_four_sha3.s",
-    true
-);
-
 #[test]
 fn two_and_two_states_in_vector_registers() {
-    let Some(token) = super::NeonSha3::detect() else {
+    let Some(token) = NeonSha3::detect() else {
         return;
     };
     let mut words = 0u64..;
@@ -21,7 +12,7 @@ fn two_and_two_states_in_vector_registers() {
     let mut states = States::<4>(core::array::from_fn(|_| core::array::from_fn(|_| word())));
     let mut each: [[u64; 25]; 4] =
         core::array::from_fn(|j| core::array::from_fn(|i| states.0[i][j]));
-    NeonSha3(token).permute(&mut states);
+    two_and_two(token, &mut states);
     each.iter_mut().for_each(permute_one);
     for (j, state) in each.iter().enumerate() {
         assert_eq!(*state, states.0.map(|row| row[j]), "state {j}");

@@ -10,7 +10,8 @@ use crate::kernels::lanes::Q_INVERSE;
 use crate::kernels::packing::{Map, hint_is_valid, pack_hint, unpack_hint_row};
 use crate::kernels::poly::Poly;
 use crate::kernels::rounding::tests::literal;
-use crate::params::{MlDsa44, MlDsa65, N, Parameters, Q};
+use crate::params::{N, Parameters, Q};
+use crate::sets::{MlDsa44, MlDsa65};
 
 /// The numbers from `low` to `high`, a polynomial at a time: all where `make bounds` asks for them,
 /// else a few, the ends among them.

@@ -6,7 +6,8 @@ use crate::backend::Engine;
 use crate::kernels::packing::Map;
 use crate::kernels::poly::{Poly, Zero};
 use crate::kernels::small::{Offsets, SmallPoly};
-use crate::params::{MlDsa44, MlDsa65, N, Parameters, Q};
+use crate::params::{N, Parameters, Q};
+use crate::sets::{MlDsa44, MlDsa65};
 use crate::tests::checks::{difference_exceeds, make_hint_any, sum_exceeds};
 
 /// One coefficient beyond what a kernel takes, in each of its arguments, ends a debug build.

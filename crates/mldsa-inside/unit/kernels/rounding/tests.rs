@@ -1,6 +1,6 @@
 use super::*;
 use crate::backend::tests::wide::Wide2;
-use crate::params::{MlDsa44, MlDsa65, MlDsa87};
+use crate::sets::{MlDsa44, MlDsa65, MlDsa87};
 use crate::tests::checks::make_hint_any;
 
 /// FIPS 204, Algorithm 36, as it stands there.

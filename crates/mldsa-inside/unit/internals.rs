@@ -1,12 +1,10 @@
-//! The kernels of one backend each, for `bench/kernels`, and what `crates/mldsa-trace` watches signing
-//! with. **Not part of the library's interface**: what is here changes with the kernels, in any version
-//! and without a word.
-//!
-//! Nothing is computed here. A function calls the backend's method of its name; ranges of
-//! coefficients are those of the kernel, and outside them the result means nothing. A polynomial
-//! is 256 coefficients; a string of so many bits for each has 32 times as many bytes.
-
-#![allow(missing_docs)]
+// The kernels of one backend each, for `bench/kernels`, and what `crates/mldsa-trace` watches signing
+// with. **Not part of the library's interface**: what is here changes with the kernels, in any version
+// and without a word.
+//
+// Nothing is computed here. A function calls the backend's method of its name; ranges of
+// coefficients are those of the kernel, and outside them the result means nothing. A polynomial
+// is 256 coefficients; a string of so many bits for each has 32 times as many bytes.
 
 use std::boxed::Box;
 use std::vec::Vec;
@@ -14,7 +12,8 @@ use std::vec::Vec;
 use crate::ParameterSet;
 use crate::backend::{Backend, with_engine};
 pub use crate::backend::{Engine, Kernel};
-use crate::batch::{SignJob, by_backend, given, made, sign};
+use crate::batch::sign::{Many, sign_all};
+use crate::batch::{SignJob, by_backend, given};
 use crate::error::Error;
 use crate::kernels::keccak::{RATE_128, States};
 pub use crate::kernels::lanes::Lanes;
@@ -25,95 +24,97 @@ pub use crate::kernels::rounding::{canonical, decompose};
 use crate::kernels::sampling::{MaskBytes, Permute, Target, in_ball};
 pub use crate::kernels::small::{Offsets, SmallPoly};
 use crate::kernels::sponge::h;
-use crate::keys::SignOptions;
+use crate::keys::{SignOptions, Signature};
 use crate::params::D;
 pub use crate::params::{N, Parameters, Q};
-pub use crate::scheme::sample::first_nonce;
+pub use crate::scheme::sample::kappa;
 pub use crate::scheme::shapes::Shapes;
-use crate::scheme::sign::check;
-pub use crate::scheme::sign::{Material, Scratch, Trial, Which};
+use crate::scheme::sign::{Accepted, Messages};
+pub use crate::scheme::sign::{Iteration, Material, Scratch, Signing};
 
 /// The ranges that kernels state.
 pub mod bounds {
     pub use crate::kernels::bounds::{Range, below, check, high, within};
 }
 
-/// Decides on attempts in place of [`Checking`], and says what is kept of one that is accepted: how
-/// crates/mldsa-trace watches signing.
-pub trait Watch<P: Shapes> {
-    /// What a job's accepted attempt becomes.
-    type Kept;
-    /// Steps 17 to 28: whether the attempt, of which the challenge is known, is accepted.
-    fn accepts<E: Engine>(
+/// Sees the iterations of signing, each before its checks: how crates/mldsa-trace and tests watch signing.
+pub trait Observer<P: Shapes> {
+    /// Steps 11 to 16 of the iteration are done. If false, it is rejected without steps 17 to 28.
+    fn observe<E: Engine>(
         &mut self,
         e: E,
         key: &Material<P>,
-        which: Which,
-        trial: &mut Trial<P>,
+        iteration: Iteration,
+        signing: &Signing<P>,
         scratch: &mut Scratch,
     ) -> bool;
-    /// Step 33, of the attempt just accepted.
-    fn keep<E: Engine>(e: E, trial: &mut Trial<P>) -> Self::Kept;
 }
 
-/// Decides as signing does, and keeps a signature.
-pub struct Checking;
+/// Messages with an observer of their iterations.
+pub(crate) struct Observed<'o, M, O> {
+    pub(crate) messages: M,
+    pub(crate) observer: &'o mut O,
+}
 
-impl<P: Shapes> Watch<P> for Checking {
-    type Kept = P::SignatureBytes;
+impl<P: Shapes, M: Messages<P>, O: Observer<P>> Messages<P> for Observed<'_, M, O> {
+    const SEVERAL: bool = M::SEVERAL;
 
-    fn accepts<E: Engine>(
+    fn refill(&mut self, places: &mut [Signing<P>]) -> bool {
+        self.messages.refill(places)
+    }
+
+    fn key(&self, place: usize) -> &Material<P> {
+        self.messages.key(place)
+    }
+
+    fn end(&mut self, place: usize, iteration: Iteration, outcome: Result<Accepted<'_>, Error>) {
+        self.messages.end(place, iteration, outcome);
+    }
+
+    fn observe<E: Engine>(
         &mut self,
         e: E,
-        key: &Material<P>,
-        _: Which,
-        trial: &mut Trial<P>,
+        place: usize,
+        iteration: Iteration,
+        signing: &Signing<P>,
         scratch: &mut Scratch,
     ) -> bool {
-        check(e, key, trial, scratch)
-    }
-
-    fn keep<E: Engine>(e: E, trial: &mut Trial<P>) -> P::SignatureBytes {
-        trial.signature(e)
+        let key = self.messages.key(place);
+        self.observer.observe(e, key, iteration, signing, scratch)
     }
 }
 
-/// As [`batch::sign`](crate::batch::sign), with attempts decided by `watch`: what was kept of each job.
-pub fn sign_watched<P: ParameterSet, W: Watch<P>>(
+/// As [`batch::sign`](crate::batch::sign), with an observer.
+pub fn sign_observed<P: ParameterSet>(
     jobs: &[SignJob<'_, P>],
     mut options: SignOptions<'_>,
-    watch: &mut W,
-) -> Result<Vec<Result<W::Kept, Error>>, Error> {
+    observer: &mut impl Observer<P>,
+) -> Result<Vec<Result<Signature<P>, Error>>, Error> {
     let rnds = given::rnds(jobs.len(), &mut options)?;
+    let mut results = given::unsigned(jobs.len());
     let jobs = &given::with(jobs, &rnds);
-    let mut results = made(jobs.len(), || Err(Error::TooManyAttempts { allowed: 0 }));
-    let backends = jobs.iter().map(|job| job.key.backend());
-    by_backend(backends, |backend, order| {
+    for (backend, order) in by_backend(jobs.iter().map(|job| job.key.backend())) {
         let _wiper = StackWiper::<32>;
-        let (most, results) = (options.max_attempts, &mut results[..]);
-        with_engine!(backend, e => watched(e, jobs, order, most, watch, results));
-    });
+        let (limit, results) = (options.max_attempts, &mut results[..]);
+        with_engine!(backend, e => observed(e, jobs, &order, limit, observer, results));
+    }
     Ok(results)
 }
 
-/// The batch's own loop, with attempts decided by `watch`.
-pub(crate) fn watched<P: ParameterSet, E: Engine, W: Watch<P>>(
+/// As the batch's `sign_messages`, with an observer.
+pub(crate) fn observed<P: ParameterSet, E: Engine>(
     e: E,
     jobs: &[given::SignJob<'_, P>],
     order: &[usize],
-    max_attempts: u32,
-    watch: &mut W,
-    results: &mut [Result<W::Kept, Error>],
+    limit: u32,
+    observer: &mut impl Observer<P>,
+    results: &mut [Result<Signature<P>, Error>],
 ) {
-    sign::run(
-        e,
-        jobs,
-        order,
-        max_attempts,
-        |key, which, trial, scratch| watch.accepts(e, key, which, trial, scratch),
-        |trial| W::keep(e, trial),
-        results,
-    );
+    let mut messages = Observed {
+        messages: Many::new(e, jobs, order, results),
+        observer,
+    };
+    sign_all(e, &mut messages, order.len(), limit);
 }
 
 pub fn poly(coefficients: [i32; N]) -> Poly {
@@ -341,7 +342,7 @@ where
         self.states.0.map(|row| row[lane])
     }
     fn permute(&mut self) {
-        Engine::permute(self.engine, &mut self.states);
+        crate::backend::Kernels::permute(self.engine, &mut self.states);
     }
     fn permute_beside(&mut self, one: &mut [u64; 25]) {
         self.engine.permute_beside(&mut self.states, one);

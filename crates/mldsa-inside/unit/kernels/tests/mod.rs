@@ -1,0 +1,3 @@
+// What the unit tests of all modules share of the kernels.
+
+pub(crate) mod intervals;

@@ -1,3 +1,0 @@
-//! What the unit tests of all modules share of the kernels.
-
-pub(crate) mod intervals;
