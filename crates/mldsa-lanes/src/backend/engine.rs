@@ -3,7 +3,6 @@
 use crate::kernels::bounds::{D, Q, REDUCED, Range, below, check, high, within};
 #[cfg(mldsa_inside)]
 use crate::kernels::keccak::RATE_128;
-#[cfg(feature = "alloc")]
 use crate::kernels::keccak::StateGroup;
 use crate::kernels::keccak::{Permutation, PermutationOfTwo};
 #[cfg(mldsa_inside)]
@@ -25,14 +24,12 @@ pub unsafe trait Kernels: Copy {
     /// Keccak states side by side: `mask` wastes nothing when asked for a multiple.
     const STATES: usize;
     /// `STATES` of them, for batches.
-    #[cfg(feature = "alloc")]
     type States: StateGroup;
     /// The permutation of one state.
     fn permutation(self) -> Permutation;
     /// The permutation of two states.
     fn permutation_of_two(self) -> PermutationOfTwo;
     /// The permutation of a group.
-    #[cfg(feature = "alloc")]
     fn permute(self, states: &mut Self::States);
 
     unsafe fn uniform(e: Self, targets: &mut dyn Targets<'_, 32>, shadow: Option<&mut dyn Beside>);
@@ -80,7 +77,6 @@ macro_rules! kernels {
             use crate::backend::Kernel;
             #[cfg(mldsa_inside)]
             use crate::kernels::keccak::RATE_128;
-            #[cfg(feature = "alloc")]
             use crate::kernels::keccak::States;
             use crate::kernels::keccak::{Permutation, PermutationOfTwo};
             use crate::kernels::packing::{self, Map};
@@ -94,7 +90,6 @@ macro_rules! kernels {
             // SAFETY: values of `$engine` exist only where the CPU has the features in `$feature`.
             unsafe impl crate::backend::Kernels for $engine {
                 const STATES: usize = $count;
-                #[cfg(feature = "alloc")]
                 type States = States<$count>;
                 #[inline]
                 fn permutation(self) -> Permutation {
@@ -104,7 +99,6 @@ macro_rules! kernels {
                 fn permutation_of_two(self) -> PermutationOfTwo {
                     Permute::<$count>::permutation_of_two(self)
                 }
-                #[cfg(feature = "alloc")]
                 #[inline]
                 fn permute(self, states: &mut Self::States) {
                     Permute::<$count>::permute(self, states);

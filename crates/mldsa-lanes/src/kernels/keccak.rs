@@ -253,7 +253,6 @@ pub type Permutation = fn(&mut [u64; 25]);
 pub type PermutationOfTwo = fn(&mut [u64; 25], &mut [u64; 25]);
 
 /// Several Keccak states side by side, as batches see them.
-#[cfg(feature = "alloc")]
 pub trait StateGroup {
     /// How many.
     const COUNT: usize;
@@ -264,7 +263,6 @@ pub trait StateGroup {
     fn row_mut(&mut self, word: usize) -> &mut [u64];
 }
 
-#[cfg(feature = "alloc")]
 impl<const COUNT: usize> StateGroup for States<COUNT> {
     const COUNT: usize = COUNT;
     fn zero() -> Self {

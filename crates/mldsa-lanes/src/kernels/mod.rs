@@ -20,7 +20,6 @@ pub(crate) mod sampling;
 pub(crate) mod sixteen;
 pub(crate) mod small;
 pub(crate) mod sponge;
-#[cfg(feature = "alloc")]
 pub(crate) mod sponges;
 #[cfg(all(test, mldsa_inside))]
 pub(crate) mod tests {

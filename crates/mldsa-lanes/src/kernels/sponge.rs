@@ -28,7 +28,6 @@ impl<const RATE: usize, const SUFFIX: u8> Sponge<RATE, SUFFIX> {
 
     /// A sponge that has absorbed whole blocks, the last of them permuted. `word` gives the words
     /// of its state.
-    #[cfg(feature = "alloc")]
     #[inline(always)]
     pub(crate) fn after_blocks(permute: Permutation, word: impl FnMut(usize) -> u64) -> Self {
         Sponge {
@@ -106,7 +105,6 @@ pub(crate) struct Reader<const RATE: usize, const SUFFIX: u8>(Sponge<RATE, SUFFI
 
 impl<const RATE: usize, const SUFFIX: u8> Reader<RATE, SUFFIX> {
     /// The output of a padded sponge whose last block is permuted.
-    #[cfg(feature = "alloc")]
     #[inline(always)]
     pub(crate) fn after_blocks(permute: Permutation, word: impl FnMut(usize) -> u64) -> Self {
         Reader(Sponge::after_blocks(permute, word))

@@ -390,7 +390,6 @@ impl MuSource<'_> {
     }
 
     /// μ = H(tr ‖ M'), whatever key it was made for.
-    #[cfg(feature = "hardened")]
     pub(crate) fn mu(&self, permute: Permutation, tr: &[u8; 64]) -> [u8; 64] {
         match self {
             MuSource::Known(mu) => mu.bytes,

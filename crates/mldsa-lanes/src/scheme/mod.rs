@@ -13,7 +13,6 @@ pub(crate) mod keygen;
 pub(crate) mod message;
 pub(crate) mod sample;
 pub(crate) mod shapes;
-#[cfg_attr(not(feature = "alloc"), allow(dead_code))] // Batches use all of it.
 pub(crate) mod sign;
 pub(crate) mod verify;
 
