@@ -410,6 +410,7 @@ impl Accepted<'_> {
 #[derive(Clone, Copy)]
 pub struct Iteration {
     /// The message's position in its batch.
+    #[cfg_attr(not(feature = "alloc"), allow(dead_code))]
     pub message: usize,
     /// κ / l.
     pub number: u32,
