@@ -82,12 +82,6 @@ pub trait Scheme: Shapes {
         key: &sign::Material<Self>,
         memory: &mut sign::Memory<Self>,
     ) -> Result<Self::SignatureBytes, Error>;
-    /// The same with memory of its own.
-    #[doc(hidden)]
-    fn sign(
-        request: Request<'_>,
-        key: &sign::Material<Self>,
-    ) -> Result<Self::SignatureBytes, Error>;
     /// Algorithm 7.
     #[doc(hidden)]
     fn sign_encoded(
@@ -276,14 +270,6 @@ macro_rules! parameter_set {
                     sign::sign_internal(e, Key::Expanded(key), &request, memory))
             }
 
-            fn sign(
-                request: Request<'_>,
-                key: &sign::Material<Self>,
-            ) -> Result<Self::SignatureBytes, Error> {
-                let mut memory = sign::Memory::ZERO;
-                Self::sign_in(request, key, &mut memory)
-            }
-
             fn sign_encoded(
                 request: Request<'_>,
                 sk: &Self::SigningKeyBytes,
@@ -349,8 +335,10 @@ macro_rules! parameter_set {
                 results: &mut [Result<Signature<Self>, Error>],
             ) {
                 let _wiper = StackWiper::<32>;
-                with_engine!(backend, e =>
-                    batch::sign::sign_messages(e, jobs, order, limit, results));
+                with_engine!(backend, e => {
+                    let mut messages = batch::sign::Many::new(e, jobs, order, results);
+                    batch::sign::sign_all(e, &mut messages, order.len(), limit);
+                });
             }
 
             fn verify_jobs(

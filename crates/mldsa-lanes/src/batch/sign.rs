@@ -56,21 +56,8 @@ pub(super) fn memory<P: ParameterSet>() -> [usize; 3] {
     ]
 }
 
-/// Signs the messages at the positions in `order`, all with keys of `e`'s backend.
-#[inline(never)]
-pub(crate) fn sign_messages<P: ParameterSet, E: Engine>(
-    e: E,
-    jobs: &[SignJob<'_, P>],
-    order: &[usize],
-    limit: u32,
-    results: &mut [Result<Signature<P>, Error>],
-) {
-    let mut messages = Many::new(e, jobs, order, results);
-    sign_all(e, &mut messages, order.len(), limit);
-}
-
 /// Signs `count` messages, in as many places as there are Keccak states.
-#[inline(always)]
+#[inline(never)]
 pub(crate) fn sign_all<P: ParameterSet, E: Engine>(
     e: E,
     messages: &mut impl Messages<P>,
@@ -95,6 +82,7 @@ pub(crate) struct Many<'a, 'j, P: ParameterSet, E> {
 }
 
 impl<'a, 'j, P: ParameterSet, E: Engine> Many<'a, 'j, P, E> {
+    /// The messages at the positions in `order`, all with keys of `e`'s backend.
     pub(crate) fn new(
         e: E,
         jobs: &'a [SignJob<'j, P>],

@@ -92,7 +92,8 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
         let mut rnd = Secret([0; 32]);
         options.fill(slice::from_mut(&mut rnd))?;
         let request = Request::new(self.public.backend, &input, &rnd, options.max_attempts);
-        P::sign(request, &self.material).map(Signature)
+        let mut memory = sign::Memory::ZERO;
+        P::sign_in(request, &self.material, &mut memory).map(Signature)
     }
 
     /// [`sign_with`](Self::sign_with) in a workspace, which takes some 50 KiB off the stack.
