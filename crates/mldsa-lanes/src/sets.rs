@@ -130,7 +130,7 @@ pub trait Batch: Scheme {
     #[doc(hidden)]
     fn sign_jobs(
         backend: Backend,
-        jobs: &[batch::given::SignJob<'_, Self>],
+        jobs: &[batch::with_rnd::SignJob<'_, Self>],
         order: &[usize],
         limit: u32,
         results: &mut [Result<Signature<Self>, Error>],
@@ -329,7 +329,7 @@ macro_rules! parameter_set {
         impl Batch for $set {
             fn sign_jobs(
                 backend: Backend,
-                jobs: &[batch::given::SignJob<'_, Self>],
+                jobs: &[batch::with_rnd::SignJob<'_, Self>],
                 order: &[usize],
                 limit: u32,
                 results: &mut [Result<Signature<Self>, Error>],
