@@ -89,7 +89,7 @@ def test_what_a_run_cannot_measure_is_named_before_anything_is(tmp_path: Path) -
     wrong = tmp_path / "wrong.json"
     wrong.write_text(json.dumps(compact))
     (given,) = read_selections([wrong]).values()
-    with pytest.raises(LabError, match=r"wrong\.json: input 2: its signature is not that"):
+    with pytest.raises(LabError, match=r"wrong\.json: input 2: wrong signature"):
         choose_inputs(load(), "ML-DSA-44", bytes(32), SIZES, given)
     known = Selection.read(Path(ready))
     bare = [replace(i, seed=None) for i in _inputs(known)]
