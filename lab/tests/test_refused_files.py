@@ -107,7 +107,7 @@ FILES: dict[tuple[str, str], tuple[Callable[[Path], object], list[tuple[str, ...
         ('name = "one"', "", "worker 1: name is missing"),
         ('name = "one"', 'name = "One Two"', "worker One Two: name must be small letters"),
         ('language = "C"', 'like = "none"', "worker one: like names no worker before it: 'none'"),
-        ('name = "one"', 'name = "jdks"', "name must not be 'jdks', which stands for several"),
+        ('name = "one"', 'name = "jdks"', "name must not be 'jdks', which means several"),
         ('"{target}/one"', '"{program}"', "program is missing: {program} stands for it"),
         ('"{target}/one"', '"{lock}"', "locks is missing: {lock} stands for the first of them"),
         ('"{target}/one"', '"-{options}"', "unknown place {options}"),

@@ -2,7 +2,7 @@
 // with. **Not part of the library's interface**: what is here changes with the kernels, in any version
 // and without a word.
 //
-// Nothing is computed here. A function calls the backend's method of its name; ranges of
+// A function of a kernel computes nothing itself. It calls the backend's method of its name; ranges of
 // coefficients are those of the kernel, and outside them the result means nothing. A polynomial
 // is 256 coefficients; a string of so many bits for each has 32 times as many bytes.
 
@@ -13,7 +13,7 @@ use crate::ParameterSet;
 use crate::backend::{Backend, with_engine};
 pub use crate::backend::{Engine, Kernel};
 use crate::batch::sign::{Many, sign_all};
-use crate::batch::{SignJob, by_backend, given};
+use crate::batch::{SignJob, by_backend, with_rnd};
 use crate::error::Error;
 use crate::kernels::keccak::{RATE_128, States};
 pub use crate::kernels::lanes::Lanes;
@@ -90,9 +90,9 @@ pub fn sign_observed<P: ParameterSet>(
     mut options: SignOptions<'_>,
     observer: &mut impl Observer<P>,
 ) -> Result<Vec<Result<Signature<P>, Error>>, Error> {
-    let rnds = given::rnds(jobs.len(), &mut options)?;
-    let mut results = given::unsigned(jobs.len());
-    let jobs = &given::with(jobs, &rnds);
+    let rnds = with_rnd::rnds(jobs.len(), &mut options)?;
+    let mut results = with_rnd::unsigned(jobs.len());
+    let jobs = &with_rnd::jobs(jobs, &rnds);
     for (backend, order) in by_backend(jobs.iter().map(|job| job.key.backend())) {
         let _wiper = StackWiper::<32>;
         let (limit, results) = (options.max_attempts, &mut results[..]);
@@ -101,10 +101,10 @@ pub fn sign_observed<P: ParameterSet>(
     Ok(results)
 }
 
-/// As the batch's `sign_messages`, with an observer.
+/// Signs the messages at the positions in `order`, with an observer.
 pub(crate) fn observed<P: ParameterSet, E: Engine>(
     e: E,
-    jobs: &[given::SignJob<'_, P>],
+    jobs: &[with_rnd::SignJob<'_, P>],
     order: &[usize],
     limit: u32,
     observer: &mut impl Observer<P>,
@@ -115,6 +115,25 @@ pub(crate) fn observed<P: ParameterSet, E: Engine>(
         observer,
     };
     sign_all(e, &mut messages, order.len(), limit);
+}
+
+/// The values of an iteration before steps 17 to 28.
+impl<P: Shapes> Signing<P> {
+    pub fn y(&self) -> &[Poly] {
+        self.vec_l.as_ref()
+    }
+
+    pub fn w0(&self) -> &[Poly] {
+        self.vec_k.as_ref()
+    }
+
+    pub fn w1(&self) -> &[Poly] {
+        self.w1.as_ref()
+    }
+
+    pub fn c(&self) -> &Offsets {
+        &self.c
+    }
 }
 
 pub fn poly(coefficients: [i32; N]) -> Poly {

@@ -82,12 +82,6 @@ pub trait Scheme: Shapes {
         key: &sign::Material<Self>,
         memory: &mut sign::Memory<Self>,
     ) -> Result<Self::SignatureBytes, Error>;
-    /// The same with memory of its own.
-    #[doc(hidden)]
-    fn sign(
-        request: Request<'_>,
-        key: &sign::Material<Self>,
-    ) -> Result<Self::SignatureBytes, Error>;
     /// Algorithm 7.
     #[doc(hidden)]
     fn sign_encoded(
@@ -136,7 +130,7 @@ pub trait Batch: Scheme {
     #[doc(hidden)]
     fn sign_jobs(
         backend: Backend,
-        jobs: &[batch::given::SignJob<'_, Self>],
+        jobs: &[batch::with_rnd::SignJob<'_, Self>],
         order: &[usize],
         limit: u32,
         results: &mut [Result<Signature<Self>, Error>],
@@ -271,17 +265,9 @@ macro_rules! parameter_set {
                 key: &sign::Material<Self>,
                 memory: &mut sign::Memory<Self>,
             ) -> Result<Self::SignatureBytes, Error> {
-                let _wiper = StackWiper::<24>;
+                let _wiper = StackWiper::<28>;
                 with_engine!(request.backend, e =>
                     sign::sign_internal(e, Key::Expanded(key), &request, memory))
-            }
-
-            fn sign(
-                request: Request<'_>,
-                key: &sign::Material<Self>,
-            ) -> Result<Self::SignatureBytes, Error> {
-                let mut memory = sign::Memory::ZERO;
-                Self::sign_in(request, key, &mut memory)
             }
 
             fn sign_encoded(
@@ -294,7 +280,7 @@ macro_rules! parameter_set {
                 #[cfg(not(feature = "alloc"))]
                 let mut key = sign::Material::<Self>::ZERO;
                 let mut memory = sign::Memory::ZERO;
-                let _wiper = StackWiper::<24>;
+                let _wiper = StackWiper::<28>;
                 with_engine!(request.backend, e =>
                     sign::sign_internal(e, Key::Encoded(sk.as_ref(), &mut key), &request, &mut memory))
             }
@@ -343,14 +329,16 @@ macro_rules! parameter_set {
         impl Batch for $set {
             fn sign_jobs(
                 backend: Backend,
-                jobs: &[batch::given::SignJob<'_, Self>],
+                jobs: &[batch::with_rnd::SignJob<'_, Self>],
                 order: &[usize],
                 limit: u32,
                 results: &mut [Result<Signature<Self>, Error>],
             ) {
                 let _wiper = StackWiper::<32>;
-                with_engine!(backend, e =>
-                    batch::sign::sign_messages(e, jobs, order, limit, results));
+                with_engine!(backend, e => {
+                    let mut messages = batch::sign::Many::new(e, jobs, order, results);
+                    batch::sign::sign_all(e, &mut messages, order.len(), limit);
+                });
             }
 
             fn verify_jobs(

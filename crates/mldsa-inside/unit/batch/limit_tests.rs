@@ -5,8 +5,8 @@ use std::vec::Vec;
 
 use mldsa_oracle as oracle;
 
-use super::given::SignJob;
 use super::tests::AllowedIf;
+use super::with_rnd::SignJob;
 use super::*;
 use crate::backend::tests::wide::{Wide2, Wide4, Wide8};
 use crate::backend::{Engine, with_engine};

@@ -3,7 +3,7 @@
 use std::format;
 use std::vec::Vec;
 
-use super::given::SignJob;
+use super::with_rnd::SignJob;
 use super::*;
 use crate::backend::tests::wide::{Wide2, Wide4, Wide8};
 use crate::backend::{Engine, with_engine};
@@ -93,7 +93,7 @@ fn counted<P: ParameterSet, E: Engine>(
 }
 
 /// Every attempt of a job is made once, from 0 without gaps up to the one that succeeds or is the
-/// last allowed, and none after it: no mask is used twice, none is sampled in vain.
+/// last allowed, and none after it: no mask is used twice.
 fn units_are_exact<P: ParameterSet, E: Engine>(e: E, jobs: &[SignJob<'_, P>], allowed: u32) {
     let order: Vec<usize> = (0..jobs.len()).collect();
     let (results, made) = counted(e, jobs, &order, allowed);

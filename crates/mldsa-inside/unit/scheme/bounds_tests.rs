@@ -51,7 +51,8 @@ fn operations<P: Scheme, E: Engine>(e: E) -> usize {
     P::expand_signing(backend, &sk, &mut key);
     let input = Input::Mu(&Mu::unbound([3; 64]));
     let request = Request::new(backend, &input, &[0; 32], 2);
-    let sig = P::sign(Request::new(backend, &input, &[0; 32], 821), &key).expect("a signature");
+    let full = Request::new(backend, &input, &[0; 32], 821);
+    let sig = P::sign_encoded(full, &sk).expect("a signature");
     let mut seen = 0;
     for beyond in [false, true] {
         let checked = analyse(Inputs::AsTheyCome, beyond, || {

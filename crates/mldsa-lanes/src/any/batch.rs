@@ -13,12 +13,13 @@ use super::{
 use crate::ParameterSet;
 use crate::backend::Backend;
 use crate::batch::{
-    SignWith, VerifyJob, VerifyWith, boxed, given, made, reserved, unverified, verify_into,
+    SignWith, VerifyJob, VerifyWith, boxed, made, reserved, unverified, verify_into, with_rnd,
 };
 use crate::error::Error;
 use crate::kernels::poly::StackWiper;
 use crate::keys::{SignOptions, SigningKey};
 use crate::scheme::message::Input;
+use crate::scheme::sign::UNSIGNED;
 use crate::sets::{MlDsa44, MlDsa65, MlDsa87};
 
 /// The key of an [`AnySignJob`].
@@ -188,8 +189,8 @@ fn sign_by(
     jobs: &[AnySignJob<'_>],
     mut options: SignOptions<'_>,
 ) -> Result<Vec<Result<AnySignature, Error>>, Error> {
-    let rnds = given::rnds(jobs.len(), &mut options)?;
-    let mut results = made(jobs.len(), || Err(Error::TooManyAttempts { allowed: 0 }));
+    let rnds = with_rnd::rnds(jobs.len(), &mut options)?;
+    let mut results = made(jobs.len(), || Err(UNSIGNED));
     macro_rules! of {
         ($($set:ident)*) => { $(
             let mut places = Vec::new();
@@ -201,12 +202,12 @@ fn sign_by(
                     _ => continue,
                 };
                 places.push(place);
-                own.push(given::SignJob { key, input: job.input, rnd });
+                own.push(with_rnd::SignJob { key, input: job.input, rnd });
             }
-            let mut signed = given::unsigned::<$set>(own.len());
+            let mut signed = with_rnd::unsigned::<$set>(own.len());
             let backend = own.first().map(|job| job.key.backend());
             workers.work(backend, &own, &mut signed, |jobs, results| {
-                given::sign_into(jobs, options.max_attempts, results);
+                with_rnd::sign_into(jobs, options.max_attempts, results);
             });
             for (place, signature) in places.into_iter().zip(signed) {
                 results[place] = signature.map(AnySignature::from);

@@ -11,6 +11,8 @@ use crate::kernels::poly::{Poly, Secret, Zero};
 use crate::keys::{ExpandedSigningKey, SigningKey};
 use crate::scheme::encode::{self, SigningKeyWriter};
 use crate::scheme::hash_each;
+use crate::scheme::shapes::Shapes;
+use crate::scheme::sign::Material;
 use crate::scheme::{keygen, sample};
 
 /// A key in the making.
@@ -199,5 +201,31 @@ fn group<P: ParameterSet, E: Engine>(
     for ((key, slot), tr) in keys.iter_mut().zip(&*slots).zip(&trs) {
         // Algorithm 6, steps 10 and 11.
         key.finish(e, slot, tr);
+    }
+}
+
+/// A key that is filled part by part.
+impl<P: Shapes> Material<P> {
+    /// Sets a row of Â.
+    pub(crate) fn set_row(&mut self, number: usize, row: &[Poly]) {
+        self.a_hat.as_mut()[number * P::L..][..P::L].copy_from_slice(row);
+    }
+
+    /// Sets s1 and s2.
+    pub(crate) fn set_secrets<E: Engine>(&mut self, e: E, s1: &[Poly], s2: &[Poly]) {
+        let places = self.s1.as_mut().iter_mut().chain(self.s2.as_mut());
+        for (p, small) in s1.iter().chain(s2).zip(places) {
+            e.small_set(p, P::ETA, small);
+        }
+    }
+
+    /// Sets t0, K and tr.
+    pub(crate) fn set_rest<E: Engine>(&mut self, e: E, t0: &[Poly], k: &[u8], tr: &[u8; 64]) {
+        for (p, t0_hat) in t0.iter().zip(self.t0_hat.as_mut()) {
+            *t0_hat = *p;
+            e.ntt(t0_hat);
+        }
+        self.k.copy_from_slice(k);
+        self.tr = *tr;
     }
 }

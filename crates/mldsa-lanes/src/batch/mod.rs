@@ -23,8 +23,8 @@
 //! So `avx2` signs ML-DSA-65 in 102 KiB with expanded keys, whatever the number of jobs, and in 282
 //! KiB with compact ones. The repository's docs/stack.md has the stack that a thread needs.
 
-pub(crate) mod given;
 pub(crate) mod keygen;
+pub(crate) mod with_rnd;
 #[cfg(all(test, mldsa_inside))]
 mod limit_tests {
     include!(concat!(
@@ -105,10 +105,10 @@ pub fn sign<P: ParameterSet>(
     jobs: &[SignJob<'_, P>],
     mut options: SignOptions<'_>,
 ) -> Result<Vec<Result<Signature<P>, Error>>, Error> {
-    let rnds = given::rnds(jobs.len(), &mut options)?;
-    let mut results = given::unsigned(jobs.len());
-    let jobs = given::with(jobs, &rnds);
-    given::sign_into(&jobs, options.max_attempts, &mut results);
+    let rnds = with_rnd::rnds(jobs.len(), &mut options)?;
+    let mut results = with_rnd::unsigned(jobs.len());
+    let jobs = with_rnd::jobs(jobs, &rnds);
+    with_rnd::sign_into(&jobs, options.max_attempts, &mut results);
     Ok(results)
 }
 

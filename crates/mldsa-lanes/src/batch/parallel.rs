@@ -21,7 +21,7 @@ use rayon::prelude::*;
 
 use rand_core::TryCryptoRng;
 
-use super::{SignJob, VerifyJob, given};
+use super::{SignJob, VerifyJob, with_rnd};
 use crate::ParameterSet;
 use crate::backend::{Backend, Engine, with_engine};
 use crate::error::Error;
@@ -35,12 +35,12 @@ pub fn sign<P: ParameterSet>(
     jobs: &[SignJob<'_, P>],
     mut options: SignOptions<'_>,
 ) -> Result<Vec<Result<Signature<P>, Error>>, Error> {
-    let rnds = given::rnds(jobs.len(), &mut options)?;
-    let mut results = given::unsigned(jobs.len());
+    let rnds = with_rnd::rnds(jobs.len(), &mut options)?;
+    let mut results = with_rnd::unsigned(jobs.len());
     let backend = jobs.first().map(|job| job.key.backend());
-    let jobs = given::with(jobs, &rnds);
+    let jobs = with_rnd::jobs(jobs, &rnds);
     spread(backend, &jobs, &mut results, |jobs, results| {
-        given::sign_into(jobs, options.max_attempts, results);
+        with_rnd::sign_into(jobs, options.max_attempts, results);
     });
     Ok(results)
 }

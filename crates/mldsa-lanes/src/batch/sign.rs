@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 
-use super::given::SignJob;
+use super::with_rnd::SignJob;
 use super::{SignWith, boxed, made};
 use crate::ParameterSet;
 use crate::backend::Engine;
@@ -18,7 +18,7 @@ use crate::scheme::sign::{
     Accepted, Iteration, Material, Messages, Shared, Signing, rejection_sampling,
 };
 
-/// Jobs whose μ and ρ″ are computed in one go, for each slot. More than one, so that messages of
+/// Jobs whose μ and ρ″ are computed in one go, for each place. More than one, so that messages of
 /// different lengths leave few lanes idle.
 const AHEAD: usize = 4;
 
@@ -29,18 +29,18 @@ struct Pending {
     rho_second: Secret<[u8; 64]>,
 }
 
-/// The expanded key of a job in flight.
+/// The expanded key of a message in progress.
 #[derive(Clone, Copy)]
 enum Held<'a, P: ParameterSet> {
-    Given(&'a Material<P>),
-    /// A place in the pool.
-    Made(usize),
+    Expanded(&'a Material<P>),
+    /// A position in the pool.
+    Pooled(usize),
 }
 
-/// A key expanded here.
-struct Made<'a, P: ParameterSet> {
+/// A key of the pool.
+struct Pooled<'a, P: ParameterSet> {
     from: &'a SigningKey<P>,
-    /// How many slots use it.
+    /// How many places use it.
     users: usize,
     material: Material<P>,
 }
@@ -51,26 +51,13 @@ pub(super) fn memory<P: ParameterSet>() -> [usize; 3] {
     let ahead = AHEAD * (size_of::<Pending>() + size_of::<(usize, MuSource<'_>)>());
     [
         size_of::<Signing<P>>() + size_of::<Held<'_, P>>() + ahead,
-        size_of::<Made<'_, P>>(),
+        size_of::<Pooled<'_, P>>(),
         size_of::<Shared>(),
     ]
 }
 
-/// Signs the messages at the positions in `order`, all with keys of `e`'s backend.
-#[inline(never)]
-pub(crate) fn sign_messages<P: ParameterSet, E: Engine>(
-    e: E,
-    jobs: &[SignJob<'_, P>],
-    order: &[usize],
-    limit: u32,
-    results: &mut [Result<Signature<P>, Error>],
-) {
-    let mut messages = Many::new(e, jobs, order, results);
-    sign_all(e, &mut messages, order.len(), limit);
-}
-
 /// Signs `count` messages, in as many places as there are Keccak states.
-#[inline(always)]
+#[inline(never)]
 pub(crate) fn sign_all<P: ParameterSet, E: Engine>(
     e: E,
     messages: &mut impl Messages<P>,
@@ -78,9 +65,14 @@ pub(crate) fn sign_all<P: ParameterSet, E: Engine>(
     limit: u32,
 ) {
     // On the heap, so that what lies on the stack is small enough to be overwritten when it is over.
-    let mut places = made(E::STATES.min(count), Signing::zero);
+    let mut places = made(places::<E>(count), Signing::zero);
     let mut shared = boxed(|| Shared::ZERO);
     rejection_sampling(e, messages, &mut places, limit, &mut shared);
+}
+
+/// How many messages are in progress at a time.
+fn places<E: Engine>(count: usize) -> usize {
+    E::STATES.min(count)
 }
 
 /// The messages of a batch. A place whose message has ended takes the next one at once.
@@ -95,18 +87,19 @@ pub(crate) struct Many<'a, 'j, P: ParameterSet, E> {
 }
 
 impl<'a, 'j, P: ParameterSet, E: Engine> Many<'a, 'j, P, E> {
+    /// The messages at the positions in `order`, all with keys of `e`'s backend.
     pub(crate) fn new(
         e: E,
         jobs: &'a [SignJob<'j, P>],
         order: &'a [usize],
         results: &'a mut [Result<Signature<P>, Error>],
     ) -> Self {
-        let places = E::STATES.min(order.len());
+        let places = places::<E>(order.len());
         Many {
             e,
             queue: Queue::new::<E>(jobs, order),
             pool: Pool::new(places),
-            keys: alloc::vec![Held::Made(0); places],
+            keys: alloc::vec![Held::Pooled(0); places],
             results,
         }
     }
@@ -148,11 +141,12 @@ impl<P: ParameterSet, E: Engine> Messages<P> for Many<'_, '_, P, E> {
     }
 
     fn end(&mut self, place: usize, iteration: Iteration, outcome: Result<Accepted<'_>, Error>) {
-        // Written where it stays: a result that is moved would take along what lay on the stack beside an error.
-        self.results[iteration.message] = match outcome {
-            Ok(accepted) => Ok(Signature(accepted.signature::<P, E>(self.e))),
-            Err(error) => Err(error),
-        };
+        // Written in place: a moved result takes along what lay on the stack next to an error.
+        let result = &mut self.results[iteration.message];
+        match outcome {
+            Ok(accepted) => *result = Ok(Signature(accepted.signature::<P, E>(self.e))),
+            Err(error) => *result = Err(error),
+        }
         self.pool.release(self.keys[place]);
     }
 }
@@ -163,8 +157,8 @@ struct Queue<'a, 'j, P: ParameterSet> {
     /// Positions of the jobs that are not yet pending.
     order: &'a [usize],
     pending: Vec<Pending>,
-    /// How many of `pending` have been given out, and how many are filled.
-    given: usize,
+    /// How many of `pending` were taken, and how many are filled.
+    taken: usize,
     filled: usize,
 }
 
@@ -180,25 +174,25 @@ impl<'a, 'j, P: ParameterSet> Queue<'a, 'j, P> {
             jobs,
             order,
             pending,
-            given: 0,
+            taken: 0,
             filled: 0,
         }
     }
 
     fn is_empty(&self) -> bool {
-        self.given == self.filled && self.order.is_empty()
+        self.taken == self.filled && self.order.is_empty()
     }
 
     /// The next message whose input is well-formed; `refuse` gets the others.
     fn next<E: Engine>(&mut self, e: E, refuse: &mut impl FnMut(usize, Error)) -> Option<&Pending> {
-        while self.given == self.filled {
+        while self.taken == self.filled {
             if self.order.is_empty() {
                 return None;
             }
             self.prepare(e, refuse);
         }
-        self.given += 1;
-        Some(&self.pending[self.given - 1])
+        self.taken += 1;
+        Some(&self.pending[self.taken - 1])
     }
 
     /// μ and ρ″ (steps 6 and 7) of the next jobs.
@@ -214,7 +208,7 @@ impl<'a, 'j, P: ParameterSet> Queue<'a, 'j, P> {
                 Err(error) => refuse(*job, error),
             }
         }
-        (self.given, self.filled) = (0, sources.len());
+        (self.taken, self.filled) = (0, sources.len());
         let pending = &mut self.pending[..sources.len()];
         let jobs = self.jobs;
         let strings = sources.iter().zip(&mut *pending);
@@ -276,52 +270,52 @@ impl<P: ParameterSet> SignWith<'_, P> {
     }
 }
 
-/// The keys expanded here: at most one for each slot.
+/// Keys that are expanded here: at most one for each place.
 struct Pool<'a, P: ParameterSet> {
     most: usize,
-    made: Vec<Made<'a, P>>,
+    keys: Vec<Pooled<'a, P>>,
 }
 
 impl<'a, P: ParameterSet> Pool<'a, P> {
     fn new(most: usize) -> Self {
         Pool {
             most,
-            made: Vec::new(),
+            keys: Vec::new(),
         }
     }
 
     fn get<'b>(&'b self, held: Held<'b, P>) -> &'b Material<P> {
         match held {
-            Held::Given(material) => material,
-            Held::Made(place) => &self.made[place].material,
+            Held::Expanded(material) => material,
+            Held::Pooled(place) => &self.keys[place].material,
         }
     }
 
     /// The expanded form of `key` until `release`.
     fn hold<E: Engine>(&mut self, e: E, key: &SignWith<'a, P>) -> Held<'a, P> {
         let key = match key {
-            SignWith::Expanded(key) => return Held::Given(&key.material),
+            SignWith::Expanded(key) => return Held::Expanded(&key.material),
             SignWith::Compact(key) => *key,
         };
         let known = self
-            .made
+            .keys
             .iter()
-            .position(|made| core::ptr::eq(made.from, key));
+            .position(|pooled| core::ptr::eq(pooled.from, key));
         let place = known.unwrap_or_else(|| self.make(e, key));
-        self.made[place].users += 1;
-        Held::Made(place)
+        self.keys[place].users += 1;
+        Held::Pooled(place)
     }
 
     fn release(&mut self, held: Held<'a, P>) {
-        if let Held::Made(place) = held {
-            self.made[place].users -= 1;
+        if let Held::Pooled(place) = held {
+            self.keys[place].users -= 1;
         }
     }
 
     /// By itself, as it takes the stack of a key.
     #[inline(never)]
     fn push(&mut self, from: &'a SigningKey<P>) {
-        self.made.push(Made {
+        self.keys.push(Pooled {
             from,
             users: 0,
             material: Material::ZERO,
@@ -330,21 +324,21 @@ impl<'a, P: ParameterSet> Pool<'a, P> {
 
     /// Expands `key`, in place of one that nobody uses.
     fn make<E: Engine>(&mut self, e: E, key: &'a SigningKey<P>) -> usize {
-        if self.made.capacity() == 0 {
+        if self.keys.capacity() == 0 {
             // Once: secrets would be moved.
-            self.made.reserve_exact(self.most);
+            self.keys.reserve_exact(self.most);
         }
-        let place = if self.made.len() < self.most {
+        let place = if self.keys.len() < self.most {
             self.push(key);
-            self.made.len() - 1
+            self.keys.len() - 1
         } else {
-            // The slot that asks holds none, so one of as many keys as slots is not in use.
-            let unused = self.made.iter().position(|made| made.users == 0);
-            unused.expect("a key for each slot")
+            // The place that asks has no key, so one of the keys, which are as many as the places, is not in use.
+            let unused = self.keys.iter().position(|pooled| pooled.users == 0);
+            unused.expect("a key for each place")
         };
-        let made = &mut self.made[place];
-        made.from = key;
-        made.material.fill(e, key.sk.as_ref());
+        let pooled = &mut self.keys[place];
+        pooled.from = key;
+        pooled.material.fill(e, key.sk.as_ref());
         place
     }
 }

@@ -85,10 +85,10 @@ impl<P: ParameterSet> SigningKey<P> {
         self.seed.insert(Secret::zero()).copy_from_slice(xi);
     }
 
-    fn fill_from_seed_in(&mut self, Workspace(space): &mut Workspace<P>, xi: &[u8; 32]) {
+    fn fill_from_seed_in(&mut self, Workspace(memory): &mut Workspace<P>, xi: &[u8; 32]) {
         let backend = self.public.backend;
-        P::keygen_in(backend, xi, &mut self.sk, &mut self.public.pk, space);
-        space.wipe();
+        P::keygen_in(backend, xi, &mut self.sk, &mut self.public.pk, memory);
+        memory.wipe();
         self.seed.insert(Secret::zero()).copy_from_slice(xi);
     }
 

@@ -7,8 +7,9 @@ use crate::kernels::poly::{Poly, Secret, Zero};
 use crate::kernels::sponge::{Shadow, ShadowHash, Shake256};
 use crate::params::Parameters;
 use crate::scheme::encode::{self, SigningKeyParts, SigningKeyWriter};
-use crate::scheme::sample::{self, Rows};
+use crate::scheme::sample::{self, Stream};
 use crate::scheme::shapes::Shapes;
+use crate::scheme::sign::Memory;
 
 /// What key generation computes with: the caller's, so that what lies below is small enough to
 /// be overwritten when it is over.
@@ -19,7 +20,7 @@ pub(crate) struct Space<P: Shapes> {
     s2: Secret<P::VecK>,
     /// A row of t and then of t0; and the row of t0 that an imported key has.
     t0: Secret<[Poly; 2]>,
-    rows: Rows,
+    rows: Stream,
 }
 
 impl<P: Shapes> Space<P> {
@@ -29,7 +30,7 @@ impl<P: Shapes> Space<P> {
         s1: Secret::ZERO,
         s2: Secret::ZERO,
         t0: Secret::ZERO,
-        rows: Rows::ZERO,
+        rows: Stream::ZERO,
     };
 
     pub(crate) fn room(&mut self) -> Room<'_> {
@@ -57,7 +58,22 @@ pub(crate) struct Room<'a> {
     pub(crate) t: &'a mut Poly,
     /// The row of t0 that an imported key has.
     pub(crate) stored: &'a mut Poly,
-    pub(crate) rows: &'a mut Rows,
+    pub(crate) rows: &'a mut Stream,
+}
+
+impl<P: Shapes> Memory<P> {
+    /// The memory of signing, for key generation.
+    pub(crate) fn keygen(&mut self) -> Room<'_> {
+        Room {
+            rho_prime: &mut self.signing.rho_second,
+            k: &mut self.signing.c_tilde[..32],
+            s1: self.signing.vec_l.as_mut(),
+            s2: self.signing.vec_k.as_mut(),
+            t: &mut self.shared.scratch.product[0],
+            stored: &mut self.shared.scratch.c_hat[0],
+            rows: self.shared.masks.stream(),
+        }
+    }
 }
 
 /// Writes `sk` and `pk`.
@@ -102,7 +118,7 @@ fn public_key<P: Shapes, E: Engine>(
     for p in &mut *room.s1 {
         e.ntt(p);
     }
-    room.rows.begin();
+    room.rows.begin_rows();
     let mut tr = ShadowHash::new(e.permutation());
     let mut t1 = Poly::zero();
     for (row_number, s2) in room.s2.iter().enumerate() {
@@ -112,7 +128,7 @@ fn public_key<P: Shapes, E: Engine>(
             complete: false,
         };
         // Algorithm 6, step 3.
-        let a_row = room.rows.next::<P, E>(e, rho, &mut shadow);
+        let a_row = room.rows.next_row::<P, E>(e, rho, &mut shadow);
         row(e, a_row, room.s1, s2, room.t, &mut t1);
         // Algorithm 6, step 8.
         encode::verifying_key_row(e, pk, row_number, &t1);
@@ -134,7 +150,7 @@ pub(crate) fn row<E: Engine>(
     // Algorithm 6, step 5.
     e.dot(a_row, s1_hat, t);
     e.inverse_ntt(t);
-    // Any representative in (-q, q) serves; the bound asks nothing.
+    // Any representative in (-q, q) serves.
     e.add_center(t, s2);
     // Algorithm 6, step 6.
     e.power2round(t, t1);

@@ -54,25 +54,25 @@ pub(crate) fn of_s<'a>(
     counted(rho_prime, 0, s1.iter_mut().chain(s2))
 }
 
-/// A stream of polynomials, sampled in full groups of the engine's Keccak states and taken l at a
-/// time: what one taking leaves over serves the next. Each is handed out once.
-struct Ahead {
-    /// l − 1 left over and one group of 8.
+/// A stream of polynomials: rows of Â, or masks. They are sampled in full groups of the engine's Keccak states and
+/// taken l at a time. The next l begin with the remainder of the last group. Each polynomial is taken once.
+pub(crate) struct Stream {
+    /// A remainder of l − 1 and one group of 8.
     polynomials: [Poly; 14],
-    /// Those not yet handed out.
+    /// The places of those not yet taken.
     ready: Range<usize>,
     /// The number of the next to be sampled.
     next: usize,
 }
 
-impl Ahead {
-    const EMPTY: Self = Ahead {
+impl Stream {
+    pub(crate) const ZERO: Self = Stream {
         polynomials: Zero::ZERO,
         ready: 0..0,
         next: 0,
     };
 
-    /// Leaves what is left over and goes on at number `next`.
+    /// Drops the remainder and continues at number `next`.
     fn begin(&mut self, next: usize) {
         self.ready = 0..0;
         self.next = next;
@@ -107,31 +107,22 @@ impl Ahead {
         self.ready.start += count;
         &mut self.polynomials[first..][..count]
     }
-}
 
-/// ExpandA one row after another, for who needs each row once: no matrix is kept.
-pub(crate) struct Rows {
-    ahead: Ahead,
-}
-
-impl Rows {
-    pub(crate) const ZERO: Self = Rows {
-        ahead: Ahead::EMPTY,
-    };
-
-    /// To the first row, of another matrix.
-    pub(crate) fn begin(&mut self) {
-        self.ahead.begin(0);
+    /// To the first row of Â.
+    pub(crate) fn begin_rows(&mut self) {
+        self.begin(0);
     }
 
-    /// The l polynomials of the next row. `shadow` is hashed as far as it goes meanwhile.
-    pub(crate) fn next<P: Parameters, E: Engine>(
+    /// ExpandA (Algorithm 32), one row at a time, so that no matrix is kept: the l polynomials of the next row.
+    /// `shadow` is hashed as far as it goes meanwhile.
+    pub(crate) fn next_row<P: Parameters, E: Engine>(
         &mut self,
         e: E,
         rho: &[u8; 32],
         shadow: &mut dyn Beside,
     ) -> &[Poly] {
-        self.ahead.take(P::L, |first, room| {
+        const { assert!(P::L <= 7 && E::STATES <= 8) };
+        self.take(P::L, |first, room| {
             let group = E::STATES.min(P::K * P::L - first);
             e.uniform(&mut of_a::<P>(rho, first, &mut room[..group]), Some(shadow));
             group
@@ -139,9 +130,9 @@ impl Rows {
     }
 }
 
-impl Wipe for Rows {
+impl Wipe for Stream {
     fn wipe(&mut self) {
-        self.ahead.polynomials.wipe();
+        self.polynomials.wipe();
     }
 }
 
@@ -153,21 +144,20 @@ pub fn kappa<P: Parameters>(iteration: u32) -> u16 {
 /// ExpandMask (Algorithm 34) of iteration after iteration. κ + r has no gaps from one iteration to the next, so
 /// the masks of a signature are one stream of polynomials.
 pub(crate) struct MaskStream {
-    /// Masks: the memory of rows of Â.
-    rows: Secret<Rows>,
+    stream: Secret<Stream>,
     bytes: Secret<[MaskBytes; 8]>,
 }
 
 impl Zero for MaskStream {
     const ZERO: Self = MaskStream {
-        rows: Secret(Rows::ZERO),
+        stream: Secret(Stream::ZERO),
         bytes: Secret::ZERO,
     };
 }
 
 impl Wipe for MaskStream {
     fn wipe(&mut self) {
-        self.rows.wipe();
+        self.stream.wipe();
         self.bytes.wipe();
     }
 }
@@ -175,18 +165,18 @@ impl Wipe for MaskStream {
 impl MaskStream {
     #[cfg(all(test, mldsa_inside))]
     pub(crate) fn is_zero(&self) -> bool {
-        let polynomials = self.rows.ahead.polynomials.iter().all(|p| *p == Poly::ZERO);
+        let polynomials = self.stream.polynomials.iter().all(|p| *p == Poly::ZERO);
         polynomials && self.bytes.as_flattened().iter().all(|byte| *byte == 0)
     }
 
-    /// Its room for polynomials, for rows of Â.
-    pub(crate) fn rows(&mut self) -> &mut Rows {
-        &mut self.rows
+    /// Its memory for rows of Â.
+    pub(crate) fn stream(&mut self) -> &mut Stream {
+        &mut self.stream
     }
 
-    /// To the masks of an iteration.
+    /// Continues with the masks of iteration number `iteration`.
     pub(crate) fn begin<P: Parameters>(&mut self, iteration: u32) {
-        self.rows.ahead.begin(kappa::<P>(iteration).into());
+        self.stream.begin(kappa::<P>(iteration).into());
     }
 
     /// Its room for bytes, for masks of several streams.
@@ -201,9 +191,10 @@ impl MaskStream {
         rho_second: &[u8; 64],
         y: &mut [Poly],
     ) -> &[Poly] {
+        const { assert!(P::L <= 7 && E::STATES <= 8) };
         let bytes = &mut self.bytes[..E::STATES];
         // Algorithm 7, step 31: the next iteration goes on where this one ends.
-        let masks = self.rows.ahead.take(P::L, |first, room| {
+        let masks = self.stream.take(P::L, |first, room| {
             mask_group::<P, E>(e, rho_second, first, bytes, room, None)
         });
         for (y, mask) in y.iter_mut().zip(&mut *masks) {
@@ -213,9 +204,11 @@ impl MaskStream {
         masks
     }
 
-    /// NTT of a y that was sampled elsewhere, in the room of masks, which are lost.
+    /// NTT of a y that was sampled elsewhere. It overwrites the masks, so [`Self::begin`] comes before
+    /// [`Self::next`].
     pub(crate) fn transform<E: Engine>(&mut self, e: E, y: &[Poly]) -> &[Poly] {
-        let y_hat = &mut self.rows.ahead.polynomials[..y.len()];
+        self.stream.ready = 0..0;
+        let y_hat = &mut self.stream.polynomials[..y.len()];
         for (y_hat, y) in y_hat.iter_mut().zip(y) {
             *y_hat = *y;
             e.ntt(y_hat);
@@ -235,7 +228,7 @@ impl MaskStream {
             return;
         }
         let bytes = &mut self.bytes[..E::STATES];
-        self.rows.ahead.fill(P::L, |first, room| {
+        self.stream.fill(P::L, |first, room| {
             let shadow: Option<&mut dyn Beside> = if shadow.hash.is_padded() {
                 None
             } else {
@@ -246,7 +239,7 @@ impl MaskStream {
     }
 }
 
-/// The masks number `first` and after, as many as there are lanes for; how many.
+/// Samples masks from number `first` on, one for each free lane; returns their count.
 #[inline(always)]
 fn mask_group<P: Parameters, E: Engine>(
     e: E,

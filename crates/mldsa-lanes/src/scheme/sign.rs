@@ -14,14 +14,14 @@ use crate::kernels::small::Offsets;
 use crate::kernels::sponge::{Shadow, ShadowHash, Shake256, Shake256Reader};
 use crate::params::MAX_ATTEMPTS;
 use crate::scheme::encode::{self, Committed, MU_BYTES, SigningKeyParts, committed_bytes};
+use crate::scheme::hash_each;
 use crate::scheme::message::Input;
 use crate::scheme::sample::{self, MaskStream};
 use crate::scheme::shapes::Shapes;
-use crate::scheme::{hash_each, keygen};
 
 /// Steps 1 to 5: the private key with everything that does not depend on the message.
 pub struct Material<P: Shapes> {
-    a_hat: P::Matrix,
+    pub(crate) a_hat: P::Matrix,
     pub s1: Secret<P::SmallL>,
     pub s2: Secret<P::SmallK>,
     pub t0_hat: Secret<P::VecK>,
@@ -62,32 +62,6 @@ impl<P: Shapes> Material<P> {
         // Algorithm 7, step 5.
         sample::expand_a::<P, E>(e, parts.rho, self.a_hat.as_mut(), None);
     }
-
-    /// A row of Â of a key in the making.
-    #[cfg(feature = "alloc")]
-    pub(crate) fn set_row(&mut self, number: usize, row: &[Poly]) {
-        self.a_hat.as_mut()[number * P::L..][..P::L].copy_from_slice(row);
-    }
-
-    /// s1 and s2 of it.
-    #[cfg(feature = "alloc")]
-    pub(crate) fn set_secrets<E: Engine>(&mut self, e: E, s1: &[Poly], s2: &[Poly]) {
-        let places = self.s1.as_mut().iter_mut().chain(self.s2.as_mut());
-        for (p, small) in s1.iter().chain(s2).zip(places) {
-            e.small_set(p, P::ETA, small);
-        }
-    }
-
-    /// The rest of it: t0, K, tr.
-    #[cfg(feature = "alloc")]
-    pub(crate) fn set_rest<E: Engine>(&mut self, e: E, t0: &[Poly], k: &[u8], tr: &[u8; 64]) {
-        for (p, t0_hat) in t0.iter().zip(self.t0_hat.as_mut()) {
-            *t0_hat = *p;
-            e.ntt(t0_hat);
-        }
-        self.k.copy_from_slice(k);
-        self.tr = *tr;
-    }
 }
 
 impl<P: Shapes> Wipe for Material<P> {
@@ -113,7 +87,7 @@ pub struct Request<'a> {
     pub(crate) backend: Backend,
     pub(crate) input: &'a Input<'a>,
     pub(crate) rnd: &'a [u8; 32],
-    /// The most iterations.
+    /// Iterations have numbers below this.
     pub(crate) limit: u32,
     /// The number of the first iteration: 0, unless hardened signing repeats an accepted one.
     pub(crate) first: u32,
@@ -141,7 +115,7 @@ impl<'a> Request<'a> {
 }
 
 /// Steps 1 to 34. `memory` is left with secrets.
-#[inline(never)]
+#[inline(never)] // Its frame is below the one that overwrites the stack.
 pub(crate) fn sign_internal<P: Shapes, E: Engine>(
     e: E,
     key: Key<'_, P>,
@@ -162,20 +136,21 @@ pub(crate) fn sign_internal<P: Shapes, E: Engine>(
     let mu = source.mu(e.permutation(), &key.tr);
     // Algorithm 7, step 7.
     let hash = Shake256::new(e.permutation()).absorb(key.k.as_ref());
-    let mut rho_second = hash.absorb(request.rnd).absorb(&mu).finish();
-    rho_second.squeeze(signing.rho_second.as_mut());
+    let mut reader = hash.absorb(request.rnd).absorb(&mu).finish();
+    reader.squeeze(signing.rho_second.as_mut());
     // Algorithm 7, steps 8 and 9.
     signing.begin(0, request.first, &mu);
     let mut one = One::new(e, key, request.accepted);
     let place = slice::from_mut(signing);
     rejection_sampling(e, &mut one, place, request.limit, shared);
     // Algorithm 7, step 34.
-    one.outcome
+    one.outcome.map(|()| one.signature)
 }
 
-/// Steps 10 to 32 for every message, until one of its iterations is accepted or `limit` of them, and never more
-/// than [`MAX_ATTEMPTS`], are rejected. `places` hold the messages in progress; a turn of the loop is an
-/// iteration of each.
+/// Steps 10 to 32 for every message, until one of its iterations is accepted or its number reaches `limit`, at most
+/// [`MAX_ATTEMPTS`]. `places` are the messages in progress; a turn of the loop is an iteration of each.
+///
+/// Inlined, so that it is compiled once for [`One`] and once for the messages of a batch.
 ///
 /// A message that is alone has branches of its own in steps 11 and 15: its lanes are filled with masks of its
 /// next iterations. The lanes of several are filled across messages.
@@ -194,8 +169,8 @@ pub(crate) fn rejection_sampling<P: Shapes, E: Engine, M: Messages<P>>(
         // Algorithm 7, step 10.
         for (place, iteration, signing) in busy(places) {
             if iteration.number >= limit {
-                let allowed = limit;
-                messages.end(place, iteration, Err(Error::TooManyAttempts { allowed }));
+                let error = Error::TooManyAttempts { allowed: limit };
+                messages.end(place, iteration, Err(error));
                 signing.iteration = None;
             }
         }
@@ -205,6 +180,7 @@ pub(crate) fn rejection_sampling<P: Shapes, E: Engine, M: Messages<P>>(
             }
             return;
         };
+        // Once alone, always alone: no message follows.
         if !alone && (!M::SEVERAL || !more_follow && busy(places).nth(1).is_none()) {
             alone = true;
             masks.begin::<P>(first.number);
@@ -325,7 +301,7 @@ fn squeeze_c_tilde(c_tilde: &mut [u8], reader: &mut Shake256Reader) {
 /// w1·2γ2 + v gives w1 and v again: also below 0, that is for w1 = 0, where q − 1 wraps. At |v| = γ2 it
 /// gives ±γ2. Beyond, |w0| ≤ γ2 and |c·s2| ≤ β leave γ2 < |v| ≤ γ2 + β: the high bits move by one, and
 /// r0 is v − 2γ2 or v + 2γ2, or at the wrap a number 1 further from 0. Its magnitude is γ2 − β at
-/// least, so both are rejected. A test goes through the edges.
+/// least, so both are rejected. The test `low_bits_of_w_less_cs2_stand_for_r0` covers the edges.
 ///
 /// **One Decompose serves the hints** (step 26). MakeHint asks whether HighBits(w − c·s2 + c·t0) differs
 /// from HighBits(w − c·s2). r0 has passed, so the latter is w1, by the above. With u = v + c·t0, of
@@ -370,7 +346,7 @@ fn accepts<'a, P: Shapes, E: Engine>(
         if public(Site::RejectedByCt0, e.center(product, P::GAMMA2)) {
             return None;
         }
-        // Both summands are below γ2, so the sum is centered as it is.
+        // Both summands are below γ2, so the kernel's range holds and the sum is exact.
         e.add_center(v, product);
         let u = v;
         // Algorithm 7, step 26.
@@ -427,15 +403,15 @@ impl Iteration {
 
 /// The messages that [`rejection_sampling`] signs.
 pub(crate) trait Messages<P: Shapes> {
-    /// Whether there may be more than one. If not, no code of several is compiled.
+    /// True if there may be several at a time. If not, the compiler drops the code for several.
     const SEVERAL: bool;
     /// Fills the free places as far as there are messages; returns whether more follow.
     fn refill(&mut self, places: &mut [Signing<P>]) -> bool;
     /// The key of the message in a place.
     fn key(&self, place: usize) -> &Material<P>;
-    /// Takes the outcome of the message in a place, which becomes free.
+    /// Takes the outcome of the message in a place. The caller frees the place.
     fn end(&mut self, place: usize, iteration: Iteration, outcome: Result<Accepted<'_>, Error>);
-    /// Sees an iteration before steps 17 to 28, which overwrite y and w0. If false, it is rejected without them.
+    /// Sees an iteration before steps 17 to 28, which overwrite y and w0. False rejects the iteration.
     #[cfg(mldsa_inside)]
     fn observe<E: Engine>(
         &mut self,
@@ -449,13 +425,18 @@ pub(crate) trait Messages<P: Shapes> {
     }
 }
 
-/// A message by itself.
+/// The outcome of a message before its loop: a fault that skips the loop leaves an error.
+pub(crate) const UNSIGNED: Error = Error::TooManyAttempts { allowed: 0 };
+
+/// A single message.
 pub(crate) struct One<'a, P: Shapes, E> {
     e: E,
     key: &'a Material<P>,
     /// As in [`Request`].
     accepted: Option<&'a Cell<u32>>,
-    outcome: Result<P::SignatureBytes, Error>,
+    /// Not a part of `outcome`: an error that is moved in memory for both takes along what lay on the stack there.
+    signature: P::SignatureBytes,
+    outcome: Result<(), Error>,
 }
 
 impl<'a, P: Shapes, E> One<'a, P, E> {
@@ -465,7 +446,8 @@ impl<'a, P: Shapes, E> One<'a, P, E> {
             e,
             key,
             accepted,
-            outcome: Err(Error::TooManyAttempts { allowed: 0 }),
+            signature: P::SignatureBytes::ZERO,
+            outcome: Err(UNSIGNED),
         }
     }
 }
@@ -485,7 +467,13 @@ impl<P: Shapes, E: Engine> Messages<P> for One<'_, P, E> {
         if let (Ok(_), Some(accepted)) = (&outcome, self.accepted) {
             accepted.set(iteration.number);
         }
-        self.outcome = outcome.map(|accepted| accepted.signature::<P, E>(self.e));
+        self.outcome = match outcome {
+            Ok(accepted) => {
+                self.signature = accepted.signature::<P, E>(self.e);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        };
     }
 }
 
@@ -497,21 +485,21 @@ fn busy<P: Shapes>(
     places.filter_map(|(place, signing)| Some((place, signing.iteration?, signing)))
 }
 
-/// A place for a message in progress: what its iterations compute. All of it is secret until an iteration is
-/// accepted.
+/// A place for a message in progress: the values of its iteration. They are secret, except c_tilde and c, and
+/// except z and the hints of an accepted iteration.
 pub struct Signing<P: Shapes> {
     /// None: the place is free.
     pub(crate) iteration: Option<Iteration>,
     pub(crate) rho_second: Secret<[u8; 64]>,
     /// mu ‖ w1Encode(w1).
-    mu_w1: Secret<Committed>,
-    c_tilde: Secret<[u8; 64]>,
-    c: Secret<Offsets>,
+    pub(crate) mu_w1: Secret<Committed>,
+    pub(crate) c_tilde: Secret<[u8; 64]>,
+    pub(crate) c: Secret<Offsets>,
     /// y, then z.
-    vec_l: Secret<P::VecL>,
+    pub(crate) vec_l: Secret<P::VecL>,
     /// w, then w0, then w0 − c·s2, then the hints.
-    vec_k: Secret<P::VecK>,
-    w1: Secret<P::VecK>,
+    pub(crate) vec_k: Secret<P::VecK>,
+    pub(crate) w1: Secret<P::VecK>,
 }
 
 impl<P: Shapes> Zero for Signing<P> {
@@ -581,7 +569,14 @@ impl Zero for Shared {
     };
 }
 
-/// The memory of signing next to the key. It is the caller's, so that the stack below is small enough to be
+impl Wipe for Shared {
+    fn wipe(&mut self) {
+        self.masks.wipe();
+        self.scratch.wipe();
+    }
+}
+
+/// The memory of signing, without the key's. The caller owns it, so that the stack below is small enough to be
 /// overwritten at the end.
 pub struct Memory<P: Shapes> {
     pub(crate) signing: Signing<P>,
@@ -593,46 +588,12 @@ impl<P: Shapes> Memory<P> {
         signing: Signing::ZERO,
         shared: Shared::ZERO,
     };
-
-    /// The same memory for key generation.
-    pub(crate) fn keygen(&mut self) -> keygen::Room<'_> {
-        keygen::Room {
-            rho_prime: &mut self.signing.rho_second,
-            k: &mut self.signing.c_tilde[..32],
-            s1: self.signing.vec_l.as_mut(),
-            s2: self.signing.vec_k.as_mut(),
-            t: &mut self.shared.scratch.product[0],
-            stored: &mut self.shared.scratch.c_hat[0],
-            rows: self.shared.masks.rows(),
-        }
-    }
 }
 
 impl<P: Shapes> Wipe for Memory<P> {
     fn wipe(&mut self) {
         self.signing.wipe();
-        self.shared.masks.wipe();
-        self.shared.scratch.wipe();
-    }
-}
-
-/// The values of an iteration before steps 17 to 28.
-#[cfg(mldsa_inside)]
-impl<P: Shapes> Signing<P> {
-    pub fn y(&self) -> &[Poly] {
-        self.vec_l.as_ref()
-    }
-
-    pub fn w0(&self) -> &[Poly] {
-        self.vec_k.as_ref()
-    }
-
-    pub fn w1(&self) -> &[Poly] {
-        self.w1.as_ref()
-    }
-
-    pub fn c(&self) -> &Offsets {
-        &self.c
+        self.shared.wipe();
     }
 }
 

@@ -8,7 +8,7 @@ use crate::kernels::sampling::in_ball_from;
 use crate::kernels::sponge::{Beside, Shadow, ShadowHash, Shake256, Shake256Reader, h};
 use crate::scheme::encode::{self, Committed, Hints, MU_BYTES, committed_bytes};
 use crate::scheme::message::{Input, MuSource};
-use crate::scheme::sample::{self, Rows};
+use crate::scheme::sample::{self, Stream};
 use crate::scheme::shapes::Shapes;
 
 /// The public key with everything that does not depend on message and signature.
@@ -324,11 +324,11 @@ pub(crate) fn commitment<P: Shapes, E: Engine>(
     let challenge = challenge::<P, E>(e, sig);
     let mut hashes = Hashes::new(e.permutation(), pk, source, challenge);
     let (mut room, mut t1) = (RowRoom::zero(), Poly::zero());
-    let mut rows = Rows::ZERO;
+    let mut rows = Stream::ZERO;
     for number in 0..P::K {
         let hashed = &mut claim.hashed[..committed_bytes::<P>(number)];
         // Algorithm 8, step 5.
-        let a_row = rows.next::<P, E>(e, encode::rho_of(pk), &mut hashes.after(hashed, false));
+        let a_row = rows.next_row::<P, E>(e, encode::rho_of(pk), &mut hashes.after(hashed, false));
         if let Some(mut reader) = hashes.challenge.take() {
             claim.challenge(e, &mut reader);
         }

@@ -70,7 +70,7 @@ fn use_hint_follows_the_standard_for_all_of_z_q() {
     check::<MlDsa65>();
 }
 
-/// What `scheme::sign::check` relies on, by Algorithm 36: for every w1 and v = w0 − c·s2 at all edges,
+/// What `scheme::sign::accepts` relies on, by Algorithm 36: for every w1 and v = w0 − c·s2 at all edges,
 /// |v| is at the bound of r0 exactly if |r0| is; and where it is not, r1 is w1 and r0 is v.
 #[test]
 fn low_bits_of_w_less_cs2_stand_for_r0() {

@@ -1,4 +1,4 @@
-//! Jobs with their values of `rnd`.
+//! Jobs of signing with their values of `rnd`.
 
 use alloc::vec::Vec;
 
@@ -8,8 +8,9 @@ use crate::error::Error;
 use crate::kernels::poly::{Secret, Zero};
 use crate::keys::{SignOptions, Signature};
 use crate::scheme::message::Input;
+use crate::scheme::sign::UNSIGNED;
 
-/// A message to be signed with a given `rnd`.
+/// A message to be signed with a known `rnd`.
 #[derive(Clone, Copy)]
 pub struct SignJob<'a, P: ParameterSet> {
     pub(crate) key: SignWith<'a, P>,
@@ -17,7 +18,7 @@ pub struct SignJob<'a, P: ParameterSet> {
     pub(crate) rnd: &'a [u8; 32],
 }
 
-/// `rnd` of `count` signatures, in the place from which they are used.
+/// `rnd` of `count` signatures, in the memory from which they are used.
 pub(crate) fn rnds(
     count: usize,
     options: &mut SignOptions<'_>,
@@ -27,7 +28,8 @@ pub(crate) fn rnds(
     Ok(rnds)
 }
 
-pub(crate) fn with<'a, P: ParameterSet>(
+/// Jobs with their values of `rnd`.
+pub(crate) fn jobs<'a, P: ParameterSet>(
     jobs: &[super::SignJob<'a, P>],
     rnds: &'a [Secret<[u8; 32]>],
 ) -> Vec<SignJob<'a, P>> {
@@ -41,7 +43,7 @@ pub(crate) fn with<'a, P: ParameterSet>(
 
 /// Room for results, every one of which will be written.
 pub(crate) fn unsigned<P: ParameterSet>(count: usize) -> Vec<Result<Signature<P>, Error>> {
-    made(count, || Err(Error::TooManyAttempts { allowed: 0 }))
+    made(count, || Err(UNSIGNED))
 }
 
 pub(crate) fn sign_into<P: ParameterSet>(
