@@ -99,7 +99,7 @@ REFUSED = {
     "trace 44 --inputs none.csv -n 5": "--count: cannot be used with --inputs",
     "trace 44 --inputs none.csv --seed x": "--seed: cannot be used with --inputs",
 }  # fmt: skip
-"""Commands, and what is said before anything is written."""
+"""Commands that are rejected before they write anything."""
 
 
 @pytest.mark.parametrize("command", REFUSED)

@@ -265,7 +265,7 @@ macro_rules! parameter_set {
                 key: &sign::Material<Self>,
                 memory: &mut sign::Memory<Self>,
             ) -> Result<Self::SignatureBytes, Error> {
-                let _wiper = StackWiper::<28>;
+                let _wiper = StackWiper::<24>;
                 with_engine!(request.backend, e =>
                     sign::sign_internal(e, Key::Expanded(key), &request, memory))
             }
@@ -280,7 +280,7 @@ macro_rules! parameter_set {
                 #[cfg(not(feature = "alloc"))]
                 let mut key = sign::Material::<Self>::ZERO;
                 let mut memory = sign::Memory::ZERO;
-                let _wiper = StackWiper::<28>;
+                let _wiper = StackWiper::<24>;
                 with_engine!(request.backend, e =>
                     sign::sign_internal(e, Key::Encoded(sk.as_ref(), &mut key), &request, &mut memory))
             }

@@ -68,7 +68,7 @@ fn operations<P: Scheme, E: Engine>(e: E) -> usize {
             assert_eq!(signed.is_ok(), !beyond, "an answer that is not followed");
             let mut attempts = 0;
             let mut messages = Observed {
-                messages: One::new(e, &key, None),
+                messages: One::new(&key, None),
                 observer: &mut Tracing {
                     checks: Checks::All,
                     on_attempt: |_, _| attempts += 1,

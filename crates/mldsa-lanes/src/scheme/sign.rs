@@ -140,11 +140,12 @@ pub(crate) fn sign_internal<P: Shapes, E: Engine>(
     reader.squeeze(signing.rho_second.as_mut());
     // Algorithm 7, steps 8 and 9.
     signing.begin(0, request.first, &mu);
-    let mut one = One::new(e, key, request.accepted);
+    let mut one = One::new(key, request.accepted);
     let place = slice::from_mut(signing);
     rejection_sampling(e, &mut one, place, request.limit, shared);
+    one.outcome?;
     // Algorithm 7, step 34.
-    one.outcome.map(|()| one.signature)
+    Ok(signing.accepted().signature::<P, E>(e))
 }
 
 /// Steps 10 to 32 for every message, until one of its iterations is accepted or its number reaches `limit`, at most
@@ -332,7 +333,6 @@ fn accepts<'a, P: Shapes, E: Engine>(
             return None;
         }
     }
-    let z = y;
     // Algorithm 7, step 17.
     c.write::<P>(c_hat);
     e.ntt(c_hat);
@@ -358,12 +358,7 @@ fn accepts<'a, P: Shapes, E: Engine>(
             return None;
         }
     }
-    let hint = v;
-    Some(Accepted {
-        c_tilde: &signing.c_tilde[..P::C_TILDE_BYTES],
-        z,
-        hint,
-    })
+    Some(signing.accepted())
 }
 
 /// The values of an accepted iteration.
@@ -429,30 +424,25 @@ pub(crate) trait Messages<P: Shapes> {
 pub(crate) const UNSIGNED: Error = Error::TooManyAttempts { allowed: 0 };
 
 /// A single message.
-pub(crate) struct One<'a, P: Shapes, E> {
-    e: E,
+pub(crate) struct One<'a, P: Shapes> {
     key: &'a Material<P>,
     /// As in [`Request`].
     accepted: Option<&'a Cell<u32>>,
-    /// Not a part of `outcome`: an error that is moved in memory for both takes along what lay on the stack there.
-    signature: P::SignatureBytes,
     outcome: Result<(), Error>,
 }
 
-impl<'a, P: Shapes, E> One<'a, P, E> {
+impl<'a, P: Shapes> One<'a, P> {
     /// The outcome is an error unless an iteration is accepted, whatever a fault skips.
-    pub(crate) fn new(e: E, key: &'a Material<P>, accepted: Option<&'a Cell<u32>>) -> Self {
+    pub(crate) fn new(key: &'a Material<P>, accepted: Option<&'a Cell<u32>>) -> Self {
         One {
-            e,
             key,
             accepted,
-            signature: P::SignatureBytes::ZERO,
             outcome: Err(UNSIGNED),
         }
     }
 }
 
-impl<P: Shapes, E: Engine> Messages<P> for One<'_, P, E> {
+impl<P: Shapes> Messages<P> for One<'_, P> {
     const SEVERAL: bool = false;
 
     fn refill(&mut self, _: &mut [Signing<P>]) -> bool {
@@ -467,13 +457,7 @@ impl<P: Shapes, E: Engine> Messages<P> for One<'_, P, E> {
         if let (Ok(_), Some(accepted)) = (&outcome, self.accepted) {
             accepted.set(iteration.number);
         }
-        self.outcome = match outcome {
-            Ok(accepted) => {
-                self.signature = accepted.signature::<P, E>(self.e);
-                Ok(())
-            }
-            Err(error) => Err(error),
-        };
+        self.outcome = outcome.map(drop);
     }
 }
 
@@ -520,6 +504,15 @@ impl<P: Shapes> Signing<P> {
     pub(crate) fn begin(&mut self, message: usize, number: u32, mu: &[u8; MU_BYTES]) {
         self.iteration = Some(Iteration { message, number });
         self.mu_w1[..MU_BYTES].copy_from_slice(mu);
+    }
+
+    /// The values of an iteration that [`accepts`] has accepted.
+    fn accepted(&mut self) -> Accepted<'_> {
+        Accepted {
+            c_tilde: &self.c_tilde[..P::C_TILDE_BYTES],
+            z: self.vec_l.as_ref(),
+            hint: self.vec_k.as_mut(),
+        }
     }
 }
 
