@@ -19,13 +19,13 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from packaging.tags import platform_tags
 
 FILES = (
-    "scenarios/blocks",
-    "studies/bench.toml",
-    "studies/life-cycle.toml",
-    "workers/meter/meter.c",
-    "workers/python/packages.py",
-    "workers/python/requirements.lock",
-    "workers/python/worker.py",
+    "lab/scenarios/blocks",
+    "lab/studies/bench.toml",
+    "lab/studies/life-cycle.toml",
+    "lab/workers/meter/meter.c",
+    "lab/workers/python/packages.py",
+    "lab/workers/python/requirements.lock",
+    "lab/workers/python/worker.py",
     # What pqc-impact and mldsa-lab-rtl read.
     "records/2026-11-22-epyc-zen5/both-builds.jsonl.xz",
     "records/2026-11-22-epyc-zen5/batches.jsonl.xz",
@@ -35,13 +35,13 @@ FILES = (
     "rtl/core",
     "rtl/harness",
 )
-PROGRAMS = "workers/prebuilt"
+PROGRAMS = "lab/workers/prebuilt"
 """The folder of what was compiled."""
 _ENTRY = """\
 [[worker]]
 name = "rust"
 language = "Rust"
-folder = "workers/prebuilt"
+folder = "lab/workers/prebuilt"
 build = []
 run = ["{root}/{folder}/mldsa-worker-rust"]
 implementations = ["mldsa-lanes", "mldsa-lanes-hardened", "mldsa-oracle"]
@@ -58,16 +58,16 @@ class Tree(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Add the tree, and to a wheel what is compiled for it."""
         root = Path(self.root).parent
-        registry = root / "workers" / "registry.toml"
+        registry = root / "lab" / "workers" / "registry.toml"
         if version == "editable" or not registry.is_file():
             return
         place = f"{'src/' if self.target_name == 'sdist' else ''}mldsa_lab/tree"
-        made = root / "target" / "wheel"
+        made = root / "lab" / "target" / "wheel"
         made.mkdir(parents=True, exist_ok=True)
         written = made / "registry.toml"
         written.write_text(shipped_registry(registry.read_text(encoding="utf-8")), encoding="utf-8")
         include = {str(root / name): f"{place}/{name}" for name in FILES}
-        include[str(written)] = f"{place}/workers/registry.toml"
+        include[str(written)] = f"{place}/lab/workers/registry.toml"
         if self.target_name == "wheel" and not os.environ.get("MLDSA_LAB_PURE"):
             if shutil.which("cargo") is None:
                 self.app.display_warning("cargo is missing: the wheel has no trace library")
@@ -93,7 +93,7 @@ def compile_programs(root: Path, target: Path) -> list[Path]:
     command = ["cargo", "build", "--release", "--locked", "--config", "profile.release.strip=true"]
     environment = {**os.environ, "CARGO_TARGET_DIR": str(target)}
     for words in (["mldsa-trace"], ["mldsa-worker-rust", "--no-default-features"]):
-        subprocess.run([*command, "-p", *words], cwd=root, env=environment, check=True)
+        subprocess.run([*command, "-p", *words], cwd=root / "lab", env=environment, check=True)
     library = {"darwin": "libmldsa_trace.dylib", "win32": "mldsa_trace.dll"}
     names = (library.get(sys.platform, "libmldsa_trace.so"), "mldsa-worker-rust")
     return [target / "release" / name for name in names]

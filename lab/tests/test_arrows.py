@@ -199,7 +199,7 @@ IN_FILES = {
     "pqc_impact/base.py": ["of", "beside"],
     "pqc_impact/chain.py": ["given"],
     "pqc_impact/file.py": ["beside"],
-    "scripts/documents.py": ["of"],
+    "lab/scripts/documents.py": ["of"],
 }
 """Those that are fields of a file's format."""
 MOST_WORDS = 30
@@ -298,11 +298,13 @@ def all_sources() -> dict[str, str]:
 
 
 def script_sources() -> dict[str, str]:
-    """Return the programs in `scripts/` by their paths."""
+    """Return the programs in the folders `scripts/` by their paths."""
     root = Path(__file__).parents[2]
     return {
         path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
-        for path in sorted((root / "scripts").rglob("*.py"))
+        for folder in ("scripts", "library/scripts", "lab/scripts")
+        for path in sorted((root / folder).rglob("*.py"))
+        if "tests" not in path.parts
     }
 
 
@@ -328,13 +330,13 @@ BUDGETS = {
     "mldsa_lab": 1134,
     "mldsa_lab/answers": 614,
     "mldsa_lab/audit": 2263,
-    "mldsa_lab/bench": 2291,
+    "mldsa_lab/bench": 2293,
     "mldsa_lab/choice": 968,
     "mldsa_lab/cli": 1485,
     "mldsa_lab/estimate": 3151,
-    "mldsa_lab/inputs": 1064,
+    "mldsa_lab/inputs": 1065,
     "mldsa_lab/kinds": 1978,
-    "mldsa_lab/records": 554,
+    "mldsa_lab/records": 556,
     "mldsa_lab/show": 2585,
     "mldsa_lab/study": 821,
     "mldsa_lab/theory": 697,
@@ -347,7 +349,7 @@ BUDGETS = {
 
 
 def test_folders_keep_their_size() -> None:
-    code_lines = load_script(Path(__file__).parents[2] / "scripts" / "count_code.py").code_lines
+    code_lines = load_script(Path(__file__).parents[1] / "scripts" / "count_code.py").code_lines
     sizes: Counter[str] = Counter()
     for path, source in all_sources().items():
         depth = 2 if path.startswith(f"{LAB}/") else 1

@@ -202,7 +202,7 @@ def test_a_worker_that_does_not_build_is_left_out(tmp_path: Path) -> None:
         ("needy", 'build = []\nrun = ["true"]\n'
          'needs = [{ tool = "no-such-tool", hint = "install it from the shop" }]'),
     ):  # fmt: skip
-        text += f'[[worker]]\nname = "{name}"\nlanguage = "?"\nfolder = "workers"\n{how}\n'
+        text += f'[[worker]]\nname = "{name}"\nlanguage = "?"\nfolder = "lab/workers"\n{how}\n'
         text += "default = true\n"
     registry.write_text(text)
     done = bench(tmp_path / "out", "--registry", str(registry), "--rounds", "1", by=here)

@@ -455,7 +455,7 @@ def test_unknown_check_is_refused(tmp_path: Path) -> None:
     "entry",
     [
         pytest.param(e, id=e.name, marks=[] if e.name == "rust" else pytest.mark.toolchain)
-        for e in read_registry(ROOT / "workers" / "registry.toml")
+        for e in read_registry(ROOT / "lab" / "workers" / "registry.toml")
     ],
 )
 def test_workers_of_this_repository_conform(
@@ -473,7 +473,7 @@ def test_workers_of_this_repository_conform(
     assert "untested" not in {f.status for f in result.findings}, "\n".join(result.lines())
 
 
-MINIMAL = ROOT / "examples" / "minimal-worker"
+MINIMAL = ROOT / "lab" / "examples" / "minimal-worker"
 
 
 @pytest.mark.e2e

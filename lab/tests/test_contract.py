@@ -27,7 +27,7 @@ from mldsa_lab.show.page import render
 from mldsa_lab.show.report import FiguresFile, Report, as_csv, as_json, print_report, sections_of
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = ROOT / "tests" / "golden"
+GOLDEN = ROOT / "lab" / "tests" / "golden"
 OTHERS = {"select", "theory"}
 """Files of what is no figure: chosen inputs, probabilities."""
 FAST = "method-post"
@@ -38,7 +38,7 @@ FILES = {p.relative_to(GOLDEN).with_suffix("").as_posix() for p in GOLDEN.rglob(
 
 @cache
 def figures_of(name: str) -> list[Figure]:
-    golden = load_script(ROOT / "scripts" / "golden.py")
+    golden = load_script(ROOT / "lab" / "scripts" / "golden.py")
     text = (GOLDEN / f"{name}.json").read_text(encoding="utf-8")
     return [Figure(**one) for one in golden.from_text(text).values()]
 

@@ -16,7 +16,7 @@ pytestmark = [
     ),
 ]
 
-COUNTER = Path(__file__).parents[2] / "workers" / "counted" / "counter.c"
+COUNTER = Path(__file__).parents[1] / "workers" / "counted" / "counter.c"
 # A turn: three vector instructions, one of which moves to a general register, four of SHA3, two
 # scalar ones, three loads and stores of either kind of register, one branch.
 PROGRAM = r"""

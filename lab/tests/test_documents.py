@@ -25,10 +25,18 @@ from mldsa_lab.show.figure_tables import FigureRow, as_csv
 from mldsa_lab.study.file import shipped
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ("lab/src", "studies/src", "impact/src", "rtl/bench/src")
+PROJECTS = ("", "library/", "lab/", "rtl/")
+SOURCES = ("lab/src", "lab/studies/src", "lab/impact/src", "rtl/bench/src")
 DOCUMENTS = sorted(
     path
-    for pattern in ("*.md", "docs/**/*.md", "crates/*/*.md", "records/*.md", "workers/*.md")
+    for pattern in (
+        "*.md",
+        "docs/**/*.md",
+        "*/README.md",
+        "library/*/*/*.md",
+        "records/*.md",
+        "lab/workers/*.md",
+    )
     for path in ROOT.glob(pattern)
 )
 NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
@@ -38,12 +46,9 @@ SPAN = re.compile(r"`([^`\n]+)`")
 HEADING = re.compile(r"^#+ +(.*)$", re.M)
 LAB = re.compile(r"(?:^|bin/)mldsa-lab ([a-z][^#|;\n]*)")
 MAKE = re.compile(r"(?:^|\s)make ([a-z][a-z0-9-]*)(?: ARGS=(\"[^\"]*\"|\S+))?")
-PATHS = re.compile(
-    r"(?<![\w/.*{-])((?:crates|docs|examples|impact|lab|records|rtl|scenarios|scripts|studies"
-    r"|workers)/[\w./-]*\w)"
-)
+PATHS = re.compile(r"(?<![\w/.*{-])((?:docs|lab|library|records|rtl|scripts)/[\w./-]*\w)")
 # An example's folder in CONTRIBUTING, and a log, which names what was there.
-NOT_THERE = {"CONTRIBUTING.md": {"workers/c"}}
+NOT_THERE = {"CONTRIBUTING.md": {"lab/workers/c"}}
 LOGS = ("docs/performance-log.md", "docs/decisions/", "CHANGELOG.md")
 # Names of file formats, which begin like commands.
 FORMATS = ("claims", "pool", "selection", "cost-model", "record")
@@ -110,7 +115,8 @@ def broken_links(name: str) -> list[str]:
 def wrong_commands(name: str) -> list[str]:
     """The commands, options and targets of `make` in a document that do not exist."""
     wrong = []
-    targets = set(re.findall(r"^([a-z][a-z0-9-]*):", text_of("Makefile"), re.M))
+    makefiles = "".join(text_of(f"{project}Makefile") for project in PROJECTS)
+    targets = set(re.findall(r"^([a-z][a-z0-9-]*):", makefiles, re.M))
     groups = tomllib.loads(text_of("pyproject.toml"))["dependency-groups"]
     targets |= {f"setup-{group}" for group in groups}
     for line in code_of(text_of(name)):
@@ -135,7 +141,7 @@ def missing_files(name: str) -> set[str]:
         path
         for line in code_of(text_of(name))
         for path in PATHS.findall(line)
-        if "/target/" not in path and not (ROOT / path).exists()
+        if not re.search("/(target|out)/", path) and not (ROOT / path).exists()
     ]
     return set(missing) - NOT_THERE.get(name, set())
 
@@ -147,7 +153,7 @@ def missing_python(name: str) -> list[str]:
         for module in re.findall(r"python3? -m ((?:mldsa|pqc)_[\w.]+)", line):
             if importlib.util.find_spec(module) is None:
                 missing.append(module)
-        # The wheel mldsa_lanes is not here; bindings/python/tests runs its examples.
+        # The wheel mldsa_lanes is not here; library/bindings/python/tests runs its examples.
         if found := re.match(
             r" *from ((?!mldsa_lanes)(?:mldsa|pqc)_[\w.]+) import ([\w, ]+)", line
         ):
@@ -167,27 +173,36 @@ def test_what_a_document_names_exists(name: str) -> None:
 
 
 def test_architecture_names_every_folder() -> None:
-    assert {"README.md", "CONTRIBUTING.md", "docs/BIAS.md", "workers/PROTOCOL.md"} <= set(NAMES)
+    assert {"README.md", "CONTRIBUTING.md", "docs/BIAS.md", "lab/workers/PROTOCOL.md"} <= set(NAMES)
     text = text_of("ARCHITECTURE.md")
     lab = [path.name for path in (ROOT / "lab" / "src" / "mldsa_lab").iterdir() if path.is_dir()]
     assert [name for name in lab if f"`{name}/`" not in text and name != "__pycache__"] == []
-    rest = ("crates", "examples", "workers", "bench", "studies", "impact", "rtl/bench")
+    rest = ("library/crates", "library/verify", "library/bindings", "lab/examples", "lab/workers")
+    rest += ("lab/bench", "lab/studies", "lab/impact", "rtl/bench")
     assert [name for name in rest if f"{name}/" not in text] == []
-    crates = [path.name for path in (ROOT / "crates").iterdir() if path.is_dir()]
+    crates = [p.parent.name for p in ROOT.glob("library/*/mldsa-*/Cargo.toml")]
+    assert len(crates) >= 10
     assert [name for name in crates if name not in text] == []
 
 
 def test_words_are_plain() -> None:
     programs = [
         path
-        for folder in (*SOURCES, "scripts", "examples", "workers")
+        for folder in (
+            *SOURCES,
+            "scripts",
+            "library/scripts",
+            "lab/scripts",
+            "lab/examples",
+            "lab/workers",
+        )
         for path in (ROOT / folder).rglob("*")
         if path.suffix in (".py", ".j2", ".js", ".sh", ".toml", ".go", ".rs")
     ]
     assert len(programs) > 150
     found = {
         str(path.relative_to(ROOT)): words
-        for path in [*DOCUMENTS, *programs, ROOT / "Makefile"]
+        for path in [*DOCUMENTS, *programs, *(ROOT / f"{p}Makefile" for p in PROJECTS)]
         if (words := ODD.findall(path.read_text(encoding="utf-8")))
     }
     assert found == {}
@@ -230,8 +245,8 @@ def test_example_of_a_mix_runs(tmp_path: Path) -> None:
 # --- tables from records --------------------------------------------------------------------------
 
 
-PROSE = load_script(ROOT / "scripts" / "prose.py")  # which documents.py imports
-SCRIPT = load_script(ROOT / "scripts" / "documents.py")
+PROSE = load_script(ROOT / "lab" / "scripts" / "prose.py")  # which documents.py imports
+SCRIPT = load_script(ROOT / "lab" / "scripts" / "documents.py")
 MARKED = [str(path.relative_to(ROOT)) for path in SCRIPT.documents()]
 # Impact signs samples, with workers in Rust.
 SCENARIOS = [n for n in MARKED if "<!-- mldsa-lab:impact" in (ROOT / n).read_text()]
@@ -289,7 +304,7 @@ def claims(name: str, text: str) -> list[str]:
 
 @pytest.mark.parametrize("name", PROSE.PHRASES)
 def test_numbers_in_sentences_are_written_by_the_script(name: str) -> None:
-    """If this fails: add the phrase to `scripts/prose.py`, or leave the number out."""
+    """If this fails: add the phrase to `lab/scripts/prose.py`, or leave the number out."""
     assert claims(name, text_of(name)) == []
 
 

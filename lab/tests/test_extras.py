@@ -113,7 +113,9 @@ def test_the_extras_are_those_of_the_package_and_each_has_a_group() -> None:
 
 
 def test_the_packages_add_what_an_error_says_of_them() -> None:
-    files = [ROOT / folder / "pyproject.toml" for folder in ("impact", "rtl/bench", "studies")]
+    files = [
+        ROOT / folder / "pyproject.toml" for folder in ("lab/impact", "rtl/bench", "lab/studies")
+    ]
     projects = {p["name"]: p["entry-points"] for p in (read(file)["project"] for file in files)}
     assert set(projects) == {package.name for package in PACKAGES}
     groups = read(ROOT / "pyproject.toml")["dependency-groups"]

@@ -135,7 +135,7 @@ def test_what_is_no_plain_file_is_written_to_not_replaced(tmp_path: Path) -> Non
 # --- published schemas ----------------------------------------------------------------------------
 
 
-SCRIPT = load_script(find_root() / "scripts" / "schemas.py")
+SCRIPT = load_script(find_root() / "lab" / "scripts" / "schemas.py")
 FOLDER = Path(__file__).parents[2] / "docs" / "schema"
 
 
@@ -153,7 +153,7 @@ def shipped(name: str) -> list[Any]:
     if name == "measurements.json":
         return [[{"id": 1, "cost": 5, "unit": "ns", "round": 0, "time": 1.5}]]
     if name == "registry.json":
-        text = (find_root() / "workers" / "registry.toml").read_text(encoding="utf-8")
+        text = (find_root() / "lab" / "workers" / "registry.toml").read_text(encoding="utf-8")
         return [[entry] for entry in tomllib.loads(text)["worker"]]
     return [CostModel.default(set_name).as_json() for set_name in PARAMETER_SETS]
 
@@ -162,7 +162,7 @@ def test_the_published_ones_are_those_of_the_types(tmp_path: Path) -> None:
     for name, schema in SCRIPT.schemas().items():
         assert json.loads((FOLDER / name).read_text(encoding="utf-8")) == json.loads(
             json.dumps(schema)
-        ), f"{name}: python scripts/schemas.py --write"
+        ), f"{name}: python lab/scripts/schemas.py --write"
     assert {p.name for p in FOLDER.iterdir()} == set(SCRIPT.schemas())
     assert find_root() / "docs" / "schema" == FOLDER
     assert SCRIPT.renew(tmp_path, is_written=True) == list(SCRIPT.schemas())

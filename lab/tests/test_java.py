@@ -19,7 +19,7 @@ from mldsa_lab.worker.worker import Worker, WorkerFault
 
 ROOT = Path(__file__).parents[2]
 PLACE = BuildDirs.for_tree(ROOT)
-OWN = read_registry(ROOT / "workers" / "registry.toml")
+OWN = read_registry(ROOT / "lab" / "workers" / "registry.toml")
 JAVA = {e.name: e for e in OWN}["java"]
 TOLD = {
     "java.specification.version": "21",
@@ -141,7 +141,7 @@ def test_java_home_and_the_usual_folders_are_searched(
 
 
 def test_a_study_goes_on_with_the_jdks_it_began_with(tmp_path: Path) -> None:
-    study, out = ROOT / "studies" / "jvm.toml", tmp_path / "out"
+    study, out = ROOT / "lab" / "studies" / "jvm.toml", tmp_path / "out"
     seed = begin(study, "default", out, ["a=/a", "b=/b"])
     assert begin(study, "default", out, ["a=/a", "b=/b"]) == seed
     (out / "01-01" / "run").mkdir(parents=True)
@@ -181,7 +181,7 @@ def test_a_jdk_of_the_machine_is_measured_under_its_name(tmp_path: Path) -> None
 
 ENTRIES = {e.name: e for e in OWN}
 # Those on pinned runtimes: the machine's own Java may be any.
-PINNED = [e for e in ENTRIES.values() if e.folder == "workers/java" and e.program != "java"]
+PINNED = [e for e in ENTRIES.values() if e.folder == "lab/workers/java" and e.program != "java"]
 
 
 def argv(entry: WorkerEntry) -> list[str]:
@@ -197,7 +197,7 @@ def argv(entry: WorkerEntry) -> list[str]:
 def test_versions_are_those_of_the_lock_file(entry: WorkerEntry) -> None:
     with Worker.start(entry.name, argv(entry), cwd=ROOT) as worker:
         announced = worker.hello()
-    jars = " ".join(read_lock(ROOT / "workers" / "java" / "jars.lock"))
+    jars = " ".join(read_lock(ROOT / "lab" / "workers" / "java" / "jars.lock"))
     result = {v.implementation: v for v in announced.variants}
     for name, artifact in (
         ("bouncycastle", "bcprov-jdk18on"), ("bouncycastle-1.83", "bcprov-jdk18on"),

@@ -28,7 +28,9 @@ from mldsa_lab.worker.worker import Limits
 
 ROOT = Path(__file__).parents[2]
 PLACE = BuildDirs.for_tree(ROOT)
-JAVA = next(e for e in read_registry(ROOT / "workers" / "registry.toml") if e.name == "java-25")
+JAVA = next(
+    e for e in read_registry(ROOT / "lab" / "workers" / "registry.toml") if e.name == "java-25"
+)
 SHORT = Jmh(warmup_iterations=1, warmup_seconds=0.1, iterations=2, iteration_seconds=0.1)
 
 DOCUMENT = {

@@ -26,7 +26,7 @@ from mldsa_lab.records import read_record
 from mldsa_lab.theory.rejection import RejectionModel
 
 ROOT = Path(__file__).parents[2]
-MINIMAL = ROOT / "examples" / "minimal-worker" / "registry.toml"
+MINIMAL = ROOT / "lab" / "examples" / "minimal-worker" / "registry.toml"
 
 PLANTED = """
 #include <malloc.h>

@@ -310,7 +310,7 @@ def check_record(record: Record) -> None:
 
 
 def test_a_pipeline_with_a_fault_has_no_figures() -> None:
-    """tests/golden has the figures of sound ones."""
+    """lab/tests/golden has the figures of sound ones."""
     folder = find_root() / "records" / "2026-11-23-epyc-zen4-pipeline"
     record = read_record(folder / "process-1.jsonl.xz")
     name, variant = next(iter(find_pipelines([record]))), record.samples[0].variant

@@ -160,9 +160,11 @@ def test_older_records_are_converted(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     first = to_json(RUN) | {"schema": 7}
     path.write_text("".join(json.dumps(line) + "\n" for line in [first, *OLD]))
-    with pytest.raises(LabError, match=r"line 1: schema version 7: .* scripts/convert_records\.py"):
+    with pytest.raises(
+        LabError, match=r"line 1: schema version 7: .* lab/scripts/convert_records\.py"
+    ):
         read_record(path)
-    script = Path(__file__).parents[2] / "scripts" / "convert_records.py"
+    script = Path(__file__).parents[1] / "scripts" / "convert_records.py"
     subprocess.run([sys.executable, script, path], check=True, capture_output=True)
     record = read_record(path)
     assert record.run.schema == SCHEMA and record.run.tool == "mldsa-lab 0.1.0, schema 7"

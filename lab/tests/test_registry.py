@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
@@ -43,7 +44,9 @@ def write(folder: Path, text: str) -> Path:
 
 
 def test_the_committed_registry() -> None:
-    entries = {entry.name: entry for entry in read_registry(ROOT / "workers" / "registry.toml")}
+    entries = {
+        entry.name: entry for entry in read_registry(ROOT / "lab" / "workers" / "registry.toml")
+    }
     assert {"rust", "go"} <= entries.keys()
     for entry in entries.values():
         assert entry.needs or entry.setup, entry.name
@@ -80,12 +83,14 @@ def test_builds_differ_in_profile_and_environment(tmp_path: Path) -> None:
 
 def test_the_default_build_of_the_rust_worker_is_a_dependents() -> None:
     """No flags, whatever the user's environment holds, and a profile that nobody has changed."""
-    entries = {entry.name: entry for entry in read_registry(ROOT / "workers" / "registry.toml")}
+    entries = {
+        entry.name: entry for entry in read_registry(ROOT / "lab" / "workers" / "registry.toml")
+    }
     rust = entries["rust"]
     env = rust.environment(BuildDirs(ROOT, Path("/t")))
     assert env["RUSTFLAGS"] == env["CFLAGS"] == ""
-    assert rust.fill(rust.build, BuildDirs(ROOT, Path("/t")))[2:4] == ["--profile", "release"]
-    assert "[profile.release" not in (ROOT / "Cargo.toml").read_text(encoding="utf-8")
+    assert rust.fill(rust.build, BuildDirs(ROOT, Path("/t")))[4:6] == ["--profile", "release"]
+    assert "[profile.release" not in (ROOT / "lab" / "Cargo.toml").read_text(encoding="utf-8")
 
 
 def test_a_worker_like_another_has_its_keys(tmp_path: Path) -> None:
@@ -189,7 +194,9 @@ def features(packages: list[str], edges: str) -> dict[str, set[str]]:
     cargo = os.environ.get("MLDSA_LAB_CARGO", "cargo")
     chosen = [word for package in packages for word in ("-p", package)]
     command = [cargo, "tree", "--locked", "--prefix", "none", "--format", "{p}|{f}", "-e", edges]
-    done = subprocess.run([*command, *chosen], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [*command, *chosen], cwd=ROOT / "lab", capture_output=True, text=True, check=True
+    )
     sets = defaultdict(set)
     for line in done.stdout.splitlines():
         crate, _, names = line.removesuffix(" (*)").partition("|")
@@ -199,9 +206,9 @@ def features(packages: list[str], edges: str) -> dict[str, set[str]]:
 
 def test_rust_workers_and_their_tests_compile_each_crate_once() -> None:
     """Cargo compiles a crate, and every crate above it, once for each set of its features."""
-    entries = {e.name: e for e in read_registry(ROOT / "workers" / "registry.toml")}
+    entries = {e.name: e for e in read_registry(ROOT / "lab" / "workers" / "registry.toml")}
     rust, families = entries["rust"], entries["rust-families"]
-    kernels = (ROOT / "scripts" / "bench_kernels.sh").read_text(encoding="utf-8")
+    kernels = (ROOT / "lab" / "scripts" / "bench_kernels.sh").read_text(encoding="utf-8")
     built = features(packages(rust.build), "normal,build")
     assert "mldsa-worker-rust" in " ".join(built)
     for names, edges in (
@@ -219,3 +226,21 @@ def test_rust_workers_and_their_tests_compile_each_crate_once() -> None:
 
 def packages(command: tuple[str, ...]) -> list[str]:
     return [name for option, name in pairwise(command) if option == "-p"]
+
+
+def test_the_lock_files_agree() -> None:
+    """A crate that the library and the lab both have is measured as it is tested."""
+    locks = [
+        tomllib.loads((ROOT / project / "Cargo.lock").read_text(encoding="utf-8"))["package"]
+        for project in ("library", "lab")
+    ]
+    versions: list[dict[str, set[str]]] = []
+    for locked in locks:
+        versions.append(defaultdict(set))
+        for package in locked:
+            versions[-1][package["name"]].add(package["version"])
+    library, lab = versions
+    both = library.keys() & lab.keys()
+    assert len(both) > 100
+    # Of some crates one of the two needs an older version too.
+    assert [name for name in both if not library[name] & lab[name]] == []

@@ -250,7 +250,7 @@ def test_nothing_is_built_before_the_refusal(tmp_path: Path) -> None:
     marker = tmp_path / "built"
     registry = tmp_path / "registry.toml"
     registry.write_text(
-        '[[worker]]\nname = "one"\nlanguage = "Shell"\nfolder = "workers"\n'
+        '[[worker]]\nname = "one"\nlanguage = "Shell"\nfolder = "lab/workers"\n'
         f'build = ["touch", "{marker}"]\nrun = ["true"]\nimplementations = ["it"]\n'
     )
     for option in ("--implementations", "--reference"):

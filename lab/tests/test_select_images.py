@@ -134,9 +134,9 @@ def test_the_microcontroller_example_checks_digests(
     (tmp_path / "board.c").write_text(BOARD)
     root = find_root()
     library = build_library(root)
-    example = root / "examples" / "cortex-m4" / "measure.c"
+    example = root / "lab" / "examples" / "cortex-m4" / "measure.c"
     flags = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I.", "-DCUSTOM_BOARD"]
-    flags += [f"-I{root / 'crates' / 'mldsa-trace' / 'include'}", f"-DWRONG={wrong}"]
+    flags += [f"-I{root / 'library/crates/mldsa-trace' / 'include'}", f"-DWRONG={wrong}"]
     flags += [f"-DSET={selection.set.rpartition('-')[2]}", f"-Wl,-rpath,{library.parent}"]
     words = ["cc", *flags, str(example), "board.c", str(library), "-o", "measure"]
     subprocess.run(words, cwd=tmp_path, check=True)

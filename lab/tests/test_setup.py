@@ -43,7 +43,7 @@ ENTRY = f"""
 [[worker]]
 name = "one"
 language = "C"
-folder = "workers"
+folder = "lab/workers"
 build = ["{{python}}", "-c", ""]
 run = ["{{home}}/worker"]
 locks = ["{{folder}}/lock"]
@@ -54,7 +54,7 @@ setup = [
 [[worker]]
 name = "plain"
 language = "C"
-folder = "workers"
+folder = "lab/workers"
 build = []
 run = ["plain"]
 """
@@ -70,14 +70,14 @@ def quiet(line: str) -> None:
 
 @pytest.fixture
 def place(tmp_path: Path) -> BuildDirs:
-    (tmp_path / "workers").mkdir()
-    (tmp_path / "workers" / "lock").write_text("1\n")
-    (tmp_path / "workers" / "registry.toml").write_text(ENTRY)
+    (tmp_path / "lab" / "workers").mkdir(parents=True)
+    (tmp_path / "lab" / "workers" / "lock").write_text("1\n")
+    (tmp_path / "lab" / "workers" / "registry.toml").write_text(ENTRY)
     return BuildDirs(tmp_path, tmp_path / "target")
 
 
 def entry_of(place: BuildDirs) -> WorkerEntry:
-    return read_registry(place.root / "workers" / "registry.toml")[0]
+    return read_registry(place.root / "lab" / "workers" / "registry.toml")[0]
 
 
 def log(place: BuildDirs) -> list[str]:
@@ -100,11 +100,13 @@ def test_commands_run_in_order_and_a_changed_lock_file_asks_for_more(place: Buil
     (place.target / "one" / "setup.json").write_text("[]")
     assert not is_set_up(entry, place)
     set_up(entry, place, quiet)
-    (place.root / "workers" / "lock").write_text("2\n")
+    (place.root / "lab" / "workers" / "lock").write_text("2\n")
     assert not is_set_up(entry, place)
     set_up(entry, place, quiet)
     assert is_set_up(entry, place)
-    (place.root / "workers" / "registry.toml").write_text(ENTRY.replace('"two"]', '"three"]'))
+    (place.root / "lab" / "workers" / "registry.toml").write_text(
+        ENTRY.replace('"two"]', '"three"]')
+    )
     assert not is_set_up(entry_of(place), place)
 
 
@@ -113,7 +115,7 @@ def test_each_build_is_set_up_by_itself(
 ) -> None:
     builds = 'builds = { default = { profile = "release" }, tuned = { profile = "tuned" } }'
     text = ENTRY.replace('"two"]', '"{profile}"]')
-    registry = place.root / "workers" / "registry.toml"
+    registry = place.root / "lab" / "workers" / "registry.toml"
     registry.write_text(text.replace('name = "one"', f'name = "one"\n{builds}'))
     monkeypatch.setattr(BuildDirs, "for_tree", lambda root: place)
     default = entry_of(place)
@@ -158,7 +160,7 @@ def test_what_was_deleted_is_not_set_up(place: BuildDirs) -> None:
 
 
 def test_a_missing_lock_file_is_named(place: BuildDirs) -> None:
-    (place.root / "workers" / "lock").unlink()
+    (place.root / "lab" / "workers" / "lock").unlink()
     with pytest.raises(
         LabError, match=r"worker one, lock file .*/workers/lock: cannot read it: No such file"
     ):
@@ -196,9 +198,9 @@ def test_the_command(
 
 
 def test_what_bench_and_doctor_say(place: BuildDirs, tmp_path: Path) -> None:
-    folder = place.root / "workers"
+    folder = place.root / "lab" / "workers"
     registry = str(folder / "registry.toml")
-    Path(registry).write_text(ENTRY.replace('folder = "workers"', f'folder = "{folder}"'))
+    Path(registry).write_text(ENTRY.replace('folder = "lab/workers"', f'folder = "{folder}"'))
     reported = here("workers", "doctor", "--registry", registry).out
     assert (
         "not set up" in reported
@@ -291,14 +293,14 @@ def test_refusals_of_jars(
 
 
 def test_the_container_of_the_jvm_study_has_the_versions_of_the_repository() -> None:
-    text = (ROOT / "studies" / "Containerfile").read_text()
-    workspace = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]
+    text = (ROOT / "lab" / "studies" / "Containerfile").read_text()
+    workspace = tomllib.loads((ROOT / "lab" / "Cargo.toml").read_text())["workspace"]["package"]
     lab = tomllib.loads((ROOT / "lab" / "pyproject.toml").read_text())["project"]
     (toolchain,) = re.findall(r"--default-toolchain 1\.(\d+)\.\d+ ", text)
     assert int(toolchain) >= int(workspace["rust-version"].removeprefix("1."))
     # Debian bookworm's Python is 3.11.
     assert "/debian:bookworm-" in text and lab["requires-python"] == ">=3.11"
-    study = tomllib.loads((ROOT / "studies" / "jvm.toml").read_text())
+    study = tomllib.loads((ROOT / "lab" / "studies" / "jvm.toml").read_text())
     workers = {w for m in study["measure"] for w in m["workers"]} - {"jdks"}
     (fetched,) = re.findall(r'^ARG WORKERS="(.*)"$', text, re.MULTILINE)
     assert set(fetched.split()) == workers

@@ -15,7 +15,7 @@ from mldsa_lab.worker.registry import BuildDirs, read_registry
 
 ROOT = Path(__file__).parents[2]
 PLACE = BuildDirs.for_tree(ROOT)
-ENTRIES = {e.name: e for e in read_registry(ROOT / "workers" / "registry.toml")}
+ENTRIES = {e.name: e for e in read_registry(ROOT / "lab" / "workers" / "registry.toml")}
 CURVES = {"ECDSA-P256": "prime256v1", "ECDSA-secp256k1": "secp256k1"}
 
 # Each set's keys as OpenSSL encodes them, what signing gives, and Falcon's signatures of noble.

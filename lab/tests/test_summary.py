@@ -1,6 +1,6 @@
 """Records to tables: costs that are known, references, interruptions, and what has no estimate.
 
-tests/golden has the figures of all published records: ratios, percentiles, memory, phases.
+lab/tests/golden has the figures of all published records: ratios, percentiles, memory, phases.
 """
 
 from __future__ import annotations

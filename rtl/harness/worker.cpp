@@ -1,4 +1,4 @@
-// A core as a worker: workers/PROTOCOL.md over its model, with cycles of its clock as ticks. One request
+// A core as a worker: lab/workers/PROTOCOL.md over its model, with cycles of its clock as ticks. One request
 // more, `counters JOB`, has one line in reply: `counters` and, of each input in order, joined by commas, what
 // the core's own counters said when it was last performed, `-` for those that it lacks or if it failed.
 //

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-CLONES = HERE.parent.parent / "target" / "others"
+CLONES = HERE.parent / "target" / "others"
 # Names in VHDL that SystemVerilog reserves; a netlist of GHDL keeps them.
 _RESERVED = re.compile(r"\b(input|output|reg|do|buf)\b", re.IGNORECASE)
 _MISSING = {"ghdl": "on Debian `apt-get install ghdl`", "git": "on Debian `apt-get install git`"}

@@ -1,4 +1,4 @@
-"""Models of cores for the tests: built once in target/rtl, skipped where Verilator is missing."""
+"""Models of cores for the tests: built once in rtl/target, skipped where Verilator is missing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mldsa_lab_rtl.build import make
 from mldsa_lab_rtl.manifest import Manifest
 from mldsa_lab_rtl.verilator import Verilator
 
-TARGET = find_root() / "target" / "rtl"
+TARGET = find_root() / "rtl" / "target"
 TOYS = find_root() / "rtl" / "tests" / "toy"
 TOY, WORDS = TOYS / "toy.toml", TOYS / "toy_words.toml"
 LIMITS = Limits(hello=20, prepare=60, answer=300, measure=300)

@@ -50,7 +50,7 @@ def test_nist(core: Running, set_name: str, kind: str, count: int) -> None:
 def wycheproof() -> list[tuple[str, int, JobInput, bool]]:
     """Every case of verification."""
     example = "--quiet -p mldsa-oracle --example wycheproof_cases"
-    place = "--target-dir target/rtl/unit/cargo"
+    place = "--manifest-path library/Cargo.toml --target-dir rtl/target/unit/cargo"
     command = f"cargo run --locked --release {example} {place}".split()
     done = subprocess.run(command, cwd=find_root(), capture_output=True, text=True, check=True)
     cases = []

@@ -59,7 +59,7 @@ def test_a_butterfly_has_its_multiplier_in_dsps(tmp_path: Path) -> None:
     assert 100 < parts["mulmod"].taken.lut < 300 and parts["mulmod"].taken.ff > 60
     assert result.total.lut == sum(m.taken.lut for m in result.modules)
     # Yosys's own estimate of a module has the modules within it.
-    stat = json.loads((find_root() / "target/synth" / core.worker / "stat.json").read_text())
+    stat = json.loads((find_root() / "lab/target/synth" / core.worker / "stat.json").read_text())
     assert result.total.cells == stat["modules"]["\\butterfly"]["estimated_num_lc"]
     assert result.tools["yosys"].startswith("Yosys 0.") and result.digest == core.digest
     assert f"{result.total.lut:,}" in done.output

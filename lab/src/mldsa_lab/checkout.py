@@ -39,17 +39,17 @@ def find_root() -> Path:
     """
     for start in (Path(__file__).resolve(), Path.cwd() / "x"):
         for folder in start.parents:
-            if (folder / "workers" / "registry.toml").is_file():
+            if (folder / "lab" / "workers" / "registry.toml").is_file():
                 return folder
-    if (SHIPPED / "workers" / "registry.toml").is_file():
+    if (SHIPPED / "lab" / "workers" / "registry.toml").is_file():
         return SHIPPED
-    raise LabError(f"no workers/registry.toml: run mldsa-lab in a checkout: {GET_CHECKOUT}")
+    raise LabError(f"no lab/workers/registry.toml: run mldsa-lab in a checkout: {GET_CHECKOUT}")
 
 
 def find_target(root: Path) -> Path:
     """Return the folder for builds to keep: that of a checkout, or the user's cache."""
     if root != SHIPPED:
-        return root / "target"
+        return root / "lab" / "target"
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache) / "mldsa-lab"
 

@@ -198,7 +198,7 @@ def build(fast: bool, operations: tuple[str, ...] = OPERATIONS) -> Path:
     name = "-".join(
         ["fast" if fast else "small", *(() if operations == OPERATIONS else operations)]
     )
-    folder = find_root() / "target" / "rtl" / f"driver-{name.lower()}"
+    folder = find_root() / "rtl" / "target" / f"driver-{name.lower()}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     lint = [] if operations == OPERATIONS else PARTIAL

@@ -4,8 +4,8 @@
 #   sh rtl/tests/unit/run.sh [UNIT...]
 set -eu
 cd "$(dirname "$0")/../../.."
-OUT=${OUT:-target/rtl/unit}
-cargo build --locked --release --quiet -p mldsa-oracle --bin unit_values --target-dir "$OUT/cargo"
+OUT=${OUT:-rtl/target/unit}
+cargo build --manifest-path library/Cargo.toml --locked --release --quiet -p mldsa-oracle --bin unit_values --target-dir "$OUT/cargo"
 for bench in ${*:-$(cd rtl/tests/unit && ls ./*_bench.sv | sed 's|.*/||; s/_bench\.sv//')}; do
   objects=$OUT/$bench
   rm -rf "$objects" && mkdir -p "$objects"

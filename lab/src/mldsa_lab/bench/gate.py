@@ -195,7 +195,7 @@ class ReferenceItems(AbstractContextManager["ReferenceItems"]):
 
     def _make(self, set_name: str) -> Items:
         if not self._fleet.handles:
-            entries = read_registry(self._dirs.root / "workers" / "registry.toml")
+            entries = read_registry(self._dirs.root / "lab" / "workers" / "registry.toml")
             entry = next(e for e in entries if ORACLE in e.implementations)
             build(entry, self._dirs, self._show)
             self._fleet.add(WorkerHandle(entry, self._dirs, Limits()))

@@ -48,7 +48,7 @@ def launch(options: Options, dirs: BuildDirs, fleet: Fleet, screen: Screen) -> L
     For an ML-DSA set, the tree's own worker with the correctness reference starts too. Its other
     variants are measured only if the worker is among the chosen ones.
     """
-    own = read_registry(dirs.root / "workers" / "registry.toml")
+    own = read_registry(dirs.root / "lab" / "workers" / "registry.toml")
     limits = time_limits(options.timeout)
     skipped: list[Skipped] = []
     absent: list[WorkerEntry] = []

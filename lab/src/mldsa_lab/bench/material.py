@@ -273,7 +273,7 @@ def draw_signatures(set_name: str, seed: bytes, count: int) -> list[SampleSignat
         signatures = load().sign(set_name, Spec(set_name, seed).inputs(0, count))
         return [SampleSignature(one.pk, one.signature) for one in signatures]
     root = find_root()
-    entries = read_registry(root / "workers" / "registry.toml")
+    entries = read_registry(root / "lab" / "workers" / "registry.toml")
     entry = next(e for e in entries if SCHEMES[set_name].family in e.families)
     with Fleet() as fleet:
         fleet.add(WorkerHandle(entry, BuildDirs.for_tree(root), Limits()))

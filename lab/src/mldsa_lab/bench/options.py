@@ -572,7 +572,9 @@ class BlockFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 def shipped() -> dict[str, Path]:
     """The blocks of the source tree by name."""
-    return {p.stem: p for p in sorted((find_root() / "scenarios" / "blocks").glob("*.toml"))}
+    return {
+        p.stem: p for p in sorted((find_root() / "lab" / "scenarios" / "blocks").glob("*.toml"))
+    }
 
 
 def read_block(name: str, profile: str) -> BlockFile:

@@ -49,7 +49,7 @@ def workers(
     if action != "conform":
         shared.reject_options(ctx, action, "makes no checks", "only")
     place = BuildDirs.for_tree(find_root())
-    own = read_registry(place.root / "workers" / "registry.toml")
+    own = read_registry(place.root / "lab" / "workers" / "registry.toml")
     listed = read_registry(registry) if registry else own
     if action == "doctor":
         _doctor(listed, own, shared.words(names), place)

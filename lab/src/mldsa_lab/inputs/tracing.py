@@ -1,4 +1,4 @@
-"""Traces from crates/mldsa-trace: its C interface, and pools traced on all cores.
+"""Traces from library/crates/mldsa-trace: its C interface, and pools traced on all cores.
 
 The library (include/mldsa_trace.h) is built when needed and called in process. Calls release
 Python's lock, use one thread each, and keep nothing between them. Blocks of a pool are traced side
@@ -205,7 +205,7 @@ def _set_number(set_name: str) -> int:
 def library_path(root: Path) -> Path:
     """Where the library of the tree at ``root`` is built by itself, or the wheel has it."""
     if root == SHIPPED:
-        return root / "workers" / "prebuilt" / library_name()
+        return root / "lab" / "workers" / "prebuilt" / library_name()
     return find_target(root) / "trace" / "release" / library_name()
 
 
@@ -236,7 +236,8 @@ def build_library(root: Path, on_line: Callable[[str], None] = lambda line: None
         on_line("there is no cargo: the library is taken as it was built")
         return library_path(root)
     # Cargo's own profile: a tuned build is no faster, and takes longer.
-    command = ["cargo", "build", "--release", "--locked", "-p", CRATE]
+    command = ["cargo", "build", "--manifest-path", "library/Cargo.toml", "--release"]
+    command += ["--locked", "-p", CRATE]
     run_tool(command, root, {"CARGO_TARGET_DIR": str(find_target(root) / "trace")}, on_line)
     return library_path(root)
 

@@ -170,7 +170,7 @@ _KEPT = "kept "
 _KEYLESS = ("keygen", "hash", *TLS_OPERATIONS, "lookup")
 STACK_HEAP, TRAFFIC = "stack and heap", "traffic"
 """The parts of a memory record."""
-_SOURCE = Path("workers") / "meter" / "meter.c"
+_SOURCE = Path("lab") / "workers" / "meter" / "meter.c"
 
 
 def build_meter(dirs: BuildDirs) -> Path:

@@ -270,7 +270,9 @@ def _first(line: bytes, path: Path) -> Record:
         known = f"{where}: schema version {schema}: this mldsa-lab reads {rows.SCHEMA}; "
         if schema > rows.SCHEMA:
             raise LabError(f"{known}a newer mldsa-lab wrote it: update this one")
-        raise LabError(f"{known}`python scripts/convert_records.py {path}` converts older records")
+        raise LabError(
+            f"{known}`python lab/scripts/convert_records.py {path}` converts older records"
+        )
     return Record(convert(value, rows.Run, where))
 
 

@@ -85,7 +85,7 @@ class Variant(Implementation, frozen=True, forbid_unknown_fields=True):
 
     @property
     def is_hardened(self) -> bool:
-        """True if it checks its own signatures, by its name (workers/PROTOCOL.md)."""
+        """True if it checks its own signatures, by its name (lab/workers/PROTOCOL.md)."""
         return self.implementation.endswith(HARDENED)
 
     @property

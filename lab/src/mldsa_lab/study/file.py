@@ -276,7 +276,7 @@ def _each(names: Iterable[str]) -> tuple[str, ...]:
 
 def shipped() -> dict[str, Path]:
     """The studies of the source tree by name."""
-    paths = sorted((find_root() / "studies").glob("*.toml"))
+    paths = sorted((find_root() / "lab" / "studies").glob("*.toml"))
     return {path.stem: path for path in paths if path.name != "pyproject.toml"}
 
 

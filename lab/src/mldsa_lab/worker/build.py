@@ -276,7 +276,7 @@ def main(arguments: list[str]) -> int:
     action = test if "--test" in arguments else build
     try:
         dirs = BuildDirs.for_tree(find_root())
-        entries = every_build(read_registry(dirs.root / "workers" / "registry.toml"))
+        entries = every_build(read_registry(dirs.root / "lab" / "workers" / "registry.toml"))
         if not names:
             known = ", ".join(e.label for e in entries)
             raise LabError(f"no worker is named: the registry has {known}")

@@ -1,4 +1,4 @@
-"""The conformance test of a worker: rules of `workers/PROTOCOL.md` as named checks.
+"""The conformance test of a worker: rules of `lab/workers/PROTOCOL.md` as named checks.
 
 Rules are checked in this order: framing, announcements, jobs, samples, phases, runs, chains, blocks
 and the end. `suite.py` has the correctness of the outputs. A new worker passes this first.

@@ -1,7 +1,7 @@
 """The text of the worker protocol: types, requests, announcements and replies.
 
-`workers/PROTOCOL.md` is the definition. Nothing here reads, writes or waits. An input that failed
-has the line `failed INPUT TEXT` in place of its output, trace, sample or link.
+`lab/workers/PROTOCOL.md` is the definition. Nothing here reads, writes or waits. An input that
+failed has the line `failed INPUT TEXT` in place of its output, trace, sample or link.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`workers/registry.toml`: the workers, with their builds, commands and needs."""
+"""`lab/workers/registry.toml`: the workers, with their builds, commands and needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A running worker, with the requests of `workers/PROTOCOL.md` as methods."""
+"""A running worker, with the requests of `lab/workers/PROTOCOL.md` as methods."""
 
 from __future__ import annotations
 
