@@ -23,7 +23,7 @@
  * back. ..._free takes the place of the handle and sets it to NULL, so that a second call does
  * nothing and a later use is MLDSA_ERROR_NULL.
  *
- * Stack. Up to about 128 KiB for signing with ML-DSA-87: give threads 256 KiB.
+ * Stack. Up to about 128 KiB for signing with ML-DSA-87, 144 KiB if hardened: give threads 256 KiB.
  */
 
 #ifndef MLDSA_H
@@ -345,6 +345,17 @@ typedef struct {
 #define MLDSA_ERROR_ENVIRONMENT 18
 
 /**
+ * The two keys do not belong together.
+ */
+#define MLDSA_ERROR_MISMATCH 19
+
+/**
+ * Hardened calls: two computations of the same result differ, a key changed in memory, or t1 of
+ * the public key is 0, for which anybody can sign.
+ */
+#define MLDSA_ERROR_FAULT 20
+
+/**
  * ML-DSA-44, NIST security category 2.
  */
 #define MLDSA_44 44
@@ -576,6 +587,30 @@ mldsa_error mldsa_signing_key_verifying_key(const mldsa_signing_key *key,
                                             mldsa_verifying_key **public_key);
 
 /**
+ * Make a second handle of the same private key, a copy that does not depend on key. It has no
+ * expanded form.
+ *
+ * copy  where the handle is written; NULL is written there after an error.
+ *
+ * Errors: NULL, MEMORY.
+ * Thread safety: any thread, any time.
+ * Ownership: the caller frees *copy with mldsa_signing_key_free, before or after key.
+ * Wiping: each of the two is wiped when it is freed.
+ */
+mldsa_error mldsa_signing_key_duplicate(const mldsa_signing_key *key, mldsa_signing_key **copy);
+
+/**
+ * Check that a public key is the one of this private key. It takes no longer than a comparison of
+ * their bytes.
+ *
+ * Return MLDSA_OK if they belong together, and only then.
+ * Errors: MISMATCH if they do not, also if their sets differ; NULL.
+ * Thread safety: any thread, any time.
+ */
+mldsa_error mldsa_signing_key_match(const mldsa_signing_key *key,
+                                    const mldsa_verifying_key *public_key);
+
+/**
  * Write the seed, 32 bytes.
  *
  * seed  room for seed_len bytes, at least 32.
@@ -649,6 +684,19 @@ mldsa_error mldsa_verifying_key_from_raw(mldsa_set set,
 mldsa_error mldsa_verifying_key_from_spki(const uint8_t *file,
                                           size_t file_len,
                                           mldsa_verifying_key **key);
+
+/**
+ * Make a second handle of the same public key, a copy that does not depend on key. It has no
+ * expanded form.
+ *
+ * copy  where the handle is written; NULL is written there after an error.
+ *
+ * Errors: NULL, MEMORY.
+ * Thread safety: any thread, any time.
+ * Ownership: the caller frees *copy with mldsa_verifying_key_free, before or after key.
+ */
+mldsa_error mldsa_verifying_key_duplicate(const mldsa_verifying_key *key,
+                                          mldsa_verifying_key **copy);
 
 /**
  * Free a public key, and set *key to NULL. Does nothing where key or *key is NULL.
@@ -739,6 +787,17 @@ mldsa_error mldsa_mu_hasher_update(mldsa_mu_hasher *hasher, const uint8_t *piece
  * Thread safety: no other thread may be adding pieces.
  */
 mldsa_error mldsa_mu_hasher_mu(const mldsa_mu_hasher *hasher, uint8_t *mu, size_t mu_len);
+
+/**
+ * Make a second hasher that has had the same pieces. Both take further pieces by themselves.
+ *
+ * copy  where the handle is written; NULL is written there after an error.
+ *
+ * Errors: NULL, MEMORY.
+ * Thread safety: no other thread may be adding pieces to hasher.
+ * Ownership: the caller frees *copy with mldsa_mu_hasher_free, before or after hasher.
+ */
+mldsa_error mldsa_mu_hasher_duplicate(const mldsa_mu_hasher *hasher, mldsa_mu_hasher **copy);
 
 /**
  * Free a hasher, and set *hasher to NULL. Does nothing where hasher or *hasher is NULL.
@@ -833,6 +892,41 @@ mldsa_error mldsa_verify_input(const mldsa_verifying_key *key,
                                const mldsa_input *input,
                                const uint8_t *signature,
                                size_t signature_len);
+
+/**
+ * Sign as mldsa_sign_input does, with protection against a single hardware fault. The key is
+ * computed again, the signature is made twice, compared and verified. It is the one that
+ * mldsa_sign_input makes with the same rnd.
+ *
+ * It takes 3 to 4 times as long as mldsa_sign_input; an expanded form does not change that. It does
+ * not protect what the caller does: a call that is skipped whole, the branch on the code, memory
+ * that changes before the call.
+ *
+ * Errors: those of mldsa_sign_input, RANDOM also if the generator gives 32 zero bytes; FAULT. After
+ * an error signature contains no signature.
+ * Thread safety, ownership, wiping: as mldsa_sign.
+ */
+mldsa_error mldsa_sign_hardened(const mldsa_signing_key *key,
+                                const mldsa_input *input,
+                                uint32_t randomness,
+                                uint8_t *signature,
+                                size_t signature_len);
+
+/**
+ * Verify as mldsa_verify_input does, with protection against a single hardware fault: twice, with
+ * two copies of the public key.
+ *
+ * It takes 2 to 3 times as long as mldsa_verify_input; an expanded form does not change that. What
+ * it does not protect is as for mldsa_sign_hardened.
+ *
+ * Return MLDSA_OK for a valid signature, and for it only.
+ * Errors: those of mldsa_verify_input; FAULT.
+ * Thread safety, ownership: as mldsa_verify.
+ */
+mldsa_error mldsa_verify_hardened(const mldsa_verifying_key *key,
+                                  const mldsa_input *input,
+                                  const uint8_t *signature,
+                                  size_t signature_len);
 
 /**
  * Sign many inputs at once: several times as fast as one after another, since a batch fills the

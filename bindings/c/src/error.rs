@@ -2,7 +2,7 @@
 
 use std::ffi::c_char;
 
-use mldsa_lanes::{Error, pem, pkcs8};
+use mldsa_lanes::{Error, hardened, pem, pkcs8};
 
 /// The outcome of a call: MLDSA_OK or one of MLDSA_ERROR_... below.
 pub type mldsa_error = i32;
@@ -47,6 +47,11 @@ pub const MLDSA_ERROR_MEMORY: mldsa_error = 17;
 /// The environment variable MLDSA_LANES_BACKEND names no backend that this CPU can run, or
 /// MLDSA_LANES_DISABLE names an unknown CPU feature.
 pub const MLDSA_ERROR_ENVIRONMENT: mldsa_error = 18;
+/// The two keys do not belong together.
+pub const MLDSA_ERROR_MISMATCH: mldsa_error = 19;
+/// Hardened calls: two computations of the same result differ, a key changed in memory, or t1 of
+/// the public key is 0, for which anybody can sign.
+pub const MLDSA_ERROR_FAULT: mldsa_error = 20;
 
 /// Return a sentence in English about an error code, also for an unknown code. Never NULL.
 ///
@@ -79,6 +84,8 @@ pub extern "C" fn mldsa_error_string(error: mldsa_error) -> *const c_char {
         MLDSA_ERROR_ENVIRONMENT => {
             c"MLDSA_LANES_BACKEND or MLDSA_LANES_DISABLE has a word that is unknown or unavailable here; unset the variable"
         }
+        MLDSA_ERROR_MISMATCH => c"the two keys do not belong together",
+        MLDSA_ERROR_FAULT => c"a hardware fault, or a public key of zeros; read the key again",
         _ => c"unknown error code",
     };
     text.as_ptr()
@@ -102,6 +109,14 @@ pub(crate) fn code(error: Error) -> mldsa_error {
         Error::Rng => MLDSA_ERROR_RANDOM,
         Error::OutOfMemory => MLDSA_ERROR_MEMORY,
         _ => MLDSA_ERROR_INTERNAL,
+    }
+}
+
+/// The code of an error of the hardened mode.
+pub(crate) fn hardened_code(error: impl Into<hardened::Error>) -> mldsa_error {
+    match error.into() {
+        hardened::Error::Refused(error) => code(error),
+        _ => MLDSA_ERROR_FAULT,
     }
 }
 

@@ -328,6 +328,49 @@ pub unsafe extern "C" fn mldsa_signing_key_verifying_key(
     })
 }
 
+/// Make a second handle of the same private key, a copy that does not depend on key. It has no
+/// expanded form.
+///
+/// copy  where the handle is written; NULL is written there after an error.
+///
+/// Errors: NULL, MEMORY.
+/// Thread safety: any thread, any time.
+/// Ownership: the caller frees *copy with mldsa_signing_key_free, before or after key.
+/// Wiping: each of the two is wiped when it is freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_signing_key_duplicate(
+    key: *const mldsa_signing_key,
+    copy: *mut *mut mldsa_signing_key,
+) -> mldsa_error {
+    barrier(|| {
+        // SAFETY: as the header says.
+        let (handle, key) = unsafe { (NewHandle::new(copy)?, reference(key)?) };
+        handle.write(key.key.clone().into())
+    })
+}
+
+/// Check that a public key is the one of this private key. It takes no longer than a comparison of
+/// their bytes.
+///
+/// Return MLDSA_OK if they belong together, and only then.
+/// Errors: MISMATCH if they do not, also if their sets differ; NULL.
+/// Thread safety: any thread, any time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_signing_key_match(
+    key: *const mldsa_signing_key,
+    public_key: *const mldsa_verifying_key,
+) -> mldsa_error {
+    barrier(|| {
+        // SAFETY: as the header says.
+        let (key, public_key) = unsafe { (reference(key)?, reference(public_key)?) };
+        if key.key.verifying_key() == public_key.key {
+            Ok(())
+        } else {
+            Err(MLDSA_ERROR_MISMATCH)
+        }
+    })
+}
+
 /// Write the seed, 32 bytes.
 ///
 /// seed  room for seed_len bytes, at least 32.
@@ -476,6 +519,26 @@ pub unsafe extern "C" fn mldsa_verifying_key_from_spki(
             pem::read_public_key(file).ok()
         };
         handle.write(read.ok_or(MLDSA_ERROR_ENCODING)?.into())
+    })
+}
+
+/// Make a second handle of the same public key, a copy that does not depend on key. It has no
+/// expanded form.
+///
+/// copy  where the handle is written; NULL is written there after an error.
+///
+/// Errors: NULL, MEMORY.
+/// Thread safety: any thread, any time.
+/// Ownership: the caller frees *copy with mldsa_verifying_key_free, before or after key.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_verifying_key_duplicate(
+    key: *const mldsa_verifying_key,
+    copy: *mut *mut mldsa_verifying_key,
+) -> mldsa_error {
+    barrier(|| {
+        // SAFETY: as the header says.
+        let (handle, key) = unsafe { (NewHandle::new(copy)?, reference(key)?) };
+        handle.write(key.key.clone().into())
     })
 }
 

@@ -86,7 +86,7 @@ const HEAD: &str = "\
  * back. ..._free takes the place of the handle and sets it to NULL, so that a second call does
  * nothing and a later use is MLDSA_ERROR_NULL.
  *
- * Stack. Up to about 128 KiB for signing with ML-DSA-87: give threads 256 KiB.
+ * Stack. Up to about 128 KiB for signing with ML-DSA-87, 144 KiB if hardened: give threads 256 KiB.
  */";
 
 const HAZMAT: &str = "\

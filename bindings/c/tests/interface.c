@@ -49,6 +49,9 @@ static size_t below(size_t n) { return (size_t)(next() % n); }
 
 static void constants(void) {
     CHECK(!strcmp(mldsa_version(), MLDSA_VERSION));
+    snprintf((char *)out, ROOM, "%d.%d.%d", MLDSA_VERSION_MAJOR, MLDSA_VERSION_MINOR,
+             MLDSA_VERSION_PATCH);
+    CHECK(!strcmp((char *)out, MLDSA_VERSION));
     CHECK(mldsa_signature_bytes(MLDSA_44) == 2420 && mldsa_signature_bytes(MLDSA_65) == 3309);
     CHECK(mldsa_signature_bytes(MLDSA_87) == MLDSA_MAX_SIGNATURE_BYTES);
     CHECK(mldsa_signing_key_bytes(MLDSA_87) == MLDSA_MAX_SIGNING_KEY_BYTES);
@@ -56,7 +59,7 @@ static void constants(void) {
     CHECK(mldsa_signature_bytes(0) == 0 && mldsa_signing_key_bytes(1) == 0);
     CHECK(mldsa_verifying_key_bytes(UINT32_MAX) == 0);
     CHECK(strlen(mldsa_backend()) > 0);
-    for (mldsa_error error = -1; error <= MLDSA_ERROR_ENVIRONMENT + 1; error++)
+    for (mldsa_error error = -1; error <= MLDSA_ERROR_FAULT + 1; error++)
         CHECK(strlen(mldsa_error_string(error)) > 0);
 }
 
@@ -109,6 +112,147 @@ static void files(mldsa_signing_key *key, mldsa_verifying_key *public_key) {
     mldsa_signing_key *none = NULL;
     FAILS(ENCODING, mldsa_signing_key_from_pkcs8(MESSAGE, sizeof MESSAGE, &none));
     CHECK(!none);
+}
+
+/* Pairs, and copies that outlive what they were made of. */
+static void pairs(mldsa_signing_key *key, mldsa_verifying_key *public_key) {
+    mldsa_set set = mldsa_signing_key_set(key);
+    mldsa_signing_key *other = NULL, *copy = NULL;
+    mldsa_verifying_key *other_public = NULL, *public_copy = NULL;
+    OK(mldsa_signing_key_match(key, public_key));
+    FAILS(NULL, mldsa_signing_key_match(NULL, public_key));
+    FAILS(NULL, mldsa_signing_key_match(key, NULL));
+    for (size_t i = 0; i < 3; i++) {
+        OK(mldsa_signing_key_generate(SETS[i], &other));
+        OK(mldsa_signing_key_verifying_key(other, &other_public));
+        OK(mldsa_signing_key_match(other, other_public));
+        FAILS(MISMATCH, mldsa_signing_key_match(key, other_public));
+        FAILS(MISMATCH, mldsa_signing_key_match(other, public_key));
+
+        OK(mldsa_signing_key_expand(other));
+        OK(mldsa_signing_key_duplicate(other, &copy));
+        OK(mldsa_verifying_key_duplicate(other_public, &public_copy));
+        CHECK(copy != other && public_copy != other_public);
+        mldsa_signing_key_free(&other);
+        mldsa_verifying_key_free(&other_public);
+        CHECK(mldsa_signing_key_set(copy) == SETS[i]);
+        CHECK(mldsa_verifying_key_set(public_copy) == SETS[i]);
+        OK(mldsa_signing_key_match(copy, public_copy));
+        OK(mldsa_signing_key_seed(copy, out, 32));
+        OK(mldsa_sign(copy, MESSAGE, 2, NULL, 0, out, ROOM));
+        OK(mldsa_verify(public_copy, MESSAGE, 2, NULL, 0, out, mldsa_signature_bytes(SETS[i])));
+        mldsa_signing_key_free(&copy);
+        mldsa_verifying_key_free(&public_copy);
+    }
+    /* A copy has no more than its original. */
+    size_t size = mldsa_signing_key_bytes(set);
+    OK(mldsa_signing_key_raw(key, out, size));
+    OK(mldsa_signing_key_from_raw(set, out, size, &other));
+    OK(mldsa_signing_key_duplicate(other, &copy));
+    FAILS(NO_SEED, mldsa_signing_key_seed(copy, out, 32));
+    OK(mldsa_signing_key_match(copy, public_key));
+    mldsa_signing_key_free(&other);
+    mldsa_signing_key_free(&copy);
+
+    FAILS(NULL, mldsa_signing_key_duplicate(NULL, &copy));
+    FAILS(NULL, mldsa_signing_key_duplicate(key, NULL));
+    FAILS(NULL, mldsa_verifying_key_duplicate(NULL, &public_copy));
+    FAILS(NULL, mldsa_verifying_key_duplicate(public_key, NULL));
+    CHECK(!copy && !public_copy);
+
+    mldsa_mu_hasher *hasher = NULL, *second = NULL;
+    uint8_t mu[2][64];
+    OK(mldsa_mu_hasher_new(public_key, MLDSA_HASH_NONE, NULL, 0, &hasher));
+    OK(mldsa_mu_hasher_update(hasher, MESSAGE, 2));
+    OK(mldsa_mu_hasher_duplicate(hasher, &second));
+    OK(mldsa_mu_hasher_update(hasher, MESSAGE + 2, 3));
+    OK(mldsa_mu_hasher_mu(hasher, mu[0], 64));
+    mldsa_mu_hasher_free(&hasher);
+    OK(mldsa_mu_hasher_mu(second, mu[1], 64));
+    CHECK(memcmp(mu[0], mu[1], 64) != 0);
+    OK(mldsa_mu_hasher_update(second, MESSAGE + 2, 3));
+    OK(mldsa_mu_hasher_mu(second, mu[1], 64));
+    CHECK(memcmp(mu[0], mu[1], 64) == 0);
+    FAILS(NULL, mldsa_mu_hasher_duplicate(second, NULL));
+    mldsa_mu_hasher_free(&second);
+    FAILS(NULL, mldsa_mu_hasher_duplicate(NULL, &second));
+    CHECK(!second);
+}
+
+/* Hardened calls give the signatures and the errors of the others. */
+static void hardened(mldsa_signing_key *key, mldsa_verifying_key *public_key) {
+    mldsa_set set = mldsa_signing_key_set(key);
+    size_t size = mldsa_signature_bytes(set);
+    uint8_t kept[MLDSA_MAX_SIGNATURE_BYTES];
+    mldsa_input input = {0};
+    input.message = MESSAGE;
+    input.message_len = sizeof MESSAGE;
+    input.context = ZERO;
+    input.context_len = 3;
+    for (mldsa_hash hash = 0; hash <= MLDSA_HASH_SHAKE256; hash += MLDSA_HASH_SHAKE256) {
+        input.hash = hash;
+        OK(mldsa_sign_input(key, &input, MLDSA_DETERMINISTIC, kept, size));
+        guard(size);
+        OK(mldsa_sign_hardened(key, &input, MLDSA_DETERMINISTIC, out, size));
+        CHECK(intact(size) && memcmp(out, kept, size) == 0);
+        OK(mldsa_verify_hardened(public_key, &input, out, size));
+        OK(mldsa_sign_hardened(key, &input, MLDSA_HEDGED, out, size));
+        CHECK(intact(size) && memcmp(out, kept, size) != 0);
+        OK(mldsa_verify_input(public_key, &input, out, size));
+        OK(mldsa_verify_hardened(public_key, &input, out, size));
+        out[size / 2] ^= 1;
+        FAILS(SIGNATURE, mldsa_verify_hardened(public_key, &input, out, size));
+    }
+    input.hash = MLDSA_HASH_NONE;
+    FAILS(SIGNATURE, mldsa_verify_hardened(public_key, &input, out, size));
+
+    /* A key without its seed, and a message in pieces. */
+    mldsa_signing_key *other = NULL;
+    mldsa_mu_hasher *hasher = NULL;
+    mldsa_input pieces = {0};
+    size_t raw = mldsa_signing_key_bytes(set);
+    OK(mldsa_signing_key_raw(key, out, raw));
+    OK(mldsa_signing_key_from_raw(set, out, raw, &other));
+    OK(mldsa_mu_hasher_new(public_key, MLDSA_HASH_NONE, ZERO, 3, &hasher));
+    OK(mldsa_mu_hasher_update(hasher, MESSAGE, sizeof MESSAGE));
+    pieces.mu = hasher;
+    OK(mldsa_sign_hardened(other, &pieces, MLDSA_DETERMINISTIC, out, size));
+    OK(mldsa_sign_input(key, &input, MLDSA_DETERMINISTIC, kept, size));
+    CHECK(memcmp(out, kept, size) == 0);
+    OK(mldsa_verify_hardened(public_key, &pieces, out, size));
+    mldsa_signing_key_free(&other);
+    OK(mldsa_signing_key_generate(set, &other));
+    FAILS(MU, mldsa_sign_hardened(other, &pieces, MLDSA_DETERMINISTIC, out, size));
+    mldsa_signing_key_free(&other);
+    mldsa_mu_hasher_free(&hasher);
+
+    FAILS(NULL, mldsa_sign_hardened(NULL, &input, 0, out, size));
+    FAILS(NULL, mldsa_sign_hardened(key, NULL, 0, out, size));
+    FAILS(NULL, mldsa_sign_hardened(key, &input, 0, NULL, size));
+    FAILS(OPTION, mldsa_sign_hardened(key, &input, 2, out, size));
+    guard(size - 1);
+    FAILS(BUFFER, mldsa_sign_hardened(key, &input, 0, out, size - 1));
+    CHECK(intact(size - 1));
+    FAILS(NULL, mldsa_verify_hardened(NULL, &input, out, size));
+    FAILS(NULL, mldsa_verify_hardened(public_key, NULL, out, size));
+    FAILS(NULL, mldsa_verify_hardened(public_key, &input, NULL, size));
+    FAILS(LENGTH, mldsa_verify_hardened(public_key, &input, out, size - 1));
+    input.context_len = 256;
+    FAILS(CONTEXT, mldsa_sign_hardened(key, &input, 0, out, size));
+    FAILS(CONTEXT, mldsa_verify_hardened(public_key, &input, out, size));
+    input.context_len = 0;
+    input.hash = MLDSA_HASH_SHA3_224;
+    FAILS(HASH, mldsa_sign_hardened(key, &input, 0, out, size));
+    FAILS(HASH, mldsa_verify_hardened(public_key, &input, out, size));
+
+    /* Anybody can sign for a public key of zeros. */
+    mldsa_verifying_key *zero = NULL;
+    size_t public_bytes = mldsa_verifying_key_bytes(set);
+    memset(out, 0, ROOM);
+    OK(mldsa_verifying_key_from_raw(set, out, public_bytes, &zero));
+    input.hash = MLDSA_HASH_NONE;
+    FAILS(FAULT, mldsa_verify_hardened(zero, &input, out, size));
+    mldsa_verifying_key_free(&zero);
 }
 
 static void signatures(mldsa_signing_key *key, mldsa_verifying_key *public_key) {
@@ -359,7 +503,7 @@ static void random_call(mldsa_signing_key **keys, mldsa_verifying_key **public_k
     memset(&check, 0, sizeof check);
     guard(room);
     mldsa_error error = MLDSA_OK;
-    switch (below(20)) {
+    switch (below(23)) {
     case 0: error = mldsa_signing_key_generate(set, below(8) ? &new_key : NULL); break;
     case 1: error = mldsa_signing_key_from_seed(set, from, a, &new_key); break;
     case 2: error = mldsa_signing_key_from_raw(set, from, a, &new_key); break;
@@ -389,6 +533,14 @@ static void random_call(mldsa_signing_key **keys, mldsa_verifying_key **public_k
         job.signature_len = room;
         error = mldsa_sign_batch(below(8) ? &job : NULL, below(2), (uint32_t)below(3), below(3));
         break;
+    case 19: error = mldsa_sign_hardened(key, &input, (uint32_t)below(3), to, room); break;
+    case 20: error = mldsa_verify_hardened(public_key, &input, data, room); break;
+    case 21:
+        error = mldsa_signing_key_match(key, public_key);
+        if (error == MLDSA_ERROR_MISMATCH) error = MLDSA_OK;
+        mldsa_signing_key_duplicate(key, &new_key);
+        mldsa_verifying_key_duplicate(public_key, &new_public);
+        break;
     default:
         check.key = public_key;
         check.input = input;
@@ -414,6 +566,8 @@ int main(int argc, char **argv) {
         OK(mldsa_signing_key_from_seed(SETS[i], SEED, 32, &keys[i]));
         OK(mldsa_signing_key_verifying_key(keys[i], &public_keys[i]));
         files(keys[i], public_keys[i]);
+        pairs(keys[i], public_keys[i]);
+        hardened(keys[i], public_keys[i]);
     }
     batches(keys, public_keys, 1);
     batches(keys, public_keys, 2);

@@ -80,6 +80,20 @@ static void use_heap(size_t left) {
     free(room);
 }
 
+enum { MORE = 4096 }; /* What an allocator adds. */
+#define BOUND(kib, call) \
+    do { \
+        mldsa_error error = call; \
+        CHECK(!error || (error == MLDSA_ERROR_MEMORY && left < (size_t)(kib) * 1024 + MORE)); \
+    } while (0)
+
+/* In a process of its own: blocks that were in use split what is left. */
+static void hardened_with_heap(size_t left) {
+    size_t length = mldsa_signature_bytes(MLDSA_65);
+    BOUND(96, mldsa_sign_hardened(key, &sign[0].input, MLDSA_HEDGED, signatures[1], length));
+    CHECK(!mldsa_verify_hardened(public_key, &verify[0].input, signatures[0], length));
+}
+
 /* Every function gives its result or MEMORY, and MEMORY only where its bound of the header exceeds `left`. */
 static void with_heap(size_t left) {
     static uint8_t file[16384], long_file[16 << 20];
@@ -87,14 +101,13 @@ static void with_heap(size_t left) {
     mldsa_signing_key *new_key = NULL;
     mldsa_verifying_key *new_public = NULL;
     mldsa_mu_hasher *hasher = NULL;
-    const size_t more = 4096; /* What an allocator adds. */
-#define BOUND(kib, call) \
-    do { \
-        mldsa_error error = call; \
-        CHECK(!error || (error == MLDSA_ERROR_MEMORY && left < (size_t)(kib) * 1024 + more)); \
-    } while (0)
     BOUND(96, mldsa_sign(key, MESSAGE, sizeof MESSAGE, NULL, 0, signatures[1], length));
     CHECK(!mldsa_verify(public_key, MESSAGE, sizeof MESSAGE, NULL, 0, signatures[0], length));
+    CHECK(!mldsa_signing_key_match(key, public_key));
+    BOUND(16, mldsa_signing_key_duplicate(key, &new_key));
+    mldsa_signing_key_free(&new_key);
+    BOUND(16, mldsa_verifying_key_duplicate(public_key, &new_public));
+    mldsa_verifying_key_free(&new_public);
     BOUND(16, mldsa_signing_key_generate(MLDSA_87, &new_key));
     mldsa_signing_key_free(&new_key);
     BOUND(16, mldsa_signing_key_from_seed(MLDSA_87, SEED, sizeof SEED, &new_key));
@@ -112,10 +125,10 @@ static void with_heap(size_t left) {
     /* A file that is too long needs no more. */
     CHECK(mldsa_signing_key_from_pkcs8(long_file, sizeof long_file, &new_key) ==
               MLDSA_ERROR_ENCODING ||
-          left < 256 * 1024 + more);
+          left < 256 * 1024 + MORE);
     CHECK(mldsa_verifying_key_from_spki(long_file, sizeof long_file, &new_public) ==
               MLDSA_ERROR_ENCODING ||
-          left < 256 * 1024 + more);
+          left < 256 * 1024 + MORE);
     for (size_t threads = 1; threads < 3; threads++) {
         /* Two threads may disturb each other, but no call ends the process. */
         size_t bound = threads == 1 ? 1024 + 20 * COUNT : SIZE_MAX / 2048;
@@ -150,19 +163,21 @@ static void without_memory(void) {
                                     &public_length));
     CHECK(!mldsa_signing_key_from_seed(MLDSA_65, SEED, sizeof SEED, &expanded));
     CHECK(!mldsa_signing_key_expand(expanded));
-    for (size_t left = 0; left <= (size_t)32 << 20; left = left ? left * 2 : 64) {
-        pid_t child = fork();
-        if (child == 0) {
-            CHECK(!setrlimit(RLIMIT_AS, &limit));
-            use_heap(left);
-            with_heap(left);
-            _exit(0);
+    void (*const parts[])(size_t) = {with_heap, hardened_with_heap};
+    for (size_t part = 0; part < 2; part++)
+        for (size_t left = 0; left <= (size_t)32 << 20; left = left ? left * 2 : 64) {
+            pid_t child = fork();
+            if (child == 0) {
+                CHECK(!setrlimit(RLIMIT_AS, &limit));
+                use_heap(left);
+                parts[part](left);
+                _exit(0);
+            }
+            if (status_of(child)) {
+                fprintf(stderr, "limits: with %zu bytes of heap left\n", left);
+                abort();
+            }
         }
-        if (status_of(child)) {
-            fprintf(stderr, "limits: with %zu bytes of heap left\n", left);
-            abort();
-        }
-    }
     mldsa_signing_key_free(&expanded);
 }
 
