@@ -94,6 +94,8 @@ pub use declassify::ct;
 pub use error::Error;
 #[cfg(feature = "getrandom")]
 pub use getrandom::{self, SysRng};
+#[cfg(feature = "encryption")]
+pub use interop::encryption;
 #[cfg(feature = "pem")]
 pub use interop::pem;
 #[cfg(feature = "pkcs8")]
