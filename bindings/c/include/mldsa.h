@@ -7,9 +7,10 @@
  * Memory. Verifying, signing with an expanded key and freeing allocate nothing. Other functions
  * first ask the heap for a bound of what they allocate, and return MLDSA_ERROR_MEMORY if the heap
  * lacks it: 16 KiB for a handle, 96 KiB for signing, 128 KiB for an expanded key, four times its
- * length for a file, at least 64 and at most 256 KiB; for each thread of a batch 1 MiB, its stack,
- * and 20 KiB for each of at most 512 jobs at a time. The process ends only if another thread takes
- * the memory between this check and its use.
+ * length for a file, at least 64 and at most 256 KiB; for an encrypted file 17 MiB to write, and to
+ * read what its scrypt asks for, at most 512 MiB; for each thread of a batch 1 MiB, its stack, and
+ * 20 KiB for each of at most 512 jobs at a time. The process ends only if another thread takes the
+ * memory between this check and its use.
  *
  * Environment. MLDSA_LANES_BACKEND names the backend and MLDSA_LANES_DISABLE CPU features to do
  * without. Both are read before the first key. If they cannot be followed, every function that makes
@@ -268,7 +269,7 @@ typedef struct {
 #define MLDSA_ERROR_SET 3
 
 /**
- * A key, seed, signature, digest or rnd does not have the number of bytes that it must have.
+ * A key, seed, signature, digest, rnd or password does not have the number of bytes that it must have.
  */
 #define MLDSA_ERROR_LENGTH 4
 
@@ -354,6 +355,17 @@ typedef struct {
  * the public key is 0, for which anybody can sign.
  */
 #define MLDSA_ERROR_FAULT 20
+
+/**
+ * The password is wrong, or the encrypted file is damaged.
+ */
+#define MLDSA_ERROR_PASSWORD 21
+
+/**
+ * The private key is encrypted and the call takes no password, or the other way round; or its
+ * encryption has an algorithm or a cost that is not read.
+ */
+#define MLDSA_ERROR_ENCRYPTION 22
 
 /**
  * ML-DSA-44, NIST security category 2.
@@ -534,13 +546,13 @@ mldsa_error mldsa_signing_key_from_raw(mldsa_set set,
  * file names the parameter set.
  *
  * In PEM, lines may have any length, and text, certificates and the public key may precede or
- * follow the private key. ENCODING is also the error for an encrypted key, two private keys, and
- * PEM of more than 64 KiB. `mldsa inspect FILE` prints the reason.
+ * follow the private key. ENCODING is also the error for two private keys, and PEM of more than
+ * 64 KiB. `mldsa inspect FILE` prints the reason.
  *
  * file      file_len bytes, which need no NUL.
  * key       where the handle is written; NULL is written there after an error.
  *
- * Errors: NULL, ENCODING, KEY.
+ * Errors: NULL, ENCODING, KEY, ENCRYPTION for an encrypted key.
  * Thread safety: any thread, any time.
  * Ownership: the caller frees *key with mldsa_signing_key_free and keeps file.
  * Wiping: the caller wipes file.
@@ -548,6 +560,27 @@ mldsa_error mldsa_signing_key_from_raw(mldsa_set set,
 mldsa_error mldsa_signing_key_from_pkcs8(const uint8_t *file,
                                          size_t file_len,
                                          mldsa_signing_key **key);
+
+/**
+ * Import a private key from encrypted PKCS#8 (PBES2 of RFC 8018), in DER or in PEM. The key comes
+ * from the password by scrypt or PBKDF2, which may take seconds; the cipher is AES in CBC or GCM.
+ *
+ * file      file_len bytes, which need no NUL.
+ * password  password_len bytes, without a NUL; may be NULL where password_len is 0.
+ * key       where the handle is written; NULL is written there after an error.
+ *
+ * Errors: NULL, ENCODING, KEY, PASSWORD, MEMORY, ENCRYPTION for a key without encryption, another
+ * algorithm, or a cost above 10000000 iterations of PBKDF2 or 128 MiB of scrypt.
+ * Thread safety: any thread, any time.
+ * Ownership: the caller frees *key with mldsa_signing_key_free and keeps file and password.
+ * Wiping: the caller wipes password. The library wipes the decrypted file, but not the memory of
+ * scrypt.
+ */
+mldsa_error mldsa_signing_key_from_encrypted_pkcs8(const uint8_t *file,
+                                                   size_t file_len,
+                                                   const uint8_t *password,
+                                                   size_t password_len,
+                                                   mldsa_signing_key **key);
 
 /**
  * Wipe and free a private key, and set *key to NULL. Does nothing where key or *key is NULL.
@@ -653,6 +686,30 @@ mldsa_error mldsa_signing_key_pkcs8(const mldsa_signing_key *key,
                                     uint8_t *file,
                                     size_t file_len,
                                     size_t *needed);
+
+/**
+ * Write the private key as encrypted PKCS#8 (PBES2 of RFC 8018): with scrypt (N = 2^14, r = 8,
+ * p = 5) and AES-256-CBC, which OpenSSL reads. It takes a fraction of a second and 17 MiB of heap.
+ *
+ * form      MLDSA_FORM_SEED, MLDSA_FORM_EXPANDED or MLDSA_FORM_BOTH.
+ * encoding  MLDSA_DER or MLDSA_PEM.
+ * password  password_len bytes, at least 1, without a NUL.
+ * file      room for file_len bytes; 8192 suffice for every set, form and encoding.
+ * needed    where the bytes of the file are written, also after BUFFER.
+ *
+ * Errors: NULL, OPTION, BUFFER, NO_SEED, LENGTH for an empty password, RANDOM, MEMORY.
+ * Thread safety: any thread, any time.
+ * Wiping: the caller wipes password. The library wipes its own copies of the key, but not the
+ * memory of scrypt.
+ */
+mldsa_error mldsa_signing_key_encrypted_pkcs8(const mldsa_signing_key *key,
+                                              uint32_t form,
+                                              uint32_t encoding,
+                                              const uint8_t *password,
+                                              size_t password_len,
+                                              uint8_t *file,
+                                              size_t file_len,
+                                              size_t *needed);
 
 /**
  * Import a public key (pkEncode of FIPS 204). Any bytes are a public key.

@@ -59,7 +59,7 @@ static void constants(void) {
     CHECK(mldsa_signature_bytes(0) == 0 && mldsa_signing_key_bytes(1) == 0);
     CHECK(mldsa_verifying_key_bytes(UINT32_MAX) == 0);
     CHECK(strlen(mldsa_backend()) > 0);
-    for (mldsa_error error = -1; error <= MLDSA_ERROR_FAULT + 1; error++)
+    for (mldsa_error error = -1; error <= MLDSA_ERROR_ENCRYPTION + 1; error++)
         CHECK(strlen(mldsa_error_string(error)) > 0);
 }
 
@@ -112,6 +112,69 @@ static void files(mldsa_signing_key *key, mldsa_verifying_key *public_key) {
     mldsa_signing_key *none = NULL;
     FAILS(ENCODING, mldsa_signing_key_from_pkcs8(MESSAGE, sizeof MESSAGE, &none));
     CHECK(!none);
+}
+
+/* Encrypted files: each takes a fraction of a second. */
+static void encrypted(mldsa_signing_key *key, uint32_t form, uint32_t encoding) {
+    static uint8_t plain[ROOM], file[ROOM];
+    static const uint8_t PASSWORD[] = {'p', 'a', 's', 's', 0xc3, 0xa9};
+    size_t n = sizeof PASSWORD, length = 0, needed = 0, plain_length = 0;
+    mldsa_signing_key *read = NULL;
+    FAILS(BUFFER, mldsa_signing_key_encrypted_pkcs8(key, form, encoding, PASSWORD, n, NULL, 0,
+                                                    &length));
+    CHECK(length > 0 && length <= ROOM);
+    guard(length);
+    OK(mldsa_signing_key_encrypted_pkcs8(key, form, encoding, PASSWORD, n, out, length, &needed));
+    CHECK(needed == length && intact(length));
+    memcpy(file, out, length);
+    OK(mldsa_signing_key_from_encrypted_pkcs8(file, length, PASSWORD, n, &read));
+    OK(mldsa_signing_key_pkcs8(key, form, encoding, plain, ROOM, &plain_length));
+    OK(mldsa_signing_key_pkcs8(read, form, encoding, out, ROOM, &needed));
+    CHECK(plain_length == needed && memcmp(plain, out, needed) == 0);
+    mldsa_signing_key_free(&read);
+
+    FAILS(PASSWORD, mldsa_signing_key_from_encrypted_pkcs8(file, length, PASSWORD, n - 1, &read));
+    FAILS(PASSWORD, mldsa_signing_key_from_encrypted_pkcs8(file, length, NULL, 0, &read));
+    FAILS(ENCRYPTION, mldsa_signing_key_from_pkcs8(file, length, &read));
+    FAILS(ENCRYPTION,
+          mldsa_signing_key_from_encrypted_pkcs8(plain, plain_length, PASSWORD, n, &read));
+    FAILS(ENCODING, mldsa_signing_key_from_encrypted_pkcs8(file, length / 2, PASSWORD, n, &read));
+    FAILS(ENCODING, mldsa_signing_key_from_encrypted_pkcs8(NULL, 0, PASSWORD, n, &read));
+    FAILS(NULL, mldsa_signing_key_from_encrypted_pkcs8(NULL, 1, PASSWORD, n, &read));
+    FAILS(NULL, mldsa_signing_key_from_encrypted_pkcs8(file, length, NULL, n, &read));
+    FAILS(NULL, mldsa_signing_key_from_encrypted_pkcs8(file, length, PASSWORD, n, NULL));
+    CHECK(!read);
+#define ENCRYPT(key, form, encoding, password, n) \
+    mldsa_signing_key_encrypted_pkcs8(key, form, encoding, password, n, out, ROOM, &needed)
+    FAILS(NULL, ENCRYPT(NULL, form, encoding, PASSWORD, n));
+    FAILS(NULL, ENCRYPT(key, form, encoding, NULL, n));
+    FAILS(LENGTH, ENCRYPT(key, form, encoding, PASSWORD, 0));
+    FAILS(OPTION, ENCRYPT(key, 3, encoding, PASSWORD, n));
+    FAILS(OPTION, ENCRYPT(key, form, 2, PASSWORD, n));
+    OK(mldsa_signing_key_raw(key, out, ROOM));
+    mldsa_set set = mldsa_signing_key_set(key);
+    OK(mldsa_signing_key_from_raw(set, out, mldsa_signing_key_bytes(set), &read));
+    FAILS(NO_SEED, ENCRYPT(read, MLDSA_FORM_SEED, encoding, PASSWORD, n));
+    mldsa_signing_key_free(&read);
+}
+
+/* A file whose parameters are not those of ours. */
+static void costs_of_encryption(mldsa_signing_key *key) {
+    /* scrypt's N, r and p in DER. */
+    static const uint8_t OURS[] = {2, 2, 0x40, 0, 2, 1, 8, 2, 1, 5};
+    size_t at = 0, length = 0;
+    mldsa_signing_key *read = NULL;
+    OK(mldsa_signing_key_encrypted_pkcs8(key, MLDSA_FORM_SEED, MLDSA_DER, SEED, 3, out, ROOM,
+                                         &length));
+    while (at < length && memcmp(out + at, OURS, sizeof OURS)) at++;
+    CHECK(at < length);
+    out[at + 9] = 0x7f;
+    FAILS(ENCRYPTION, mldsa_signing_key_from_encrypted_pkcs8(out, length, SEED, 3, &read));
+    out[at + 9] = 1;
+    FAILS(PASSWORD, mldsa_signing_key_from_encrypted_pkcs8(out, length, SEED, 3, &read));
+    out[at + 3] = 1;
+    FAILS(ENCODING, mldsa_signing_key_from_encrypted_pkcs8(out, length, SEED, 3, &read));
+    CHECK(!read);
 }
 
 /* Pairs, and copies that outlive what they were made of. */
@@ -503,7 +566,7 @@ static void random_call(mldsa_signing_key **keys, mldsa_verifying_key **public_k
     memset(&check, 0, sizeof check);
     guard(room);
     mldsa_error error = MLDSA_OK;
-    switch (below(23)) {
+    switch (below(24)) {
     case 0: error = mldsa_signing_key_generate(set, below(8) ? &new_key : NULL); break;
     case 1: error = mldsa_signing_key_from_seed(set, from, a, &new_key); break;
     case 2: error = mldsa_signing_key_from_raw(set, from, a, &new_key); break;
@@ -536,6 +599,9 @@ static void random_call(mldsa_signing_key **keys, mldsa_verifying_key **public_k
     case 19: error = mldsa_sign_hardened(key, &input, (uint32_t)below(3), to, room); break;
     case 20: error = mldsa_verify_hardened(public_key, &input, data, room); break;
     case 21:
+        error = mldsa_signing_key_from_encrypted_pkcs8(from, a, context, b, &new_key);
+        break;
+    case 22:
         error = mldsa_signing_key_match(key, public_key);
         if (error == MLDSA_ERROR_MISMATCH) error = MLDSA_OK;
         mldsa_signing_key_duplicate(key, &new_key);
@@ -567,8 +633,10 @@ int main(int argc, char **argv) {
         OK(mldsa_signing_key_verifying_key(keys[i], &public_keys[i]));
         files(keys[i], public_keys[i]);
         pairs(keys[i], public_keys[i]);
+        encrypted(keys[i], (uint32_t)i, (uint32_t)i % 2);
         hardened(keys[i], public_keys[i]);
     }
+    costs_of_encryption(keys[0]);
     batches(keys, public_keys, 1);
     batches(keys, public_keys, 2);
     for (size_t i = 0; i < 3; i++) signatures(keys[i], public_keys[i]);
