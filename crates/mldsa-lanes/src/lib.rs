@@ -91,7 +91,7 @@ pub use backend::shares;
 pub use backend::{Backend, Feature};
 #[cfg(mldsa_ct)]
 pub use declassify::ct;
-pub use error::Error;
+pub use error::{Error, InvalidKeyReason};
 #[cfg(feature = "getrandom")]
 pub use getrandom::{self, SysRng};
 #[cfg(feature = "encryption")]
