@@ -105,7 +105,7 @@ package() {
   (cd "$outside/$library" && cargo check --quiet --tests --all-features)
   # The oldest versions that Cargo.toml allows. Stable Cargo takes -Z with this variable only.
   (cd "$outside/$library" && RUSTC_BOOTSTRAP=1 cargo update --quiet -Z direct-minimal-versions \
-    && cargo check --quiet --features "$all,getrandom")
+    && cargo check --quiet --features "$all")
   for project in program firmware; do
     mkdir -p "$outside/$project/src"
     cp Cargo.lock "$outside/$project/"

@@ -3,8 +3,8 @@
 //! ```
 //! use mldsa_lanes::mldsa65::{Signature, SigningKey, VerifyingKey};
 //!
-//! let key = SigningKey::from_seed(&[7; 32]); // in earnest: SigningKey::generate(&mut rng)
-//! let signature = key.sign_deterministic(b"message")?; // in earnest: key.sign_hedged(b"message", &mut rng)
+//! let key = SigningKey::from_seed(&[7; 32]); // in earnest: SigningKey::generate(&mut SysRng)
+//! let signature = key.sign_deterministic(b"message")?; // in earnest: key.sign_hedged(b"message", &mut SysRng)
 //!
 //! let public = VerifyingKey::from_array(key.verifying_key().as_bytes());
 //! public.verify_signature(b"message", &Signature::from_array(signature.as_bytes()))?;
@@ -91,7 +91,7 @@ pub use backend::shares;
 pub use backend::{Backend, Feature};
 #[cfg(mldsa_ct)]
 pub use declassify::ct;
-pub use error::Error;
+pub use error::{Error, InvalidKeyReason};
 #[cfg(feature = "getrandom")]
 pub use getrandom::{self, SysRng};
 #[cfg(feature = "encryption")]

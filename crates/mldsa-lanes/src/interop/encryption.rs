@@ -1,19 +1,17 @@
 //! Private keys in PKCS#8 under a password: PBES2 (RFC 8018), as OpenSSL and others write it.
 //!
 //! ```
-//! use mldsa_lanes::encryption;
 //! use mldsa_lanes::mldsa65::SigningKey;
-//! use mldsa_lanes::pkcs8::{EncodePrivateKey, SecretDocument};
-//! use mldsa_lanes::rand_core::CryptoRng;
+//! use mldsa_lanes::pkcs8::EncodePrivateKey;
+//! use mldsa_lanes::{SysRng, encryption};
 //!
-//! # fn main() {}
-//! fn write(key: &SigningKey, rng: &mut impl CryptoRng) -> Result<SecretDocument, encryption::Error> {
-//!     encryption::encrypt(&key.to_pkcs8_der()?, b"password", rng)
-//! }
-//!
-//! fn read(der: &[u8]) -> Result<SigningKey, encryption::Error> {
-//!     encryption::read_private_key(der, b"password")
-//! }
+//! # fn main() -> Result<(), encryption::Error> {
+//! let key = SigningKey::from_seed(&[7; 32]);
+//! let encrypted = encryption::encrypt(&key.to_pkcs8_der()?, b"password", &mut SysRng)?;
+//! let read: SigningKey = encryption::read_private_key(encrypted.as_bytes(), b"password")?;
+//! assert_eq!(read.seed(), key.seed());
+//! # Ok(())
+//! # }
 //! ```
 //!
 //! | | written | read |

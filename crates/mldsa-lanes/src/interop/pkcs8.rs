@@ -13,6 +13,7 @@ use crate::backend::Backend;
 use crate::kernels::poly::StackWiper;
 use crate::keys::{ExpandedSigningKey, ExpandedVerifyingKey, Signature, SigningKey, VerifyingKey};
 use crate::params::Parameters;
+use crate::scheme::keygen::equal;
 
 /// The same for keys and signatures (RFC 9881); there are no parameters.
 pub(crate) const fn identifier<P: Parameters>() -> AlgorithmIdentifier<Absent> {
@@ -109,13 +110,14 @@ impl<'a> Choice<'a> {
 
     /// Checks the forms, and that both belong together.
     fn fill<P: ParameterSet>(&self, key: &mut SigningKey<P>) -> Result<()> {
-        let invalid = |_| Error::from(KeyError::Invalid);
         if let Some(seed) = self.seed {
             key.fill_from_seed(seed.try_into().map_err(|_| KeyError::Invalid)?);
         }
         match (self.seed, self.expanded) {
-            (Some(_), Some(expanded)) => key.agrees_with(expanded).map_err(invalid),
-            (None, Some(expanded)) => key.read(expanded).map_err(invalid),
+            (Some(_), Some(expanded)) if !equal(key.sk.as_ref(), expanded) => {
+                Err(KeyError::Invalid.into())
+            }
+            (None, Some(expanded)) => key.read(expanded).map_err(|_| KeyError::Invalid.into()),
             _ => Ok(()),
         }
     }

@@ -15,8 +15,6 @@ use crate::backend::Backend;
 use crate::error::Error;
 use crate::kernels::poly::{Secret, StackWiper, Wipe, Zero};
 use crate::scheme::encode;
-#[cfg(feature = "pkcs8")]
-use crate::scheme::keygen;
 use crate::scheme::message::Input;
 use crate::scheme::sign::Request;
 
@@ -176,12 +174,6 @@ impl<P: ParameterSet> SigningKey<P> {
         }
         self.sk.as_mut().copy_from_slice(bytes);
         Ok(())
-    }
-
-    /// Whether `bytes` are the encoded form of this key.
-    #[cfg(feature = "pkcs8")]
-    pub(crate) fn agrees_with(&self, bytes: &[u8]) -> Result<(), Error> {
-        keygen::agree(self.sk.as_ref(), bytes)
     }
 
     /// The encoded private key (Algorithm 24, `skEncode`). Prefer storing the 32-byte seed.

@@ -238,11 +238,9 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
             let mut der = key.to_pkcs8_der_as(Both).unwrap().to_bytes();
             let document = key.to_pkcs8_der_as(Both).unwrap();
             let encrypted = encryption::encrypt(&document, b"password", &mut Same(&[9; 32])).unwrap();
-            let refused = encrypted.clone();
             operation!("encryption::encrypt, Both", encryption::encrypt(&document, b"password", &mut Same(&[9; 32])));
             let read = encryption::read_private_key::<SigningKey<P>>;
             operation!("encryption::read_private_key, Both", read(encrypted.as_bytes(), b"password"));
-            operation!("encryption::read_private_key, refused", read(refused.as_bytes(), b"Password"));
             *der.last_mut().unwrap() ^= 1;
             operation!("from_pkcs8_der, Both, refused", SigningKey::<P>::from_pkcs8_der(&der));
         }
