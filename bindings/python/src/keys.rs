@@ -128,9 +128,10 @@ impl PrivateKey {
 
     /// Return the private key in an encoding: PEM or DER with PKCS8 (RFC 9881), or Raw with Raw, the seed.
     ///
-    /// `form` of PKCS8 is "seed", "expandedKey" or "both"; None is the seed where it is known. The enumerations
-    /// and `NoEncryption` of `cryptography` serve as well. TypeError: other encodings. ValueError: the encodings
-    /// do not fit together, or the seed is asked for and not known.
+    /// `encryption_algorithm` is `NoEncryption()`, or `BestAvailableEncryption(password)` with PKCS8, which takes a
+    /// fraction of a second. `form` of PKCS8 is "seed", "expandedKey" or "both"; None is the seed where it is known.
+    /// The enumerations and these classes of `cryptography` serve as well. TypeError: other encodings. ValueError:
+    /// the encodings do not fit together, or the seed is asked for and not known. OSError: no randomness.
     #[pyo3(signature = (encoding, format, encryption_algorithm, *, form=None))]
     fn private_bytes<'py>(
         &self,
