@@ -148,11 +148,13 @@ pub(crate) fn encryption_code(error: encryption::Error) -> mldsa_error {
     }
 }
 
-/// The code of an error of the PEM reader where the private key with the label `other` needs another call.
-pub(crate) fn pem_code(error: pem::Error, other: &str) -> mldsa_error {
+/// The code of an error of the PEM reader of a private key. One with the label `other` needs another call.
+pub(crate) fn pem_code(error: pem::Error, file: &[u8], other: &'static str) -> mldsa_error {
     match error {
         pem::Error::Key { error, .. } => file_code(error),
-        pem::Error::OtherLabel { label, .. } if label == other => MLDSA_ERROR_ENCRYPTION,
+        pem::Error::OtherLabel { .. } if pem::find_block(file, other).is_ok() => {
+            MLDSA_ERROR_ENCRYPTION
+        }
         _ => MLDSA_ERROR_ENCODING,
     }
 }

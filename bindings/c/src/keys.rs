@@ -294,7 +294,7 @@ pub unsafe extern "C" fn mldsa_signing_key_from_pkcs8(
             return Err(MLDSA_ERROR_ENCRYPTION);
         } else {
             let read = pem::read_private_key(file);
-            read.map_err(|error| pem_code(error, EncryptedPrivateKeyInfoRef::PEM_LABEL))?
+            read.map_err(|error| pem_code(error, file, EncryptedPrivateKeyInfoRef::PEM_LABEL))?
         };
         handle.write(read.into())
     })
@@ -334,7 +334,7 @@ pub unsafe extern "C" fn mldsa_signing_key_from_encrypted_pkcs8(
             let found = pem::find_block(file, EncryptedPrivateKeyInfoRef::PEM_LABEL);
             block = found
                 .and_then(|block| block.decode())
-                .map_err(|error| pem_code(error, PrivateKeyInfoRef::PEM_LABEL))?;
+                .map_err(|error| pem_code(error, file, PrivateKeyInfoRef::PEM_LABEL))?;
             block.as_bytes()
         };
         check_heap(password_heap(der))?;

@@ -138,6 +138,12 @@ static void encrypted(mldsa_signing_key *key, uint32_t form, uint32_t encoding) 
     FAILS(ENCRYPTION, mldsa_signing_key_from_pkcs8(file, length, &read));
     FAILS(ENCRYPTION,
           mldsa_signing_key_from_encrypted_pkcs8(plain, plain_length, PASSWORD, n, &read));
+    if (encoding == MLDSA_PEM) {
+        static const char OTHER[] = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        memcpy(out, OTHER, sizeof OTHER - 1);
+        memcpy(out + sizeof OTHER - 1, file, length);
+        FAILS(ENCRYPTION, mldsa_signing_key_from_pkcs8(out, sizeof OTHER - 1 + length, &read));
+    }
     FAILS(ENCODING, mldsa_signing_key_from_encrypted_pkcs8(file, length / 2, PASSWORD, n, &read));
     FAILS(ENCODING, mldsa_signing_key_from_encrypted_pkcs8(NULL, 0, PASSWORD, n, &read));
     FAILS(NULL, mldsa_signing_key_from_encrypted_pkcs8(NULL, 1, PASSWORD, n, &read));

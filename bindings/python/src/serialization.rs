@@ -203,16 +203,16 @@ pub fn load_pem_private_key<'py>(
         Some(password) => pem::read_encrypted_private_key(file, password),
     });
     let key: AnySigningKey = read.map_err(|error| match error {
-        pem::Error::OtherLabel { label, .. }
-            if label == EncryptedPrivateKeyInfoRef::PEM_LABEL && password.is_none() =>
-        {
-            PyTypeError::new_err(ENCRYPTED)
-        }
-        pem::Error::OtherLabel { label, .. }
-            if label == PrivateKeyInfoRef::PEM_LABEL && password.is_some() =>
-        {
-            PyTypeError::new_err(NOT_ENCRYPTED)
-        }
+        // The label in the error is that of the first block.
+        pem::Error::OtherLabel { .. } => match password {
+            None if pem::find_block(file, EncryptedPrivateKeyInfoRef::PEM_LABEL).is_ok() => {
+                PyTypeError::new_err(ENCRYPTED)
+            }
+            Some(_) if pem::find_block(file, PrivateKeyInfoRef::PEM_LABEL).is_ok() => {
+                PyTypeError::new_err(NOT_ENCRYPTED)
+            }
+            _ => malformed_pem(error),
+        },
         error => malformed_pem(error),
     })?;
     PrivateKey::from(key).of_its_class(py)

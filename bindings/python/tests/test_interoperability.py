@@ -100,10 +100,10 @@ def test_encrypted_files_go_both_ways(key, theirs, encoding):
             # A wrong password, none, and one for a key that is not encrypted.
             with pytest.raises(ValueError):
                 load(file, b"Password")
-            with pytest.raises(TypeError, match="^Password was not given but private key is enc"):
+            with pytest.raises(TypeError, match=r"^Password was not given but private key is enc"):
                 load(file, None)
             plain = theirs.private_bytes(*arguments, serialization.NoEncryption())
-            with pytest.raises(TypeError, match="^Password was given but private key is not enc"):
+            with pytest.raises(TypeError, match=r"^Password was given but private key is not enc"):
                 load(plain, password)
 
 

@@ -159,11 +159,18 @@ def test_wrong_passwords():
             load(data)
         with pytest.raises(TypeError, match="password must be bytes-like, not str"):
             load(data, "password")
-        with pytest.raises(ValueError, match="PEM|damaged"):
+        with pytest.raises(ValueError, match=r"PEM|damaged"):
             load(data[:-20], b"password")
         plain = key.private_bytes(*arguments, NoEncryption())
         with pytest.raises(TypeError, match="Password was given but private key is not encrypted"):
             load(plain, b"password")
+    # After another block.
+    other = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+    pem = (Encoding.PEM, PrivateFormat.PKCS8)
+    with pytest.raises(TypeError, match="Password was not given"):
+        load_pem_private_key(other + key.private_bytes(*pem, BestAvailableEncryption(b"password")))
+    with pytest.raises(TypeError, match="Password was given"):
+        load_pem_private_key(other + key.private_bytes(*pem, NoEncryption()), b"password")
     with pytest.raises(ValueError, match=r"Raw needs NoEncryption\(\)"):
         key.private_bytes(Encoding.Raw, PrivateFormat.Raw, BestAvailableEncryption(b"password"))
     for empty in (b"", "password", None):
@@ -178,7 +185,7 @@ def test_the_cost_of_decryption_has_a_limit():
     # scrypt's N, r and p.
     costs = bytes.fromhex("02024000 020108 020105")
     assert costs in der
-    with pytest.raises(ValueError, match="cost .* is above the limit"):
+    with pytest.raises(ValueError, match=r"cost .* is above the limit"):
         load_der_private_key(der.replace(costs, costs[:-1] + b"\x7f"), b"password")
 
 
