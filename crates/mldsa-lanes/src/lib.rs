@@ -89,6 +89,8 @@ pub use backend::EnvironmentError;
 #[doc(hidden)]
 pub use backend::shares;
 pub use backend::{Backend, Feature};
+#[cfg(feature = "signature")]
+pub use ctutils;
 #[cfg(mldsa_ct)]
 pub use declassify::ct;
 pub use error::{Error, InvalidKeyReason};

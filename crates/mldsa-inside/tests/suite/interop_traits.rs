@@ -1,12 +1,14 @@
 //! The traits of `signature`, as generic code uses them.
 
 use crate::common::TestRng;
+use mldsa_lanes::any::{AnySigningKey, Set};
+use mldsa_lanes::ctutils::CtEq;
 use mldsa_lanes::signature::{
     Keypair, MultipartSigner, MultipartVerifier, RandomizedMultipartSigner, RandomizedSigner,
     SignatureEncoding, Signer, Verifier,
 };
 use mldsa_lanes::{
-    Error, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, SigningKey, VerifyingKey,
+    Backend, Error, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, SigningKey, VerifyingKey,
 };
 use std::collections::HashSet;
 use std::error::Error as _;
@@ -81,8 +83,47 @@ fn all<P: ParameterSet>() {
     assert_eq!(HashSet::from([signature.clone(), again]).len(), 1);
 }
 
+/// Private keys are equal if their encoded forms are, whatever their seeds and backends.
+fn equality<P: ParameterSet>(set: Set) {
+    let key = SigningKey::<P>::from_seed(&[8; 32]);
+    let encoded = key.encoded_bytes().as_ref();
+    let mut altered = encoded.to_vec();
+    altered[40] ^= 1; // K, which nothing in the key checks
+    let read = |bytes| SigningKey::<P>::from_encoded_bytes(bytes).unwrap();
+    let others = [
+        (read(encoded), true),
+        (
+            key.clone()
+                .with_backend(Backend::by_name("portable").unwrap()),
+            true,
+        ),
+        (read(&altered), false),
+        (SigningKey::from_seed(&[9; 32]), false),
+    ];
+    let any = AnySigningKey::from_seed(set, &[8; 32]);
+    for (other, is_equal) in others {
+        let any_other =
+            AnySigningKey::from_encoded_bytes(set, other.encoded_bytes().as_ref()).unwrap();
+        assert_eq!(key == other, is_equal);
+        assert_eq!(bool::from(key.ct_eq(&other)), is_equal);
+        assert_eq!(key.expand() == other.expand(), is_equal);
+        assert_eq!(bool::from(key.expand().ct_eq(&*other.expand())), is_equal);
+        assert_eq!(any == any_other, is_equal);
+        assert_eq!(bool::from(any.ct_eq(&any_other)), is_equal);
+        assert_eq!(any.expand() == any_other.expand(), is_equal);
+    }
+    for other in Set::ALL {
+        let other = AnySigningKey::from_seed(other, &[8; 32]);
+        assert_eq!(any == other, other.set() == set);
+        assert_eq!(bool::from(any.ct_eq(&other)), other.set() == set);
+    }
+}
+
 #[test]
 fn traits_of_other_crates() {
+    equality::<MlDsa44>(Set::MlDsa44);
+    equality::<MlDsa65>(Set::MlDsa65);
+    equality::<MlDsa87>(Set::MlDsa87);
     all::<MlDsa44>();
     all::<MlDsa65>();
     all::<MlDsa87>();

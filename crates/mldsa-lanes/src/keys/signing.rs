@@ -12,9 +12,12 @@ use super::ExpandedSigningKey;
 use super::{SignOptions, Signature, VerifyingKey, Workspace};
 use crate::ParameterSet;
 use crate::backend::Backend;
+#[cfg(feature = "pkcs8")]
+use crate::declassify::{Site, public};
 use crate::error::Error;
 use crate::kernels::poly::{Secret, StackWiper, Wipe, Zero};
 use crate::scheme::encode;
+use crate::scheme::keygen::byte_difference;
 use crate::scheme::message::Input;
 use crate::scheme::sign::Request;
 
@@ -174,6 +177,20 @@ impl<P: ParameterSet> SigningKey<P> {
         }
         self.sk.as_mut().copy_from_slice(bytes);
         Ok(())
+    }
+
+    /// Zero if both have the same encoded private key.
+    pub(super) fn difference(&self, other: &Self) -> u8 {
+        byte_difference(self.sk.as_ref(), other.sk.as_ref())
+    }
+
+    #[cfg(feature = "pkcs8")]
+    pub(crate) fn is_encoded_as(&self, bytes: &[u8]) -> bool {
+        let is_equal = byte_difference(self.sk.as_ref(), bytes) == 0;
+        public(
+            Site::KeyImport,
+            is_equal && bytes.len() == P::SIGNING_KEY_BYTES,
+        )
     }
 
     /// The encoded private key (Algorithm 24, `skEncode`). Prefer storing the 32-byte seed.
