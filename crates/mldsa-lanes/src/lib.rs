@@ -90,6 +90,8 @@ pub use backend::EnvironmentError;
 pub use backend::shares;
 pub use backend::{Backend, Feature};
 #[cfg(feature = "signature")]
+pub use crypto_common;
+#[cfg(feature = "signature")]
 pub use ctutils;
 #[cfg(mldsa_ct)]
 pub use declassify::ct;

@@ -68,10 +68,10 @@ impl<P: ParameterSet> SigningKey<P> {
     }
 
     #[inline(never)]
-    fn read_by(
+    fn read_by<F>(
         backend: Backend,
-        read: impl FnOnce(&mut Self) -> Result<(), Error>,
-    ) -> Result<Self, Error> {
+        read: impl FnOnce(&mut Self) -> Result<(), F>,
+    ) -> Result<Self, F> {
         let mut result = Ok(Self::empty(backend.granted()));
         if let Ok(key) = &mut result
             && let Err(error) = read(key)
@@ -98,10 +98,16 @@ impl<P: ParameterSet> SigningKey<P> {
     /// # Errors
     /// [`Error::Rng`] if `rng` fails.
     pub fn generate<R: TryCryptoRng + ?Sized>(rng: &mut R) -> Result<Self, Error> {
+        Self::generate_by(|xi| draw(rng, xi))
+    }
+
+    pub(crate) fn generate_by<F>(
+        draw: impl FnOnce(&mut [u8; 32]) -> Result<(), F>,
+    ) -> Result<Self, F> {
         let _wiper = StackWiper::<20>;
         Self::read_by(Backend::detect(), |key| {
             let mut xi = Secret([0; 32]);
-            draw(rng, &mut xi)?;
+            draw(&mut xi)?;
             key.fill_from_seed(&xi);
             Ok(())
         })
