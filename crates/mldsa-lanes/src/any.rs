@@ -214,6 +214,14 @@ impl AnySigningKey {
         with_set!(set, P => boxed(|| SigningKey::<P>::empty(backend)).into())
     }
 
+    /// See [`SigningKey::check_pair`].
+    ///
+    /// # Errors
+    /// [`Error::PairwiseConsistency`].
+    pub fn check_pair(&self) -> Result<(), Error> {
+        each!(self, key => key.check_pair())
+    }
+
     /// See [`SigningKey::encoded_bytes`].
     pub fn encoded_bytes(&self) -> &[u8] {
         each!(self, key => key.encoded_bytes().as_ref())

@@ -12,12 +12,12 @@ use super::ExpandedSigningKey;
 use super::{SignOptions, Signature, VerifyingKey, Workspace};
 use crate::ParameterSet;
 use crate::backend::Backend;
-#[cfg(feature = "pkcs8")]
-use crate::declassify::{Site, public};
 use crate::error::Error;
 use crate::kernels::poly::{Secret, StackWiper, Wipe, Zero};
 use crate::scheme::encode;
 use crate::scheme::keygen::byte_difference;
+#[cfg(feature = "pkcs8")]
+use crate::scheme::keygen::is_zero;
 use crate::scheme::message::Input;
 use crate::scheme::sign::Request;
 
@@ -93,7 +93,7 @@ impl<P: ParameterSet> SigningKey<P> {
         self.seed.insert(Secret::zero()).copy_from_slice(xi);
     }
 
-    /// ML-DSA.KeyGen (Algorithm 1).
+    /// ML-DSA.KeyGen (Algorithm 1). For FIPS 140-3, call [`check_pair`](Self::check_pair) next.
     ///
     /// # Errors
     /// [`Error::Rng`] if `rng` fails.
@@ -185,6 +185,19 @@ impl<P: ParameterSet> SigningKey<P> {
         Ok(())
     }
 
+    /// The pairwise consistency test, which FIPS 140-3 asks for after each generation of a key: signs a fixed message
+    /// and verifies the signature. No generation does it by itself, since it takes as long as a signature and a
+    /// verification, with their stack.
+    ///
+    /// # Errors
+    /// [`Error::PairwiseConsistency`]: a fault. Do not use the key.
+    pub fn check_pair(&self) -> Result<(), Error> {
+        let message = b"pairwise consistency test";
+        self.sign_deterministic(message)
+            .and_then(|signature| self.public.verify_signature(message, &signature))
+            .map_err(|_| Error::PairwiseConsistency)
+    }
+
     /// Zero if both have the same encoded private key.
     pub(super) fn difference(&self, other: &Self) -> u8 {
         byte_difference(self.sk.as_ref(), other.sk.as_ref())
@@ -192,11 +205,8 @@ impl<P: ParameterSet> SigningKey<P> {
 
     #[cfg(feature = "pkcs8")]
     pub(crate) fn is_encoded_as(&self, bytes: &[u8]) -> bool {
-        let is_equal = byte_difference(self.sk.as_ref(), bytes) == 0;
-        public(
-            Site::KeyImport,
-            is_equal && bytes.len() == P::SIGNING_KEY_BYTES,
-        )
+        let has_length = bytes.len() == P::SIGNING_KEY_BYTES;
+        has_length && is_zero(byte_difference(self.sk.as_ref(), bytes))
     }
 
     /// The encoded private key (Algorithm 24, `skEncode`). Prefer storing the 32-byte seed.

@@ -175,6 +175,11 @@ pub(crate) fn byte_difference(a: &[u8], b: &[u8]) -> u8 {
     pairs.fold(0, |difference, (a, b)| difference | (a ^ b))
 }
 
+/// Whether the difference of two private keys is zero.
+pub(crate) fn is_zero(difference: u8) -> bool {
+    public(Site::KeyImport, difference == 0)
+}
+
 /// Writes the public key that belongs to the private key `sk`, read from bytes, after checking that
 /// these are what key generation would have written.
 #[inline(never)]
