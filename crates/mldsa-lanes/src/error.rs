@@ -38,8 +38,37 @@ pub enum Error {
     InvalidSignature,
     /// The caller's random number generator failed.
     Rng,
+    /// A key pair failed [`check_pair`](crate::SigningKey::check_pair).
+    PairwiseConsistency,
+    /// An answer of [`self_test`](crate::self_test()) differs.
+    SelfTest {
+        set: &'static str,
+        step: SelfTestStep,
+    },
     /// The memory for a batch of this size cannot be allocated.
     OutOfMemory,
+}
+
+/// A step of [`self_test`](crate::self_test()).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SelfTestStep {
+    /// Key generation.
+    KeyGeneration,
+    /// Signing.
+    Signing,
+    /// Verification: a valid signature was refused, or an altered one accepted.
+    Verification,
+}
+
+impl fmt::Display for SelfTestStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            SelfTestStep::KeyGeneration => "key generation",
+            SelfTestStep::Signing => "signing",
+            SelfTestStep::Verification => "verification",
+        })
+    }
 }
 
 /// Why no key generation writes an encoded private key.
@@ -120,6 +149,15 @@ impl fmt::Display for Error {
             }
             Error::InvalidSignature => f.write_str("invalid signature"),
             Error::Rng => f.write_str("the random number generator failed"),
+            Error::PairwiseConsistency => {
+                f.write_str("the key pair failed its consistency test; do not use it")
+            }
+            Error::SelfTest { set, step } => {
+                write!(
+                    f,
+                    "{set}: {step} failed its self-test; do not use the library on this machine"
+                )
+            }
             Error::OutOfMemory => f.write_str("not enough memory for the batch; use a smaller one"),
         }
     }

@@ -81,6 +81,7 @@ mod kernels;
 mod keys;
 mod params;
 mod scheme;
+mod self_test;
 mod sets;
 
 #[cfg(feature = "std")]
@@ -89,9 +90,13 @@ pub use backend::EnvironmentError;
 #[doc(hidden)]
 pub use backend::shares;
 pub use backend::{Backend, Feature};
+#[cfg(feature = "signature")]
+pub use crypto_common;
+#[cfg(feature = "signature")]
+pub use ctutils;
 #[cfg(mldsa_ct)]
 pub use declassify::ct;
-pub use error::{Error, InvalidKeyReason};
+pub use error::{Error, InvalidKeyReason, SelfTestStep};
 #[cfg(feature = "getrandom")]
 pub use getrandom::{self, SysRng};
 #[cfg(feature = "encryption")]
@@ -109,6 +114,7 @@ pub use params::{MAX_ATTEMPTS, Parameters};
 pub use pkcs8;
 pub use rand_core;
 pub use scheme::message::{Context, Input, Mu, MuHasher, PreHash};
+pub use self_test::{self_test, self_test_of};
 pub use sets::ParameterSet;
 #[cfg(feature = "ml-dsa-44")]
 pub use sets::{MlDsa44, mldsa44};

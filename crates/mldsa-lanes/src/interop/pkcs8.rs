@@ -13,7 +13,6 @@ use crate::backend::Backend;
 use crate::kernels::poly::StackWiper;
 use crate::keys::{ExpandedSigningKey, ExpandedVerifyingKey, Signature, SigningKey, VerifyingKey};
 use crate::params::Parameters;
-use crate::scheme::keygen::equal;
 
 /// The same for keys and signatures (RFC 9881); there are no parameters.
 pub(crate) const fn identifier<P: Parameters>() -> AlgorithmIdentifier<Absent> {
@@ -114,7 +113,7 @@ impl<'a> Choice<'a> {
             key.fill_from_seed(seed.try_into().map_err(|_| KeyError::Invalid)?);
         }
         match (self.seed, self.expanded) {
-            (Some(_), Some(expanded)) if !equal(key.sk.as_ref(), expanded) => {
+            (Some(_), Some(expanded)) if !key.is_encoded_as(expanded) => {
                 Err(KeyError::Invalid.into())
             }
             (None, Some(expanded)) => key.read(expanded).map_err(|_| KeyError::Invalid.into()),

@@ -169,11 +169,15 @@ fn difference(a: &Poly, b: &Poly) -> i32 {
     pairs.fold(0, |difference, (a, b)| difference | (a ^ b))
 }
 
-/// Whether two encoded private keys are equal; without an early end.
-pub(crate) fn equal(a: &[u8], b: &[u8]) -> bool {
+/// Zero if two strings of one length are equal; without an early end.
+pub(crate) fn byte_difference(a: &[u8], b: &[u8]) -> u8 {
     let pairs = a.iter().zip(b);
-    let difference = pairs.fold(0, |difference, (a, b)| difference | (a ^ b));
-    public(Site::KeyImport, a.len() == b.len() && difference == 0)
+    pairs.fold(0, |difference, (a, b)| difference | (a ^ b))
+}
+
+/// Whether the difference of two private keys is zero.
+pub(crate) fn is_zero(difference: u8) -> bool {
+    public(Site::KeyImport, difference == 0)
 }
 
 /// Writes the public key that belongs to the private key `sk`, read from bytes, after checking that
