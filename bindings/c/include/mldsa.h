@@ -346,7 +346,7 @@ typedef struct {
 #define MLDSA_ERROR_ENVIRONMENT 18
 
 /**
- * The two keys do not belong together.
+ * The two keys do not belong together, or are not the same.
  */
 #define MLDSA_ERROR_MISMATCH 19
 
@@ -642,6 +642,16 @@ mldsa_error mldsa_signing_key_duplicate(const mldsa_signing_key *key, mldsa_sign
  */
 mldsa_error mldsa_signing_key_match(const mldsa_signing_key *key,
                                     const mldsa_verifying_key *public_key);
+
+/**
+ * Check that two handles have the same private key, in constant time. Known seeds and expanded
+ * forms do not matter.
+ *
+ * Return MLDSA_OK if they have, and only then.
+ * Errors: MISMATCH if they have not, also if their sets differ; NULL.
+ * Thread safety: any thread, any time.
+ */
+mldsa_error mldsa_signing_key_equal(const mldsa_signing_key *key, const mldsa_signing_key *other);
 
 /**
  * Write the seed, 32 bytes.

@@ -47,7 +47,7 @@ pub const MLDSA_ERROR_MEMORY: mldsa_error = 17;
 /// The environment variable MLDSA_LANES_BACKEND names no backend that this CPU can run, or
 /// MLDSA_LANES_DISABLE names an unknown CPU feature.
 pub const MLDSA_ERROR_ENVIRONMENT: mldsa_error = 18;
-/// The two keys do not belong together.
+/// The two keys do not belong together, or are not the same.
 pub const MLDSA_ERROR_MISMATCH: mldsa_error = 19;
 /// Hardened calls: two computations of the same result differ, a key changed in memory, or t1 of
 /// the public key is 0, for which anybody can sign.
@@ -89,7 +89,7 @@ pub extern "C" fn mldsa_error_string(error: mldsa_error) -> *const c_char {
         MLDSA_ERROR_ENVIRONMENT => {
             c"MLDSA_LANES_BACKEND or MLDSA_LANES_DISABLE has a word that is unknown or unavailable here; unset the variable"
         }
-        MLDSA_ERROR_MISMATCH => c"the two keys do not belong together",
+        MLDSA_ERROR_MISMATCH => c"the two keys do not belong together, or are not the same",
         MLDSA_ERROR_FAULT => c"a hardware fault, or a public key of zeros; read the key again",
         MLDSA_ERROR_PASSWORD => c"wrong password, or damaged private key",
         MLDSA_ERROR_ENCRYPTION => {

@@ -444,6 +444,28 @@ pub unsafe extern "C" fn mldsa_signing_key_match(
     })
 }
 
+/// Check that two handles have the same private key, in constant time. Known seeds and expanded
+/// forms do not matter.
+///
+/// Return MLDSA_OK if they have, and only then.
+/// Errors: MISMATCH if they have not, also if their sets differ; NULL.
+/// Thread safety: any thread, any time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_signing_key_equal(
+    key: *const mldsa_signing_key,
+    other: *const mldsa_signing_key,
+) -> mldsa_error {
+    barrier(|| {
+        // SAFETY: as the header says.
+        let (key, other) = unsafe { (reference(key)?, reference(other)?) };
+        if key.key == other.key {
+            Ok(())
+        } else {
+            Err(MLDSA_ERROR_MISMATCH)
+        }
+    })
+}
+
 /// Write the seed, 32 bytes.
 ///
 /// seed  room for seed_len bytes, at least 32.

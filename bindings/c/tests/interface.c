@@ -191,17 +191,22 @@ static void pairs(mldsa_signing_key *key, mldsa_verifying_key *public_key) {
     OK(mldsa_signing_key_match(key, public_key));
     FAILS(NULL, mldsa_signing_key_match(NULL, public_key));
     FAILS(NULL, mldsa_signing_key_match(key, NULL));
+    OK(mldsa_signing_key_equal(key, key));
+    FAILS(NULL, mldsa_signing_key_equal(key, NULL));
+    FAILS(NULL, mldsa_signing_key_equal(NULL, key));
     for (size_t i = 0; i < 3; i++) {
         OK(mldsa_signing_key_generate(SETS[i], &other));
         OK(mldsa_signing_key_verifying_key(other, &other_public));
         OK(mldsa_signing_key_match(other, other_public));
         FAILS(MISMATCH, mldsa_signing_key_match(key, other_public));
         FAILS(MISMATCH, mldsa_signing_key_match(other, public_key));
+        FAILS(MISMATCH, mldsa_signing_key_equal(key, other));
 
         OK(mldsa_signing_key_expand(other));
         OK(mldsa_signing_key_duplicate(other, &copy));
         OK(mldsa_verifying_key_duplicate(other_public, &public_copy));
         CHECK(copy != other && public_copy != other_public);
+        OK(mldsa_signing_key_equal(copy, other));
         mldsa_signing_key_free(&other);
         mldsa_verifying_key_free(&other_public);
         CHECK(mldsa_signing_key_set(copy) == SETS[i]);
@@ -220,6 +225,7 @@ static void pairs(mldsa_signing_key *key, mldsa_verifying_key *public_key) {
     OK(mldsa_signing_key_duplicate(other, &copy));
     FAILS(NO_SEED, mldsa_signing_key_seed(copy, out, 32));
     OK(mldsa_signing_key_match(copy, public_key));
+    OK(mldsa_signing_key_equal(copy, key));
     mldsa_signing_key_free(&other);
     mldsa_signing_key_free(&copy);
 
@@ -609,6 +615,8 @@ static void random_call(mldsa_signing_key **keys, mldsa_verifying_key **public_k
         break;
     case 22:
         error = mldsa_signing_key_match(key, public_key);
+        if (!error || error == MLDSA_ERROR_MISMATCH)
+            error = mldsa_signing_key_equal(key, keys[below(3)]);
         if (error == MLDSA_ERROR_MISMATCH) error = MLDSA_OK;
         mldsa_signing_key_duplicate(key, &new_key);
         mldsa_verifying_key_duplicate(public_key, &new_public);

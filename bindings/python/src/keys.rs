@@ -18,7 +18,8 @@ use crate::{batch, exception};
 
 /// A private key of any parameter set. Made by the class of its set, or loaded from a file.
 ///
-/// Its operations release the GIL, and any number of threads may use one key. The key is wiped when it is
+/// Its operations release the GIL, and any number of threads may use one key. Keys are equal if their encoded private
+/// keys are, which is compared in constant time; the hash is that of the public key. The key is wiped when it is
 /// deallocated; `bytes` that hold secrets are not. Keys cannot be pickled.
 #[pyclass(module = "mldsa_lanes", frozen, subclass)]
 pub struct PrivateKey {
@@ -175,6 +176,16 @@ impl PrivateKey {
     #[getter]
     fn is_expanded(&self) -> bool {
         self.expanded.is_some()
+    }
+
+    // In constant time. For other types than this one PyO3 returns NotImplemented.
+    fn __eq__(&self, other: &Bound<'_, PrivateKey>) -> bool {
+        other.get().key == self.key
+    }
+
+    // The public key's: nothing of the private key is in it.
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        PyBytes::new(py, self.key.verifying_key().as_ref()).hash()
     }
 
     fn __copy__(slf: Py<Self>) -> Py<Self> {

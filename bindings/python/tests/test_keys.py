@@ -217,7 +217,18 @@ def test_equality_and_hash(key):
     assert hash(public) == hash(key.public_key())
     assert public != MLDSA44PrivateKey.generate().public_key()
     assert public != public.public_bytes_raw()
-    assert key != type(key).from_seed_bytes(key.private_bytes_raw())
+    for same in (
+        type(key).from_seed_bytes(key.private_bytes_raw()),
+        type(key).from_encoded_bytes(key.encoded_bytes()),
+        key.expand(),
+    ):
+        assert same == key
+        assert hash(same) == hash(key)
+    assert len({key, same, type(key).generate(), MLDSA44PrivateKey.generate()}) == 3
+    assert key != type(key).generate()
+    assert key != public
+    assert key != key.encoded_bytes()
+    assert key.__eq__(public) is NotImplemented
 
 
 def test_other_types_decide_on_equality(key):
