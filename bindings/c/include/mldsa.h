@@ -36,9 +36,9 @@
 /**
  * The version of this header. mldsa_version() is that of the library.
  */
-#define MLDSA_VERSION "0.2.0"
+#define MLDSA_VERSION "0.3.0"
 #define MLDSA_VERSION_MAJOR 0
-#define MLDSA_VERSION_MINOR 2
+#define MLDSA_VERSION_MINOR 3
 #define MLDSA_VERSION_PATCH 0
 
 /**
