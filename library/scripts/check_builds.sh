@@ -11,7 +11,7 @@ command -v rustup >/dev/null 2>&1 || fail "rustup is missing, which has the othe
 # What a build without default features names to have something in it, separated by commas: nothing.
 bare=ml-dsa-44,ml-dsa-65,ml-dsa-87
 # Everything for ordinary use.
-all=hardened,rayon,pem,serde,signature
+all=encryption,hardened,rayon,pem,serde,signature
 # Features that belong together: each line is one build, and - is none at all.
 feature_sets="
 -
@@ -24,6 +24,7 @@ ml-dsa-44,ml-dsa-65,ml-dsa-87,rayon
 ml-dsa-44,signature
 ml-dsa-44,hardened
 ml-dsa-65,pkcs8
+ml-dsa-65,encryption
 ml-dsa-87,serde
 ml-dsa-44,alloc,signature,pkcs8
 ml-dsa-44,ml-dsa-65,ml-dsa-87,pem,serde,signature
@@ -70,7 +71,7 @@ features() {
 targets() {
   for triple in $targets; do
     target "$triple"
-    for set in "$bare" "$bare,alloc" "$bare,hardened,pem,serde,signature"; do
+    for set in "$bare" "$bare,alloc" "$bare,encryption,hardened,pem,serde,signature"; do
       lanes check --no-default-features --features "$set" --target "$triple"
     done
   done
@@ -104,7 +105,7 @@ package() {
   (cd "$outside/$library" && cargo check --quiet --tests --all-features)
   # The oldest versions that Cargo.toml allows. Stable Cargo takes -Z with this variable only.
   (cd "$outside/$library" && RUSTC_BOOTSTRAP=1 cargo update --quiet -Z direct-minimal-versions \
-    && cargo check --quiet --features "$all,getrandom")
+    && cargo check --quiet --features "$all")
   for project in program firmware; do
     mkdir -p "$outside/$project/src"
     cp Cargo.lock "$outside/$project/"

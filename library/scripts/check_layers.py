@@ -30,6 +30,7 @@ LAYERS = {
     "hazmat": "params error backend scheme keys",
     "interop": "params error kernels backend scheme keys",
     "sets": "params error kernels backend scheme keys batch",
+    "self_test": "params error kernels backend keys hazmat sets",
     "any": "params error kernels backend scheme keys batch interop sets",
 }
 

@@ -7,9 +7,10 @@
  * Memory. Verifying, signing with an expanded key and freeing allocate nothing. Other functions
  * first ask the heap for a bound of what they allocate, and return MLDSA_ERROR_MEMORY if the heap
  * lacks it: 16 KiB for a handle, 96 KiB for signing, 128 KiB for an expanded key, four times its
- * length for a file, at least 64 and at most 256 KiB; for each thread of a batch 1 MiB, its stack,
- * and 20 KiB for each of at most 512 jobs at a time. The process ends only if another thread takes
- * the memory between this check and its use.
+ * length for a file, at least 64 and at most 256 KiB; for an encrypted file 17 MiB to write, and to
+ * read what its scrypt asks for, at most 512 MiB; for each thread of a batch 1 MiB, its stack, and
+ * 20 KiB for each of at most 512 jobs at a time. The process ends only if another thread takes the
+ * memory between this check and its use.
  *
  * Environment. MLDSA_LANES_BACKEND names the backend and MLDSA_LANES_DISABLE CPU features to do
  * without. Both are read before the first key. If they cannot be followed, every function that makes
@@ -23,7 +24,7 @@
  * back. ..._free takes the place of the handle and sets it to NULL, so that a second call does
  * nothing and a later use is MLDSA_ERROR_NULL.
  *
- * Stack. Up to about 128 KiB for signing with ML-DSA-87: give threads 256 KiB.
+ * Stack. Up to about 128 KiB for signing with ML-DSA-87, 144 KiB if hardened: give threads 256 KiB.
  */
 
 #ifndef MLDSA_H
@@ -35,9 +36,9 @@
 /**
  * The version of this header. mldsa_version() is that of the library.
  */
-#define MLDSA_VERSION "0.2.0"
+#define MLDSA_VERSION "0.3.0"
 #define MLDSA_VERSION_MAJOR 0
-#define MLDSA_VERSION_MINOR 2
+#define MLDSA_VERSION_MINOR 3
 #define MLDSA_VERSION_PATCH 0
 
 /**
@@ -268,7 +269,7 @@ typedef struct {
 #define MLDSA_ERROR_SET 3
 
 /**
- * A key, seed, signature, digest or rnd does not have the number of bytes that it must have.
+ * A key, seed, signature, digest, rnd or password does not have the number of bytes that it must have.
  */
 #define MLDSA_ERROR_LENGTH 4
 
@@ -343,6 +344,28 @@ typedef struct {
  * MLDSA_LANES_DISABLE names an unknown CPU feature.
  */
 #define MLDSA_ERROR_ENVIRONMENT 18
+
+/**
+ * The two keys do not belong together, or are not the same.
+ */
+#define MLDSA_ERROR_MISMATCH 19
+
+/**
+ * Hardened calls: two computations of the same result differ, a key changed in memory, or t1 of
+ * the public key is 0, for which anybody can sign.
+ */
+#define MLDSA_ERROR_FAULT 20
+
+/**
+ * The password is wrong, or the encrypted file is damaged.
+ */
+#define MLDSA_ERROR_PASSWORD 21
+
+/**
+ * The private key is encrypted and the call takes no password, or the other way round; or its
+ * encryption has an algorithm or a cost that is not read.
+ */
+#define MLDSA_ERROR_ENCRYPTION 22
 
 /**
  * ML-DSA-44, NIST security category 2.
@@ -523,13 +546,13 @@ mldsa_error mldsa_signing_key_from_raw(mldsa_set set,
  * file names the parameter set.
  *
  * In PEM, lines may have any length, and text, certificates and the public key may precede or
- * follow the private key. ENCODING is also the error for an encrypted key, two private keys, and
- * PEM of more than 64 KiB. `mldsa inspect FILE` prints the reason.
+ * follow the private key. ENCODING is also the error for two private keys, and PEM of more than
+ * 64 KiB. `mldsa inspect FILE` prints the reason.
  *
  * file      file_len bytes, which need no NUL.
  * key       where the handle is written; NULL is written there after an error.
  *
- * Errors: NULL, ENCODING, KEY.
+ * Errors: NULL, ENCODING, KEY, ENCRYPTION for an encrypted key.
  * Thread safety: any thread, any time.
  * Ownership: the caller frees *key with mldsa_signing_key_free and keeps file.
  * Wiping: the caller wipes file.
@@ -537,6 +560,27 @@ mldsa_error mldsa_signing_key_from_raw(mldsa_set set,
 mldsa_error mldsa_signing_key_from_pkcs8(const uint8_t *file,
                                          size_t file_len,
                                          mldsa_signing_key **key);
+
+/**
+ * Import a private key from encrypted PKCS#8 (PBES2 of RFC 8018), in DER or in PEM. The key comes
+ * from the password by scrypt or PBKDF2, which may take seconds; the cipher is AES in CBC or GCM.
+ *
+ * file      file_len bytes, which need no NUL.
+ * password  password_len bytes, without a NUL; may be NULL where password_len is 0.
+ * key       where the handle is written; NULL is written there after an error.
+ *
+ * Errors: NULL, ENCODING, KEY, PASSWORD, MEMORY, ENCRYPTION for a key without encryption, another
+ * algorithm, or a cost above 10000000 iterations of PBKDF2 or 128 MiB of scrypt.
+ * Thread safety: any thread, any time.
+ * Ownership: the caller frees *key with mldsa_signing_key_free and keeps file and password.
+ * Wiping: the caller wipes password. The library wipes the decrypted file, but not the memory of
+ * scrypt.
+ */
+mldsa_error mldsa_signing_key_from_encrypted_pkcs8(const uint8_t *file,
+                                                   size_t file_len,
+                                                   const uint8_t *password,
+                                                   size_t password_len,
+                                                   mldsa_signing_key **key);
 
 /**
  * Wipe and free a private key, and set *key to NULL. Does nothing where key or *key is NULL.
@@ -574,6 +618,40 @@ mldsa_error mldsa_signing_key_expand(const mldsa_signing_key *key);
  */
 mldsa_error mldsa_signing_key_verifying_key(const mldsa_signing_key *key,
                                             mldsa_verifying_key **public_key);
+
+/**
+ * Make a second handle of the same private key, a copy that does not depend on key. It has no
+ * expanded form.
+ *
+ * copy  where the handle is written; NULL is written there after an error.
+ *
+ * Errors: NULL, MEMORY.
+ * Thread safety: any thread, any time.
+ * Ownership: the caller frees *copy with mldsa_signing_key_free, before or after key.
+ * Wiping: each of the two is wiped when it is freed.
+ */
+mldsa_error mldsa_signing_key_duplicate(const mldsa_signing_key *key, mldsa_signing_key **copy);
+
+/**
+ * Check that a public key is the one of this private key. It takes no longer than a comparison of
+ * their bytes.
+ *
+ * Return MLDSA_OK if they belong together, and only then.
+ * Errors: MISMATCH if they do not, also if their sets differ; NULL.
+ * Thread safety: any thread, any time.
+ */
+mldsa_error mldsa_signing_key_match(const mldsa_signing_key *key,
+                                    const mldsa_verifying_key *public_key);
+
+/**
+ * Check that two handles have the same private key, in constant time. Known seeds and expanded
+ * forms do not matter.
+ *
+ * Return MLDSA_OK if they have, and only then.
+ * Errors: MISMATCH if they have not, also if their sets differ; NULL.
+ * Thread safety: any thread, any time.
+ */
+mldsa_error mldsa_signing_key_equal(const mldsa_signing_key *key, const mldsa_signing_key *other);
 
 /**
  * Write the seed, 32 bytes.
@@ -620,6 +698,30 @@ mldsa_error mldsa_signing_key_pkcs8(const mldsa_signing_key *key,
                                     size_t *needed);
 
 /**
+ * Write the private key as encrypted PKCS#8 (PBES2 of RFC 8018): with scrypt (N = 2^14, r = 8,
+ * p = 5) and AES-256-CBC, which OpenSSL reads. It takes a fraction of a second and 17 MiB of heap.
+ *
+ * form      MLDSA_FORM_SEED, MLDSA_FORM_EXPANDED or MLDSA_FORM_BOTH.
+ * encoding  MLDSA_DER or MLDSA_PEM.
+ * password  password_len bytes, at least 1, without a NUL.
+ * file      room for file_len bytes; 8192 suffice for every set, form and encoding.
+ * needed    where the bytes of the file are written, also after BUFFER.
+ *
+ * Errors: NULL, OPTION, BUFFER, NO_SEED, LENGTH for an empty password, RANDOM, MEMORY.
+ * Thread safety: any thread, any time.
+ * Wiping: the caller wipes password. The library wipes its own copies of the key, but not the
+ * memory of scrypt.
+ */
+mldsa_error mldsa_signing_key_encrypted_pkcs8(const mldsa_signing_key *key,
+                                              uint32_t form,
+                                              uint32_t encoding,
+                                              const uint8_t *password,
+                                              size_t password_len,
+                                              uint8_t *file,
+                                              size_t file_len,
+                                              size_t *needed);
+
+/**
  * Import a public key (pkEncode of FIPS 204). Any bytes are a public key.
  *
  * set      MLDSA_44, MLDSA_65 or MLDSA_87.
@@ -649,6 +751,19 @@ mldsa_error mldsa_verifying_key_from_raw(mldsa_set set,
 mldsa_error mldsa_verifying_key_from_spki(const uint8_t *file,
                                           size_t file_len,
                                           mldsa_verifying_key **key);
+
+/**
+ * Make a second handle of the same public key, a copy that does not depend on key. It has no
+ * expanded form.
+ *
+ * copy  where the handle is written; NULL is written there after an error.
+ *
+ * Errors: NULL, MEMORY.
+ * Thread safety: any thread, any time.
+ * Ownership: the caller frees *copy with mldsa_verifying_key_free, before or after key.
+ */
+mldsa_error mldsa_verifying_key_duplicate(const mldsa_verifying_key *key,
+                                          mldsa_verifying_key **copy);
 
 /**
  * Free a public key, and set *key to NULL. Does nothing where key or *key is NULL.
@@ -739,6 +854,17 @@ mldsa_error mldsa_mu_hasher_update(mldsa_mu_hasher *hasher, const uint8_t *piece
  * Thread safety: no other thread may be adding pieces.
  */
 mldsa_error mldsa_mu_hasher_mu(const mldsa_mu_hasher *hasher, uint8_t *mu, size_t mu_len);
+
+/**
+ * Make a second hasher that has had the same pieces. Both take further pieces by themselves.
+ *
+ * copy  where the handle is written; NULL is written there after an error.
+ *
+ * Errors: NULL, MEMORY.
+ * Thread safety: no other thread may be adding pieces to hasher.
+ * Ownership: the caller frees *copy with mldsa_mu_hasher_free, before or after hasher.
+ */
+mldsa_error mldsa_mu_hasher_duplicate(const mldsa_mu_hasher *hasher, mldsa_mu_hasher **copy);
 
 /**
  * Free a hasher, and set *hasher to NULL. Does nothing where hasher or *hasher is NULL.
@@ -833,6 +959,41 @@ mldsa_error mldsa_verify_input(const mldsa_verifying_key *key,
                                const mldsa_input *input,
                                const uint8_t *signature,
                                size_t signature_len);
+
+/**
+ * Sign as mldsa_sign_input does, with protection against a single hardware fault. The key is
+ * computed again, the signature is made twice, compared and verified. It is the one that
+ * mldsa_sign_input makes with the same rnd.
+ *
+ * It takes 3 to 4 times as long as mldsa_sign_input; an expanded form does not change that. It does
+ * not protect what the caller does: a call that is skipped whole, the branch on the code, memory
+ * that changes before the call.
+ *
+ * Errors: those of mldsa_sign_input, RANDOM also if the generator gives 32 zero bytes; FAULT. After
+ * an error signature contains no signature.
+ * Thread safety, ownership, wiping: as mldsa_sign.
+ */
+mldsa_error mldsa_sign_hardened(const mldsa_signing_key *key,
+                                const mldsa_input *input,
+                                uint32_t randomness,
+                                uint8_t *signature,
+                                size_t signature_len);
+
+/**
+ * Verify as mldsa_verify_input does, with protection against a single hardware fault: twice, with
+ * two copies of the public key.
+ *
+ * It takes 2 to 3 times as long as mldsa_verify_input; an expanded form does not change that. What
+ * it does not protect is as for mldsa_sign_hardened.
+ *
+ * Return MLDSA_OK for a valid signature, and for it only.
+ * Errors: those of mldsa_verify_input; FAULT.
+ * Thread safety, ownership: as mldsa_verify.
+ */
+mldsa_error mldsa_verify_hardened(const mldsa_verifying_key *key,
+                                  const mldsa_input *input,
+                                  const uint8_t *signature,
+                                  size_t signature_len);
 
 /**
  * Sign many inputs at once: several times as fast as one after another, since a batch fills the

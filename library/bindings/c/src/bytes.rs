@@ -218,6 +218,13 @@ impl Room {
         Ok(Room { to, capacity })
     }
 
+    /// Writes `bytes`, and returns them where they are now. The compiler does not know that they are the same.
+    pub fn write_and_read(&mut self, bytes: &[u8]) -> Outcome<&mut [u8]> {
+        self.write(bytes)?;
+        // SAFETY: so `new` has been promised, and they are written.
+        unsafe { changed(black_box(self.to), bytes.len()) }
+    }
+
     pub fn write(self, bytes: &[u8]) -> Outcome {
         if self.capacity < bytes.len() {
             return Err(MLDSA_ERROR_BUFFER);

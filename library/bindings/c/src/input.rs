@@ -233,6 +233,25 @@ pub unsafe extern "C" fn mldsa_mu_hasher_mu(
     })
 }
 
+/// Make a second hasher that has had the same pieces. Both take further pieces by themselves.
+///
+/// copy  where the handle is written; NULL is written there after an error.
+///
+/// Errors: NULL, MEMORY.
+/// Thread safety: no other thread may be adding pieces to hasher.
+/// Ownership: the caller frees *copy with mldsa_mu_hasher_free, before or after hasher.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_mu_hasher_duplicate(
+    hasher: *const mldsa_mu_hasher,
+    copy: *mut *mut mldsa_mu_hasher,
+) -> mldsa_error {
+    barrier(|| {
+        // SAFETY: as the header says.
+        let (handle, hasher) = unsafe { (NewHandle::new(copy)?, reference(hasher)?) };
+        handle.write(mldsa_mu_hasher(hasher.0.clone()))
+    })
+}
+
 /// Free a hasher, and set *hasher to NULL. Does nothing where hasher or *hasher is NULL.
 ///
 /// Thread safety: no other thread may be using *hasher.

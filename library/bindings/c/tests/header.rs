@@ -70,9 +70,10 @@ const HEAD: &str = "\
  * Memory. Verifying, signing with an expanded key and freeing allocate nothing. Other functions
  * first ask the heap for a bound of what they allocate, and return MLDSA_ERROR_MEMORY if the heap
  * lacks it: 16 KiB for a handle, 96 KiB for signing, 128 KiB for an expanded key, four times its
- * length for a file, at least 64 and at most 256 KiB; for each thread of a batch 1 MiB, its stack,
- * and 20 KiB for each of at most 512 jobs at a time. The process ends only if another thread takes
- * the memory between this check and its use.
+ * length for a file, at least 64 and at most 256 KiB; for an encrypted file 17 MiB to write, and to
+ * read what its scrypt asks for, at most 512 MiB; for each thread of a batch 1 MiB, its stack, and
+ * 20 KiB for each of at most 512 jobs at a time. The process ends only if another thread takes the
+ * memory between this check and its use.
  *
  * Environment. MLDSA_LANES_BACKEND names the backend and MLDSA_LANES_DISABLE CPU features to do
  * without. Both are read before the first key. If they cannot be followed, every function that makes
@@ -86,7 +87,7 @@ const HEAD: &str = "\
  * back. ..._free takes the place of the handle and sets it to NULL, so that a second call does
  * nothing and a later use is MLDSA_ERROR_NULL.
  *
- * Stack. Up to about 128 KiB for signing with ML-DSA-87: give threads 256 KiB.
+ * Stack. Up to about 128 KiB for signing with ML-DSA-87, 144 KiB if hardened: give threads 256 KiB.
  */";
 
 const HAZMAT: &str = "\

@@ -49,6 +49,9 @@ static size_t below(size_t n) { return (size_t)(next() % n); }
 
 static void constants(void) {
     CHECK(!strcmp(mldsa_version(), MLDSA_VERSION));
+    snprintf((char *)out, ROOM, "%d.%d.%d", MLDSA_VERSION_MAJOR, MLDSA_VERSION_MINOR,
+             MLDSA_VERSION_PATCH);
+    CHECK(!strcmp((char *)out, MLDSA_VERSION));
     CHECK(mldsa_signature_bytes(MLDSA_44) == 2420 && mldsa_signature_bytes(MLDSA_65) == 3309);
     CHECK(mldsa_signature_bytes(MLDSA_87) == MLDSA_MAX_SIGNATURE_BYTES);
     CHECK(mldsa_signing_key_bytes(MLDSA_87) == MLDSA_MAX_SIGNING_KEY_BYTES);
@@ -56,7 +59,7 @@ static void constants(void) {
     CHECK(mldsa_signature_bytes(0) == 0 && mldsa_signing_key_bytes(1) == 0);
     CHECK(mldsa_verifying_key_bytes(UINT32_MAX) == 0);
     CHECK(strlen(mldsa_backend()) > 0);
-    for (mldsa_error error = -1; error <= MLDSA_ERROR_ENVIRONMENT + 1; error++)
+    for (mldsa_error error = -1; error <= MLDSA_ERROR_ENCRYPTION + 1; error++)
         CHECK(strlen(mldsa_error_string(error)) > 0);
 }
 
@@ -109,6 +112,222 @@ static void files(mldsa_signing_key *key, mldsa_verifying_key *public_key) {
     mldsa_signing_key *none = NULL;
     FAILS(ENCODING, mldsa_signing_key_from_pkcs8(MESSAGE, sizeof MESSAGE, &none));
     CHECK(!none);
+}
+
+/* Encrypted files: each takes a fraction of a second. */
+static void encrypted(mldsa_signing_key *key, uint32_t form, uint32_t encoding) {
+    static uint8_t plain[ROOM], file[ROOM];
+    static const uint8_t PASSWORD[] = {'p', 'a', 's', 's', 0xc3, 0xa9};
+    size_t n = sizeof PASSWORD, length = 0, needed = 0, plain_length = 0;
+    mldsa_signing_key *read = NULL;
+    FAILS(BUFFER, mldsa_signing_key_encrypted_pkcs8(key, form, encoding, PASSWORD, n, NULL, 0,
+                                                    &length));
+    CHECK(length > 0 && length <= ROOM);
+    guard(length);
+    OK(mldsa_signing_key_encrypted_pkcs8(key, form, encoding, PASSWORD, n, out, length, &needed));
+    CHECK(needed == length && intact(length));
+    memcpy(file, out, length);
+    OK(mldsa_signing_key_from_encrypted_pkcs8(file, length, PASSWORD, n, &read));
+    OK(mldsa_signing_key_pkcs8(key, form, encoding, plain, ROOM, &plain_length));
+    OK(mldsa_signing_key_pkcs8(read, form, encoding, out, ROOM, &needed));
+    CHECK(plain_length == needed && memcmp(plain, out, needed) == 0);
+    mldsa_signing_key_free(&read);
+
+    FAILS(PASSWORD, mldsa_signing_key_from_encrypted_pkcs8(file, length, PASSWORD, n - 1, &read));
+    FAILS(PASSWORD, mldsa_signing_key_from_encrypted_pkcs8(file, length, NULL, 0, &read));
+    FAILS(ENCRYPTION, mldsa_signing_key_from_pkcs8(file, length, &read));
+    FAILS(ENCRYPTION,
+          mldsa_signing_key_from_encrypted_pkcs8(plain, plain_length, PASSWORD, n, &read));
+    if (encoding == MLDSA_PEM) {
+        static const char OTHER[] = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        memcpy(out, OTHER, sizeof OTHER - 1);
+        memcpy(out + sizeof OTHER - 1, file, length);
+        FAILS(ENCRYPTION, mldsa_signing_key_from_pkcs8(out, sizeof OTHER - 1 + length, &read));
+    }
+    FAILS(ENCODING, mldsa_signing_key_from_encrypted_pkcs8(file, length / 2, PASSWORD, n, &read));
+    FAILS(ENCODING, mldsa_signing_key_from_encrypted_pkcs8(NULL, 0, PASSWORD, n, &read));
+    FAILS(NULL, mldsa_signing_key_from_encrypted_pkcs8(NULL, 1, PASSWORD, n, &read));
+    FAILS(NULL, mldsa_signing_key_from_encrypted_pkcs8(file, length, NULL, n, &read));
+    FAILS(NULL, mldsa_signing_key_from_encrypted_pkcs8(file, length, PASSWORD, n, NULL));
+    CHECK(!read);
+#define ENCRYPT(key, form, encoding, password, n) \
+    mldsa_signing_key_encrypted_pkcs8(key, form, encoding, password, n, out, ROOM, &needed)
+    FAILS(NULL, ENCRYPT(NULL, form, encoding, PASSWORD, n));
+    FAILS(NULL, ENCRYPT(key, form, encoding, NULL, n));
+    FAILS(LENGTH, ENCRYPT(key, form, encoding, PASSWORD, 0));
+    FAILS(OPTION, ENCRYPT(key, 3, encoding, PASSWORD, n));
+    FAILS(OPTION, ENCRYPT(key, form, 2, PASSWORD, n));
+    OK(mldsa_signing_key_raw(key, out, ROOM));
+    mldsa_set set = mldsa_signing_key_set(key);
+    OK(mldsa_signing_key_from_raw(set, out, mldsa_signing_key_bytes(set), &read));
+    FAILS(NO_SEED, ENCRYPT(read, MLDSA_FORM_SEED, encoding, PASSWORD, n));
+    mldsa_signing_key_free(&read);
+}
+
+/* A file whose parameters are not those of ours. */
+static void costs_of_encryption(mldsa_signing_key *key) {
+    /* scrypt's N, r and p in DER. */
+    static const uint8_t OURS[] = {2, 2, 0x40, 0, 2, 1, 8, 2, 1, 5};
+    size_t at = 0, length = 0;
+    mldsa_signing_key *read = NULL;
+    OK(mldsa_signing_key_encrypted_pkcs8(key, MLDSA_FORM_SEED, MLDSA_DER, SEED, 3, out, ROOM,
+                                         &length));
+    while (at < length && memcmp(out + at, OURS, sizeof OURS)) at++;
+    CHECK(at < length);
+    out[at + 9] = 0x7f;
+    FAILS(ENCRYPTION, mldsa_signing_key_from_encrypted_pkcs8(out, length, SEED, 3, &read));
+    out[at + 9] = 1;
+    FAILS(PASSWORD, mldsa_signing_key_from_encrypted_pkcs8(out, length, SEED, 3, &read));
+    out[at + 3] = 1;
+    FAILS(ENCODING, mldsa_signing_key_from_encrypted_pkcs8(out, length, SEED, 3, &read));
+    CHECK(!read);
+}
+
+/* Pairs, and copies that outlive what they were made of. */
+static void pairs(mldsa_signing_key *key, mldsa_verifying_key *public_key) {
+    mldsa_set set = mldsa_signing_key_set(key);
+    mldsa_signing_key *other = NULL, *copy = NULL;
+    mldsa_verifying_key *other_public = NULL, *public_copy = NULL;
+    OK(mldsa_signing_key_match(key, public_key));
+    FAILS(NULL, mldsa_signing_key_match(NULL, public_key));
+    FAILS(NULL, mldsa_signing_key_match(key, NULL));
+    OK(mldsa_signing_key_equal(key, key));
+    FAILS(NULL, mldsa_signing_key_equal(key, NULL));
+    FAILS(NULL, mldsa_signing_key_equal(NULL, key));
+    for (size_t i = 0; i < 3; i++) {
+        OK(mldsa_signing_key_generate(SETS[i], &other));
+        OK(mldsa_signing_key_verifying_key(other, &other_public));
+        OK(mldsa_signing_key_match(other, other_public));
+        FAILS(MISMATCH, mldsa_signing_key_match(key, other_public));
+        FAILS(MISMATCH, mldsa_signing_key_match(other, public_key));
+        FAILS(MISMATCH, mldsa_signing_key_equal(key, other));
+
+        OK(mldsa_signing_key_expand(other));
+        OK(mldsa_signing_key_duplicate(other, &copy));
+        OK(mldsa_verifying_key_duplicate(other_public, &public_copy));
+        CHECK(copy != other && public_copy != other_public);
+        OK(mldsa_signing_key_equal(copy, other));
+        mldsa_signing_key_free(&other);
+        mldsa_verifying_key_free(&other_public);
+        CHECK(mldsa_signing_key_set(copy) == SETS[i]);
+        CHECK(mldsa_verifying_key_set(public_copy) == SETS[i]);
+        OK(mldsa_signing_key_match(copy, public_copy));
+        OK(mldsa_signing_key_seed(copy, out, 32));
+        OK(mldsa_sign(copy, MESSAGE, 2, NULL, 0, out, ROOM));
+        OK(mldsa_verify(public_copy, MESSAGE, 2, NULL, 0, out, mldsa_signature_bytes(SETS[i])));
+        mldsa_signing_key_free(&copy);
+        mldsa_verifying_key_free(&public_copy);
+    }
+    /* A copy has no more than its original. */
+    size_t size = mldsa_signing_key_bytes(set);
+    OK(mldsa_signing_key_raw(key, out, size));
+    OK(mldsa_signing_key_from_raw(set, out, size, &other));
+    OK(mldsa_signing_key_duplicate(other, &copy));
+    FAILS(NO_SEED, mldsa_signing_key_seed(copy, out, 32));
+    OK(mldsa_signing_key_match(copy, public_key));
+    OK(mldsa_signing_key_equal(copy, key));
+    mldsa_signing_key_free(&other);
+    mldsa_signing_key_free(&copy);
+
+    FAILS(NULL, mldsa_signing_key_duplicate(NULL, &copy));
+    FAILS(NULL, mldsa_signing_key_duplicate(key, NULL));
+    FAILS(NULL, mldsa_verifying_key_duplicate(NULL, &public_copy));
+    FAILS(NULL, mldsa_verifying_key_duplicate(public_key, NULL));
+    CHECK(!copy && !public_copy);
+
+    mldsa_mu_hasher *hasher = NULL, *second = NULL;
+    uint8_t mu[2][64];
+    OK(mldsa_mu_hasher_new(public_key, MLDSA_HASH_NONE, NULL, 0, &hasher));
+    OK(mldsa_mu_hasher_update(hasher, MESSAGE, 2));
+    OK(mldsa_mu_hasher_duplicate(hasher, &second));
+    OK(mldsa_mu_hasher_update(hasher, MESSAGE + 2, 3));
+    OK(mldsa_mu_hasher_mu(hasher, mu[0], 64));
+    mldsa_mu_hasher_free(&hasher);
+    OK(mldsa_mu_hasher_mu(second, mu[1], 64));
+    CHECK(memcmp(mu[0], mu[1], 64) != 0);
+    OK(mldsa_mu_hasher_update(second, MESSAGE + 2, 3));
+    OK(mldsa_mu_hasher_mu(second, mu[1], 64));
+    CHECK(memcmp(mu[0], mu[1], 64) == 0);
+    FAILS(NULL, mldsa_mu_hasher_duplicate(second, NULL));
+    mldsa_mu_hasher_free(&second);
+    FAILS(NULL, mldsa_mu_hasher_duplicate(NULL, &second));
+    CHECK(!second);
+}
+
+/* Hardened calls give the signatures and the errors of the others. */
+static void hardened(mldsa_signing_key *key, mldsa_verifying_key *public_key) {
+    mldsa_set set = mldsa_signing_key_set(key);
+    size_t size = mldsa_signature_bytes(set);
+    uint8_t kept[MLDSA_MAX_SIGNATURE_BYTES];
+    mldsa_input input = {0};
+    input.message = MESSAGE;
+    input.message_len = sizeof MESSAGE;
+    input.context = ZERO;
+    input.context_len = 3;
+    for (mldsa_hash hash = 0; hash <= MLDSA_HASH_SHAKE256; hash += MLDSA_HASH_SHAKE256) {
+        input.hash = hash;
+        OK(mldsa_sign_input(key, &input, MLDSA_DETERMINISTIC, kept, size));
+        guard(size);
+        OK(mldsa_sign_hardened(key, &input, MLDSA_DETERMINISTIC, out, size));
+        CHECK(intact(size) && memcmp(out, kept, size) == 0);
+        OK(mldsa_verify_hardened(public_key, &input, out, size));
+        OK(mldsa_sign_hardened(key, &input, MLDSA_HEDGED, out, size));
+        CHECK(intact(size) && memcmp(out, kept, size) != 0);
+        OK(mldsa_verify_input(public_key, &input, out, size));
+        OK(mldsa_verify_hardened(public_key, &input, out, size));
+        out[size / 2] ^= 1;
+        FAILS(SIGNATURE, mldsa_verify_hardened(public_key, &input, out, size));
+    }
+    input.hash = MLDSA_HASH_NONE;
+    FAILS(SIGNATURE, mldsa_verify_hardened(public_key, &input, out, size));
+
+    /* A key without its seed, and a message in pieces. */
+    mldsa_signing_key *other = NULL;
+    mldsa_mu_hasher *hasher = NULL;
+    mldsa_input pieces = {0};
+    size_t raw = mldsa_signing_key_bytes(set);
+    OK(mldsa_signing_key_raw(key, out, raw));
+    OK(mldsa_signing_key_from_raw(set, out, raw, &other));
+    OK(mldsa_mu_hasher_new(public_key, MLDSA_HASH_NONE, ZERO, 3, &hasher));
+    OK(mldsa_mu_hasher_update(hasher, MESSAGE, sizeof MESSAGE));
+    pieces.mu = hasher;
+    OK(mldsa_sign_hardened(other, &pieces, MLDSA_DETERMINISTIC, out, size));
+    OK(mldsa_sign_input(key, &input, MLDSA_DETERMINISTIC, kept, size));
+    CHECK(memcmp(out, kept, size) == 0);
+    OK(mldsa_verify_hardened(public_key, &pieces, out, size));
+    mldsa_signing_key_free(&other);
+    OK(mldsa_signing_key_generate(set, &other));
+    FAILS(MU, mldsa_sign_hardened(other, &pieces, MLDSA_DETERMINISTIC, out, size));
+    mldsa_signing_key_free(&other);
+    mldsa_mu_hasher_free(&hasher);
+
+    FAILS(NULL, mldsa_sign_hardened(NULL, &input, 0, out, size));
+    FAILS(NULL, mldsa_sign_hardened(key, NULL, 0, out, size));
+    FAILS(NULL, mldsa_sign_hardened(key, &input, 0, NULL, size));
+    FAILS(OPTION, mldsa_sign_hardened(key, &input, 2, out, size));
+    guard(size - 1);
+    FAILS(BUFFER, mldsa_sign_hardened(key, &input, 0, out, size - 1));
+    CHECK(intact(size - 1));
+    FAILS(NULL, mldsa_verify_hardened(NULL, &input, out, size));
+    FAILS(NULL, mldsa_verify_hardened(public_key, NULL, out, size));
+    FAILS(NULL, mldsa_verify_hardened(public_key, &input, NULL, size));
+    FAILS(LENGTH, mldsa_verify_hardened(public_key, &input, out, size - 1));
+    input.context_len = 256;
+    FAILS(CONTEXT, mldsa_sign_hardened(key, &input, 0, out, size));
+    FAILS(CONTEXT, mldsa_verify_hardened(public_key, &input, out, size));
+    input.context_len = 0;
+    input.hash = MLDSA_HASH_SHA3_224;
+    FAILS(HASH, mldsa_sign_hardened(key, &input, 0, out, size));
+    FAILS(HASH, mldsa_verify_hardened(public_key, &input, out, size));
+
+    /* Anybody can sign for a public key of zeros. */
+    mldsa_verifying_key *zero = NULL;
+    size_t public_bytes = mldsa_verifying_key_bytes(set);
+    memset(out, 0, ROOM);
+    OK(mldsa_verifying_key_from_raw(set, out, public_bytes, &zero));
+    input.hash = MLDSA_HASH_NONE;
+    FAILS(FAULT, mldsa_verify_hardened(zero, &input, out, size));
+    mldsa_verifying_key_free(&zero);
 }
 
 static void signatures(mldsa_signing_key *key, mldsa_verifying_key *public_key) {
@@ -359,7 +578,7 @@ static void random_call(mldsa_signing_key **keys, mldsa_verifying_key **public_k
     memset(&check, 0, sizeof check);
     guard(room);
     mldsa_error error = MLDSA_OK;
-    switch (below(20)) {
+    switch (below(24)) {
     case 0: error = mldsa_signing_key_generate(set, below(8) ? &new_key : NULL); break;
     case 1: error = mldsa_signing_key_from_seed(set, from, a, &new_key); break;
     case 2: error = mldsa_signing_key_from_raw(set, from, a, &new_key); break;
@@ -389,6 +608,19 @@ static void random_call(mldsa_signing_key **keys, mldsa_verifying_key **public_k
         job.signature_len = room;
         error = mldsa_sign_batch(below(8) ? &job : NULL, below(2), (uint32_t)below(3), below(3));
         break;
+    case 19: error = mldsa_sign_hardened(key, &input, (uint32_t)below(3), to, room); break;
+    case 20: error = mldsa_verify_hardened(public_key, &input, data, room); break;
+    case 21:
+        error = mldsa_signing_key_from_encrypted_pkcs8(from, a, context, b, &new_key);
+        break;
+    case 22:
+        error = mldsa_signing_key_match(key, public_key);
+        if (!error || error == MLDSA_ERROR_MISMATCH)
+            error = mldsa_signing_key_equal(key, keys[below(3)]);
+        if (error == MLDSA_ERROR_MISMATCH) error = MLDSA_OK;
+        mldsa_signing_key_duplicate(key, &new_key);
+        mldsa_verifying_key_duplicate(public_key, &new_public);
+        break;
     default:
         check.key = public_key;
         check.input = input;
@@ -414,7 +646,11 @@ int main(int argc, char **argv) {
         OK(mldsa_signing_key_from_seed(SETS[i], SEED, 32, &keys[i]));
         OK(mldsa_signing_key_verifying_key(keys[i], &public_keys[i]));
         files(keys[i], public_keys[i]);
+        pairs(keys[i], public_keys[i]);
+        encrypted(keys[i], (uint32_t)i, (uint32_t)i % 2);
+        hardened(keys[i], public_keys[i]);
     }
+    costs_of_encryption(keys[0]);
     batches(keys, public_keys, 1);
     batches(keys, public_keys, 2);
     for (size_t i = 0; i < 3; i++) signatures(keys[i], public_keys[i]);

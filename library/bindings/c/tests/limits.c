@@ -30,7 +30,8 @@ static mldsa_verify_job verify[COUNT];
 static mldsa_signing_key *key, *expanded, *keys[KEYS], *made[COUNT];
 static mldsa_verifying_key *public_key;
 static uint8_t secret_file[16384], public_file[16384];
-static size_t secret_length, public_length;
+static uint8_t encrypted_file[16384];
+static size_t secret_length, public_length, encrypted_length;
 
 static int refuse_threads;
 typedef int create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
@@ -80,6 +81,23 @@ static void use_heap(size_t left) {
     free(room);
 }
 
+/* Each process makes one of the calls of with_heap: memory that another call has used is split. */
+enum { CALLS = 24, MORE = 4096 /* What an allocator adds. */ };
+static size_t call, calls;
+
+#define BOUND(kib, function) \
+    do { \
+        if (calls++ == call) { \
+            mldsa_error error = function; \
+            CHECK(!error || (error == MLDSA_ERROR_MEMORY && left < (size_t)(kib) * 1024 + MORE)); \
+        } \
+    } while (0)
+
+static mldsa_error without_encoding(mldsa_error error) {
+    CHECK(error);
+    return error == MLDSA_ERROR_ENCODING ? MLDSA_OK : error;
+}
+
 /* Every function gives its result or MEMORY, and MEMORY only where its bound of the header exceeds `left`. */
 static void with_heap(size_t left) {
     static uint8_t file[16384], long_file[16 << 20];
@@ -87,35 +105,33 @@ static void with_heap(size_t left) {
     mldsa_signing_key *new_key = NULL;
     mldsa_verifying_key *new_public = NULL;
     mldsa_mu_hasher *hasher = NULL;
-    const size_t more = 4096; /* What an allocator adds. */
-#define BOUND(kib, call) \
-    do { \
-        mldsa_error error = call; \
-        CHECK(!error || (error == MLDSA_ERROR_MEMORY && left < (size_t)(kib) * 1024 + more)); \
-    } while (0)
-    BOUND(96, mldsa_sign(key, MESSAGE, sizeof MESSAGE, NULL, 0, signatures[1], length));
     CHECK(!mldsa_verify(public_key, MESSAGE, sizeof MESSAGE, NULL, 0, signatures[0], length));
+    CHECK(!mldsa_verify_hardened(public_key, &verify[0].input, signatures[0], length));
+    CHECK(!mldsa_sign(expanded, MESSAGE, sizeof MESSAGE, NULL, 0, signatures[1], length));
+    CHECK(!mldsa_signing_key_match(key, public_key));
+    BOUND(17 * 1024, mldsa_signing_key_encrypted_pkcs8(key, MLDSA_FORM_BOTH, MLDSA_PEM, SEED, 7,
+                                                       file, sizeof file, &needed));
+    BOUND(17 * 1024, mldsa_signing_key_from_encrypted_pkcs8(encrypted_file, encrypted_length, SEED,
+                                                            7, &new_key));
+    BOUND(96, mldsa_sign(key, MESSAGE, sizeof MESSAGE, NULL, 0, signatures[1], length));
+    BOUND(96, mldsa_sign_hardened(key, &sign[0].input, MLDSA_HEDGED, signatures[1], length));
+    BOUND(16, mldsa_signing_key_duplicate(key, &new_key));
+    BOUND(16, mldsa_verifying_key_duplicate(public_key, &new_public));
     BOUND(16, mldsa_signing_key_generate(MLDSA_87, &new_key));
-    mldsa_signing_key_free(&new_key);
     BOUND(16, mldsa_signing_key_from_seed(MLDSA_87, SEED, sizeof SEED, &new_key));
-    mldsa_signing_key_free(&new_key);
     BOUND(16, mldsa_signing_key_verifying_key(key, &new_public));
-    mldsa_verifying_key_free(&new_public);
     BOUND(16, mldsa_mu_hasher_new(public_key, 0, NULL, 0, &hasher));
-    mldsa_mu_hasher_free(&hasher);
     BOUND(64, mldsa_signing_key_pkcs8(key, MLDSA_FORM_BOTH, MLDSA_PEM, file, sizeof file, &needed));
     BOUND(64, mldsa_verifying_key_spki(public_key, MLDSA_PEM, file, sizeof file, &needed));
     BOUND(64, mldsa_signing_key_from_pkcs8(secret_file, secret_length, &new_key));
-    mldsa_signing_key_free(&new_key);
     BOUND(64, mldsa_verifying_key_from_spki(public_file, public_length, &new_public));
-    mldsa_verifying_key_free(&new_public);
     /* A file that is too long needs no more. */
-    CHECK(mldsa_signing_key_from_pkcs8(long_file, sizeof long_file, &new_key) ==
-              MLDSA_ERROR_ENCODING ||
-          left < 256 * 1024 + more);
-    CHECK(mldsa_verifying_key_from_spki(long_file, sizeof long_file, &new_public) ==
-              MLDSA_ERROR_ENCODING ||
-          left < 256 * 1024 + more);
+    BOUND(256,
+          without_encoding(mldsa_signing_key_from_pkcs8(long_file, sizeof long_file, &new_key)));
+    BOUND(256, without_encoding(
+                   mldsa_verifying_key_from_spki(long_file, sizeof long_file, &new_public)));
+    BOUND(128, mldsa_signing_key_expand(key));
+    BOUND(128, mldsa_verifying_key_expand(public_key));
     for (size_t threads = 1; threads < 3; threads++) {
         /* Two threads may disturb each other, but no call ends the process. */
         size_t bound = threads == 1 ? 1024 + 20 * COUNT : SIZE_MAX / 2048;
@@ -123,16 +139,16 @@ static void with_heap(size_t left) {
         BOUND(bound, mldsa_verify_batch(verify, COUNT, threads));
         BOUND(bound,
               mldsa_signing_key_generate_batch(MLDSA_87, COUNT, NULL, 0, made, threads));
-        for (size_t i = 0; i < COUNT; i++) {
-            CHECK(!sign[i].outcome || sign[i].outcome == MLDSA_ERROR_MEMORY);
-            CHECK(!verify[i].outcome || verify[i].outcome == MLDSA_ERROR_MEMORY);
-            mldsa_signing_key_free(&made[i]);
-        }
     }
-    BOUND(128, mldsa_signing_key_expand(key));
-    BOUND(128, mldsa_verifying_key_expand(public_key));
-    CHECK(!mldsa_sign(expanded, MESSAGE, sizeof MESSAGE, NULL, 0, signatures[0], length));
-    CHECK(!mldsa_verify(public_key, MESSAGE, sizeof MESSAGE, NULL, 0, signatures[0], length));
+    for (size_t i = 0; i < COUNT; i++) {
+        CHECK(!sign[i].outcome || sign[i].outcome == MLDSA_ERROR_MEMORY);
+        CHECK(!verify[i].outcome || verify[i].outcome == MLDSA_ERROR_MEMORY);
+        mldsa_signing_key_free(&made[i]);
+    }
+    mldsa_signing_key_free(&new_key);
+    mldsa_verifying_key_free(&new_public);
+    mldsa_mu_hasher_free(&hasher);
+    CHECK(calls == CALLS);
 }
 
 static int status_of(pid_t child) {
@@ -146,23 +162,27 @@ static void without_memory(void) {
     batches(1);
     CHECK(!mldsa_signing_key_pkcs8(key, MLDSA_FORM_BOTH, MLDSA_PEM, secret_file, sizeof secret_file,
                                    &secret_length));
+    CHECK(!mldsa_signing_key_encrypted_pkcs8(key, MLDSA_FORM_BOTH, MLDSA_PEM, SEED, 7,
+                                             encrypted_file, sizeof encrypted_file,
+                                             &encrypted_length));
     CHECK(!mldsa_verifying_key_spki(public_key, MLDSA_PEM, public_file, sizeof public_file,
                                     &public_length));
     CHECK(!mldsa_signing_key_from_seed(MLDSA_65, SEED, sizeof SEED, &expanded));
     CHECK(!mldsa_signing_key_expand(expanded));
-    for (size_t left = 0; left <= (size_t)32 << 20; left = left ? left * 2 : 64) {
-        pid_t child = fork();
-        if (child == 0) {
-            CHECK(!setrlimit(RLIMIT_AS, &limit));
-            use_heap(left);
-            with_heap(left);
-            _exit(0);
+    for (size_t left = 0; left <= (size_t)32 << 20; left = left ? left * 2 : 64)
+        for (call = 0; call < CALLS; call++) {
+            pid_t child = fork();
+            if (child == 0) {
+                CHECK(!setrlimit(RLIMIT_AS, &limit));
+                use_heap(left);
+                with_heap(left);
+                _exit(0);
+            }
+            if (status_of(child)) {
+                fprintf(stderr, "limits: call %zu, with %zu bytes of heap left\n", call, left);
+                abort();
+            }
         }
-        if (status_of(child)) {
-            fprintf(stderr, "limits: with %zu bytes of heap left\n", left);
-            abort();
-        }
-    }
     mldsa_signing_key_free(&expanded);
 }
 

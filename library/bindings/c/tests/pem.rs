@@ -55,6 +55,9 @@ fn every_case_of_the_shared_table() {
         for case in cases(pem) {
             let expected = match case.error {
                 None => (MLDSA_OK, key.verifying_key().as_ref().to_vec()),
+                Some(_) if case.name == "an encrypted key" && !is_public => {
+                    (MLDSA_ERROR_ENCRYPTION, Vec::new())
+                }
                 Some(_) => (MLDSA_ERROR_ENCODING, Vec::new()),
             };
             assert!(
@@ -68,12 +71,12 @@ fn every_case_of_the_shared_table() {
 
 /// The code has no place for the reason, so its text names the command that prints it.
 #[test]
-fn the_text_of_the_error_has_a_remedy() {
-    // SAFETY: the text is static and ends with NUL.
-    let text = unsafe { CStr::from_ptr(mldsa_error_string(MLDSA_ERROR_ENCODING)) };
-    let text = text.to_str().unwrap();
-    assert!(
-        text.contains("encrypted") && text.contains("mldsa inspect FILE"),
-        "{text}"
-    );
+fn the_texts_of_the_errors_have_a_remedy() {
+    for error in [MLDSA_ERROR_ENCODING, MLDSA_ERROR_ENCRYPTION] {
+        // SAFETY: the text is static and ends with NUL.
+        let text = unsafe { CStr::from_ptr(mldsa_error_string(error)) };
+        let text = text.to_str().unwrap();
+        assert!(text.contains("mldsa inspect FILE"), "{text}");
+        assert_eq!(text.contains("encrypted"), error == MLDSA_ERROR_ENCRYPTION);
+    }
 }

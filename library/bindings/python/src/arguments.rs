@@ -30,6 +30,7 @@ names! {
     ContextBytes "context"
     SignatureBytes "signature"
     MuBytes "mu"
+    Password "password"
     Seed "seed"
     PrivateKeyBytes "private key"
     PublicKeyBytes "public key"

@@ -18,7 +18,8 @@ use crate::{batch, exception};
 
 /// A private key of any parameter set. Made by the class of its set, or loaded from a file.
 ///
-/// Its operations release the GIL, and any number of threads may use one key. The key is wiped when it is
+/// Its operations release the GIL, and any number of threads may use one key. Keys are equal if their encoded private
+/// keys are, which is compared in constant time; the hash is that of the public key. The key is wiped when it is
 /// deallocated; `bytes` that hold secrets are not. Keys cannot be pickled.
 #[pyclass(module = "mldsa_lanes", frozen, subclass)]
 pub struct PrivateKey {
@@ -128,9 +129,10 @@ impl PrivateKey {
 
     /// Return the private key in an encoding: PEM or DER with PKCS8 (RFC 9881), or Raw with Raw, the seed.
     ///
-    /// `form` of PKCS8 is "seed", "expandedKey" or "both"; None is the seed where it is known. The enumerations
-    /// and `NoEncryption` of `cryptography` serve as well. TypeError: other encodings. ValueError: the encodings
-    /// do not fit together, or the seed is asked for and not known.
+    /// `encryption_algorithm` is `NoEncryption()`, or `BestAvailableEncryption(password)` with PKCS8, which takes a
+    /// fraction of a second. `form` of PKCS8 is "seed", "expandedKey" or "both"; None is the seed where it is known.
+    /// The enumerations and these classes of `cryptography` serve as well. TypeError: other encodings. ValueError:
+    /// the encodings do not fit together, or the seed is asked for and not known. OSError: no randomness.
     #[pyo3(signature = (encoding, format, encryption_algorithm, *, form=None))]
     fn private_bytes<'py>(
         &self,
@@ -174,6 +176,16 @@ impl PrivateKey {
     #[getter]
     fn is_expanded(&self) -> bool {
         self.expanded.is_some()
+    }
+
+    // In constant time. For other types than this one PyO3 returns NotImplemented.
+    fn __eq__(&self, other: &Bound<'_, PrivateKey>) -> bool {
+        other.get().key == self.key
+    }
+
+    // The public key's: nothing of the private key is in it.
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        PyBytes::new(py, self.key.verifying_key().as_ref()).hash()
     }
 
     fn __copy__(slf: Py<Self>) -> Py<Self> {

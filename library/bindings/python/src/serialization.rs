@@ -2,15 +2,18 @@
 
 use mldsa_lanes::PrivateKeyForm;
 use mldsa_lanes::any::{AnySigningKey, AnyVerifyingKey};
-use mldsa_lanes::pem;
+use mldsa_lanes::pkcs8::der::pem::PemLabel;
 use mldsa_lanes::pkcs8::{
-    DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, LineEnding,
+    DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey,
+    EncryptedPrivateKeyInfoRef, LineEnding, PrivateKeyInfoRef,
 };
+use mldsa_lanes::{Error, SysRng, encryption, pem};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::arguments::Data;
+use crate::arguments::{Data, Password};
+use crate::exception;
 use crate::keys::{PrivateKey, PublicKey};
 
 /// A form of PKCS#8, by its name in RFC 9881.
@@ -88,15 +91,24 @@ pub fn private_bytes<'py>(
     encryption_algorithm: &Bound<'py, PyAny>,
     form: Option<Form>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    if !has_class(encryption_algorithm, "NoEncryption")? {
-        let text = "encryption_algorithm must be NoEncryption(): encrypted keys are not supported";
-        return Err(PyTypeError::new_err(text));
-    }
+    let password: Option<Data<'py, Password>> =
+        if has_class(encryption_algorithm, "BestAvailableEncryption")? {
+            Some(encryption_algorithm.getattr("password")?.extract()?)
+        } else if has_class(encryption_algorithm, "NoEncryption")? {
+            None
+        } else {
+            return Err(PyTypeError::new_err(
+                "encryption_algorithm must be NoEncryption() or BestAvailableEncryption(password)",
+            ));
+        };
     let unknown = || PyValueError::new_err("the seed of this key is not known");
     let encoding = self::encoding(encoding, format, "PrivateFormat.PKCS8")?;
     if let Encoding::Raw = encoding {
         if form.is_some() {
             return Err(PyValueError::new_err("form needs PrivateFormat.PKCS8"));
+        }
+        if password.is_some() {
+            return Err(PyValueError::new_err("Encoding.Raw needs NoEncryption()"));
         }
         return Ok(PyBytes::new(py, key.seed().ok_or_else(unknown)?));
     }
@@ -104,12 +116,18 @@ pub fn private_bytes<'py>(
         Some(Form(form)) => key.to_pkcs8_der_as(form),
         None => key.to_pkcs8_der(),
     };
-    let document = document.map_err(|_| unknown())?;
+    let mut document = document.map_err(|_| unknown())?;
+    let mut label = PrivateKeyInfoRef::PEM_LABEL;
+    if let Some(password) = password {
+        let password: &[u8] = &password;
+        label = EncryptedPrivateKeyInfoRef::PEM_LABEL;
+        document = py
+            .detach(|| encryption::encrypt(&document, password, &mut SysRng))
+            .map_err(undecryptable)?;
+    }
     match encoding {
         Encoding::Pem => {
-            let pem = document
-                .to_pem("PRIVATE KEY", LineEnding::LF)
-                .map_err(malformed)?;
+            let pem = document.to_pem(label, LineEnding::LF).map_err(malformed)?;
             Ok(PyBytes::new(py, pem.as_bytes()))
         }
         _ => Ok(PyBytes::new(py, document.as_bytes())),
@@ -145,37 +163,58 @@ fn malformed_pem(error: pem::Error) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-fn refuse(password: Option<Data<'_>>) -> PyResult<()> {
-    match password {
-        Some(_) => Err(PyTypeError::new_err(
-            "password must be None: encrypted keys are not supported; decrypt the file first",
-        )),
-        None => Ok(()),
+/// The error of an encrypted key; types and first words are those of `cryptography`.
+fn undecryptable(error: encryption::Error) -> PyErr {
+    match error {
+        encryption::Error::NotEncrypted => PyTypeError::new_err(NOT_ENCRYPTED),
+        encryption::Error::Rng => exception(Error::Rng),
+        error => PyValueError::new_err(error.to_string()),
     }
 }
+
+const ENCRYPTED: &str =
+    "Password was not given but private key is encrypted; pass password, as bytes";
+const NOT_ENCRYPTED: &str =
+    "Password was given but private key is not encrypted; pass password=None";
 
 /// Read a private key in PEM (PKCS#8, RFC 9881: seed, expandedKey or both) of any parameter set.
 ///
 /// The file may have lines of any length, and text, certificates and the public key around the private key. It has at
 /// most 64 KiB. `backend` and `unsafe_skip_rsa_key_validation` are those of `cryptography` and do nothing.
 ///
-/// ValueError: no such key, or its parts do not belong together. TypeError: a password; encrypted keys are not
-/// supported.
+/// `password`, as bytes, is that of an encrypted key (PBES2 with scrypt or PBKDF2, and AES), else None. Decryption may
+/// take seconds.
+///
+/// ValueError: no such key, its parts do not belong together, the password is wrong, or the encryption has another
+/// algorithm or too high a cost. TypeError: an encrypted key without a password, or a password for one that is not.
 #[pyfunction]
 #[pyo3(signature = (data, password=None, backend=None, *, unsafe_skip_rsa_key_validation=false))]
 pub fn load_pem_private_key<'py>(
     py: Python<'py>,
     data: Data<'py>,
-    password: Option<Data<'py>>,
+    password: Option<Data<'py, Password>>,
     backend: Option<Bound<'py, PyAny>>,
     unsafe_skip_rsa_key_validation: bool,
 ) -> PyResult<Bound<'py, PrivateKey>> {
     let _ = (backend, unsafe_skip_rsa_key_validation);
-    refuse(password)?;
-    let file: &[u8] = &data;
-    let key: AnySigningKey = py
-        .detach(|| pem::read_private_key(file))
-        .map_err(malformed_pem)?;
+    let (file, password): (&[u8], Option<&[u8]>) = (&data, password.as_deref());
+    let read = py.detach(|| match password {
+        None => pem::read_private_key(file),
+        Some(password) => pem::read_encrypted_private_key(file, password),
+    });
+    let key: AnySigningKey = read.map_err(|error| match error {
+        // The label in the error is that of the first block.
+        pem::Error::OtherLabel { .. } => match password {
+            None if pem::find_block(file, EncryptedPrivateKeyInfoRef::PEM_LABEL).is_ok() => {
+                PyTypeError::new_err(ENCRYPTED)
+            }
+            Some(_) if pem::find_block(file, PrivateKeyInfoRef::PEM_LABEL).is_ok() => {
+                PyTypeError::new_err(NOT_ENCRYPTED)
+            }
+            _ => malformed_pem(error),
+        },
+        error => malformed_pem(error),
+    })?;
     PrivateKey::from(key).of_its_class(py)
 }
 
@@ -185,16 +224,25 @@ pub fn load_pem_private_key<'py>(
 pub fn load_der_private_key<'py>(
     py: Python<'py>,
     data: Data<'py>,
-    password: Option<Data<'py>>,
+    password: Option<Data<'py, Password>>,
     backend: Option<Bound<'py, PyAny>>,
     unsafe_skip_rsa_key_validation: bool,
 ) -> PyResult<Bound<'py, PrivateKey>> {
     let _ = (backend, unsafe_skip_rsa_key_validation);
-    refuse(password)?;
     let der: &[u8] = &data;
-    let key = py
-        .detach(|| AnySigningKey::from_pkcs8_der(der))
-        .map_err(malformed)?;
+    let key = match password {
+        Some(password) => {
+            let password: &[u8] = &password;
+            py.detach(|| encryption::read_private_key(der, password))
+                .map_err(undecryptable)?
+        }
+        None if EncryptedPrivateKeyInfoRef::try_from(der).is_ok() => {
+            return Err(PyTypeError::new_err(ENCRYPTED));
+        }
+        None => py
+            .detach(|| AnySigningKey::from_pkcs8_der(der))
+            .map_err(malformed)?,
+    };
     PrivateKey::from(key).of_its_class(py)
 }
 

@@ -80,10 +80,38 @@ def test_raw_keys_by_their_enumerations(key, theirs):
     assert key.private_bytes(*raw, nothing) == theirs.private_bytes(*raw, nothing)
     raw = (serialization.Encoding.Raw, serialization.PublicFormat.Raw)
     assert key.public_key().public_bytes(*raw) == theirs.public_key().public_bytes(*raw)
-    with pytest.raises(TypeError, match="encrypted"):
-        encryption = serialization.BestAvailableEncryption(b"password")
-        encoding, kind = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
-        key.private_bytes(encoding, kind, encryption)
+
+
+@pytest.mark.parametrize("encoding", ["PEM", "DER"])
+def test_encrypted_files_go_both_ways(key, theirs, encoding):
+    password, kind = b"password", serialization.PrivateFormat.PKCS8
+    arguments = (getattr(serialization.Encoding, encoding), kind)
+    # Theirs has PBKDF2, ours scrypt.
+    own = mldsa_lanes.BestAvailableEncryption(password)
+    files = [
+        other.private_bytes(*arguments, serialization.BestAvailableEncryption(password))
+        for other in (key, theirs)
+    ]
+    files.append(key.private_bytes(*arguments, own))
+    for file in files:
+        for module in (serialization, mldsa_lanes):
+            load = getattr(module, f"load_{encoding.lower()}_private_key")
+            assert load(file, password).private_bytes_raw() == key.private_bytes_raw()
+            # A wrong password, none, and one for a key that is not encrypted.
+            with pytest.raises(ValueError):
+                load(file, b"Password")
+            with pytest.raises(TypeError, match=r"^Password was not given but private key is enc"):
+                load(file, None)
+            plain = theirs.private_bytes(*arguments, serialization.NoEncryption())
+            with pytest.raises(TypeError, match=r"^Password was given but private key is not enc"):
+                load(plain, password)
+
+
+def test_other_encryption_of_theirs(key):
+    builder = serialization.PrivateFormat.OpenSSH.encryption_builder()
+    arguments = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8)
+    with pytest.raises(TypeError, match=r"NoEncryption\(\) or BestAvailableEncryption"):
+        key.private_bytes(*arguments, builder.build(b"password"))
 
 
 def test_all_methods_of_theirs_are_here():

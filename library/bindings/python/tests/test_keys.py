@@ -11,6 +11,7 @@ import unittest.mock
 import mldsa_lanes
 import pytest
 from mldsa_lanes import (
+    BestAvailableEncryption,
     Encoding,
     MLDSA44PrivateKey,
     MLDSA65PrivateKey,
@@ -125,8 +126,67 @@ def test_files_that_are_no_keys(key):
         for bad in (b"", b"junk", b"\xff" * 40, pem, der[:-1], der + b"\0"):
             with pytest.raises(ValueError, match=text):
                 load(bad)
-    with pytest.raises(TypeError, match="encrypted keys are not supported"):
-        load_pem_private_key(pem, b"password")
+
+
+@pytest.mark.parametrize("encoding", [Encoding.PEM, Encoding.DER], ids=str)
+@pytest.mark.parametrize("form", [None, "seed", "expandedKey", "both"])
+def test_encrypted_keys(key, encoding, form):
+    password = "pässwörd".encode()
+    arguments = (encoding, PrivateFormat.PKCS8, BestAvailableEncryption(password))
+    data = key.private_bytes(*arguments, form=form)
+    assert data != key.private_bytes(*arguments, form=form)
+    load = load_pem_private_key if encoding is Encoding.PEM else load_der_private_key
+    for given in (password, bytearray(password), memoryview(password)):
+        read = load(data, given)
+    assert type(read) is type(key)
+    assert read.encoded_bytes() == key.encoded_bytes()
+    plain = (encoding, PrivateFormat.PKCS8, NoEncryption())
+    assert read.private_bytes(*plain, form=form) == key.private_bytes(*plain, form=form)
+
+
+def test_wrong_passwords():
+    key = MLDSA44PrivateKey.generate()
+    for encoding, load in (
+        (Encoding.PEM, load_pem_private_key),
+        (Encoding.DER, load_der_private_key),
+    ):
+        arguments = (encoding, PrivateFormat.PKCS8)
+        data = key.private_bytes(*arguments, BestAvailableEncryption(b"password"))
+        for wrong in (b"Password", b"password ", b""):
+            with pytest.raises(ValueError, match="wrong password, or damaged"):
+                load(data, wrong)
+        with pytest.raises(TypeError, match="Password was not given but private key is encrypted"):
+            load(data)
+        with pytest.raises(TypeError, match="password must be bytes-like, not str"):
+            load(data, "password")
+        with pytest.raises(ValueError, match=r"PEM|damaged"):
+            load(data[:-20], b"password")
+        plain = key.private_bytes(*arguments, NoEncryption())
+        with pytest.raises(TypeError, match="Password was given but private key is not encrypted"):
+            load(plain, b"password")
+    # After another block.
+    other = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+    pem = (Encoding.PEM, PrivateFormat.PKCS8)
+    with pytest.raises(TypeError, match="Password was not given"):
+        load_pem_private_key(other + key.private_bytes(*pem, BestAvailableEncryption(b"password")))
+    with pytest.raises(TypeError, match="Password was given"):
+        load_pem_private_key(other + key.private_bytes(*pem, NoEncryption()), b"password")
+    with pytest.raises(ValueError, match=r"Raw needs NoEncryption\(\)"):
+        key.private_bytes(Encoding.Raw, PrivateFormat.Raw, BestAvailableEncryption(b"password"))
+    for empty in (b"", "password", None):
+        with pytest.raises(ValueError, match="password must be bytes"):
+            BestAvailableEncryption(empty)
+
+
+def test_the_cost_of_decryption_has_a_limit():
+    key = MLDSA44PrivateKey.generate()
+    encryption = BestAvailableEncryption(b"password")
+    der = key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, encryption)
+    # scrypt's N, r and p.
+    costs = bytes.fromhex("02024000 020108 020105")
+    assert costs in der
+    with pytest.raises(ValueError, match=r"cost .* is above the limit"):
+        load_der_private_key(der.replace(costs, costs[:-1] + b"\x7f"), b"password")
 
 
 def test_wrong_lengths(parameter_set, key):
@@ -157,7 +217,18 @@ def test_equality_and_hash(key):
     assert hash(public) == hash(key.public_key())
     assert public != MLDSA44PrivateKey.generate().public_key()
     assert public != public.public_bytes_raw()
-    assert key != type(key).from_seed_bytes(key.private_bytes_raw())
+    for same in (
+        type(key).from_seed_bytes(key.private_bytes_raw()),
+        type(key).from_encoded_bytes(key.encoded_bytes()),
+        key.expand(),
+    ):
+        assert same == key
+        assert hash(same) == hash(key)
+    assert len({key, same, type(key).generate(), MLDSA44PrivateKey.generate()}) == 3
+    assert key != type(key).generate()
+    assert key != public
+    assert key != key.encoded_bytes()
+    assert key.__eq__(public) is NotImplemented
 
 
 def test_other_types_decide_on_equality(key):

@@ -34,6 +34,17 @@ def test_stubs_are_the_modules():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_stubs_name_the_librarys_hash_functions():
+    stubs = (Path(mldsa_lanes.__file__).parent / "_native.pyi").read_text()
+    literal = stubs.partition("_Hash: TypeAlias = Literal[")[2].partition("]")[0]
+    with pytest.raises(ValueError, match="there are") as caught:
+        mldsa_lanes.MLDSA44PrivateKey.generate().sign(b"", prehash="other")
+    names = set(re.findall(r"SHA[\w/-]+", str(caught.value)))
+    # As OpenSSL writes them.
+    names |= {name.replace("SHAKE", "SHAKE-") for name in names}
+    assert set(re.findall(r'"(.+)"', literal)) == names
+
+
 def test_other_names_of_the_package_are_private():
     names = {name for name in dir(mldsa_lanes) if not name.startswith("_")}
     assert names == set(mldsa_lanes.__all__) - {"__version__"}

@@ -56,9 +56,23 @@ pub struct Keygen {
     /// Content of the private key (RFC 9881).
     #[arg(long, value_enum, default_value = "seed")]
     pub form: Form,
+    /// Encrypt the private key with a password, which the terminal asks for.
+    #[arg(long)]
+    pub encrypt: bool,
+    /// File whose first line is the password to encrypt with.
+    #[arg(long, value_name = "FILE")]
+    pub password_file: Option<PathBuf>,
     /// Replace an existing file.
     #[arg(long)]
     pub force: bool,
+}
+
+/// The password of an encrypted private key.
+#[derive(Args)]
+pub struct Password {
+    /// File whose first line is the password of the private key; the terminal asks if none is given.
+    #[arg(long = "password-file", value_name = "FILE")]
+    pub file: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -88,6 +102,8 @@ pub struct Pubkey {
     /// Public key file to create.
     #[arg(short, long, value_name = "PUBLIC", default_value = "-")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub password: Password,
     /// Replace an existing file.
     #[arg(long)]
     pub force: bool,
@@ -148,6 +164,8 @@ pub struct Sign {
     /// Private key file.
     #[arg(short, long)]
     pub key: PathBuf,
+    #[command(flatten)]
+    pub password: Password,
     /// Files to sign.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
@@ -190,6 +208,8 @@ pub struct Inspect {
     /// Keys and signatures.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub password: Password,
 }
 
 #[derive(Args)]

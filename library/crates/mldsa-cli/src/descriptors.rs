@@ -1,7 +1,11 @@
 //! Open files by the numbers of their descriptors.
 
 #[cfg(unix)]
-pub use unix::{duplicate, was_closed};
+pub use unix::{duplicate, hide_typing, was_closed};
+
+/// ^C.
+#[cfg(unix)]
+pub const INTERRUPT: u8 = 3;
 
 /// Elsewhere the first use of a closed stream fails.
 #[cfg(not(unix))]
@@ -26,7 +30,8 @@ pub fn duplicate(descriptor: u32) -> std::io::Result<std::fs::File> {
 mod unix {
     use std::fs::File;
     use std::io;
-    use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+    use std::mem::MaybeUninit;
+    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
     use std::sync::atomic::{AtomicBool, Ordering};
 
     static CLOSED: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
@@ -50,6 +55,41 @@ mod unix {
         }
         // SAFETY: the descriptor is new, and nothing else owns it.
         Ok(unsafe { OwnedFd::from_raw_fd(copy) }.into())
+    }
+
+    /// The settings of a terminal, which has them again when this is dropped.
+    pub struct Hidden<'a>(&'a File, libc::termios);
+
+    /// Hide what is typed. ^C ends a line instead of the process, which would leave the terminal so.
+    pub fn hide_typing(terminal: &File) -> io::Result<Hidden<'_>> {
+        let mut settings = MaybeUninit::uninit();
+        // SAFETY: the descriptor is open, and the pointer has room for the settings.
+        if unsafe { libc::tcgetattr(terminal.as_raw_fd(), settings.as_mut_ptr()) } == -1 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the call has written them.
+        let before = unsafe { settings.assume_init() };
+        let mut hidden = before;
+        hidden.c_lflag &= !(libc::ECHO | libc::ISIG);
+        hidden.c_lflag |= libc::ICANON;
+        hidden.c_cc[libc::VEOL] = super::INTERRUPT;
+        set(terminal, &hidden)?;
+        Ok(Hidden(terminal, before))
+    }
+
+    fn set(terminal: &File, settings: &libc::termios) -> io::Result<()> {
+        // SAFETY: the descriptor is open, and the settings are those of a terminal.
+        match unsafe { libc::tcsetattr(terminal.as_raw_fd(), libc::TCSADRAIN, settings) } {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    }
+
+    impl Drop for Hidden<'_> {
+        fn drop(&mut self) {
+            // A terminal that is gone needs nothing.
+            let _ = set(self.0, &self.1);
+        }
     }
 
     extern "C" fn record_closed() {

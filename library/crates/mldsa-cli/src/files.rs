@@ -85,13 +85,13 @@ pub fn folder(path: &Path) -> &Path {
     }
 }
 
-/// Warn if other users can read or change a file with a private key.
-pub fn warn_if_shared(path: &Path, standard: Standard) {
+/// Warn if other users can read or change a file with a private key or a password.
+pub fn warn_if_shared(path: &Path, standard: Standard, content: &str) {
     let metadata = streams::metadata(path, standard).ok();
     if let Some(mode) = metadata.as_ref().and_then(shared_mode) {
         Failure::new(
             shown_as(path, standard),
-            format_args!("mode {mode:04o} gives other users access to a private key"),
+            format_args!("mode {mode:04o} gives other users access to a {content}"),
             "run `chmod 600` on the file",
         )
         .warn();
@@ -209,7 +209,7 @@ impl Target {
             Target::File { path, replace } => return create(path, bytes, access, *replace),
         };
         if matches!(access, Access::Owner) {
-            warn_if_shared(path, Standard::Output);
+            warn_if_shared(path, Standard::Output, "private key");
         }
         Ok(())
     }

@@ -1,23 +1,25 @@
 //! What a file holds, without its secrets.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use mldsa_lanes::PrivateKeyForm;
-use mldsa_lanes::any::Set;
+use mldsa_lanes::any::{AnySigningKey, Set};
 use mldsa_lanes::pkcs8::SecretDocument;
 
+use crate::arguments::{Inspect, Password};
 use crate::failure::{Failure, shown};
 use crate::keys::{self, Block};
 use crate::signatures::from_base64;
 use crate::{collisions, files};
 
 /// Describe each file. The text of earlier files is printed before an error.
-pub fn inspect(paths: &[impl AsRef<Path>]) -> Result<(), Failure> {
-    collisions::refuse(paths.iter().map(AsRef::as_ref), [Path::new("-")])?;
-    for path in paths {
-        let mut text = format!("{}\n", shown(path.as_ref()));
-        let outcome = describe(path.as_ref(), &mut text);
+pub fn inspect(options: &Inspect) -> Result<(), Failure> {
+    let inputs = options.files.iter().chain(&options.password.file);
+    collisions::refuse(inputs.map(PathBuf::as_path), [Path::new("-")])?;
+    for path in &options.files {
+        let mut text = format!("{}\n", shown(path));
+        let outcome = describe(path, &options.password, &mut text);
         files::print(&text)?;
         outcome?;
     }
@@ -30,7 +32,7 @@ fn line(text: &mut String, name: &str, value: impl std::fmt::Display) {
     let _ = writeln!(text, "  {name:<12} {value}");
 }
 
-fn describe(path: &Path, text: &mut String) -> Result<(), Failure> {
+fn describe(path: &Path, password: &Password, text: &mut String) -> Result<(), Failure> {
     let unknown = || {
         Failure::new(
             shown(path),
@@ -62,6 +64,12 @@ fn describe(path: &Path, text: &mut String) -> Result<(), Failure> {
     for block in &blocks {
         fingerprints.extend(match block {
             Block::Private(der) => Some(private_key(path, der, text)?),
+            Block::Encrypted(der) => {
+                line(text, "kind", "encrypted private key (PKCS#8)");
+                let key = keys::decrypt(path, der, password)?;
+                line(text, "set", key.set());
+                Some(valid_key(&key, text)?)
+            }
             Block::Public(der) => Some(public_key(path, der, text)?),
             Block::Other(label) => {
                 line(
@@ -116,6 +124,11 @@ fn private_key(path: &Path, der: &SecretDocument, text: &mut String) -> Result<S
             return Err(failure);
         }
     };
+    valid_key(&key, text)
+}
+
+/// Describe a private key whose parts have been checked. Returns the fingerprint of its public key.
+fn valid_key(key: &AnySigningKey, text: &mut String) -> Result<String, Failure> {
     line(text, "parts", "belong together");
     let fingerprint = keys::fingerprint(&key.verifying_key())?;
     line(

@@ -8,13 +8,14 @@ use mldsa_lanes::pkcs8::der::pem::LineEnding;
 use mldsa_lanes::pkcs8::der::{Decode, Tag, Tagged};
 use mldsa_lanes::pkcs8::spki::{self, EncodePublicKey, SubjectPublicKeyInfoRef};
 use mldsa_lanes::pkcs8::{self, PrivateKeyInfoRef, SecretDocument};
-use mldsa_lanes::{PrivateKeyForm, pem};
+use mldsa_lanes::{PrivateKeyForm, SysRng, encryption, pem};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
+use crate::arguments::Password;
 use crate::failure::{Failure, shown};
-use crate::files;
 use crate::streams::Standard;
+use crate::{files, passwords};
 
 /// Labels of RFC 7468.
 const PRIVATE: &str = "PRIVATE KEY";
@@ -25,6 +26,7 @@ const CERTIFICATE: &str = "CERTIFICATE";
 /// One key of a file, in DER.
 pub enum Block {
     Private(SecretDocument),
+    Encrypted(SecretDocument),
     Public(SecretDocument),
     /// Something else, by its PEM label.
     Other(String),
@@ -42,6 +44,7 @@ pub fn blocks(path: &Path, bytes: &[u8]) -> Result<Vec<Block>, Failure> {
         let block = block?;
         Ok(match block.label() {
             PRIVATE => Block::Private(block.decode()?),
+            ENCRYPTED => Block::Encrypted(block.decode()?),
             PUBLIC => Block::Public(block.decode()?),
             label => Block::Other(label.into()),
         })
@@ -56,6 +59,8 @@ fn der(bytes: &[u8]) -> Option<Block> {
         Block::Private
     } else if SubjectPublicKeyInfoRef::try_from(bytes).is_ok() {
         Block::Public
+    } else if label_of_other_der(bytes) == Some(ENCRYPTED) {
+        Block::Encrypted
     } else {
         return None;
     };
@@ -87,26 +92,25 @@ fn other_content(path: &Path, expected: &str, label: &str) -> Failure {
     Failure::new(shown(path), problem, pem::remedy(expected, label))
 }
 
-/// The error for a file whose only content is an encrypted private key or a certificate, by its PEM label.
+/// The error for a file whose only content is a certificate, by its PEM label.
 pub fn no_key(path: &Path, label: &str) -> Option<Failure> {
-    let expected = match label {
-        ENCRYPTED => PRIVATE,
-        CERTIFICATE => PUBLIC,
-        _ => return None,
-    };
-    Some(other_content(path, expected, label))
+    (label == CERTIFICATE).then(|| other_content(path, PUBLIC, label))
 }
 
 fn malformed(path: &Path, problem: impl std::fmt::Display) -> Failure {
     Failure::new(shown(path), problem, "export the key again")
 }
 
-/// Read the DER of the key with a label from a file.
-fn read(path: &Path, label: &'static str) -> Result<SecretDocument, Failure> {
-    let Some(bytes) = files::read_small(path)? else {
+/// Read a key file.
+fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
+    files::read_small(path)?.ok_or_else(|| {
         let problem = format_args!("longer than {} bytes", pem::MAX_BYTES);
-        return Err(Failure::new(shown(path), problem, "name a key file"));
-    };
+        Failure::new(shown(path), problem, "name a key file")
+    })
+}
+
+/// Find the DER of the key with a label.
+fn find(path: &Path, bytes: &[u8], label: &'static str) -> Result<SecretDocument, Failure> {
     let wrong_kind = || match label {
         PRIVATE => Failure::new(
             shown(path),
@@ -119,17 +123,17 @@ fn read(path: &Path, label: &'static str) -> Result<SecretDocument, Failure> {
             "extract it with `mldsa pubkey`",
         ),
     };
-    match (der(&bytes), label) {
+    match (der(bytes), label) {
         (Some(Block::Private(der)), PRIVATE) | (Some(Block::Public(der)), PUBLIC) => {
             return Ok(der);
         }
-        (Some(_), _) => return Err(wrong_kind()),
-        (None, _) => {}
+        (Some(Block::Private(_) | Block::Public(_)), _) => return Err(wrong_kind()),
+        _ => {}
     }
-    if let Some(other) = label_of_other_der(&bytes) {
+    if let Some(other) = label_of_other_der(bytes) {
         return Err(other_content(path, label, other));
     }
-    let block = pem::find_block(&bytes, label).and_then(|block| block.decode());
+    let block = pem::find_block(bytes, label).and_then(|block| block.decode());
     block.map_err(|error| match error {
         pem::Error::OtherLabel { label, .. } if label == PRIVATE || label == PUBLIC => wrong_kind(),
         pem::Error::NoBlock { .. } => Failure::new(
@@ -141,30 +145,87 @@ fn read(path: &Path, label: &'static str) -> Result<SecretDocument, Failure> {
     })
 }
 
-/// Read the private key of a file.
-pub fn read_private(path: &Path) -> Result<AnySigningKey, Failure> {
-    decode_private(path, &read(path, PRIVATE)?)
+/// Read the private key of a file, which may be encrypted.
+pub fn read_private(path: &Path, password: &Password) -> Result<AnySigningKey, Failure> {
+    let bytes = read(path)?;
+    if let Some(encrypted) = find_encrypted(&bytes) {
+        let encrypted = encrypted.map_err(|error| Failure::at(shown(path), error))?;
+        return decrypt(path, &encrypted, password);
+    }
+    let key = decode_private(path, &find(path, &bytes, PRIVATE)?)?;
+    if password.file.is_some() {
+        return Err(Failure::new(
+            shown(path),
+            "is not encrypted",
+            "leave out --password-file",
+        ));
+    }
+    Ok(key)
+}
+
+/// Find the encrypted private key of a file without another private key.
+fn find_encrypted(bytes: &[u8]) -> Option<Result<SecretDocument, pem::Error>> {
+    if let Some(block) = der(bytes) {
+        return match block {
+            Block::Encrypted(der) => Some(Ok(der)),
+            _ => None,
+        };
+    }
+    if !matches!(
+        pem::find_block(bytes, PRIVATE),
+        Err(pem::Error::OtherLabel { .. })
+    ) {
+        return None;
+    }
+    match pem::find_block(bytes, ENCRYPTED) {
+        Err(pem::Error::OtherLabel { .. }) => None,
+        block => Some(block.and_then(|block| block.decode())),
+    }
 }
 
 /// Read the public key of a file.
 pub fn read_public(path: &Path) -> Result<AnyVerifyingKey, Failure> {
-    decode_public(path, &read(path, PUBLIC)?)
+    decode_public(path, &find(path, &read(path)?, PUBLIC)?)
 }
 
 /// Decode PKCS#8. Checks that the parts of the key belong together, and warns if others can read it.
 pub fn decode_private(path: &Path, der: &SecretDocument) -> Result<AnySigningKey, Failure> {
     let info = PrivateKeyInfoRef::try_from(der.as_bytes());
     info.and_then(AnySigningKey::try_from)
+        .map_err(|error| invalid_private(path, error))
+        .inspect(|_| files::warn_if_shared(path, Standard::Input, "private key"))
+}
+
+/// Decrypt PKCS#8, and decode it as [`decode_private`] does.
+pub fn decrypt(
+    path: &Path,
+    encrypted: &SecretDocument,
+    password: &Password,
+) -> Result<AnySigningKey, Failure> {
+    let password = passwords::of_key(path, password)?;
+    encryption::read_private_key(encrypted.as_bytes(), &password)
         .map_err(|error| match error {
-            pkcs8::Error::PublicKey(error) => undecodable(path, error),
-            pkcs8::Error::KeyMalformed(_) => Failure::new(
+            encryption::Error::Key(error) => invalid_private(path, error),
+            encryption::Error::Password => Failure::new(
                 shown(path),
-                "invalid private key: a length, a value or a part does not belong to the rest",
-                "restore it from a backup",
+                "wrong password, or damaged private key",
+                "check the password",
             ),
-            error => malformed(path, error),
+            error => Failure::at(shown(path), error),
         })
-        .inspect(|_| files::warn_if_shared(path, Standard::Input))
+        .inspect(|_| files::warn_if_shared(path, Standard::Input, "private key"))
+}
+
+fn invalid_private(path: &Path, error: pkcs8::Error) -> Failure {
+    match error {
+        pkcs8::Error::PublicKey(error) => undecodable(path, error),
+        pkcs8::Error::KeyMalformed(_) => Failure::new(
+            shown(path),
+            "invalid private key: a length, a value or a part does not belong to the rest",
+            "restore it from a backup",
+        ),
+        error => malformed(path, error),
+    }
 }
 
 /// Decode SubjectPublicKeyInfo.
@@ -197,15 +258,21 @@ pub fn stated(der: &SecretDocument) -> Option<(Set, PrivateKeyForm)> {
     Some((Set::from_algorithm(&info.algorithm).ok()?, form))
 }
 
-/// Encode a private key in PEM.
+/// Encode a private key in PEM, encrypted if there is a password.
 pub fn private_pem(
     key: &AnySigningKey,
     form: PrivateKeyForm,
+    password: Option<&Zeroizing<Vec<u8>>>,
 ) -> Result<Zeroizing<String>, Failure> {
-    let pem = key.to_pkcs8_der_as(form).and_then(|der| {
-        let pem = der.to_pem(PRIVATE, LineEnding::LF);
-        pem.map_err(pkcs8::Error::from)
-    });
+    let der = key.to_pkcs8_der_as(form);
+    let mut der = der.map_err(|error| unencodable("private key", error))?;
+    let mut label = PRIVATE;
+    if let Some(password) = password {
+        label = ENCRYPTED;
+        der = encryption::encrypt(&der, password, &mut SysRng)
+            .map_err(|error| unencodable("private key", error))?;
+    }
+    let pem = der.to_pem(label, LineEnding::LF);
     pem.map_err(|error| unencodable("private key", error))
 }
 

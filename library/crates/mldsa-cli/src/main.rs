@@ -9,11 +9,13 @@ mod failure;
 mod files;
 mod inspect;
 mod keys;
+mod passwords;
 mod signatures;
 mod speed;
 mod streams;
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use arguments::{Arguments, Command, Keygen, Pubkey};
@@ -52,7 +54,7 @@ fn main() -> ExitCode {
                 ExitCode::from(FAILED)
             }
         },
-        Command::Inspect(options) => done(inspect::inspect(&options.files)),
+        Command::Inspect(options) => done(inspect::inspect(&options)),
         Command::Speed(options) => done(speed::speed(&options)),
         Command::Completions { shell } => done(completions(shell)),
         Command::Man { command } => done(manual(command.as_deref())),
@@ -89,7 +91,14 @@ fn usage(error: &clap::Error) -> String {
 }
 
 fn keygen(options: &Keygen) -> Result<(), Failure> {
+    let password_file = options.password_file.as_deref();
+    collisions::refuse(password_file, [options.output.as_path()])?;
     let target = Target::plan(&options.output, options.force)?;
+    let password = match password_file {
+        Some(file) => Some(passwords::from_file(file)?),
+        None if options.encrypt => Some(passwords::ask_for_new(&options.output)?),
+        None => None,
+    };
     let key = AnySigningKey::generate(options.set, &mut SysRng).map_err(|error| {
         Failure::new(
             "operating system",
@@ -97,14 +106,15 @@ fn keygen(options: &Keygen) -> Result<(), Failure> {
             "check that its generator is ready",
         )
     })?;
-    let pem = keys::private_pem(&key, options.form.into())?;
+    let pem = keys::private_pem(&key, options.form.into(), password.as_ref())?;
     target.write(pem.as_bytes(), Access::Owner)
 }
 
 fn pubkey(options: &Pubkey) -> Result<(), Failure> {
-    collisions::refuse([options.key.as_path()], [options.output.as_path()])?;
+    let inputs = [&options.key].into_iter().chain(&options.password.file);
+    collisions::refuse(inputs.map(PathBuf::as_path), [options.output.as_path()])?;
     let target = Target::plan(&options.output, options.force)?;
-    let key = keys::read_private(&options.key)?;
+    let key = keys::read_private(&options.key, &options.password)?;
     let pem = keys::public_pem(&key.verifying_key())?;
     target.write(pem.as_bytes(), Access::Umask)
 }

@@ -37,7 +37,8 @@ pub fn sign(options: &Sign) -> Result<(), Failure> {
             .map(|file| signature_path(file))
             .collect(),
     };
-    let inputs = options.files.iter().chain([&options.key]);
+    let keys = [&options.key].into_iter().chain(&options.password.file);
+    let inputs = options.files.iter().chain(keys);
     collisions::refuse(
         inputs.map(PathBuf::as_path),
         paths.iter().map(PathBuf::as_path),
@@ -54,7 +55,7 @@ pub fn sign(options: &Sign) -> Result<(), Failure> {
         Ok(target)
     };
     let targets: Vec<Target> = paths.iter().map(target).collect::<Result<_, _>>()?;
-    let key = keys::read_private(&options.key)?;
+    let key = keys::read_private(&options.key, &options.password)?;
     let context = options.mode.context_bytes()?;
     let new_hasher = hasher(
         &options.mode,

@@ -1,7 +1,8 @@
 """Keys and signatures by `cryptography`, for the tests of `mldsa`.
 
-`keygen SET` writes other.pem and other.pub; `sign KEY SIGNATURE CONTEXT` and `verify PUBLIC
-SIGNATURE CONTEXT` take the file `message`. Exit code 1: the signature is not valid.
+`keygen SET` writes other.pem and other.pub; `decrypt KEY OUTPUT` and `encrypt KEY OUTPUT` write a
+private key under the password "password" without it and with it; `sign KEY SIGNATURE CONTEXT` and
+`verify PUBLIC SIGNATURE CONTEXT` take the file `message`. Exit code 1: the signature is not valid.
 """
 
 import sys
@@ -24,6 +25,16 @@ def main(command: str, file: str, *rest: str) -> int:
         Path("other.pem").touch(mode=0o600)
         Path("other.pem").write_bytes(private)
         Path("other.pub").write_bytes(key.public_key().public_bytes(pem, spki))
+        return 0
+    if command in ("decrypt", "encrypt"):
+        is_encrypted = command == "decrypt"
+        encrypted = serialization.BestAvailableEncryption(b"password")
+        encryption = serialization.NoEncryption() if is_encrypted else encrypted
+        password = b"password" if is_encrypted else None
+        key = serialization.load_pem_private_key(Path(file).read_bytes(), password)
+        encoding, kind = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+        Path(rest[0]).touch(mode=0o600)
+        Path(rest[0]).write_bytes(key.private_bytes(encoding, kind, encryption))
         return 0
     signature, context = Path(rest[0]), rest[1].encode()
     key_bytes, message = Path(file).read_bytes(), Path("message").read_bytes()

@@ -156,11 +156,12 @@ type ExpandedVerifying<P> = Box<ExpandedVerifyingKey<P>>;
 
 any! {
     /// See [`SigningKey`].
-    #[derive(Clone)]
+    #[derive(Clone, PartialEq, Eq)]
     AnySigningKey(Signing)
 }
 any! {
     /// See [`ExpandedSigningKey`].
+    #[derive(PartialEq, Eq)]
     AnyExpandedSigningKey(ExpandedSigning)
 }
 any! {
@@ -211,6 +212,14 @@ impl AnySigningKey {
     /// To be filled in its place.
     fn empty(set: Set, backend: Backend) -> Self {
         with_set!(set, P => boxed(|| SigningKey::<P>::empty(backend)).into())
+    }
+
+    /// See [`SigningKey::check_pair`].
+    ///
+    /// # Errors
+    /// [`Error::PairwiseConsistency`].
+    pub fn check_pair(&self) -> Result<(), Error> {
+        each!(self, key => key.check_pair())
     }
 
     /// See [`SigningKey::encoded_bytes`].
@@ -312,6 +321,18 @@ mu_hashers!(AnyExpandedVerifyingKey);
 
 macro_rules! signing {
     ($any:ident) => {
+        #[cfg(feature = "signature")]
+        impl ctutils::CtEq for $any {
+            fn ct_eq(&self, other: &Self) -> ctutils::Choice {
+                match (self, other) {
+                    (Self::MlDsa44(a), Self::MlDsa44(b)) => (**a).ct_eq(b),
+                    (Self::MlDsa65(a), Self::MlDsa65(b)) => (**a).ct_eq(b),
+                    (Self::MlDsa87(a), Self::MlDsa87(b)) => (**a).ct_eq(b),
+                    _ => ctutils::Choice::FALSE,
+                }
+            }
+        }
+
         impl $any {
             /// See [`SigningKey::sign_hedged`].
             ///

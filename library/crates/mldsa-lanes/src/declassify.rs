@@ -29,7 +29,7 @@ sites! {
     /// Which half-bytes RejBoundedPoly refuses (Algorithm 31): each is refused or accepted by
     /// itself, so the refused ones say nothing of those that become s1 and s2.
     RefusedHalfBytes,
-    /// Whether a private key read from bytes is one: the caller is told.
+    /// Whether a private key read from bytes is one, or is equal to another: the caller is told.
     KeyImport,
     /// c_tilde of every attempt, rejected ones too, and so c: the output of a hash, a random oracle
     /// to the scheme's proof, on w1, which has the entropy of y (Dilithium 3.1, section 5.5).

@@ -24,8 +24,8 @@ pub enum Error {
     /// A hash function with less collision strength than the set has, in bits (FIPS 204, section
     /// 5.4.1); [`Input::WeakPreHash`](crate::Input::WeakPreHash) takes it.
     WeakPreHash { needed: usize, actual: usize },
-    /// An encoded private key that no key generation writes; the text says why.
-    InvalidSigningKey(&'static str),
+    /// An encoded private key that no key generation writes.
+    InvalidSigningKey(InvalidKeyReason),
     /// μ was made by the hasher of another key.
     MuOfAnotherKey,
     /// A limit of attempts outside those that [`SignOptions`](crate::SignOptions) takes.
@@ -38,8 +38,59 @@ pub enum Error {
     InvalidSignature,
     /// The caller's random number generator failed.
     Rng,
+    /// A key pair failed [`check_pair`](crate::SigningKey::check_pair).
+    PairwiseConsistency,
+    /// An answer of [`self_test`](crate::self_test()) differs.
+    SelfTest {
+        set: &'static str,
+        step: SelfTestStep,
+    },
     /// The memory for a batch of this size cannot be allocated.
     OutOfMemory,
+}
+
+/// A step of [`self_test`](crate::self_test()).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SelfTestStep {
+    /// Key generation.
+    KeyGeneration,
+    /// Signing.
+    Signing,
+    /// Verification: a valid signature was refused, or an altered one accepted.
+    Verification,
+}
+
+impl fmt::Display for SelfTestStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            SelfTestStep::KeyGeneration => "key generation",
+            SelfTestStep::Signing => "signing",
+            SelfTestStep::Verification => "verification",
+        })
+    }
+}
+
+/// Why no key generation writes an encoded private key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InvalidKeyReason {
+    /// A coefficient of s1 or s2 is not in [-η, η].
+    SecretOutOfRange,
+    /// t0 does not belong to ρ, s1 and s2.
+    T0Mismatch,
+    /// tr is not the hash of the public key.
+    TrMismatch,
+}
+
+impl fmt::Display for InvalidKeyReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            InvalidKeyReason::SecretOutOfRange => "s1 or s2 has a coefficient beyond η",
+            InvalidKeyReason::T0Mismatch => "t0 does not belong to rho, s1 and s2",
+            InvalidKeyReason::TrMismatch => "tr is not the hash of the public key",
+        })
+    }
 }
 
 impl fmt::Display for Error {
@@ -98,6 +149,15 @@ impl fmt::Display for Error {
             }
             Error::InvalidSignature => f.write_str("invalid signature"),
             Error::Rng => f.write_str("the random number generator failed"),
+            Error::PairwiseConsistency => {
+                f.write_str("the key pair failed its consistency test; do not use it")
+            }
+            Error::SelfTest { set, step } => {
+                write!(
+                    f,
+                    "{set}: {step} failed its self-test; do not use the library on this machine"
+                )
+            }
             Error::OutOfMemory => f.write_str("not enough memory for the batch; use a smaller one"),
         }
     }

@@ -3,8 +3,8 @@
 //! ```
 //! use mldsa_lanes::mldsa65::{Signature, SigningKey, VerifyingKey};
 //!
-//! let key = SigningKey::from_seed(&[7; 32]); // in earnest: SigningKey::generate(&mut rng)
-//! let signature = key.sign_deterministic(b"message")?; // in earnest: key.sign_hedged(b"message", &mut rng)
+//! let key = SigningKey::from_seed(&[7; 32]); // in earnest: SigningKey::generate(&mut SysRng)
+//! let signature = key.sign_deterministic(b"message")?; // in earnest: key.sign_hedged(b"message", &mut SysRng)
 //!
 //! let public = VerifyingKey::from_array(key.verifying_key().as_bytes());
 //! public.verify_signature(b"message", &Signature::from_array(signature.as_bytes()))?;
@@ -81,6 +81,7 @@ mod kernels;
 mod keys;
 mod params;
 mod scheme;
+mod self_test;
 mod sets;
 
 #[cfg(feature = "std")]
@@ -89,11 +90,17 @@ pub use backend::EnvironmentError;
 #[doc(hidden)]
 pub use backend::shares;
 pub use backend::{Backend, Feature};
+#[cfg(feature = "signature")]
+pub use crypto_common;
+#[cfg(feature = "signature")]
+pub use ctutils;
 #[cfg(mldsa_ct)]
 pub use declassify::ct;
-pub use error::Error;
+pub use error::{Error, InvalidKeyReason, SelfTestStep};
 #[cfg(feature = "getrandom")]
 pub use getrandom::{self, SysRng};
+#[cfg(feature = "encryption")]
+pub use interop::encryption;
 #[cfg(feature = "pem")]
 pub use interop::pem;
 #[cfg(feature = "pkcs8")]
@@ -107,6 +114,7 @@ pub use params::{MAX_ATTEMPTS, Parameters};
 pub use pkcs8;
 pub use rand_core;
 pub use scheme::message::{Context, Input, Mu, MuHasher, PreHash};
+pub use self_test::{self_test, self_test_of};
 pub use sets::ParameterSet;
 #[cfg(feature = "ml-dsa-44")]
 pub use sets::{MlDsa44, mldsa44};

@@ -76,7 +76,9 @@ impl Operation {
                 }
             }
             Operation::Import => {
-                import::<P>(backend, &case.sk).expect("a valid key");
+                let key = import::<P>(backend, &case.sk).expect("a valid key");
+                let other = import::<P>(backend, &case.sk).expect("a valid key");
+                assert!(key == other && key.expand() == other.expand());
             }
             Operation::ImportRefused => refused_imports::<P>(backend, case),
             Operation::Pkcs8 => pkcs8::<P>(backend, case),

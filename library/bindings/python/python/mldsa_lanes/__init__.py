@@ -58,11 +58,24 @@ class PublicFormat(_enum.Enum):
 
 
 class NoEncryption:
-    """Write a private key without encryption, the only way there is here."""
+    """Write a private key without encryption."""
+
+
+class BestAvailableEncryption:
+    """Write a private key under a password: PKCS#8 (PBES2) with scrypt and AES-256-CBC.
+
+    ValueError: the password is empty or no `bytes`.
+    """
+
+    def __init__(self, password: bytes) -> None:
+        if not isinstance(password, bytes) or not password:
+            raise ValueError("password must be bytes, at least one")
+        self.password = password
 
 
 __all__ = [
     "AlreadyFinalized",
+    "BestAvailableEncryption",
     "Encoding",
     "InvalidSignature",
     "MLDSA44PrivateKey",

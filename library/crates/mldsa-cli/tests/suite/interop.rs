@@ -15,6 +15,9 @@ trait Other {
     fn verify(&self, sandbox: &Sandbox, public: &str, signature: &str, context: &str) -> bool;
     /// Forms of private keys that it reads.
     fn forms(&self) -> &[&str];
+    /// Write the private key `key` to `output`, decrypted or encrypted with `password`.
+    fn decrypt(&self, sandbox: &Sandbox, key: &str, output: &str);
+    fn encrypt(&self, sandbox: &Sandbox, key: &str, output: &str);
 }
 
 /// Its keys here, our keys there, and signatures in each direction.
@@ -30,6 +33,21 @@ fn exchange(other: &impl Other) {
                 .success();
             sandbox.mldsa(&["pubkey", &key, "-o", &public]).success();
             keys.push((key, public));
+        }
+        sandbox.write("password", b"password\n");
+        let password = ["--password-file", "password"];
+        for form in other.forms() {
+            let keygen = [
+                "keygen", "--set", set, "--form", form, "-o", "ours.enc", "--force",
+            ];
+            sandbox.mldsa(&[&keygen[..], &password].concat()).success();
+            other.decrypt(&sandbox, "ours.enc", "plain.pem");
+            other.encrypt(&sandbox, "plain.pem", "theirs.enc");
+            let public = sandbox.mldsa(&["pubkey", "plain.pem"]).success();
+            for key in ["ours.enc", "theirs.enc"] {
+                let pubkey = [&["pubkey", key][..], &password].concat();
+                assert_eq!(sandbox.mldsa(&pubkey).success(), public);
+            }
         }
         for (key, public) in &keys {
             assert!(sandbox.mldsa(&["inspect", key]).success().contains(set));
@@ -96,6 +114,18 @@ impl Other for OpenSsl {
     fn forms(&self) -> &[&str] {
         &["seed", "expanded", "both"]
     }
+
+    fn decrypt(&self, sandbox: &Sandbox, key: &str, output: &str) {
+        let password = ["-passin", "pass:password"];
+        let pkey = ["pkey", "-in", key, "-out", output];
+        assert!(self.run(sandbox, &[&pkey[..], &password].concat()));
+    }
+
+    fn encrypt(&self, sandbox: &Sandbox, key: &str, output: &str) {
+        let password = ["-aes-256-cbc", "-passout", "pass:password"];
+        let pkey = ["pkey", "-in", key, "-out", output];
+        assert!(self.run(sandbox, &[&pkey[..], &password].concat()));
+    }
 }
 
 #[test]
@@ -140,6 +170,14 @@ impl Other for Cryptography {
 
     fn forms(&self) -> &[&str] {
         &["seed"]
+    }
+
+    fn decrypt(&self, sandbox: &Sandbox, key: &str, output: &str) {
+        assert!(self.run(sandbox, &["decrypt", key, output]));
+    }
+
+    fn encrypt(&self, sandbox: &Sandbox, key: &str, output: &str) {
+        assert!(self.run(sandbox, &["encrypt", key, output]));
     }
 }
 

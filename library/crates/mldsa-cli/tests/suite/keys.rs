@@ -138,7 +138,10 @@ fn wrong_key_files() {
             block("CERTIFICATE", "AAAA"),
             "\"CERTIFICATE\" in line 1 where \"PRIVATE KEY\" is needed; pass an ML-DSA private key",
         ),
-        (block("ENCRYPTED PRIVATE KEY", "AAAA"), "openssl pkey"),
+        (
+            block("ENCRYPTED PRIVATE KEY", "AAAA"),
+            "\"ENCRYPTED PRIVATE KEY\" in line 1",
+        ),
         (block("RSA PRIVATE KEY", "AAAA"), "PKCS#8"),
         (
             block("PUBLIC KEY", rsa),
@@ -194,21 +197,9 @@ fn der_that_is_no_key() {
         openssl x509 -in certificate.pem -outform DER -out certificate.der";
     let run = sandbox.run("sh", &["-c", script]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    let decrypt = "; decrypt it with `openssl pkey`";
     let extract = "; extract its public key with `openssl x509 -pubkey -noout`";
     let private = "; pass an ML-DSA private key in PKCS#8";
-    let public = "; pass an ML-DSA public key";
     for (name, problem, remedies) in [
-        (
-            "encrypted.pem",
-            "encrypted private key",
-            [decrypt, decrypt, public],
-        ),
-        (
-            "encrypted.der",
-            "an encrypted private key",
-            [decrypt, decrypt, public],
-        ),
         (
             "certificate.pem",
             "certificate",
@@ -235,6 +226,22 @@ fn der_that_is_no_key() {
             );
             run.failure(&[remedy]);
         }
+    }
+    let public = "; pass an ML-DSA public key";
+    sandbox.write("password", b"x");
+    for name in ["encrypted.pem", "encrypted.der"] {
+        for command in [
+            &["inspect", name][..],
+            &["pubkey", name],
+            &["sign", "-k", name, "message"],
+        ] {
+            sandbox
+                .mldsa(&[command, &["--password-file", "password"]].concat())
+                .failure(&["a key of another algorithm", "1.3.101.112"]);
+        }
+        sandbox
+            .mldsa(&["verify", "-p", name, "-s", "message", "message"])
+            .failure(&[public]);
     }
 }
 

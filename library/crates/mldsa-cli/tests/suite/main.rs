@@ -4,6 +4,7 @@ mod collisions;
 mod documents;
 mod interop;
 mod keys;
+mod passwords;
 mod pem;
 mod sandbox;
 mod signatures;

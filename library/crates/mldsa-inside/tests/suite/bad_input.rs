@@ -2,7 +2,7 @@
 
 use crate::common::forge::{self, Forger};
 use crate::common::{Stream, TestRng, context, subjects, subjects_of};
-use mldsa_lanes::{Context, Error, Input, mldsa65};
+use mldsa_lanes::{Context, Error, Input, InvalidKeyReason, mldsa65};
 use mldsa_oracle as oracle;
 use mldsa_oracle::{PARAMETER_SETS, Params, Poly};
 
@@ -75,10 +75,18 @@ fn altered_private_keys() {
             if (32..64).contains(&position) {
                 assert!(imported.is_ok(), "{at}");
             } else {
-                assert!(
-                    matches!(imported.err(), Some(Error::InvalidSigningKey(_))),
-                    "{at}"
-                );
+                let Some(Error::InvalidSigningKey(reason)) = imported.err() else {
+                    panic!("{at}");
+                };
+                let is_place = match reason {
+                    InvalidKeyReason::TrMismatch => (64..128).contains(&position),
+                    InvalidKeyReason::T0Mismatch => !(32..128).contains(&position),
+                    InvalidKeyReason::SecretOutOfRange => {
+                        (128..sk.len() - 416 * p.k).contains(&position)
+                    }
+                    _ => false,
+                };
+                assert!(is_place, "{at}: {reason:?}");
             }
         }
     }
@@ -136,7 +144,7 @@ fn error_texts() {
             expected: 32,
             actual: 5,
         },
-        Error::InvalidSigningKey("reason"),
+        Error::InvalidSigningKey(InvalidKeyReason::T0Mismatch),
         Error::MuOfAnotherKey,
         Error::AttemptLimit {
             least: 814,
@@ -157,7 +165,7 @@ fn error_texts() {
         "3309",
         "255",
         "32",
-        "reason",
+        "t0 does not belong",
         "another key",
         "814",
         "rnd",

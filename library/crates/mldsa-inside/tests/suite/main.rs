@@ -14,6 +14,7 @@ mod batch_trace;
 mod documents;
 mod hardened;
 mod interface;
+mod interop_encryption;
 mod interop_pem;
 mod interop_pkcs8;
 mod interop_serde;

@@ -1,5 +1,7 @@
 //! The traits of other crates, each behind a feature of its own.
 
+#[cfg(feature = "encryption")]
+pub mod encryption;
 #[cfg(feature = "pem")]
 pub mod pem;
 #[cfg(feature = "pkcs8")]

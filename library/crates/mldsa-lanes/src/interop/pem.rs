@@ -35,7 +35,7 @@
 //! | two blocks with the label of the key | the reader cannot know which one you want |
 //! | a block without an END boundary, or with another label there | the file is damaged |
 //! | headers (`Proc-Type: 4,ENCRYPTED`) | RFC 7468 has none; before it they marked encrypted keys |
-//! | encrypted keys | no decryption in this library |
+//! | encrypted keys | with the feature `encryption`, `read_encrypted_private_key` reads them |
 //! | base64 without padding, or with other characters | the file is damaged |
 //!
 //! The methods `from_pkcs8_pem` and `from_public_key_pem` of the crate `pkcs8` are stricter: they read one block
@@ -55,6 +55,8 @@ use ::pkcs8::{
     self as format, DecodePrivateKey, DecodePublicKey, PrivateKeyInfoRef, SecretDocument,
 };
 
+#[cfg(feature = "encryption")]
+use super::encryption;
 use crate::kernels::poly::StackWiper;
 
 /// The longest file that is read, in bytes.
@@ -103,6 +105,13 @@ pub enum Error {
         label: String,
         line: usize,
         error: format::Error,
+    },
+    /// The block cannot be decrypted.
+    #[cfg(feature = "encryption")]
+    Decryption {
+        label: String,
+        line: usize,
+        error: encryption::Error,
     },
 }
 
@@ -162,6 +171,10 @@ impl fmt::Display for Error {
                     "PEM block \"{label}\" in line {line} is not an ML-DSA key: {error}; {remedy}"
                 )
             }
+            #[cfg(feature = "encryption")]
+            Error::Decryption { label, line, error } => {
+                write!(f, "PEM block \"{label}\" in line {line}: {error}")
+            }
         }
     }
 }
@@ -169,8 +182,9 @@ impl fmt::Display for Error {
 /// The advice where a file has a block with another label than the expected one, or the same content in DER.
 #[doc(hidden)] // for the command line
 pub fn remedy(expected: &str, label: &str) -> &'static str {
-    let is_private = expected == PrivateKeyInfoRef::PEM_LABEL;
+    let is_private = expected.ends_with(PrivateKeyInfoRef::PEM_LABEL);
     match (label, is_private) {
+        ("PRIVATE KEY", true) => "this key is not encrypted: read it without a password",
         ("ENCRYPTED PRIVATE KEY", true) => "decrypt it with `openssl pkey` of OpenSSL 3.5 or newer",
         ("CERTIFICATE", false) => {
             "extract its public key with `openssl x509 -pubkey -noout` of OpenSSL 3.5 or newer"
@@ -398,6 +412,24 @@ fn private_key<K: DecodePrivateKey>(file: &[u8]) -> Result<K, Error> {
     let block = find_block(file, PrivateKeyInfoRef::PEM_LABEL)?;
     let key = K::from_pkcs8_der(block.decode()?.as_bytes());
     key.map_err(|error| block.key_error(error))
+}
+
+/// Read the encrypted private key of a file: `SigningKey` of a set, or `AnySigningKey`.
+///
+/// # Errors
+/// Each [`Error`].
+#[cfg(feature = "encryption")]
+pub fn read_encrypted_private_key<K: DecodePrivateKey>(
+    file: &[u8],
+    password: &[u8],
+) -> Result<K, Error> {
+    let block = find_block(file, format::EncryptedPrivateKeyInfoRef::PEM_LABEL)?;
+    let key = encryption::read_private_key(block.decode()?.as_bytes(), password);
+    key.map_err(|error| Error::Decryption {
+        label: block.label.into(),
+        line: block.line,
+        error,
+    })
 }
 
 /// Read the public key of a file: `VerifyingKey` of a set, or `AnyVerifyingKey`.

@@ -109,13 +109,14 @@ impl<'a> Choice<'a> {
 
     /// Checks the forms, and that both belong together.
     fn fill<P: ParameterSet>(&self, key: &mut SigningKey<P>) -> Result<()> {
-        let invalid = |_| Error::from(KeyError::Invalid);
         if let Some(seed) = self.seed {
             key.fill_from_seed(seed.try_into().map_err(|_| KeyError::Invalid)?);
         }
         match (self.seed, self.expanded) {
-            (Some(_), Some(expanded)) => key.agrees_with(expanded).map_err(invalid),
-            (None, Some(expanded)) => key.read(expanded).map_err(invalid),
+            (Some(_), Some(expanded)) if !key.is_encoded_as(expanded) => {
+                Err(KeyError::Invalid.into())
+            }
+            (None, Some(expanded)) => key.read(expanded).map_err(|_| KeyError::Invalid.into()),
             _ => Ok(()),
         }
     }

@@ -10,6 +10,7 @@ use crate::ParameterSet;
 use crate::backend::Backend;
 use crate::error::Error;
 use crate::kernels::poly::{Secret, Wipe};
+use crate::scheme::keygen::byte_difference;
 use crate::scheme::message::Input;
 use crate::scheme::sign::{self, Request};
 
@@ -42,6 +43,17 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
     pub(super) fn fill(&mut self, key: &SigningKey<P>) {
         self.public.clone_from(&key.public);
         P::expand_signing(key.public.backend, &key.sk, &mut self.material);
+    }
+
+    /// Zero if both are of the same private key, of which t0 follows from the rest.
+    pub(super) fn difference(&self, other: &Self) -> u8 {
+        let (a, b) = (&self.material, &other.material);
+        let public = byte_difference(self.public.as_ref(), other.public.as_ref());
+        let pairs = a.s1.as_ref().iter().zip(b.s1.as_ref());
+        pairs
+            .chain(a.s2.as_ref().iter().zip(b.s2.as_ref()))
+            .map(|(a, b)| byte_difference(a.bytes(), b.bytes()))
+            .fold(public | byte_difference(&*a.k, &*b.k), |all, x| all | x)
     }
 
     /// The public key.

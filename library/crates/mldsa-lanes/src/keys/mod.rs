@@ -21,8 +21,12 @@ pub use signing::SigningKey;
 pub(crate) use signing::draw;
 pub use verifying::{ExpandedVerifyingKey, VerifyingKey};
 
+#[cfg(feature = "signature")]
+use ctutils::{Choice, CtEq};
+
 use crate::ParameterSet;
 use crate::error::Error;
+use crate::scheme::keygen::is_zero;
 use crate::scheme::message::{Context, MuHasher, PreHash};
 
 macro_rules! mu_hashers {
@@ -51,3 +55,24 @@ mu_hashers!(SigningKey);
 mu_hashers!(ExpandedSigningKey);
 mu_hashers!(VerifyingKey);
 mu_hashers!(ExpandedVerifyingKey);
+
+macro_rules! equality {
+    ($key:ident) => {
+        #[cfg(feature = "signature")]
+        impl<P: ParameterSet> CtEq for $key<P> {
+            fn ct_eq(&self, other: &Self) -> Choice {
+                self.difference(other).ct_eq(&0)
+            }
+        }
+
+        /// In constant time. Neither the backend nor a known seed matters.
+        impl<P: ParameterSet> PartialEq for $key<P> {
+            fn eq(&self, other: &Self) -> bool {
+                is_zero(self.difference(other))
+            }
+        }
+        impl<P: ParameterSet> Eq for $key<P> {}
+    };
+}
+equality!(SigningKey);
+equality!(ExpandedSigningKey);

@@ -15,8 +15,9 @@ use crate::backend::Backend;
 use crate::error::Error;
 use crate::kernels::poly::{Secret, StackWiper, Wipe, Zero};
 use crate::scheme::encode;
+use crate::scheme::keygen::byte_difference;
 #[cfg(feature = "pkcs8")]
-use crate::scheme::keygen;
+use crate::scheme::keygen::is_zero;
 use crate::scheme::message::Input;
 use crate::scheme::sign::Request;
 
@@ -67,10 +68,10 @@ impl<P: ParameterSet> SigningKey<P> {
     }
 
     #[inline(never)]
-    fn read_by(
+    fn read_by<F>(
         backend: Backend,
-        read: impl FnOnce(&mut Self) -> Result<(), Error>,
-    ) -> Result<Self, Error> {
+        read: impl FnOnce(&mut Self) -> Result<(), F>,
+    ) -> Result<Self, F> {
         let mut result = Ok(Self::empty(backend.granted()));
         if let Ok(key) = &mut result
             && let Err(error) = read(key)
@@ -92,15 +93,21 @@ impl<P: ParameterSet> SigningKey<P> {
         self.seed.insert(Secret::zero()).copy_from_slice(xi);
     }
 
-    /// ML-DSA.KeyGen (Algorithm 1).
+    /// ML-DSA.KeyGen (Algorithm 1). For FIPS 140-3, call [`check_pair`](Self::check_pair) next.
     ///
     /// # Errors
     /// [`Error::Rng`] if `rng` fails.
     pub fn generate<R: TryCryptoRng + ?Sized>(rng: &mut R) -> Result<Self, Error> {
+        Self::generate_by(|xi| draw(rng, xi))
+    }
+
+    pub(crate) fn generate_by<F>(
+        draw: impl FnOnce(&mut [u8; 32]) -> Result<(), F>,
+    ) -> Result<Self, F> {
         let _wiper = StackWiper::<20>;
         Self::read_by(Backend::detect(), |key| {
             let mut xi = Secret([0; 32]);
-            draw(rng, &mut xi)?;
+            draw(&mut xi)?;
             key.fill_from_seed(&xi);
             Ok(())
         })
@@ -178,10 +185,28 @@ impl<P: ParameterSet> SigningKey<P> {
         Ok(())
     }
 
-    /// Whether `bytes` are the encoded form of this key.
+    /// The pairwise consistency test, which FIPS 140-3 asks for after each generation of a key: signs a fixed message
+    /// and verifies the signature. No generation does it by itself, since it takes as long as a signature and a
+    /// verification, with their stack.
+    ///
+    /// # Errors
+    /// [`Error::PairwiseConsistency`]: a fault. Do not use the key.
+    pub fn check_pair(&self) -> Result<(), Error> {
+        let message = b"pairwise consistency test";
+        self.sign_deterministic(message)
+            .and_then(|signature| self.public.verify_signature(message, &signature))
+            .map_err(|_| Error::PairwiseConsistency)
+    }
+
+    /// Zero if both have the same encoded private key.
+    pub(super) fn difference(&self, other: &Self) -> u8 {
+        byte_difference(self.sk.as_ref(), other.sk.as_ref())
+    }
+
     #[cfg(feature = "pkcs8")]
-    pub(crate) fn agrees_with(&self, bytes: &[u8]) -> Result<(), Error> {
-        keygen::agree(self.sk.as_ref(), bytes)
+    pub(crate) fn is_encoded_as(&self, bytes: &[u8]) -> bool {
+        let has_length = bytes.len() == P::SIGNING_KEY_BYTES;
+        has_length && is_zero(byte_difference(self.sk.as_ref(), bytes))
     }
 
     /// The encoded private key (Algorithm 24, `skEncode`). Prefer storing the 32-byte seed.

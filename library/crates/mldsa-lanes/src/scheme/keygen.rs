@@ -2,7 +2,7 @@
 
 use crate::backend::Engine;
 use crate::declassify::{Site, public, public_slice};
-use crate::error::Error;
+use crate::error::{Error, InvalidKeyReason};
 use crate::kernels::poly::{Poly, Secret, Zero};
 use crate::kernels::sponge::{Shadow, ShadowHash, Shake256};
 use crate::params::Parameters;
@@ -169,17 +169,15 @@ fn difference(a: &Poly, b: &Poly) -> i32 {
     pairs.fold(0, |difference, (a, b)| difference | (a ^ b))
 }
 
-/// Compares a private key of an import with the one that its seed gives, in full.
-#[cfg(feature = "pkcs8")]
-pub(crate) fn agree(key: &[u8], given: &[u8]) -> Result<(), Error> {
-    let pairs = key.iter().zip(given);
-    let difference = pairs.fold(0, |difference, (a, b)| difference | (a ^ b));
-    if public(Site::KeyImport, key.len() != given.len() || difference != 0) {
-        return Err(Error::InvalidSigningKey(
-            "seed and encoded private key do not belong together",
-        ));
-    }
-    Ok(())
+/// Zero if two strings of one length are equal; without an early end.
+pub(crate) fn byte_difference(a: &[u8], b: &[u8]) -> u8 {
+    let pairs = a.iter().zip(b);
+    pairs.fold(0, |difference, (a, b)| difference | (a ^ b))
+}
+
+/// Whether the difference of two private keys is zero.
+pub(crate) fn is_zero(difference: u8) -> bool {
+    public(Site::KeyImport, difference == 0)
 }
 
 /// Writes the public key that belongs to the private key `sk`, read from bytes, after checking that
@@ -197,9 +195,7 @@ pub(crate) fn recover<P: Shapes, E: Engine>(
     }
     let ok = in_range::<P, E>(e, room.s1) & in_range::<P, E>(e, room.s2);
     if !public(Site::KeyImport, ok) {
-        return Err(Error::InvalidSigningKey(
-            "s1 or s2 has a coefficient beyond η",
-        ));
+        return Err(Error::InvalidSigningKey(InvalidKeyReason::SecretOutOfRange));
     }
     let mut differs = 0;
     let tr = public_key::<P, E>(e, parts.rho, &mut room, pk, |row, t0, stored| {
@@ -207,14 +203,10 @@ pub(crate) fn recover<P: Shapes, E: Engine>(
         differs |= difference(t0, stored);
     });
     if public(Site::KeyImport, differs != 0) {
-        return Err(Error::InvalidSigningKey(
-            "t0 does not belong to rho, s1 and s2",
-        ));
+        return Err(Error::InvalidSigningKey(InvalidKeyReason::T0Mismatch));
     }
     if tr != *parts.tr {
-        return Err(Error::InvalidSigningKey(
-            "tr is not the hash of the public key",
-        ));
+        return Err(Error::InvalidSigningKey(InvalidKeyReason::TrMismatch));
     }
     Ok(())
 }

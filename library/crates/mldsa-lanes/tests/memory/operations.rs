@@ -6,7 +6,8 @@ use mldsa_lanes::hazmat::{self, with_max_attempts, with_rnd};
 use mldsa_lanes::pkcs8::{DecodePrivateKey, LineEnding};
 use mldsa_lanes::{
     Backend, Context, ExpandedSigningKey, ExpandedVerifyingKey, Input, Mu, ParameterSet, Place,
-    PrivateKeyForm, SignOptions, Signature, SigningKey, VerifyingKey, Workspace, hardened, pem,
+    PrivateKeyForm, SignOptions, Signature, SigningKey, VerifyingKey, Workspace, encryption,
+    hardened, pem,
 };
 use mldsa_oracle as oracle;
 use std::convert::Infallible;
@@ -235,6 +236,11 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
             let pem = key.to_pkcs8_der_as(Both).unwrap().to_pem("PRIVATE KEY", LineEnding::CRLF).unwrap();
             operation!("pem::read_private_key, Both", pem::read_private_key::<SigningKey<P>>(pem.as_bytes()));
             let mut der = key.to_pkcs8_der_as(Both).unwrap().to_bytes();
+            let document = key.to_pkcs8_der_as(Both).unwrap();
+            let encrypted = encryption::encrypt(&document, b"password", &mut Same(&[9; 32])).unwrap();
+            operation!("encryption::encrypt, Both", encryption::encrypt(&document, b"password", &mut Same(&[9; 32])));
+            let read = encryption::read_private_key::<SigningKey<P>>;
+            operation!("encryption::read_private_key, Both", read(encrypted.as_bytes(), b"password"));
             *der.last_mut().unwrap() ^= 1;
             operation!("from_pkcs8_der, Both, refused", SigningKey::<P>::from_pkcs8_der(&der));
         }
