@@ -10,7 +10,7 @@ use std::boxed::Box;
 use std::vec::Vec;
 
 use crate::ParameterSet;
-use crate::backend::{Backend, with_engine};
+use crate::backend::{Backend, Wiper, with_engine};
 pub use crate::backend::{Engine, Kernel};
 use crate::batch::sign::{Many, sign_all};
 use crate::batch::{SignJob, by_backend, with_rnd};
@@ -19,7 +19,7 @@ use crate::kernels::keccak::{RATE_128, States};
 pub use crate::kernels::lanes::Lanes;
 use crate::kernels::packing::Map;
 pub use crate::kernels::poly::Poly;
-use crate::kernels::poly::{StackWiper, Zero};
+use crate::kernels::poly::Zero;
 pub use crate::kernels::rounding::{canonical, decompose};
 use crate::kernels::sampling::{MaskBytes, Permute, Target, in_ball};
 pub use crate::kernels::small::{Offsets, SmallPoly};
@@ -94,7 +94,7 @@ pub fn sign_observed<P: ParameterSet>(
     let mut results = with_rnd::unsigned(jobs.len());
     let jobs = &with_rnd::jobs(jobs, &rnds);
     for (backend, order) in by_backend(jobs.iter().map(|job| job.key.backend())) {
-        let _wiper = StackWiper::<32>;
+        let _wiper = Wiper::<32>;
         let (limit, results) = (options.max_attempts, &mut results[..]);
         with_engine!(backend, e => observed(e, jobs, &order, limit, observer, results));
     }

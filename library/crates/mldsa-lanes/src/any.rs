@@ -18,10 +18,10 @@ use core::str::FromStr;
 
 use rand_core::TryCryptoRng;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Wiper};
 use crate::batch::boxed;
 use crate::error::Error;
-use crate::kernels::poly::{Secret, StackWiper};
+use crate::kernels::poly::Secret;
 use crate::keys::draw;
 use crate::keys::{
     ExpandedSigningKey, ExpandedVerifyingKey, SignOptions, Signature, SigningKey, VerifyingKey,
@@ -182,7 +182,7 @@ any! {
 impl AnySigningKey {
     /// See [`SigningKey::from_seed`].
     pub fn from_seed(set: Set, xi: &[u8; 32]) -> Self {
-        let _wiper = StackWiper::<20>;
+        let _wiper = Wiper::<20>;
         let mut key = Self::empty(set, Backend::detect());
         each!(&mut key, key => key.fill_from_seed(xi));
         key
@@ -203,7 +203,7 @@ impl AnySigningKey {
     /// # Errors
     /// As there.
     pub fn from_encoded_bytes(set: Set, bytes: &[u8]) -> Result<Self, Error> {
-        let _wiper = StackWiper::<20>;
+        let _wiper = Wiper::<20>;
         let mut key = Self::empty(set, Backend::detect());
         each!(&mut key, key => key.read(bytes))?;
         Ok(key)

@@ -1,16 +1,16 @@
 //! The parameter sets of FIPS 204: a table, and the code that is compiled for each of its rows.
 //!
 //! The operations are functions without type parameters, so that a crate that depends on this one finds them
-//! compiled. Every call with a secret ends by overwriting the stack that it used.
+//! compiled. Every call with a secret ends by overwriting the stack and the vector registers that it used.
 
 #[cfg(feature = "alloc")]
 use alloc::boxed::Box;
 
-use crate::backend::{Backend, with_engine};
+use crate::backend::{Backend, Wiper, with_engine};
 #[cfg(feature = "alloc")]
 use crate::batch::{self, VerifyJob};
 use crate::error::Error;
-use crate::kernels::poly::{Poly, StackWiper};
+use crate::kernels::poly::Poly;
 use crate::kernels::small::SmallPoly;
 use crate::keys::Signature;
 #[cfg(feature = "alloc")]
@@ -214,7 +214,7 @@ macro_rules! parameter_set {
                 pk: &mut Self::VerifyingKeyBytes,
             ) {
                 let mut space = keygen::Space::<Self>::ZERO;
-                let _wiper = StackWiper::<24>;
+                let _wiper = Wiper::<24>;
                 with_engine!(backend, e => keygen::keygen::<Self, _>(e, xi, space.room(), sk, pk));
             }
 
@@ -225,7 +225,7 @@ macro_rules! parameter_set {
                 pk: &mut Self::VerifyingKeyBytes,
                 memory: &mut sign::Memory<Self>,
             ) {
-                let _wiper = StackWiper::<24>;
+                let _wiper = Wiper::<24>;
                 let room = memory.keygen();
                 with_engine!(backend, e => keygen::keygen::<Self, _>(e, xi, room, sk, pk));
             }
@@ -236,7 +236,7 @@ macro_rules! parameter_set {
                 pk: &mut Self::VerifyingKeyBytes,
             ) -> Result<(), Error> {
                 let mut space = keygen::Space::<Self>::ZERO;
-                let _wiper = StackWiper::<24>;
+                let _wiper = Wiper::<24>;
                 with_engine!(backend, e => keygen::recover::<Self, _>(e, sk, space.room(), pk))
             }
 
@@ -246,7 +246,7 @@ macro_rules! parameter_set {
                 pk: &mut Self::VerifyingKeyBytes,
                 memory: &mut sign::Memory<Self>,
             ) -> Result<(), Error> {
-                let _wiper = StackWiper::<24>;
+                let _wiper = Wiper::<24>;
                 let room = memory.keygen();
                 with_engine!(backend, e => keygen::recover::<Self, _>(e, sk, room, pk))
             }
@@ -256,7 +256,7 @@ macro_rules! parameter_set {
                 sk: &Self::SigningKeyBytes,
                 key: &mut sign::Material<Self>,
             ) {
-                let _wiper = StackWiper::<24>;
+                let _wiper = Wiper::<24>;
                 with_engine!(backend, e => key.fill(e, sk.as_ref()));
             }
 
@@ -265,7 +265,7 @@ macro_rules! parameter_set {
                 key: &sign::Material<Self>,
                 memory: &mut sign::Memory<Self>,
             ) -> Result<Self::SignatureBytes, Error> {
-                let _wiper = StackWiper::<24>;
+                let _wiper = Wiper::<24>;
                 with_engine!(request.backend, e =>
                     sign::sign_internal(e, Key::Expanded(key), &request, memory))
             }
@@ -280,7 +280,7 @@ macro_rules! parameter_set {
                 #[cfg(not(feature = "alloc"))]
                 let mut key = sign::Material::<Self>::ZERO;
                 let mut memory = sign::Memory::ZERO;
-                let _wiper = StackWiper::<24>;
+                let _wiper = Wiper::<24>;
                 with_engine!(request.backend, e =>
                     sign::sign_internal(e, Key::Encoded(sk.as_ref(), &mut key), &request, &mut memory))
             }
@@ -334,7 +334,7 @@ macro_rules! parameter_set {
                 limit: u32,
                 results: &mut [Result<Signature<Self>, Error>],
             ) {
-                let _wiper = StackWiper::<32>;
+                let _wiper = Wiper::<32>;
                 with_engine!(backend, e => {
                     let mut messages = batch::sign::Many::new(e, jobs, order, results);
                     batch::sign::sign_all(e, &mut messages, order.len(), limit);
@@ -351,7 +351,7 @@ macro_rules! parameter_set {
             }
 
             fn keygen_jobs(backend: Backend, seeds: &[[u8; 32]], keys: &mut [SigningKey<Self>]) {
-                let _wiper = StackWiper::<32>;
+                let _wiper = Wiper::<32>;
                 with_engine!(backend, e => batch::keygen::run(e, seeds, keys));
             }
 
@@ -360,7 +360,7 @@ macro_rules! parameter_set {
                 seeds: &[[u8; 32]],
                 keys: &mut [ExpandedSigningKey<Self>],
             ) {
-                let _wiper = StackWiper::<32>;
+                let _wiper = Wiper::<32>;
                 with_engine!(backend, e => batch::keygen::run_expanded(e, seeds, keys));
             }
         }

@@ -11,12 +11,11 @@ use super::{
     Set, of_another_set,
 };
 use crate::ParameterSet;
-use crate::backend::Backend;
+use crate::backend::{Backend, Wiper};
 use crate::batch::{
     SignWith, VerifyJob, VerifyWith, boxed, made, reserved, unverified, verify_into, with_rnd,
 };
 use crate::error::Error;
-use crate::kernels::poly::StackWiper;
 use crate::keys::{SignOptions, SigningKey};
 use crate::scheme::message::Input;
 use crate::scheme::sign::UNSIGNED;
@@ -273,7 +272,7 @@ fn kept<P: ParameterSet>(
 where
     AnySigningKey: From<super::Signing<P>>,
 {
-    let _wiper = StackWiper::<20>;
+    let _wiper = Wiper::<20>;
     boxes.extend(keys.iter().map(|key| boxed(|| key.clone()).into()));
     boxes
 }

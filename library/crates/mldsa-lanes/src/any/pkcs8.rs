@@ -4,9 +4,8 @@ use ::pkcs8::spki::{self, AlgorithmIdentifierRef, SubjectPublicKeyInfoRef};
 use ::pkcs8::{Error, PrivateKeyInfoRef, Result};
 
 use super::{AnySigningKey, AnyVerifyingKey, Set};
-use crate::backend::Backend;
+use crate::backend::{Backend, Wiper};
 use crate::interop::pkcs8::{fill, identifier};
-use crate::kernels::poly::StackWiper;
 use crate::keys::VerifyingKey;
 
 impl Set {
@@ -39,7 +38,7 @@ impl TryFrom<PrivateKeyInfoRef<'_>> for AnySigningKey {
     type Error = Error;
 
     fn try_from(info: PrivateKeyInfoRef<'_>) -> Result<Self> {
-        let _wiper = StackWiper::<20>;
+        let _wiper = Wiper::<20>;
         let set = Set::from_algorithm(&info.algorithm)?;
         let mut key = Self::empty(set, Backend::detect());
         each!(&mut key, key => fill(&info, key))?;

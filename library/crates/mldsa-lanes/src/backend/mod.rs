@@ -19,6 +19,7 @@ mod portable;
 mod select;
 #[cfg(mldsa_shares)]
 pub mod shares;
+mod wiper;
 #[cfg(all(test, mldsa_inside))]
 pub(crate) mod tests {
     include!(concat!(
@@ -35,6 +36,7 @@ pub(crate) use engine::{Kernels, kernels};
 pub use environment::EnvironmentError;
 pub use select::{Backend, Feature};
 pub(crate) use select::{Kind, with_engine};
+pub(crate) use wiper::Wiper;
 
 /// Numbers: any bytes make one.
 #[cfg(any(

@@ -10,9 +10,9 @@ use zeroize::ZeroizeOnDrop;
 use super::verifying::{Verified, described};
 use super::{EQUAL, Error, KeyDamaged, Refusal, compared};
 use crate::ParameterSet;
-use crate::backend::Backend;
+use crate::backend::{Backend, Wiper};
 use crate::declassify::{Site, public, public_slice};
-use crate::kernels::poly::{Secret, StackWiper, Wipe, Zero};
+use crate::kernels::poly::{Secret, Wipe, Zero};
 use crate::kernels::sponge::h;
 use crate::keys::{self, SignOptions, Signature};
 use crate::scheme::message::Input;
@@ -38,7 +38,7 @@ impl<P: ParameterSet> SigningKey<P> {
     /// # Errors
     /// [`Error::KeyDamaged`] if it is not what the key has.
     pub fn new(key: &keys::SigningKey<P>) -> Result<Self, Error> {
-        let _wiper = StackWiper::<40>;
+        let _wiper = Wiper::<40>;
         Self::checked(key)
     }
 
@@ -84,7 +84,7 @@ impl<P: ParameterSet> SigningKey<P> {
     /// # Errors
     /// As `from_seed`.
     pub fn from_seed_on(backend: Backend, xi: &[u8; 32]) -> Result<Self, Error> {
-        let _wiper = StackWiper::<56>;
+        let _wiper = Wiper::<56>;
         Self::seeded(backend, xi, black_box(xi))
     }
 
@@ -110,7 +110,7 @@ impl<P: ParameterSet> SigningKey<P> {
         rng: &mut R,
         xi: &mut [u8; 32],
     ) -> Result<Self, Error> {
-        let _wiper = StackWiper::<56>;
+        let _wiper = Wiper::<56>;
         rng.try_fill_bytes(xi).map_err(|_| Refusal::Rng)?;
         // Else a draw that is left out makes the key of 32 zero bytes.
         was_drawn(xi)?;
@@ -132,7 +132,7 @@ impl<P: ParameterSet> SigningKey<P> {
     /// # Errors
     /// As `from_encoded_bytes`.
     pub fn from_encoded_bytes_on(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
-        let _wiper = StackWiper::<56>;
+        let _wiper = Wiper::<56>;
         Self::read(backend, bytes, black_box(bytes))
     }
 
@@ -272,7 +272,7 @@ impl<P: ParameterSet> SigningKey<P> {
         first: &mut P::SignatureBytes,
         second: &mut P::SignatureBytes,
     ) -> Result<(), Error> {
-        let _wiper = StackWiper::<24>;
+        let _wiper = Wiper::<24>;
         let made = self.signed(request, again, first, second);
         if made.is_err() {
             // What is in the second may be secret.
@@ -356,7 +356,7 @@ impl<P: ParameterSet> SigningKey<P> {
 
     /// Whether the private key is the one that was checked.
     fn intact(&self) -> Result<(), KeyDamaged> {
-        let _wiper = StackWiper::<4>;
+        let _wiper = Wiper::<4>;
         self.has_its_digest()
     }
 

@@ -42,7 +42,7 @@ use ::pkcs8::{
 };
 use rand_core::TryCryptoRng;
 
-use crate::kernels::poly::StackWiper;
+use crate::backend::Wiper;
 
 const BLOCK: usize = 16;
 
@@ -139,7 +139,7 @@ pub fn encrypt<R: TryCryptoRng + ?Sized>(
     let costs = scrypt::Params::new(14, 8, 5).map_err(|_| Error::Malformed)?;
     let parameters = pbes2::Parameters::generate_scrypt_aes256cbc(costs, &salt, iv)?;
 
-    let _wiper = StackWiper::<8>;
+    let _wiper = Wiper::<8>;
     let bytes = key.as_bytes();
     let mut buffer = Zeroizing::new(Vec::with_capacity(bytes.len() + BLOCK));
     buffer.extend_from_slice(bytes);
@@ -160,7 +160,7 @@ pub fn read_private_key<K: DecodePrivateKey>(
     encrypted: &[u8],
     password: &[u8],
 ) -> Result<K, Error> {
-    let _wiper = StackWiper::<32>;
+    let _wiper = Wiper::<32>;
     decrypt(encrypted, password)
 }
 

@@ -57,7 +57,7 @@ use ::pkcs8::{
 
 #[cfg(feature = "encryption")]
 use super::encryption;
-use crate::kernels::poly::StackWiper;
+use crate::backend::Wiper;
 
 /// The longest file that is read, in bytes.
 pub const MAX_BYTES: usize = 65_536;
@@ -230,7 +230,7 @@ impl<'a> Block<'a> {
     /// # Errors
     /// [`Error::Headers`], [`Error::Base64`], and [`Error::Key`] for other data than one DER value.
     pub fn decode(&self) -> Result<SecretDocument, Error> {
-        let _wiper = StackWiper::<4>;
+        let _wiper = Wiper::<4>;
         decode(self)
     }
 
@@ -402,7 +402,7 @@ pub fn find_block<'a>(file: &'a [u8], label: &'static str) -> Result<Block<'a>, 
 /// # Errors
 /// Each [`Error`].
 pub fn read_private_key<K: DecodePrivateKey>(file: &[u8]) -> Result<K, Error> {
-    let _wiper = StackWiper::<32>;
+    let _wiper = Wiper::<32>;
     private_key(file)
 }
 

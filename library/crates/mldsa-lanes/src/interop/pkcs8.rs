@@ -9,8 +9,7 @@ use ::pkcs8::spki::{
 use ::pkcs8::{Error, KeyError, ObjectIdentifier, PrivateKeyInfoRef, Result};
 
 use crate::ParameterSet;
-use crate::backend::Backend;
-use crate::kernels::poly::StackWiper;
+use crate::backend::{Backend, Wiper};
 use crate::keys::{ExpandedSigningKey, ExpandedVerifyingKey, Signature, SigningKey, VerifyingKey};
 use crate::params::Parameters;
 
@@ -127,7 +126,7 @@ impl<P: ParameterSet> TryFrom<PrivateKeyInfoRef<'_>> for SigningKey<P> {
     type Error = Error;
 
     fn try_from(info: PrivateKeyInfoRef<'_>) -> Result<Self> {
-        let _wiper = StackWiper::<20>;
+        let _wiper = Wiper::<20>;
         read(&info)
     }
 }
@@ -204,6 +203,7 @@ mod encode {
         /// # Errors
         /// [`KeyError::Invalid`] if the form has the seed and it is not [known](Self::seed).
         pub fn to_pkcs8_der_as(&self, form: PrivateKeyForm) -> Result<SecretDocument> {
+            let _wiper = Wiper::<4>;
             let expanded = OctetStringRef::new(self.encoded_bytes().as_ref())?;
             let seed = || -> Result<_> {
                 let seed = self.seed().ok_or(KeyError::Invalid)?;

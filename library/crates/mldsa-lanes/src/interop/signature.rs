@@ -2,7 +2,7 @@
 
 use crypto_common::array::Array;
 use crypto_common::{Generate, Key, KeyExport, KeyInit, KeySizeUser};
-use hybrid_array::sizes::{U32, U1312, U1952, U2592};
+use hybrid_array::sizes;
 use rand_core::TryCryptoRng;
 use signature::digest::Update;
 use signature::{
@@ -164,7 +164,7 @@ impl<P: ParameterSet> KeyInit for SigningKey<P> {
     }
 }
 impl<P: ParameterSet> KeySizeUser for SigningKey<P> {
-    type KeySize = U32;
+    type KeySize = sizes::U32;
 }
 
 macro_rules! verifying_key {
@@ -183,7 +183,7 @@ macro_rules! verifying_key {
         }
         #[cfg(feature = $feature)]
         impl KeySizeUser for VerifyingKey<crate::$set> {
-            type KeySize = $size;
+            type KeySize = sizes::$size;
         }
     };
 }

@@ -106,21 +106,3 @@ impl<T: Wipe> core::ops::DerefMut for Secret<T> {
         &mut self.0
     }
 }
-
-/// When it goes, overwrites `KIB` KiB of what the calls made under it have left on the stack: copies
-/// that registers were spilled to, arguments and results on their way. It belongs into a function that
-/// keeps no secret in its own frame and hands large ones on by reference. tests/memory sees on every
-/// backend that the calls go no deeper.
-pub(crate) struct StackWiper<const KIB: usize>;
-
-impl<const KIB: usize> Drop for StackWiper<KIB> {
-    fn drop(&mut self) {
-        overwrite::<KIB>();
-    }
-}
-
-#[inline(never)]
-fn overwrite<const KIB: usize>() {
-    let below = [[0u64; 128]; KIB];
-    zeroize::optimization_barrier(&below);
-}

@@ -11,9 +11,9 @@ use zeroize::ZeroizeOnDrop;
 use super::ExpandedSigningKey;
 use super::{SignOptions, Signature, VerifyingKey, Workspace};
 use crate::ParameterSet;
-use crate::backend::Backend;
+use crate::backend::{Backend, Wiper};
 use crate::error::Error;
-use crate::kernels::poly::{Secret, StackWiper, Wipe, Zero};
+use crate::kernels::poly::{Secret, Wipe, Zero};
 use crate::scheme::encode;
 use crate::scheme::keygen::byte_difference;
 #[cfg(feature = "pkcs8")]
@@ -48,13 +48,13 @@ impl<P: ParameterSet> SigningKey<P> {
     /// [`SigningKey::from_seed`] computed on the given backend, which the key keeps, unless it was
     /// [disabled](Backend::disable_for_process).
     pub fn from_seed_on(backend: Backend, xi: &[u8; 32]) -> Self {
-        let _wiper = StackWiper::<20>;
+        let _wiper = Wiper::<20>;
         Self::filled(backend, |key| key.fill_from_seed(xi))
     }
 
     /// [`SigningKey::from_seed_on`] in a workspace, which takes some 30 KiB off the stack.
     pub fn from_seed_in(workspace: &mut Workspace<P>, backend: Backend, xi: &[u8; 32]) -> Self {
-        let _wiper = StackWiper::<20>;
+        let _wiper = Wiper::<20>;
         Self::filled(backend, |key| key.fill_from_seed_in(workspace, xi))
     }
 
@@ -104,7 +104,7 @@ impl<P: ParameterSet> SigningKey<P> {
     pub(crate) fn generate_by<F>(
         draw: impl FnOnce(&mut [u8; 32]) -> Result<(), F>,
     ) -> Result<Self, F> {
-        let _wiper = StackWiper::<20>;
+        let _wiper = Wiper::<20>;
         Self::read_by(Backend::detect(), |key| {
             let mut xi = Secret([0; 32]);
             draw(&mut xi)?;
@@ -121,7 +121,7 @@ impl<P: ParameterSet> SigningKey<P> {
         workspace: &mut Workspace<P>,
         rng: &mut R,
     ) -> Result<Self, Error> {
-        let _wiper = StackWiper::<20>;
+        let _wiper = Wiper::<20>;
         Self::read_by(Backend::detect(), |key| {
             let mut xi = Secret([0; 32]);
             draw(rng, &mut xi)?;
@@ -146,7 +146,7 @@ impl<P: ParameterSet> SigningKey<P> {
     /// # Errors
     /// As [`SigningKey::from_encoded_bytes`].
     pub fn from_encoded_bytes_on(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
-        let _wiper = StackWiper::<20>;
+        let _wiper = Wiper::<20>;
         Self::read_by(backend, |key| key.read(bytes))
     }
 
@@ -159,7 +159,7 @@ impl<P: ParameterSet> SigningKey<P> {
         backend: Backend,
         bytes: &[u8],
     ) -> Result<Self, Error> {
-        let _wiper = StackWiper::<20>;
+        let _wiper = Wiper::<20>;
         Self::read_by(backend, |key| {
             key.copy(bytes)?;
             let (sk, VerifyingKey { pk, backend }) = (&key.sk, &mut key.public);
@@ -314,7 +314,7 @@ impl<P: ParameterSet> Clone for SigningKey<P> {
                 seed: key.seed.clone(),
             }
         }
-        let _wiper = StackWiper::<20>;
+        let _wiper = Wiper::<20>;
         copied(self)
     }
 }

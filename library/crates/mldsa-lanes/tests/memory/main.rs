@@ -8,6 +8,7 @@ mod heap;
 mod needles;
 mod operations;
 mod own_stack;
+mod registers;
 mod residue;
 mod stack;
 

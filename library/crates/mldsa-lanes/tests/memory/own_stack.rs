@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::ops::Range;
+
+use crate::registers::Registers;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::SeqCst};
 
 /// More than an unoptimised build takes.
@@ -31,6 +33,8 @@ pub struct Used<'a> {
     pub words: &'a [u64],
     /// The operation's result, as offsets of bytes in `words`: a value of the caller.
     pub live: Range<usize>,
+    /// The vector registers as the operation left them.
+    pub registers: &'a [u8],
 }
 
 impl Used<'_> {
@@ -48,6 +52,7 @@ const DONE: u8 = 2;
 pub struct Pause {
     state: AtomicU8,
     live: [AtomicUsize; 2],
+    registers: Registers,
 }
 
 impl Pause {
@@ -55,6 +60,7 @@ impl Pause {
     /// frames alone below the caller's, so that little of what the operation left is overwritten.
     #[inline(never)]
     pub fn with<T>(&self, result: &T) {
+        self.registers.store();
         let start = std::ptr::from_ref(result).addr();
         self.live[0].store(start, SeqCst);
         self.live[1].store(start + size_of::<T>(), SeqCst);
@@ -106,6 +112,7 @@ impl OwnStack {
             pause: Pause {
                 state: AtomicU8::new(WORKING),
                 live: [AtomicUsize::new(0), AtomicUsize::new(0)],
+                registers: Registers::new(),
             },
             entry: AtomicUsize::new(0),
         };
@@ -136,6 +143,7 @@ impl OwnStack {
             look(Used {
                 words: &words[lowest..],
                 live,
+                registers: pause.registers.bytes(),
             });
         };
         loop {

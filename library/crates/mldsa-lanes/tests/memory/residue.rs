@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use crate::needles::{Hit, Kind, Needles, absorbed, hashed, keccak_f};
 use crate::operations::Given;
 use crate::own_stack::{OwnStack, Pause, Used, Work, running};
-use crate::{every_operation, heap};
+use crate::{every_operation, heap, registers};
 use mldsa_lanes::hazmat::external_mu;
 use mldsa_oracle as oracle;
 use mldsa_oracle::Params;
@@ -103,7 +103,18 @@ fn note(left: &mut Left, place: &'static str, hits: Vec<Hit>, bytes: usize) {
 /// What `work` leaves, on the stack at its pause and at its end, and in blocks that it frees.
 fn left_by(stack: &mut OwnStack, needles: &Needles, work: &Work<'_>) -> Left {
     let mut left = Left::new();
-    stack.run(work, |Used { words, live }| {
+    stack.run(work, |used| {
+        let Used {
+            words,
+            live,
+            registers,
+        } = used;
+        note(
+            &mut left,
+            "registers",
+            needles.search(registers),
+            registers.len(),
+        );
         let mut hits = needles.search(bytes_of(words));
         // The result itself is the caller's.
         hits.retain(|hit| !live.contains(&hit.at));
@@ -119,6 +130,7 @@ pub static ONE: Mutex<()> = Mutex::new(());
 #[test]
 fn nothing_is_left() {
     let _one = ONE.lock();
+    registers::prepare();
     let mut stack = OwnStack::new();
     let mut needles: Option<(&Params, Needles)> = None;
     let mut report = Vec::new();
@@ -266,9 +278,17 @@ fn planted_secrets_are_found() {
                 pause.with(&());
             });
             found("stack", &|_| leave_on_stack(&secret));
+            if kind == "K" && registers::prepare() > 0 {
+                let part = secret[..16].try_into().unwrap();
+                found("registers", &|pause: &Pause| {
+                    registers::leave(part);
+                    pause.with(&());
+                });
+            }
             found("heap", &|_| drop(black_box(secret.clone())));
             let mut nothing = |work: &Work<'_>| {
-                let left = left_by(&mut stack, &needles, work);
+                let mut left = left_by(&mut stack, &needles, work);
+                left.retain(|(place, _), _| *place != "registers");
                 assert!(left.is_empty(), "{:?}", left.keys());
             };
             // Live, or no secret of this key.
