@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::rows::Rows;
-use super::{boxed, made};
+use super::{boxed, vec_from_fn};
 use crate::ParameterSet;
 use crate::backend::Engine;
 use crate::declassify::{Site, public_slice};
@@ -44,11 +44,11 @@ impl<P: ParameterSet> Slot<P> {
 pub(super) fn memory<P: ParameterSet>() -> [usize; 2] {
     [
         size_of::<Slot<P>>() + Rows::<P>::BYTES_PER_ROW,
-        size_of::<keygen::Space<P>>(),
+        size_of::<keygen::Memory<P>>(),
     ]
 }
 
-/// What is made of a seed.
+/// A key that is filled from a seed.
 pub(super) trait Product<P: ParameterSet> {
     /// The public key, which is written first, row after row.
     fn pk(&mut self) -> &mut P::VerifyingKeyBytes;
@@ -65,10 +65,10 @@ impl<P: ParameterSet> Product<P> for SigningKey<P> {
         &mut self.public.pk
     }
     fn secrets<E: Engine>(&mut self, e: E, s1: &[Poly], s2: &[Poly]) {
-        SigningKeyWriter::of::<P>(self.sk.as_mut()).secrets::<P, E>(e, s1, s2);
+        SigningKeyWriter::new::<P>(self.sk.as_mut()).secrets::<P, E>(e, s1, s2);
     }
     fn finish<E: Engine>(&mut self, e: E, slot: &Slot<P>, tr: &[u8; 64]) {
-        let mut sk = SigningKeyWriter::of::<P>(self.sk.as_mut());
+        let mut sk = SigningKeyWriter::new::<P>(self.sk.as_mut());
         sk.head(&slot.rho, slot.k.as_ref(), tr);
         for (row, t0) in slot.t0.as_ref().iter().enumerate() {
             sk.t0(e, row, t0);
@@ -105,8 +105,8 @@ pub(crate) fn run<P: ParameterSet, E: Engine>(
     for (seeds, keys) in groups {
         if let ([xi], [key]) = (seeds, &mut *keys) {
             // Nothing to fill lanes with.
-            let space = single.get_or_insert_with(|| boxed(|| keygen::Space::<P>::ZERO));
-            keygen::keygen::<P, E>(e, xi, space.room(), &mut key.sk, &mut key.public.pk);
+            let memory = single.get_or_insert_with(|| boxed(|| keygen::Memory::<P>::ZERO));
+            keygen::keygen::<P, E>(e, xi, memory.values(), &mut key.sk, &mut key.public.pk);
         } else {
             group(e, seeds, &mut room, keys);
         }
@@ -130,7 +130,7 @@ pub(crate) fn run_expanded<P: ParameterSet, E: Engine>(
     }
 }
 
-/// What the groups need, one after the other.
+/// Memory that the groups use one after the other.
 struct Room<P: ParameterSet> {
     slots: Vec<Slot<P>>,
     rows: Rows<P>,
@@ -139,7 +139,7 @@ struct Room<P: ParameterSet> {
 impl<P: ParameterSet> Room<P> {
     fn new<E: Engine>(_: E, seeds: usize) -> Self {
         Room {
-            slots: made(E::STATES.min(seeds), Slot::zero),
+            slots: vec_from_fn(E::STATES.min(seeds), Slot::zero),
             rows: Rows::new::<E>(),
         }
     }
@@ -166,7 +166,7 @@ fn group<P: ParameterSet, E: Engine>(
     // Algorithm 6, step 4.
     e.bounded::<P>(&mut slots.iter_mut().flat_map(|slot| {
         let (s1, s2) = (slot.s1.as_mut(), slot.s2.as_mut());
-        sample::of_s(&slot.rho_prime, s1, s2)
+        sample::expand_s_targets(&slot.rho_prime, s1, s2)
     }));
     for (slot, key) in slots.iter_mut().zip(&mut *keys) {
         // Algorithm 6, steps 10 and 11: as much as is known.

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 
 use super::with_rnd::SignJob;
-use super::{SignWith, boxed, made};
+use super::{SignWith, boxed, vec_from_fn};
 use crate::ParameterSet;
 use crate::backend::Engine;
 use crate::error::Error;
@@ -65,7 +65,7 @@ pub(crate) fn sign_all<P: ParameterSet, E: Engine>(
     limit: u32,
 ) {
     // On the heap, so that what lies on the stack is small enough to be overwritten when it is over.
-    let mut places = made(places::<E>(count), Signing::zero);
+    let mut places = vec_from_fn(places::<E>(count), Signing::zero);
     let mut shared = boxed(|| Shared::ZERO);
     rejection_sampling(e, messages, &mut places, limit, &mut shared);
 }

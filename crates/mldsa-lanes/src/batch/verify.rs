@@ -8,7 +8,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::rows::Rows;
-use super::{VerifyJob, VerifyWith, boxed, made};
+use super::{VerifyJob, VerifyWith, boxed, vec_from_fn};
 use crate::ParameterSet;
 use crate::backend::Engine;
 use crate::error::Error;
@@ -74,7 +74,7 @@ pub(crate) fn run<'a, P: ParameterSet, E: Engine>(
     order: &[usize],
     results: &mut [Result<(), Error>],
 ) {
-    let mut candidates = made(E::STATES.min(order.len()), Candidate::<P>::zero);
+    let mut candidates = vec_from_fn(E::STATES.min(order.len()), Candidate::<P>::zero);
     let mut group = Group {
         jobs,
         rows: None,

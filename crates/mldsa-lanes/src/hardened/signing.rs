@@ -90,14 +90,14 @@ impl<P: ParameterSet> SigningKey<P> {
 
     #[inline(never)]
     pub(super) fn seeded(backend: Backend, xi: &[u8; 32], again: &[u8; 32]) -> Result<Self, Error> {
-        let made = Self::checked(&keys::SigningKey::from_seed_on(backend, xi));
-        if let Ok(key) = &made {
+        let checked = Self::checked(&keys::SigningKey::from_seed_on(backend, xi));
+        if let Ok(key) = &checked {
             let same = compared(EQUAL[1], key.seed(), again);
             if public(Site::Agreement, same) != EQUAL[1] {
                 return Err(Error::KeyDamaged);
             }
         }
-        made
+        checked
     }
 
     /// ML-DSA.KeyGen (Algorithm 1), computed twice. Draws the seed into `xi`, which the caller fills with
@@ -138,14 +138,14 @@ impl<P: ParameterSet> SigningKey<P> {
 
     #[inline(never)]
     pub(super) fn read(backend: Backend, bytes: &[u8], again: &[u8]) -> Result<Self, Error> {
-        let made = Self::checked(&keys::SigningKey::from_encoded_bytes_on(backend, bytes)?);
-        if let Ok(key) = &made {
+        let checked = Self::checked(&keys::SigningKey::from_encoded_bytes_on(backend, bytes)?);
+        if let Ok(key) = &checked {
             let same = compared(EQUAL[0], key.key.sk.as_ref(), again);
             if public(Site::Agreement, same) != EQUAL[0] {
                 return Err(Error::KeyDamaged);
             }
         }
-        made
+        checked
     }
 
     /// The private key as `skEncode` writes it (Algorithm 24).
@@ -248,7 +248,7 @@ impl<P: ParameterSet> SigningKey<P> {
         // that went to a wrong place, by any copy or address, the two differ too.
         let mut proof = Verified::refused(&self.key.public, message);
         out.0.as_mut().fill(0);
-        let made = self.run(request, &again, &mut out.0, &mut proof.signature);
+        let result = self.run(request, &again, &mut out.0, &mut proof.signature);
         // Both descriptions come from one place: a fault that moved it after the first hash changed the
         // message of both signatures.
         if described::<P>(self.key.public.backend, &again) != Ok(message) {
@@ -258,7 +258,7 @@ impl<P: ParameterSet> SigningKey<P> {
         proof.words = EQUAL.map(|equal| Self::agree(equal, &out.0, &proof.signature));
         let [first, second] = black_box(proof.words);
         if first != EQUAL[0] || black_box(second) != EQUAL[1] {
-            return Err(made.err().unwrap_or(Error::Disagreement));
+            return Err(result.err().unwrap_or(Error::Disagreement));
         }
         Ok(proof)
     }
@@ -273,13 +273,13 @@ impl<P: ParameterSet> SigningKey<P> {
         second: &mut P::SignatureBytes,
     ) -> Result<(), Error> {
         let _wiper = StackWiper::<24>;
-        let made = self.signed(request, again, first, second);
-        if made.is_err() {
+        let result = self.signed(request, again, first, second);
+        if result.is_err() {
             // What is in the second may be secret.
             second.wipe();
             second.as_mut().fill(!0);
         }
-        made
+        result
     }
 
     /// `equal` if the two signatures of [`run`](Self::run) are the same.
@@ -305,7 +305,7 @@ impl<P: ParameterSet> SigningKey<P> {
             accepted: Some(&accepted),
             ..request
         };
-        let mut first = Secret(P::sign_encoded(request, &self.key.sk)?);
+        let mut first = Secret(P::sign_compact(request, &self.key.sk)?);
         let number = accepted.get();
         let request_again = black_box(Request {
             input: again,
@@ -315,8 +315,8 @@ impl<P: ParameterSet> SigningKey<P> {
             ..request
         });
         // No iteration is accepted where none was: another number, or another iteration.
-        let made = P::sign_encoded(request_again, black_box(&self.key.sk));
-        *second = made.map_err(|_| Error::Disagreement)?;
+        let repeated = P::sign_compact(request_again, black_box(&self.key.sk));
+        *second = repeated.map_err(|_| Error::Disagreement)?;
         self.release(request.input, &mut first, second)?;
         public_slice(Site::Agreement, second.as_mut());
         *out = first.0;

@@ -169,7 +169,7 @@ fn invert<B: Bytes>(bytes: &mut B) {
     bytes.as_mut().iter_mut().for_each(|byte| *byte = !*byte);
 }
 
-/// What stands for a message in a proof: H(0 ‖ M'), or μ where the caller gave that.
+/// The value of a message in a proof: H(0 ‖ M'), or μ if the caller passed μ.
 pub(super) fn described<P: ParameterSet>(
     backend: Backend,
     input: &Input<'_>,
@@ -184,7 +184,7 @@ impl<P: ParameterSet> fmt::Debug for Verified<P> {
     }
 }
 
-/// What c_tilde should be, or anything but the signature's own if that is malformed.
+/// The expected c_tilde. For a malformed signature, a value that differs from the signature's.
 pub(super) type Commitment = ([u8; 64], Result<(), Refusal>);
 
 #[inline(never)]

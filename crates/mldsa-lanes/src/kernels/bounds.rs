@@ -20,7 +20,7 @@ pub const fn below(bound: i32) -> Range {
     within(bound - 1)
 }
 
-/// What `rounding::reduce` makes of a number in [-2q, 2q], small mod q or not.
+/// Results of `rounding::reduce` for numbers in [-2q, 2q], small mod q or not.
 pub(crate) const REDUCED: Range = within((1 << 22) + (1 << 14));
 
 /// High bits.

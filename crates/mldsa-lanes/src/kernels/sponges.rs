@@ -6,12 +6,49 @@ use super::sponge::{Shake256, Shake256Reader};
 /// Most states of a group.
 const MOST: usize = 8;
 
-/// A string that a lane absorbs: what is left of its parts, and what comes with it.
-struct Lane<'a, T, const PARTS: usize> {
-    rest: [&'a [u8]; PARTS],
-    with: T,
+/// Most parts of a string.
+const MOST_PARTS: usize = 6;
+
+/// A string that a lane absorbs.
+struct Lane<'a> {
+    /// The rest of its parts.
+    rest: [&'a [u8]; MOST_PARTS],
     /// Its end is in the block to be permuted.
     last: bool,
+}
+
+/// Strings to be hashed, and their digests. An object, so that [`shake256_lanes`] is compiled once for a backend.
+trait Strings<'a> {
+    /// The next string, for a lane that is free.
+    fn next(&mut self, lane: usize) -> Option<Lane<'a>>;
+    /// Takes the output of the string that a lane has finished.
+    fn digest(&mut self, lane: usize, reader: &mut Shake256Reader);
+}
+
+/// An iterator of strings, given as parts and with a value each, and the function that takes value and output.
+struct Pairs<I, T, F> {
+    strings: I,
+    values: [Option<T>; MOST],
+    digest: F,
+}
+
+impl<'a, I, T, F, const PARTS: usize> Strings<'a> for Pairs<I, T, F>
+where
+    I: Iterator<Item = ([&'a [u8]; PARTS], T)>,
+    F: FnMut(T, &mut Shake256Reader),
+{
+    fn next(&mut self, lane: usize) -> Option<Lane<'a>> {
+        let (parts, value) = self.strings.next()?;
+        self.values[lane] = Some(value);
+        let mut rest: [&[u8]; MOST_PARTS] = [&[]; MOST_PARTS];
+        rest[..PARTS].copy_from_slice(&parts);
+        Some(Lane { rest, last: false })
+    }
+    fn digest(&mut self, lane: usize, reader: &mut Shake256Reader) {
+        if let Some(value) = self.values[lane].take() {
+            (self.digest)(value, reader);
+        }
+    }
 }
 
 /// H of each string, given as parts to be concatenated. A lane that has finished takes the next
@@ -19,23 +56,33 @@ struct Lane<'a, T, const PARTS: usize> {
 /// in `single`. `digest` is handed what came with a string and the reader of its output, in the
 /// order in which strings end.
 pub(crate) fn shake256_each<'a, S: StateGroup, T, const PARTS: usize>(
-    permute: impl Fn(&mut S),
+    permute: &dyn Fn(&mut S),
     single: Permutation,
     strings: impl Iterator<Item = ([&'a [u8]; PARTS], T)>,
-    mut digest: impl FnMut(T, &mut Shake256Reader),
+    digest: impl FnMut(T, &mut Shake256Reader),
+) {
+    let mut strings = Pairs {
+        strings: strings.fuse(),
+        values: [const { None }; MOST],
+        digest,
+    };
+    shake256_lanes(permute, single, &mut strings);
+}
+
+fn shake256_lanes<S: StateGroup>(
+    permute: &dyn Fn(&mut S),
+    single: Permutation,
+    strings: &mut dyn Strings<'_>,
 ) {
     const { assert!(S::COUNT <= MOST) };
-    let mut strings = strings.fuse();
     let mut states = S::zero();
-    let mut lanes: [Option<Lane<'_, T, PARTS>>; MOST] = [const { None }; MOST];
+    let mut lanes = [const { None }; MOST];
     let lanes = &mut lanes[..S::COUNT];
     loop {
-        for lane in lanes.iter_mut().filter(|lane| lane.is_none()) {
-            *lane = strings.next().map(|(rest, with)| Lane {
-                rest,
-                with,
-                last: false,
-            });
+        for (i, lane) in lanes.iter_mut().enumerate() {
+            if lane.is_none() {
+                *lane = strings.next(i);
+            }
         }
         let mut live = (0..S::COUNT).filter(|i| lanes[*i].is_some());
         let Some(first) = live.next() else { return };
@@ -47,7 +94,7 @@ pub(crate) fn shake256_each<'a, S: StateGroup, T, const PARTS: usize>(
             for part in lane.rest {
                 sponge.update(part);
             }
-            digest(lane.with, &mut sponge.finish());
+            strings.digest(first, &mut sponge.finish());
             continue;
         }
         for (i, lane) in lanes.iter_mut().enumerate() {
@@ -57,9 +104,9 @@ pub(crate) fn shake256_each<'a, S: StateGroup, T, const PARTS: usize>(
         }
         permute(&mut states);
         for (i, slot) in lanes.iter_mut().enumerate() {
-            if let Some(lane) = slot.take_if(|lane| lane.last) {
+            if slot.take_if(|lane| lane.last).is_some() {
                 let word = |word| take_word(&mut states, word, i);
-                digest(lane.with, &mut Shake256Reader::after_blocks(single, word));
+                strings.digest(i, &mut Shake256Reader::after_blocks(single, word));
             }
         }
     }

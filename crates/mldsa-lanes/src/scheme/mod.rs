@@ -11,6 +11,8 @@ mod bounds_tests {
 pub(crate) mod encode;
 pub(crate) mod keygen;
 pub(crate) mod message;
+#[cfg(feature = "prehash")]
+mod prehash;
 pub(crate) mod sample;
 pub(crate) mod shapes;
 pub(crate) mod sign;
@@ -27,7 +29,7 @@ pub(crate) fn hash_each<'a, E: Engine, T, const PARTS: usize>(
     digest: impl FnMut(T, &mut Shake256Reader),
 ) {
     shake256_each(
-        |states: &mut E::States| e.permute(states),
+        &|states: &mut E::States| e.permute(states),
         e.permutation(),
         strings,
         digest,

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::kernels::keccak::Permutation;
 use crate::kernels::poly::{Poly, Zero};
 use crate::kernels::sampling::in_ball_from;
-use crate::kernels::sponge::{Beside, Shadow, ShadowHash, Shake256, Shake256Reader, h};
+use crate::kernels::sponge::{Shadow, ShadowHash, ShadowStates, Shake256, Shake256Reader, h};
 use crate::scheme::encode::{self, Committed, Hints, MU_BYTES, committed_bytes};
 use crate::scheme::message::{Input, MuSource};
 use crate::scheme::sample::{self, Stream};
@@ -73,7 +73,7 @@ impl Zero for RowRoom {
     };
 }
 
-/// What a signature says, and what becomes of it.
+/// A decoded signature and the values computed from it.
 pub(crate) struct Claim<P: Shapes> {
     /// z, transformed.
     z: P::VecL,
@@ -113,7 +113,7 @@ impl<P: Shapes> Claim<P> {
     /// Step 8 from the output of H(c_tilde).
     pub(crate) fn challenge<E: Engine>(&mut self, e: E, reader: &mut Shake256Reader) {
         // Algorithm 8, step 8.
-        in_ball_from::<P>(reader, &mut self.c_hat);
+        in_ball_from(P::TAU, reader, &mut self.c_hat);
         e.ntt(&mut self.c_hat);
     }
 
@@ -237,8 +237,8 @@ impl<'a> Hashes<'a> {
         }
     }
 
-    /// What is next where step 12's string is known as far as `hashed` goes, but for mu, which is
-    /// written to its front as soon as it is there; `complete`: to its end.
+    /// The next hashes once step 12's string is known up to the end of `hashed`. mu is written to its front as
+    /// soon as it is known. `complete`: `hashed` is the whole string.
     fn after<'b>(&'b mut self, hashed: &'b mut [u8], complete: bool) -> Next<'b, 'a> {
         Next {
             hashes: self,
@@ -255,7 +255,7 @@ struct Next<'b, 'a> {
     complete: bool,
 }
 
-impl Beside for Next<'_, '_> {
+impl ShadowStates for Next<'_, '_> {
     fn block(&mut self) -> Option<&mut [u64; 25]> {
         let Hashes {
             permute,

@@ -23,7 +23,7 @@ fn agrees<const COUNT: usize>(lengths: &[[usize; 3]]) {
         .collect();
     let mut digests: Vec<Option<[u8; 200]>> = std::vec![None; strings.len()];
     shake256_each::<States<COUNT>, _, 3>(
-        permute,
+        &permute,
         permute_one,
         strings.iter().copied().zip(0..),
         |i: usize, reader| {

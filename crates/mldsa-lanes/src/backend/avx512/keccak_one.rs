@@ -62,7 +62,7 @@ const fn rotated(by: usize) -> PerLane {
     lanes
 }
 
-/// What a round needs to know of the layouts before and after it.
+/// The layouts before and after a round, as the round needs them.
 struct Plan {
     /// Whether all words of a lane have the same x.
     aligned: bool,

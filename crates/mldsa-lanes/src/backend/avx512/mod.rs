@@ -24,7 +24,7 @@ mod token {
     // low half alone is used, into `vpmullq`, which costs three multiplications.
     cpufeatures::new!(cpu_has_avx512, "fma", "avx512f", "avx512bw", "avx512vl");
 
-    /// What CPUID says, asked once: a hypervisor may take long to answer.
+    /// An answer of CPUID, read once: a hypervisor may take long.
     struct Asked(AtomicU8);
 
     impl Asked {
