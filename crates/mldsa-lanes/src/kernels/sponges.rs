@@ -4,75 +4,32 @@ use super::keccak::{Permutation, RATE_256, StateGroup};
 use super::sponge::{Shake256, Shake256Reader};
 
 /// Most states of a group.
-const MOST: usize = 8;
+pub(crate) const MOST: usize = 8;
 
 /// Most parts of a string.
 const MOST_PARTS: usize = 6;
 
+/// A string as parts to be concatenated, empty ones included.
+pub(crate) type Parts<'a> = [&'a [u8]; MOST_PARTS];
+
 /// A string that a lane absorbs.
 struct Lane<'a> {
     /// The rest of its parts.
-    rest: [&'a [u8]; MOST_PARTS],
+    rest: Parts<'a>,
     /// Its end is in the block to be permuted.
     last: bool,
 }
 
-/// Strings to be hashed, and their digests. An object, so that [`shake256_lanes`] is compiled once for a backend.
-trait Strings<'a> {
-    /// The next string, for a lane that is free.
-    fn next(&mut self, lane: usize) -> Option<Lane<'a>>;
-    /// Takes the output of the string that a lane has finished.
-    fn digest(&mut self, lane: usize, reader: &mut Shake256Reader);
-}
-
-/// An iterator of strings, given as parts and with a value each, and the function that takes value and output.
-struct Pairs<I, T, F> {
-    strings: I,
-    values: [Option<T>; MOST],
-    digest: F,
-}
-
-impl<'a, I, T, F, const PARTS: usize> Strings<'a> for Pairs<I, T, F>
-where
-    I: Iterator<Item = ([&'a [u8]; PARTS], T)>,
-    F: FnMut(T, &mut Shake256Reader),
-{
-    fn next(&mut self, lane: usize) -> Option<Lane<'a>> {
-        let (parts, value) = self.strings.next()?;
-        self.values[lane] = Some(value);
-        let mut rest: [&[u8]; MOST_PARTS] = [&[]; MOST_PARTS];
-        rest[..PARTS].copy_from_slice(&parts);
-        Some(Lane { rest, last: false })
-    }
-    fn digest(&mut self, lane: usize, reader: &mut Shake256Reader) {
-        if let Some(value) = self.values[lane].take() {
-            (self.digest)(value, reader);
-        }
-    }
-}
-
-/// H of each string, given as parts to be concatenated. A lane that has finished takes the next
-/// string at once, so the lanes stay full whatever the lengths; the last string left goes on alone
-/// in `single`. `digest` is handed what came with a string and the reader of its output, in the
-/// order in which strings end.
-pub(crate) fn shake256_each<'a, S: StateGroup, T, const PARTS: usize>(
+/// H of each string. A lane that has finished takes the next string at once, so the lanes stay full whatever the
+/// lengths. The last string left goes on alone in `single`. `next` gives the next string to a free lane. `digest` takes
+/// the output of the string that a lane has finished, in the order in which strings end.
+///
+/// Objects, so that it is compiled once for a backend.
+pub(crate) fn shake256_lanes<'a, S: StateGroup>(
     permute: &dyn Fn(&mut S),
     single: Permutation,
-    strings: impl Iterator<Item = ([&'a [u8]; PARTS], T)>,
-    digest: impl FnMut(T, &mut Shake256Reader),
-) {
-    let mut strings = Pairs {
-        strings: strings.fuse(),
-        values: [const { None }; MOST],
-        digest,
-    };
-    shake256_lanes(permute, single, &mut strings);
-}
-
-fn shake256_lanes<S: StateGroup>(
-    permute: &dyn Fn(&mut S),
-    single: Permutation,
-    strings: &mut dyn Strings<'_>,
+    next: &mut dyn FnMut(usize) -> Option<Parts<'a>>,
+    digest: &mut dyn FnMut(usize, &mut Shake256Reader),
 ) {
     const { assert!(S::COUNT <= MOST) };
     let mut states = S::zero();
@@ -81,7 +38,7 @@ fn shake256_lanes<S: StateGroup>(
     loop {
         for (i, lane) in lanes.iter_mut().enumerate() {
             if lane.is_none() {
-                *lane = strings.next(i);
+                *lane = next(i).map(|rest| Lane { rest, last: false });
             }
         }
         let mut live = (0..S::COUNT).filter(|i| lanes[*i].is_some());
@@ -94,7 +51,7 @@ fn shake256_lanes<S: StateGroup>(
             for part in lane.rest {
                 sponge.update(part);
             }
-            strings.digest(first, &mut sponge.finish());
+            digest(first, &mut sponge.finish());
             continue;
         }
         for (i, lane) in lanes.iter_mut().enumerate() {
@@ -106,7 +63,7 @@ fn shake256_lanes<S: StateGroup>(
         for (i, slot) in lanes.iter_mut().enumerate() {
             if slot.take_if(|lane| lane.last).is_some() {
                 let word = |word| take_word(&mut states, word, i);
-                strings.digest(i, &mut Shake256Reader::after_blocks(single, word));
+                digest(i, &mut Shake256Reader::after_blocks(single, word));
             }
         }
     }
