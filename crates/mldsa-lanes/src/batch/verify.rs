@@ -17,7 +17,7 @@ use crate::keys::VerifyingKey;
 use crate::scheme::encode;
 use crate::scheme::hash_each;
 use crate::scheme::message::MuSource;
-use crate::scheme::verify::{Claim, Material, RowRoom, t1_hat};
+use crate::scheme::verify::{Claim, Material, RowMemory, t1_hat};
 
 /// A well-formed signature.
 struct Candidate<P: ParameterSet> {
@@ -79,7 +79,7 @@ pub(crate) fn run<'a, P: ParameterSet, E: Engine>(
         jobs,
         rows: None,
         last: None,
-        room: RowRoom::zero(),
+        room: RowMemory::zero(),
     };
     let mut order = order.iter();
     loop {
@@ -116,7 +116,7 @@ struct Group<'j, 'a, P: ParameterSet> {
     rows: Option<Rows<P>>,
     last: Option<Last<'a, P>>,
     /// Room for a row.
-    room: RowRoom,
+    room: RowMemory,
 }
 
 impl<'a, P: ParameterSet> Group<'_, 'a, P> {

@@ -61,13 +61,13 @@ pub(crate) fn t1_hat<E: Engine>(e: E, pk: &[u8], row: usize, p: &mut Poly) {
 }
 
 /// Room for one row of w and of the hints.
-pub(crate) struct RowRoom {
+pub(crate) struct RowMemory {
     w: Poly,
     hint: Poly,
 }
 
-impl Zero for RowRoom {
-    const ZERO: Self = RowRoom {
+impl Zero for RowMemory {
+    const ZERO: Self = RowMemory {
         w: Zero::ZERO,
         hint: Zero::ZERO,
     };
@@ -123,7 +123,7 @@ impl<P: Shapes> Claim<P> {
         e: E,
         number: usize,
         (a_row, t1_hat): (&[Poly], &Poly),
-        RowRoom { w, hint }: &mut RowRoom,
+        RowMemory { w, hint }: &mut RowMemory,
     ) {
         // Now, as a vector that covers a coefficient just stored would wait for it.
         self.hints.row::<P>(number, hint);
@@ -188,7 +188,7 @@ pub(crate) fn verify<P: Shapes, E: Engine>(
         }
     };
     claim.challenge(e, &mut challenge);
-    let mut room = RowRoom::zero();
+    let mut room = RowMemory::zero();
     for (number, key_row) in key.rows().enumerate() {
         claim.row(e, number, key_row, &mut room);
     }
@@ -198,41 +198,51 @@ pub(crate) fn verify<P: Shapes, E: Engine>(
     judge(Claim::<P>::holds(&mut hash.finish(), sig))
 }
 
+/// The way to mu.
+enum Mu {
+    /// H(pk) is hashed.
+    Tr(ShadowHash),
+    /// H(tr ‖ M') is hashed.
+    Hash(Shake256Reader),
+    /// mu is known, and made for this key or not.
+    Known(Result<(), Error>),
+}
+
 /// The hashes of a verification with pkEncode's bytes, one after another. Each goes on as far as what
 /// it hashes is known, so Â's permutations carry most of them along.
 struct Hashes<'a> {
     permute: Permutation,
     pk: &'a [u8],
+    source: MuSource<'a>,
     /// H(c_tilde), until it is read.
     challenge: Option<Shake256Reader>,
-    /// H(pk), until it is read.
-    tr: Option<ShadowHash>,
-    source: MuSource<'a>,
-    /// H(tr ‖ M'), until it is read.
-    mu: Option<Shake256Reader>,
-    mu_known: bool,
-    /// Whether mu was made for another key.
-    mu_of_another: bool,
+    mu: Mu,
     /// Step 12's.
     last: ShadowHash,
 }
 
 impl<'a> Hashes<'a> {
+    /// `hashed` receives mu if it is known.
     fn new(
         permute: Permutation,
         pk: &'a [u8],
         source: MuSource<'a>,
         challenge: Shake256Reader,
+        hashed: &mut Committed,
     ) -> Self {
+        let mut mu = Mu::Tr(ShadowHash::new(permute));
+        if let MuSource::Known(known) = source {
+            hashed[..MU_BYTES].copy_from_slice(known.as_bytes());
+            if !known.is_bound() {
+                mu = Mu::Known(Ok(()));
+            }
+        }
         Hashes {
             permute,
             pk,
-            challenge: Some(challenge),
-            tr: Some(ShadowHash::new(permute)),
             source,
-            mu: None,
-            mu_known: false,
-            mu_of_another: false,
+            challenge: Some(challenge),
+            mu,
             last: ShadowHash::new(permute),
         }
     }
@@ -260,52 +270,35 @@ impl ShadowStates for Next<'_, '_> {
         let Hashes {
             permute,
             pk,
-            challenge,
-            tr,
             source,
+            challenge,
             mu,
-            mu_known,
-            mu_of_another,
             last,
         } = &mut *self.hashes;
-        if let Some(challenge) = challenge
-            .as_mut()
-            .filter(|challenge| challenge.is_pending())
-        {
+        if let Some(challenge) = challenge.as_mut().filter(|hash| hash.is_pending()) {
             return challenge.block();
         }
-        if !*mu_known {
-            match source {
-                MuSource::Known(known) => {
-                    if known.is_bound() {
-                        // Algorithm 8, step 6.
-                        if let Some(tr) = tr.take_if(|tr| tr.is_padded()) {
-                            *mu_of_another = known.check_key(&tr.finish(pk)).is_err();
-                        }
-                        if let Some(tr) = tr {
-                            return tr.block(pk, true);
-                        }
-                    }
-                    self.hashed[..MU_BYTES].copy_from_slice(known.as_bytes());
-                }
-                MuSource::Hash(m_prime) => {
-                    // Algorithm 8, steps 6 and 7.
-                    if let Some(tr) = tr.take_if(|tr| tr.is_padded()) {
-                        *mu = Some(m_prime.hash(*permute, &tr.finish(pk)));
-                    }
-                    if let Some(tr) = tr {
-                        return tr.block(pk, true);
-                    }
-                    let mu = mu.as_mut()?;
-                    if mu.is_pending() {
-                        return mu.block();
-                    }
-                    mu.squeeze(&mut self.hashed[..MU_BYTES]);
-                }
-            }
-            *mu_known = true;
+        // Algorithm 8, steps 6 and 7.
+        if let Mu::Tr(tr) = mu
+            && tr.is_padded()
+        {
+            let tr = core::mem::replace(tr, ShadowHash::new(*permute)).finish(pk);
+            *mu = match source {
+                MuSource::Known(known) => Mu::Known(known.check_key(&tr)),
+                MuSource::Hash(m_prime) => Mu::Hash(m_prime.hash(*permute, &tr)),
+            };
         }
-        last.block(self.hashed, self.complete)
+        if let Mu::Hash(hash) = mu
+            && !hash.is_pending()
+        {
+            hash.squeeze(&mut self.hashed[..MU_BYTES]);
+            *mu = Mu::Known(Ok(()));
+        }
+        match mu {
+            Mu::Tr(tr) => tr.block(pk, true),
+            Mu::Hash(hash) => hash.block(),
+            Mu::Known(_) => last.block(self.hashed, self.complete),
+        }
     }
 }
 
@@ -322,8 +315,8 @@ pub(crate) fn commitment<P: Shapes, E: Engine>(
     let mut claim = Claim::<P>::ZERO;
     judge(claim.decode(e, sig))?;
     let challenge = challenge::<P, E>(e, sig);
-    let mut hashes = Hashes::new(e.permutation(), pk, source, challenge);
-    let (mut room, mut t1) = (RowRoom::zero(), Poly::zero());
+    let mut hashes = Hashes::new(e.permutation(), pk, source, challenge, &mut claim.hashed);
+    let (mut room, mut t1) = (RowMemory::zero(), Poly::zero());
     let mut rows = Stream::ZERO;
     for number in 0..P::K {
         let hashed = &mut claim.hashed[..committed_bytes::<P>(number)];
@@ -342,8 +335,8 @@ pub(crate) fn commitment<P: Shapes, E: Engine>(
     while let Some(state) = rest.block() {
         e.permutation()(state);
     }
-    if hashes.mu_of_another {
-        return Err(Error::MuOfAnotherKey);
+    if let Mu::Known(checked) = hashes.mu {
+        checked?;
     }
     Ok(hashes.last.reader(hashed))
 }
