@@ -12,7 +12,7 @@ use crate::scheme::sample;
 /// it is public.
 pub(super) struct Rows<P> {
     polynomials: Vec<Poly>,
-    of: PhantomData<P>,
+    set: PhantomData<P>,
 }
 
 impl<P: Parameters> Rows<P> {
@@ -23,7 +23,7 @@ impl<P: Parameters> Rows<P> {
     pub(super) fn new<E: Engine>() -> Self {
         Rows {
             polynomials: alloc::vec![Poly::zero(); E::STATES * P::L],
-            of: PhantomData,
+            set: PhantomData,
         }
     }
 

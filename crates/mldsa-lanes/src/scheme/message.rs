@@ -298,7 +298,7 @@ impl Mu {
 
     /// Refuses a key with another tr.
     pub(crate) fn check_key(&self, tr: &[u8; 64]) -> Result<(), Error> {
-        if self.tr.is_some_and(|of| of != *tr) {
+        if self.tr.is_some_and(|own| own != *tr) {
             return Err(Error::MuOfAnotherKey);
         }
         Ok(())
@@ -334,20 +334,20 @@ pub(crate) struct MPrime<'a> {
     start: [u8; 2],
     context: &'a [u8],
     oid: Option<[u8; 11]>,
-    /// A digest computed here, its length, and the end as the caller gave it: one of the two.
+    /// The message or its digest: computed here, with its length, or `end` from the caller. The other is empty.
     computed: ([u8; 64], usize),
-    given: &'a [u8],
+    end: &'a [u8],
 }
 
 impl<'a> MPrime<'a> {
-    fn new(Context(context): Context<'a>, hash: Option<PreHash>, given: &'a [u8]) -> Self {
+    fn new(Context(context): Context<'a>, hash: Option<PreHash>, end: &'a [u8]) -> Self {
         MPrime {
             // A `Context` has at most 255 bytes.
             start: [u8::from(hash.is_some()), context.len() as u8],
             context,
             oid: hash.map(PreHash::oid),
             computed: ([0; 64], 0),
-            given,
+            end,
         }
     }
 
@@ -390,7 +390,7 @@ impl<'a> MPrime<'a> {
             self.context,
             self.oid.as_ref().map_or(&[], |oid| oid),
             &self.computed.0[..self.computed.1],
-            self.given,
+            self.end,
         ]
     }
 }
