@@ -31,6 +31,7 @@ pub trait ParameterSet: Parameters + Scheme<SignatureBytes: From<Signature<Self>
 pub trait Scheme: Shapes {
     /// Algorithm 6.
     #[doc(hidden)]
+    #[inline(never)] // Its memory is no part of the caller's frame.
     fn keygen(
         backend: Backend,
         xi: &[u8; 32],
@@ -51,6 +52,7 @@ pub trait Scheme: Shapes {
     );
     /// The public key of a private key read from bytes.
     #[doc(hidden)]
+    #[inline(never)] // As `keygen`.
     fn recover(
         backend: Backend,
         sk: &Self::SigningKeyBytes,
