@@ -11,7 +11,7 @@ command -v rustup >/dev/null 2>&1 || fail "rustup is missing, which has the othe
 # What a build without default features names to have something in it, separated by commas: nothing.
 bare=ml-dsa-44,ml-dsa-65,ml-dsa-87
 # Everything for ordinary use.
-all=encryption,hardened,rayon,pem,serde,signature
+all=encryption,hardened,rayon,pem,prehash,serde,signature
 # Features that belong together: each line is one build, and - is none at all.
 feature_sets="
 -
@@ -23,6 +23,7 @@ ml-dsa-44,ml-dsa-65,ml-dsa-87
 ml-dsa-44,ml-dsa-65,ml-dsa-87,rayon
 ml-dsa-44,signature
 ml-dsa-44,hardened
+ml-dsa-44,prehash
 ml-dsa-65,pkcs8
 ml-dsa-65,encryption
 ml-dsa-87,serde

@@ -49,7 +49,10 @@ ARM = "aarch64-unknown-linux-gnu"
 # What needs CPU features that only entry points have: registers of AVX, and the SHA3 extension. NEON is
 # part of every AArch64.
 VECTORS = re.compile(r"%[yz]mm\d|\t(eor3|rax1|xar|bcax)\t")
-ENTRY = re.compile(r"mldsa_lanes::backend::.*(::entry|engine::Kernels for .*>::\w+)(::<.*>)?$")
+# Not of portable, which needs no feature.
+ENTRY = re.compile(
+    r"^(?!.*Portable).*mldsa_lanes::backend::.*(::entry|engine::Kernels for .*>::\w+)(::<.*>)?$"
+)
 # Asked once, to detect a feature.
 DETECTION = r"core_arch::x86(_64)?::(cpuid|xsave)::"
 # What an entry point may call: failures, memory, entry points and permutations, hashes and wiping

@@ -18,7 +18,7 @@ rustup run "$toolchain" rustc --version >/dev/null 2>&1 \
 now=target/public-api.txt
 # Without blanket, automatic and derived implementations.
 CARGO_TARGET_DIR=target/public-api cargo "+$toolchain" public-api -sss -p mldsa-lanes \
-  --features encryption,hardened,pem,rayon,serde,signature >"$now"
+  --features encryption,hardened,pem,prehash,rayon,serde,signature >"$now"
 if [ "${2-}" = --write ]; then
   cp "$now" "$listing"
 elif ! diff -u "$listing" "$now"; then

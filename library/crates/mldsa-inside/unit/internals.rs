@@ -87,18 +87,15 @@ impl<P: Shapes, M: Messages<P>, O: Observer<P>> Messages<P> for Observed<'_, M, 
 /// As [`batch::sign`](crate::batch::sign), with an observer.
 pub fn sign_observed<P: ParameterSet>(
     jobs: &[SignJob<'_, P>],
-    mut options: SignOptions<'_>,
+    options: SignOptions<'_>,
     observer: &mut impl Observer<P>,
 ) -> Result<Vec<Result<Signature<P>, Error>>, Error> {
-    let rnds = with_rnd::rnds(jobs.len(), &mut options)?;
-    let mut results = with_rnd::unsigned(jobs.len());
-    let jobs = &with_rnd::jobs(jobs, &rnds);
-    for (backend, order) in by_backend(jobs.iter().map(|job| job.key.backend())) {
-        let _wiper = Wiper::<32>;
-        let (limit, results) = (options.max_attempts, &mut results[..]);
-        with_engine!(backend, e => observed(e, jobs, &order, limit, observer, results));
-    }
-    Ok(results)
+    with_rnd::sign(jobs, options, |jobs, limit, results| {
+        for (backend, order) in by_backend(jobs.iter().map(|job| job.key.backend())) {
+            let _wiper = Wiper::<32>;
+            with_engine!(backend, e => observed(e, jobs, &order, limit, observer, results));
+        }
+    })
 }
 
 /// Signs the messages at the positions in `order`, with an observer.
@@ -200,7 +197,7 @@ pub fn add_small<P: Parameters>(
 
 /// SampleInBall; `c_tilde` has λ/4 bytes.
 pub fn challenge<P: Parameters>(backend: Backend, c_tilde: &[u8], c: &mut Poly) {
-    in_ball::<P>(backend.permutation(), c_tilde, c);
+    in_ball(P::TAU, backend.permutation(), c_tilde, c);
 }
 
 pub fn split<P: Parameters>(backend: Backend, w: &mut Poly, w1: &mut Poly) {

@@ -27,7 +27,9 @@ use crate::keys::{
     ExpandedSigningKey, ExpandedVerifyingKey, SignOptions, Signature, SigningKey, VerifyingKey,
 };
 use crate::params::Parameters;
-use crate::scheme::message::{Context, Input, MuHasher, PreHash};
+#[cfg(feature = "prehash")]
+use crate::scheme::message::PreHash;
+use crate::scheme::message::{Context, Input, MuHasher};
 use crate::sets::{MlDsa44, MlDsa65, MlDsa87};
 
 /// The parameter sets of FIPS 204.
@@ -304,6 +306,7 @@ macro_rules! mu_hashers {
             ///
             /// # Errors
             /// [`Error::WeakPreHash`].
+            #[cfg(feature = "prehash")]
             pub fn prehash_mu_hasher(
                 &self,
                 hash: PreHash,

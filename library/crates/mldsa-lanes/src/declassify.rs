@@ -70,7 +70,7 @@ pub(crate) fn public_slice<T: Copy>(site: Site, values: &mut [T]) {
     let _ = (site, values);
 }
 
-/// What the program behind `make ct` needs.
+/// Interface for the program behind `make ct`.
 #[cfg(mldsa_ct)]
 pub mod ct {
     use core::sync::atomic::{AtomicU8, Ordering};

@@ -22,7 +22,7 @@ pub enum Error {
     /// A digest that has not the length of its hash function.
     DigestLength { expected: usize, actual: usize },
     /// A hash function with less collision strength than the set has, in bits (FIPS 204, section
-    /// 5.4.1); [`Input::WeakPreHash`](crate::Input::WeakPreHash) takes it.
+    /// 5.4.1); [`Input::WeakDigest`](crate::Input::WeakDigest) takes it.
     WeakPreHash { needed: usize, actual: usize },
     /// An encoded private key that no key generation writes.
     InvalidSigningKey(InvalidKeyReason),

@@ -1,4 +1,4 @@
-//! What asks for care: `rnd` given by the caller, μ from elsewhere, the standard's internal functions.
+//! Functions that need care: `rnd` chosen by the caller, μ from elsewhere, the standard's internal functions.
 //! Ordinary signing, verification and hashing of a message in pieces need none of it.
 //!
 //! - **`rnd`** hedges a signature against faults and power analysis if it is fresh and secret. Zeros are
@@ -32,7 +32,9 @@ use crate::error::Error;
 use crate::keys::{
     ExpandedSigningKey, ExpandedVerifyingKey, SignOptions, Signature, SigningKey, VerifyingKey,
 };
-use crate::scheme::message::{Context, Mu, MuHasher, PreHash};
+#[cfg(feature = "prehash")]
+use crate::scheme::message::PreHash;
+use crate::scheme::message::{Context, Mu, MuHasher};
 
 /// Signing with given values of `rnd`: one for each signature, in order. Another number of them is
 /// [`Error::RndCount`].
@@ -52,13 +54,14 @@ pub const fn external_mu(bytes: [u8; 64]) -> Mu {
 
 /// Computes μ from the key's tr = H(pk) alone.
 pub fn mu_hasher(tr: &[u8; 64], context: Context<'_>) -> MuHasher {
-    MuHasher::new(Backend::detect(), tr, None, context)
+    MuHasher::pure(Backend::detect(), tr, context)
 }
 
 /// The same for HashML-DSA; tr does not tell the parameter set, so a hash function of any strength
 /// serves.
+#[cfg(feature = "prehash")]
 pub fn prehash_mu_hasher(tr: &[u8; 64], hash: PreHash, context: Context<'_>) -> MuHasher {
-    MuHasher::new(Backend::detect(), tr, Some(hash), context)
+    MuHasher::weak_prehash(Backend::detect(), tr, hash, context)
 }
 
 /// μ = H(tr ‖ M′) of any string M′ (Algorithm 7, step 6).

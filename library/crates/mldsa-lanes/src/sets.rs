@@ -24,30 +24,23 @@ use crate::scheme::{keygen, sign, verify};
 /// One of the three parameter sets of FIPS 204: the bound of every type and function that is generic over
 /// them. Sealed. Its supertraits have the constants ([`Parameters`]), and as types the byte arrays
 /// `SigningKeyBytes`, `VerifyingKeyBytes` and `SignatureBytes`.
-pub trait ParameterSet:
-    Parameters + operations::Operations<SignatureBytes: From<Signature<Self>>>
-{
-}
-
-/// The operations that are compiled here for each set.
-mod operations {
-    #[cfg(feature = "alloc")]
-    pub use super::Batch as Operations;
-    #[cfg(not(feature = "alloc"))]
-    pub use super::Scheme as Operations;
-}
+pub trait ParameterSet: Parameters + Scheme<SignatureBytes: From<Signature<Self>>> {}
 
 /// The operations of a parameter set, on keys and signatures as they lie in memory. Generic code
 /// names [`ParameterSet`], of which this is a part.
 pub trait Scheme: Shapes {
     /// Algorithm 6.
     #[doc(hidden)]
+    #[inline(never)] // Its memory is no part of the caller's frame.
     fn keygen(
         backend: Backend,
         xi: &[u8; 32],
         sk: &mut Self::SigningKeyBytes,
         pk: &mut Self::VerifyingKeyBytes,
-    );
+    ) {
+        let mut memory = keygen::Memory::<Self>::ZERO;
+        Self::keygen_in(backend, xi, sk, pk, memory.values());
+    }
     /// The same in the caller's memory, which is left with secrets.
     #[doc(hidden)]
     fn keygen_in(
@@ -55,22 +48,26 @@ pub trait Scheme: Shapes {
         xi: &[u8; 32],
         sk: &mut Self::SigningKeyBytes,
         pk: &mut Self::VerifyingKeyBytes,
-        memory: &mut sign::Memory<Self>,
+        values: keygen::Values<'_>,
     );
     /// The public key of a private key read from bytes.
     #[doc(hidden)]
+    #[inline(never)] // As `keygen`.
     fn recover(
         backend: Backend,
         sk: &Self::SigningKeyBytes,
         pk: &mut Self::VerifyingKeyBytes,
-    ) -> Result<(), Error>;
+    ) -> Result<(), Error> {
+        let mut memory = keygen::Memory::<Self>::ZERO;
+        Self::recover_in(backend, sk, pk, memory.values())
+    }
     /// The same in the caller's memory, which is left with secrets.
     #[doc(hidden)]
     fn recover_in(
         backend: Backend,
         sk: &Self::SigningKeyBytes,
         pk: &mut Self::VerifyingKeyBytes,
-        memory: &mut sign::Memory<Self>,
+        values: keygen::Values<'_>,
     ) -> Result<(), Error>;
     /// Algorithm 7, steps 1 to 5.
     #[doc(hidden)]
@@ -84,7 +81,7 @@ pub trait Scheme: Shapes {
     ) -> Result<Self::SignatureBytes, Error>;
     /// Algorithm 7.
     #[doc(hidden)]
-    fn sign_encoded(
+    fn sign_compact(
         request: Request<'_>,
         sk: &Self::SigningKeyBytes,
     ) -> Result<Self::SignatureBytes, Error>;
@@ -120,13 +117,8 @@ pub trait Scheme: Shapes {
         signature: &Self::SignatureBytes,
         expected: &mut [u8],
     ) -> Result<(), Error>;
-}
-
-/// The batches of a parameter set. Generic code names [`ParameterSet`], of
-/// which this is a part.
-#[cfg(feature = "alloc")]
-pub trait Batch: Scheme {
     /// Signs the jobs at the positions in `order`, all with keys of that backend.
+    #[cfg(feature = "alloc")]
     #[doc(hidden)]
     fn sign_jobs(
         backend: Backend,
@@ -137,6 +129,7 @@ pub trait Batch: Scheme {
     ) where
         Self: ParameterSet;
     /// Verifies the jobs at the positions in `order`.
+    #[cfg(feature = "alloc")]
     #[doc(hidden)]
     fn verify_jobs(
         backend: Backend,
@@ -146,11 +139,13 @@ pub trait Batch: Scheme {
     ) where
         Self: ParameterSet;
     /// A key for each seed.
+    #[cfg(feature = "alloc")]
     #[doc(hidden)]
     fn keygen_jobs(backend: Backend, seeds: &[[u8; 32]], keys: &mut [SigningKey<Self>])
     where
         Self: ParameterSet;
     /// An expanded key for each seed.
+    #[cfg(feature = "alloc")]
     #[doc(hidden)]
     fn keygen_expanded_jobs(
         backend: Backend,
@@ -207,48 +202,25 @@ macro_rules! parameter_set {
 
         #[cfg(feature = $feature)]
         impl Scheme for $set {
-            fn keygen(
-                backend: Backend,
-                xi: &[u8; 32],
-                sk: &mut Self::SigningKeyBytes,
-                pk: &mut Self::VerifyingKeyBytes,
-            ) {
-                let mut space = keygen::Space::<Self>::ZERO;
-                let _wiper = Wiper::<24>;
-                with_engine!(backend, e => keygen::keygen::<Self, _>(e, xi, space.room(), sk, pk));
-            }
-
             fn keygen_in(
                 backend: Backend,
                 xi: &[u8; 32],
                 sk: &mut Self::SigningKeyBytes,
                 pk: &mut Self::VerifyingKeyBytes,
-                memory: &mut sign::Memory<Self>,
+                values: keygen::Values<'_>,
             ) {
                 let _wiper = Wiper::<24>;
-                let room = memory.keygen();
-                with_engine!(backend, e => keygen::keygen::<Self, _>(e, xi, room, sk, pk));
-            }
-
-            fn recover(
-                backend: Backend,
-                sk: &Self::SigningKeyBytes,
-                pk: &mut Self::VerifyingKeyBytes,
-            ) -> Result<(), Error> {
-                let mut space = keygen::Space::<Self>::ZERO;
-                let _wiper = Wiper::<24>;
-                with_engine!(backend, e => keygen::recover::<Self, _>(e, sk, space.room(), pk))
+                with_engine!(backend, e => keygen::keygen::<Self, _>(e, xi, values, sk, pk));
             }
 
             fn recover_in(
                 backend: Backend,
                 sk: &Self::SigningKeyBytes,
                 pk: &mut Self::VerifyingKeyBytes,
-                memory: &mut sign::Memory<Self>,
+                values: keygen::Values<'_>,
             ) -> Result<(), Error> {
                 let _wiper = Wiper::<24>;
-                let room = memory.keygen();
-                with_engine!(backend, e => keygen::recover::<Self, _>(e, sk, room, pk))
+                with_engine!(backend, e => keygen::recover::<Self, _>(e, sk, values, pk))
             }
 
             fn expand_signing(
@@ -270,7 +242,7 @@ macro_rules! parameter_set {
                     sign::sign_internal(e, Key::Expanded(key), &request, memory))
             }
 
-            fn sign_encoded(
+            fn sign_compact(
                 request: Request<'_>,
                 sk: &Self::SigningKeyBytes,
             ) -> Result<Self::SignatureBytes, Error> {
@@ -282,7 +254,7 @@ macro_rules! parameter_set {
                 let mut memory = sign::Memory::ZERO;
                 let _wiper = Wiper::<24>;
                 with_engine!(request.backend, e =>
-                    sign::sign_internal(e, Key::Encoded(sk.as_ref(), &mut key), &request, &mut memory))
+                    sign::sign_internal(e, Key::Compact(sk.as_ref(), &mut key), &request, &mut memory))
             }
 
             fn expand_verifying(
@@ -323,10 +295,8 @@ macro_rules! parameter_set {
                 with_engine!(backend, e => verify::commitment::<Self, _>(e, pk, input, signature))
                     .map(|mut reader| reader.squeeze(expected))
             }
-        }
 
-        #[cfg(all(feature = $feature, feature = "alloc"))]
-        impl Batch for $set {
+            #[cfg(feature = "alloc")]
             fn sign_jobs(
                 backend: Backend,
                 jobs: &[batch::with_rnd::SignJob<'_, Self>],
@@ -341,6 +311,7 @@ macro_rules! parameter_set {
                 });
             }
 
+            #[cfg(feature = "alloc")]
             fn verify_jobs(
                 backend: Backend,
                 jobs: &[VerifyJob<'_, Self>],
@@ -350,11 +321,13 @@ macro_rules! parameter_set {
                 with_engine!(backend, e => batch::verify::run(e, jobs, order, results));
             }
 
+            #[cfg(feature = "alloc")]
             fn keygen_jobs(backend: Backend, seeds: &[[u8; 32]], keys: &mut [SigningKey<Self>]) {
                 let _wiper = Wiper::<32>;
                 with_engine!(backend, e => batch::keygen::run(e, seeds, keys));
             }
 
+            #[cfg(feature = "alloc")]
             fn keygen_expanded_jobs(
                 backend: Backend,
                 seeds: &[[u8; 32]],

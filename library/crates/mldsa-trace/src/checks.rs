@@ -76,7 +76,7 @@ fn hints<P: Shapes, E: Engine>(
     let Scratch { product, c_hat } = scratch;
     let (product, c_hat) = (&mut product[0], &mut c_hat[0]);
     let mut cs2 = Poly([0; N]);
-    signing.c().write::<P>(c_hat);
+    signing.c().write(P::TAU, c_hat);
     e.ntt(c_hat);
     let mut weight = 0;
     let keys = key.s2.as_ref().iter().zip(key.t0_hat.as_ref());

@@ -52,15 +52,15 @@ fn operations<P: Scheme, E: Engine>(e: E) -> usize {
     let input = Input::Mu(&Mu::unbound([3; 64]));
     let request = Request::new(backend, &input, &[0; 32], 2);
     let full = Request::new(backend, &input, &[0; 32], 821);
-    let sig = P::sign_encoded(full, &sk).expect("a signature");
+    let sig = P::sign_compact(full, &sk).expect("a signature");
     let mut seen = 0;
     for beyond in [false, true] {
         let checked = analyse(Inputs::AsTheyCome, beyond, || {
-            let mut space = boxed(keygen::Space::<P>::ZERO);
+            let mut memory = boxed(keygen::Memory::<P>::ZERO);
             let (mut new_sk, mut new_pk) = (Zero::ZERO, Zero::ZERO);
-            keygen::keygen::<P, _>(e, &[7; 32], space.room(), &mut new_sk, &mut new_pk);
+            keygen::keygen::<P, _>(e, &[7; 32], memory.values(), &mut new_sk, &mut new_pk);
             // Whatever it says: the bytes of a row of t0 are no interval.
-            _ = keygen::recover::<P, _>(e, sk.as_ref(), space.room(), &mut new_pk);
+            _ = keygen::recover::<P, _>(e, sk.as_ref(), memory.values(), &mut new_pk);
 
             key.fill(e, sk.as_ref());
             let mut memory = boxed(sign::Memory::<P>::ZERO);
@@ -94,7 +94,7 @@ fn kernels<P: Parameters, E: Engine>(e: E) -> Seen {
     let c_tilde = [1; 64];
     let mut offsets = Offsets::zero();
     let mut reader = Shake256::new(permute_one).absorb(&c_tilde).finish();
-    offsets.sample::<P>(&mut reader);
+    offsets.sample(P::TAU, &mut reader);
     let mut small = SmallPoly::zero();
     small.set(
         &Poly(core::array::from_fn(|i| {
@@ -109,10 +109,17 @@ fn kernels<P: Parameters, E: Engine>(e: E) -> Seen {
         let mut group = std::vec![any(); 8];
         let mut bytes = [[0; 680]; 8];
         let bytes = &mut bytes[..E::STATES];
-        e.uniform(&mut sample::of_a::<P>(&[0; 32], 0, &mut group), None);
-        e.bounded::<P>(&mut sample::counted(&[0; 64], 0, group.iter_mut()));
+        e.uniform(
+            &mut sample::expand_a_targets::<P>(&[0; 32], 0, &mut group),
+            None,
+        );
+        e.bounded::<P>(&mut sample::consecutive_targets(
+            &[0; 64],
+            0,
+            group.iter_mut(),
+        ));
         e.mask::<P>(
-            &mut sample::counted(&[0; 64], 0, group.iter_mut()),
+            &mut sample::consecutive_targets(&[0; 64], 0, group.iter_mut()),
             bytes,
             None,
         );

@@ -13,7 +13,8 @@ use super::{
 use crate::ParameterSet;
 use crate::backend::{Backend, Wiper};
 use crate::batch::{
-    SignWith, VerifyJob, VerifyWith, boxed, made, reserved, unverified, verify_into, with_rnd,
+    SignWith, VerifyJob, VerifyWith, boxed, reserved, unverified, vec_from_fn, verify_into,
+    with_rnd,
 };
 use crate::error::Error;
 use crate::keys::{SignOptions, SigningKey};
@@ -189,7 +190,7 @@ fn sign_by(
     mut options: SignOptions<'_>,
 ) -> Result<Vec<Result<AnySignature, Error>>, Error> {
     let rnds = with_rnd::rnds(jobs.len(), &mut options)?;
-    let mut results = made(jobs.len(), || Err(UNSIGNED));
+    let mut results = vec_from_fn(jobs.len(), || Err(UNSIGNED));
     macro_rules! of {
         ($($set:ident)*) => { $(
             let mut places = Vec::new();

@@ -1,4 +1,4 @@
-//! What the scheme asks of a backend, and the kernels compiled for one set of CPU features.
+//! The interface of a backend, and the kernels compiled for one set of CPU features.
 
 use crate::kernels::bounds::{D, Q, REDUCED, Range, below, check, high, within};
 #[cfg(mldsa_inside)]
@@ -11,7 +11,7 @@ use crate::kernels::packing::Map;
 use crate::kernels::poly::Poly;
 use crate::kernels::sampling::{MaskBytes, Targets};
 use crate::kernels::small::{Offsets, SmallPoly};
-use crate::kernels::sponge::Beside;
+use crate::kernels::sponge::ShadowStates;
 use crate::params::Parameters;
 
 /// The Keccak permutations and the kernels of a backend, each compiled with the backend's CPU features.
@@ -32,13 +32,17 @@ pub unsafe trait Kernels: Copy {
     /// The permutation of a group.
     fn permute(self, states: &mut Self::States);
 
-    unsafe fn uniform(e: Self, targets: &mut dyn Targets<'_, 32>, shadow: Option<&mut dyn Beside>);
+    unsafe fn uniform(
+        e: Self,
+        targets: &mut dyn Targets<'_, 32>,
+        shadow: Option<&mut dyn ShadowStates>,
+    );
     unsafe fn bounded<P: Parameters>(e: Self, targets: &mut dyn Targets<'_, 64>);
     unsafe fn mask<P: Parameters>(
         e: Self,
         targets: &mut dyn Targets<'_, 64>,
         bytes: &mut [MaskBytes],
-        shadow: Option<&mut dyn Beside>,
+        shadow: Option<&mut dyn ShadowStates>,
     );
     unsafe fn ntt(e: Self, p: &mut Poly);
     unsafe fn inverse_ntt(e: Self, p: &mut Poly);
@@ -83,7 +87,7 @@ macro_rules! kernels {
             use crate::kernels::poly::Poly;
             use crate::kernels::sampling::{self, MaskBytes, Permute, Targets};
             use crate::kernels::small::{self, Offsets, SmallPoly};
-            use crate::kernels::sponge::Beside;
+            use crate::kernels::sponge::ShadowStates;
             use crate::kernels::{ntt, pointwise, rounding};
             use crate::params::Parameters;
 
@@ -107,7 +111,7 @@ macro_rules! kernels {
                 unsafe fn uniform(
                     e: Self,
                     targets: &mut dyn Targets<'_, 32>,
-                    shadow: Option<&mut dyn Beside>,
+                    shadow: Option<&mut dyn ShadowStates>,
                 ) {
                     sampling::uniform::<$lanes, _, $count>(e.lane_token(), e, targets, shadow);
                 }
@@ -120,7 +124,7 @@ macro_rules! kernels {
                     e: Self,
                     targets: &mut dyn Targets<'_, 64>,
                     bytes: &mut [MaskBytes],
-                    shadow: Option<&mut dyn Beside>,
+                    shadow: Option<&mut dyn ShadowStates>,
                 ) {
                     sampling::mask::<P, $lanes, _, $count>(
                         e.lane_token(),
@@ -230,14 +234,14 @@ pub(crate) use kernels;
 
 impl<K: Kernels> Engine for K {}
 
-/// What the scheme asks of a backend. Each method checks the ranges of what its kernel takes and gives
+/// The interface of a backend for the scheme. Each method checks the ranges of its kernel's inputs and outputs
 /// (docs/bounds.md).
 // The reason for every `unsafe` block: `self` proves the CPU features, as `Kernels` demands.
 #[allow(clippy::undocumented_unsafe_blocks)]
 pub trait Engine: Kernels {
     /// [`crate::kernels::sampling::uniform`].
     #[inline]
-    fn uniform(self, targets: &mut dyn Targets<'_, 32>, shadow: Option<&mut dyn Beside>) {
+    fn uniform(self, targets: &mut dyn Targets<'_, 32>, shadow: Option<&mut dyn ShadowStates>) {
         unsafe { Kernels::uniform(self, targets, shadow) };
     }
     /// [`crate::kernels::sampling::bounded`].
@@ -251,7 +255,7 @@ pub trait Engine: Kernels {
         self,
         targets: &mut dyn Targets<'_, 64>,
         bytes: &mut [MaskBytes],
-        shadow: Option<&mut dyn Beside>,
+        shadow: Option<&mut dyn ShadowStates>,
     ) {
         unsafe { Kernels::mask::<P>(self, targets, bytes, shadow) };
     }
@@ -435,7 +439,7 @@ fn check_unless(exceeds: bool, what: &str, a: &Poly, bound: i32) {
 /// A kernel that no operation of the library has: a text over lanes, all of it `inline(always)`.
 #[cfg(mldsa_inside)]
 pub trait Kernel {
-    /// What it gives.
+    /// Its result.
     type Output;
     /// Its text.
     fn run<V: Lanes>(self, token: V::Token) -> Self::Output;

@@ -22,14 +22,14 @@ pub struct EnvironmentError {
 }
 
 impl EnvironmentError {
-    /// As many characters of the word are told.
+    /// The most characters of the word in the message.
     const SHOWN: usize = 40;
 
     fn new(variable: &'static str, word: &str, allowed: Vec<&'static str>) -> Self {
-        let mut told = word.chars();
-        let shown = told.by_ref().take(Self::SHOWN);
+        let mut characters = word.chars();
+        let shown = characters.by_ref().take(Self::SHOWN);
         let mut word: String = shown.flat_map(char::escape_default).collect();
-        if told.next().is_some() {
+        if characters.next().is_some() {
             word.push_str("...");
         }
         EnvironmentError {

@@ -62,8 +62,8 @@ const _: () = {
     all(target_arch = "aarch64", target_endian = "little")
 ))]
 #[inline(always)]
-fn first<T, const COUNT: usize>(of: &[T]) -> &[T; COUNT] {
-    of.first_chunk().expect("a register's numbers")
+fn first<T, const COUNT: usize>(numbers: &[T]) -> &[T; COUNT] {
+    numbers.first_chunk().expect("a register's numbers")
 }
 
 /// The same, to write.
@@ -72,6 +72,6 @@ fn first<T, const COUNT: usize>(of: &[T]) -> &[T; COUNT] {
     all(target_arch = "aarch64", target_endian = "little")
 ))]
 #[inline(always)]
-fn first_mut<T, const COUNT: usize>(of: &mut [T]) -> &mut [T; COUNT] {
-    of.first_chunk_mut().expect("a register's numbers")
+fn first_mut<T, const COUNT: usize>(numbers: &mut [T]) -> &mut [T; COUNT] {
+    numbers.first_chunk_mut().expect("a register's numbers")
 }

@@ -55,7 +55,7 @@ macro_rules! backends {
                 CStr::from_bytes_with_nul(name.as_bytes()).unwrap_or_default()
             }
 
-            /// What the CPU can run, slowest first.
+            /// The backends that the CPU can run, slowest first.
             fn present() -> impl Iterator<Item = Self> {
                 let kinds = [
                     Some(Kind::Portable(portable::Portable)),
@@ -239,7 +239,7 @@ impl Backend {
         self.0
     }
 
-    /// What is left if `features` are taken away too.
+    /// The available backends that need none of `features`.
     #[cfg(feature = "std")]
     pub(super) fn available_without(features: u32) -> impl Iterator<Item = Self> {
         Self::left_of(state::get() | features)

@@ -10,7 +10,7 @@ use crate::kernels::packing::Map;
 use crate::kernels::poly::Poly;
 use crate::kernels::sampling::{MaskBytes, Targets};
 use crate::kernels::small::{Offsets, SmallPoly};
-use crate::kernels::sponge::Beside;
+use crate::kernels::sponge::ShadowStates;
 use crate::params::Parameters;
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -129,9 +129,9 @@ unsafe impl<K: Kernels> Kernels for Timed<K> {
     }
 
     methods! {
-        ExpandA: fn uniform(targets: &mut dyn Targets<'_, 32>, shadow: Option<&mut dyn Beside>);
+        ExpandA: fn uniform(targets: &mut dyn Targets<'_, 32>, shadow: Option<&mut dyn ShadowStates>);
         ExpandS: fn bounded[P](targets: &mut dyn Targets<'_, 64>);
-        ExpandMask: fn mask[P](targets: &mut dyn Targets<'_, 64>, bytes: &mut [MaskBytes], shadow: Option<&mut dyn Beside>);
+        ExpandMask: fn mask[P](targets: &mut dyn Targets<'_, 64>, bytes: &mut [MaskBytes], shadow: Option<&mut dyn ShadowStates>);
         Ntt: fn ntt(p: &mut Poly);
         Inverse: fn inverse_ntt(p: &mut Poly);
         Rows: fn dot(row: &[Poly], v: &[Poly], out: &mut Poly);

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::rows::Rows;
-use super::{boxed, made};
+use super::{boxed, vec_from_fn};
 use crate::ParameterSet;
 use crate::backend::Engine;
 use crate::declassify::{Site, public_slice};
@@ -15,8 +15,8 @@ use crate::scheme::shapes::Shapes;
 use crate::scheme::sign::Material;
 use crate::scheme::{keygen, sample};
 
-/// A key in the making.
-pub(super) struct Slot<P: ParameterSet> {
+/// The values of a key while it is generated.
+pub(super) struct PendingKey<P: ParameterSet> {
     rho: [u8; 32],
     rho_prime: Secret<[u8; 64]>,
     k: Secret<[u8; 32]>,
@@ -26,9 +26,9 @@ pub(super) struct Slot<P: ParameterSet> {
     t0: Secret<P::VecK>,
 }
 
-impl<P: ParameterSet> Slot<P> {
+impl<P: ParameterSet> PendingKey<P> {
     fn zero() -> Self {
-        Slot {
+        PendingKey {
             rho: [0; 32],
             rho_prime: Secret::zero(),
             k: Secret::zero(),
@@ -43,13 +43,13 @@ impl<P: ParameterSet> Slot<P> {
 #[cfg(all(test, mldsa_inside))]
 pub(super) fn memory<P: ParameterSet>() -> [usize; 2] {
     [
-        size_of::<Slot<P>>() + Rows::<P>::BYTES_PER_ROW,
-        size_of::<keygen::Space<P>>(),
+        size_of::<PendingKey<P>>() + Rows::<P>::BYTES_PER_ROW,
+        size_of::<keygen::Memory<P>>(),
     ]
 }
 
-/// What is made of a seed.
-pub(super) trait Product<P: ParameterSet> {
+/// A key that is filled from a seed.
+pub(super) trait NewKey<P: ParameterSet> {
     /// The public key, which is written first, row after row.
     fn pk(&mut self) -> &mut P::VerifyingKeyBytes;
     /// A row of Â.
@@ -57,26 +57,26 @@ pub(super) trait Product<P: ParameterSet> {
     /// s1 and s2.
     fn secrets<E: Engine>(&mut self, e: E, s1: &[Poly], s2: &[Poly]);
     /// The rest.
-    fn finish<E: Engine>(&mut self, e: E, slot: &Slot<P>, tr: &[u8; 64]);
+    fn finish<E: Engine>(&mut self, e: E, values: &PendingKey<P>, tr: &[u8; 64]);
 }
 
-impl<P: ParameterSet> Product<P> for SigningKey<P> {
+impl<P: ParameterSet> NewKey<P> for SigningKey<P> {
     fn pk(&mut self) -> &mut P::VerifyingKeyBytes {
         &mut self.public.pk
     }
     fn secrets<E: Engine>(&mut self, e: E, s1: &[Poly], s2: &[Poly]) {
-        SigningKeyWriter::of::<P>(self.sk.as_mut()).secrets::<P, E>(e, s1, s2);
+        SigningKeyWriter::new::<P>(self.sk.as_mut()).secrets::<P, E>(e, s1, s2);
     }
-    fn finish<E: Engine>(&mut self, e: E, slot: &Slot<P>, tr: &[u8; 64]) {
-        let mut sk = SigningKeyWriter::of::<P>(self.sk.as_mut());
-        sk.head(&slot.rho, slot.k.as_ref(), tr);
-        for (row, t0) in slot.t0.as_ref().iter().enumerate() {
+    fn finish<E: Engine>(&mut self, e: E, values: &PendingKey<P>, tr: &[u8; 64]) {
+        let mut sk = SigningKeyWriter::new::<P>(self.sk.as_mut());
+        sk.head(&values.rho, values.k.as_ref(), tr);
+        for (row, t0) in values.t0.as_ref().iter().enumerate() {
             sk.t0(e, row, t0);
         }
     }
 }
 
-impl<P: ParameterSet> Product<P> for ExpandedSigningKey<P> {
+impl<P: ParameterSet> NewKey<P> for ExpandedSigningKey<P> {
     fn pk(&mut self) -> &mut P::VerifyingKeyBytes {
         &mut self.public.pk
     }
@@ -86,9 +86,9 @@ impl<P: ParameterSet> Product<P> for ExpandedSigningKey<P> {
     fn secrets<E: Engine>(&mut self, e: E, s1: &[Poly], s2: &[Poly]) {
         self.material.set_secrets(e, s1, s2);
     }
-    fn finish<E: Engine>(&mut self, e: E, slot: &Slot<P>, tr: &[u8; 64]) {
-        let k = slot.k.as_ref();
-        self.material.set_rest(e, slot.t0.as_ref(), k, tr);
+    fn finish<E: Engine>(&mut self, e: E, values: &PendingKey<P>, tr: &[u8; 64]) {
+        let k = values.k.as_ref();
+        self.material.set_rest(e, values.t0.as_ref(), k, tr);
     }
 }
 
@@ -99,16 +99,16 @@ pub(crate) fn run<P: ParameterSet, E: Engine>(
     seeds: &[[u8; 32]],
     keys: &mut [SigningKey<P>],
 ) {
-    let mut room = Room::new(e, seeds.len());
+    let mut group_memory = GroupMemory::new(e, seeds.len());
     let mut single = None;
     let groups = seeds.chunks(E::STATES).zip(keys.chunks_mut(E::STATES));
     for (seeds, keys) in groups {
         if let ([xi], [key]) = (seeds, &mut *keys) {
             // Nothing to fill lanes with.
-            let space = single.get_or_insert_with(|| boxed(|| keygen::Space::<P>::ZERO));
-            keygen::keygen::<P, E>(e, xi, space.room(), &mut key.sk, &mut key.public.pk);
+            let memory = single.get_or_insert_with(|| boxed(|| keygen::Memory::<P>::ZERO));
+            keygen::keygen::<P, E>(e, xi, memory.values(), &mut key.sk, &mut key.public.pk);
         } else {
-            group(e, seeds, &mut room, keys);
+            group(e, seeds, &mut group_memory, keys);
         }
         for (key, xi) in keys.iter_mut().zip(seeds) {
             key.seed.insert(Secret::zero()).copy_from_slice(xi);
@@ -123,72 +123,72 @@ pub(crate) fn run_expanded<P: ParameterSet, E: Engine>(
     seeds: &[[u8; 32]],
     keys: &mut [ExpandedSigningKey<P>],
 ) {
-    let mut room = Room::new(e, seeds.len());
+    let mut group_memory = GroupMemory::new(e, seeds.len());
     let groups = seeds.chunks(E::STATES).zip(keys.chunks_mut(E::STATES));
     for (seeds, keys) in groups {
-        group(e, seeds, &mut room, keys);
+        group(e, seeds, &mut group_memory, keys);
     }
 }
 
-/// What the groups need, one after the other.
-struct Room<P: ParameterSet> {
-    slots: Vec<Slot<P>>,
+/// Memory that the groups use one after the other.
+struct GroupMemory<P: ParameterSet> {
+    pending: Vec<PendingKey<P>>,
     rows: Rows<P>,
 }
 
-impl<P: ParameterSet> Room<P> {
+impl<P: ParameterSet> GroupMemory<P> {
     fn new<E: Engine>(_: E, seeds: usize) -> Self {
-        Room {
-            slots: made(E::STATES.min(seeds), Slot::zero),
+        GroupMemory {
+            pending: vec_from_fn(E::STATES.min(seeds), PendingKey::zero),
             rows: Rows::new::<E>(),
         }
     }
 }
 
-/// As many seeds as there are slots, at most one for each Keccak state.
+/// As many seeds as there are pending, at most one for each Keccak state.
 fn group<P: ParameterSet, E: Engine>(
     e: E,
     seeds: &[[u8; 32]],
-    room: &mut Room<P>,
-    keys: &mut [impl Product<P>],
+    group_memory: &mut GroupMemory<P>,
+    keys: &mut [impl NewKey<P>],
 ) {
-    let slots = &mut room.slots[..seeds.len()];
+    let pending = &mut group_memory.pending[..seeds.len()];
     let set = [P::K as u8, P::L as u8];
     // Algorithm 6, step 1.
     let strings = seeds.iter().map(|xi| [xi.as_slice(), &set]);
-    hash_each(e, strings.zip(&mut *slots), |slot, reader| {
-        reader.squeeze(&mut slot.rho);
-        public_slice(Site::Rho, &mut slot.rho);
-        reader.squeeze(slot.rho_prime.as_mut());
-        reader.squeeze(slot.k.as_mut());
+    hash_each(e, strings.zip(&mut *pending), |values, reader| {
+        reader.squeeze(&mut values.rho);
+        public_slice(Site::Rho, &mut values.rho);
+        reader.squeeze(values.rho_prime.as_mut());
+        reader.squeeze(values.k.as_mut());
     });
 
     // Algorithm 6, step 4.
-    e.bounded::<P>(&mut slots.iter_mut().flat_map(|slot| {
-        let (s1, s2) = (slot.s1.as_mut(), slot.s2.as_mut());
-        sample::of_s(&slot.rho_prime, s1, s2)
+    e.bounded::<P>(&mut pending.iter_mut().flat_map(|values| {
+        let (s1, s2) = (values.s1.as_mut(), values.s2.as_mut());
+        sample::expand_s_targets(&values.rho_prime, s1, s2)
     }));
-    for (slot, key) in slots.iter_mut().zip(&mut *keys) {
+    for (values, key) in pending.iter_mut().zip(&mut *keys) {
         // Algorithm 6, steps 10 and 11: as much as is known.
-        key.secrets(e, slot.s1.as_ref(), slot.s2.as_ref());
+        key.secrets(e, values.s1.as_ref(), values.s2.as_ref());
         // Algorithm 6, step 5: NTT(s1).
-        for p in slot.s1.as_mut() {
+        for p in values.s1.as_mut() {
             e.ntt(p);
         }
     }
 
-    let rhos: Vec<_> = slots.iter().map(|slot| slot.rho).collect();
+    let rhos: Vec<_> = pending.iter().map(|values| values.rho).collect();
     for (rho, key) in rhos.iter().zip(&mut *keys) {
         key.pk().as_mut()[..32].copy_from_slice(rho);
     }
     let mut t1 = Poly::zero();
     let rhos: Vec<_> = rhos.iter().collect();
     // Algorithm 6, step 3.
-    room.rows.expand(e, &rhos, |number, row, a_row| {
-        let (slot, key) = (&mut slots[number], &mut keys[number]);
-        let (s2, t) = (&slot.s2.as_ref()[row], &mut slot.t0.as_mut()[row]);
+    group_memory.rows.expand(e, &rhos, |number, row, a_row| {
+        let (values, key) = (&mut pending[number], &mut keys[number]);
+        let (s2, t) = (&values.s2.as_ref()[row], &mut values.t0.as_mut()[row]);
         // Algorithm 6, steps 5 and 6.
-        keygen::row(e, a_row, slot.s1.as_ref(), s2, t, &mut t1);
+        keygen::row(e, a_row, values.s1.as_ref(), s2, t, &mut t1);
         // Algorithm 6, step 8.
         encode::verifying_key_row(e, key.pk().as_mut(), row, &t1);
         key.row(row, a_row);
@@ -198,9 +198,9 @@ fn group<P: ParameterSet, E: Engine>(
     let mut trs = alloc::vec![[0; 64]; seeds.len()];
     let strings = keys.iter_mut().map(|key| [(*key.pk()).as_ref()]);
     hash_each(e, strings.zip(&mut trs), |tr, reader| reader.squeeze(tr));
-    for ((key, slot), tr) in keys.iter_mut().zip(&*slots).zip(&trs) {
+    for ((key, values), tr) in keys.iter_mut().zip(&*pending).zip(&trs) {
         // Algorithm 6, steps 10 and 11.
-        key.finish(e, slot, tr);
+        key.finish(e, values, tr);
     }
 }
 

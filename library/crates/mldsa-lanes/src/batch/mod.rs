@@ -70,7 +70,7 @@ pub enum SignWith<'a, P: ParameterSet> {
 pub struct SignJob<'a, P: ParameterSet> {
     /// The key; its backend does the work.
     pub key: SignWith<'a, P>,
-    /// What to sign.
+    /// The message to sign.
     pub input: Input<'a>,
 }
 
@@ -88,7 +88,7 @@ pub enum VerifyWith<'a, P: ParameterSet> {
 pub struct VerifyJob<'a, P: ParameterSet> {
     /// The key; its backend does the work.
     pub key: VerifyWith<'a, P>,
-    /// What was signed.
+    /// The message that was signed.
     pub input: Input<'a>,
     /// The signature.
     pub signature: &'a Signature<P>,
@@ -103,13 +103,9 @@ pub struct VerifyJob<'a, P: ParameterSet> {
 /// [`Error::TooManyAttempts`].
 pub fn sign<P: ParameterSet>(
     jobs: &[SignJob<'_, P>],
-    mut options: SignOptions<'_>,
+    options: SignOptions<'_>,
 ) -> Result<Vec<Result<Signature<P>, Error>>, Error> {
-    let rnds = with_rnd::rnds(jobs.len(), &mut options)?;
-    let mut results = with_rnd::unsigned(jobs.len());
-    let jobs = with_rnd::jobs(jobs, &rnds);
-    with_rnd::sign_into(&jobs, options.max_attempts, &mut results);
-    Ok(results)
+    with_rnd::sign(jobs, options, with_rnd::sign_into)
 }
 
 /// Verifies every job (Algorithms 3, 5 and 8): what
@@ -228,7 +224,7 @@ const MIN_JOBS_PER_LANE: usize = 16;
 
 /// Keys to be filled in place: a secret that is moved leaves a copy behind, unwiped.
 fn unfilled<P: ParameterSet>(backend: Backend, count: usize) -> Vec<SigningKey<P>> {
-    made(count, || SigningKey::empty(backend))
+    vec_from_fn(count, || SigningKey::empty(backend))
 }
 
 fn keygen_into<P: ParameterSet>(backend: Backend, seeds: &[[u8; 32]], keys: &mut [SigningKey<P>]) {
@@ -243,7 +239,7 @@ pub(crate) fn boxed<T>(new: impl FnOnce() -> T) -> Box<T> {
 }
 
 /// `count` values, likewise.
-pub(crate) fn made<T>(count: usize, new: impl FnMut() -> T) -> Vec<T> {
+pub(crate) fn vec_from_fn<T>(count: usize, new: impl FnMut() -> T) -> Vec<T> {
     filled(Vec::new(), count, new)
 }
 

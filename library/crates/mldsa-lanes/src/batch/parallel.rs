@@ -33,16 +33,14 @@ use crate::keys::{SignOptions, Signature, SigningKey};
 /// As [`super::sign`].
 pub fn sign<P: ParameterSet>(
     jobs: &[SignJob<'_, P>],
-    mut options: SignOptions<'_>,
+    options: SignOptions<'_>,
 ) -> Result<Vec<Result<Signature<P>, Error>>, Error> {
-    let rnds = with_rnd::rnds(jobs.len(), &mut options)?;
-    let mut results = with_rnd::unsigned(jobs.len());
     let backend = jobs.first().map(|job| job.key.backend());
-    let jobs = with_rnd::jobs(jobs, &rnds);
-    spread(backend, &jobs, &mut results, |jobs, results| {
-        with_rnd::sign_into(jobs, options.max_attempts, results);
-    });
-    Ok(results)
+    with_rnd::sign(jobs, options, |jobs, limit, results| {
+        spread(backend, jobs, results, |jobs, results| {
+            with_rnd::sign_into(jobs, limit, results);
+        });
+    })
 }
 
 /// As [`super::verify`].

@@ -12,18 +12,18 @@ use crate::scheme::sample;
 /// it is public.
 pub(super) struct Rows<P> {
     polynomials: Vec<Poly>,
-    of: PhantomData<P>,
+    set: PhantomData<P>,
 }
 
 impl<P: Parameters> Rows<P> {
-    /// What a row takes while it is sampled.
+    /// Memory of a row while it is sampled, in bytes.
     #[cfg(all(test, mldsa_inside))]
     pub(super) const BYTES_PER_ROW: usize = P::L * size_of::<Poly>();
 
     pub(super) fn new<E: Engine>() -> Self {
         Rows {
             polynomials: alloc::vec![Poly::zero(); E::STATES * P::L],
-            of: PhantomData,
+            set: PhantomData,
         }
     }
 
@@ -40,7 +40,7 @@ impl<P: Parameters> Rows<P> {
             let rows = first..(first + E::STATES).min(total);
             let places = rows.clone().zip(self.polynomials.chunks_exact_mut(P::L));
             let mut targets = places.flat_map(|(row, polynomials)| {
-                sample::of_a::<P>(rhos[row / P::K], row % P::K * P::L, polynomials)
+                sample::expand_a_targets::<P>(rhos[row / P::K], row % P::K * P::L, polynomials)
             });
             e.uniform(&mut targets, None);
             drop(targets);

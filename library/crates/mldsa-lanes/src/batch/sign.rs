@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 
 use super::with_rnd::SignJob;
-use super::{SignWith, boxed, made};
+use super::{SignWith, boxed, vec_from_fn};
 use crate::ParameterSet;
 use crate::backend::Engine;
 use crate::error::Error;
@@ -31,7 +31,7 @@ struct Pending {
 
 /// The expanded key of a message in progress.
 #[derive(Clone, Copy)]
-enum Held<'a, P: ParameterSet> {
+enum KeyOfPlace<'a, P: ParameterSet> {
     Expanded(&'a Material<P>),
     /// A position in the pool.
     Pooled(usize),
@@ -50,7 +50,7 @@ struct Pooled<'a, P: ParameterSet> {
 pub(super) fn memory<P: ParameterSet>() -> [usize; 3] {
     let ahead = AHEAD * (size_of::<Pending>() + size_of::<(usize, MuSource<'_>)>());
     [
-        size_of::<Signing<P>>() + size_of::<Held<'_, P>>() + ahead,
+        size_of::<Signing<P>>() + size_of::<KeyOfPlace<'_, P>>() + ahead,
         size_of::<Pooled<'_, P>>(),
         size_of::<Shared>(),
     ]
@@ -65,7 +65,7 @@ pub(crate) fn sign_all<P: ParameterSet, E: Engine>(
     limit: u32,
 ) {
     // On the heap, so that what lies on the stack is small enough to be overwritten when it is over.
-    let mut places = made(places::<E>(count), Signing::zero);
+    let mut places = vec_from_fn(places::<E>(count), Signing::zero);
     let mut shared = boxed(|| Shared::ZERO);
     rejection_sampling(e, messages, &mut places, limit, &mut shared);
 }
@@ -81,7 +81,7 @@ pub(crate) struct Many<'a, 'j, P: ParameterSet, E> {
     queue: Queue<'a, 'j, P>,
     pool: Pool<'j, P>,
     /// The key of each place.
-    keys: Vec<Held<'j, P>>,
+    keys: Vec<KeyOfPlace<'j, P>>,
     /// Of all messages of the batch.
     results: &'a mut [Result<Signature<P>, Error>],
 }
@@ -99,7 +99,7 @@ impl<'a, 'j, P: ParameterSet, E: Engine> Many<'a, 'j, P, E> {
             e,
             queue: Queue::new::<E>(jobs, order),
             pool: Pool::new(places),
-            keys: alloc::vec![Held::Pooled(0); places],
+            keys: alloc::vec![KeyOfPlace::Pooled(0); places],
             results,
         }
     }
@@ -226,8 +226,8 @@ impl<'a, 'j, P: ParameterSet> Queue<'a, 'j, P> {
         });
         // Algorithm 7, step 6.
         hash_each(e, strings, |mu, reader| reader.squeeze(mu));
-        // A source that does not fill its place was moved there with what lay on the stack beside it:
-        // secrets of the jobs before.
+        // A source can be smaller than its place. The move copied the rest from the stack, where secrets of earlier
+        // jobs may be, so overwrite the places.
         sources.clear();
         let places = sources.spare_capacity_mut();
         places.fill_with(MaybeUninit::zeroed);
@@ -284,17 +284,17 @@ impl<'a, P: ParameterSet> Pool<'a, P> {
         }
     }
 
-    fn get<'b>(&'b self, held: Held<'b, P>) -> &'b Material<P> {
+    fn get<'b>(&'b self, held: KeyOfPlace<'b, P>) -> &'b Material<P> {
         match held {
-            Held::Expanded(material) => material,
-            Held::Pooled(place) => &self.keys[place].material,
+            KeyOfPlace::Expanded(material) => material,
+            KeyOfPlace::Pooled(place) => &self.keys[place].material,
         }
     }
 
     /// The expanded form of `key` until `release`.
-    fn hold<E: Engine>(&mut self, e: E, key: &SignWith<'a, P>) -> Held<'a, P> {
+    fn hold<E: Engine>(&mut self, e: E, key: &SignWith<'a, P>) -> KeyOfPlace<'a, P> {
         let key = match key {
-            SignWith::Expanded(key) => return Held::Expanded(&key.material),
+            SignWith::Expanded(key) => return KeyOfPlace::Expanded(&key.material),
             SignWith::Compact(key) => *key,
         };
         let known = self
@@ -303,11 +303,11 @@ impl<'a, P: ParameterSet> Pool<'a, P> {
             .position(|pooled| core::ptr::eq(pooled.from, key));
         let place = known.unwrap_or_else(|| self.make(e, key));
         self.keys[place].users += 1;
-        Held::Pooled(place)
+        KeyOfPlace::Pooled(place)
     }
 
-    fn release(&mut self, held: Held<'a, P>) {
-        if let Held::Pooled(place) = held {
+    fn release(&mut self, held: KeyOfPlace<'a, P>) {
+        if let KeyOfPlace::Pooled(place) = held {
             self.keys[place].users -= 1;
         }
     }

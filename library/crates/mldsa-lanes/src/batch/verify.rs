@@ -8,7 +8,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::rows::Rows;
-use super::{VerifyJob, VerifyWith, boxed, made};
+use super::{VerifyJob, VerifyWith, boxed, vec_from_fn};
 use crate::ParameterSet;
 use crate::backend::Engine;
 use crate::error::Error;
@@ -17,7 +17,7 @@ use crate::keys::VerifyingKey;
 use crate::scheme::encode;
 use crate::scheme::hash_each;
 use crate::scheme::message::MuSource;
-use crate::scheme::verify::{Claim, Material, RowRoom, t1_hat};
+use crate::scheme::verify::{Claim, Material, RowMemory, t1_hat};
 
 /// A well-formed signature.
 struct Candidate<P: ParameterSet> {
@@ -74,12 +74,12 @@ pub(crate) fn run<'a, P: ParameterSet, E: Engine>(
     order: &[usize],
     results: &mut [Result<(), Error>],
 ) {
-    let mut candidates = made(E::STATES.min(order.len()), Candidate::<P>::zero);
+    let mut candidates = vec_from_fn(E::STATES.min(order.len()), Candidate::<P>::zero);
     let mut group = Group {
         jobs,
         rows: None,
         last: None,
-        room: RowRoom::zero(),
+        room: RowMemory::zero(),
     };
     let mut order = order.iter();
     loop {
@@ -116,7 +116,7 @@ struct Group<'j, 'a, P: ParameterSet> {
     rows: Option<Rows<P>>,
     last: Option<Last<'a, P>>,
     /// Room for a row.
-    room: RowRoom,
+    room: RowMemory,
 }
 
 impl<'a, P: ParameterSet> Group<'_, 'a, P> {

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{SignWith, by_backend, made};
+use super::{SignWith, by_backend, vec_from_fn};
 use crate::ParameterSet;
 use crate::error::Error;
 use crate::kernels::poly::{Secret, Zero};
@@ -23,27 +23,33 @@ pub(crate) fn rnds(
     count: usize,
     options: &mut SignOptions<'_>,
 ) -> Result<Vec<Secret<[u8; 32]>>, Error> {
-    let mut rnds = made(count, Secret::<[u8; 32]>::zero);
+    let mut rnds = vec_from_fn(count, Secret::<[u8; 32]>::zero);
     options.fill(&mut rnds)?;
     Ok(rnds)
 }
 
-/// Jobs with their values of `rnd`.
-pub(crate) fn jobs<'a, P: ParameterSet>(
-    jobs: &[super::SignJob<'a, P>],
-    rnds: &'a [Secret<[u8; 32]>],
-) -> Vec<SignJob<'a, P>> {
-    let job = |(job, rnd): (&super::SignJob<'a, P>, &'a Secret<[u8; 32]>)| SignJob {
+/// Signs the jobs with values of `rnd` from `options`. `sign_into` takes the jobs, the limit of iterations and
+/// the results.
+pub(crate) fn sign<P: ParameterSet>(
+    jobs: &[super::SignJob<'_, P>],
+    mut options: SignOptions<'_>,
+    sign_into: impl FnOnce(&[SignJob<'_, P>], u32, &mut [Result<Signature<P>, Error>]),
+) -> Result<Vec<Result<Signature<P>, Error>>, Error> {
+    let rnds = rnds(jobs.len(), &mut options)?;
+    let mut results = unsigned(jobs.len());
+    let jobs = jobs.iter().zip(&rnds).map(|(job, rnd)| SignJob {
         key: job.key,
         input: job.input,
         rnd,
-    };
-    jobs.iter().zip(rnds).map(job).collect()
+    });
+    let jobs: Vec<_> = jobs.collect();
+    sign_into(&jobs, options.max_attempts, &mut results);
+    Ok(results)
 }
 
 /// Room for results, every one of which will be written.
 pub(crate) fn unsigned<P: ParameterSet>(count: usize) -> Vec<Result<Signature<P>, Error>> {
-    made(count, || Err(UNSIGNED))
+    vec_from_fn(count, || Err(UNSIGNED))
 }
 
 pub(crate) fn sign_into<P: ParameterSet>(

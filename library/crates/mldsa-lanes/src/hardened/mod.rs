@@ -87,7 +87,7 @@ pub use verifying::{Verified, VerifyingKey};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// What the ordinary interface refuses too.
+    /// An error that the ordinary interface returns too.
     Refused(Refusal),
     /// The key in memory is not the one that was checked.
     KeyDamaged,
@@ -140,8 +140,7 @@ impl fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
-/// What [`compared`] gives of equal strings, first and second: half their bits differ, from each other
-/// and from 0.
+/// Both results of [`compared`] for equal strings. They differ in half their bits, from each other and from 0.
 const EQUAL: [u64; 2] = [0x3c96_a5d2_b41e_69c3, 0x707c_70b4_8a97_b9d8];
 
 /// `equal` if the strings are, else something else: no branch until their end.

@@ -54,14 +54,16 @@ impl<P: ParameterSet> SigningKey<P> {
         };
         copy.digest = copy.digest_now();
         let backend = key.backend();
-        let mut again = keys::SigningKey::<P>::empty(backend);
+        let mut repeated = keys::SigningKey::<P>::empty(backend);
         match &key.seed {
-            Some(seed) => again.fill_from_seed(black_box(seed)),
-            None => again.read(key.sk.as_ref()).map_err(|_| Error::KeyDamaged)?,
+            Some(seed) => repeated.fill_from_seed(black_box(seed)),
+            None => repeated
+                .read(key.sk.as_ref())
+                .map_err(|_| Error::KeyDamaged)?,
         }
         let same = [
-            compared(EQUAL[0], key.sk.as_ref(), again.sk.as_ref()),
-            compared(EQUAL[1], key.public.as_ref(), again.public.as_ref()),
+            compared(EQUAL[0], key.sk.as_ref(), repeated.sk.as_ref()),
+            compared(EQUAL[1], key.public.as_ref(), repeated.public.as_ref()),
         ];
         if public(Site::Agreement, same) != EQUAL {
             return Err(Error::KeyDamaged);
@@ -89,15 +91,15 @@ impl<P: ParameterSet> SigningKey<P> {
     }
 
     #[inline(never)]
-    pub(super) fn seeded(backend: Backend, xi: &[u8; 32], again: &[u8; 32]) -> Result<Self, Error> {
-        let made = Self::checked(&keys::SigningKey::from_seed_on(backend, xi));
-        if let Ok(key) = &made {
-            let same = compared(EQUAL[1], key.seed(), again);
+    pub(super) fn seeded(backend: Backend, xi: &[u8; 32], copy: &[u8; 32]) -> Result<Self, Error> {
+        let checked = Self::checked(&keys::SigningKey::from_seed_on(backend, xi));
+        if let Ok(key) = &checked {
+            let same = compared(EQUAL[1], key.seed(), copy);
             if public(Site::Agreement, same) != EQUAL[1] {
                 return Err(Error::KeyDamaged);
             }
         }
-        made
+        checked
     }
 
     /// ML-DSA.KeyGen (Algorithm 1), computed twice. Draws the seed into `xi`, which the caller fills with
@@ -137,15 +139,15 @@ impl<P: ParameterSet> SigningKey<P> {
     }
 
     #[inline(never)]
-    pub(super) fn read(backend: Backend, bytes: &[u8], again: &[u8]) -> Result<Self, Error> {
-        let made = Self::checked(&keys::SigningKey::from_encoded_bytes_on(backend, bytes)?);
-        if let Ok(key) = &made {
-            let same = compared(EQUAL[0], key.key.sk.as_ref(), again);
+    pub(super) fn read(backend: Backend, bytes: &[u8], copy: &[u8]) -> Result<Self, Error> {
+        let checked = Self::checked(&keys::SigningKey::from_encoded_bytes_on(backend, bytes)?);
+        if let Ok(key) = &checked {
+            let same = compared(EQUAL[0], key.key.sk.as_ref(), copy);
             if public(Site::Agreement, same) != EQUAL[0] {
                 return Err(Error::KeyDamaged);
             }
         }
-        made
+        checked
     }
 
     /// The private key as `skEncode` writes it (Algorithm 24).
@@ -198,16 +200,16 @@ impl<P: ParameterSet> SigningKey<P> {
         self.confirm(self.key.sk.as_ref(), bytes, public)
     }
 
-    /// Whether the key is intact, was made of `given`, and has this public key.
+    /// Check that the key is intact, that `own` is `expected`, and that it has this public key.
     fn confirm(
         &self,
         own: &[u8],
-        given: &[u8],
+        expected: &[u8],
         public: &keys::VerifyingKey<P>,
     ) -> Result<(), KeyDamaged> {
         self.intact()?;
         let same = [
-            compared(EQUAL[0], own, given),
+            compared(EQUAL[0], own, expected),
             compared(EQUAL[1], &public.tr(), &self.key.sk.as_ref()[TR]),
         ];
         if self::public(Site::Agreement, same) != EQUAL {
@@ -233,10 +235,10 @@ impl<P: ParameterSet> SigningKey<P> {
         // Copies of its pointers and lengths that the compiler keeps apart: a fault that changes one leaves
         // the other.
         let input = input.into();
-        let (input, again) = (*black_box(&input), *black_box(&input));
+        let (input, input_copy) = (*black_box(&input), *black_box(&input));
         // Before anything is written: a write to a wrong place may change the message, and the hash that the
         // caller compares is then another one.
-        let message = described::<P>(self.key.public.backend, &again)?;
+        let message = described::<P>(self.key.public.backend, &input_copy)?;
         let mut rnd = Secret(UNDRAWN);
         options.fill(slice::from_mut(&mut rnd))?;
         if options.is_hedged() {
@@ -248,17 +250,17 @@ impl<P: ParameterSet> SigningKey<P> {
         // that went to a wrong place, by any copy or address, the two differ too.
         let mut proof = Verified::refused(&self.key.public, message);
         out.0.as_mut().fill(0);
-        let made = self.run(request, &again, &mut out.0, &mut proof.signature);
+        let result = self.run(request, &input_copy, &mut out.0, &mut proof.signature);
         // Both descriptions come from one place: a fault that moved it after the first hash changed the
         // message of both signatures.
-        if described::<P>(self.key.public.backend, &again) != Ok(message) {
+        if described::<P>(self.key.public.backend, &input_copy) != Ok(message) {
             out.0.as_mut().fill(0);
             return Err(Error::Disagreement);
         }
         proof.words = EQUAL.map(|equal| Self::agree(equal, &out.0, &proof.signature));
         let [first, second] = black_box(proof.words);
         if first != EQUAL[0] || black_box(second) != EQUAL[1] {
-            return Err(made.err().unwrap_or(Error::Disagreement));
+            return Err(result.err().unwrap_or(Error::Disagreement));
         }
         Ok(proof)
     }
@@ -268,18 +270,18 @@ impl<P: ParameterSet> SigningKey<P> {
     pub(super) fn run(
         &self,
         request: Request<'_>,
-        again: &Input<'_>,
+        input_copy: &Input<'_>,
         first: &mut P::SignatureBytes,
         second: &mut P::SignatureBytes,
     ) -> Result<(), Error> {
         let _wiper = Wiper::<24>;
-        let made = self.signed(request, again, first, second);
-        if made.is_err() {
+        let result = self.signed(request, input_copy, first, second);
+        if result.is_err() {
             // What is in the second may be secret.
             second.wipe();
             second.as_mut().fill(!0);
         }
-        made
+        result
     }
 
     /// `equal` if the two signatures of [`run`](Self::run) are the same.
@@ -295,7 +297,7 @@ impl<P: ParameterSet> SigningKey<P> {
     fn signed(
         &self,
         request: Request<'_>,
-        again: &Input<'_>,
+        input_copy: &Input<'_>,
         out: &mut P::SignatureBytes,
         second: &mut P::SignatureBytes,
     ) -> Result<(), Error> {
@@ -305,18 +307,18 @@ impl<P: ParameterSet> SigningKey<P> {
             accepted: Some(&accepted),
             ..request
         };
-        let mut first = Secret(P::sign_encoded(request, &self.key.sk)?);
+        let mut first = Secret(P::sign_compact(request, &self.key.sk)?);
         let number = accepted.get();
         let request_again = black_box(Request {
-            input: again,
+            input: input_copy,
             limit: number.saturating_add(1),
             first: number,
             accepted: None,
             ..request
         });
         // No iteration is accepted where none was: another number, or another iteration.
-        let made = P::sign_encoded(request_again, black_box(&self.key.sk));
-        *second = made.map_err(|_| Error::Disagreement)?;
+        let repeated = P::sign_compact(request_again, black_box(&self.key.sk));
+        *second = repeated.map_err(|_| Error::Disagreement)?;
         self.release(request.input, &mut first, second)?;
         public_slice(Site::Agreement, second.as_mut());
         *out = first.0;

@@ -102,14 +102,14 @@ impl<P: ParameterSet> VerifyingKey<P> {
         signature: &Signature<P>,
     ) -> Result<Verified<P>, Error> {
         let input = &input.into();
-        let again = *black_box(input);
-        let message = described::<P>(self.public.backend, &again)?;
+        let input_copy = *black_box(input);
+        let message = described::<P>(self.public.backend, &input_copy)?;
         let second = self.second()?;
         let mut proof = Verified::refused(&self.public, message);
         let backend = self.public.backend;
         proof.signature = *black_box(&signature.0);
         let one = commitment::<P>(backend, &self.public.pk, input, &signature.0);
-        let two = commitment::<P>(backend, &second, &again, &proof.signature);
+        let two = commitment::<P>(backend, &second, &input_copy, &proof.signature);
         decide(&signature.0, [one, two], proof)
     }
 }
@@ -169,7 +169,7 @@ fn invert<B: Bytes>(bytes: &mut B) {
     bytes.as_mut().iter_mut().for_each(|byte| *byte = !*byte);
 }
 
-/// What stands for a message in a proof: H(0 ‖ M'), or μ where the caller gave that.
+/// The value of a message in a proof: H(0 ‖ M'), or μ if the caller passed μ.
 pub(super) fn described<P: ParameterSet>(
     backend: Backend,
     input: &Input<'_>,
@@ -184,7 +184,7 @@ impl<P: ParameterSet> fmt::Debug for Verified<P> {
     }
 }
 
-/// What c_tilde should be, or anything but the signature's own if that is malformed.
+/// The expected c_tilde. For a malformed signature, a value that differs from the signature's.
 pub(super) type Commitment = ([u8; 64], Result<(), Refusal>);
 
 #[inline(never)]
@@ -210,10 +210,10 @@ pub(super) fn decide<P: ParameterSet>(
     mut proof: Verified<P>,
 ) -> Result<Verified<P>, Error> {
     let c_tilde = encode::c_tilde_of::<P>(signature.as_ref());
-    let again = encode::c_tilde_of::<P>(proof.signature.as_ref());
+    let c_tilde_copy = encode::c_tilde_of::<P>(proof.signature.as_ref());
     proof.words = [
         compared(EQUAL[0], &one.0[..P::C_TILDE_BYTES], c_tilde),
-        compared(EQUAL[1], &two.0[..P::C_TILDE_BYTES], again),
+        compared(EQUAL[1], &two.0[..P::C_TILDE_BYTES], c_tilde_copy),
     ];
     let [first, second] = black_box(proof.words);
     if first == EQUAL[0] && black_box(second) == EQUAL[1] {

@@ -20,7 +20,7 @@ pub const fn below(bound: i32) -> Range {
     within(bound - 1)
 }
 
-/// What `rounding::reduce` makes of a number in [-2q, 2q], small mod q or not.
+/// Results of `rounding::reduce` for numbers in [-2q, 2q], small mod q or not.
 pub(crate) const REDUCED: Range = within((1 << 22) + (1 << 14));
 
 /// High bits.
@@ -58,17 +58,16 @@ impl Coefficients for SmallPoly {
     }
 }
 
-/// Asserts in debug builds, of which nothing is left in others, that `of` is in `range`; `what` says
-/// whose and whether it is taken or given.
+/// Assert that `values` are in `range`; only in debug builds. `what` names the kernel and the argument.
 #[inline(always)]
-pub fn check(what: &str, of: &(impl Coefficients + ?Sized), range: Range) {
+pub fn check(what: &str, values: &(impl Coefficients + ?Sized), range: Range) {
     #[cfg(all(test, mldsa_inside))]
     if super::tests::intervals::is_under_way() {
-        super::tests::intervals::check(what, of, range);
+        super::tests::intervals::check(what, values, range);
         return;
     }
     if cfg!(debug_assertions) {
-        of.each(&mut |x| {
+        values.each(&mut |x| {
             let holds = (range.0..=range.1).contains(&x);
             assert!(holds, "{what} {range:?}, not {x}");
         });

@@ -4,7 +4,7 @@ use core::ptr;
 
 /// One 64-bit word of each of several Keccak states.
 pub(crate) trait Words: Copy {
-    /// What θ adds to each word of a column.
+    /// The value that θ adds to each word of a column.
     type Column: Copy;
     fn xor(self, other: Self) -> Self;
     fn xor_constant(self, constant: u64) -> Self;

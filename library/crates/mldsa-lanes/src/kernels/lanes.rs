@@ -15,14 +15,14 @@ pub(crate) const Q_INVERSE: i32 = {
 };
 const _: () = assert!(Q.wrapping_mul(Q_INVERSE) == 1);
 
-/// What becomes of a coefficient on its way to or from its string.
+/// The relation of a coefficient to the number in its string.
 #[derive(Clone, Copy)]
 pub enum Map {
-    /// Nothing.
+    /// Both are equal.
     Same,
-    /// The coefficient is this less what is in the string.
+    /// The coefficient is this value minus the number in the string.
     Below(i32),
-    /// The coefficient is what is in the string times 2^d.
+    /// The coefficient is the number in the string times 2^d.
     Scaled,
 }
 
@@ -137,7 +137,7 @@ pub trait Lanes: Copy {
     fn store_kept(self, keep: Self, to: &mut [i32]) -> usize;
 }
 
-/// What the NTT needs beyond [`Lanes`].
+/// Operations of the NTT beyond [`Lanes`].
 pub trait Transform: Lanes {
     /// Whether [`Transform::times`] is Barrett's product, else Montgomery's.
     const BARRETT: bool;

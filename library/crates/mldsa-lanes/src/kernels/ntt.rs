@@ -76,7 +76,7 @@ impl<V: Transform> Twiddle<V> {
     ];
 
     #[inline(always)]
-    fn of<const LENGTH: usize>(
+    fn splat<const LENGTH: usize>(
         token: V::Token,
         pairs: &'static [[i32; 2]; LENGTH],
         at: usize,
@@ -86,7 +86,7 @@ impl<V: Transform> Twiddle<V> {
     }
     #[inline(always)]
     fn layer(token: V::Token, k: usize) -> Self {
-        Self::of(token, Self::ZETAS, k)
+        Self::splat(token, Self::ZETAS, k)
     }
 }
 
@@ -265,13 +265,13 @@ fn inverse_rows_step<V: Transform, const ROWS: usize, const HOP: usize, const PA
         let groups = ROWS / (2 * HOP);
         let last = blocks * groups == 1;
         let z = if last {
-            Twiddle::of(token, Twiddle::<V>::LAST, 1)
+            Twiddle::splat(token, Twiddle::<V>::LAST, 1)
         } else {
             Twiddle::layer(token, (2 * blocks - block) * groups - 1 - group)
         };
         (v[at], v[at + HOP]) = inverse_butterfly(v[at], v[at + HOP], z);
         if last {
-            let scale = Twiddle::of(token, Twiddle::<V>::LAST, 0);
+            let scale = Twiddle::splat(token, Twiddle::<V>::LAST, 0);
             v[at] = v[at].times(scale.0, scale.1);
         }
     }

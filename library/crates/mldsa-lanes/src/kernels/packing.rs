@@ -66,7 +66,8 @@ pub(crate) fn pack_width<V: Lanes>(
     }
 }
 
-/// [`unpack`] with a width of some parameter set.
+/// [`unpack`] with a width of some parameter set and its map: with any map, the loops would be compiled three times
+/// for each width.
 #[inline(always)]
 pub(crate) fn unpack_width<V: Lanes>(
     token: V::Token,
@@ -75,24 +76,33 @@ pub(crate) fn unpack_width<V: Lanes>(
     map: Map,
     p: &mut Poly,
 ) {
-    match bits {
-        3 => unpack::<V, 3>(token, from, map, p),
-        4 => unpack::<V, 4>(token, from, map, p),
-        10 => unpack::<V, 10>(token, from, map, p),
-        13 => unpack::<V, 13>(token, from, map, p),
-        18 => unpack::<V, 18>(token, from, map, p),
-        20 => unpack::<V, 20>(token, from, map, p),
-        _ => unreachable!("no parameter set unpacks {bits} bits"),
+    match (bits, map) {
+        (3, Map::Below(_)) => unpack::<V, 3>(token, from, map, p),
+        (4, Map::Below(_)) => unpack::<V, 4>(token, from, map, p),
+        (10, Map::Scaled) => unpack::<V, 10>(token, from, map, p),
+        (13, Map::Below(_)) => unpack::<V, 13>(token, from, map, p),
+        (18, Map::Below(_)) => unpack::<V, 18>(token, from, map, p),
+        (20, Map::Below(_)) => unpack::<V, 20>(token, from, map, p),
+        _ => unreachable!("no parameter set unpacks {bits} bits with this map"),
     }
 }
 
-/// HintBitPack (Algorithm 20) from the hints as strings of bits ([`pack`] with one bit), at most ω
-/// ones in all; `out` has ω + k bytes.
-pub(crate) fn pack_hint(hint: impl Iterator<Item = [u8; N / 8]>, omega: usize, out: &mut [u8]) {
+/// The number of ones of a polynomial of hints.
+#[inline(never)]
+pub(crate) fn count_ones(hint: &Poly) -> i32 {
+    hint.0.iter().sum()
+}
+
+/// A polynomial of hints as a string of bits ([`pack`] with one bit).
+pub(crate) type HintBits = [u8; N / 8];
+
+/// HintBitPack (Algorithm 20) from the hints' strings of bits, at most ω ones in all; `out` has ω + k bytes.
+#[inline(never)]
+pub(crate) fn pack_hint(hint: &[HintBits], omega: usize, out: &mut [u8]) {
     out.fill(0);
     let (indices, counters) = out.split_at_mut(omega);
     let mut count = 0;
-    for (bits, counter) in hint.zip(counters) {
+    for (bits, counter) in hint.iter().zip(counters) {
         for (word, bytes) in bits.chunks_exact(8).enumerate() {
             // Eight bytes; ones are few, so they are looked for by words.
             let mut ones = bytes

@@ -11,7 +11,7 @@ pub struct Poly(pub [i32; N]);
 pub trait Zero: Sized {
     /// All zeros.
     const ZERO: Self;
-    /// The same as a value: of a large array, without a copy in the program.
+    /// Return [`Self::ZERO`]. Inlined: a large array is zeroed in place, not copied from the program's constants.
     #[inline(always)]
     fn zero() -> Self {
         Self::ZERO

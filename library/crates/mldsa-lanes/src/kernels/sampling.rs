@@ -8,7 +8,7 @@ use super::keccak::{
 };
 use super::lanes::Lanes;
 use super::poly::{Poly, Wipe};
-use super::sponge::{Beside, Shake256Reader};
+use super::sponge::{ShadowStates, Shake256Reader};
 use crate::declassify::{Site, public};
 use crate::params::{N, Parameters, Q};
 
@@ -82,7 +82,7 @@ impl<'a, const SEED: usize, I: Iterator<Item = Target<'a, SEED>>> Targets<'a, SE
     }
 }
 
-/// What the lanes of a group absorb.
+/// The inputs of a group's lanes: seeds and nonces.
 #[inline(always)]
 fn seeds<'a, const SEED: usize>(
     group: &[Option<Target<'a, SEED>>],
@@ -101,7 +101,7 @@ fn check_group<const SEED: usize>(what: &str, group: &[Option<Target<'_, SEED>>]
     }
 }
 
-/// What a rejection sampler makes of a block. A trait, since a closure would not be inlined into the
+/// Takes coefficients from a block of a rejection sampler. A trait, since a closure would not be inlined into the
 /// entry point that carries the CPU features.
 trait Accept {
     /// Goes on with `p`, of which `filled` coefficients are there; how many there are then.
@@ -132,7 +132,7 @@ pub(crate) fn uniform<V: Rejection, E: Permute<COUNT>, const COUNT: usize>(
     token: V::Token,
     engine: E,
     targets: &mut dyn Targets<'_, 32>,
-    mut shadow: Option<&mut dyn Beside>,
+    mut shadow: Option<&mut dyn ShadowStates>,
 ) {
     // Five blocks give 280 candidates of three bytes; 256 are needed and 1 in 1,024 is refused.
     const BLOCKS: usize = 5;
@@ -173,7 +173,7 @@ pub(crate) fn uniform<V: Rejection, E: Permute<COUNT>, const COUNT: usize>(
     bytes[COUNT - 1].wipe();
 }
 
-/// What [`uniform`] hashes, by itself: five blocks of SHAKE128(seed ‖ nonce) for each nonce, of which there
+/// Only the hashing of [`uniform`]: five blocks of SHAKE128(seed ‖ nonce) for each nonce, of which there
 /// are `COUNT` at most.
 #[cfg(mldsa_inside)]
 #[inline(always)]
@@ -361,7 +361,7 @@ pub(crate) fn mask<P: Parameters, V: Lanes, E: Permute<COUNT>, const COUNT: usiz
     engine: E,
     targets: &mut dyn Targets<'_, 64>,
     bytes: &mut [MaskBytes],
-    mut shadow: Option<&mut dyn Beside>,
+    mut shadow: Option<&mut dyn ShadowStates>,
 ) {
     let mut room = [const { None }; COUNT];
     loop {
@@ -402,15 +402,16 @@ fn unpack_mask<V: Lanes, const BITS: u32>(token: V::Token, p: &mut Poly, bytes: 
 /// SampleInBall (Algorithm 29): τ coefficients ±1, the rest 0. Positions and signs come from
 /// `c_tilde`, which is public once a signature is out and commonly treated as public before.
 #[cfg(mldsa_inside)]
-pub(crate) fn in_ball<P: Parameters>(permute: Permutation, c_tilde: &[u8], c: &mut Poly) {
+pub(crate) fn in_ball(tau: usize, permute: Permutation, c_tilde: &[u8], c: &mut Poly) {
     use super::sponge::Shake256;
-    in_ball_from::<P>(&mut Shake256::new(permute).absorb(c_tilde).finish(), c);
+    in_ball_from(tau, &mut Shake256::new(permute).absorb(c_tilde).finish(), c);
 }
 
 /// The same from the output of H(`c_tilde`).
-pub(crate) fn in_ball_from<P: Parameters>(reader: &mut Shake256Reader, c: &mut Poly) {
+#[inline(never)]
+pub(crate) fn in_ball_from(tau: usize, reader: &mut Shake256Reader, c: &mut Poly) {
     c.0.fill(0);
-    in_ball_steps::<P>(reader, |i, j, negative| {
+    in_ball_steps(tau, reader, |i, j, negative| {
         c.0[i] = c.0[j];
         c.0[j] = 1 - 2 * i32::from(negative);
     });
@@ -419,14 +420,15 @@ pub(crate) fn in_ball_from<P: Parameters>(reader: &mut Shake256Reader, c: &mut P
 /// The terms of SampleInBall in the order in which they come: the term at `step`'s second argument, if
 /// there is one, moves to the first, and the new one, negative or not, takes its place.
 #[inline(always)]
-pub(crate) fn in_ball_steps<P: Parameters>(
+pub(crate) fn in_ball_steps(
+    tau: usize,
     reader: &mut Shake256Reader,
     mut step: impl FnMut(usize, usize, bool),
 ) {
     let mut signs = u64::from_le_bytes(reader.read());
     // Eight bytes at a time; the last ones may be too many.
     let (mut bytes, mut left) = (0, 0);
-    for i in N - P::TAU..N {
+    for i in N - tau..N {
         let j = loop {
             if left == 0 {
                 (bytes, left) = (u64::from_le_bytes(reader.read()), 8);

@@ -108,15 +108,17 @@ impl<'a> Terms<'a> {
 
 impl Offsets {
     /// SampleInBall (Algorithm 29) from the output of H(c_tilde).
-    pub(crate) fn sample<P: Parameters>(&mut self, reader: &mut Shake256Reader) {
+    #[inline(never)]
+    pub(crate) fn sample(&mut self, tau: usize, reader: &mut Shake256Reader) {
         let mut terms = Terms::new(self);
-        in_ball_steps::<P>(reader, |i, j, negative| terms.step(i, j, negative));
+        in_ball_steps(tau, reader, |i, j, negative| terms.step(i, j, negative));
     }
 
     /// The challenge as a polynomial.
-    pub fn write<P: Parameters>(&self, c: &mut Poly) {
+    #[inline(never)]
+    pub fn write(&self, tau: usize, c: &mut Poly) {
         c.0.fill(0);
-        for offset in &self.0[..P::TAU] {
+        for offset in &self.0[..tau] {
             let offset = usize::from(*offset);
             // N − p of x^p, 2N − p of −x^p.
             c.0[offset.wrapping_neg() & (N - 1)] = 1 - 2 * ((offset - 1) / N) as i32;

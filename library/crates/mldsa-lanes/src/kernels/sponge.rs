@@ -1,6 +1,6 @@
 //! The SHAKE and SHA-3 sponges (FIPS 202) on one state.
 
-use super::keccak::{Permutation, RATE_128, RATE_256};
+use super::keccak::{Permutation, RATE_256};
 
 /// A sponge on one state. `RATE` in bytes; `SUFFIX` is the domain separation with the first
 /// padding bit: 0x1f for SHAKE, 0x06 for SHA-3. Wiped when dropped.
@@ -13,7 +13,6 @@ pub(crate) struct Sponge<const RATE: usize, const SUFFIX: u8> {
 }
 
 pub(crate) type Shake256 = Sponge<RATE_256, 0x1f>;
-pub(crate) type Shake128 = Sponge<RATE_128, 0x1f>;
 pub(crate) type Shake256Reader = Reader<RATE_256, 0x1f>;
 
 impl<const RATE: usize, const SUFFIX: u8> Sponge<RATE, SUFFIX> {
@@ -136,7 +135,7 @@ impl<const RATE: usize, const SUFFIX: u8> Reader<RATE, SUFFIX> {
     }
 }
 
-impl<const RATE: usize, const SUFFIX: u8> Beside for Reader<RATE, SUFFIX> {
+impl<const RATE: usize, const SUFFIX: u8> ShadowStates for Reader<RATE, SUFFIX> {
     /// The permutation of the last block, before anything is read.
     fn block(&mut self) -> Option<&mut [u64; 25]> {
         if !self.is_pending() {
@@ -215,8 +214,8 @@ impl ShadowHash {
     }
 }
 
-/// What a group's permutations may carry along: states that come one after another.
-pub trait Beside {
+/// States that a group's permutations may carry along, one after another.
+pub trait ShadowStates {
     /// The state to permute next, if one is ready. The one before was permuted.
     fn block(&mut self) -> Option<&mut [u64; 25]>;
 }
@@ -228,7 +227,7 @@ pub(crate) struct Shadow<'a> {
     pub(crate) complete: bool,
 }
 
-impl Beside for Shadow<'_> {
+impl ShadowStates for Shadow<'_> {
     fn block(&mut self) -> Option<&mut [u64; 25]> {
         self.hash.block(self.known, self.complete)
     }

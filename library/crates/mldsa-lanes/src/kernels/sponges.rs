@@ -4,38 +4,42 @@ use super::keccak::{Permutation, RATE_256, StateGroup};
 use super::sponge::{Shake256, Shake256Reader};
 
 /// Most states of a group.
-const MOST: usize = 8;
+pub(crate) const MOST: usize = 8;
 
-/// A string that a lane absorbs: what is left of its parts, and what comes with it.
-struct Lane<'a, T, const PARTS: usize> {
-    rest: [&'a [u8]; PARTS],
-    with: T,
+/// Most parts of a string.
+const MOST_PARTS: usize = 6;
+
+/// A string as parts to be concatenated, empty ones included.
+pub(crate) type Parts<'a> = [&'a [u8]; MOST_PARTS];
+
+/// A string that a lane absorbs.
+struct Lane<'a> {
+    /// The rest of its parts.
+    rest: Parts<'a>,
     /// Its end is in the block to be permuted.
     last: bool,
 }
 
-/// H of each string, given as parts to be concatenated. A lane that has finished takes the next
-/// string at once, so the lanes stay full whatever the lengths; the last string left goes on alone
-/// in `single`. `digest` is handed what came with a string and the reader of its output, in the
-/// order in which strings end.
-pub(crate) fn shake256_each<'a, S: StateGroup, T, const PARTS: usize>(
-    permute: impl Fn(&mut S),
+/// H of each string. A lane that has finished takes the next string at once, so the lanes stay full whatever the
+/// lengths. The last string left goes on alone in `single`. `next` gives the next string to a free lane. `digest` takes
+/// the output of the string that a lane has finished, in the order in which strings end.
+///
+/// Objects, so that it is compiled once for a backend.
+pub(crate) fn shake256_lanes<'a, S: StateGroup>(
+    permute: &dyn Fn(&mut S),
     single: Permutation,
-    strings: impl Iterator<Item = ([&'a [u8]; PARTS], T)>,
-    mut digest: impl FnMut(T, &mut Shake256Reader),
+    next: &mut dyn FnMut(usize) -> Option<Parts<'a>>,
+    digest: &mut dyn FnMut(usize, &mut Shake256Reader),
 ) {
     const { assert!(S::COUNT <= MOST) };
-    let mut strings = strings.fuse();
     let mut states = S::zero();
-    let mut lanes: [Option<Lane<'_, T, PARTS>>; MOST] = [const { None }; MOST];
+    let mut lanes = [const { None }; MOST];
     let lanes = &mut lanes[..S::COUNT];
     loop {
-        for lane in lanes.iter_mut().filter(|lane| lane.is_none()) {
-            *lane = strings.next().map(|(rest, with)| Lane {
-                rest,
-                with,
-                last: false,
-            });
+        for (i, lane) in lanes.iter_mut().enumerate() {
+            if lane.is_none() {
+                *lane = next(i).map(|rest| Lane { rest, last: false });
+            }
         }
         let mut live = (0..S::COUNT).filter(|i| lanes[*i].is_some());
         let Some(first) = live.next() else { return };
@@ -47,7 +51,7 @@ pub(crate) fn shake256_each<'a, S: StateGroup, T, const PARTS: usize>(
             for part in lane.rest {
                 sponge.update(part);
             }
-            digest(lane.with, &mut sponge.finish());
+            digest(first, &mut sponge.finish());
             continue;
         }
         for (i, lane) in lanes.iter_mut().enumerate() {
@@ -57,9 +61,9 @@ pub(crate) fn shake256_each<'a, S: StateGroup, T, const PARTS: usize>(
         }
         permute(&mut states);
         for (i, slot) in lanes.iter_mut().enumerate() {
-            if let Some(lane) = slot.take_if(|lane| lane.last) {
+            if slot.take_if(|lane| lane.last).is_some() {
                 let word = |word| take_word(&mut states, word, i);
-                digest(lane.with, &mut Shake256Reader::after_blocks(single, word));
+                digest(i, &mut Shake256Reader::after_blocks(single, word));
             }
         }
     }

@@ -25,22 +25,26 @@ pub use verifying::{ExpandedVerifyingKey, VerifyingKey};
 use ctutils::{Choice, CtEq};
 
 use crate::ParameterSet;
+#[cfg(feature = "prehash")]
 use crate::error::Error;
 use crate::scheme::keygen::is_zero;
-use crate::scheme::message::{Context, MuHasher, PreHash};
+#[cfg(feature = "prehash")]
+use crate::scheme::message::PreHash;
+use crate::scheme::message::{Context, MuHasher};
 
 macro_rules! mu_hashers {
     ($key:ident) => {
         impl<P: ParameterSet> $key<P> {
             /// Computes μ of a message that arrives in pieces, on this key's backend.
             pub fn mu_hasher(&self, context: Context<'_>) -> MuHasher {
-                MuHasher::new(self.backend(), &self.tr(), None, context)
+                MuHasher::pure(self.backend(), &self.tr(), context)
             }
 
             /// The same for HashML-DSA: the message is hashed with `hash` first.
             ///
             /// # Errors
             /// [`Error::WeakPreHash`].
+            #[cfg(feature = "prehash")]
             pub fn prehash_mu_hasher(
                 &self,
                 hash: PreHash,

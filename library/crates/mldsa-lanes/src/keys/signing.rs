@@ -88,7 +88,8 @@ impl<P: ParameterSet> SigningKey<P> {
 
     fn fill_from_seed_in(&mut self, Workspace(memory): &mut Workspace<P>, xi: &[u8; 32]) {
         let backend = self.public.backend;
-        P::keygen_in(backend, xi, &mut self.sk, &mut self.public.pk, memory);
+        let (sk, pk) = (&mut self.sk, &mut self.public.pk);
+        P::keygen_in(backend, xi, sk, pk, memory.keygen());
         memory.wipe();
         self.seed.insert(Secret::zero()).copy_from_slice(xi);
     }
@@ -163,7 +164,7 @@ impl<P: ParameterSet> SigningKey<P> {
         Self::read_by(backend, |key| {
             key.copy(bytes)?;
             let (sk, VerifyingKey { pk, backend }) = (&key.sk, &mut key.public);
-            let result = P::recover_in(*backend, sk, pk, &mut workspace.0);
+            let result = P::recover_in(*backend, sk, pk, workspace.0.keygen());
             workspace.0.wipe();
             result
         })
@@ -289,7 +290,7 @@ impl<P: ParameterSet> SigningKey<P> {
         let mut rnd = Secret([0; 32]);
         options.fill(slice::from_mut(&mut rnd))?;
         let request = Request::new(self.public.backend, &input, &rnd, options.max_attempts);
-        P::sign_encoded(request, &self.sk).map(Signature)
+        P::sign_compact(request, &self.sk).map(Signature)
     }
 }
 

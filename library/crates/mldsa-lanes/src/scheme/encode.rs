@@ -1,9 +1,9 @@
 //! Byte forms of keys, signatures and w1 (FIPS 204, section 7.2).
 
 use crate::backend::Engine;
-use crate::kernels::packing::{Map, hint_is_valid, pack_hint, unpack_hint_row};
+use crate::kernels::packing::{HintBits, Map, hint_is_valid, pack_hint, unpack_hint_row};
 use crate::kernels::poly::{Poly, Zero};
-use crate::params::{D, N, Parameters};
+use crate::params::{D, Parameters};
 use crate::scheme::shapes::Shapes;
 
 /// Bits of a packed coefficient of t1: bitlen(q − 1) − d.
@@ -15,6 +15,9 @@ const MOST_W1_BYTES: usize = 1024;
 
 /// Bytes of the hints' string, at most: 84, 61 and 83.
 const MOST_HINT_BYTES: usize = 84;
+
+/// Most rows: k of ML-DSA-87.
+const MOST_ROWS: usize = 8;
 
 /// Bytes of mu.
 pub(crate) const MU_BYTES: usize = 64;
@@ -61,7 +64,7 @@ pub(crate) struct SigningKeyParts<'a> {
 
 impl<'a> SigningKeyParts<'a> {
     /// `sk` has the set's length.
-    pub(crate) fn of<P: Parameters>(sk: &'a [u8]) -> Self {
+    pub(crate) fn split<P: Parameters>(sk: &'a [u8]) -> Self {
         let (secrets, t0) = sk[128..].split_at(32 * P::ETA_BITS * (P::L + P::K));
         SigningKeyParts {
             rho: rho_of(sk),
@@ -106,7 +109,7 @@ pub(crate) struct SigningKeyWriter<'a> {
 
 impl<'a> SigningKeyWriter<'a> {
     /// `sk` has the set's length.
-    pub(crate) fn of<P: Parameters>(sk: &'a mut [u8]) -> Self {
+    pub(crate) fn new<P: Parameters>(sk: &'a mut [u8]) -> Self {
         let (head, body) = sk.split_at_mut(128);
         let (secrets, t0) = body.split_at_mut(32 * P::ETA_BITS * (P::L + P::K));
         SigningKeyWriter { head, secrets, t0 }
@@ -147,12 +150,12 @@ pub(crate) fn signature<P: Shapes, E: Engine>(
     for (p, out) in z.iter().zip(z_bytes.chunks_exact_mut(32 * P::Z_BITS)) {
         e.pack(P::Z_BITS, p, Map::Below(P::GAMMA1), out);
     }
-    let bits = hint.iter().map(|p| {
-        let mut bits = [0; N / 8];
-        e.pack(1, p, Map::Same, &mut bits);
-        bits
-    });
-    pack_hint(bits, P::OMEGA, hint_bytes);
+    let mut strings = [HintBits::ZERO; MOST_ROWS];
+    let strings = &mut strings[..P::K];
+    for (p, bits) in hint.iter().zip(&mut *strings) {
+        e.pack(1, p, Map::Same, bits);
+    }
+    pack_hint(strings, P::OMEGA, hint_bytes);
     sig
 }
 

@@ -9,11 +9,11 @@ use crate::params::Parameters;
 use crate::scheme::encode::{self, SigningKeyParts, SigningKeyWriter};
 use crate::scheme::sample::{self, Stream};
 use crate::scheme::shapes::Shapes;
-use crate::scheme::sign::Memory;
+use crate::scheme::sign;
 
-/// What key generation computes with: the caller's, so that what lies below is small enough to
-/// be overwritten when it is over.
-pub(crate) struct Space<P: Shapes> {
+/// Memory of key generation. The caller owns it, so that the stack below is small enough to be overwritten at
+/// the end.
+pub struct Memory<P: Shapes> {
     rho_prime: Secret<[u8; 64]>,
     k: Secret<[u8; 32]>,
     s1: Secret<P::VecL>,
@@ -23,8 +23,8 @@ pub(crate) struct Space<P: Shapes> {
     rows: Stream,
 }
 
-impl<P: Shapes> Space<P> {
-    pub(crate) const ZERO: Self = Space {
+impl<P: Shapes> Memory<P> {
+    pub(crate) const ZERO: Self = Memory {
         rho_prime: Secret::ZERO,
         k: Secret::ZERO,
         s1: Secret::ZERO,
@@ -33,9 +33,9 @@ impl<P: Shapes> Space<P> {
         rows: Stream::ZERO,
     };
 
-    pub(crate) fn room(&mut self) -> Room<'_> {
+    pub(crate) fn values(&mut self) -> Values<'_> {
         let [t, stored] = &mut *self.t0;
-        Room {
+        Values {
             rho_prime: &mut self.rho_prime,
             k: self.k.as_mut(),
             s1: self.s1.as_mut(),
@@ -47,8 +47,8 @@ impl<P: Shapes> Space<P> {
     }
 }
 
-/// [`Space`], wherever it is: secrets pass through all of it but `rows`.
-pub(crate) struct Room<'a> {
+/// The values of key generation, in [`Memory`] or in the memory of signing. All except `rows` are secret.
+pub struct Values<'a> {
     pub(crate) rho_prime: &'a mut [u8; 64],
     pub(crate) k: &'a mut [u8],
     /// s1, then NTT(s1).
@@ -61,10 +61,10 @@ pub(crate) struct Room<'a> {
     pub(crate) rows: &'a mut Stream,
 }
 
-impl<P: Shapes> Memory<P> {
+impl<P: Shapes> sign::Memory<P> {
     /// The memory of signing, for key generation.
-    pub(crate) fn keygen(&mut self) -> Room<'_> {
-        Room {
+    pub(crate) fn keygen(&mut self) -> Values<'_> {
+        Values {
             rho_prime: &mut self.signing.rho_second,
             k: &mut self.signing.c_tilde[..32],
             s1: self.signing.vec_l.as_mut(),
@@ -81,7 +81,7 @@ impl<P: Shapes> Memory<P> {
 pub(crate) fn keygen<P: Shapes, E: Engine>(
     e: E,
     xi: &[u8; 32],
-    mut room: Room<'_>,
+    mut values: Values<'_>,
     sk: &mut P::SigningKeyBytes,
     pk: &mut P::VerifyingKeyBytes,
 ) {
@@ -91,15 +91,19 @@ pub(crate) fn keygen<P: Shapes, E: Engine>(
         .absorb(&[P::K as u8, P::L as u8])
         .finish();
     let rho: [u8; 32] = public(Site::Rho, reader.read());
-    reader.squeeze(room.rho_prime);
-    reader.squeeze(room.k);
+    reader.squeeze(values.rho_prime);
+    reader.squeeze(values.k);
     // Algorithm 6, step 4.
-    e.bounded::<P>(&mut sample::of_s(room.rho_prime, room.s1, room.s2));
+    e.bounded::<P>(&mut sample::expand_s_targets(
+        values.rho_prime,
+        values.s1,
+        values.s2,
+    ));
     // Algorithm 6, steps 10 and 11: sk is written as its parts come.
-    let mut sk = SigningKeyWriter::of::<P>(sk.as_mut());
-    sk.secrets::<P, E>(e, room.s1, room.s2);
-    let tr = public_key::<P, E>(e, &rho, &mut room, pk, |row, t0, _| sk.t0(e, row, t0));
-    sk.head(&rho, room.k, &tr);
+    let mut sk = SigningKeyWriter::new::<P>(sk.as_mut());
+    sk.secrets::<P, E>(e, values.s1, values.s2);
+    let tr = public_key::<P, E>(e, &rho, &mut values, pk, |row, t0, _| sk.t0(e, row, t0));
+    sk.head(&rho, values.k, &tr);
 }
 
 /// t = A·s1 + s2, split (steps 3 to 9): writes pk and gives tr; `each` is called with each row of
@@ -108,31 +112,31 @@ pub(crate) fn keygen<P: Shapes, E: Engine>(
 fn public_key<P: Shapes, E: Engine>(
     e: E,
     rho: &[u8; 32],
-    room: &mut Room<'_>,
+    values: &mut Values<'_>,
     pk: &mut P::VerifyingKeyBytes,
     mut each: impl FnMut(usize, &Poly, &mut Poly),
 ) -> [u8; 64] {
     let pk = pk.as_mut();
     pk[..32].copy_from_slice(rho);
     // Algorithm 6, step 5: NTT(s1).
-    for p in &mut *room.s1 {
+    for p in &mut *values.s1 {
         e.ntt(p);
     }
-    room.rows.begin_rows();
+    values.rows.begin_rows();
     let mut tr = ShadowHash::new(e.permutation());
     let mut t1 = Poly::zero();
-    for (row_number, s2) in room.s2.iter().enumerate() {
+    for (row_number, s2) in values.s2.iter().enumerate() {
         let mut shadow = Shadow {
             hash: &mut tr,
             known: encode::verifying_key_rows(pk, row_number),
             complete: false,
         };
         // Algorithm 6, step 3.
-        let a_row = room.rows.next_row::<P, E>(e, rho, &mut shadow);
-        row(e, a_row, room.s1, s2, room.t, &mut t1);
+        let a_row = values.rows.next_row::<P, E>(e, rho, &mut shadow);
+        row(e, a_row, values.s1, s2, values.t, &mut t1);
         // Algorithm 6, step 8.
         encode::verifying_key_row(e, pk, row_number, &t1);
-        each(row_number, room.t, room.stored);
+        each(row_number, values.t, values.stored);
     }
     // Algorithm 6, step 9.
     tr.finish(pk)
@@ -186,19 +190,19 @@ pub(crate) fn is_zero(difference: u8) -> bool {
 pub(crate) fn recover<P: Shapes, E: Engine>(
     e: E,
     sk: &[u8],
-    mut room: Room<'_>,
+    mut values: Values<'_>,
     pk: &mut P::VerifyingKeyBytes,
 ) -> Result<(), Error> {
-    let parts = SigningKeyParts::of::<P>(sk);
-    for (i, p) in room.s1.iter_mut().chain(&mut *room.s2).enumerate() {
+    let parts = SigningKeyParts::split::<P>(sk);
+    for (i, p) in values.s1.iter_mut().chain(&mut *values.s2).enumerate() {
         parts.read_secret::<P, E>(e, i, p);
     }
-    let ok = in_range::<P, E>(e, room.s1) & in_range::<P, E>(e, room.s2);
+    let ok = in_range::<P, E>(e, values.s1) & in_range::<P, E>(e, values.s2);
     if !public(Site::KeyImport, ok) {
         return Err(Error::InvalidSigningKey(InvalidKeyReason::SecretOutOfRange));
     }
     let mut differs = 0;
-    let tr = public_key::<P, E>(e, parts.rho, &mut room, pk, |row, t0, stored| {
+    let tr = public_key::<P, E>(e, parts.rho, &mut values, pk, |row, t0, stored| {
         parts.read_t0(e, row, stored);
         differs |= difference(t0, stored);
     });

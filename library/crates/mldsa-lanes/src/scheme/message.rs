@@ -1,21 +1,23 @@
-//! What is signed: M' of FIPS 204, sections 5.2 to 5.4, and its hash μ.
+//! The signed message: M' of FIPS 204, sections 5.2 to 5.4, and its hash μ.
 
 use core::fmt;
 use core::str::FromStr;
 
-use sha2::Digest;
-
 use crate::backend::Backend;
 use crate::error::Error;
 use crate::kernels::keccak::Permutation;
-use crate::kernels::sponge::{Shake128, Shake256, Shake256Reader, Sponge};
+use crate::kernels::sponge::{Shake256, Shake256Reader};
 use crate::params::Parameters;
+#[cfg(feature = "prehash")]
+use crate::scheme::prehash::Digester;
 
 /// The hash functions approved for HashML-DSA (FIPS 204, section 5.4.1 with SP 800-57).
 ///
 /// FIPS 204 asks for a collision strength of at least λ bits: 128, 192, 256 for ML-DSA-44, -65,
-/// -87. A weaker one is refused, unless it is asked for by [`Input::WeakPreHash`] or
-/// [`Input::WeakDigest`].
+/// -87. A weaker one is refused, unless it is asked for by [`Input::WeakDigest`] or
+/// `Input::WeakPreHash`.
+///
+/// [`Input::Digest`] takes a digest of any of them. With the feature `prehash` the library computes digests too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[allow(missing_docs)]
@@ -135,79 +137,6 @@ impl FromStr for PreHash {
     }
 }
 
-/// A hash function at work.
-trait Hash {
-    fn begin(permute: Permutation) -> Self;
-    fn update(&mut self, piece: &[u8]);
-    /// Fills `out`, of the digest's length.
-    fn finish(self, out: &mut [u8]);
-}
-
-impl<D: Digest> Hash for D {
-    fn begin(_: Permutation) -> Self {
-        D::new()
-    }
-    fn update(&mut self, piece: &[u8]) {
-        Digest::update(self, piece);
-    }
-    fn finish(self, out: &mut [u8]) {
-        out.copy_from_slice(&self.finalize());
-    }
-}
-
-impl<const RATE: usize, const SUFFIX: u8> Hash for Sponge<RATE, SUFFIX> {
-    fn begin(permute: Permutation) -> Self {
-        Sponge::new(permute)
-    }
-    fn update(&mut self, piece: &[u8]) {
-        Sponge::update(self, piece);
-    }
-    fn finish(self, out: &mut [u8]) {
-        Sponge::finish(self).squeeze(out);
-    }
-}
-
-macro_rules! digester {
-    ($($hash:ident $state:ty,)*) => {
-        /// The state of one of them.
-        #[derive(Clone)]
-        enum Digester { $($hash($state)),* }
-
-        impl Digester {
-            fn new(hash: PreHash, permute: Permutation) -> Self {
-                match hash { $(PreHash::$hash => Digester::$hash(Hash::begin(permute))),* }
-            }
-            fn update(&mut self, piece: &[u8]) {
-                match self { $(Digester::$hash(state) => Hash::update(state, piece)),* }
-            }
-            fn hash(&self) -> PreHash {
-                match self { $(Digester::$hash(_) => PreHash::$hash),* }
-            }
-            /// The digest, and zeros after it.
-            fn finish(self) -> [u8; 64] {
-                let mut out = [0; 64];
-                let digest = &mut out[..self.hash().digest_bytes()];
-                match self { $(Digester::$hash(state) => Hash::finish(state, digest)),* }
-                out
-            }
-        }
-    };
-}
-digester! {
-    Sha2_224 sha2::Sha224,
-    Sha2_256 sha2::Sha256,
-    Sha2_384 sha2::Sha384,
-    Sha2_512 sha2::Sha512,
-    Sha2_512_224 sha2::Sha512_224,
-    Sha2_512_256 sha2::Sha512_256,
-    Sha3_224 Sponge<144, 0x06>,
-    Sha3_256 Sponge<136, 0x06>,
-    Sha3_384 Sponge<104, 0x06>,
-    Sha3_512 Sponge<72, 0x06>,
-    Shake128 Shake128,
-    Shake256 Shake256,
-}
-
 /// The context of a signature (FIPS 204, section 5.2): at most 255 bytes, empty by default.
 ///
 /// ```
@@ -253,7 +182,7 @@ impl<'a> TryFrom<&'a [u8]> for Context<'a> {
     }
 }
 
-/// What to sign or verify. A message, or a message with its [`Context`], converts into it:
+/// The input of signing and verification. A message, or a message with its [`Context`], converts into it:
 ///
 /// ```
 /// use mldsa_lanes::mldsa44::SigningKey;
@@ -263,8 +192,8 @@ impl<'a> TryFrom<&'a [u8]> for Context<'a> {
 /// let context = Context::new(b"log entry")?;
 /// key.sign_deterministic(b"message")?; // the empty context
 /// key.sign_deterministic((b"message", context))?;
-/// let (message, hash) = (b"message", PreHash::Shake256);
-/// key.sign_deterministic(Input::PreHash { hash, message, context })?;
+/// let (digest, hash) = (&[0x5a; 32], PreHash::Sha2_256); // computed elsewhere
+/// key.sign_deterministic(Input::Digest { hash, digest, context })?;
 /// # Ok::<(), mldsa_lanes::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -277,7 +206,8 @@ pub enum Input<'a> {
         /// The context.
         context: Context<'a>,
     },
-    /// HashML-DSA; the message is hashed here.
+    /// HashML-DSA; the library hashes the message. Needs the feature `prehash`.
+    #[cfg(feature = "prehash")]
     PreHash {
         /// The hash function, fit for the parameter set.
         hash: PreHash,
@@ -295,7 +225,8 @@ pub enum Input<'a> {
         /// The context.
         context: Context<'a>,
     },
-    /// [`Input::PreHash`] with a hash function of any strength.
+    /// `Input::PreHash` with a hash function of any strength. Needs the feature `prehash`.
+    #[cfg(feature = "prehash")]
     WeakPreHash {
         /// The hash function.
         hash: PreHash,
@@ -367,7 +298,7 @@ impl Mu {
 
     /// Refuses a key with another tr.
     pub(crate) fn check_key(&self, tr: &[u8; 64]) -> Result<(), Error> {
-        if self.tr.is_some_and(|of| of != *tr) {
+        if self.tr.is_some_and(|own| own != *tr) {
             return Err(Error::MuOfAnotherKey);
         }
         Ok(())
@@ -403,21 +334,43 @@ pub(crate) struct MPrime<'a> {
     start: [u8; 2],
     context: &'a [u8],
     oid: Option<[u8; 11]>,
-    /// A digest computed here, its length, and the end as the caller gave it: one of the two.
+    /// The message or its digest: computed here, with its length, or `end` from the caller. The other is empty.
     computed: ([u8; 64], usize),
-    given: &'a [u8],
+    end: &'a [u8],
 }
 
 impl<'a> MPrime<'a> {
-    fn new(Context(context): Context<'a>, hash: Option<PreHash>, given: &'a [u8]) -> Self {
+    fn new(Context(context): Context<'a>, hash: Option<PreHash>, end: &'a [u8]) -> Self {
         MPrime {
             // A `Context` has at most 255 bytes.
             start: [u8::from(hash.is_some()), context.len() as u8],
             context,
             oid: hash.map(PreHash::oid),
             computed: ([0; 64], 0),
-            given,
+            end,
         }
+    }
+
+    /// Of HashML-DSA, for a message that is hashed here.
+    #[cfg(feature = "prehash")]
+    fn hashing(permute: Permutation, hash: PreHash, message: &[u8], context: Context<'a>) -> Self {
+        let mut digester = Digester::new(hash, permute);
+        digester.update(message);
+        MPrime {
+            computed: (digester.finish(), hash.digest_bytes()),
+            ..MPrime::new(context, Some(hash), &[])
+        }
+    }
+
+    /// Of HashML-DSA, for a message that the caller has hashed.
+    fn of_digest(hash: PreHash, digest: &'a [u8], context: Context<'a>) -> Result<Self, Error> {
+        if digest.len() != hash.digest_bytes() {
+            return Err(Error::DigestLength {
+                expected: hash.digest_bytes(),
+                actual: digest.len(),
+            });
+        }
+        Ok(MPrime::new(context, Some(hash), digest))
     }
 
     /// μ, of which the last permutation is still to come.
@@ -437,65 +390,55 @@ impl<'a> MPrime<'a> {
             self.context,
             self.oid.as_ref().map_or(&[], |oid| oid),
             &self.computed.0[..self.computed.1],
-            self.given,
+            self.end,
         ]
     }
 }
 
 impl<'a> Input<'a> {
-    /// What of μ does not depend on the key; hashes the message where that is to be done here.
+    /// Return the part of μ's input that does not depend on the key. Hash the message if the library has to.
+    #[cfg_attr(not(feature = "prehash"), allow(unused_variables))]
     pub(crate) fn mu_source<P: Parameters>(
         &self,
         permute: Permutation,
     ) -> Result<MuSource<'a>, Error> {
-        if let Input::PreHash { hash, .. } | Input::Digest { hash, .. } = self {
-            hash.strong_enough::<P>()?;
-        }
         Ok(MuSource::Hash(match *self {
             Input::Pure { message, context } => MPrime::new(context, None, message),
+            #[cfg(feature = "prehash")]
             Input::PreHash {
                 hash,
                 message,
                 context,
+            } => {
+                hash.strong_enough::<P>()?;
+                MPrime::hashing(permute, hash, message, context)
             }
-            | Input::WeakPreHash {
+            #[cfg(feature = "prehash")]
+            Input::WeakPreHash {
                 hash,
                 message,
                 context,
-            } => {
-                let mut digester = Digester::new(hash, permute);
-                digester.update(message);
-                MPrime {
-                    computed: (digester.finish(), hash.digest_bytes()),
-                    ..MPrime::new(context, Some(hash), &[])
-                }
-            }
+            } => MPrime::hashing(permute, hash, message, context),
             Input::Digest {
                 hash,
                 digest,
                 context,
+            } => {
+                hash.strong_enough::<P>()?;
+                MPrime::of_digest(hash, digest, context)?
             }
-            | Input::WeakDigest {
+            Input::WeakDigest {
                 hash,
                 digest,
                 context,
-            } => {
-                if digest.len() != hash.digest_bytes() {
-                    return Err(Error::DigestLength {
-                        expected: hash.digest_bytes(),
-                        actual: digest.len(),
-                    });
-                }
-                MPrime::new(context, Some(hash), digest)
-            }
+            } => MPrime::of_digest(hash, digest, context)?,
             Input::Mu(mu) => return Ok(MuSource::Known(mu)),
         }))
     }
 }
 
 /// Computes μ of a message that arrives in pieces, for [`Input::Mu`]. Made by a key
-/// ([`SigningKey::mu_hasher`](crate::SigningKey::mu_hasher) and
-/// [`prehash_mu_hasher`](crate::SigningKey::prehash_mu_hasher)), or by
+/// ([`SigningKey::mu_hasher`](crate::SigningKey::mu_hasher) and `prehash_mu_hasher`), or by
 /// [`hazmat`](crate::hazmat) from tr alone. Its [`Mu`] is for that key.
 #[derive(Clone)]
 pub struct MuHasher {
@@ -503,11 +446,32 @@ pub struct MuHasher {
     /// tr and the start of M'; of pure ML-DSA the message too.
     mu: Shake256,
     /// The message, of HashML-DSA.
+    #[cfg(feature = "prehash")]
     digester: Option<Digester>,
 }
 
 impl MuHasher {
+    /// Of ML-DSA.
+    pub(crate) fn pure(backend: Backend, tr: &[u8; 64], context: Context<'_>) -> Self {
+        Self::of_m_prime(backend, tr).begin(&MPrime::new(context, None, &[]))
+    }
+
+    /// Of HashML-DSA, with a hash function of any strength.
+    #[cfg(feature = "prehash")]
+    pub(crate) fn weak_prehash(
+        backend: Backend,
+        tr: &[u8; 64],
+        hash: PreHash,
+        context: Context<'_>,
+    ) -> Self {
+        MuHasher {
+            digester: Some(Digester::new(hash, backend.permutation())),
+            ..Self::of_m_prime(backend, tr).begin(&MPrime::new(context, Some(hash), &[]))
+        }
+    }
+
     /// Of HashML-DSA for a key of `P`, which the hash function must be fit for.
+    #[cfg(feature = "prehash")]
     pub(crate) fn prehash<P: Parameters>(
         backend: Backend,
         tr: &[u8; 64],
@@ -515,25 +479,7 @@ impl MuHasher {
         context: Context<'_>,
     ) -> Result<Self, Error> {
         hash.strong_enough::<P>()?;
-        Ok(Self::new(backend, tr, Some(hash), context))
-    }
-
-    pub(crate) fn new(
-        backend: Backend,
-        tr: &[u8; 64],
-        hash: Option<PreHash>,
-        context: Context<'_>,
-    ) -> Self {
-        let permute = backend.permutation();
-        let m_prime = MPrime::new(context, hash, &[]);
-        let parts = m_prime.after(tr);
-        MuHasher {
-            tr: *tr,
-            mu: parts
-                .into_iter()
-                .fold(Shake256::new(permute), Sponge::absorb),
-            digester: hash.map(|hash| Digester::new(hash, permute)),
-        }
+        Ok(Self::weak_prehash(backend, tr, hash, context))
     }
 
     /// M' itself is to come, as a whole or in pieces.
@@ -541,20 +487,33 @@ impl MuHasher {
         MuHasher {
             tr: *tr,
             mu: Shake256::new(backend.permutation()).absorb(tr),
+            #[cfg(feature = "prehash")]
             digester: None,
         }
     }
 
+    /// Absorbs the start of M'.
+    fn begin(mut self, m_prime: &MPrime<'_>) -> Self {
+        for part in &m_prime.after(&self.tr)[1..] {
+            self.mu.update(part);
+        }
+        self
+    }
+
     /// The next piece of the message.
     pub fn update(&mut self, piece: &[u8]) {
-        match &mut self.digester {
-            Some(digester) => digester.update(piece),
-            None => self.mu.update(piece),
+        #[cfg(feature = "prehash")]
+        if let Some(digester) = &mut self.digester {
+            digester.update(piece);
+            return;
         }
+        self.mu.update(piece);
     }
 
     /// μ.
+    #[cfg_attr(not(feature = "prehash"), allow(unused_mut))]
     pub fn finish(mut self) -> Mu {
+        #[cfg(feature = "prehash")]
         if let Some(digester) = self.digester {
             let len = digester.hash().digest_bytes();
             self.mu.update(&digester.finish()[..len]);

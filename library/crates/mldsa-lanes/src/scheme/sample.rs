@@ -5,11 +5,11 @@ use core::ops::Range;
 use crate::backend::Engine;
 use crate::kernels::poly::{Poly, Secret, Wipe, Zero};
 use crate::kernels::sampling::{MaskBytes, Target};
-use crate::kernels::sponge::{Beside, Shadow};
+use crate::kernels::sponge::{Shadow, ShadowStates};
 use crate::params::Parameters;
 
 /// Polynomials of Â from number `first` on, row after row: their nonces are s ‖ r (Algorithm 32).
-pub(crate) fn of_a<'a, P: Parameters>(
+pub(crate) fn expand_a_targets<'a, P: Parameters>(
     rho: &'a [u8; 32],
     first: usize,
     out: &'a mut [Poly],
@@ -22,7 +22,7 @@ pub(crate) fn of_a<'a, P: Parameters>(
 }
 
 /// Polynomials whose nonces count from `first`.
-pub(crate) fn counted<'a>(
+pub(crate) fn consecutive_targets<'a>(
     seed: &'a [u8; 64],
     first: usize,
     out: impl Iterator<Item = &'a mut Poly>,
@@ -40,18 +40,18 @@ pub(crate) fn expand_a<P: Parameters, E: Engine>(
     e: E,
     rho: &[u8; 32],
     a_hat: &mut [Poly],
-    shadow: Option<&mut dyn Beside>,
+    shadow: Option<&mut dyn ShadowStates>,
 ) {
-    e.uniform(&mut of_a::<P>(rho, 0, a_hat), shadow);
+    e.uniform(&mut expand_a_targets::<P>(rho, 0, a_hat), shadow);
 }
 
 /// ExpandS (Algorithm 33): s1 has nonces 0.., s2 goes on at l. Coefficients in [-η, η].
-pub(crate) fn of_s<'a>(
+pub(crate) fn expand_s_targets<'a>(
     rho_prime: &'a [u8; 64],
     s1: &'a mut [Poly],
     s2: &'a mut [Poly],
 ) -> impl Iterator<Item = Target<'a, 64>> {
-    counted(rho_prime, 0, s1.iter_mut().chain(s2))
+    consecutive_targets(rho_prime, 0, s1.iter_mut().chain(s2))
 }
 
 /// A stream of polynomials: rows of Â, or masks. They are sampled in full groups of the engine's Keccak states and
@@ -119,12 +119,15 @@ impl Stream {
         &mut self,
         e: E,
         rho: &[u8; 32],
-        shadow: &mut dyn Beside,
+        shadow: &mut dyn ShadowStates,
     ) -> &[Poly] {
         const { assert!(P::L <= 7 && E::STATES <= 8) };
         self.take(P::L, |first, room| {
             let group = E::STATES.min(P::K * P::L - first);
-            e.uniform(&mut of_a::<P>(rho, first, &mut room[..group]), Some(shadow));
+            e.uniform(
+                &mut expand_a_targets::<P>(rho, first, &mut room[..group]),
+                Some(shadow),
+            );
             group
         })
     }
@@ -229,7 +232,7 @@ impl MaskStream {
         }
         let bytes = &mut self.bytes[..E::STATES];
         self.stream.fill(P::L, |first, room| {
-            let shadow: Option<&mut dyn Beside> = if shadow.hash.is_padded() {
+            let shadow: Option<&mut dyn ShadowStates> = if shadow.hash.is_padded() {
                 None
             } else {
                 Some(&mut shadow)
@@ -247,10 +250,10 @@ fn mask_group<P: Parameters, E: Engine>(
     first: usize,
     bytes: &mut [MaskBytes],
     room: &mut [Poly],
-    shadow: Option<&mut dyn Beside>,
+    shadow: Option<&mut dyn ShadowStates>,
 ) -> usize {
     let count = E::STATES - usize::from(shadow.is_some());
-    let mut targets = counted(rho_second, first, room[..count].iter_mut());
+    let mut targets = consecutive_targets(rho_second, first, room[..count].iter_mut());
     e.mask::<P>(&mut targets, bytes, shadow);
     count
 }

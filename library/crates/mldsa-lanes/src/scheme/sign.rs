@@ -9,6 +9,7 @@ use core::slice;
 use crate::backend::{Backend, Engine};
 use crate::declassify::{Site, public, public_slice};
 use crate::error::Error;
+use crate::kernels::packing::count_ones;
 use crate::kernels::poly::{Poly, Secret, Wipe, Zero};
 use crate::kernels::small::Offsets;
 use crate::kernels::sponge::{Shadow, ShadowHash, Shake256, Shake256Reader};
@@ -44,7 +45,7 @@ impl<P: Shapes> Material<P> {
     #[inline(never)]
     pub(crate) fn fill<E: Engine>(&mut self, e: E, sk: &[u8]) {
         // Algorithm 7, step 1.
-        let parts = SigningKeyParts::of::<P>(sk);
+        let parts = SigningKeyParts::split::<P>(sk);
         let mut p = Secret::<[Poly; 1]>::zero();
         let places = self.s1.as_mut().iter_mut().chain(self.s2.as_mut());
         // Algorithm 7, steps 2 and 3: as bytes, which small products take.
@@ -78,7 +79,7 @@ impl<P: Shapes> Wipe for Material<P> {
 pub(crate) enum Key<'a, P: Shapes> {
     Expanded(&'a Material<P>),
     /// skEncode's bytes, and memory for their expanded form.
-    Encoded(&'a [u8], &'a mut Material<P>),
+    Compact(&'a [u8], &'a mut Material<P>),
 }
 
 /// How to sign a message.
@@ -126,7 +127,7 @@ pub(crate) fn sign_internal<P: Shapes, E: Engine>(
     // Algorithm 7, steps 1 to 5.
     let key = match key {
         Key::Expanded(key) => key,
-        Key::Encoded(sk, key) => {
+        Key::Compact(sk, key) => {
             key.fill(e, sk);
             &*key
         }
@@ -232,7 +233,7 @@ fn expand_masks<P: Shapes, E: Engine>(e: E, places: &mut [Signing<P>], masks: &m
     let mut targets = busy(places).flat_map(|(_, iteration, signing)| {
         let kappa = sample::kappa::<P>(iteration.number).into();
         let y = signing.vec_l.as_mut().iter_mut();
-        sample::counted(&signing.rho_second, kappa, y)
+        sample::consecutive_targets(&signing.rho_second, kappa, y)
     });
     e.mask::<P>(&mut targets, masks.bytes::<E>(), None);
 }
@@ -270,7 +271,7 @@ fn challenge<P: Shapes, E: Engine>(e: E, signing: &mut Signing<P>, masks: Option
     squeeze_c_tilde(c_tilde, &mut hash.reader(known));
     // Algorithm 7, step 16.
     let hash = Shake256::new(e.permutation()).absorb(c_tilde);
-    signing.c.sample::<P>(&mut hash.finish());
+    signing.c.sample(P::TAU, &mut hash.finish());
 }
 
 /// Steps 15 and 16 of several messages, side by side.
@@ -284,7 +285,7 @@ fn challenges<P: Shapes, E: Engine>(e: E, places: &mut [Signing<P>]) {
     // Algorithm 7, step 16.
     let strings = busy(places)
         .map(|(_, _, signing)| ([&signing.c_tilde[..P::C_TILDE_BYTES]], &mut *signing.c));
-    hash_each(e, strings, |c, reader| c.sample::<P>(reader));
+    hash_each(e, strings, |c, reader| c.sample(P::TAU, reader));
 }
 
 /// Step 15 from the output of H(mu ‖ w1Encode(w1)).
@@ -334,7 +335,7 @@ fn accepts<'a, P: Shapes, E: Engine>(
         }
     }
     // Algorithm 7, step 17.
-    c.write::<P>(c_hat);
+    c.write(P::TAU, c_hat);
     e.ntt(c_hat);
     let mut weight = 0;
     let rows = v.iter_mut().zip(signing.w1.as_ref());
@@ -353,7 +354,7 @@ fn accepts<'a, P: Shapes, E: Engine>(
         e.make_hint::<P>(u, w1);
         let hint = u;
         // Algorithm 7, step 28: the number of ones.
-        weight += hint.0.iter().sum::<i32>();
+        weight += count_ones(hint);
         if public(Site::RejectedByHint, weight > P::OMEGA as i32) {
             return None;
         }

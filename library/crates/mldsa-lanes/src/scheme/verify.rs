@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::kernels::keccak::Permutation;
 use crate::kernels::poly::{Poly, Zero};
 use crate::kernels::sampling::in_ball_from;
-use crate::kernels::sponge::{Beside, Shadow, ShadowHash, Shake256, Shake256Reader, h};
+use crate::kernels::sponge::{Shadow, ShadowHash, ShadowStates, Shake256, Shake256Reader, h};
 use crate::scheme::encode::{self, Committed, Hints, MU_BYTES, committed_bytes};
 use crate::scheme::message::{Input, MuSource};
 use crate::scheme::sample::{self, Stream};
@@ -61,19 +61,19 @@ pub(crate) fn t1_hat<E: Engine>(e: E, pk: &[u8], row: usize, p: &mut Poly) {
 }
 
 /// Room for one row of w and of the hints.
-pub(crate) struct RowRoom {
+pub(crate) struct RowMemory {
     w: Poly,
     hint: Poly,
 }
 
-impl Zero for RowRoom {
-    const ZERO: Self = RowRoom {
+impl Zero for RowMemory {
+    const ZERO: Self = RowMemory {
         w: Zero::ZERO,
         hint: Zero::ZERO,
     };
 }
 
-/// What a signature says, and what becomes of it.
+/// A decoded signature and the values computed from it.
 pub(crate) struct Claim<P: Shapes> {
     /// z, transformed.
     z: P::VecL,
@@ -113,7 +113,7 @@ impl<P: Shapes> Claim<P> {
     /// Step 8 from the output of H(c_tilde).
     pub(crate) fn challenge<E: Engine>(&mut self, e: E, reader: &mut Shake256Reader) {
         // Algorithm 8, step 8.
-        in_ball_from::<P>(reader, &mut self.c_hat);
+        in_ball_from(P::TAU, reader, &mut self.c_hat);
         e.ntt(&mut self.c_hat);
     }
 
@@ -123,7 +123,7 @@ impl<P: Shapes> Claim<P> {
         e: E,
         number: usize,
         (a_row, t1_hat): (&[Poly], &Poly),
-        RowRoom { w, hint }: &mut RowRoom,
+        RowMemory { w, hint }: &mut RowMemory,
     ) {
         // Now, as a vector that covers a coefficient just stored would wait for it.
         self.hints.row::<P>(number, hint);
@@ -188,7 +188,7 @@ pub(crate) fn verify<P: Shapes, E: Engine>(
         }
     };
     claim.challenge(e, &mut challenge);
-    let mut room = RowRoom::zero();
+    let mut room = RowMemory::zero();
     for (number, key_row) in key.rows().enumerate() {
         claim.row(e, number, key_row, &mut room);
     }
@@ -198,47 +198,57 @@ pub(crate) fn verify<P: Shapes, E: Engine>(
     judge(Claim::<P>::holds(&mut hash.finish(), sig))
 }
 
+/// The way to mu.
+enum Mu {
+    /// H(pk) is hashed.
+    Tr(ShadowHash),
+    /// H(tr ‖ M') is hashed.
+    Hash(Shake256Reader),
+    /// mu is known, and made for this key or not.
+    Known(Result<(), Error>),
+}
+
 /// The hashes of a verification with pkEncode's bytes, one after another. Each goes on as far as what
 /// it hashes is known, so Â's permutations carry most of them along.
 struct Hashes<'a> {
     permute: Permutation,
     pk: &'a [u8],
+    source: MuSource<'a>,
     /// H(c_tilde), until it is read.
     challenge: Option<Shake256Reader>,
-    /// H(pk), until it is read.
-    tr: Option<ShadowHash>,
-    source: MuSource<'a>,
-    /// H(tr ‖ M'), until it is read.
-    mu: Option<Shake256Reader>,
-    mu_known: bool,
-    /// Whether mu was made for another key.
-    mu_of_another: bool,
+    mu: Mu,
     /// Step 12's.
     last: ShadowHash,
 }
 
 impl<'a> Hashes<'a> {
+    /// `hashed` receives mu if it is known.
     fn new(
         permute: Permutation,
         pk: &'a [u8],
         source: MuSource<'a>,
         challenge: Shake256Reader,
+        hashed: &mut Committed,
     ) -> Self {
+        let mut mu = Mu::Tr(ShadowHash::new(permute));
+        if let MuSource::Known(known) = source {
+            hashed[..MU_BYTES].copy_from_slice(known.as_bytes());
+            if !known.is_bound() {
+                mu = Mu::Known(Ok(()));
+            }
+        }
         Hashes {
             permute,
             pk,
-            challenge: Some(challenge),
-            tr: Some(ShadowHash::new(permute)),
             source,
-            mu: None,
-            mu_known: false,
-            mu_of_another: false,
+            challenge: Some(challenge),
+            mu,
             last: ShadowHash::new(permute),
         }
     }
 
-    /// What is next where step 12's string is known as far as `hashed` goes, but for mu, which is
-    /// written to its front as soon as it is there; `complete`: to its end.
+    /// The next hashes once step 12's string is known up to the end of `hashed`. mu is written to its front as
+    /// soon as it is known. `complete`: `hashed` is the whole string.
     fn after<'b>(&'b mut self, hashed: &'b mut [u8], complete: bool) -> Next<'b, 'a> {
         Next {
             hashes: self,
@@ -255,57 +265,40 @@ struct Next<'b, 'a> {
     complete: bool,
 }
 
-impl Beside for Next<'_, '_> {
+impl ShadowStates for Next<'_, '_> {
     fn block(&mut self) -> Option<&mut [u64; 25]> {
         let Hashes {
             permute,
             pk,
-            challenge,
-            tr,
             source,
+            challenge,
             mu,
-            mu_known,
-            mu_of_another,
             last,
         } = &mut *self.hashes;
-        if let Some(challenge) = challenge
-            .as_mut()
-            .filter(|challenge| challenge.is_pending())
-        {
+        if let Some(challenge) = challenge.as_mut().filter(|hash| hash.is_pending()) {
             return challenge.block();
         }
-        if !*mu_known {
-            match source {
-                MuSource::Known(known) => {
-                    if known.is_bound() {
-                        // Algorithm 8, step 6.
-                        if let Some(tr) = tr.take_if(|tr| tr.is_padded()) {
-                            *mu_of_another = known.check_key(&tr.finish(pk)).is_err();
-                        }
-                        if let Some(tr) = tr {
-                            return tr.block(pk, true);
-                        }
-                    }
-                    self.hashed[..MU_BYTES].copy_from_slice(known.as_bytes());
-                }
-                MuSource::Hash(m_prime) => {
-                    // Algorithm 8, steps 6 and 7.
-                    if let Some(tr) = tr.take_if(|tr| tr.is_padded()) {
-                        *mu = Some(m_prime.hash(*permute, &tr.finish(pk)));
-                    }
-                    if let Some(tr) = tr {
-                        return tr.block(pk, true);
-                    }
-                    let mu = mu.as_mut()?;
-                    if mu.is_pending() {
-                        return mu.block();
-                    }
-                    mu.squeeze(&mut self.hashed[..MU_BYTES]);
-                }
-            }
-            *mu_known = true;
+        // Algorithm 8, steps 6 and 7.
+        if let Mu::Tr(tr) = mu
+            && tr.is_padded()
+        {
+            let tr = core::mem::replace(tr, ShadowHash::new(*permute)).finish(pk);
+            *mu = match source {
+                MuSource::Known(known) => Mu::Known(known.check_key(&tr)),
+                MuSource::Hash(m_prime) => Mu::Hash(m_prime.hash(*permute, &tr)),
+            };
         }
-        last.block(self.hashed, self.complete)
+        if let Mu::Hash(hash) = mu
+            && !hash.is_pending()
+        {
+            hash.squeeze(&mut self.hashed[..MU_BYTES]);
+            *mu = Mu::Known(Ok(()));
+        }
+        match mu {
+            Mu::Tr(tr) => tr.block(pk, true),
+            Mu::Hash(hash) => hash.block(),
+            Mu::Known(_) => last.block(self.hashed, self.complete),
+        }
     }
 }
 
@@ -322,8 +315,8 @@ pub(crate) fn commitment<P: Shapes, E: Engine>(
     let mut claim = Claim::<P>::ZERO;
     judge(claim.decode(e, sig))?;
     let challenge = challenge::<P, E>(e, sig);
-    let mut hashes = Hashes::new(e.permutation(), pk, source, challenge);
-    let (mut room, mut t1) = (RowRoom::zero(), Poly::zero());
+    let mut hashes = Hashes::new(e.permutation(), pk, source, challenge, &mut claim.hashed);
+    let (mut room, mut t1) = (RowMemory::zero(), Poly::zero());
     let mut rows = Stream::ZERO;
     for number in 0..P::K {
         let hashed = &mut claim.hashed[..committed_bytes::<P>(number)];
@@ -342,8 +335,8 @@ pub(crate) fn commitment<P: Shapes, E: Engine>(
     while let Some(state) = rest.block() {
         e.permutation()(state);
     }
-    if hashes.mu_of_another {
-        return Err(Error::MuOfAnotherKey);
+    if let Mu::Known(checked) = hashes.mu {
+        checked?;
     }
     Ok(hashes.last.reader(hashed))
 }

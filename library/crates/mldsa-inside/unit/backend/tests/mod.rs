@@ -19,7 +19,7 @@ use super::Engine;
 use super::portable::Portable;
 use crate::kernels::keccak::permute_one;
 use crate::kernels::poly::Poly;
-use crate::kernels::sponge::{Reader, Shake128};
+use crate::kernels::sponge::{Reader, Sponge};
 use crate::params::{N, Q};
 use crate::sets::{MlDsa44, MlDsa65, MlDsa87};
 
@@ -28,7 +28,7 @@ struct Values(Reader<168, 0x1f>);
 
 impl Values {
     fn new(label: &str) -> Self {
-        Values(Shake128::new(permute_one).absorb(label.as_bytes()).finish())
+        Values(Sponge::new(permute_one).absorb(label.as_bytes()).finish())
     }
 
     /// A polynomial with coefficients in [low, high]: one in four at an end of the range.

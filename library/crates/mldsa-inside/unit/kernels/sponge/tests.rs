@@ -25,7 +25,7 @@ fn sponges_agree_with_sha3() {
             .finalize_xof()
             .read(&mut theirs);
         assert_eq!(ours, theirs, "SHAKE256 of {length} bytes");
-        Shake128::new(permute_one)
+        Sponge::<168, 0x1f>::new(permute_one)
             .absorb(&message)
             .finish()
             .squeeze(&mut ours);

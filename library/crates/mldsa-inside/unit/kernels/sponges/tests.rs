@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::vec::Vec;
 
 use super::*;
@@ -22,11 +23,18 @@ fn agrees<const COUNT: usize>(lengths: &[[usize; 3]]) {
         .map(|lengths| lengths.map(|length| &bytes[length % 7..][..length]))
         .collect();
     let mut digests: Vec<Option<[u8; 200]>> = std::vec![None; strings.len()];
-    shake256_each::<States<COUNT>, _, 3>(
-        permute,
+    let mut numbered = strings.iter().enumerate();
+    let in_lanes = [const { Cell::new(0) }; MOST];
+    shake256_lanes::<States<COUNT>>(
+        &permute,
         permute_one,
-        strings.iter().copied().zip(0..),
-        |i: usize, reader| {
+        &mut |lane| {
+            let (i, [a, b, c]) = numbered.next()?;
+            in_lanes[lane].set(i);
+            Some([a, &[], b, c, &[], &[]])
+        },
+        &mut |lane, reader| {
+            let i = in_lanes[lane].get();
             assert!(digests[i].is_none(), "string {i} has two digests");
             digests[i] = Some(reader.read());
         },

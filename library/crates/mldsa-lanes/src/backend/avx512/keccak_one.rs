@@ -42,8 +42,8 @@ const fn word([a, b, c, d]: Layout, register: usize, lane: usize) -> (usize, usi
 const fn place(layout: Layout, x: usize, y: usize) -> (usize, usize) {
     let mut at = 0;
     while at < 25 {
-        let found = word(layout, at / 5, at % 5);
-        if found.0 == x && found.1 == y {
+        let (word_x, word_y) = word(layout, at / 5, at % 5);
+        if word_x == x && word_y == y {
             return (at / 5, at % 5);
         }
         at += 1;
@@ -62,12 +62,12 @@ const fn rotated(by: usize) -> PerLane {
     lanes
 }
 
-/// What a round needs to know of the layouts before and after it.
+/// The layouts before and after a round, as the round needs them.
 struct Plan {
     /// Whether all words of a lane have the same x.
     aligned: bool,
     /// θ: where the sums of the columns x − 1 and x + 1 are: lanes if aligned, else registers.
-    beside: [PerLane; 2],
+    neighbours: [PerLane; 2],
     /// ρ, by register.
     rotations: [PerLane; 5],
     /// π and χ: the register and the lanes of a word and of the next two in its row, by register.
@@ -81,7 +81,7 @@ const fn plan(round: usize) -> Plan {
     let aligned = before[0] == 0;
     let mut plan = Plan {
         aligned,
-        beside: [IN_PLACE; 2],
+        neighbours: [IN_PLACE; 2],
         rotations: [[0; 8]; 5],
         sources: [[(0, IN_PLACE); 3]; 5],
         first: place(after, 0, 0),
@@ -94,8 +94,8 @@ const fn plan(round: usize) -> Plan {
             word(before, i, 0)
         };
         let (left, right) = (place(before, (x + 4) % 5, 0), place(before, (x + 1) % 5, 0));
-        plan.beside[0][i] = if aligned { left.1 } else { left.0 } as u64;
-        plan.beside[1][i] = if aligned { right.1 } else { right.0 } as u64;
+        plan.neighbours[0][i] = if aligned { left.1 } else { left.0 } as u64;
+        plan.neighbours[1][i] = if aligned { right.1 } else { right.0 } as u64;
         i += 1;
     }
     // FIPS 202, Algorithm 2.
@@ -194,12 +194,12 @@ const PLANS: [Plan; 6] = [plan(0), plan(1), plan(2), plan(3), plan(4), plan(5)];
 /// θ of a register; `sums` has the sums of its columns, those of an aligned round in `sums[0]`.
 #[inline(always)]
 fn theta<const ROUND: usize, const REGISTER: usize>(z: Five, sums: &[Five; 5]) -> Five {
-    let [left, right] = const { PLANS[ROUND].beside };
+    let [left, right] = const { PLANS[ROUND].neighbours };
     let (left, right) = if const { PLANS[ROUND].aligned } {
         (sums[0].take(left), sums[0].rotate_once().take(right))
     } else {
         let [left, right] = const {
-            let [left, right] = PLANS[ROUND].beside;
+            let [left, right] = PLANS[ROUND].neighbours;
             [left[REGISTER] as usize, right[REGISTER] as usize]
         };
         (sums[left], sums[right].rotate_once())

@@ -24,7 +24,7 @@ mod token {
     // low half alone is used, into `vpmullq`, which costs three multiplications.
     cpufeatures::new!(cpu_has_avx512, "fma", "avx512f", "avx512bw", "avx512vl");
 
-    /// What CPUID says, asked once: a hypervisor may take long to answer.
+    /// An answer of CPUID, read once: a hypervisor may take long.
     struct Asked(AtomicU8);
 
     impl Asked {
@@ -33,12 +33,12 @@ mod token {
             Asked(AtomicU8::new(Self::UNKNOWN))
         }
         fn get(&self, ask: impl FnOnce() -> bool) -> bool {
-            let mut found = self.0.load(Relaxed);
-            if found == Self::UNKNOWN {
-                found = ask().into();
-                self.0.store(found, Relaxed);
+            let mut answer = self.0.load(Relaxed);
+            if answer == Self::UNKNOWN {
+                answer = ask().into();
+                self.0.store(answer, Relaxed);
             }
-            found == 1
+            answer == 1
         }
     }
 
@@ -62,8 +62,9 @@ mod token {
 
     impl Avx512 {
         pub(crate) fn detect() -> Option<Self> {
-            let found = cpu_has_avx512::get() && (cfg!(target_feature = "f16c") || cpu_has_f16c());
-            Avx2::detect().filter(|_| found).map(Avx512)
+            let has_avx512 =
+                cpu_has_avx512::get() && (cfg!(target_feature = "f16c") || cpu_has_f16c());
+            Avx2::detect().filter(|_| has_avx512).map(Avx512)
         }
 
         /// The token, for a function that is called by a pointer and so cannot have it as an argument.

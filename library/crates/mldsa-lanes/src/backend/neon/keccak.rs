@@ -17,11 +17,11 @@ static CONSTANTS: [[u64; 4]; 24] = {
     let mut table = [[0; 4]; 24];
     let mut round = 0;
     while round < 24 {
-        let beside = 2 * (round % 12);
+        let first = 2 * (round % 12);
         table[round] = [
-            ROUND_CONSTANTS[beside],
+            ROUND_CONSTANTS[first],
             ROUND_CONSTANTS[round],
-            ROUND_CONSTANTS[beside + 1],
+            ROUND_CONSTANTS[first + 1],
             (round % 12 < 11) as u64,
         ];
         round += 1;

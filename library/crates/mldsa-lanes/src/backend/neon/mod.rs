@@ -58,8 +58,8 @@ mod token {
 
     impl NeonSha3 {
         pub(crate) fn detect() -> Option<Self> {
-            let found = cpu_has_sha3::get();
-            Neon::detect().filter(|_| found).map(NeonSha3)
+            let has_sha3 = cpu_has_sha3::get();
+            Neon::detect().filter(|_| has_sha3).map(NeonSha3)
         }
 
         #[inline(always)]
