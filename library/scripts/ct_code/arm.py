@@ -54,8 +54,8 @@ OVERWRITES = re.compile(
     r"eor3|bcax|rax1|xar|[us]div|mrs|rdvl|cnt[bhwd]|sqneg|sqabs|faddp?|fmul|fneg|fabs|scvtf|ucvtf|ror|crc32\w+"
 )
 # Other names of instructions that insert bits, of which Capstone's table says that they keep others, and
-# loads and constants, of which it says that they read what they write.
-NOT_READ = re.compile(r"ls[lr]|asr|ror|ushr|[su]xt\w|[su]bfi?[zx]|ld[1-4]r?|mvni")
+# loads, constants and table look-ups, of which it says that they read what they write.
+NOT_READ = re.compile(r"ls[lr]|asr|ror|ushr|[su]xt\w|[su]bfi?[zx]|ld[1-4]r?|mvni|tbl")
 DIVIDES = re.compile(r"[us]div|fdiv|fsqrt")
 # SVE, as far as tuned builds use it: a vector is that register's first 128 bits and more.
 SCALABLE = re.compile(r"[zp]\d+")
