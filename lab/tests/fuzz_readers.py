@@ -146,7 +146,7 @@ READERS = {
         lambda: [path.read_bytes() for path in examples().values()],
     ),
     "measurements": Reader(".csv", read_either, measurements),
-    "study": Reader(".toml", read_study, files("studies", "[bjp]*[ehm].toml")),
+    "study": Reader(".toml", read_study, files("lab/studies", "[bjp]*[ehm].toml")),
     "registry": Reader(".toml", read_registry, files("lab/workers", "registry.toml")),
     "block": Reader(
         ".toml",

@@ -1,8 +1,8 @@
 """Measure what a call from Python costs beyond the Rust call (ML-DSA-65, microseconds).
 
 Python and Rust take turns in one process, with the same messages and so the same rejection traces.
-Prints the median of the paired differences and its 95 % confidence interval. `make figures PART=overhead`
-builds the module with the feature `timing`, which this needs.
+Prints the median of the paired differences and its 95 % confidence interval. `make figures
+PART=overhead` builds the module with the feature `timing`, which this needs.
 """
 
 import sys
@@ -43,7 +43,9 @@ def report(name, python, rust):
 
 def main():
     if not hasattr(_native, "time_sign"):
-        sys.exit("overhead: this module lacks the feature `timing`; run `make figures PART=overhead`")
+        sys.exit(
+            "overhead: this module lacks the feature `timing`; run `make figures PART=overhead`"
+        )
     key = MLDSA65PrivateKey.from_seed_bytes(bytes(32))
     public = key.public_key()
     signatures = {}

@@ -1,5 +1,5 @@
 //! `mldsa-fuzz TARGET FILE...` runs files through a target; `mldsa-fuzz soak HOURS [REPORT]` is the
-//! soak test (`make soak`).
+//! soak test (`make fuzz HOURS=1`).
 
 use mldsa_fuzz::session::{fresh_seed, number};
 use mldsa_fuzz::{TARGETS, soak, target};

@@ -1,0 +1,226 @@
+"""The compiled permutations against FIPS 202, for all states."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import arm
+import elf
+import x86
+from machine import Instruction, Machine, Pointer
+from words import NotProved, Space, Word, keccak_f
+
+ENTRY = {"x86_64": -8, "aarch64": 0}
+"""The stack pointer at the entry, modulo 16, by the calling conventions."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A compiled function: its name and its operands, for each how many states stand there side by side, word
+    by word."""
+
+    name: str
+    pattern: re.Pattern[str]
+    states: tuple[int, ...]
+    put_last: bool = False
+    """Whether the second operand's state takes the place of the last of the first's."""
+    keeps_x18: bool = False
+    """Whether x18 is left alone, which belongs to the platform on some systems."""
+
+
+def _entry(name: str, pattern: str, *states: int, put_last: bool = False) -> Entry:
+    return Entry(name, re.compile(pattern), states, put_last, keeps_x18=name.startswith("NEON"))
+
+
+_AVX2, _AVX512 = "Permute<4_usize> for .*Avx2>", "Permute<8_usize> for .*Avx512>"
+ENTRIES: dict[str, tuple[Entry, ...]] = {
+    "x86_64": (
+        _entry("portable ×1", r"kernels::keccak::permute_one", 1),
+        _entry("AVX2 ×1", rf"{_AVX2}::permutation::entry", 1),
+        _entry("AVX2 ×2", rf"{_AVX2}::permutation_of_two::entry", 1, 1),
+        _entry("AVX2 ×4", rf"{_AVX2}::permute::entry", 4),
+        _entry(
+            "AVX2 ×4, one in the last place",
+            rf"{_AVX2}::permute_with_last::entry",
+            4,
+            1,
+            put_last=True,
+        ),
+        _entry("AVX2 ×4, one beside", rf"{_AVX2}::permute_beside::entry", 4, 1),
+        _entry("AVX-512 ×1, a word a register", r"Avx512>::permutations::entry", 1),
+        _entry("AVX-512 ×1, five words a register", r"avx512::keccak_one::entry", 1),
+        _entry("AVX-512 ×2", rf"{_AVX512}::permutation_of_two::entry", 1, 1),
+        _entry("AVX-512 ×8", rf"{_AVX512}::permute::entry", 8),
+        _entry(
+            "AVX-512 ×8, one in the last place",
+            rf"{_AVX512}::permute_with_last::entry",
+            8,
+            1,
+            put_last=True,
+        ),
+        _entry("AVX-512 ×8, one beside", rf"{_AVX512}::permute_beside::entry", 8, 1),
+    ),
+    "aarch64": (
+        _entry("portable ×1", r"kernels::keccak::permute_one", 1),
+        _entry("NEON ×1", r"neon::keccak::PERMUTE_ONE::entry", 1),
+        _entry("NEON ×4", r"Permute<4_usize> for .*Neon>::permute::entry", 4),
+        _entry("NEON with SHA3 ×4", r"Permute<4_usize> for .*NeonSha3>::permute::entry", 4),
+    ),
+}
+ARGUMENTS = {"x86_64": ("rdi", "rsi", "rdx", "rcx"), "aarch64": ("x0", "x1", "x2", "x3")}
+
+
+@dataclass(frozen=True)
+class Code:
+    """A function of the program, decoded, and what it needs of the program."""
+
+    machine: str
+    entry: Entry
+    instructions: tuple[Instruction, ...]
+    image: Callable[[int, int], bytes]
+    callee: Callable[[Any], str | None]
+
+    def stacks(self) -> list[int]:
+        """The stack pointers to try: two where the function aligns its frame, and so asks for it."""
+        entry = ENTRY[self.machine]
+        aligns = any(i.name == "and" and i.operands[1][0] == "i" for i in self.instructions)
+        return [entry, entry - 2064] if aligns else [entry]
+
+    def with_one(self, index: int, instruction: Instruction) -> Code:
+        changed = (*self.instructions[:index], instruction, *self.instructions[index + 1 :])
+        return replace(self, instructions=changed)
+
+
+def states_of(entry: Entry, word: Callable[[int], Word]) -> list[list[Word]]:
+    """The states of all operands; `word(n)`: the n-th word of them all."""
+    count = sum(entry.states)
+    return [[word(25 * state + i) for i in range(25)] for state in range(count)]
+
+
+def execute(code: Code, space: Space, states: list[list[Word]], stack: int) -> list[list[Word]]:
+    """Return what the operands' states are after the function. NotProved where it does anything else."""
+    entry = code.entry
+    kind = {"x86_64": x86.X86, "aarch64": arm.Arm}[code.machine]
+    machine: Machine = kind(space, {i.address: i for i in code.instructions}, code.image)
+    machine.callee = code.callee  # type: ignore[attr-defined]
+    if entry.keeps_x18:
+        machine.kept = (*arm.KEPT, "x18")  # type: ignore[attr-defined]
+    machine.start(stack)  # type: ignore[attr-defined]
+    machine.at = code.instructions[0].address
+    at = 0
+    for number, side_by_side in enumerate(entry.states):
+        region = f"operand {number}"
+        machine.registers[ARGUMENTS[code.machine][number]] = Pointer(region, 0)
+        machine.sizes[region] = 200 * side_by_side
+        machine.memory[region] = {
+            8 * (side_by_side * i + j): states[at + j][i]
+            for j in range(side_by_side)
+            for i in range(25)
+        }
+        at += side_by_side
+    machine.run()
+    machine.check_return()  # type: ignore[attr-defined]
+    result = []
+    for number, side_by_side in enumerate(entry.states):
+        memory = machine.memory[f"operand {number}"]
+        for j in range(side_by_side):
+            result.append([machine.word(memory[8 * (side_by_side * i + j)]) for i in range(25)])
+    return result
+
+
+def expected(entry: Entry, space: Space, states: list[list[Word]]) -> list[list[Word]]:
+    """FIPS 202's permutation of each state, those of the last place that another took excepted."""
+    after = [keccak_f(space, state) for state in states]
+    if entry.put_last:
+        # The row's last words are not said to hold anything afterwards.
+        after[entry.states[0] - 1] = after[-1]
+    return after
+
+
+def prove(code: Code) -> None:
+    """NotProved unless the function permutes all states as FIPS 202 does and touches nothing else."""
+    count = sum(code.entry.states)
+    for stack in code.stacks():
+        space = Space(25 * count, 600 * count)
+        states = states_of(code.entry, space.unknown)
+        wanted = expected(code.entry, space, states)
+        if execute(code, space, states, stack) != wanted:
+            raise NotProved("the result is not FIPS 202's")
+
+
+def is_refuted(code: Code, seed: int) -> bool:
+    """Return whether one run with random states shows that it is wrong."""
+    source = random.Random(seed)
+    space = Space(0, 0)
+    states = states_of(code.entry, lambda n: source.getrandbits(64))
+    wanted = expected(code.entry, space, states)
+    try:
+        return execute(code, space, states, code.stacks()[0]) != wanted
+    except NotProved:
+        return True
+
+
+def code_of(program: elf.Program, entry: Entry) -> Code:
+    """Return the function of a program. NotProved where it has none, or several, of the name."""
+    found = [f for f in program.functions.values() if entry.pattern.search(f.name)]
+    if len(found) != 1:
+        raise NotProved(f"the program has {len(found)} functions of this name")
+    decoded = {"x86_64": x86.decoded, "aarch64": arm.decoded}[program.machine]
+
+    def callee(place: Any) -> str | None:
+        slot = program.slots.get(place.offset)
+        return program.name(slot) if isinstance(slot, int) else slot
+
+    instructions = tuple(decoded(found[0].address, found[0].code))
+    return Code(program.machine, entry, instructions, program.bytes_at, callee)
+
+
+def mutants(code: Code, count: int, seed: int) -> Iterator[Code]:
+    """`count` different changes of one instruction each: an operand, an operation, or the instruction left out."""
+    source = random.Random(seed)
+    seen: set[Instruction] = set()
+    while len(seen) < count:
+        index = source.randrange(len(code.instructions))
+        instruction = code.instructions[index]
+        changed = _changed(instruction, source)
+        if instruction.name in ("nop", "vzeroupper", "ret") or changed in seen:
+            continue
+        seen.add(changed)
+        yield code.with_one(index, changed)
+
+
+_OTHER = {
+    "xor": "and", "and": "xor", "andn": "xor", "vpxor": "vpandn", "vpxorq": "vpor", "vpandn": "vpxor",
+    "vpor": "vpandn", "eor": "bic", "bic": "eor", "rol": "ror", "ror": "rol", "xar": "rax1", "shl": "sri",
+}  # fmt: skip
+_NAMES = {
+    "x86_64": ("rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "rbx", "r12", "r15"),
+    "aarch64": tuple(f"x{n}" for n in range(28)),
+}
+
+
+def _changed(instruction: Instruction, source: random.Random) -> Instruction:
+    operands = list(instruction.operands)
+    if instruction.name in _OTHER and source.random() < 0.25:
+        return replace(instruction, name=_OTHER[instruction.name])
+    if not operands or source.random() < 0.1:
+        return replace(instruction, name="nop", operands=())
+    at = source.randrange(len(operands))
+    kind, *rest = operands[at]
+    if kind == "i":
+        rest[0] ^= 1 << source.randrange(6)
+    elif kind in ("v", "q", "k"):
+        rest[0] ^= 1 << source.randrange(3)
+    elif kind in ("m", "b"):
+        rest[3 if len(rest) == 4 else 1] ^= 8 << source.randrange(4)
+    elif kind == x86.MASKED:
+        rest[0] ^= 1
+    else:
+        machine = "aarch64" if rest[0][0] == "x" or rest[0] == "sp" else "x86_64"
+        rest[0] = source.choice([name for name in _NAMES[machine] if name != rest[0]])
+    operands[at] = (kind, *rest)
+    return replace(instruction, operands=tuple(operands))

@@ -1,0 +1,147 @@
+"""What both machines have in common: registers and memory of words, and the end of a function.
+
+A function is run from its first instruction to its return, on words of words.py. Whatever its course depends on
+(counters, addresses, tables) must be known, so there is one path and it is run whole. Memory is regions of 64-bit
+words: the function's operands, the stack below the return address, and the program's own constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from words import ONES, NotProved, Space, Word
+
+LIMIT = 1 << 17
+"""Instructions after which a run is given up."""
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """A place in a region, whose beginning has an address that is a multiple of 64."""
+
+    region: str
+    offset: int
+
+    def __add__(self, by: int) -> Pointer:
+        by &= ONES
+        return Pointer(self.region, self.offset + (by - (1 << 64) if by >> 63 else by))
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """The content of a register at the entry, which the function may only keep."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class LowByte:
+    """A register of which only the low byte is known: enough for a mask of eight lanes."""
+
+    number: int
+
+
+Content = Word | Pointer | Opaque | LowByte
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """An instruction as data, which a mutant can change."""
+
+    address: int
+    size: int
+    name: str
+    operands: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        return f"{self.address:#x} {self.name} {self.operands}"
+
+
+@dataclass
+class Machine:
+    """Registers and memory. `image(address, count)` are bytes of the program, empty where it has none."""
+
+    space: Space
+    code: dict[int, Instruction]
+    image: Callable[[int, int], bytes]
+    registers: dict[str, Content] = field(default_factory=dict)
+    vectors: dict[int, list[Word]] = field(default_factory=dict)
+    memory: dict[str, dict[int, Content]] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    stack: int = 0
+    """The stack pointer at the entry, an offset in the region `stack`."""
+    at: int = 0
+
+    def load(self, place: Content) -> Content:
+        """Return the aligned word at a place."""
+        if not isinstance(place, Pointer):
+            raise NotProved(f"a load from {place}")
+        if place.region == "image":
+            content = self.image(place.offset, 8)
+            if len(content) != 8:
+                raise NotProved(f"a load from {place}")
+            return int.from_bytes(content, "little")
+        word = self.memory[place.region].get(place.offset)
+        if place.offset % 8 or word is None:
+            raise NotProved(f"a load from {place}, where nothing is")
+        return word
+
+    def store(self, place: Content, word: Content) -> None:
+        if not isinstance(place, Pointer) or place.offset % 8:
+            raise NotProved(f"a store to {place}")
+        size = self.sizes.get(place.region)
+        inside = (
+            size is not None and 0 <= place.offset < size
+            if place.region != "stack"
+            else place.offset < self.stack
+        )
+        if not inside:
+            raise NotProved(f"a store outside the function's memory: {place}")
+        self.memory[place.region][place.offset] = word
+
+    def word(self, content: Content) -> Word:
+        if isinstance(content, Pointer | Opaque | LowByte):
+            raise NotProved(f"arithmetic with {content}")
+        return content
+
+    def number(self, content: Content) -> int:
+        if not isinstance(content, int):
+            raise NotProved("the function's course depends on its operands")
+        return content
+
+    def add(self, a: Content, b: Content) -> Content:
+        if isinstance(a, Pointer) and isinstance(b, int):
+            return a + b
+        if isinstance(b, Pointer) and isinstance(a, int):
+            return b + a
+        if isinstance(a, int) and isinstance(b, int):
+            return (a + b) & ONES
+        raise NotProved("a sum of operands")
+
+    def subtract(self, a: Content, b: Content) -> Content:
+        if isinstance(a, Pointer) and isinstance(b, Pointer) and a.region == b.region:
+            return (a.offset - b.offset) & ONES
+        return self.add(a, -self.number(b) & ONES)
+
+    def step(self, instruction: Instruction) -> int | None:
+        """Execute an instruction; return the address of the next, None at the return."""
+        raise NotImplementedError
+
+    def run(self) -> None:
+        """Run to the return."""
+        at: int | None = self.at
+        for _ in range(LIMIT):
+            instruction = self.code.get(at)  # type: ignore[arg-type]
+            if instruction is None:
+                raise NotProved(f"a jump out of the function, to {at}")
+            try:
+                at = self.step(instruction)
+            except NotProved as error:
+                raise NotProved(f"{instruction}: {error}") from None
+            except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+                raise NotProved(f"{instruction}: not understood ({error!r})") from None
+            if at is None:
+                return
+        raise NotProved(f"no return within {LIMIT} instructions")
