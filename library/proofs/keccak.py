@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import arm
@@ -40,6 +41,7 @@ _AVX2, _AVX512 = "Permute<4_usize> for .*Avx2>", "Permute<8_usize> for .*Avx512>
 ENTRIES: dict[str, tuple[Entry, ...]] = {
     "x86_64": (
         _entry("portable ×1", r"kernels::keccak::permute_one", 1),
+        _entry("portable ×1, of the trait", r"Portable as .*Permute<1_usize>>::permute", 1),
         _entry("AVX2 ×1", rf"{_AVX2}::permutation::entry", 1),
         _entry("AVX2 ×2", rf"{_AVX2}::permutation_of_two::entry", 1, 1),
         _entry("AVX2 ×4", rf"{_AVX2}::permute::entry", 4),
@@ -66,6 +68,7 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
     ),
     "aarch64": (
         _entry("portable ×1", r"kernels::keccak::permute_one", 1),
+        _entry("portable ×1, of the trait", r"Portable as .*Permute<1_usize>>::permute", 1),
         _entry("NEON ×1", r"neon::keccak::PERMUTE_ONE::entry", 1),
         _entry("NEON ×4", r"Permute<4_usize> for .*Neon>::permute::entry", 4),
         _entry("NEON with SHA3 ×4", r"Permute<4_usize> for .*NeonSha3>::permute::entry", 4),
@@ -85,10 +88,10 @@ class Code:
     callee: Callable[[Any], str | None]
 
     def stacks(self) -> list[int]:
-        """The stack pointers to try: two where the function aligns its frame, and so asks for it."""
+        """The stack pointers to try: five where the function aligns its frame, and so asks for it."""
         entry = ENTRY[self.machine]
         aligns = any(i.name == "and" and i.operands[1][0] == "i" for i in self.instructions)
-        return [entry, entry - 2064] if aligns else [entry]
+        return [entry, entry - 16, entry - 32, entry - 48, entry - 4080] if aligns else [entry]
 
     def with_one(self, index: int, instruction: Instruction) -> Code:
         changed = (*self.instructions[:index], instruction, *self.instructions[index + 1 :])
@@ -111,11 +114,14 @@ def execute(code: Code, space: Space, states: list[list[Word]], stack: int) -> l
         machine.kept = (*arm.KEPT, "x18")  # type: ignore[attr-defined]
     machine.start(stack)  # type: ignore[attr-defined]
     machine.at = code.instructions[0].address
+    machine.alignments["stack"] = 4096
     at = 0
     for number, side_by_side in enumerate(entry.states):
         region = f"operand {number}"
         machine.registers[ARGUMENTS[code.machine][number]] = Pointer(region, 0)
         machine.sizes[region] = 200 * side_by_side
+        # `States` is aligned to a line of the cache, a single state as its words are.
+        machine.alignments[region] = 64 if side_by_side > 1 else 8
         machine.memory[region] = {
             8 * (side_by_side * i + j): states[at + j][i]
             for j in range(side_by_side)
@@ -141,10 +147,10 @@ def expected(entry: Entry, space: Space, states: list[list[Word]]) -> list[list[
     return after
 
 
-def prove(code: Code) -> None:
+def prove(code: Code, stacks: list[int]) -> None:
     """NotProved unless the function permutes all states as FIPS 202 does and touches nothing else."""
     count = sum(code.entry.states)
-    for stack in code.stacks():
+    for stack in stacks:
         space = Space(25 * count, 600 * count)
         states = states_of(code.entry, space.unknown)
         wanted = expected(code.entry, space, states)
@@ -152,16 +158,16 @@ def prove(code: Code) -> None:
             raise NotProved("the result is not FIPS 202's")
 
 
-def is_refuted(code: Code, seed: int) -> bool:
-    """Return whether one run with random states shows that it is wrong."""
+def refuted(code: Code, seed: int) -> str:
+    """Return why one run with random states shows that it is wrong, "result" if by its result; else nothing."""
     source = random.Random(seed)
     space = Space(0, 0)
     states = states_of(code.entry, lambda n: source.getrandbits(64))
     wanted = expected(code.entry, space, states)
     try:
-        return execute(code, space, states, code.stacks()[0]) != wanted
-    except NotProved:
-        return True
+        return "result" if execute(code, space, states, code.stacks()[0]) != wanted else ""
+    except NotProved as error:
+        return str(error)
 
 
 def code_of(program: elf.Program, entry: Entry) -> Code:
@@ -176,7 +182,28 @@ def code_of(program: elf.Program, entry: Entry) -> Code:
         return program.name(slot) if isinstance(slot, int) else slot
 
     instructions = tuple(decoded(found[0].address, found[0].code))
-    return Code(program.machine, entry, instructions, program.bytes_at, callee)
+    return Code(program.machine, entry, instructions, partial(constant, program), callee)
+
+
+def constant(program: elf.Program, address: int, count: int) -> bytes:
+    """Return bytes of the program that nothing writes, the loader neither; none where there are others."""
+    if any(slot in program.slots for slot in range(address - 7, address + count)):
+        return b""
+    for start, content in program.constants:
+        if start <= address <= start + len(content) - count:
+            return content[address - start : address - start + count]
+    return b""
+
+
+PERMUTATIONS = re.compile(r"mldsa_lanes::.*(keccak.*::entry|Permute<.*>::permute\w*$|permute_one)")
+
+
+def unlisted(program: elf.Program) -> list[str]:
+    """Return the permutations of a program that no entry names."""
+    plain = (re.sub(r"::h[0-9a-f]{16}$", "", f.name) for f in program.functions.values())
+    entries = ENTRIES[program.machine]
+    names = (name for name in plain if PERMUTATIONS.search(name))
+    return [name for name in names if not any(entry.pattern.search(name) for entry in entries)]
 
 
 def mutants(code: Code, count: int, seed: int) -> Iterator[Code]:
@@ -213,10 +240,10 @@ def _changed(instruction: Instruction, source: random.Random) -> Instruction:
     kind, *rest = operands[at]
     if kind == "i":
         rest[0] ^= 1 << source.randrange(6)
-    elif kind in ("v", "q", "k"):
+    elif kind in ("v", "q", "d", "k"):
         rest[0] ^= 1 << source.randrange(3)
     elif kind in ("m", "b"):
-        rest[3 if len(rest) == 4 else 1] ^= 8 << source.randrange(4)
+        rest[3 if len(rest) == 5 else 1] ^= 8 << source.randrange(4)
     elif kind == x86.MASKED:
         rest[0] ^= 1
     else:

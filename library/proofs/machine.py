@@ -19,7 +19,7 @@ LIMIT = 1 << 17
 
 @dataclass(frozen=True)
 class Pointer:
-    """A place in a region, whose beginning has an address that is a multiple of 64."""
+    """A place in a region."""
 
     region: str
     offset: int
@@ -70,6 +70,8 @@ class Machine:
     vectors: dict[int, list[Word]] = field(default_factory=dict)
     memory: dict[str, dict[int, Content]] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
+    alignments: dict[str, int] = field(default_factory=dict)
+    """By region, what divides the address of its beginning."""
     stack: int = 0
     """The stack pointer at the entry, an offset in the region `stack`."""
     at: int = 0
@@ -84,20 +86,32 @@ class Machine:
                 raise NotProved(f"a load from {place}")
             return int.from_bytes(content, "little")
         word = self.memory[place.region].get(place.offset)
-        if place.offset % 8 or word is None:
+        if place.offset % 8 or word is None or not self.is_mine(place):
             raise NotProved(f"a load from {place}, where nothing is")
         return word
+
+    def floor(self) -> int:
+        """Return the lowest place of the stack that no signal handler may overwrite."""
+        raise NotImplementedError
+
+    def is_mine(self, place: Pointer) -> bool:
+        """Return whether a place of the stack, or another, is the function's to use; the return address is to read."""
+        return place.region != "stack" or self.floor() <= place.offset < self.stack
+
+    def check_alignment(self, place: Content, count: int) -> None:
+        """NotProved where the address may not be a multiple of `count`."""
+        if not isinstance(place, Pointer):
+            raise NotProved(f"an access to {place}")
+        whole = place.region == "image" or self.alignments[place.region] % count == 0
+        if not whole or place.offset % count:
+            raise NotProved(f"an aligned access to {place}")
 
     def store(self, place: Content, word: Content) -> None:
         if not isinstance(place, Pointer) or place.offset % 8:
             raise NotProved(f"a store to {place}")
         size = self.sizes.get(place.region)
-        inside = (
-            size is not None and 0 <= place.offset < size
-            if place.region != "stack"
-            else place.offset < self.stack
-        )
-        if not inside:
+        inside = size is not None and 0 <= place.offset < size
+        if not (self.is_mine(place) if place.region == "stack" else inside):
             raise NotProved(f"a store outside the function's memory: {place}")
         self.memory[place.region][place.offset] = word
 

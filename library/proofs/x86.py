@@ -26,26 +26,32 @@ _LOW = {
 }
 _LANES = {"xmm": 2, "ymm": 4, "zmm": 8}
 MASKED = "masked"
+_BY_WORD = ("vmovdqu64", "vmovdqa64", "vpxorq", "vpternlogq", "vprolq", "vpbroadcastq", "vpexpandq")
+"""Instructions whose masks have a bit for each word, and that leave words in their places but for the last two."""
 
 
 def decoded(address: int, code: bytes) -> list[Instruction]:
     """The instructions of a function. Operands: ("r", name, bits), ("v", number, lanes), ("k", number),
-    ("i", number), ("m", base, index, scale, displacement); and, if masked, (MASKED, register, zeroes)."""
+    ("i", number), ("m", base, index, scale, displacement, bytes), the same with "b" if it is read for all lanes; and, if
+    masked, (MASKED, register, zeroes). NotProved for parts of registers and segments."""
     reader = cs.Cs(cs.CS_ARCH_X86, cs.CS_MODE_64)
     reader.detail = True
     result = []
     for i in reader.disasm(code, address):
         operands: list[Any] = []
         masks: list[int] = []
-        for op in i.operands:
+        for op in i.operands if i.mnemonic != "nop" else ():
             name = i.reg_name(op.reg) if op.type == x.X86_OP_REG else ""
+            text = f"{i.mnemonic} {i.op_str}"
             if op.type == x.X86_OP_IMM:
                 operands.append(("i", op.imm))
             elif op.type == x.X86_OP_MEM:
                 m = op.mem
                 base, index = (i.reg_name(r) if r else "" for r in (m.base, m.index))
                 shift = i.address + i.size if base == "rip" else 0
-                operands.append(("m", base, index, m.scale, m.disp + shift))
+                if m.segment:
+                    raise NotProved(f"{text}: a segment")
+                operands.append(("m", base, index, m.scale, m.disp + shift, op.size))
                 if "{1to" in i.op_str:
                     operands[-1] = ("b", *operands[-1][1:])
             elif name[:3] in _LANES:
@@ -58,6 +64,8 @@ def decoded(address: int, code: bytes) -> list[Instruction]:
                     operands[-1] = ("k", operands[-1])
             else:
                 bits = 32 if name in _WIDE else 8 if name in _LOW else 64
+                if op.size * 8 != bits:
+                    raise NotProved(f"{text}: a part of a register")
                 operands.append(("r", {**_WIDE, **_LOW}.get(name, name), bits))
         for number in masks:
             operands.append((MASKED, number, "{z}" in i.op_str))
@@ -66,9 +74,10 @@ def decoded(address: int, code: bytes) -> list[Instruction]:
 
 
 class X86(Machine):
-    """The state of the processor; flags are what the last comparison compared."""
+    """The state of the processor; flags are what the last comparison compared, nothing where
+    another instruction has changed them."""
 
-    compared: tuple[int, int] = (0, 0)
+    compared: tuple[int, int] | None = None
     is_ordered = False
     """Whether the comparison tells more than whether both are equal."""
     callee: Callable[[Content], str | None] = staticmethod(lambda place: None)
@@ -89,10 +98,16 @@ class X86(Machine):
         if self.registers["rsp"] != Pointer("stack", self.stack + 8):
             raise NotProved("the stack pointer is not restored")
 
+    def floor(self) -> int:
+        top = self.registers["rsp"]
+        if not isinstance(top, Pointer) or top.region != "stack":
+            raise NotProved("the stack pointer is lost")
+        return top.offset - 128
+
     # --- operands
 
     def place(self, operand: Any) -> Content:
-        _, base, index, scale, displacement = operand
+        _, base, index, scale, displacement, _ = operand
         if base == "rip":
             return Pointer("image", displacement)
         at: Content = self.registers[base] if base else 0
@@ -110,7 +125,7 @@ class X86(Machine):
             return self.number(content) & 0xFFFFFFFF if rest[1] == 32 else content
         if kind == "i":
             return int(rest[0]) & ONES
-        if kind == "m":
+        if kind == "m" and operand[5] == 8:
             return self.load(self.place(operand))
         raise NotProved(f"operand {operand}")
 
@@ -118,6 +133,8 @@ class X86(Machine):
         if operand[0] == "r" and operand[2] == 8:
             self.registers[operand[1]] = LowByte(self.number(content) & 0xFF)
         elif operand[0] == "m":
+            if operand[5] != 8:
+                raise NotProved("a store of a part of a word")
             self.store(self.place(operand), content)
         elif operand[2] == 32:
             self.registers[operand[1]] = self.number(content) & 0xFFFFFFFF
@@ -166,6 +183,10 @@ class X86(Machine):
             self.vector(name, operands, mask)
             return after
         if name in ("jne", "jb", "je", "jae"):
+            if self.compared is None:
+                raise NotProved(
+                    "the function's course depends on its operands, or on flags that are not modelled"
+                )
             a, b = self.compared
             if name in ("jb", "jae") and not self.is_ordered:
                 raise NotProved("the carry of a sum")
@@ -174,9 +195,9 @@ class X86(Machine):
         if name == "call":
             self.call(operands[0])
             return after
-        if name == "ret":
+        if name == "ret" and not operands:
             top = self.registers["rsp"]
-            if self.load(top) != Opaque("return"):
+            if top != Pointer("stack", self.stack):
                 raise NotProved("a return to elsewhere")
             self.registers["rsp"] = self.add(top, 8)
             return None
@@ -195,11 +216,24 @@ class X86(Machine):
         for i, word in enumerate(words):
             self.store(self.add(to, 8 * i), word)
         self.vectors = {}
+        self.compared = None
+        bottom = self.registers["rsp"]
+        assert isinstance(bottom, Pointer)
+        self.memory["stack"] = {
+            at: w for at, w in self.memory["stack"].items() if at >= bottom.offset
+        }
         kept = (*KEPT, "rsp")
         self.registers = {n: v for n, v in self.registers.items() if n in kept} | {"rax": to}
 
     def scalar(self, name: str, o: tuple[Any, ...]) -> None:
         space = self.space
+        width = o[0][2] if o and o[0][0] == "r" else 64
+        if width == 32 and not (name == "xor" and o[0] == o[1]) and name != "mov":
+            raise NotProved("half of a register")
+        if width == 8 and not (name == "mov" and o[1][0] == "i"):
+            raise NotProved("a byte of a register")
+        if name in ("xor", "and", "andn", "rol", "ror"):
+            self.compared = None
         if name in ("nop", "vzeroupper", "endbr64"):
             if name == "vzeroupper":
                 self.vectors = {
@@ -209,7 +243,7 @@ class X86(Machine):
             self.put(o[0], self.get(o[1]))
         elif name == "lea":
             self.put(o[0], self.place(o[1]))
-        elif name == "push":
+        elif name == "push" and "rsp" not in o[0]:
             self.registers["rsp"] = self.add(self.registers["rsp"], -8 & ONES)
             self.store(self.registers["rsp"], self.get(o[0]))
         elif name == "pop":
@@ -222,6 +256,8 @@ class X86(Machine):
         elif name == "and" and isinstance(self.get(o[0]), Pointer):
             pointer, bits = self.get(o[0]), self.number(self.get(o[1]))
             assert isinstance(pointer, Pointer)
+            if pointer.region != "stack":
+                raise NotProved("an operand's address is masked")
             low = ONES ^ bits
             if low & (low + 1) or low >= 4096:
                 raise NotProved("an address is masked")
@@ -262,8 +298,7 @@ class X86(Machine):
         elif isinstance(a, int) and isinstance(b, int):
             self.compared = (a, b)
         else:
-            # Set beside an address or an operand, and not to be used.
-            self.compared = (None, None)  # type: ignore[assignment]
+            self.compared = None
 
     def vector(self, name: str, o: tuple[Any, ...], mask: Any) -> None:
         space = self.space
@@ -278,12 +313,23 @@ class X86(Machine):
             return [function(*words) for words in zip(*map(of, indices), strict=True)]
 
         def immediate() -> int:
+            if o[-1][0] != "i":
+                raise NotProved("a count in a register")
             return int(o[-1][1]) & 255
+
+        if mask is not None and name not in _BY_WORD:
+            raise NotProved(
+                "a mask that does not stand for words, or an instruction that moves them"
+            )
+        if name in ("vmovdqa", "vmovdqa64", "vmovaps"):
+            for operand in o:
+                if operand[0] == "m":
+                    self.check_alignment(self.place(operand), 8 * count)
 
         if name in ("vmovdqu", "vmovdqa", "vmovdqu64", "vmovdqa64", "vmovups", "vmovaps"):
             self.write(o[0], of(1), mask)
         elif name in ("vpxor", "vpxorq", "vpxord", "vxorps"):
-            if o[1] == o[2]:
+            if o[1] == o[2] and mask is None:
                 self.write(o[0], [0] * count)
             else:
                 self.write(o[0], each(space.xor, 1, 2), mask)

@@ -30,6 +30,8 @@ class Program:
     # Where an address is in memory: what it is, a function's address or an imported name.
     slots: dict[int, int | str] = field(default_factory=dict)
     sections: list[tuple[int, bytes]] = field(default_factory=list)
+    # Those that nothing writes.
+    constants: list[tuple[int, bytes]] = field(default_factory=list)
 
     def name(self, address: int) -> str | None:
         function = self.functions.get(address)
@@ -69,6 +71,8 @@ def read(path: Path) -> Program:
             ]
         if head[2] & 2:
             program.sections.append((head[3], contents[i]))
+            if not head[2] & 1:
+                program.constants.append((head[3], contents[i]))
     # Functions, one name each; those of assembly have no size of their own and are left out.
     named = {
         value: (name, length)

@@ -62,7 +62,8 @@ const fn unhex(text: &str) -> [u8; 32] {
 }
 
 /// Runs the known-answer tests of every parameter set that is compiled in: key generation, signing, verification of
-/// the signature and of an altered one. FIPS 140-3 asks for them before first use.
+/// the signature and of an altered one. FIPS 140-3 asks for them before first use. A backend that is switched off is
+/// replaced by another, as in every operation.
 ///
 /// # Errors
 /// [`Error::SelfTest`].

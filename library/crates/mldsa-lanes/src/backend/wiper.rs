@@ -1,4 +1,4 @@
-//! What an operation on secrets leaves on the stack and in vector registers.
+//! Wiping of the stack and of vector registers behind an operation on secrets.
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use super::{avx2::Avx2, avx512::Avx512};
@@ -25,7 +25,8 @@ fn overwrite<const KIB: usize>() {
 #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 fn wipe_registers() {}
 
-/// All that the CPU has, whatever the backend: copies by the C library take them too.
+/// Those of all backends that the CPU has, whatever the operation's: copies by the C library take them too. On a CPU
+/// with other parts of AVX than a backend needs, their upper halves are left.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn wipe_registers() {
     if Avx512::detect().is_some() {

@@ -18,14 +18,15 @@
 //! |---|---|---|
 //! | key from the password | scrypt, N = 2^14, r = 8, p = 5 (16 MiB) | scrypt, PBKDF2 with HMAC-SHA-2 |
 //! | cipher | AES-256-CBC | AES-CBC, AES-GCM |
-//! | limit of cost | | scrypt: N·r ≤ 2^20 (128 MiB), N·r·p ≤ 2^22; PBKDF2: 10,000,000 iterations |
+//! | limit of cost | | scrypt: (N + p)·r ≤ 2^20 (128 MiB), N·r·p ≤ 2^22; PBKDF2: 10,000,000 iterations |
 //!
 //! These scrypt parameters are OWASP's minimum. OpenSSL by default reads no more than 32 MiB. With the feature `pem`,
 //! the document is written with the label `ENCRYPTED PRIVATE KEY`, and `pem::read_encrypted_private_key` reads it.
 //!
 //! CBC has no authentication: an altered file gives [`Error::Password`] or [`Error::Key`], or another key if only
 //! its seed is altered. The methods `from_pkcs8_encrypted_der` of the crate `pkcs8` have no limit of cost, and panic
-//! for N = 0. Copies of the key, and the stack, are wiped. scrypt's own memory on the heap is not.
+//! for N = 0. Copies of the private key are wiped. Not wiped: the memory of scrypt on the heap, and the copies that the
+//! crate `pkcs5` makes of the key from the password.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -201,8 +202,9 @@ fn check_cost(kdf: &Kdf) -> Result<(), Error> {
             if scrypt.cost_parameter < 2 || !scrypt.cost_parameter.is_power_of_two() || r * p == 0 {
                 return Err(Error::Malformed);
             }
-            let memory = scrypt.cost_parameter.saturating_mul(r);
-            memory <= MAX_MEMORY && memory * p <= MAX_WORK
+            let n = scrypt.cost_parameter;
+            let memory = n.saturating_add(p).saturating_mul(r);
+            memory <= MAX_MEMORY && n.saturating_mul(r).saturating_mul(p) <= MAX_WORK
         }
         Kdf::Pbkdf2(pbkdf2) if pbkdf2.iteration_count == 0 => return Err(Error::Malformed),
         Kdf::Pbkdf2(pbkdf2) => pbkdf2.iteration_count <= MAX_ITERATIONS,
