@@ -154,7 +154,7 @@ def test_benchmarks_outside_a_checkout(full: Place) -> None:
     full.run("mldsa-lab", "workers", "conform", "rust", "--only", "hello")
     worker = full.work / "worker"
     (program,) = full.bin.parent.glob(
-        "lib/*/site-packages/mldsa_lab/tree/workers/prebuilt/*worker*"
+        "lib/*/site-packages/mldsa_lab/tree/lab/workers/prebuilt/*worker*"
     )
     worker.write_text(f"#!/bin/sh\nexec {program}\n")
     worker.chmod(0o755)
