@@ -302,7 +302,7 @@ def script_sources() -> dict[str, str]:
     root = Path(__file__).parents[2]
     return {
         path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
-        for folder in ("scripts", "library/scripts", "lab/scripts")
+        for folder in ("scripts", "library/proofs", "library/scripts", "lab/scripts")
         for path in sorted((root / folder).rglob("*.py"))
         if "tests" not in path.parts
     }

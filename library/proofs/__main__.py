@@ -1,12 +1,11 @@
-"""make prove: what a machine has checked for all inputs, with mutants of the same code that it must refuse.
+"""make prove: proofs of compiled functions for all inputs, and mutants of the same code that must be refused.
 
     python proofs [--machine x86_64|aarch64]... [--mutants 130]
     python proofs --read PROGRAM     # a program that is there
 
 Prints a table: each function with its instructions, bytes and seconds, and its mutants: with a wrong result,
-refused for another reason, proved equal. A mutant that
-does what it should, such as a store that nobody reads left out, is proved equal instead. docs/proofs.md says
-what is trusted. Exit code 1 where anything is not proved, 2 if something is missing.
+refused for another reason, proved equal (a store that nobody reads was left out). docs/proofs.md says what
+is trusted. Exit code 1 where anything is not proved, 2 if something is missing.
 """
 
 from __future__ import annotations
@@ -107,6 +106,8 @@ def main() -> int:
         f"prove: {totals['functions']} functions are proved; {totals['refused']:,} mutants are refused,"
         f" {totals['equal']} proved equal"
     )
+    if not totals["functions"]:
+        wrong.append("nothing was proved: neither x86-64 nor AArch64 can be built here")
     for line in wrong:
         print(f"prove: {line}", file=sys.stderr)
     return 1 if wrong else 0

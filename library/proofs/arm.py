@@ -65,13 +65,9 @@ def decoded(address: int, code: bytes) -> list[Instruction]:
 
 
 class Arm(Machine):
-    """The state of the processor; flags are what the last comparison compared."""
-
-    compared: tuple[int, int] | None = None
-    kept: tuple[str, ...] = KEPT
+    """The state of the processor."""
 
     def start(self, stack: int) -> None:
-        """Registers at an entry; `stack`: the stack pointer's offset."""
         self.stack = stack
         self.memory["stack"] = {}
         self.registers = {name: Opaque(name) for name in self.kept}
@@ -79,7 +75,6 @@ class Arm(Machine):
         self.halves: dict[int, Content] = {n: Opaque(f"d{n}") for n in _VECTORS}
 
     def check_return(self) -> None:
-        """NotProved where a register that belongs to the caller is not as it was."""
         for name in self.kept:
             if self.registers[name] != Opaque(name):
                 raise NotProved(f"{name} is not restored")

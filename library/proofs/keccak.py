@@ -28,9 +28,9 @@ class Entry:
     pattern: re.Pattern[str]
     states: tuple[int, ...]
     put_last: bool = False
-    """Whether the second operand's state takes the place of the last of the first's."""
+    """True if the second operand's state takes the place of the last of the first's."""
     keeps_x18: bool = False
-    """Whether x18 is left alone, which belongs to the platform on some systems."""
+    """True if x18 is left alone, which belongs to the platform on some systems."""
 
 
 def _entry(name: str, pattern: str, *states: int, put_last: bool = False) -> Entry:
@@ -107,12 +107,11 @@ def states_of(entry: Entry, word: Callable[[int], Word]) -> list[list[Word]]:
 def execute(code: Code, space: Space, states: list[list[Word]], stack: int) -> list[list[Word]]:
     """Return what the operands' states are after the function. NotProved where it does anything else."""
     entry = code.entry
-    kind = {"x86_64": x86.X86, "aarch64": arm.Arm}[code.machine]
-    machine: Machine = kind(space, {i.address: i for i in code.instructions}, code.image)
-    machine.callee = code.callee  # type: ignore[attr-defined]
-    if entry.keeps_x18:
-        machine.kept = (*arm.KEPT, "x18")  # type: ignore[attr-defined]
-    machine.start(stack)  # type: ignore[attr-defined]
+    kind, kept = {"x86_64": (x86.X86, x86.KEPT), "aarch64": (arm.Arm, arm.KEPT)}[code.machine]
+    kept = (*kept, "x18") if entry.keeps_x18 else kept
+    instructions = {i.address: i for i in code.instructions}
+    machine: Machine = kind(space, instructions, code.image, code.callee, kept)
+    machine.start(stack)
     machine.at = code.instructions[0].address
     machine.alignments["stack"] = 4096
     at = 0
@@ -129,7 +128,7 @@ def execute(code: Code, space: Space, states: list[list[Word]], stack: int) -> l
         }
         at += side_by_side
     machine.run()
-    machine.check_return()  # type: ignore[attr-defined]
+    machine.check_return()
     result = []
     for number, side_by_side in enumerate(entry.states):
         memory = machine.memory[f"operand {number}"]
@@ -139,10 +138,9 @@ def execute(code: Code, space: Space, states: list[list[Word]], stack: int) -> l
 
 
 def expected(entry: Entry, space: Space, states: list[list[Word]]) -> list[list[Word]]:
-    """FIPS 202's permutation of each state, those of the last place that another took excepted."""
+    """FIPS 202's permutation of each state; where one took the last place, that holds its result too."""
     after = [keccak_f(space, state) for state in states]
     if entry.put_last:
-        # The row's last words are not said to hold anything afterwards.
         after[entry.states[0] - 1] = after[-1]
     return after
 
@@ -153,8 +151,8 @@ def prove(code: Code, stacks: list[int]) -> None:
     for stack in stacks:
         space = Space(25 * count, 600 * count)
         states = states_of(code.entry, space.unknown)
-        wanted = expected(code.entry, space, states)
-        if execute(code, space, states, stack) != wanted:
+        correct = expected(code.entry, space, states)
+        if execute(code, space, states, stack) != correct:
             raise NotProved("the result is not FIPS 202's")
 
 
@@ -163,25 +161,25 @@ def refuted(code: Code, seed: int) -> str:
     source = random.Random(seed)
     space = Space(0, 0)
     states = states_of(code.entry, lambda n: source.getrandbits(64))
-    wanted = expected(code.entry, space, states)
+    correct = expected(code.entry, space, states)
     try:
-        return "result" if execute(code, space, states, code.stacks()[0]) != wanted else ""
+        return "result" if execute(code, space, states, code.stacks()[0]) != correct else ""
     except NotProved as error:
         return str(error)
 
 
 def code_of(program: elf.Program, entry: Entry) -> Code:
     """Return the function of a program. NotProved where it has none, or several, of the name."""
-    found = [f for f in program.functions.values() if entry.pattern.search(f.name)]
-    if len(found) != 1:
-        raise NotProved(f"the program has {len(found)} functions of this name")
+    named = [f for f in program.functions.values() if entry.pattern.search(f.name)]
+    if len(named) != 1:
+        raise NotProved(f"the program has {len(named)} functions of this name")
     decoded = {"x86_64": x86.decoded, "aarch64": arm.decoded}[program.machine]
 
     def callee(place: Any) -> str | None:
         slot = program.slots.get(place.offset)
         return program.name(slot) if isinstance(slot, int) else slot
 
-    instructions = tuple(decoded(found[0].address, found[0].code))
+    instructions = tuple(decoded(named[0].address, named[0].code))
     return Code(program.machine, entry, instructions, partial(constant, program), callee)
 
 
@@ -207,10 +205,13 @@ def unlisted(program: elf.Program) -> list[str]:
 
 
 def mutants(code: Code, count: int, seed: int) -> Iterator[Code]:
-    """`count` different changes of one instruction each: an operand, an operation, or the instruction left out."""
+    """At most `count` different changes of one instruction each: an operand, the operation, or the instruction
+    left out."""
     source = random.Random(seed)
     seen: set[Instruction] = set()
-    while len(seen) < count:
+    for _ in range(10 * count):
+        if len(seen) == count:
+            return
         index = source.randrange(len(code.instructions))
         instruction = code.instructions[index]
         changed = _changed(instruction, source)

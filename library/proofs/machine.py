@@ -1,4 +1,4 @@
-"""What both machines have in common: registers and memory of words, and the end of a function.
+"""The common part of both machines: registers and memory of words, and the run of a function.
 
 A function is run from its first instruction to its return, on words of words.py. Whatever its course depends on
 (counters, addresses, tables) must be known, so there is one path and it is run whole. Memory is regions of 64-bit
@@ -7,6 +7,7 @@ words: the function's operands, the stack below the return address, and the prog
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,12 +61,20 @@ class Instruction:
 
 
 @dataclass
-class Machine:
-    """Registers and memory. `image(address, count)` are bytes of the program, empty where it has none."""
+class Machine(ABC):
+    """Registers and memory.
+
+    `image(address, count)`: constants of the program, empty where it has none.
+    `callee(place)`: the name of the other library's function whose address is at a place.
+    `kept`: the registers that belong to the caller.
+    `compared`: the operands of the last comparison, None where the flags are not known.
+    """
 
     space: Space
     code: dict[int, Instruction]
     image: Callable[[int, int], bytes]
+    callee: Callable[[Content], str | None]
+    kept: tuple[str, ...]
     registers: dict[str, Content] = field(default_factory=dict)
     vectors: dict[int, list[Word]] = field(default_factory=dict)
     memory: dict[str, dict[int, Content]] = field(default_factory=dict)
@@ -75,6 +84,15 @@ class Machine:
     stack: int = 0
     """The stack pointer at the entry, an offset in the region `stack`."""
     at: int = 0
+    compared: tuple[int, int] | None = None
+
+    @abstractmethod
+    def start(self, stack: int) -> None:
+        """Set registers and stack as at an entry; `stack`: the stack pointer's offset."""
+
+    @abstractmethod
+    def check_return(self) -> None:
+        """NotProved where a register that belongs to the caller is not as it was."""
 
     def load(self, place: Content) -> Content:
         """Return the aligned word at a place."""
@@ -90,12 +108,12 @@ class Machine:
             raise NotProved(f"a load from {place}, where nothing is")
         return word
 
+    @abstractmethod
     def floor(self) -> int:
         """Return the lowest place of the stack that no signal handler may overwrite."""
-        raise NotImplementedError
 
     def is_mine(self, place: Pointer) -> bool:
-        """Return whether a place of the stack, or another, is the function's to use; the return address is to read."""
+        """Return whether the function may use a place, if that is of the stack: not the return address."""
         return place.region != "stack" or self.floor() <= place.offset < self.stack
 
     def check_alignment(self, place: Content, count: int) -> None:
@@ -139,9 +157,9 @@ class Machine:
             return (a.offset - b.offset) & ONES
         return self.add(a, -self.number(b) & ONES)
 
+    @abstractmethod
     def step(self, instruction: Instruction) -> int | None:
         """Execute an instruction; return the address of the next, None at the return."""
-        raise NotImplementedError
 
     def run(self) -> None:
         """Run to the return."""

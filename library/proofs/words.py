@@ -16,7 +16,7 @@ ONES = (1 << 64) - 1
 
 
 class NotProved(Exception):
-    """What a program does is outside the normal form, outside its memory, or not what it should be."""
+    """A program leaves the normal form or its memory, or its result is another than it must be."""
 
 
 @dataclass(frozen=True)

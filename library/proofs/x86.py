@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import capstone as cs
@@ -31,9 +30,12 @@ _BY_WORD = ("vmovdqu64", "vmovdqa64", "vpxorq", "vpternlogq", "vprolq", "vpbroad
 
 
 def decoded(address: int, code: bytes) -> list[Instruction]:
-    """The instructions of a function. Operands: ("r", name, bits), ("v", number, lanes), ("k", number),
-    ("i", number), ("m", base, index, scale, displacement, bytes), the same with "b" if it is read for all lanes; and, if
-    masked, (MASKED, register, zeroes). NotProved for parts of registers and segments."""
+    """Return the instructions of a function. NotProved for parts of registers and segments.
+
+    Operands: ("r", name, bits), ("v", number, lanes), ("k", number), ("i", number).
+    Memory: ("m", base, index, scale, displacement, bytes), with "b" in place of "m" if it is read for all lanes.
+    Last, if masked: (MASKED, register, zeroes).
+    """
     reader = cs.Cs(cs.CS_ARCH_X86, cs.CS_MODE_64)
     reader.detail = True
     result = []
@@ -74,25 +76,19 @@ def decoded(address: int, code: bytes) -> list[Instruction]:
 
 
 class X86(Machine):
-    """The state of the processor; flags are what the last comparison compared, nothing where
-    another instruction has changed them."""
+    """The state of the processor."""
 
-    compared: tuple[int, int] | None = None
     is_ordered = False
     """Whether the comparison tells more than whether both are equal."""
-    callee: Callable[[Content], str | None] = staticmethod(lambda place: None)
-    """The name of another library's function whose address is at a place."""
 
     def start(self, stack: int) -> None:
-        """Registers and stack at an entry; `stack`: the stack pointer's offset."""
         self.stack = stack
         self.memory["stack"] = {stack: Opaque("return")}
-        self.registers = {name: Opaque(name) for name in KEPT}
+        self.registers = {name: Opaque(name) for name in self.kept}
         self.registers["rsp"] = Pointer("stack", stack)
 
     def check_return(self) -> None:
-        """NotProved where a register that belongs to the caller is not as it was."""
-        for name in KEPT:
+        for name in self.kept:
             if self.registers[name] != Opaque(name):
                 raise NotProved(f"{name} is not restored")
         if self.registers["rsp"] != Pointer("stack", self.stack + 8):
@@ -222,7 +218,7 @@ class X86(Machine):
         self.memory["stack"] = {
             at: w for at, w in self.memory["stack"].items() if at >= bottom.offset
         }
-        kept = (*KEPT, "rsp")
+        kept = (*self.kept, "rsp")
         self.registers = {n: v for n, v in self.registers.items() if n in kept} | {"rax": to}
 
     def scalar(self, name: str, o: tuple[Any, ...]) -> None:
@@ -306,11 +302,11 @@ class X86(Machine):
 
         enabled = 255 if mask is None else self.number(self.registers[f"k{mask[0]}"])
 
-        def of(index: int) -> list[Word]:
+        def lanes_of(index: int) -> list[Word]:
             return self.lanes(o[index], count, enabled)
 
         def each(function: Any, *indices: int) -> list[Word]:
-            return [function(*words) for words in zip(*map(of, indices), strict=True)]
+            return [function(*words) for words in zip(*map(lanes_of, indices), strict=True)]
 
         def immediate() -> int:
             if o[-1][0] != "i":
@@ -327,7 +323,7 @@ class X86(Machine):
                     self.check_alignment(self.place(operand), 8 * count)
 
         if name in ("vmovdqu", "vmovdqa", "vmovdqu64", "vmovdqa64", "vmovups", "vmovaps"):
-            self.write(o[0], of(1), mask)
+            self.write(o[0], lanes_of(1), mask)
         elif name in ("vpxor", "vpxorq", "vpxord", "vxorps"):
             if o[1] == o[2] and mask is None:
                 self.write(o[0], [0] * count)
@@ -353,23 +349,23 @@ class X86(Machine):
         elif name == "vpermq" and o[2][0] == "i":
             self.write(
                 o[0],
-                [of(1)[i // 4 * 4 + (immediate() >> 2 * (i % 4) & 3)] for i in range(count)],
+                [lanes_of(1)[i // 4 * 4 + (immediate() >> 2 * (i % 4) & 3)] for i in range(count)],
                 mask,
             )
         elif name == "vpermq":
-            words = of(2)
-            self.write(o[0], [words[self.number(i) % count] for i in of(1)], mask)
+            words = lanes_of(2)
+            self.write(o[0], [words[self.number(i) % count] for i in lanes_of(1)], mask)
         elif name in ("vpunpcklqdq", "vpunpckhqdq", "vunpckhpd", "vunpcklpd"):
             high = "h" in name.removeprefix("vunpck").removeprefix("vpunpck")[:1]
-            a, b = of(1), of(2)
+            a, b = lanes_of(1), lanes_of(2)
             self.write(o[0], [(b if i % 2 else a)[i // 2 * 2 + high] for i in range(count)], mask)
         elif name == "vmovlhps":
-            self.write(o[0], [of(1)[0], of(2)[0]])
+            self.write(o[0], [lanes_of(1)[0], lanes_of(2)[0]])
         elif name in ("vpblendd", "vblendps"):
             pairs = [immediate() >> 2 * i & 3 for i in range(count)]
             if any(pair in (1, 2) for pair in pairs):
                 raise NotProved("half of a word")
-            a, b = of(1), of(2)
+            a, b = lanes_of(1), lanes_of(2)
             self.write(o[0], [b[i] if pair else a[i] for i, pair in enumerate(pairs)])
         elif name in ("vextractf128", "vextracti128", "vextracti32x4", "vextracti64x2"):
             words = self.lanes(o[1], o[1][2])
@@ -407,7 +403,7 @@ class X86(Machine):
                     words.append(0 if mask[1] else self.lanes(o[0], count)[i])
             self.write(o[0], words)
         elif name == "vpshufb":
-            both = zip(of(1), of(2), strict=True)
+            both = zip(lanes_of(1), lanes_of(2), strict=True)
             self.write(o[0], [self.shuffled(a, by, i % 2) for i, (a, by) in enumerate(both)], mask)
         else:
             raise NotProved("an instruction that is not modelled")
