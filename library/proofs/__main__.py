@@ -26,7 +26,8 @@ try:
     import keccak
     from keccak import Code
     from program import TARGETS, build, buildable
-    from words import NotProved, Space, keccak_f
+    from terms import NotProved
+    from words import Space, keccak_f
 except ImportError as error:
     print(f"prove: {error.name} is missing: make setup-library", file=sys.stderr)
     sys.exit(2)

@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import arm
+import arm  # noqa
 import elf
+import terms as t
 import x86
-from machine import Instruction, Machine, Pointer
-from words import NotProved, Space, Word, keccak_f
+from machine import Instruction, Machine, Pointer, Region
+from terms import NotProved, Term
+from words import Space, Word, keccak_f
 
 ENTRY = {"x86_64": -8, "aarch64": 0}
 """The stack pointer at the entry, modulo 16, by the calling conventions."""
@@ -93,47 +95,40 @@ class Code:
         aligns = any(i.name == "and" and i.operands[1][0] == "i" for i in self.instructions)
         return [entry, entry - 16, entry - 32, entry - 48, entry - 4080] if aligns else [entry]
 
+    def start(self, stack: int, kept: tuple[str, ...] = ()) -> Machine:
+        """Return a machine at the function's entry."""
+        kind, always = {"x86_64": (x86.X86, x86.KEPT), "aarch64": (arm.Arm, arm.KEPT)}[self.machine]
+        instructions = {i.address: i for i in self.instructions}
+        machine: Machine = kind(instructions, self.image, self.callee, (*always, *kept))
+        machine.start(stack)
+        machine.at = self.instructions[0].address
+        return machine
+
     def with_one(self, index: int, instruction: Instruction) -> Code:
         changed = (*self.instructions[:index], instruction, *self.instructions[index + 1 :])
         return replace(self, instructions=changed)
 
 
-def states_of(entry: Entry, word: Callable[[int], Word]) -> list[list[Word]]:
-    """The states of all operands; `word(n)`: the n-th word of them all."""
-    count = sum(entry.states)
-    return [[word(25 * state + i) for i in range(25)] for state in range(count)]
-
-
-def execute(code: Code, space: Space, states: list[list[Word]], stack: int) -> list[list[Word]]:
+def execute(code: Code, states: list[list[Term]], stack: int) -> list[list[Term]]:
     """Return what the operands' states are after the function. NotProved where it does anything else."""
     entry = code.entry
-    kind, kept = {"x86_64": (x86.X86, x86.KEPT), "aarch64": (arm.Arm, arm.KEPT)}[code.machine]
-    kept = (*kept, "x18") if entry.keeps_x18 else kept
-    instructions = {i.address: i for i in code.instructions}
-    machine: Machine = kind(space, instructions, code.image, code.callee, kept)
-    machine.start(stack)
-    machine.at = code.instructions[0].address
-    machine.alignments["stack"] = 4096
+    machine = code.start(stack, ("x18",) if entry.keeps_x18 else ())
     at = 0
     for number, side_by_side in enumerate(entry.states):
-        region = f"operand {number}"
-        machine.registers[ARGUMENTS[code.machine][number]] = Pointer(region, 0)
-        machine.sizes[region] = 200 * side_by_side
+        group = states[at : at + side_by_side]
         # `States` is aligned to a line of the cache, a single state as its words are.
-        machine.alignments[region] = 64 if side_by_side > 1 else 8
-        machine.memory[region] = {
-            8 * (side_by_side * i + j): states[at + j][i]
-            for j in range(side_by_side)
-            for i in range(25)
-        }
+        region = Region(200 * side_by_side, 64 if side_by_side > 1 else 8)
+        content = [group[j][i] for i in range(25) for j in range(side_by_side)]
+        operand = machine.operand(f"operand {number}", region, content)
+        machine.registers[ARGUMENTS[code.machine][number]] = operand
         at += side_by_side
     machine.run()
     machine.check_return()
     result = []
     for number, side_by_side in enumerate(entry.states):
-        memory = machine.memory[f"operand {number}"]
         for j in range(side_by_side):
-            result.append([machine.word(memory[8 * (side_by_side * i + j)]) for i in range(25)])
+            places = (Pointer(f"operand {number}", 8 * (side_by_side * i + j)) for i in range(25))
+            result.append([machine.word(machine.load(place, 8)) for place in places])
     return result
 
 
@@ -149,23 +144,32 @@ def prove(code: Code, stacks: list[int]) -> None:
     """NotProved unless the function permutes all states as FIPS 202 does and touches nothing else."""
     count = sum(code.entry.states)
     for stack in stacks:
+        t.forget()
         space = Space(25 * count, 600 * count)
-        states = states_of(code.entry, space.unknown)
-        correct = expected(code.entry, space, states)
-        if execute(code, space, states, stack) != correct:
+        unknowns: dict[Term, Word] = {t.var(f"word {n}", 64): space.unknown(n) for n in range(25 * count)}
+        names = list(unknowns)
+        states = [names[25 * i : 25 * i + 25] for i in range(count)]
+        correct = expected(code.entry, space, [[unknowns[word] for word in state] for state in states])
+        result = [word for state in execute(code, states, stack) for word in state]
+        if space.forms(result, unknowns) != [word for state in correct for word in state]:
             raise NotProved("the result is not FIPS 202's")
 
 
 def refuted(code: Code, seed: int) -> str:
     """Return why one run with random states shows that it is wrong, "result" if by its result; else nothing."""
     source = random.Random(seed)
-    space = Space(0, 0)
-    states = states_of(code.entry, lambda n: source.getrandbits(64))
-    correct = expected(code.entry, space, states)
+    t.forget()
+    states: list[list[Word]] = [
+        [source.getrandbits(64) for _ in range(25)] for _ in range(sum(code.entry.states))
+    ]
+    correct = expected(code.entry, Space(0, 0), states)
+    known = [[t.const(word, 64) for word in state] for state in states]  # type: ignore[arg-type]
     try:
-        return "result" if execute(code, space, states, code.stacks()[0]) != correct else ""
+        result = execute(code, known, code.stacks()[0])
     except NotProved as error:
         return str(error)
+    is_right = [[t.const(word, 64) for word in state] for state in correct] == result  # type: ignore[arg-type]
+    return "" if is_right else "result"
 
 
 def code_of(program: elf.Program, entry: Entry) -> Code:

@@ -1,8 +1,9 @@
-"""The common part of both machines: registers and memory of words, and the run of a function.
+"""The common part of both machines: registers and memory of terms, and the run of a function.
 
-A function is run from its first instruction to its return, on words of words.py. Whatever its course depends on
-(counters, addresses, tables) must be known, so there is one path and it is run whole. Memory is regions of 64-bit
-words: the function's operands, the stack below the return address, and the program's own constants.
+A function is run from its first instruction to its return, on terms of terms.py. Its course (counters, addresses,
+tables, branches) must follow from known numbers and from the declared ranges of its inputs, so there is one path and
+it is run whole. Memory is regions of bytes: the function's operands, the stack below the return address, and the
+program's own constants.
 """
 
 from __future__ import annotations
@@ -12,22 +13,24 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from words import ONES, NotProved, Space, Word
+import terms as t
+from terms import NotProved, Term
 
 LIMIT = 1 << 17
 """Instructions after which a run is given up."""
+ONES = (1 << 64) - 1
 
 
 @dataclass(frozen=True)
 class Pointer:
-    """A place in a region."""
+    """A place in a region: `offset` bytes from its beginning, and `index` bytes more that an input tells."""
 
     region: str
     offset: int
+    index: Term | None = None
 
     def __add__(self, by: int) -> Pointer:
-        by &= ONES
-        return Pointer(self.region, self.offset + (by - (1 << 64) if by >> 63 else by))
+        return Pointer(self.region, self.offset + t.signed(by & ONES, 64), self.index)
 
 
 @dataclass(frozen=True)
@@ -37,14 +40,7 @@ class Opaque:
     name: str
 
 
-@dataclass(frozen=True)
-class LowByte:
-    """A register of which only the low byte is known: enough for a mask of eight lanes."""
-
-    number: int
-
-
-Content = Word | Pointer | Opaque | LowByte
+Content = Term | Pointer | Opaque
 
 
 @dataclass(frozen=True)
@@ -61,30 +57,36 @@ class Instruction:
 
 
 @dataclass
+class Region:
+    """An operand in memory. `align` divides the address of its beginning."""
+
+    size: int
+    align: int
+    read_only: bool = False
+
+
+@dataclass
 class Machine(ABC):
     """Registers and memory.
 
     `image(address, count)`: constants of the program, empty where it has none.
-    `callee(place)`: the name of the other library's function whose address is at a place.
+    `callee(place)`: the name of the function whose address is at a place, or that is there.
     `kept`: the registers that belong to the caller.
-    `compared`: the operands of the last comparison, None where the flags are not known.
     """
 
-    space: Space
     code: dict[int, Instruction]
     image: Callable[[int, int], bytes]
-    callee: Callable[[Content], str | None]
+    callee: Callable[[Pointer], str | None]
     kept: tuple[str, ...]
     registers: dict[str, Content] = field(default_factory=dict)
-    vectors: dict[int, list[Word]] = field(default_factory=dict)
-    memory: dict[str, dict[int, Content]] = field(default_factory=dict)
-    sizes: dict[str, int] = field(default_factory=dict)
-    alignments: dict[str, int] = field(default_factory=dict)
-    """By region, what divides the address of its beginning."""
+    vectors: dict[int, Term] = field(default_factory=dict)
+    memory: dict[str, dict[int, tuple[Content, int]]] = field(default_factory=dict)
+    """By region and offset: the byte's word and the byte's number in it."""
+    regions: dict[str, Region] = field(default_factory=dict)
     stack: int = 0
     """The stack pointer at the entry, an offset in the region `stack`."""
     at: int = 0
-    compared: tuple[int, int] | None = None
+    unknown: int = 0
 
     @abstractmethod
     def start(self, stack: int) -> None:
@@ -94,68 +96,167 @@ class Machine(ABC):
     def check_return(self) -> None:
         """NotProved where a register that belongs to the caller is not as it was."""
 
-    def load(self, place: Content) -> Content:
-        """Return the aligned word at a place."""
-        if not isinstance(place, Pointer):
-            raise NotProved(f"a load from {place}")
-        if place.region == "image":
-            content = self.image(place.offset, 8)
-            if len(content) != 8:
-                raise NotProved(f"a load from {place}")
-            return int.from_bytes(content, "little")
-        word = self.memory[place.region].get(place.offset)
-        if place.offset % 8 or word is None or not self.is_mine(place):
-            raise NotProved(f"a load from {place}, where nothing is")
-        return word
-
     @abstractmethod
     def floor(self) -> int:
         """Return the lowest place of the stack that no signal handler may overwrite."""
 
-    def is_mine(self, place: Pointer) -> bool:
-        """Return whether the function may use a place, if that is of the stack: not the return address."""
-        return place.region != "stack" or self.floor() <= place.offset < self.stack
+    # --- memory
 
-    def check_alignment(self, place: Content, count: int) -> None:
+    def place(self, content: Content) -> Pointer:
+        if not isinstance(content, Pointer):
+            raise NotProved(f"an access to {content}")
+        return content
+
+    def operand(self, name: str, region: Region, content: list[Term]) -> Pointer:
+        """Put an operand into memory, word by word."""
+        self.regions[name] = region
+        self.memory[name] = {}
+        at = 0
+        for word in content:
+            self._put(name, at, word, word.width // 8)
+            at += word.width // 8
+        assert at in (0, region.size)
+        return Pointer(name, 0)
+
+    def _put(self, region: str, offset: int, content: Content, count: int) -> None:
+        memory = self.memory[region]
+        for byte in range(count):
+            memory[offset + byte] = (content, byte)
+
+    def load(self, at: Content, count: int) -> Content:
+        """Return `count` bytes from a place."""
+        place = self.place(at)
+        if place.region == "image":
+            content = self.image(place.offset, count) if place.index is None else b""
+            if len(content) != count:
+                raise NotProved(f"a load from {place}")
+            return t.const(int.from_bytes(content, "little"), 8 * count)
+        if place.index is not None:
+            return self._load_indexed(place, count)
+        memory = self.memory[place.region]
+        try:
+            cells = [memory[place.offset + byte] for byte in range(count)]
+        except KeyError:
+            raise NotProved(f"a load from {place}, where nothing is") from None
+        if place.region == "stack" and not self.floor() <= place.offset <= self.stack - count:
+            raise NotProved(f"a load from {place}, which is not the function's")
+        first = cells[0][0]
+        if not isinstance(first, Term):
+            if count != 8 or cells != [(first, byte) for byte in range(8)]:
+                raise NotProved(f"a part of {first}")
+            return first
+        parts: list[Term] = []
+        begin = 0
+        for end in range(1, count + 1):
+            word, start = cells[begin]
+            if end < count and cells[end] == (word, start + end - begin):
+                continue
+            if not isinstance(word, Term):
+                raise NotProved(f"a part of {word}")
+            parts.append(t.cut(word, 8 * start, 8 * (end - begin)))
+            begin = end
+        return t.join(parts)
+
+    def _load_indexed(self, place: Pointer, count: int) -> Term:
+        """Bytes of an array that nothing has written to, from a place that an input tells: each is an unknown."""
+        region = self.regions[place.region]
+        index = place.index
+        assert index is not None
+        if not region.read_only or index.low + place.offset < 0:
+            raise NotProved(f"a load from {place}")
+        if index.high + place.offset + count > region.size:
+            raise NotProved(f"a load beyond the end of {place.region}")
+        return t.join(self.element(place.region, index, place.offset + byte) for byte in range(count))
+
+    def element(self, region: str, index: Term, offset: int) -> Term:
+        """Return the byte of a read-only region at a place that an input tells."""
+        raise NotProved(f"a byte of {region} at {index} + {offset}")
+
+    def is_mine(self, place: Pointer, count: int) -> bool:
+        """Return whether the function may write to a place: not to the return address."""
+        if place.region == "stack":
+            return self.floor() <= place.offset <= self.stack - count
+        region = self.regions.get(place.region)
+        inside = region is not None and 0 <= place.offset <= region.size - count
+        return inside and region is not None and not region.read_only
+
+    def store(self, at: Content, content: Content, count: int) -> None:
+        place = self.place(at)
+        if place.index is not None or not self.is_mine(place, count):
+            raise NotProved(f"a store outside the function's memory: {place}")
+        if isinstance(content, Term):
+            assert content.width == 8 * count
+        elif count != 8:
+            raise NotProved(f"a part of {content}")
+        self._put(place.region, place.offset, content, count)
+
+    def check_alignment(self, at: Content, count: int) -> None:
         """NotProved where the address may not be a multiple of `count`."""
-        if not isinstance(place, Pointer):
-            raise NotProved(f"an access to {place}")
-        whole = place.region == "image" or self.alignments[place.region] % count == 0
-        if not whole or place.offset % count:
+        place = self.place(at)
+        align = 4096 if place.region in ("stack", "image") else self.regions[place.region].align
+        if align % count or place.offset % count or place.index is not None:
             raise NotProved(f"an aligned access to {place}")
 
-    def store(self, place: Content, word: Content) -> None:
-        if not isinstance(place, Pointer) or place.offset % 8:
-            raise NotProved(f"a store to {place}")
-        size = self.sizes.get(place.region)
-        inside = size is not None and 0 <= place.offset < size
-        if not (self.is_mine(place) if place.region == "stack" else inside):
-            raise NotProved(f"a store outside the function's memory: {place}")
-        self.memory[place.region][place.offset] = word
+    def copy(self, to: Content, source: Content, count: int) -> None:
+        """memcpy."""
+        moved = [self.load(self.add(source, t.const(i, 64)), 8) for i in range(0, count - 7, 8)]
+        rest = [self.load(self.add(source, t.const(i, 64)), 1) for i in range(count & ~7, count)]
+        for i, word in enumerate(moved):
+            self.store(self.add(to, t.const(8 * i, 64)), word, 8)
+        for i, byte in enumerate(rest):
+            self.store(self.add(to, t.const((count & ~7) + i, 64)), byte, 1)
 
-    def word(self, content: Content) -> Word:
-        if isinstance(content, Pointer | Opaque | LowByte):
+    def fill(self, to: Content, value: Content, count: int) -> None:
+        """memset."""
+        byte = t.cut(self.word(value), 0, 8)
+        for i in range(count):
+            self.store(self.add(to, t.const(i, 64)), byte, 1)
+
+    # --- words
+
+    def word(self, content: Content) -> Term:
+        if not isinstance(content, Term):
             raise NotProved(f"arithmetic with {content}")
         return content
 
     def number(self, content: Content) -> int:
-        if not isinstance(content, int):
+        word = self.word(content)
+        if not word.is_const:
             raise NotProved("the function's course depends on its operands")
-        return content
+        return int(word.args[0])
+
+    def is_set(self, bit: Term) -> bool:
+        """Return whether a branch's condition holds, which the inputs' ranges must decide."""
+        return bool(self.number(bit))
+
+    def fresh(self, width: int) -> Term:
+        """Return an unknown: what nobody has written."""
+        self.unknown += 1
+        return t.var(f"unknown {self.unknown}", width)
 
     def add(self, a: Content, b: Content) -> Content:
-        if isinstance(a, Pointer) and isinstance(b, int):
-            return a + b
-        if isinstance(b, Pointer) and isinstance(a, int):
-            return b + a
-        if isinstance(a, int) and isinstance(b, int):
-            return (a + b) & ONES
-        raise NotProved("a sum of operands")
+        if isinstance(b, Pointer):
+            a, b = b, a
+        if isinstance(a, Pointer):
+            by = self.word(b)
+            if by.is_const:
+                return a + by.args[0]
+            # A constant of the sum is part of the offset.
+            fixed, rest = 0, by
+            if by.op == "sum" and by.args[0]:
+                fixed, rest = by.args[0], t.sub(by, t.const(by.args[0], 64))
+            index = rest if a.index is None else t.add(a.index, rest)
+            return Pointer(a.region, a.offset + fixed, index)
+        return t.add(self.word(a), self.word(b))
 
     def subtract(self, a: Content, b: Content) -> Content:
         if isinstance(a, Pointer) and isinstance(b, Pointer) and a.region == b.region:
-            return (a.offset - b.offset) & ONES
-        return self.add(a, -self.number(b) & ONES)
+            if a.index is b.index:
+                return t.const(a.offset - b.offset, 64)
+            raise NotProved("a difference of addresses")
+        if isinstance(a, Pointer):
+            return self.add(a, t.scaled(self.word(b), -1))
+        return t.sub(self.word(a), self.word(b))
 
     @abstractmethod
     def step(self, instruction: Instruction) -> int | None:
@@ -172,7 +273,9 @@ class Machine(ABC):
                 at = self.step(instruction)
             except NotProved as error:
                 raise NotProved(f"{instruction}: {error}") from None
-            except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+            except (
+                KeyError, IndexError, TypeError, ValueError, AttributeError, AssertionError,
+            ) as error:  # fmt: skip
                 raise NotProved(f"{instruction}: not understood ({error!r})") from None
             if at is None:
                 return

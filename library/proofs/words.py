@@ -10,13 +10,12 @@ Everything here also works on integers of 64 bits, with which a program is run i
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from terms import NotProved, Term, is_rotation
+
 ONES = (1 << 64) - 1
-
-
-class NotProved(Exception):
-    """A program leaves the normal form or its memory, or its result is another than it must be."""
 
 
 @dataclass(frozen=True)
@@ -26,16 +25,7 @@ class Form:
     bits: int
 
 
-@dataclass(frozen=True)
-class Shifted:
-    """A form shifted by 0 < `by` < 64 to the left or to the right: half of a rotation."""
-
-    form: Form
-    by: int
-    is_left: bool
-
-
-Word = int | Form | Shifted
+Word = int | Form
 
 
 class Space:
@@ -60,8 +50,6 @@ class Space:
     def form(word: Word) -> Form:
         if isinstance(word, int):
             return Form(word)
-        if isinstance(word, Shifted):
-            raise NotProved("half of a rotation is used by itself")
         return word
 
     def rotated(self, bits: int, k: int) -> int:
@@ -77,32 +65,14 @@ class Space:
             return ((word << k) | (word >> (64 - k))) & ONES
         return Form(self.rotated(self.form(word).bits, k))
 
-    def shift(self, word: Word, k: int, is_left: bool) -> Word:
-        if isinstance(word, int):
-            return (word << k) & ONES if is_left else word >> k
-        if not 0 < k < 64:
-            raise NotProved(f"a shift by {k}")
-        return Shifted(self.form(word), k, is_left)
-
-    def _whole(self, a: Shifted, b: Shifted) -> Form:
-        if a.form != b.form or a.is_left == b.is_left or a.by + b.by != 64:
-            raise NotProved("two shifts that are no rotation")
-        return Form(self.rotated(a.form.bits, (a if a.is_left else b).by))
-
     def xor(self, a: Word, b: Word) -> Word:
         if isinstance(a, int) and isinstance(b, int):
             return a ^ b
-        if isinstance(a, Shifted) and isinstance(b, Shifted):
-            return self._whole(a, b)
         return Form(self.form(a).bits ^ self.form(b).bits)
 
     def or_(self, a: Word, b: Word) -> Word:
         if isinstance(a, int) and isinstance(b, int):
             return a | b
-        if isinstance(a, Shifted) and isinstance(b, Shifted):
-            return self._whole(a, b)
-        if 0 in (a, b):
-            return b if a == 0 else a
         # By De Morgan: no part of the normal form is lost.
         return self.xor(self.xor(a, b), self.and_(a, b))
 
@@ -157,20 +127,39 @@ class Space:
         _, k = min((turned, k) for k, turned in enumerate(turns))
         return k, self._positive(self.rotated(form.bits, k))[0]
 
-    def table(self, table: int, a: Word, b: Word, c: Word) -> Word:
-        """The function of three words whose value for bits a, b, c is bit 4a + 2b + c of `table`."""
-        values = [table >> i & 1 for i in range(8)]
-        # Its algebraic normal form: index bits 4, 2, 1 stand for a, b, c.
-        for bit in (1, 2, 4):
-            values = [v ^ (values[i ^ bit] if i & bit else 0) for i, v in enumerate(values)]
-        if values[7]:
-            raise NotProved("a product of three words")
-        result: Word = ONES if values[0] else 0
-        for index, term in ((4, a), (2, b), (1, c)):
-            result = self.xor(result, term) if values[index] else result
-        for index, one, other in ((6, a, b), (5, a, c), (3, b, c)):
-            result = self.xor(result, self.and_(one, other)) if values[index] else result
-        return result
+    def forms(self, words: Iterable[Term], unknowns: dict[Term, Word]) -> list[Word]:
+        """Return the words of a run in this form. `unknowns`: those of the run."""
+        done = dict(unknowns)
+
+        def one(term: Term) -> Word:
+            stack = [term]
+            while stack:
+                top = stack[-1]
+                missing = [part for part in self._parts(top) if part not in done]
+                if not missing:
+                    done[stack.pop()] = self._of_term(top, done)
+                stack += missing
+            return done[term]
+
+        return [one(term) for term in words]
+
+    @staticmethod
+    def _parts(term: Term) -> tuple[Term, ...]:
+        if term.op == "join" and is_rotation(term):
+            return term.args[0].args[:1]  # type: ignore[no-any-return]
+        return term.args if term.op in ("and", "or", "xor") else ()
+
+    def _of_term(self, term: Term, done: dict[Term, Word]) -> Word:
+        if term.width != 64 or term in done:
+            return done[term]
+        if term.op == "const":
+            return int(term.args[0])
+        if term.op == "join" and is_rotation(term):
+            return self.rotate(done[term.args[0].args[0]], term.args[0].width)
+        if term.op in ("and", "or", "xor"):
+            a, b = (done[part] for part in term.args)
+            return {"and": self.and_, "or": self.or_, "xor": self.xor}[term.op](a, b)
+        raise NotProved(f"a word that is no XOR, rotation or product: {term.op}")
 
 
 def keccak_f(space: Space, state: list[Word]) -> list[Word]:
