@@ -177,13 +177,18 @@ def code_of(program: elf.Program, entry: Entry) -> Code:
     named = [f for f in program.functions.values() if entry.pattern.search(f.name)]
     if len(named) != 1:
         raise NotProved(f"the program has {len(named)} functions of this name")
+    return code_at(program, named[0], entry)
+
+
+def code_at(program: elf.Program, function: elf.Function, entry: Entry | None = None) -> Code:
+    """Return a function, decoded."""
     decoded = {"x86_64": x86.decoded, "aarch64": arm.decoded}[program.machine]
 
-    def callee(place: Any) -> str | None:
+    def callee(place: Pointer) -> str | None:
         slot = program.slots.get(place.offset)
         return program.name(slot) if isinstance(slot, int) else slot
 
-    instructions = tuple(decoded(named[0].address, named[0].code))
+    instructions = tuple(decoded(function.address, function.code))
     return Code(program.machine, entry, instructions, partial(constant, program), callee)
 
 

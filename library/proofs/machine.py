@@ -85,6 +85,8 @@ class Machine(ABC):
     regions: dict[str, Region] = field(default_factory=dict)
     stack: int = 0
     """The stack pointer at the entry, an offset in the region `stack`."""
+    arguments: int = 0
+    """Bytes of arguments above the return address."""
     at: int = 0
     unknown: int = 0
 
@@ -138,7 +140,7 @@ class Machine(ABC):
             cells = [memory[place.offset + byte] for byte in range(count)]
         except KeyError:
             raise NotProved(f"a load from {place}, where nothing is") from None
-        if place.region == "stack" and not self.floor() <= place.offset <= self.stack - count:
+        if place.region == "stack" and not self.is_readable(place.offset, count):
             raise NotProved(f"a load from {place}, which is not the function's")
         first = cells[0][0]
         if not isinstance(first, Term):
@@ -156,6 +158,21 @@ class Machine(ABC):
             parts.append(t.cut(word, 8 * start, 8 * (end - begin)))
             begin = end
         return t.join(parts)
+
+    def is_readable(self, offset: int, count: int) -> bool:
+        """Return whether a place of the stack is the function's, or an argument."""
+        end = offset + count
+        is_argument = self.above() <= offset and end <= self.above() + self.arguments
+        return self.floor() <= offset and end <= self.stack or is_argument
+
+    def put_argument(self, at: int, content: Content) -> None:
+        """Put an argument on the stack, `at` bytes above the stack pointer of the entry."""
+        self._put("stack", self.stack + at, content, 8)
+        self.arguments += 8
+
+    def above(self) -> int:
+        """Return the lowest place of the arguments on the stack."""
+        return self.stack
 
     def _load_indexed(self, place: Pointer, count: int) -> Term:
         """Bytes of an array that nothing has written to, from a place that an input tells: each is an unknown."""

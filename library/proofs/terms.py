@@ -38,6 +38,8 @@ class Term:
             self.most = args[0]
         elif op == "join":
             self.most = _most(args)
+        elif op == "sum" and self.low < 0:
+            self.most = _unsigned_bound(self) or self.most
 
     def __repr__(self) -> str:
         if self.op == "const":
@@ -68,6 +70,15 @@ def _term(op: str, width: int, *args: Any) -> Term:
     return term
 
 
+def _unsigned_bound(term: Term) -> int | None:
+    """The greatest value of a sum of unsigned numbers that never carries; None if it may, or has a difference."""
+    constant, summands = term.args
+    if constant < 0 or any(coefficient < 0 for _, coefficient in summands):
+        return None
+    most = constant + sum(part.most * coefficient for part, coefficient in summands)
+    return int(most) if most >> term.width == 0 else None
+
+
 def _most(parts: tuple[Term, ...]) -> int:
     at = most = 0
     for part in parts:
@@ -89,11 +100,7 @@ def _interval(term: Term) -> tuple[int, int]:
     if op == "var":
         return args[1], args[2]
     if op == "sum":
-        low = high = args[0]
-        for part, coefficient in args[1]:
-            ends = (part.low * coefficient, part.high * coefficient)
-            low, high = low + min(ends), high + max(ends)
-        bounds = (low, high)
+        bounds = exact_bounds(args[0], args[1], width) or whole
     elif op == "mul":
         ends = [x * y for x in (args[0].low, args[0].high) for y in (args[1].low, args[1].high)]
         bounds = (min(ends), max(ends))
@@ -119,6 +126,42 @@ def _interval(term: Term) -> tuple[int, int]:
     elif op == "and" and min(args[0].most, args[1].most) < half:
         bounds = (0, min(args[0].most, args[1].most))
     return bounds if -half <= bounds[0] and bounds[1] < half else whole
+
+
+def exact_bounds(
+    constant: int, summands: Iterable[tuple[Term, int]], width: int
+) -> tuple[int, int] | None:
+    """Bounds of a sum that never leaves the signed numbers of `width` bits; None if it may."""
+    summands = tuple(summands)
+    half = 1 << (width - 1)
+    low = high = constant
+    for part, coefficient in summands:
+        ends = (part.low * coefficient, part.high * coefficient)
+        low, high = low + min(ends), high + max(ends)
+    if -half <= low and high < half:
+        return low, high
+    # A quotient's rounding error is small, though the quotient and what it is taken from are not. With scale 2^32:
+    low = high = constant << 32
+    total: dict[Term, int] = {}
+    for part, coefficient in summands:
+        source = part.args[0] if part.op == "cut" else None
+        if source is None or source.op != "sum" or part.args[1] != 32 or source.width != 64:
+            total[part] = total.get(part, 0) + (coefficient << 32)
+            continue
+        if exact_bounds(*source.args, 64) is None:
+            return None
+        # ⌊s / 2^32⌋ = (s − rest) / 2^32, 0 ≤ rest < 2^32.
+        ends = (0, -coefficient * ((1 << 32) - 1))
+        low, high = low + min(ends), high + max(ends)
+        low, high = low + source.args[0] * coefficient, high + source.args[0] * coefficient
+        for inner, factor in source.args[1]:
+            narrow = inner.args[0] if inner.op == "extend" else inner
+            total[narrow] = total.get(narrow, 0) + coefficient * factor
+    for part, coefficient in total.items():
+        ends = (part.low * coefficient, part.high * coefficient)
+        low, high = low + min(ends), high + max(ends)
+    low, high = -(-low >> 32), high >> 32
+    return (low, high) if -half <= low and high < half else None
 
 
 def signed(value: int, width: int) -> int:
@@ -459,6 +502,12 @@ def _summands(a: Term) -> tuple[int, tuple[tuple[Term, int], ...]]:
         if rest.op == "cut" and rest.args[1] == 0 and rest.args[0].width == a.width:
             return 0, ((rest.args[0], 1 << by),)
         return 0, ((widened(rest, a.width), 1 << by),)
+    if a.op == "join" and len(a.args) == 2 and a.args[0].op == "sum" and a.args[1].most == 0:
+        # Zeros above a sum that does not carry.
+        inner = a.args[0]
+        if _unsigned_bound(inner) is not None:
+            parts = ((widened(part, a.width), c) for part, c in inner.args[1])
+            return inner.args[0], tuple(parts)
     return 0, ((a, 1),)
 
 
@@ -604,7 +653,7 @@ def values(terms: list[Term], known: Mapping[Term, Any]) -> list[Any]:
         stack = [term]
         while stack:
             top = stack[-1]
-            missing = [part for part in _parts(top) if part not in done]
+            missing = [part for part in children(top) if part not in done]
             if missing:
                 stack += missing
                 continue
@@ -616,7 +665,7 @@ def values(terms: list[Term], known: Mapping[Term, Any]) -> list[Any]:
     return [visit(term) for term in terms]
 
 
-def _parts(term: Term) -> tuple[Term, ...]:
+def children(term: Term) -> tuple[Term, ...]:
     if term.op in ("const", "var"):
         return ()
     if term.op == "sum":
@@ -628,17 +677,17 @@ def _value(term: Term, done: Mapping[Term, Any]) -> Any:
     op, args, width = term.op, term.args, term.width
     mask = np.uint64((1 << width) - 1)
     if op == "const":
-        return np.uint64(args[0])
+        return np.array([args[0]], dtype=np.uint64)
     if op == "var":
         raise NotProved(f"{term} is not known")
     if op == "sum":
-        total = np.uint64(args[0] & (2**64 - 1))
+        total = np.array([args[0] & (2**64 - 1)], dtype=np.uint64)
         for part, coefficient in args[1]:
             signed_part = as_signed(done[part], part.width).view(np.uint64)
             total = total + signed_part * np.uint64(coefficient & (2**64 - 1))
         return total & mask
     if op == "join":
-        at, total = 0, np.uint64(0)
+        at, total = 0, np.zeros(1, dtype=np.uint64)
         for part in args:
             total = total | done[part] << np.uint64(at)
             at += part.width
@@ -675,5 +724,43 @@ def unknowns(terms: Iterable[Term]) -> set[Term]:
         term = stack.pop()
         if term not in seen:
             seen.add(term)
-            stack += _parts(term)
+            stack += children(term)
     return {term for term in seen if term.op == "var"}
+
+
+def substituted(terms: list[Term], replaced: Mapping[Term, Term]) -> list[Term]:
+    """The terms with other terms in place of unknowns, simplified anew."""
+    done: dict[Term, Term] = dict(replaced)
+
+    def visit(term: Term) -> Term:
+        stack = [term]
+        while stack:
+            top = stack[-1]
+            missing = [part for part in children(top) if part not in done]
+            if missing:
+                stack += missing
+                continue
+            stack.pop()
+            if top not in done:
+                done[top] = _rebuilt(top, done)
+        return done[term]
+
+    return [visit(term) for term in terms]
+
+
+_BUILT = {"mul": mul, "and": and_, "or": or_, "xor": xor, "mux": mux, "lt": lt, "below": below, "eq": eq}
+
+
+def _rebuilt(term: Term, done: Mapping[Term, Term]) -> Term:
+    op, args = term.op, term.args
+    if op in ("const", "var"):
+        return term
+    if op == "sum":
+        return _sum(term.width, args[0], ((done[part], c) for part, c in args[1]))
+    if op == "join":
+        return join(done[part] for part in args)
+    if op == "cut":
+        return cut(done[args[0]], args[1], term.width)
+    if op == "extend":
+        return extend(done[args[0]], term.width)
+    return _BUILT[op](*(done[part] for part in args))

@@ -161,6 +161,9 @@ class X86(Machine):
             raise NotProved("the stack pointer is lost")
         return top.offset - 128
 
+    def above(self) -> int:
+        return self.stack + 8
+
     # --- operands
 
     def address(self, operand: Any) -> Content:
@@ -175,7 +178,7 @@ class X86(Machine):
 
     def register(self, name: str) -> Content:
         if name not in self.registers:
-            raise NotProved(f"{name}, which was not written")
+            self.registers[name] = self.fresh(64)
         return self.registers[name]
 
     def get(self, operand: Any, bits: int | None = None) -> Content:
@@ -211,7 +214,7 @@ class X86(Machine):
         """`bits` bits of a vector register or of memory; elements of memory that a mask leaves out are not read."""
         if operand[0] == "v":
             if operand[1] not in self.vectors:
-                raise NotProved("a vector register that was not written")
+                self.vectors[operand[1]] = self.fresh(512)
             return t.cut(self.vectors[operand[1]], 0, bits)
         at = self.address(operand)
         if operand[0] == "b":
@@ -308,8 +311,8 @@ class X86(Machine):
         if name == "s":
             return t.cut(result, result.width - 1, 1)
         if kind == "sub":
-            less = t.lt(a, b) if name in ("l", "le") else t.below(a, b)
-            return t.or_(less, t.eq(a, b)) if name in ("be", "le") else less
+            less = t.lt if name in ("l", "le") else t.below
+            return t.invert(less(b, a)) if name in ("be", "le") else less(a, b)
         if kind == "logic":
             if name in ("b", "be"):
                 return t.FALSE if name == "b" else zero
