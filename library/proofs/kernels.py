@@ -246,6 +246,8 @@ def any_of(term: Term) -> list[Term]:
             if args[0].args[1].most:
                 raise NotProved("a bit that is no sum of tests")
             stack.append(args[0].args[0])
+        elif op == "cut" and args[0].op == "or":
+            stack += [t.cut(part, args[1], top.width) for part in args[0].args]
         elif op == "lt" and _is_maximum(args[1]):
             stack += [t.lt(args[0], part) for part in args[1].args[1:]]
         elif top.width == 1:

@@ -61,7 +61,9 @@ class Residues:
             return []
         if op == "sum":
             if t.exact_bounds(*args, term.width) is None:
-                raise NotProved("a sum that may overflow")
+                bounds = [(p.low * c, p.high * c) for p, c in args[1]]
+                low, high = sum(map(min, bounds)), sum(map(max, bounds))
+                raise NotProved(f"a sum of {len(bounds)} in [{low}, {high}] of {term.width} bits may overflow")
             return [(part, c) for part, c in args[1] if c % Q]
         if op == "mul":
             return [(args[0], 1), (args[1], 1)]

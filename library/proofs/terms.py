@@ -14,6 +14,7 @@ run on known inputs by the same functions.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -71,7 +72,9 @@ def _term(op: str, width: int, *args: Any) -> Term:
 
 
 def _unsigned_bound(term: Term) -> int | None:
-    """The greatest value of a sum of unsigned numbers that never carries; None if it may, or has a difference."""
+    """The greatest value of a sum of unsigned numbers that never carries; None if it may, or is no such sum."""
+    if term.op != "sum":
+        return None
     constant, summands = term.args
     if constant < 0 or any(coefficient < 0 for _, coefficient in summands):
         return None
@@ -262,8 +265,15 @@ def cut(a: Term, at: int, width: int) -> Term:
         return _sum(width, a.args[0], ((cut(t, 0, width), c) for t, c in a.args[1]))
     if at == 0 and op == "mul":
         return mul(cut(a.args[0], 0, width), cut(a.args[1], 0, width))
+    if op == "sum" and not (a.args[0] | math.gcd(*(c for _, c in a.args[1]))) & ((1 << at) - 1):
+        # A multiple of 2^at, divided.
+        rest = a.width - at
+        parts = ((cut(t, 0, rest), c >> at) for t, c in a.args[1])
+        return cut(_sum(rest, a.args[0] >> at, parts), 0, width)
     if a.most < 1 << at:
         return const(0, width)
+    if at + width == a.width and a.low >> at == a.high >> at:
+        return const(a.low >> at, width)
     return _term("cut", width, a, at)
 
 
@@ -460,6 +470,9 @@ def xor(a: Term, b: Term) -> Term:
         return const(0, a.width)
     if _is_split(a, b):
         return join(xor(x, y) for x, y in _segments(a, b))
+    for one, other in ((a, b), (b, a)):
+        if (bit := _bit_of(one)) is not None:
+            return mux(bit, invert(other), other)
     return _term("xor", a.width, *sorted((a, b), key=lambda t: t.number))
 
 
@@ -495,6 +508,10 @@ def _summands(a: Term) -> tuple[int, tuple[tuple[Term, int], ...]]:
         return a.args  # type: ignore[return-value]
     if a.op == "const":
         return a.args[0], ()
+    if a.op == "xor" and a.args[1].op == "const" and a.args[1].most == (1 << a.width) - 1:
+        # All bits inverted: −1 − x.
+        inner, parts = _summands(a.args[0])
+        return -1 - inner, tuple((part, -c) for part, c in parts)
     if a.op == "join" and a.args[0].op == "const" and a.args[0].args[0] == 0:
         # A shift to the left.
         by = a.args[0].width
@@ -502,6 +519,14 @@ def _summands(a: Term) -> tuple[int, tuple[tuple[Term, int], ...]]:
         if rest.op == "cut" and rest.args[1] == 0 and rest.args[0].width == a.width:
             return 0, ((rest.args[0], 1 << by),)
         return 0, ((widened(rest, a.width), 1 << by),)
+    if a.op == "extend" and a.args[0].width == 1:
+        return 0, ((widened(a.args[0], a.width), -1),)
+    if a.op == "join" and len(a.args) == 2 and a.width == 64 and a.args[0].width == 32 and a.args[1].most == 0:
+        # Products of unsigned halves, of which code makes signed ones: x mod 2^32 = x + 2^32·[x < 0].
+        inner = a.args[0]
+        if inner.low < 0 and _unsigned_bound(inner) is None:
+            sign = widened(cut(inner, 31, 1), 64)
+            return 0, (*_summands(extend(inner, 64))[1], (sign, 1 << 32))
     if a.op == "join" and len(a.args) == 2 and a.args[0].op == "sum" and a.args[1].most == 0:
         # Zeros above a sum that does not carry.
         inner = a.args[0]
@@ -529,12 +554,47 @@ def _sum(width: int, constant: int, summands: Iterable[tuple[Term, int]]) -> Ter
     constant &= mask
     if not terms:
         return const(constant, width)
+    if (chosen := _chosen_sum(width, terms)) is not None:
+        return _sum(width, constant, chosen)
     if len(terms) == 1 and terms[0][1] == 1 and constant == 0:
         return terms[0][0]
+    if constant == 0 and (whole := _unsplit(width, terms)) is not None:
+        return whole
     if constant == 0 and (wired := _wired(width, terms)) is not None:
         return wired
     terms.sort(key=lambda pair: pair[0].number)
     return _term("sum", width, signed(constant, width), tuple(terms))
+
+
+def _flag(a: Term) -> Term | None:
+    """The bit of which `a` is the number."""
+    if a.op == "join" and len(a.args) == 2 and a.args[0].width == 1 and a.args[1].most == 0:
+        return a.args[0]  # type: ignore[no-any-return]
+    return None
+
+
+def _unsplit(width: int, terms: list[tuple[Term, int]]) -> Term | None:
+    """A sum that has a simpler form: copies of a bit, or the lower half of a number."""
+    if len(terms) == 1 and terms[0][1] == -1 and (bit := _flag(terms[0][0])) is not None:
+        return extend(bit, width)
+    if len(terms) == 2 and width == 64:
+        for (a, one), (b, other) in (terms, terms[::-1]):
+            if (one, other) == (1, 1 << 32) and a.op == "extend" and a.args[0].width == 32:
+                if _flag(b) is cut(a.args[0], 31, 1):
+                    return widened(a.args[0], 64)
+    return None
+
+
+def _chosen_sum(width: int, terms: list[tuple[Term, int]]) -> list[tuple[Term, int]] | None:
+    """A choice by a bit, and the bit: one choice between sums."""
+    for copies, factor in terms:
+        bit = _flag(copies)
+        for choice, coefficient in terms if bit is not None else ():
+            if choice.op == "mux" and choice.args[0] is bit and coefficient == 1:
+                a = _sum(width, factor, ((choice.args[1], 1),))
+                rest = [pair for pair in terms if pair[0] not in (copies, choice)]
+                return [*rest, (mux(choice.args[0], a, choice.args[2]), 1)]
+    return None
 
 
 def _wired(width: int, terms: list[tuple[Term, int]]) -> Term | None:
@@ -605,6 +665,8 @@ def lt(a: Term, b: Term) -> Term:
         return TRUE
     if a.low >= b.high:
         return FALSE
+    if b.op == "const" and b.args[0] == 0:
+        return cut(a, a.width - 1, 1)
     return _term("lt", 1, a, b)
 
 

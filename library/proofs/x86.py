@@ -264,10 +264,7 @@ class X86(Machine):
         if name == "call":
             self.call(o[0])
         elif name == "ret" and not o:
-            if self.registers["rsp"] != Pointer("stack", self.stack):
-                raise NotProved("a return to elsewhere")
-            self.registers["rsp"] = Pointer("stack", self.stack + 8)
-            return None
+            return self.leave()
         elif name in ("nop", "endbr64"):
             pass
         elif name == "vzeroupper":
@@ -282,7 +279,11 @@ class X86(Machine):
             self.scalar(name, o)
         return after
 
-    def jump(self, name: str, o: tuple[Any, ...], after: int) -> int:
+    def jump(self, name: str, o: tuple[Any, ...], after: int) -> int | None:
+        if name == "jmp" and o[0][0] == "m" and o[0][1] == "rip":
+            # A call at the end, in place of the return.
+            self.call(o[0])
+            return self.leave()
         if name == "jmp" and o[0][0] != "i":
             target = self.place(self.get(o[0]))
             if target.region != "image" or target.index is not None:
@@ -290,6 +291,12 @@ class X86(Machine):
             return target.offset
         taken = name == "jmp" or self.is_set(self.condition(name[1:]))
         return int(o[0][1]) if taken else after
+
+    def leave(self) -> None:
+        """Return."""
+        if self.registers["rsp"] != Pointer("stack", self.stack):
+            raise NotProved("a return to elsewhere")
+        self.registers["rsp"] = Pointer("stack", self.stack + 8)
 
     def condition(self, name: str) -> Term:
         """The bit of a condition's name."""
@@ -680,9 +687,11 @@ class X86(Machine):
             width = 64 if name in ("movq", "movsd") else 32
             if o[0][0] == "v":
                 if o[1][0] == "v":
-                    if name[3] == "s":
-                        raise NotProved("a move between registers")
                     word = t.cut(source(1, 128), 0, width)
+                    if name[3] == "s":
+                        # Between registers, the rest stays.
+                        put(t.join([word, t.cut(source(0, 128), width, 128 - width)]))
+                        return
                 elif o[1][0] == "r":
                     word = t.cut(self.word(self.register(o[1][1])), 0, width)
                 else:
