@@ -1,30 +1,33 @@
 """make prove: proofs of compiled functions for all inputs, and mutants of the same code that must be refused.
 
-    python proofs [--machine x86_64|aarch64]... [--mutants 130]
+    python proofs [--machine x86_64|aarch64]... [--mutants 20] [--jobs 2]
     python proofs --read PROGRAM     # a program that is there
 
-Prints a table: each function with its instructions, bytes and seconds, and its mutants: with a wrong result,
-refused for another reason, proved equal (a store that nobody reads was left out). docs/proofs.md says what
-is trusted. Exit code 1 where anything is not proved, 2 if something is missing.
+Prints a table: each function with its instructions, those that the proofs run, its bytes, statements and seconds of
+CPU time, and its mutants: with a wrong result, refused for another reason, proved equal (a store that nobody reads
+was left out). docs/proofs.md says what is trusted. Exit code 1 where anything is not proved, 2 if something is missing.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import hashlib
+import os
 import struct
 import subprocess
 import sys
 import time
-from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "scripts/ct_code"))
 
 try:
     import elf
-    import keccak
-    from keccak import Code
+    import kernels
+    from compiled import Code, Statement, Verdict, code_of, judge
+    from keccak import ENTRIES, Permutation, function_of, unlisted
     from program import TARGETS, build, buildable
     from terms import NotProved
     from words import Space, keccak_f
@@ -32,82 +35,93 @@ except ImportError as error:
     print(f"prove: {error.name} is missing: make setup-library", file=sys.stderr)
     sys.exit(2)
 
-
-def judge_mutants(code: Code, count: int) -> tuple[int, int, int]:
-    """Return how many mutants have a wrong result, how many are refused otherwise, and how many are proved equal."""
-    wrong = refused = equal = 0
-    for seed, mutant in enumerate(keccak.mutants(code, count, seed=1)):
-        why = keccak.refuted(mutant, seed)
-        if not why:
-            try:
-                keccak.prove(mutant, code.stacks()[:1])
-                equal += 1
-                continue
-            except NotProved as error:
-                why = str(error)
-        wrong += why == "result"
-        refused += why != "result"
-    return wrong, refused, equal
+Job = tuple[str, Code, list[Statement]]
+FAILURES = (subprocess.CalledProcessError, ValueError, OSError, struct.error)
+_read = functools.cache(elf.read)
 
 
-def prove(program: elf.Program, mutants: int, totals: Counter[str]) -> list[str]:
-    """Print a row for each function of a program; return what was not proved."""
-    wrong = [f"{name}: is not listed in proofs/keccak.py" for name in keccak.unlisted(program)]
-    for entry in keccak.ENTRIES[program.machine]:
-        start = time.perf_counter()
+def keccak_jobs(program: elf.Program) -> tuple[list[Job], list[str]]:
+    """Return the permutations with their statements, and what is missing."""
+    wrong = [f"{name}: is not listed in proofs/keccak.py" for name in unlisted(program)]
+    result: list[Job] = []
+    for entry in ENTRIES[program.machine]:
         try:
-            code = keccak.code_of(program, entry)
-            keccak.prove(code, code.stacks())
-            if why := keccak.refuted(code, 1):
-                raise NotProved(f"a run with random states contradicts the proof: {why}")
+            code = code_of(program, function_of(program, entry))
+            result.append((f"Keccak {entry.name}", code, [Permutation(entry)]))
         except NotProved as error:
-            wrong.append(f"{entry.name}: {error}")
-            print(f"{program.machine:8} {entry.name:36} NOT PROVED", flush=True)
-            continue
-        seconds = time.perf_counter() - start
-        result, refused, equal = judge_mutants(code, mutants)
-        totals += Counter(functions=1, refused=result + refused, equal=equal)
-        size = sum(i.size for i in code.instructions)
-        print(
-            f"{program.machine:8} {entry.name:36} {len(code.instructions):5} {size:6} {seconds:6.1f}"
-            f" {result:6} {refused:5} {equal:4}",
-            flush=True,
-        )
-    return wrong
+            wrong.append(f"{program.machine} {error}")
+    return result, wrong
+
+
+def work(paths: list[Path], kind: str, mutants: int) -> tuple[list[tuple[str, Verdict]], list[str]]:
+    """Judge the functions of one kind in all programs: one process decides equal terms once."""
+    result = []
+    wrong: list[str] = []
+    for path in paths:
+        program = _read(path)
+        jobs, missing = keccak_jobs(program) if kind == "keccak" else kernels.assigned(program, kind)
+        wrong += missing
+        for name, code, statements in jobs:
+            start = time.process_time()
+            verdict = judge(name, code, statements, mutants)
+            verdict.seconds = time.process_time() - start
+            wrong += [f"{program.machine} {line}" for line in verdict.errors]
+            result.append((program.machine, verdict))
+    return result, wrong
+
+
+def row(machine: str, v: Verdict) -> str:
+    what = "" if not v.errors else " NOT PROVED"
+    return (
+        f"{machine:8} {v.name:36} {v.instructions:6} {v.run:6} {v.size:6} {v.statements:6} {v.seconds:7.1f}"
+        f" {v.wrong:6} {v.refused:6} {v.equal:5}{what}"
+    )
+
+
+def is_sha3() -> bool:
+    """Return whether FIPS 202's steps in words.py give SHA3-256 of nothing."""
+    block = [0x06, *[0] * 15, 1 << 63, *[0] * 8]
+    words = keccak_f(Space(0, 0), block)[:4]  # type: ignore[arg-type]
+    return b"".join(w.to_bytes(8, "little") for w in words) == hashlib.sha3_256().digest()  # type: ignore[union-attr]
 
 
 def main() -> int:
     """Command line."""
     parser = argparse.ArgumentParser(prog="proofs", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--machine", action="append", choices=TARGETS)
-    parser.add_argument("--mutants", type=int, default=130, help="of each function")
+    parser.add_argument("--mutants", type=int, default=20, help="of each function")
+    parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="processes")
+    parser.add_argument("--kind", action="append", help="keccak or a kernel's name; all by default")
     parser.add_argument("--read", type=Path, help="a program that is there")
     options = parser.parse_args()
-    machines = options.machine or [m for m in TARGETS if buildable(m)]
-    wrong = []
-    totals: Counter[str] = Counter()
-    space = Space(0, 0)
-    block = [0x06, *[0] * 15, 1 << 63, *[0] * 8]
-    digest = b"".join(w.to_bytes(8, "little") for w in keccak_f(space, block)[:4])  # type: ignore[union-attr, arg-type]
-    if digest != hashlib.sha3_256().digest():
-        wrong.append("FIPS 202's steps in proofs/words.py are not SHA-3's")
-    print("prove: the compiled permutations are FIPS 202's for all states, and touch nothing else")
-    print(
-        f"{'machine':8} {'function':36} instr.  bytes seconds  mutants: wrong result, refused, equal"
-    )
+    kinds = options.kind or ["keccak", *kernels.KINDS]
+    wrong = [] if is_sha3() else ["FIPS 202's steps in proofs/words.py are not SHA-3's"]
+    verdicts: list[Verdict] = []
     try:
-        for path in (
-            [options.read] if options.read else [build(m, "default", None) for m in machines]
-        ):
-            wrong += prove(elf.read(path), options.mutants, totals)
-    except (subprocess.CalledProcessError, ValueError, OSError, struct.error) as error:
+        kernels.check_reduced()
+        machines = options.machine or [m for m in TARGETS if buildable(m)]
+        paths = [options.read] if options.read else [build(m, "default", None) for m in machines]
+        print("prove: the compiled kernels are FIPS 202's and FIPS 204's for all inputs")
+        print(
+            f"{'machine':8} {'function':36} instr.    run  bytes proofs seconds  mutants: wrong, refused, equal"
+        )
+        with ProcessPoolExecutor(options.jobs) as pool:
+            tasks = [pool.submit(work, paths, kind, options.mutants) for kind in kinds]
+            for task in tasks:
+                found, missing = task.result()
+                wrong += missing
+                for machine, verdict in found:
+                    verdicts.append(verdict)
+                    print(row(machine, verdict), flush=True)
+    except (*FAILURES, NotProved) as error:
         print(f"prove: {error}", file=sys.stderr)
         return 2
     print(
-        f"prove: {totals['functions']} functions are proved; {totals['refused']:,} mutants are refused,"
-        f" {totals['equal']} proved equal"
+        f"prove: {sum(v.statements for v in verdicts)} statements about {len(verdicts)} functions;"
+        f" {sum(v.wrong + v.refused for v in verdicts):,} mutants are refused,"
+        f" {sum(v.equal for v in verdicts)} proved equal; {sum(v.seconds for v in verdicts):.0f} s of CPU time"
     )
-    if not totals["functions"]:
+    if not verdicts:
         wrong.append("nothing was proved: neither x86-64 nor AArch64 can be built here")
     for line in wrong:
         print(f"prove: {line}", file=sys.stderr)

@@ -1,20 +1,19 @@
-"""The compiled kernels against FIPS 204, for all inputs of their contracts (backend/engine.rs).
-
-Each kernel has its operands, a statement about one run on unknown inputs, and the same statement about numbers,
-which refutes wrong code in one run.
-"""
+"""The compiled kernels against FIPS 204, for all inputs of their contracts (backend/engine.rs)."""
 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import product as combinations
 from typing import Any
 
+import elf
 import numpy as np
 import terms as t
+from compiled import Code, Statement, code_of
 from machine import Machine, Pointer, Region
 from residues import Q, Residue, Residues, plus, power
 from terms import NotProved, Term
@@ -91,7 +90,6 @@ class Run:
 
     inputs: dict[str, list[Term]]
     machine: Machine
-    extra: dict[str, Any] = field(default_factory=dict)
 
     def words(self, region: str, bits: int, count: int) -> list[Term]:
         size = bits // 8
@@ -109,64 +107,79 @@ class Run:
             raise NotProved("a boolean that is neither 0 nor 1")
         return t.cut(byte, 0, 1)
 
+    def answer(self) -> bool:
+        """The boolean that a run on numbers returned."""
+        return bool(numbers([self.returned()])[0])
 
-@dataclass(frozen=True)
-class Kernel:
+
+class Kernel(Statement):
     """A statement about a function of the trait `Kernels`.
 
-    `prove`: raises NotProved unless it holds for all inputs of a run on unknowns. `holds`: whether it holds for
-    a run on numbers.
+    `check`: raises NotProved unless it holds for all inputs of a run on unknowns. `is_right`: whether it holds for
+    a run on numbers. `element`: a byte of a read-only operand at a place that an input tells, for unknowns.
     """
 
-    function: str
-    variant: str
-    arguments: tuple[Argument, ...]
-    prove: Callable[[Run], None]
-    holds: Callable[[Run], bool]
-    element: Callable[[str, Term, int], Term] | None = None
-    """A byte of a read-only operand at a place that an input tells, for unknowns."""
+    def __init__(
+        self,
+        function: str,
+        variant: str,
+        arguments: tuple[Argument, ...],
+        check: Callable[[Run], None],
+        is_right: Callable[[Run], bool],
+        element: Callable[[str, Term, int], Term] | None = None,
+    ) -> None:
+        self.function = function
+        self.name = f"{function} {variant}".strip()
+        self.arguments, self.check, self.is_right, self.element = arguments, check, is_right, element
 
+    def prove(self, code: Code, stack: int) -> set[int]:
+        run = self.execute(code, stack, None)
+        self.check(run)
+        return run.machine.seen
 
-def execute(kernel: Kernel, machine: Machine, architecture: str, source: random.Random | None) -> Run:
-    """Run a function on unknowns, or on numbers drawn from `source`."""
-    registers = list(ARGUMENTS[architecture])
-    inputs: dict[str, list[Term]] = {}
-    on_stack = 8 if architecture == "x86_64" else 0
+    def holds(self, code: Code, source: random.Random) -> bool:
+        return self.is_right(self.execute(code, code.stacks()[0], source))
 
-    def argue(content: Any) -> None:
-        nonlocal on_stack
-        if registers:
-            machine.registers[registers.pop(0)] = content
-        else:
-            machine.put_argument(on_stack, content)
-            on_stack += 8
-
-    for argument in kernel.arguments:
-        if isinstance(argument, Number):
-            word = t.const(argument.value, argument.bits)
-            argue(t.join([word, machine.fresh(64 - argument.bits)]) if argument.bits < 64 else word)
-            continue
-        content: list[Term] = []
-        region = Region(argument.size, argument.align)
-        if isinstance(argument, Operand):
-            inputs[argument.name] = argument.draw(source) if source else argument.unknowns()
-            content = argument.content(inputs[argument.name])
-            region = Region(argument.size, argument.align, argument.is_read_only)
-        argue(machine.operand(argument.name, region, content))
-        if argument.length is not None:
-            argue(t.const(argument.length, 64))
-    if kernel.element is not None:
-        machine.element = kernel.element  # type: ignore[method-assign]
-    machine.run()
-    machine.check_return()
-    return Run(inputs, machine)
+    def execute(self, code: Code, stack: int, source: random.Random | None) -> Run:
+        """Run a function on unknowns, or on numbers drawn from `source`."""
+        machine = code.start(stack)
+        registers = list(ARGUMENTS[code.machine])
+        inputs: dict[str, list[Term]] = {}
+        arguments: list[Any] = []
+        for argument in self.arguments:
+            if isinstance(argument, Number):
+                word = t.const(argument.value, argument.bits)
+                arguments.append(t.join([word, machine.fresh(64 - argument.bits)]) if argument.bits < 64 else word)
+                continue
+            content: list[Term] = []
+            region = Region(argument.size, argument.align)
+            if isinstance(argument, Operand):
+                inputs[argument.name] = argument.draw(source) if source else argument.unknowns()
+                content = argument.content(inputs[argument.name])
+                region = Region(argument.size, argument.align, argument.is_read_only)
+            arguments.append(machine.operand(argument.name, region, content))
+            if argument.length is not None:
+                arguments.append(t.const(argument.length, 64))
+        for place, content in enumerate(arguments):
+            if place < len(registers):
+                machine.registers[registers[place]] = content
+            else:
+                machine.put_argument(machine.above() - machine.stack + 8 * (place - len(registers)), content)
+        if self.element is not None and source is None:
+            machine.element = self.element  # type: ignore[method-assign]
+        machine.run()
+        machine.check_return()
+        return Run(inputs, machine)
 
 
 # --- means of proof
 
 
 def numbers(terms: Iterable[Term]) -> Any:
-    """The signed values of constants."""
+    """The signed values of constants; NotProved where a term is none."""
+    terms = list(terms)
+    if not all(term.is_const for term in terms):
+        raise NotProved("a result of a run on numbers is not known")
     return np.array([t.signed(term.args[0], term.width) for term in terms], dtype=object)
 
 
@@ -176,8 +189,11 @@ def agree(terms: list[Term], unknown: Term, meaning: Callable[[Any], list[Any]])
         values = np.arange(start, min(start + CHUNK, unknown.high + 1), dtype=np.int64)
         mask = np.uint64((1 << unknown.width) - 1)
         results = t.values(terms, {unknown: values.view(np.uint64) & mask})
-        for term, result, right in zip(terms, results, meaning(values), strict=True):
-            if not np.array_equal(t.as_signed(result, term.width), right):
+        right = meaning(values)
+        if len(right) != len(results):
+            return False
+        for term, result, one in zip(terms, results, right, strict=True):
+            if not np.array_equal(t.as_signed(result, term.width), one):
                 return False
     return True
 
@@ -408,7 +424,7 @@ def prove_norm(bit: Term, tested: list[Term], bound: int, low: int, high: int) -
     """The bit is set if and only if some of the unknowns `tested`, in [low, high], is `bound` or more from 0."""
     rest = set(range(N))
     for test in any_of(bit):
-        (unknown,) = t.unknowns([test]) & set(tested)
+        unknown = _only(t.unknowns([test]), tested)
         i = tested.index(unknown)
         rest.discard(i)
         for first, last, right in (
@@ -422,6 +438,14 @@ def prove_norm(bit: Term, tested: list[Term], bound: int, low: int, high: int) -
         raise NotProved(f"coefficients are not tested: {len(rest)}")
 
 
+def _only(inputs: set[Term], tested: list[Term]) -> Term:
+    """Return the one unknown that a test depends on. NotProved where there are others, or none."""
+    one = inputs & set(tested)
+    if len(one) != 1:
+        raise NotProved(f"a test of {len(one)} coefficients")
+    return one.pop()
+
+
 def norms() -> Iterable[Kernel]:
     """`exceeds` and `center`."""
     most = (1 << 31) - 1
@@ -429,7 +453,7 @@ def norms() -> Iterable[Kernel]:
         yield Kernel(
             "exceeds", f"bound {bound}", (polynomial("p", -most, most), Number(bound, 32)),
             lambda run, b=bound: prove_norm(run.returned(), run.inputs["p"], b, -most, most),
-            lambda run, b=bound: bool(run.returned().most) == any(abs(numbers(run.inputs["p"])) >= b),
+            lambda run, b=bound: run.answer() == any(abs(numbers(run.inputs["p"])) >= b),
         )  # fmt: skip
         yield Kernel(
             "center", f"bound {bound}", (polynomial("p", -2 * Q, 2 * Q), Number(bound, 32)),
@@ -443,8 +467,7 @@ def _prove_center(bound: int, run: Run) -> None:
     prove_each("center", lanes, unknowns, lambda x: [reduced(x)])
     tests: dict[Term, list[Term]] = {unknown: [] for unknown in unknowns}
     for test in any_of(run.returned()):
-        (unknown,) = t.unknowns([test])
-        tests[unknown].append(test)
+        tests[_only(t.unknowns([test]), unknowns)].append(test)
     prove_each(
         f"center {bound}", list(tests.values()), unknowns, lambda x: [-(abs(reduced(x)) >= bound).astype(np.int64)]
     )
@@ -453,7 +476,7 @@ def _prove_center(bound: int, run: Run) -> None:
 def _center_holds(bound: int, run: Run) -> bool:
     x = reduced(numbers(run.inputs["p"]))
     is_right = np.array_equal(numbers(run.words("p", 32, N)), x)
-    return is_right and bool(run.returned().most) == any(abs(x) >= bound)
+    return is_right and run.answer() == any(abs(x) >= bound)
 
 
 def addition() -> Kernel:
@@ -670,7 +693,7 @@ def combinations_of_c() -> Iterable[Kernel]:
 
 def _element(eta: int, region: str, index: Term, offset: int) -> Term:
     """Byte number index + offset of s."""
-    return t.var(f"{region}[{index} + {offset}]", 8, 0, 2 * eta)
+    return t.var(f"{region}[{index.number} + {offset}]", 8, 0, 2 * eta)
 
 
 def _product(c: Challenge, run: Run, i: int) -> Term:
@@ -701,7 +724,7 @@ def _combined_holds(c: Challenge, run: Run) -> bool:
     total: Any = sum(s[int(offset) : int(offset) + N] for offset in offsets) - c.tau * c.eta
     right = numbers(run.inputs["p"]) + (-total if c.is_subtracted else total)
     is_right = np.array_equal(numbers(run.words("p", 32, N)), right)
-    return is_right and bool(run.returned().most) == any(abs(right) >= c.bound)
+    return is_right and run.answer() == any(abs(right) >= c.bound)
 
 
 def kernels() -> list[Kernel]:
@@ -713,3 +736,49 @@ def kernels() -> list[Kernel]:
         products("product", 0),
         *(products(function, length) for function in ("dot", "dot_minus") for length in (4, 5, 7)),
     ]  # fmt: skip
+
+
+NAMED = re.compile(r"<impl .*::Kernels for .*::(\w+)>::(\w+)(::h[0-9a-f]{16})?$")
+KINDS = (
+    "combine", "use_hint", "make_hint", "split", "center", "exceeds", "dot", "dot_minus", "ntt", "inverse_ntt",
+    "product", "pack", "unpack", "power2round", "add_center", "small_set",
+)  # fmt: skip
+SAMPLING = ("uniform", "bounded", "mask")
+"""Kernels whose course depends on their inputs: they are not proved."""
+
+
+def assigned(program: elf.Program, kind: str) -> tuple[list[tuple[str, Code, list[Statement]]], list[str]]:
+    """Return a program's kernels of a kind with the statements that a run on numbers does not refute, and what is
+    missing.
+
+    Copies for parameter sets have one name. Each is taken for the set whose statement it fulfils.
+    """
+    statements = [statement for statement in kernels() if statement.function == kind]
+    result: list[tuple[str, Code, list[Statement]]] = []
+    missing: set[tuple[str, str]] = set()
+    covered: set[tuple[str, str]] = set()
+    wrong = []
+    for function in program.functions.values():
+        named = NAMED.search(function.name)
+        if named is not None and named[2] not in (*KINDS, *SAMPLING):
+            wrong.append(f"{program.machine} {function.name}: is not listed in proofs/kernels.py")
+        if named is None or named[2] != kind:
+            continue
+        engine = named[1].removesuffix("Sha3")
+        code = code_of(program, function)
+        missing |= {(engine, s.name) for s in statements}
+        fulfilled: list[Statement] = [s for s in statements if _is_candidate(s, code)]
+        if not fulfilled:
+            wrong.append(f"{program.machine} {function.name}: no statement holds")
+        covered |= {(engine, s.name) for s in fulfilled}
+        result.append((f"{named[1]} {named[2]}", code, fulfilled))
+    wrong += [f"{program.machine} {engine}: {name} is proved of no function" for engine, name in sorted(missing - covered)]
+    return result, wrong
+
+
+def _is_candidate(statement: Kernel, code: Code) -> bool:
+    t.forget()
+    try:
+        return statement.holds(code, random.Random(1))
+    except NotProved:
+        return False

@@ -88,6 +88,8 @@ class Machine(ABC):
     arguments: int = 0
     """Bytes of arguments above the return address."""
     at: int = 0
+    seen: set[int] = field(default_factory=set)
+    """The addresses of the instructions that were run."""
     unknown: int = 0
 
     @abstractmethod
@@ -286,6 +288,7 @@ class Machine(ABC):
             instruction = self.code.get(at)  # type: ignore[arg-type]
             if instruction is None:
                 raise NotProved(f"a jump out of the function, to {at}")
+            self.seen.add(instruction.address)
             try:
                 at = self.step(instruction)
             except NotProved as error:

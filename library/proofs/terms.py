@@ -172,7 +172,8 @@ def signed(value: int, width: int) -> int:
 
 
 def const(value: int, width: int) -> Term:
-    return _term("const", width, value & ((1 << width) - 1))
+    value &= (1 << width) - 1
+    return _TERMS.get(("const", width, (value,))) or _term("const", width, value)
 
 
 def var(name: str, width: int, low: int | None = None, high: int | None = None) -> Term:
