@@ -6,6 +6,7 @@
 // coefficients are those of the kernel, and outside them the result means nothing. A polynomial
 // is 256 coefficients; a string of so many bits for each has 32 times as many bytes.
 
+use core::marker::PhantomData;
 use std::boxed::Box;
 use std::vec::Vec;
 
@@ -21,7 +22,7 @@ use crate::kernels::packing::Map;
 pub use crate::kernels::poly::Poly;
 use crate::kernels::poly::Zero;
 pub use crate::kernels::rounding::{canonical, decompose};
-use crate::kernels::sampling::{MaskBytes, Permute, Target, in_ball};
+use crate::kernels::sampling::{MaskBytes, Permute, Rejection, Target, in_ball};
 pub use crate::kernels::small::{Offsets, SmallPoly};
 use crate::kernels::sponge::h;
 use crate::keys::{SignOptions, Signature};
@@ -277,6 +278,28 @@ pub fn bounded<P: Parameters>(
     out: &mut [Poly],
 ) {
     with_engine!(backend, e => e.bounded::<P>(&mut targets(rho_prime, nonces, out)));
+}
+
+/// RejBoundedPoly's coefficients from a block of SHAKE256. `p` has `filled` before; the result is how many it has then.
+pub fn accept_halves<P: Parameters>(
+    backend: Backend,
+    block: &[u8],
+    p: &mut Poly,
+    filled: usize,
+) -> usize {
+    let kernel = Halves::<P>(block, p, filled, PhantomData);
+    with_engine!(backend, e => e.run(kernel))
+}
+
+struct Halves<'a, P>(&'a [u8], &'a mut Poly, usize, PhantomData<P>);
+
+impl<P: Parameters> Kernel for Halves<'_, P> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<V: Rejection>(self, token: V::Token) -> usize {
+        V::accept_halves::<P>(token, self.1, self.2, self.0)
+    }
 }
 
 /// The bytes that [`mask`] works in.

@@ -5,10 +5,10 @@ use crate::kernels::bounds::{D, Q, REDUCED, Range, below, check, high, within};
 use crate::kernels::keccak::RATE_128;
 use crate::kernels::keccak::StateGroup;
 use crate::kernels::keccak::{Permutation, PermutationOfTwo};
-#[cfg(mldsa_inside)]
-use crate::kernels::lanes::Lanes;
 use crate::kernels::packing::Map;
 use crate::kernels::poly::Poly;
+#[cfg(mldsa_inside)]
+use crate::kernels::sampling::Rejection;
 use crate::kernels::sampling::{MaskBytes, Targets};
 use crate::kernels::small::{Offsets, SmallPoly};
 use crate::kernels::sponge::ShadowStates;
@@ -442,5 +442,5 @@ pub trait Kernel {
     /// Its result.
     type Output;
     /// Its text.
-    fn run<V: Lanes>(self, token: V::Token) -> Self::Output;
+    fn run<V: Rejection>(self, token: V::Token) -> Self::Output;
 }

@@ -193,7 +193,7 @@ pub(crate) fn shake128<E: Permute<COUNT>, const COUNT: usize>(
 /// How a backend takes candidates from a block: a register at a time and the remainder one by one, unless it has lanes
 /// for part of a register (`ragged.rs`) or samplers of 16 (`sixteen.rs`). `p` has `filled` coefficients; the result is
 /// how many it has then.
-pub(crate) trait Rejection: Lanes {
+pub trait Rejection: Lanes {
     /// CoeffFromThreeBytes (Algorithm 14) over a block.
     #[inline(always)]
     fn accept_triples(token: Self::Token, p: &mut Poly, filled: usize, bytes: &[u8]) -> usize {

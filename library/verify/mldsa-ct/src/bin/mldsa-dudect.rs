@@ -7,15 +7,22 @@
 //!
 //! All keys have one ρ, so Â is the same; a message is taken for a key only if its signature has the
 //! trace of all others: an attempt that the first polynomial of r0 rejects, then one that is accepted.
-//! Both classes sign as many messages; each key is brought to one place before it is timed. The method is dudect's
+//! Both classes sign as many messages; each key is brought to one place before it is timed. The parts of key generation
+//! are timed with one ρ, and with the same rejected half-bytes in both classes. The method is dudect's
 //! (Reparaz, Balasch, Verbauwhede, "Dude, is my code constant time?", DATE 2017).
 
 use std::hint::black_box;
+use std::marker::PhantomData;
+use std::ops::{BitAnd, BitXor};
 use std::process::ExitCode;
 use std::time::Instant;
 
 use mldsa_lanes::batch::SignJob;
 use mldsa_lanes::hazmat::{external_mu, with_rnd};
+use mldsa_lanes::internals::{
+    Group, N, Poly, accept_halves, add_center, bounded, dot, group, inverse_ntt, ntt, poly,
+    power2round, uniform,
+};
 use mldsa_lanes::{
     Backend, ExpandedSigningKey, Input, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Parameters,
     Place, SigningKey, batch,
@@ -70,7 +77,11 @@ impl Random {
     }
 
     fn seed(&mut self) -> [u8; 32] {
-        let words = [self.next(), self.next(), self.next(), self.next()];
+        self.bytes()
+    }
+
+    fn bytes<const LENGTH: usize>(&mut self) -> [u8; LENGTH] {
+        let words: Vec<u64> = (0..LENGTH / 8).map(|_| self.next()).collect();
         core::array::from_fn(|i| words[i / 8].to_le_bytes()[i % 8])
     }
 }
@@ -141,10 +152,7 @@ fn entry<P: ParameterSet>(
     let compact = SigningKey::<P>::from_encoded_bytes_on(backend, &bytes).expect("a valid key");
     let expanded = compact.expand();
     let mu = loop {
-        let (a, b) = (random.seed(), random.seed());
-        let mu = external_mu(core::array::from_fn(
-            |i| if i < 32 { a[i] } else { b[i - 32] },
-        ));
+        let mu = external_mu(random.bytes());
         if has_the_trace(&expanded, &mu) {
             break mu;
         }
@@ -171,6 +179,7 @@ struct Staged<'a, P: ParameterSet> {
 type Operation<'a, P> = dyn FnMut(&Staged<'_, P>, &[Entry<P>], usize) + 'a;
 
 fn set<P: ParameterSet>(backend: Backend, samples: usize) {
+    time_parts::<P>(backend, samples);
     let set = oracle::by_name(P::NAME).expect("a parameter set");
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let rho = random.seed();
@@ -190,9 +199,28 @@ fn set<P: ParameterSet>(backend: Backend, samples: usize) {
             .collect(),
     ];
     let rnds = [[0; 32]; JOBS];
+    let first = &classes[0][0];
+    let (mut seed, mut mu) = (first.seed, first.mu);
+    let mut bytes = first.bytes.clone();
+    let mut compact = first.compact.clone();
+    let mut place = Box::new(Place::<ExpandedSigningKey<P>>::new());
     let mut row = |name: &str, operation: &mut Operation<'_, P>| {
         let samples = samples / if name.contains("batch") { JOBS } else { 1 };
-        let times = measure(&classes, samples.max(2000), &mut random, operation);
+        let times = measure(samples.max(2000), &mut random, &mut |class, at| {
+            let class = &classes[usize::from(class)];
+            let entry = black_box(&class[at]);
+            (seed, mu) = (entry.seed, entry.mu);
+            bytes.copy_from_slice(&entry.bytes);
+            compact.clone_from(&entry.compact);
+            let staged = black_box(Staged {
+                seed: &seed,
+                bytes: &bytes,
+                compact: &compact,
+                expanded: place.fill(&compact),
+                mu: &mu,
+            });
+            nanoseconds(|| operation(&staged, class, at))
+        });
         print_row(P::NAME, backend.name(), name, times, &mut random);
     };
     let batch_of = |class: &[Entry<P>], at: usize| {
@@ -239,38 +267,246 @@ fn set<P: ParameterSet>(backend: Backend, samples: usize) {
     });
 }
 
-/// Times of both classes in nanoseconds, in random order; a twentieth as many before, which do not count.
-fn measure<P: ParameterSet>(
-    classes: &[Vec<Entry<P>>; 2],
+/// Bytes of a block of SHAKE256, and blocks that are enough for a polynomial of s1 or s2.
+const BLOCK: usize = 136;
+const BLOCKS: usize = 3;
+
+/// Secret inputs of the parts of key generation. The alignment keeps polynomials within a page of memory.
+#[derive(Clone, Copy)]
+#[repr(align(4096))]
+struct Secrets {
+    /// s1, s2, NTT(s1).
+    polynomials: [Poly; 22],
+    /// Output of SHAKE256 for each polynomial of s1 and s2.
+    strings: [[u8; BLOCKS * BLOCK]; 15],
+    rho_prime: [u8; 64],
+    nonces: [u16; 15],
+}
+
+impl Secrets {
+    /// Copies `b` if `second`, else `a`. It reads both: the place that was read last changes the time of the operation.
+    fn select(&mut self, second: bool, a: &Secrets, b: &Secrets) {
+        let mask = -i32::from(black_box(second));
+        let pairs = a.polynomials.iter().zip(&b.polynomials);
+        for (to, (a, b)) in self.polynomials.iter_mut().zip(pairs) {
+            select(mask, &a.0, &b.0, &mut to.0);
+        }
+        let strings = self.strings.as_flattened_mut();
+        let (a_strings, b_strings) = (a.strings.as_flattened(), b.strings.as_flattened());
+        select(mask as u8, a_strings, b_strings, strings);
+        select(mask as u8, &a.rho_prime, &b.rho_prime, &mut self.rho_prime);
+        select(mask as u16, &a.nonces, &b.nonces, &mut self.nonces);
+    }
+}
+
+/// Copies `b` where `mask` is all ones, `a` where it is zero.
+fn select<T: Copy + BitXor<Output = T> + BitAnd<Output = T>>(
+    mask: T,
+    a: &[T],
+    b: &[T],
+    to: &mut [T],
+) {
+    for (to, (a, b)) in to.iter_mut().zip(a.iter().zip(b)) {
+        *to = *a ^ ((*a ^ *b) & mask);
+    }
+}
+
+/// The parts of key generation that take secrets.
+struct Parts<P> {
+    backend: Backend,
+    set: &'static oracle::Params,
+    parameters: PhantomData<P>,
+}
+
+impl<P: Parameters> Parts<P> {
+    const COUNT: usize = P::K + P::L;
+
+    fn new(backend: Backend) -> Self {
+        Parts {
+            backend,
+            set: oracle::by_name(P::NAME).expect("a parameter set"),
+            parameters: PhantomData,
+        }
+    }
+
+    fn accepts(&self, half: u8) -> bool {
+        oracle::coeff_from_half_byte(self.set, half).is_some()
+    }
+
+    fn string(&self, rho_prime: &[u8; 64], nonce: u16) -> [u8; BLOCKS * BLOCK] {
+        let string = oracle::h(&[rho_prime, &nonce.to_le_bytes()], BLOCKS * BLOCK);
+        string.try_into().expect("of this length")
+    }
+
+    /// Half-bytes that RejBoundedPoly uses.
+    fn used(&self, string: &[u8]) -> usize {
+        let halves = string.iter().flat_map(|byte| [byte & 15, byte >> 4]);
+        let mut accepted = (1..).zip(halves).filter(|(_, half)| self.accepts(*half));
+        accepted.nth(N - 1).expect("enough blocks").0
+    }
+
+    /// Random secrets. With `like`, polynomials get nonces for which RejBoundedPoly uses as many half-bytes as there,
+    /// and the strings reject the same half-bytes as there.
+    fn secrets(&self, random: &mut Random, like: Option<&Secrets>) -> Secrets {
+        let rho_prime = random.bytes();
+        let mut nonces: [u16; 15] = core::array::from_fn(|i| i as u16);
+        let mut strings = nonces.map(|nonce| self.string(&rho_prime, nonce));
+        if let Some(like) = like {
+            let mut candidates = 0..=u16::MAX;
+            for (nonce, string) in nonces.iter_mut().zip(&like.strings).take(Self::COUNT) {
+                let used = self.used(string);
+                let equal = |nonce: &u16| self.used(&self.string(&rho_prime, *nonce)) == used;
+                *nonce = candidates.find(equal).expect("a nonce");
+            }
+            strings = like.strings;
+            for byte in strings.as_flattened_mut() {
+                let [low, high] = [*byte & 15, *byte >> 4].map(|half| self.redraw(random, half));
+                *byte = low | (high << 4);
+            }
+        }
+        let mut polynomials = [poly([0; N]); 22];
+        let (s, s1_hat) = polynomials.split_at_mut(Self::COUNT);
+        bounded::<P>(self.backend, &rho_prime, &nonces[..Self::COUNT], s);
+        s1_hat[..P::L].copy_from_slice(&s[..P::L]);
+        self.ntt(&mut s1_hat[..P::L]);
+        Secrets {
+            polynomials,
+            strings,
+            rho_prime,
+            nonces,
+        }
+    }
+
+    /// A random half-byte in place of an accepted one.
+    fn redraw(&self, random: &mut Random, half: u8) -> u8 {
+        if !self.accepts(half) {
+            return half;
+        }
+        loop {
+            let half = (random.next() >> 60) as u8;
+            if self.accepts(half) {
+                return half;
+            }
+        }
+    }
+
+    fn ntt(&self, s1: &mut [Poly]) {
+        for p in s1 {
+            ntt(self.backend, p);
+        }
+    }
+
+    fn expand_s(&self, at: &mut Secrets) {
+        let (nonces, s) = (&at.nonces[..Self::COUNT], &mut at.polynomials);
+        bounded::<P>(self.backend, &at.rho_prime, nonces, s);
+    }
+
+    /// ExpandS from the strings: SHAKE256 of ρ′, whose output nobody uses, then RejBoundedPoly.
+    fn expand_strings(&self, group: &mut dyn Group, at: &mut Secrets) {
+        let words = at.rho_prime.as_chunks().0;
+        for nonces in at.nonces[..Self::COUNT].chunks(group.count()) {
+            for (lane, nonce) in nonces.iter().enumerate() {
+                let mut state = [0; 25];
+                for (word, bytes) in state.iter_mut().zip(words) {
+                    *word = u64::from_le_bytes(*bytes);
+                }
+                state[8] = (*nonce).into();
+                group.set(lane, &state);
+            }
+            group.permute();
+            group.permute();
+        }
+        let places = at.polynomials[..Self::COUNT].iter_mut();
+        for (p, string) in places.zip(&at.strings) {
+            string.chunks(BLOCK).fold(0, |filled, block| {
+                accept_halves::<P>(self.backend, block, p, filled)
+            });
+        }
+    }
+
+    /// t = A∘s1 + s2, split.
+    fn t(&self, a_hat: &[Poly], s1_hat: &[Poly], s2: &[Poly]) {
+        let (mut t, mut t1) = (poly([0; N]), poly([0; N]));
+        for (row, s2) in a_hat.chunks(P::L).zip(s2) {
+            dot(self.backend, row, s1_hat, &mut t);
+            inverse_ntt(self.backend, &mut t);
+            add_center(self.backend, &mut t, s2);
+            power2round(self.backend, &mut t, &mut t1);
+            black_box((&t, &t1));
+        }
+    }
+}
+
+/// Times the parts of key generation with one ρ.
+fn time_parts<P: Parameters>(backend: Backend, samples: usize) {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let parts = Parts::<P>::new(backend);
+    let mut a_hat = vec![poly([0; N]); P::K * P::L];
+    let nonces: Vec<u16> = (0..P::K as u16)
+        .flat_map(|row| (0..P::L as u16).map(move |column| column | (row << 8)))
+        .collect();
+    uniform(backend, &random.seed(), &nonces, &mut a_hat);
+    let fixed = parts.secrets(&mut random, None);
+    let [equal, other] = [Some(&fixed), None].map(|like| -> Vec<Secrets> {
+        (0..KEYS)
+            .map(|_| parts.secrets(&mut random, like))
+            .collect()
+    });
+    let mut group = group(backend);
+    let mut staged = Box::new(fixed);
+    let mut row = |name: &str, varied: &[Secrets], part: &mut dyn FnMut(&mut Secrets)| {
+        let times = measure(10 * samples, &mut random, &mut |class, at| {
+            staged.select(class, &fixed, &varied[at]);
+            let staged = black_box(&mut *staged);
+            nanoseconds(|| part(staged))
+        });
+        print_row(P::NAME, backend.name(), name, times, &mut random);
+    };
+    row("ExpandS, any rejections", &other, &mut |at| {
+        parts.expand_s(at)
+    });
+    row("ExpandS, equal counts", &equal, &mut |at| {
+        parts.expand_s(at)
+    });
+    row("ExpandS, equal rejections", &equal, &mut |at| {
+        parts.expand_strings(&mut *group, at)
+    });
+    row("NTT(s1)", &equal, &mut |at| {
+        parts.ntt(&mut at.polynomials[..P::L])
+    });
+    row("t = A s1 + s2, split", &equal, &mut |at| {
+        let (s, s1_hat) = at.polynomials.split_at(Parts::<P>::COUNT);
+        parts.t(&a_hat, &s1_hat[..P::L], &s[P::L..]);
+    });
+    let mut all = |at: &mut Secrets| {
+        parts.expand_strings(&mut *group, at);
+        parts.ntt(&mut at.polynomials[..P::L]);
+        let (s1_hat, s2) = at.polynomials[..Parts::<P>::COUNT].split_at(P::L);
+        parts.t(&a_hat, s1_hat, s2);
+    };
+    row("all three, any rejections", &other, &mut all);
+    row("all three, equal rejections", &equal, &mut all);
+}
+
+fn nanoseconds(operation: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    operation();
+    start.elapsed().as_nanos() as f64
+}
+
+/// Times of both classes in nanoseconds, in random order; a twentieth as many before, which do not count. `time` takes
+/// the time of an entry of a class.
+fn measure(
     samples: usize,
     random: &mut Random,
-    operation: &mut Operation<'_, P>,
+    time: &mut dyn FnMut(bool, usize) -> f64,
 ) -> Vec<(bool, f64)> {
     let warm_up = samples / 20;
     let mut times = Vec::with_capacity(samples);
-    let first = &classes[0][0];
-    let (mut seed, mut mu);
-    let mut bytes = first.bytes.clone();
-    let mut compact = first.compact.clone();
-    let mut place = Box::new(Place::<ExpandedSigningKey<P>>::new());
     for number in 0..samples + warm_up {
         let draw = random.next();
         let (class, at) = (draw >> 63 == 1, (draw >> 32) as usize % KEYS);
-        let class_of = &classes[usize::from(class)];
-        let entry = black_box(&class_of[at]);
-        (seed, mu) = (entry.seed, entry.mu);
-        bytes.copy_from_slice(&entry.bytes);
-        compact.clone_from(&entry.compact);
-        let staged = black_box(Staged {
-            seed: &seed,
-            bytes: &bytes,
-            compact: &compact,
-            expanded: place.fill(&compact),
-            mu: &mu,
-        });
-        let start = Instant::now();
-        operation(&staged, class_of, at);
-        let time = start.elapsed().as_nanos() as f64;
+        let time = time(class, at);
         if number >= warm_up {
             times.push((class, time));
         }
@@ -350,6 +586,43 @@ mod tests {
                 (class, 1000.0 + noise + if class { shift } else { 0.0 })
             })
             .collect()
+    }
+
+    fn the_same_half_bytes_are_rejected<P: Parameters>() {
+        for backend in Backend::available() {
+            let parts = Parts::<P>::new(backend);
+            let mut random = Random(1);
+            let fixed = parts.secrets(&mut random, None);
+            let mut copy = fixed;
+            copy.polynomials = [poly([0; N]); 22];
+            parts.expand_strings(&mut *group(backend), &mut copy);
+            let s = ..Parts::<P>::COUNT;
+            assert_eq!(copy.polynomials[s], fixed.polynomials[s]);
+
+            let varied = parts.secrets(&mut random, Some(&fixed));
+            assert_ne!(varied.polynomials[s], fixed.polynomials[s]);
+            for (i, string) in fixed.strings[s].iter().enumerate() {
+                let halves = |string: &[u8]| -> Vec<bool> {
+                    let halves = string.iter().flat_map(|byte| [byte & 15, byte >> 4]);
+                    halves.map(|half| parts.accepts(half)).collect()
+                };
+                assert_eq!(halves(&varied.strings[i]), halves(string));
+                assert_ne!(varied.strings[i], *string);
+                let sampled = parts.string(&varied.rho_prime, varied.nonces[i]);
+                assert_eq!(parts.used(&sampled), parts.used(string));
+            }
+            copy.select(true, &fixed, &varied);
+            assert_eq!(copy.polynomials, varied.polynomials);
+            copy.select(false, &fixed, &varied);
+            assert_eq!(copy.strings, fixed.strings);
+        }
+    }
+
+    #[test]
+    fn classes_of_the_parts_reject_the_same_half_bytes() {
+        the_same_half_bytes_are_rejected::<MlDsa44>();
+        the_same_half_bytes_are_rejected::<MlDsa65>();
+        the_same_half_bytes_are_rejected::<MlDsa87>();
     }
 
     /// Worked by hand.
