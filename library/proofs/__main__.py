@@ -59,7 +59,9 @@ def work(paths: list[Path], kind: str, mutants: int) -> tuple[list[tuple[str, Ve
     wrong: list[str] = []
     for path in paths:
         program = _read(path)
-        jobs, missing = keccak_jobs(program) if kind == "keccak" else kernels.assigned(program, kind)
+        jobs, missing = (
+            keccak_jobs(program) if kind == "keccak" else kernels.assigned(program, kind)
+        )
         wrong += missing
         for name, code, statements in jobs:
             start = time.process_time()

@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import arm
 import elf
@@ -20,7 +19,9 @@ REFUSALS = (NotProved, ValueError, KeyError, IndexError)
 """Errors by which a mutant is refused: its result may have any form."""
 ENTRY = {"x86_64": -8, "aarch64": 0}
 """The stack pointer at the entry, modulo 16, by the calling conventions."""
-_MACHINES: dict[str, tuple[type[Machine], tuple[str, ...], Callable[[int, bytes], list[Instruction]]]] = {
+_MACHINES: dict[
+    str, tuple[type[Machine], tuple[str, ...], Callable[[int, bytes], list[Instruction]]]
+] = {
     "x86_64": (x86.X86, x86.KEPT, x86.decoded),
     "aarch64": (arm.Arm, arm.KEPT, arm.decoded),
 }
@@ -38,7 +39,9 @@ class Code:
     def stacks(self) -> list[int]:
         """The stack pointers to try: several where the function aligns its frame, and so asks for it."""
         entry = ENTRY[self.machine]
-        aligns = any(i.name == "and" and i.operands[0][1] in ("rsp", "sp") for i in self.instructions)
+        aligns = any(
+            i.name == "and" and i.operands[0][1] in ("rsp", "sp") for i in self.instructions
+        )
         return [entry, entry - 16, entry - 32, entry - 48, entry - 4080] if aligns else [entry]
 
     def start(self, stack: int, kept: tuple[str, ...] = ()) -> Machine:
@@ -130,7 +133,9 @@ def judge(name: str, code: Code, statements: list[Statement], mutants: int) -> V
     return verdict
 
 
-def _judge_mutant(mutant: Code, statements: list[Statement], source: random.Random, verdict: Verdict) -> None:
+def _judge_mutant(
+    mutant: Code, statements: list[Statement], source: random.Random, verdict: Verdict
+) -> None:
     for statement in statements:
         t.forget()
         try:
@@ -154,7 +159,9 @@ def _mutants(code: Code, addresses: set[int], count: int) -> Iterator[Code]:
     """At most `count` different changes of one instruction that the proofs run: an operand, the operation, or the
     instruction left out."""
     source = random.Random(1)
-    places = [i for i, instruction in enumerate(code.instructions) if instruction.address in addresses]
+    places = [
+        i for i, instruction in enumerate(code.instructions) if instruction.address in addresses
+    ]
     seen: set[Instruction] = set()
     for _ in range(10 * count):
         if len(seen) == count:

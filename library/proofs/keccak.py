@@ -79,7 +79,9 @@ class Permutation(Statement):
         self.entry = entry
         self.name = f"Keccak {entry.name}"
 
-    def execute(self, code: Code, states: list[list[Term]], stack: int) -> tuple[list[Term], set[int]]:
+    def execute(
+        self, code: Code, states: list[list[Term]], stack: int
+    ) -> tuple[list[Term], set[int]]:
         """Return the words of the operands' states after the function, and the addresses that the run took."""
         machine = code.start(stack, ("x18",) if self.entry.keeps_x18 else ())
         at = 0
@@ -96,7 +98,9 @@ class Permutation(Statement):
         result = []
         for number, side_by_side in enumerate(self.entry.states):
             for j in range(side_by_side):
-                places = (Pointer(f"operand {number}", 8 * (side_by_side * i + j)) for i in range(25))
+                places = (
+                    Pointer(f"operand {number}", 8 * (side_by_side * i + j)) for i in range(25)
+                )
                 result += [machine.word(machine.load(place, 8)) for place in places]
         return result, machine.seen
 
@@ -110,7 +114,9 @@ class Permutation(Statement):
     def prove(self, code: Code, stack: int) -> set[int]:
         count = sum(self.entry.states)
         space = Space(25 * count, 600 * count)
-        unknowns: dict[Term, Word] = {t.var(f"word {n}", 64): space.unknown(n) for n in range(25 * count)}
+        unknowns: dict[Term, Word] = {
+            t.var(f"word {n}", 64): space.unknown(n) for n in range(25 * count)
+        }
         names = list(unknowns)
         states = [names[25 * i : 25 * i + 25] for i in range(count)]
         correct = self.expected(space, [[unknowns[word] for word in state] for state in states])

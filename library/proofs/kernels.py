@@ -49,7 +49,9 @@ class Operand:
     is_read_only: bool = False
 
     def unknowns(self) -> list[Term]:
-        return [t.var(f"{self.name}[{i}]", self.bits, self.low, self.high) for i in range(self.count)]
+        return [
+            t.var(f"{self.name}[{i}]", self.bits, self.low, self.high) for i in range(self.count)
+        ]
 
     def draw(self, source: random.Random) -> list[Term]:
         corners = [self.low, self.high, max(self.low, min(self.high, 0))]
@@ -58,7 +60,11 @@ class Operand:
         numbers = []
         for _ in range(self.count):
             kind = source.random()
-            number = source.choice(corners) if kind < 0.1 else source.randint(*(near if kind < 0.2 else spread))
+            number = (
+                source.choice(corners)
+                if kind < 0.1
+                else source.randint(*(near if kind < 0.2 else spread))
+            )
             numbers.append(t.const(number, self.bits))
         return numbers
 
@@ -130,7 +136,12 @@ class Kernel(Statement):
     ) -> None:
         self.function = function
         self.name = f"{function} {variant}".strip()
-        self.arguments, self.check, self.is_right, self.element = arguments, check, is_right, element
+        self.arguments, self.check, self.is_right, self.element = (
+            arguments,
+            check,
+            is_right,
+            element,
+        )
 
     def prove(self, code: Code, stack: int) -> set[int]:
         run = self.execute(code, stack, None)
@@ -149,7 +160,11 @@ class Kernel(Statement):
         for argument in self.arguments:
             if isinstance(argument, Number):
                 word = t.const(argument.value, argument.bits)
-                arguments.append(t.join([word, machine.fresh(64 - argument.bits)]) if argument.bits < 64 else word)
+                arguments.append(
+                    t.join([word, machine.fresh(64 - argument.bits)])
+                    if argument.bits < 64
+                    else word
+                )
                 continue
             content: list[Term] = []
             region = Region(argument.size, argument.align)
@@ -164,7 +179,9 @@ class Kernel(Statement):
             if place < len(registers):
                 machine.registers[registers[place]] = content
             else:
-                machine.put_argument(machine.above() - machine.stack + 8 * (place - len(registers)), content)
+                machine.put_argument(
+                    machine.above() - machine.stack + 8 * (place - len(registers)), content
+                )
         if self.element is not None and source is None:
             machine.element = self.element  # type: ignore[method-assign]
         machine.run()
@@ -223,7 +240,9 @@ def shape(terms: Iterable[Term], unknowns: Iterable[Term]) -> tuple[Any, ...]:
             stack.pop()
             own = tuple(a for a in top.args if isinstance(a, int | str)) if top.op != "sum" else ()
             factors = (top.args[0], tuple(c for _, c in top.args[1])) if top.op == "sum" else ()
-            done[top] = number((top.op, top.width, own, factors, tuple(done[part] for part in parts)))
+            done[top] = number(
+                (top.op, top.width, own, factors, tuple(done[part] for part in parts))
+            )
         result.append(done[term])
     return (*numbered, *result)
 
@@ -296,7 +315,9 @@ def pointwise(
     unknown = arguments[0].name  # type: ignore[union-attr]
 
     def lanes(run: Run) -> list[list[Term]]:
-        return [list(lane) for lane in zip(*(run.words(name, 32, N) for name in outputs), strict=True)]
+        return [
+            list(lane) for lane in zip(*(run.words(name, 32, N) for name in outputs), strict=True)
+        ]
 
     def prove(run: Run) -> None:
         prove_each(f"{function} {variant}", lanes(run), run.inputs[unknown], meaning)
@@ -371,7 +392,10 @@ def rounding() -> Iterable[Kernel]:
 
 
 def two_inputs(
-    function: str, variant: str, arguments: tuple[Operand, Operand], meaning: Callable[[int, Any], Any]
+    function: str,
+    variant: str,
+    arguments: tuple[Operand, Operand],
+    meaning: Callable[[int, Any], Any],
 ) -> Kernel:
     """A kernel of p and h, coefficient by coefficient, that writes to p; `meaning`: of a value of h, and p's."""
     p, h = arguments
@@ -382,13 +406,18 @@ def two_inputs(
             known = {unknown: t.const(value, 32) for unknown in run.inputs["h"]}
             lanes = [[term] for term in t.substituted(result, known)]
             prove_each(
-                f"{function} {variant} {value}", lanes, run.inputs["p"], lambda r, v=value: [meaning(v, r)]
+                f"{function} {variant} {value}",
+                lanes,
+                run.inputs["p"],
+                lambda r, v=value: [meaning(v, r)],
             )
 
     def holds(run: Run) -> bool:
         result = numbers(run.words("p", 32, N))
         pairs = zip(numbers(run.inputs["h"]), numbers(run.inputs["p"]), strict=True)
-        return all(meaning(int(v), np.int64(r)) == x for (v, r), x in zip(pairs, result, strict=True))
+        return all(
+            meaning(int(v), np.int64(r)) == x for (v, r), x in zip(pairs, result, strict=True)
+        )
 
     return Kernel(function, variant, arguments, prove, holds)
 
@@ -469,7 +498,10 @@ def _prove_center(bound: int, run: Run) -> None:
     for test in any_of(run.returned()):
         tests[_only(t.unknowns([test]), unknowns)].append(test)
     prove_each(
-        f"center {bound}", list(tests.values()), unknowns, lambda x: [-(abs(reduced(x)) >= bound).astype(np.int64)]
+        f"center {bound}",
+        list(tests.values()),
+        unknowns,
+        lambda x: [-(abs(reduced(x)) >= bound).astype(np.int64)],
     )
 
 
@@ -520,7 +552,8 @@ def _congruent(values: Any, right: Any, bound: int) -> bool:
 
 FORWARD = np.array([[zeta(i, j) for j in range(N)] for i in range(N)], dtype=object)
 BACK = np.array(
-    [[zeta(i, 512 - j) * power(256, -1) * (1 << 32) % Q for i in range(N)] for j in range(N)], dtype=object
+    [[zeta(i, 512 - j) * power(256, -1) * (1 << 32) % Q for i in range(N)] for j in range(N)],
+    dtype=object,
 )
 
 
@@ -531,7 +564,9 @@ def transform(function: str, matrix: Any, taken: Operand, bound: int) -> Kernel:
         unknowns = run.inputs["p"]
 
         def right(i: int) -> Residue:
-            return {(unknown,): int(factor) for unknown, factor in zip(unknowns, matrix[i], strict=True)}
+            return {
+                (unknown,): int(factor) for unknown, factor in zip(unknowns, matrix[i], strict=True)
+            }
 
         _check_residues(run.words("p", 32, N), right, bound)
 
@@ -612,7 +647,13 @@ def packing() -> Iterable[Kernel]:
             Number(bits), p, Number(kind, 32), Number(top, 32), Room("out", 32 * bits, 1, length=32 * bits),
         )  # fmt: skip
         statement = partial(_is_string, bits)
-        yield Kernel("pack", f"{bits} bits, {_MAPS[kind]}", arguments, partial(_require, statement), statement)
+        yield Kernel(
+            "pack",
+            f"{bits} bits, {_MAPS[kind]}",
+            arguments,
+            partial(_require, statement),
+            statement,
+        )
     for bits, kind, top in UNPACKED:
         source = Operand(
             "string", N, -(1 << (bits - 1)), (1 << (bits - 1)) - 1, bits,
@@ -620,7 +661,13 @@ def packing() -> Iterable[Kernel]:
         )  # fmt: skip
         statement = partial(_is_polynomial, kind, top)
         arguments = (Number(bits), source, Number(kind, 32), Number(top, 32), Room("p"))
-        yield Kernel("unpack", f"{bits} bits, {_MAPS[kind]}", arguments, partial(_require, statement), statement)
+        yield Kernel(
+            "unpack",
+            f"{bits} bits, {_MAPS[kind]}",
+            arguments,
+            partial(_require, statement),
+            statement,
+        )
 
 
 _MAPS = ("as it is", "below a bound", "times 2^d")
@@ -636,7 +683,9 @@ def _is_string(bits: int, run: Run) -> bool:
 
 
 def _is_polynomial(kind: int, top: int, run: Run) -> bool:
-    return run.words("p", 32, N) == [_coefficient(kind, top, number) for number in run.inputs["string"]]
+    return run.words("p", 32, N) == [
+        _coefficient(kind, top, number) for number in run.inputs["string"]
+    ]
 
 
 # --- products with the challenge
@@ -675,7 +724,8 @@ class Challenge:
 def combinations_of_c() -> Iterable[Kernel]:
     """`combine`: a plus or minus c·s, and its norm's test."""
     for (tau, eta, gamma1, gamma2), is_subtracted in combinations(
-        ((39, 2, 1 << 17, GAMMA2[0]), (49, 4, 1 << 19, GAMMA2[1]), (60, 2, 1 << 19, GAMMA2[1])), (False, True)
+        ((39, 2, 1 << 17, GAMMA2[0]), (49, 4, 1 << 19, GAMMA2[1]), (60, 2, 1 << 19, GAMMA2[1])),
+        (False, True),
     ):
         most = gamma2 if is_subtracted else gamma1
         c = Challenge(tau, eta, most, most - tau * eta, is_subtracted)
@@ -747,7 +797,9 @@ SAMPLING = ("uniform", "bounded", "mask")
 """Kernels whose course depends on their inputs: they are not proved."""
 
 
-def assigned(program: elf.Program, kind: str) -> tuple[list[tuple[str, Code, list[Statement]]], list[str]]:
+def assigned(
+    program: elf.Program, kind: str
+) -> tuple[list[tuple[str, Code, list[Statement]]], list[str]]:
     """Return a program's kernels of a kind with the statements that a run on numbers does not refute, and what is
     missing.
 
@@ -772,7 +824,10 @@ def assigned(program: elf.Program, kind: str) -> tuple[list[tuple[str, Code, lis
             wrong.append(f"{program.machine} {function.name}: no statement holds")
         covered |= {(engine, s.name) for s in fulfilled}
         result.append((f"{named[1]} {named[2]}", code, fulfilled))
-    wrong += [f"{program.machine} {engine}: {name} is proved of no function" for engine, name in sorted(missing - covered)]
+    wrong += [
+        f"{program.machine} {engine}: {name} is proved of no function"
+        for engine, name in sorted(missing - covered)
+    ]
     return result, wrong
 
 

@@ -165,7 +165,7 @@ class Machine(ABC):
         """Return whether a place of the stack is the function's, or an argument."""
         end = offset + count
         is_argument = self.above() <= offset and end <= self.above() + self.arguments
-        return self.floor() <= offset and end <= self.stack or is_argument
+        return (self.floor() <= offset and end <= self.stack) or is_argument
 
     def put_argument(self, at: int, content: Content) -> None:
         """Put an argument on the stack, `at` bytes above the stack pointer of the entry."""
@@ -185,7 +185,9 @@ class Machine(ABC):
             raise NotProved(f"a load from {place}")
         if index.high + place.offset + count > region.size:
             raise NotProved(f"a load beyond the end of {place.region}")
-        return t.join(self.element(place.region, index, place.offset + byte) for byte in range(count))
+        return t.join(
+            self.element(place.region, index, place.offset + byte) for byte in range(count)
+        )
 
     def element(self, region: str, index: Term, offset: int) -> Term:
         """Return the byte of a read-only region at a place that an input tells."""

@@ -63,7 +63,9 @@ class Residues:
             if t.exact_bounds(*args, term.width) is None:
                 bounds = [(p.low * c, p.high * c) for p, c in args[1]]
                 low, high = sum(map(min, bounds)), sum(map(max, bounds))
-                raise NotProved(f"a sum of {len(bounds)} in [{low}, {high}] of {term.width} bits may overflow")
+                raise NotProved(
+                    f"a sum of {len(bounds)} in [{low}, {high}] of {term.width} bits may overflow"
+                )
             return [(part, c) for part, c in args[1] if c % Q]
         if op == "mul":
             return [(args[0], 1), (args[1], 1)]
@@ -87,7 +89,9 @@ class Residues:
         if t.cut(source, 0, at).most == 0:
             return [(source, power(2, -at))]
         # Half the difference of two upper halves, whose sources are equal in all bits that are dropped.
-        (first, one), (second, other) = source.args[1] if len(source.args[1]) == 2 else ((term, 0), (term, 0))
+        (first, one), (second, other) = (
+            source.args[1] if len(source.args[1]) == 2 else ((term, 0), (term, 0))
+        )
         if at == 1 and source.args[0] == 0 and {one, other} == {1, -1}:
             halves = [part.args[0] if part.op == "extend" else part for part in (first, second)]
             if all(half.op == "cut" and half.args[1] == half.width for half in halves):

@@ -179,7 +179,9 @@ def const(value: int, width: int) -> Term:
 def var(name: str, width: int, low: int | None = None, high: int | None = None) -> Term:
     """An unknown, by default of the whole signed range."""
     half = 1 << (width - 1)
-    return _term("var", width, name, -half if low is None else low, half - 1 if high is None else high)
+    return _term(
+        "var", width, name, -half if low is None else low, half - 1 if high is None else high
+    )
 
 
 def unsigned_var(name: str, bits: int, width: int) -> Term:
@@ -374,7 +376,11 @@ def is_rotation(a: Term) -> bool:
     if len(a.args) != 2:
         return False
     low, high = a.args
-    if not low.op == high.op == "cut" or low.args[0] is not high.args[0] or low.args[0].width != a.width:
+    if (
+        not low.op == high.op == "cut"
+        or low.args[0] is not high.args[0]
+        or low.args[0].width != a.width
+    ):
         return False
     return bool(high.args[1] == 0 and low.args[1] == a.width - low.width)
 
@@ -444,9 +450,9 @@ def or_(a: Term, b: Term) -> Term:
     for one, other in ((a, b), (b, a)):
         if (bit := _bit_of(one)) is not None:
             return mux(bit, const(-1, a.width), other)
-        if one.op == other.op == "mux" and one.args[0] is invert(other.args[0]):
-            if one.args[2].most == 0 and other.args[2].most == 0:
-                return mux(one.args[0], one.args[1], other.args[1])
+        are_choices = one.op == other.op == "mux" and one.args[0] is invert(other.args[0])
+        if are_choices and one.args[2].most == 0 and other.args[2].most == 0:
+            return mux(one.args[0], one.args[1], other.args[1])
     return _term("or", a.width, *sorted((a, b), key=lambda t: t.number))
 
 
@@ -522,7 +528,13 @@ def _summands(a: Term) -> tuple[int, tuple[tuple[Term, int], ...]]:
         return 0, ((widened(rest, a.width), 1 << by),)
     if a.op == "extend" and a.args[0].width == 1:
         return 0, ((widened(a.args[0], a.width), -1),)
-    if a.op == "join" and len(a.args) == 2 and a.width == 64 and a.args[0].width == 32 and a.args[1].most == 0:
+    if (
+        a.op == "join"
+        and len(a.args) == 2
+        and a.width == 64
+        and a.args[0].width == 32
+        and a.args[1].most == 0
+    ):
         # Products of unsigned halves, of which code makes signed ones: x mod 2^32 = x + 2^32·[x < 0].
         inner = a.args[0]
         if inner.low < 0 and _unsigned_bound(inner) is None:
@@ -580,9 +592,9 @@ def _unsplit(width: int, terms: list[tuple[Term, int]]) -> Term | None:
         return extend(bit, width)
     if len(terms) == 2 and width == 64:
         for (a, one), (b, other) in (terms, terms[::-1]):
-            if (one, other) == (1, 1 << 32) and a.op == "extend" and a.args[0].width == 32:
-                if _flag(b) is cut(a.args[0], 31, 1):
-                    return widened(a.args[0], 64)
+            is_half = (one, other) == (1, 1 << 32) and a.op == "extend" and a.args[0].width == 32
+            if is_half and _flag(b) is cut(a.args[0], 31, 1):
+                return widened(a.args[0], 64)
     return None
 
 
@@ -811,7 +823,16 @@ def substituted(terms: list[Term], replaced: Mapping[Term, Term]) -> list[Term]:
     return [visit(term) for term in terms]
 
 
-_BUILT = {"mul": mul, "and": and_, "or": or_, "xor": xor, "mux": mux, "lt": lt, "below": below, "eq": eq}
+_BUILT = {
+    "mul": mul,
+    "and": and_,
+    "or": or_,
+    "xor": xor,
+    "mux": mux,
+    "lt": lt,
+    "below": below,
+    "eq": eq,
+}
 
 
 def _rebuilt(term: Term, done: Mapping[Term, Term]) -> Term:

@@ -56,7 +56,13 @@ def decoded(address: int, code: bytes) -> list[Instruction]:
                     operands[-1] = ("b", *operands[-1][1:])
             elif name[:3] in _VECTOR:
                 operands.append(("v", int(name[3:]), _VECTOR[name[:3]]))
-            elif name[0] == "k" and is_masked and f"{{{name}}}" in i.op_str and not masks and operands:
+            elif (
+                name[0] == "k"
+                and is_masked
+                and f"{{{name}}}" in i.op_str
+                and not masks
+                and operands
+            ):
                 masks.append(int(name[1:]))
             elif name[0] == "k":
                 operands.append(("k", int(name[1:])))
@@ -129,7 +135,14 @@ LANEWISE: dict[str, Callable[..., Term]] = {
 }
 """By name without the size of the lanes; the second operand of the last four is a number."""
 _SHIFTS = ("prol", "psll", "psrl", "psra")
-_WHOLE = {"xorps": "pxord", "vxorps": "vpxord", "pand": "pandd", "pandn": "pandnd", "por": "pord", "pxor": "pxord"}
+_WHOLE = {
+    "xorps": "pxord",
+    "vxorps": "vpxord",
+    "pand": "pandd",
+    "pandn": "pandnd",
+    "por": "pord",
+    "pxor": "pxord",
+}
 _MOVES = re.compile(r"v?mov(dq[au]|[au]p[sd])(8|16|32|64)?$")
 _COMPARED = re.compile(r"vpcmp(gt|lt|ltu|le|eq|nle|nlt|neq)(ud|d|q|b)$")
 
@@ -225,7 +238,9 @@ class X86(Machine):
         for i in range(bits // element):
             is_read = self.number(t.cut(mask, i, 1))
             place = self.add(at, t.const(i * element // 8, 64))
-            parts.append(self.word(self.load(place, element // 8)) if is_read else t.const(0, element))
+            parts.append(
+                self.word(self.load(place, element // 8)) if is_read else t.const(0, element)
+            )
         return t.join(parts)
 
     def write(self, operand: Any, value: Term, is_legacy: bool, element: int, masked: Any) -> None:
@@ -240,7 +255,9 @@ class X86(Machine):
             above = t.const(0, 512 - bits)
             if is_legacy:
                 held = self.vectors.get(operand[1])
-                above = t.cut(held, bits, 512 - bits) if held is not None else self.fresh(512 - bits)
+                above = (
+                    t.cut(held, bits, 512 - bits) if held is not None else self.fresh(512 - bits)
+                )
             self.vectors[operand[1]] = t.join([value, above])
             return
         at = self.address(operand)
@@ -269,7 +286,8 @@ class X86(Machine):
             pass
         elif name == "vzeroupper":
             self.vectors = {
-                n: t.widened(t.cut(v, 0, 128), 512) if n < 16 else v for n, v in self.vectors.items()
+                n: t.widened(t.cut(v, 0, 128), 512) if n < 16 else v
+                for n, v in self.vectors.items()
             }
         elif name[0] == "k":
             self.masks(name, o)
@@ -335,13 +353,15 @@ class X86(Machine):
         self.compared = self.flags = None
         if isinstance(a, Term) and isinstance(b, Term) and isinstance(result, Term):
             self.flags = (kind, a, b, result)
-        elif isinstance(a, Pointer) and isinstance(b, Pointer) and kind == "sub":
-            if a.region == b.region and a.index is b.index:
+        elif isinstance(a, Pointer) and isinstance(b, Pointer):
+            if kind == "sub" and (a.region, a.index) == (b.region, b.index):
                 self.compared = (a.offset, b.offset)
 
     def call(self, operand: Any) -> None:
         """memcpy and memset, the only functions that are called."""
-        place = Pointer("code", operand[1]) if operand[0] == "i" else self.place(self.address(operand))
+        place = (
+            Pointer("code", operand[1]) if operand[0] == "i" else self.place(self.address(operand))
+        )
         name = self.callee(place)
         to, second = self.register("rdi"), self.register("rsi")
         if name not in ("memcpy", "memset"):
@@ -442,7 +462,9 @@ class X86(Machine):
             self.set_flags("result", value, value, value)
             self.put(o[0], value)
         elif name in ("shl", "shr", "sar", "rol", "ror", "rorx"):
-            source, count = (o[1], o[2]) if name == "rorx" else (o[0], o[1] if len(o) > 1 else ("i", 1))
+            source, count = (
+                (o[1], o[2]) if name == "rorx" else (o[0], o[1] if len(o) > 1 else ("i", 1))
+            )
             by = self.number(self.get(count, 8)) & (63 if bits == 64 else 31)
             (a,) = words(source)
             value = {
@@ -565,7 +587,11 @@ class X86(Machine):
         elif plain[:-1] in LANEWISE and plain[-1] in _ELEMENT:
             if plain[:-1] == "pmulud" or plain == "pmuldq":
                 element = 64
-            if plain[:-1] in ("pand", "pandn", "por", "pxor") and len({o[1], o[2]}) == 1 and mask is None:
+            if (
+                plain[:-1] in ("pand", "pandn", "por", "pxor")
+                and len({o[1], o[2]}) == 1
+                and mask is None
+            ):
                 put(t.const(0, bits) if plain[1] == "x" else source(1))
                 return
             if plain[:-1] in ("pand", "pandn", "por", "pxor"):
@@ -610,7 +636,13 @@ class X86(Machine):
         elif name == "shufps":
             order = immediate()
             a, b = parts(1, 32), parts(2, 32)
-            put([(a, a, b, b)[i % 4][i // 4 * 4 + (order >> 2 * (i % 4) & 3)] for i in range(len(a))], 32)
+            put(
+                [
+                    (a, a, b, b)[i % 4][i // 4 * 4 + (order >> 2 * (i % 4) & 3)]
+                    for i in range(len(a))
+                ],
+                32,
+            )
         elif name == "pshufb":
             held, by = parts(1, 8), parts(2, 8)
             result = []
@@ -619,7 +651,9 @@ class X86(Machine):
                 result.append(t.const(0, 8) if number & 128 else held[i // 16 * 16 + (number & 15)])
             put(result, 8)
         elif name.startswith(("punpckl", "punpckh", "unpckl", "unpckh")):
-            width = {"bw": 8, "wd": 16, "dq": 32, "qdq": 64, "pd": 64, "ps": 32}[name.split("pck")[1][1:]]
+            width = {"bw": 8, "wd": 16, "dq": 32, "qdq": 64, "pd": 64, "ps": 32}[
+                name.split("pck")[1][1:]
+            ]
             is_high = name.split("pck")[1][0] == "h"
             a, b = parts(1, width), parts(2, width)
             count = 128 // width
@@ -649,12 +683,18 @@ class X86(Machine):
             order, a, b = immediate(), parts(1, 128), parts(2, 128)
             step = 2 if len(a) == 4 else 1
             picked = [
-                (a if i < len(a) // 2 else b)[order >> step * i & (len(a) - 1)] for i in range(len(a))
+                (a if i < len(a) // 2 else b)[order >> step * i & (len(a) - 1)]
+                for i in range(len(a))
             ]
             put(picked, 64 if "64" in name else 32)
         elif name in ("pblendd", "blendps"):
             a, b = parts(1, 32), parts(2, 32)
-            put([y if immediate() >> i & 1 else z for i, (z, y) in enumerate(zip(a, b, strict=True))])
+            put(
+                [
+                    y if immediate() >> i & 1 else z
+                    for i, (z, y) in enumerate(zip(a, b, strict=True))
+                ]
+            )
         elif name in ("pblendmd", "pblendmq"):
             assert mask is not None
             pairs = zip(parts(1, element), parts(2, element), strict=True)
@@ -678,7 +718,13 @@ class X86(Machine):
             piece = 128 if name.endswith(("128", "x2", "32x4")) else 256
             if name[0] == "e":
                 held = self.vector(o[1], o[1][2])
-                self.write(o[0], t.lanes(held, piece)[immediate() % (held.width // piece)], False, 64, masked)
+                self.write(
+                    o[0],
+                    t.lanes(held, piece)[immediate() % (held.width // piece)],
+                    False,
+                    64,
+                    masked,
+                )
             else:
                 pieces = parts(1, piece)
                 pieces[immediate() % len(pieces)] = source(2, piece)
@@ -738,13 +784,18 @@ class X86(Machine):
         elif name in ("packusdw", "packuswb", "packssdw", "packsswb"):
             wide = 32 if name.endswith("dw") else 16
             half = wide // 2
-            low, high = (0, (1 << half) - 1) if name[4] == "u" else (-(1 << (half - 1)), (1 << (half - 1)) - 1)
+            low, high = (
+                (0, (1 << half) - 1)
+                if name[4] == "u"
+                else (-(1 << (half - 1)), (1 << (half - 1)) - 1)
+            )
             a, b = source(1), source(2)
             result = []
             for base in each128:
                 for word in (a, b):
                     result += [
-                        _saturated(part, half, low, high) for part in t.lanes(t.cut(word, base, 128), wide)
+                        _saturated(part, half, low, high)
+                        for part in t.lanes(t.cut(word, base, 128), wide)
                     ]
             put(result)
         elif name in ("pmaddubsw", "pmaddwd"):
