@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product as combinations
 from typing import Any
@@ -20,6 +20,7 @@ from terms import NotProved, Term
 
 N = 256
 CHUNK = 1 << 18
+INT_MAX = (1 << 31) - 1
 GAMMA2 = ((Q - 1) // 88, (Q - 1) // 32)
 ARGUMENTS = {
     "x86_64": ("rdi", "rsi", "rdx", "rcx", "r8", "r9"),
@@ -175,15 +176,15 @@ class Kernel(Statement):
             arguments.append(machine.operand(argument.name, region, content))
             if argument.length is not None:
                 arguments.append(t.const(argument.length, 64))
-        for place, content in enumerate(arguments):
+        for place, argued in enumerate(arguments):
             if place < len(registers):
-                machine.registers[registers[place]] = content
+                machine.registers[registers[place]] = argued
             else:
                 machine.put_argument(
-                    machine.above() - machine.stack + 8 * (place - len(registers)), content
+                    machine.above() - machine.stack + 8 * (place - len(registers)), argued
                 )
         if self.element is not None and source is None:
-            machine.element = self.element  # type: ignore[method-assign]
+            machine.element = self.element
         machine.run()
         machine.check_return()
         return Run(inputs, machine)
@@ -391,6 +392,10 @@ def rounding() -> Iterable[Kernel]:
         yield two_inputs("make_hint", variant, (low, high), partial(make_hint, gamma2))
 
 
+def _one(meaning: Callable[[int, Any], Any], value: int, r: Any) -> list[Any]:
+    return [meaning(value, r)]
+
+
 def two_inputs(
     function: str,
     variant: str,
@@ -398,7 +403,7 @@ def two_inputs(
     meaning: Callable[[int, Any], Any],
 ) -> Kernel:
     """A kernel of p and h, coefficient by coefficient, that writes to p; `meaning`: of a value of h, and p's."""
-    p, h = arguments
+    h = arguments[1]
 
     def prove(run: Run) -> None:
         result = run.words("p", 32, N)
@@ -409,7 +414,7 @@ def two_inputs(
                 f"{function} {variant} {value}",
                 lanes,
                 run.inputs["p"],
-                lambda r, v=value: [meaning(v, r)],
+                partial(_one, meaning, value),
             )
 
     def holds(run: Run) -> bool:
@@ -477,17 +482,23 @@ def _only(inputs: set[Term], tested: list[Term]) -> Term:
 
 def norms() -> Iterable[Kernel]:
     """`exceeds` and `center`."""
-    most = (1 << 31) - 1
     for bound in BOUNDS:
         yield Kernel(
-            "exceeds", f"bound {bound}", (polynomial("p", -most, most), Number(bound, 32)),
-            lambda run, b=bound: prove_norm(run.returned(), run.inputs["p"], b, -most, most),
-            lambda run, b=bound: run.answer() == any(abs(numbers(run.inputs["p"])) >= b),
+            "exceeds", f"bound {bound}", (polynomial("p", -INT_MAX, INT_MAX), Number(bound, 32)),
+            partial(_prove_exceeds, bound), partial(_exceeds_holds, bound),
         )  # fmt: skip
         yield Kernel(
             "center", f"bound {bound}", (polynomial("p", -2 * Q, 2 * Q), Number(bound, 32)),
             partial(_prove_center, bound), partial(_center_holds, bound),
         )  # fmt: skip
+
+
+def _prove_exceeds(bound: int, run: Run) -> None:
+    prove_norm(run.returned(), run.inputs["p"], bound, -INT_MAX, INT_MAX)
+
+
+def _exceeds_holds(bound: int, run: Run) -> bool:
+    return run.answer() == any(abs(numbers(run.inputs["p"])) >= bound)
 
 
 def _prove_center(bound: int, run: Run) -> None:
@@ -584,11 +595,9 @@ def products(function: str, length: int) -> Kernel:
         pairs = [("a", "b", 1)]
         arguments: tuple[Argument, ...] = (below("a", 10 * Q), below("b", 10 * Q), Room("p"))
     else:
-        many = {"count": length * N, "size": 4 * N * length, "length": length}
+        row = Operand("row", length * N, 0, Q - 1, size=4 * N * length, length=length)
         pairs = [("row", "v", 1)]
-        arguments = (
-            Operand("row", low=0, high=Q - 1, **many), Operand("v", low=1 - 10 * Q, high=10 * Q - 1, **many),
-        )  # fmt: skip
+        arguments = (row, replace(row, name="v", low=1 - 10 * Q, high=10 * Q - 1))
         if function == "dot_minus":
             arguments += (below("c", 10 * Q), below("t", 10 * Q))
             pairs.append(("c", "t", -1))
@@ -636,12 +645,16 @@ def _coefficient(kind: int, top: int, number: Term) -> Term:
     return t.scaled(wide, 1 << 13) if kind == SCALED else wide
 
 
+def _coefficients(kind: int, top: int, numbers: list[Term]) -> list[Term]:
+    return [_coefficient(kind, top, number) for number in numbers]
+
+
 def packing() -> Iterable[Kernel]:
     """BitPack and SimpleBitPack, and back."""
     for bits, kind, top in PACKED:
         p = Operand(
             "p", N, -(1 << (bits - 1)), (1 << (bits - 1)) - 1, bits,
-            lambda unknowns, k=kind, m=top: [_coefficient(k, m, number) for number in unknowns],
+            partial(_coefficients, kind, top),
         )  # fmt: skip
         arguments = (
             Number(bits), p, Number(kind, 32), Number(top, 32), Room("out", 32 * bits, 1, length=32 * bits),

@@ -91,6 +91,8 @@ class Machine(ABC):
     seen: set[int] = field(default_factory=set)
     """The addresses of the instructions that were run."""
     unknown: int = 0
+    element: Callable[[str, Term, int], Term] | None = None
+    """A byte of a read-only region at a place that an input tells: (region, index, offset)."""
 
     @abstractmethod
     def start(self, stack: int) -> None:
@@ -181,17 +183,13 @@ class Machine(ABC):
         region = self.regions[place.region]
         index = place.index
         assert index is not None
-        if not region.read_only or index.low + place.offset < 0:
+        if self.element is None or not region.read_only or index.low + place.offset < 0:
             raise NotProved(f"a load from {place}")
         if index.high + place.offset + count > region.size:
             raise NotProved(f"a load beyond the end of {place.region}")
         return t.join(
             self.element(place.region, index, place.offset + byte) for byte in range(count)
         )
-
-    def element(self, region: str, index: Term, offset: int) -> Term:
-        """Return the byte of a read-only region at a place that an input tells."""
-        raise NotProved(f"a byte of {region} at {index} + {offset}")
 
     def is_mine(self, place: Pointer, count: int) -> bool:
         """Return whether the function may write to a place: not to the return address."""
@@ -261,7 +259,7 @@ class Machine(ABC):
         if isinstance(a, Pointer):
             by = self.word(b)
             if by.is_const:
-                return a + by.args[0]
+                return a + int(by.args[0])
             # A constant of the sum is part of the offset.
             fixed, rest = 0, by
             if by.op == "sum" and by.args[0]:

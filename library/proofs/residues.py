@@ -60,7 +60,7 @@ class Residues:
         if op in ("const", "var"):
             return []
         if op == "sum":
-            if t.exact_bounds(*args, term.width) is None:
+            if t.exact_bounds((args[0], args[1]), term.width) is None:
                 bounds = [(p.low * c, p.high * c) for p, c in args[1]]
                 low, high = sum(map(min, bounds)), sum(map(max, bounds))
                 raise NotProved(
@@ -84,7 +84,7 @@ class Residues:
         source, at = term.args
         if at + term.width != source.width or source.op != "sum":
             raise NotProved("a part of a number")
-        if t.exact_bounds(*source.args, source.width) is None:
+        if t.exact_bounds((source.args[0], source.args[1]), source.width) is None:
             raise NotProved("a sum that may overflow")
         if t.cut(source, 0, at).most == 0:
             return [(source, power(2, -at))]

@@ -15,7 +15,7 @@ run on known inputs by the same functions.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -103,7 +103,7 @@ def _interval(term: Term) -> tuple[int, int]:
     if op == "var":
         return args[1], args[2]
     if op == "sum":
-        bounds = exact_bounds(args[0], args[1], width) or whole
+        bounds = exact_bounds((args[0], args[1]), width) or whole
     elif op == "mul":
         ends = [x * y for x in (args[0].low, args[0].high) for y in (args[1].low, args[1].high)]
         bounds = (min(ends), max(ends))
@@ -132,10 +132,11 @@ def _interval(term: Term) -> tuple[int, int]:
 
 
 def exact_bounds(
-    constant: int, summands: Iterable[tuple[Term, int]], width: int
+    total: tuple[int, tuple[tuple[Term, int], ...]], width: int
 ) -> tuple[int, int] | None:
-    """Bounds of a sum that never leaves the signed numbers of `width` bits; None if it may."""
-    summands = tuple(summands)
+    """Bounds of a sum (its constant and summands) that never leaves the signed numbers of `width` bits; None if it
+    may."""
+    constant, summands = total
     half = 1 << (width - 1)
     low = high = constant
     for part, coefficient in summands:
@@ -145,13 +146,13 @@ def exact_bounds(
         return low, high
     # A quotient's rounding error is small, though the quotient and what it is taken from are not. With scale 2^32:
     low = high = constant << 32
-    total: dict[Term, int] = {}
+    factors: dict[Term, int] = {}
     for part, coefficient in summands:
         source = part.args[0] if part.op == "cut" else None
         if source is None or source.op != "sum" or part.args[1] != 32 or source.width != 64:
-            total[part] = total.get(part, 0) + (coefficient << 32)
+            factors[part] = factors.get(part, 0) + (coefficient << 32)
             continue
-        if exact_bounds(*source.args, 64) is None:
+        if exact_bounds((source.args[0], source.args[1]), 64) is None:
             return None
         # ⌊s / 2^32⌋ = (s − rest) / 2^32, 0 ≤ rest < 2^32.
         ends = (0, -coefficient * ((1 << 32) - 1))
@@ -159,8 +160,8 @@ def exact_bounds(
         low, high = low + source.args[0] * coefficient, high + source.args[0] * coefficient
         for inner, factor in source.args[1]:
             narrow = inner.args[0] if inner.op == "extend" else inner
-            total[narrow] = total.get(narrow, 0) + coefficient * factor
-    for part, coefficient in total.items():
+            factors[narrow] = factors.get(narrow, 0) + coefficient * factor
+    for part, coefficient in factors.items():
         ends = (part.low * coefficient, part.high * coefficient)
         low, high = low + min(ends), high + max(ends)
     low, high = -(-low >> 32), high >> 32
@@ -271,8 +272,8 @@ def cut(a: Term, at: int, width: int) -> Term:
     if op == "sum" and not (a.args[0] | math.gcd(*(c for _, c in a.args[1]))) & ((1 << at) - 1):
         # A multiple of 2^at, divided.
         rest = a.width - at
-        parts = ((cut(t, 0, rest), c >> at) for t, c in a.args[1])
-        return cut(_sum(rest, a.args[0] >> at, parts), 0, width)
+        divided = ((cut(t, 0, rest), c >> at) for t, c in a.args[1])
+        return cut(_sum(rest, a.args[0] >> at, divided), 0, width)
     if a.most < 1 << at:
         return const(0, width)
     if at + width == a.width and a.low >> at == a.high >> at:
@@ -291,7 +292,7 @@ def extend(a: Term, width: int) -> Term:
     if a.low >= 0:
         return join([a, const(0, width - a.width)])
     if a.op == "cut" and a.args[1] == 0 and a.args[0].width == width:
-        source = a.args[0]
+        source: Term = a.args[0]
         if -(1 << (a.width - 1)) <= source.low and source.high < 1 << (a.width - 1):
             return source
     return _term("extend", width, a)
@@ -512,7 +513,7 @@ def mux(bit: Term, a: Term, b: Term) -> Term:
 def _summands(a: Term) -> tuple[int, tuple[tuple[Term, int], ...]]:
     """`a` as a constant and summands with coefficients."""
     if a.op == "sum":
-        return a.args  # type: ignore[return-value]
+        return a.args[0], a.args[1]
     if a.op == "const":
         return a.args[0], ()
     if a.op == "xor" and a.args[1].op == "const" and a.args[1].most == (1 << a.width) - 1:
@@ -544,8 +545,7 @@ def _summands(a: Term) -> tuple[int, tuple[tuple[Term, int], ...]]:
         # Zeros above a sum that does not carry.
         inner = a.args[0]
         if _unsigned_bound(inner) is not None:
-            parts = ((widened(part, a.width), c) for part, c in inner.args[1])
-            return inner.args[0], tuple(parts)
+            return inner.args[0], tuple((widened(part, a.width), c) for part, c in inner.args[1])
     return 0, ((a, 1),)
 
 
@@ -602,11 +602,13 @@ def _chosen_sum(width: int, terms: list[tuple[Term, int]]) -> list[tuple[Term, i
     """A choice by a bit, and the bit: one choice between sums."""
     for copies, factor in terms:
         bit = _flag(copies)
-        for choice, coefficient in terms if bit is not None else ():
+        if bit is None:
+            continue
+        for choice, coefficient in terms:
             if choice.op == "mux" and choice.args[0] is bit and coefficient == 1:
                 a = _sum(width, factor, ((choice.args[1], 1),))
                 rest = [pair for pair in terms if pair[0] not in (copies, choice)]
-                return [*rest, (mux(choice.args[0], a, choice.args[2]), 1)]
+                return [*rest, (mux(bit, a, choice.args[2]), 1)]
     return None
 
 
@@ -823,7 +825,7 @@ def substituted(terms: list[Term], replaced: Mapping[Term, Term]) -> list[Term]:
     return [visit(term) for term in terms]
 
 
-_BUILT = {
+_BUILT: dict[str, Callable[..., Term]] = {
     "mul": mul,
     "and": and_,
     "or": or_,

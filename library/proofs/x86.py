@@ -281,7 +281,8 @@ class X86(Machine):
         if name == "call":
             self.call(o[0])
         elif name == "ret" and not o:
-            return self.leave()
+            self.leave()
+            return None
         elif name in ("nop", "endbr64"):
             pass
         elif name == "vzeroupper":
@@ -301,7 +302,8 @@ class X86(Machine):
         if name == "jmp" and o[0][0] == "m" and o[0][1] == "rip":
             # A call at the end, in place of the return.
             self.call(o[0])
-            return self.leave()
+            self.leave()
+            return None
         if name == "jmp" and o[0][0] != "i":
             target = self.place(self.get(o[0]))
             if target.region != "image" or target.index is not None:
@@ -322,14 +324,14 @@ class X86(Machine):
         if name in opposite:
             return t.invert(self.condition(opposite[name]))
         if self.compared is not None:
-            a, b = self.compared
-            return t.const({"e": a == b, "b": a < b, "be": a <= b}[name], 1)
+            one, other = self.compared
+            return t.const({"e": one == other, "b": one < other, "be": one <= other}[name], 1)
         if self.flags is None:
             raise NotProved("flags that are not modelled")
         kind, a, b, result = self.flags
         if kind == "bits":
             # Zero and carry by themselves.
-            return {"e": a, "b": b, "be": t.or_(a, b)}[name]
+            return a if name == "e" else b if name == "b" else t.or_(a, b)
         zero = t.eq(result, t.const(0, result.width))
         if name == "e":
             return zero if kind != "sub" else t.eq(a, b)
@@ -353,9 +355,9 @@ class X86(Machine):
         self.compared = self.flags = None
         if isinstance(a, Term) and isinstance(b, Term) and isinstance(result, Term):
             self.flags = (kind, a, b, result)
-        elif isinstance(a, Pointer) and isinstance(b, Pointer):
-            if kind == "sub" and (a.region, a.index) == (b.region, b.index):
-                self.compared = (a.offset, b.offset)
+        elif isinstance(a, Pointer) and isinstance(b, Pointer) and kind == "sub":
+            is_near = (a.region, a.index) == (b.region, b.index)
+            self.compared = (a.offset, b.offset) if is_near else None
 
     def call(self, operand: Any) -> None:
         """memcpy and memset, the only functions that are called."""
@@ -458,7 +460,7 @@ class X86(Machine):
         elif name == "not":
             self.put(o[0], t.invert(*words(o[0])))
         elif name == "neg":
-            value = t.scaled(*words(o[0]), -1)
+            value = t.scaled(words(o[0])[0], -1)
             self.set_flags("result", value, value, value)
             self.put(o[0], value)
         elif name in ("shl", "shr", "sar", "rol", "ror", "rorx"):
