@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
 import capstone as cs
 import terms as t
+import x86_vectors
 from capstone import x86_const as x
 from machine import Content, Instruction, Machine, Opaque, Pointer
 from terms import NotProved, Term
@@ -23,7 +23,6 @@ _BITS = {
 """Parts of registers: the register and the part's bits."""
 _VECTOR = {"xmm": 128, "ymm": 256, "zmm": 512}
 MASKED = "masked"
-_ELEMENT = {"b": 8, "w": 16, "d": 32, "q": 64}
 
 
 def decoded(address: int, code: bytes) -> list[Instruction]:
@@ -77,74 +76,14 @@ def decoded(address: int, code: bytes) -> list[Instruction]:
     return result
 
 
-def _multiplied(a: Term, b: Term, widen: Callable[[Term, int], Term]) -> Term:
-    """The product of the low halves of two lanes."""
-    half = a.width // 2
-    return t.mul(widen(t.cut(a, 0, half), a.width), widen(t.cut(b, 0, half), b.width))
-
-
-def _saturated(a: Term, width: int, low: int, high: int) -> Term:
-    """`a`, brought into bounds, in `width` bits."""
-    over = t.lt(t.const(high, a.width), a)
-    under = t.lt(a, t.const(low, a.width))
-    inside = t.mux(under, t.const(low, width), t.cut(a, 0, width))
-    return t.mux(over, t.const(high, width), inside)
-
-
-def _chosen(table: int, a: Term, b: Term, c: Term) -> Term:
-    """The function of three words whose value for bits a, b, c is bit 4a + 2b + c of `table`."""
-    values = [table >> i & 1 for i in range(8)]
-    # Its algebraic normal form: index bits 4, 2, 1 stand for a, b, c.
-    for bit in (1, 2, 4):
-        values = [v ^ (values[i ^ bit] if i & bit else 0) for i, v in enumerate(values)]
-    result = t.const(-values[0], a.width)
-    for index in range(1, 8):
-        if values[index]:
-            product = t.const(-1, a.width)
-            for bit, word in ((4, a), (2, b), (1, c)):
-                product = t.and_(product, word) if index & bit else product
-            result = t.xor(result, product)
-    return result
-
-
-def _absolute(a: Term) -> Term:
-    return t.mux(t.lt(a, t.const(0, a.width)), t.scaled(a, -1), a)
-
-
-def _greater(a: Term, b: Term) -> Term:
-    return t.extend(t.lt(b, a), a.width)
-
-
-LANEWISE: dict[str, Callable[..., Term]] = {
-    "padd": t.add,
-    "psub": t.sub,
-    "pmull": t.mul,
-    "pmuld": lambda a, b: _multiplied(a, b, t.extend),
-    "pmulud": lambda a, b: _multiplied(a, b, t.widened),
-    "pmaxs": lambda a, b: t.mux(t.lt(a, b), b, a),
-    "pcmpgt": _greater,
-    "pabs": _absolute,
-    "pand": t.and_,
-    "pandn": lambda a, b: t.and_(t.invert(a), b),
-    "por": t.or_,
-    "pxor": t.xor,
-    "prol": t.rotated,
-    "psll": t.shifted_left,
-    "psrl": t.shifted_right,
-    "psra": t.shifted_signed,
+_SHIFTED: dict[str, Callable[[Term, int], Term]] = {
+    "shl": t.shifted_left,
+    "shr": t.shifted_right,
+    "sar": t.shifted_signed,
+    "rol": t.rotated,
+    "ror": lambda a, by: t.rotated(a, -by),
+    "rorx": lambda a, by: t.rotated(a, -by),
 }
-"""By name without the size of the lanes; the second operand of the last four is a number."""
-_SHIFTS = ("prol", "psll", "psrl", "psra")
-_WHOLE = {
-    "xorps": "pxord",
-    "vxorps": "vpxord",
-    "pand": "pandd",
-    "pandn": "pandnd",
-    "por": "pord",
-    "pxor": "pxord",
-}
-_MOVES = re.compile(r"v?mov(dq[au]|[au]p[sd])(8|16|32|64)?$")
-_COMPARED = re.compile(r"vpcmp(gt|lt|ltu|le|eq|nle|nlt|neq)(ud|d|q|b)$")
 
 
 class X86(Machine):
@@ -293,7 +232,7 @@ class X86(Machine):
         elif name[0] == "k":
             self.masks(name, o)
         elif any(operand[0] == "v" for operand in o):
-            self.vectors_step(name, o, masked)
+            x86_vectors.execute(self, name, o, masked)
         else:
             self.scalar(name, o)
         return after
@@ -378,7 +317,7 @@ class X86(Machine):
         self.registers = {n: v for n, v in self.registers.items() if n in kept} | {"rax": to}
 
     def masks(self, name: str, o: tuple[Any, ...]) -> None:
-        operation, bits = name[1:-1], _ELEMENT[name[-1]]
+        operation, bits = name[1:-1], x86_vectors.SIZES[name[-1]]
         if operation == "mov":
             source = self.mask(o[1][1]) if o[1][0] == "k" else self.word(self.get(o[1]))
             value = t.cut(source, 0, bits)
@@ -469,10 +408,7 @@ class X86(Machine):
             )
             by = self.number(self.get(count, 8)) & (63 if bits == 64 else 31)
             (a,) = words(source)
-            value = {
-                "shl": t.shifted_left, "shr": t.shifted_right, "sar": t.shifted_signed, "rol": t.rotated,
-                "ror": lambda a, by: t.rotated(a, -by), "rorx": lambda a, by: t.rotated(a, -by),
-            }[name](a, by)  # fmt: skip
+            value = _SHIFTED[name](a, by)
             if name != "rorx" and by:
                 self.compared = self.flags = None
                 if name[0] == "s":
@@ -520,307 +456,3 @@ class X86(Machine):
         if pointer.region != "stack" or low & (low + 1) or low >= 4096:
             raise NotProved("an address is masked")
         self.put(o[0], Pointer(pointer.region, pointer.offset & ~low))
-
-    def vectors_step(self, name: str, o: tuple[Any, ...], masked: Any) -> None:
-        is_legacy = name[0] != "v"
-        if is_legacy and o[0][0] == "v" and not name.startswith("mov") and name != "pshufd":
-            o = (o[0], *o)
-        name = _WHOLE.get(name, _WHOLE.get(name.removeprefix("v"), name))
-        plain = name.removeprefix("v")
-        bits = next(operand[2] for operand in o if operand[0] == "v")
-        if o[0][0] == "v":
-            bits = o[0][2]
-        element = _ELEMENT.get(plain[-1], 32)
-        mask = None if masked is None else self.mask(masked[0])
-
-        def source(index: int, count: int = bits) -> Term:
-            is_zeroed = masked is not None and o[index][0] == "m"
-            return self.vector(o[index], count, element, mask if is_zeroed else None)
-
-        def parts(index: int, width: int, count: int = bits) -> list[Term]:
-            return t.lanes(source(index, count), width)
-
-        def put(words: list[Term] | Term, width: int = element) -> None:
-            value = words if isinstance(words, Term) else t.join(words)
-            self.write(o[0], value, is_legacy, width, masked)
-
-        def immediate() -> int:
-            if o[-1][0] != "i":
-                raise NotProved("a count in a register")
-            return int(o[-1][1]) & 255
-
-        if (move := _MOVES.match(name)) is not None:
-            element = int(move[2] or 32)
-            if "dqa" in name or "vaps" in name or "movap" in name:
-                for operand in o:
-                    if operand[0] == "m":
-                        self.check_alignment(self.address(operand), bits // 8)
-            put(source(1), element)
-        elif (compare := _COMPARED.match(name)) is not None and o[0][0] == "k":
-            width = {"ud": 32, "d": 32, "q": 64, "b": 8}[compare[2]]
-            bits = next(operand[2] for operand in o if operand[0] == "v")
-            kind = compare[1] + ("u" if compare[2] == "ud" else "")
-            element = width
-            pairs = zip(parts(1, width, bits), parts(2, width, bits), strict=True)
-            results = [
-                {
-                    "gt": lambda a, b: t.lt(b, a), "lt": t.lt, "ltu": t.below,
-                    "le": lambda a, b: t.invert(t.lt(b, a)), "nle": lambda a, b: t.lt(b, a),
-                    "nlt": lambda a, b: t.invert(t.lt(a, b)), "eq": t.eq,
-                    "neq": lambda a, b: t.invert(t.eq(a, b)),
-                }[kind](a, b)
-                for a, b in pairs
-            ]  # fmt: skip
-            value = t.join(results)
-            if mask is not None:
-                value = t.and_(value, t.cut(mask, 0, value.width))
-            self.registers[f"k{o[0][1]}"] = t.widened(value, 64)
-        elif plain[:-1] in _SHIFTS or plain[:-2] in _SHIFTS:
-            kind, variable = (plain[:-1], False) if plain[:-1] in _SHIFTS else (plain[:-2], True)
-            if variable:
-                pairs = zip(parts(1, element), parts(2, element), strict=True)
-                put([LANEWISE[kind](a, self.number(by)) for a, by in pairs])
-            else:
-                if o[-1][0] == "i":
-                    by = immediate()
-                else:
-                    by = self.number(t.cut(self.vector(o[-1], 128), 0, 64))
-                put([LANEWISE[kind](a, min(by, element)) for a in parts(1, element)])
-        elif plain[:-1] in LANEWISE and plain[-1] in _ELEMENT:
-            if plain[:-1] == "pmulud" or plain == "pmuldq":
-                element = 64
-            if (
-                plain[:-1] in ("pand", "pandn", "por", "pxor")
-                and len({o[1], o[2]}) == 1
-                and mask is None
-            ):
-                put(t.const(0, bits) if plain[1] == "x" else source(1))
-                return
-            if plain[:-1] in ("pand", "pandn", "por", "pxor"):
-                # Word by word: a word that moves as one stays one.
-                pairs = zip(parts(1, 64), parts(2, 64), strict=True)
-                put([LANEWISE[plain[:-1]](a, b) for a, b in pairs])
-                return
-            operands = (parts(i, element) for i in range(1, len(o)))
-            put([LANEWISE[plain[:-1]](*words) for words in zip(*operands, strict=True)])
-        elif plain[:-1] == "pternlog":
-            operands = (parts(i, 64) for i in range(3))
-            put([_chosen(immediate(), *words) for words in zip(*operands, strict=True)])
-        else:
-            self.moved(plain, o, bits, element, masked, is_legacy)
-
-    def moved(
-        self, name: str, o: tuple[Any, ...], bits: int, element: int, masked: Any, is_legacy: bool
-    ) -> None:
-        """Instructions that move lanes, or are alone in their kind."""
-        mask = None if masked is None else self.mask(masked[0])
-
-        def source(index: int, count: int = bits) -> Term:
-            return self.vector(o[index], count)
-
-        def parts(index: int, width: int, count: int = bits) -> list[Term]:
-            return t.lanes(source(index, count), width)
-
-        def put(words: list[Term] | Term, width: int = element) -> None:
-            value = words if isinstance(words, Term) else t.join(words)
-            self.write(o[0], value, is_legacy, width, masked)
-
-        def immediate() -> int:
-            if o[-1][0] != "i":
-                raise NotProved("a count in a register")
-            return int(o[-1][1]) & 255
-
-        each128 = range(0, bits, 128)
-        if name == "pshufd":
-            order = immediate()
-            words = parts(1, 32)
-            put([words[i // 4 * 4 + (order >> 2 * (i % 4) & 3)] for i in range(len(words))], 32)
-        elif name == "shufps":
-            order = immediate()
-            a, b = parts(1, 32), parts(2, 32)
-            put(
-                [
-                    (a, a, b, b)[i % 4][i // 4 * 4 + (order >> 2 * (i % 4) & 3)]
-                    for i in range(len(a))
-                ],
-                32,
-            )
-        elif name == "pshufb":
-            held, by = parts(1, 8), parts(2, 8)
-            result = []
-            for i, at in enumerate(by):
-                number = self.number(at)
-                result.append(t.const(0, 8) if number & 128 else held[i // 16 * 16 + (number & 15)])
-            put(result, 8)
-        elif name.startswith(("punpckl", "punpckh", "unpckl", "unpckh")):
-            width = {"bw": 8, "wd": 16, "dq": 32, "qdq": 64, "pd": 64, "ps": 32}[
-                name.split("pck")[1][1:]
-            ]
-            is_high = name.split("pck")[1][0] == "h"
-            a, b = parts(1, width), parts(2, width)
-            count = 128 // width
-            result = []
-            for base in range(0, len(a), count):
-                for i in range(count // 2):
-                    at = base + i + (count // 2 if is_high else 0)
-                    result += [a[at], b[at]]
-            put(result)
-        elif name in ("permd", "permw") or (name == "permq" and o[2][0] != "i"):
-            words = parts(2, element)
-            put([words[self.number(i) % len(words)] for i in parts(1, element)])
-        elif name == "permq":
-            order = immediate()
-            words = parts(1, 64)
-            put([words[i // 4 * 4 + (order >> 2 * (i % 4) & 3)] for i in range(len(words))], 64)
-        elif name[:-1] in ("permi2", "permt2"):
-            table, index = (1, 0) if name.startswith("permi2") else (0, 1)
-            both = parts(table, element) + parts(2, element)
-            put([both[self.number(i) % len(both)] for i in parts(index, element)])
-        elif name == "perm2i128":
-            halves = parts(1, 128) + parts(2, 128)
-            order = immediate()
-            zero = t.const(0, 128)
-            put([zero if order >> s & 8 else halves[order >> s & 3] for s in (0, 4)])
-        elif name in ("shufi64x2", "shufi32x4", "shuff64x2"):
-            order, a, b = immediate(), parts(1, 128), parts(2, 128)
-            step = 2 if len(a) == 4 else 1
-            picked = [
-                (a if i < len(a) // 2 else b)[order >> step * i & (len(a) - 1)]
-                for i in range(len(a))
-            ]
-            put(picked, 64 if "64" in name else 32)
-        elif name in ("pblendd", "blendps"):
-            a, b = parts(1, 32), parts(2, 32)
-            put(
-                [
-                    y if immediate() >> i & 1 else z
-                    for i, (z, y) in enumerate(zip(a, b, strict=True))
-                ]
-            )
-        elif name in ("pblendmd", "pblendmq"):
-            assert mask is not None
-            pairs = zip(parts(1, element), parts(2, element), strict=True)
-            blended = [
-                t.mux(t.cut(mask, i, 1), b, t.const(0, element) if masked[1] else a)
-                for i, (a, b) in enumerate(pairs)
-            ]
-            self.write(o[0], t.join(blended), is_legacy, element, None)
-        elif name.startswith(("pbroadcast", "broadcasts")) and "i128" not in name:
-            width = {"ss": 32, "sd": 64}.get(name[-2:], element)
-            if o[1][0] == "r":
-                word = t.cut(self.word(self.register(o[1][1])), 0, width)
-            elif o[1][0] == "m":
-                word = self.word(self.load(self.address(o[1]), width // 8))
-            else:
-                word = t.cut(source(1, 128), 0, width)
-            put([word] * (bits // width), width)
-        elif name in ("broadcasti128", "broadcastf128", "broadcasti32x4", "broadcasti64x2"):
-            put([source(1, 128)] * (bits // 128))
-        elif name.startswith(("extract", "insert")):
-            piece = 128 if name.endswith(("128", "x2", "32x4")) else 256
-            if name[0] == "e":
-                held = self.vector(o[1], o[1][2])
-                self.write(
-                    o[0],
-                    t.lanes(held, piece)[immediate() % (held.width // piece)],
-                    False,
-                    64,
-                    masked,
-                )
-            else:
-                pieces = parts(1, piece)
-                pieces[immediate() % len(pieces)] = source(2, piece)
-                put(pieces)
-        elif name in ("movd", "movq", "movss", "movsd") and len(o) == 2:
-            width = 64 if name in ("movq", "movsd") else 32
-            if o[0][0] == "v":
-                if o[1][0] == "v":
-                    word = t.cut(source(1, 128), 0, width)
-                    if name[3] == "s":
-                        # Between registers, the rest stays.
-                        put(t.join([word, t.cut(source(0, 128), width, 128 - width)]))
-                        return
-                elif o[1][0] == "r":
-                    word = t.cut(self.word(self.register(o[1][1])), 0, width)
-                else:
-                    word = self.word(self.load(self.address(o[1]), width // 8))
-                put(t.widened(word, 128))
-            else:
-                word = t.cut(self.vector(o[1], 128), 0, width)
-                if o[0][0] == "r":
-                    word = t.widened(word, max(o[0][2], width))
-                self.put(o[0], word)
-        elif name == "movlhps":
-            put([parts(-2, 64, 128)[0], parts(-1, 64, 128)[0]])
-        elif name in ("pinsrq", "pinsrd"):
-            words = parts(1, element, 128)
-            words[immediate() % len(words)] = t.cut(self.word(self.get(o[2])), 0, element)
-            put(words)
-        elif name in ("pextrq", "pextrd"):
-            words = t.lanes(self.vector(o[1], 128), element)
-            self.put(o[0], words[immediate() % len(words)])
-        elif name in ("pexpandq", "pexpandd"):
-            assert mask is not None
-            chosen = [self.number(t.cut(mask, i, 1)) for i in range(bits // element)]
-            count = sum(chosen)
-            if o[1][0] == "m":
-                at = self.address(o[1])
-                places = (self.add(at, t.const(i * element // 8, 64)) for i in range(count))
-                taken = iter([self.word(self.load(place, element // 8)) for place in places])
-            else:
-                taken = iter(parts(1, element)[:count])
-            old = [t.const(0, element)] * len(chosen) if masked[1] else parts(0, element)
-            put([next(taken) if bit else old[i] for i, bit in enumerate(chosen)])
-        elif name.startswith("pmovzx"):
-            small, large = (_ELEMENT[letter] for letter in name[6:8])
-            count = bits // large
-            held = t.cut(source(1, max(128, count * small)) if o[1][0] == "v" else self.word(
-                self.load(self.address(o[1]), count * small // 8)), 0, count * small)  # fmt: skip
-            put([t.widened(part, large) for part in t.lanes(held, small)], large)
-        elif name == "pmovdb":
-            narrow = t.join(t.cut(part, 0, 8) for part in t.lanes(self.vector(o[1], o[1][2]), 32))
-            if o[0][0] == "v":
-                self.write(o[0], t.widened(narrow, max(128, narrow.width)), False, 8, masked)
-            else:
-                self.write(o[0], narrow, False, 8, masked)
-        elif name in ("packusdw", "packuswb", "packssdw", "packsswb"):
-            wide = 32 if name.endswith("dw") else 16
-            half = wide // 2
-            low, high = (
-                (0, (1 << half) - 1)
-                if name[4] == "u"
-                else (-(1 << (half - 1)), (1 << (half - 1)) - 1)
-            )
-            a, b = source(1), source(2)
-            result = []
-            for base in each128:
-                for word in (a, b):
-                    result += [
-                        _saturated(part, half, low, high)
-                        for part in t.lanes(t.cut(word, base, 128), wide)
-                    ]
-            put(result)
-        elif name in ("pmaddubsw", "pmaddwd"):
-            width = 8 if name == "pmaddubsw" else 16
-            widen = t.widened if width == 8 else t.extend
-            products = [
-                t.mul(widen(a, 32), t.extend(b, 32))
-                for a, b in zip(parts(1, width), parts(2, width), strict=True)
-            ]
-            sums = [t.add(products[i], products[i + 1]) for i in range(0, len(products), 2)]
-            if width == 8:
-                sums = [_saturated(s, 16, -(1 << 15), (1 << 15) - 1) for s in sums]
-            put(sums)
-        elif name in ("ptest", "testps"):
-            a, b = self.vector(o[0], bits), source(1)
-            both, rest = t.and_(a, b), t.and_(t.invert(a), b)
-            if name == "testps":
-                both, rest = (t.join(t.cut(p, 31, 1) for p in t.lanes(v, 32)) for v in (both, rest))
-            self.set_bits(t.eq(both, t.const(0, both.width)), t.eq(rest, t.const(0, rest.width)))
-        elif name in ("movmskps", "movmskpd", "pmovmskb"):
-            width = {"s": 32, "d": 64, "b": 8}[name[-1]]
-            held = self.vector(o[1], o[1][2])
-            signs = t.join(t.cut(part, width - 1, 1) for part in t.lanes(held, width))
-            self.put(o[0], t.widened(signs, o[0][2]))
-        else:
-            raise NotProved("an instruction that is not modelled")
