@@ -1,6 +1,6 @@
 """make prove: proofs of compiled functions for all inputs, and mutants of the same code that must be refused.
 
-    python proofs [--machine x86_64|aarch64]... [--mutants 20] [--jobs 2]
+    python proofs [--machine x86_64|aarch64]... [--mutants 24] [--jobs 2]
     python proofs --read PROGRAM     # a program that is there
 
 Prints a table: each function with its instructions, those that the proofs run, its bytes, statements and seconds of
@@ -91,7 +91,7 @@ def main() -> int:
     """Command line."""
     parser = argparse.ArgumentParser(prog="proofs", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--machine", action="append", choices=TARGETS)
-    parser.add_argument("--mutants", type=int, default=20, help="of each function")
+    parser.add_argument("--mutants", type=int, default=24, help="of each function")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="processes")
     parser.add_argument("--kind", action="append", help="keccak or a kernel's name; all by default")
     parser.add_argument("--read", type=Path, help="a program that is there")

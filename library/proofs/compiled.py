@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -12,9 +13,11 @@ import arm
 import elf
 import terms as t
 import x86
-from machine import Instruction, Machine, Pointer
+from machine import LIMIT, Instruction, Machine, Pointer
 from terms import NotProved
 
+SLOW = 1
+"""CPU seconds of a proof from which on a function has a third of the mutants."""
 REFUSALS = (NotProved, ValueError, KeyError, IndexError)
 """Errors by which a mutant is refused: its result may have any form."""
 ENTRY = {"x86_64": -8, "aarch64": 0}
@@ -35,6 +38,7 @@ class Code:
     instructions: tuple[Instruction, ...]
     image: Callable[[int, int], bytes]
     callee: Callable[[Pointer], str | None]
+    limit: int = LIMIT
 
     def stacks(self) -> list[int]:
         """The stack pointers to try: several where the function aligns its frame, and so asks for it."""
@@ -51,6 +55,7 @@ class Code:
         machine = kind(instructions, self.image, self.callee, (*always, *kept))
         machine.start(stack)
         machine.at = self.instructions[0].address
+        machine.limit = self.limit
         return machine
 
     def with_one(self, index: int, instruction: Instruction) -> Code:
@@ -87,8 +92,8 @@ class Statement(ABC):
     name: str
 
     @abstractmethod
-    def prove(self, code: Code, stack: int) -> set[int]:
-        """Return the addresses that the run took. NotProved unless the statement holds for all inputs."""
+    def prove(self, code: Code, stack: int) -> Machine:
+        """Return the machine after its run. NotProved unless the statement holds for all inputs."""
 
     @abstractmethod
     def holds(self, code: Code, source: random.Random) -> bool:
@@ -112,14 +117,18 @@ class Verdict:
 
 
 def judge(name: str, code: Code, statements: list[Statement], mutants: int) -> Verdict:
-    """Prove a function's statements, and try its mutants."""
+    """Prove a function's statements, and try at most `mutants` of its mutants."""
     verdict = Verdict(name, len(code.instructions), sum(i.size for i in code.instructions))
     addresses: set[int] = set()
+    longest = 0
+    start = time.process_time()
     for statement in statements:
         try:
             for stack in code.stacks():
                 t.forget()
-                addresses |= statement.prove(code, stack)
+                machine = statement.prove(code, stack)
+                addresses |= machine.seen
+                longest = max(longest, machine.steps)
             t.forget()
             if not statement.holds(code, random.Random(1)):
                 raise NotProved("a run on numbers contradicts the proof")
@@ -128,6 +137,10 @@ def judge(name: str, code: Code, statements: list[Statement], mutants: int) -> V
             verdict.errors.append(f"{name}, {statement.name}: {error}")
     verdict.run = len(addresses)
     if not verdict.errors:
+        if (time.process_time() - start) / verdict.statements > SLOW:
+            mutants = max(1, mutants // 3)
+        # A mutant that runs much longer does not end.
+        code = replace(code, limit=2 * longest + 100)
         for seed, mutant in enumerate(_mutants(code, addresses, mutants)):
             _judge_mutant(mutant, statements, random.Random(seed), verdict)
     return verdict
@@ -136,7 +149,7 @@ def judge(name: str, code: Code, statements: list[Statement], mutants: int) -> V
 def _judge_mutant(
     mutant: Code, statements: list[Statement], source: random.Random, verdict: Verdict
 ) -> None:
-    for statement in statements:
+    for statement in 3 * statements:
         t.forget()
         try:
             if not statement.holds(mutant, source):

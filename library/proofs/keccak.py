@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import elf
 import terms as t
 from compiled import Code, Statement
-from machine import Pointer, Region
+from machine import Machine, Pointer, Region
 from terms import NotProved, Term
 from words import Space, Word, keccak_f
 
@@ -81,8 +81,8 @@ class Permutation(Statement):
 
     def execute(
         self, code: Code, states: list[list[Term]], stack: int
-    ) -> tuple[list[Term], set[int]]:
-        """Return the words of the operands' states after the function, and the addresses that the run took."""
+    ) -> tuple[list[Term], Machine]:
+        """Return the words of the operands' states after the function, and the machine."""
         machine = code.start(stack, ("x18",) if self.entry.keeps_x18 else ())
         at = 0
         for number, side_by_side in enumerate(self.entry.states):
@@ -102,7 +102,7 @@ class Permutation(Statement):
                     Pointer(f"operand {number}", 8 * (side_by_side * i + j)) for i in range(25)
                 )
                 result += [machine.word(machine.load(place, 8)) for place in places]
-        return result, machine.seen
+        return result, machine
 
     def expected(self, space: Space, states: list[list[Word]]) -> list[Word]:
         """FIPS 202's permutation of each state; where one took the last place, that holds its result too."""
@@ -111,7 +111,7 @@ class Permutation(Statement):
             after[self.entry.states[0] - 1] = after[-1]
         return [word for state in after for word in state]
 
-    def prove(self, code: Code, stack: int) -> set[int]:
+    def prove(self, code: Code, stack: int) -> Machine:
         count = sum(self.entry.states)
         space = Space(25 * count, 600 * count)
         unknowns: dict[Term, Word] = {
@@ -120,10 +120,10 @@ class Permutation(Statement):
         names = list(unknowns)
         states = [names[25 * i : 25 * i + 25] for i in range(count)]
         correct = self.expected(space, [[unknowns[word] for word in state] for state in states])
-        result, addresses = self.execute(code, states, stack)
+        result, machine = self.execute(code, states, stack)
         if space.forms(result, unknowns) != correct:
             raise NotProved("the result is not FIPS 202's")
-        return addresses
+        return machine
 
     def holds(self, code: Code, source: random.Random) -> bool:
         states: list[list[Word]] = [

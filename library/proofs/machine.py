@@ -17,7 +17,7 @@ import terms as t
 from terms import NotProved, Term
 
 LIMIT = 1 << 17
-"""Instructions after which a run is given up."""
+"""Instructions after which a run is given up, at most."""
 ONES = (1 << 64) - 1
 
 
@@ -88,6 +88,8 @@ class Machine(ABC):
     arguments: int = 0
     """Bytes of arguments above the return address."""
     at: int = 0
+    limit: int = LIMIT
+    steps: int = 0
     seen: set[int] = field(default_factory=set)
     """The addresses of the instructions that were run."""
     unknown: int = 0
@@ -216,8 +218,14 @@ class Machine(ABC):
         if align % count or place.offset % count or place.index is not None:
             raise NotProved(f"an aligned access to {place}")
 
+    @staticmethod
+    def check_count(count: int) -> None:
+        if count > LIMIT:
+            raise NotProved(f"{count} bytes are copied or set")
+
     def copy(self, to: Content, source: Content, count: int) -> None:
         """memcpy."""
+        self.check_count(count)
         moved = [self.load(self.add(source, t.const(i, 64)), 8) for i in range(0, count - 7, 8)]
         rest = [self.load(self.add(source, t.const(i, 64)), 1) for i in range(count & ~7, count)]
         for i, word in enumerate(moved):
@@ -227,6 +235,7 @@ class Machine(ABC):
 
     def fill(self, to: Content, value: Content, count: int) -> None:
         """memset."""
+        self.check_count(count)
         byte = t.cut(self.word(value), 0, 8)
         for i in range(count):
             self.store(self.add(to, t.const(i, 64)), byte, 1)
@@ -284,7 +293,8 @@ class Machine(ABC):
     def run(self) -> None:
         """Run to the return."""
         at: int | None = self.at
-        for _ in range(LIMIT):
+        for step in range(self.limit):
+            self.steps = step
             instruction = self.code.get(at)  # type: ignore[arg-type]
             if instruction is None:
                 raise NotProved(f"a jump out of the function, to {at}")
@@ -299,4 +309,4 @@ class Machine(ABC):
                 raise NotProved(f"{instruction}: not understood ({error!r})") from None
             if at is None:
                 return
-        raise NotProved(f"no return within {LIMIT} instructions")
+        raise NotProved(f"no return within {self.limit} instructions")

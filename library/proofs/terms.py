@@ -553,27 +553,28 @@ def _sum(width: int, constant: int, summands: Iterable[tuple[Term, int]]) -> Ter
     """The sum modulo 2^width."""
     half = 1 << (width - 1)
     mask = (1 << width) - 1
-    total: dict[Term, int] = {}
+    factors: dict[Term, int] = {}
     for part, factor in summands:
         inner, parts = _summands(part)
         constant += inner * factor
         for term, coefficient in parts:
-            total[term] = total.get(term, 0) + coefficient * factor
+            factors[term] = factors.get(term, 0) + coefficient * factor
     terms = []
-    for term, coefficient in total.items():
+    for term, coefficient in factors.items():
         coefficient = ((coefficient + half) & mask) - half
         if coefficient:
             terms.append((term, coefficient))
     constant &= mask
     if not terms:
         return const(constant, width)
-    if (chosen := _chosen_sum(width, terms)) is not None:
+    has_choice = any(term.op == "mux" for term, _ in terms)
+    if has_choice and (chosen := _chosen_sum(width, terms)) is not None:
         return _sum(width, constant, chosen)
     if len(terms) == 1 and terms[0][1] == 1 and constant == 0:
         return terms[0][0]
     if constant == 0 and (whole := _unsplit(width, terms)) is not None:
         return whole
-    if constant == 0 and (wired := _wired(width, terms)) is not None:
+    if constant == 0 and len(terms) <= 32 and (wired := _wired(width, terms)) is not None:
         return wired
     terms.sort(key=lambda pair: pair[0].number)
     return _term("sum", width, signed(constant, width), tuple(terms))
@@ -660,6 +661,11 @@ def sub(a: Term, b: Term) -> Term:
     if a.op == "const" and b.op == "const":
         return const(a.args[0] - b.args[0], a.width)
     return _sum(a.width, 0, ((a, 1), (b, -1)))
+
+
+def total(constant: int, terms: list[Term]) -> Term:
+    """The sum of a constant and terms."""
+    return _sum(terms[0].width, constant, ((term, 1) for term in terms))
 
 
 def scaled(a: Term, factor: int) -> Term:
