@@ -33,6 +33,7 @@ try:
     import capstone as cs
     import elf
     import keccak
+    import sampling
     import terms as t
     import x86
     from machine import Content, Instruction, Machine, Pointer, Region
@@ -743,7 +744,8 @@ def main() -> int:
             wrong += compare(elf.read(path), options.states)
         for machine in () if options.read else options.machine or TARGETS:
             if buildable(machine):
-                wrong += compare(elf.read(build(machine, "default", None)), options.states)
+                for path in (build(machine, "default", None), sampling.build(machine)):
+                    wrong += compare(elf.read(path), options.states)
     except (subprocess.CalledProcessError, ValueError, OSError, struct.error) as error:
         print(f"check_models: {error}", file=sys.stderr)
         return 2

@@ -99,6 +99,10 @@ class Statement(ABC):
     def holds(self, code: Code, source: random.Random) -> bool:
         """Return whether the statement holds for one run on numbers; NotProved where there is no result."""
 
+    def for_mutants(self) -> Statement:
+        """Return the statement by which mutants are judged: a part of one that takes long."""
+        return self
+
 
 @dataclass
 class Verdict:
@@ -141,8 +145,9 @@ def judge(name: str, code: Code, statements: list[Statement], mutants: int) -> V
             mutants = max(1, mutants // 3)
         # A mutant that runs much longer does not end.
         code = replace(code, limit=2 * longest + 100)
+        parts = [statement.for_mutants() for statement in statements]
         for seed, mutant in enumerate(_mutants(code, addresses, mutants)):
-            _judge_mutant(mutant, statements, random.Random(seed), verdict)
+            _judge_mutant(mutant, parts, random.Random(seed), verdict)
     return verdict
 
 

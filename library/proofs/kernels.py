@@ -208,8 +208,9 @@ def numbers(terms: Iterable[Term]) -> Any:
 
 def agree(terms: list[Term], unknown: Term, meaning: Callable[[Any], list[Any]]) -> bool:
     """Whether the terms have the signed values that `meaning` gives, for each value of one unknown."""
-    for start in range(unknown.low, unknown.high + 1, CHUNK):
-        values = np.arange(start, min(start + CHUNK, unknown.high + 1), dtype=np.int64)
+    low, high = unknown.args[1:]
+    for start in range(low, high + 1, CHUNK):
+        values = np.arange(start, min(start + CHUNK, high + 1), dtype=np.int64)
         mask = np.uint64((1 << unknown.width) - 1)
         results = t.values(terms, {unknown: values.view(np.uint64) & mask})
         right = meaning(values)
@@ -233,7 +234,7 @@ def shape(terms: Iterable[Term], unknowns: Iterable[Term]) -> tuple[Any, ...]:
         return numbered.setdefault(key, len(numbered))
 
     result = []
-    done = {u: number(("unknown", i, u.width, u.low, u.high)) for i, u in enumerate(unknowns)}
+    done = {u: number(("unknown", i, u.width, *u.args[1:])) for i, u in enumerate(unknowns)}
     for term in terms:
         stack = [term]
         while stack:
@@ -834,7 +835,7 @@ def assigned(
         engine = named[1].removesuffix("Sha3")
         code = code_of(program, function)
         missing |= {(engine, s.name) for s in statements}
-        fulfilled: list[Statement] = [s for s in statements if _is_candidate(s, code)]
+        fulfilled: list[Statement] = [s for s in statements if is_candidate(s, code)]
         if not fulfilled:
             wrong.append(f"{program.machine} {function.name}: no statement holds")
         covered |= {(engine, s.name) for s in fulfilled}
@@ -846,7 +847,7 @@ def assigned(
     return result, wrong
 
 
-def _is_candidate(statement: Kernel, code: Code) -> bool:
+def is_candidate(statement: Statement, code: Code) -> bool:
     t.forget()
     try:
         return statement.holds(code, random.Random(1))

@@ -280,6 +280,26 @@ pub fn bounded<P: Parameters>(
     with_engine!(backend, e => e.bounded::<P>(&mut targets(rho_prime, nonces, out)));
 }
 
+/// RejNTTPoly's coefficients from a block of SHAKE128, whole triples. `p` has `filled` before; the result is how many
+/// it has then.
+pub fn accept_triples(backend: Backend, block: &[u8], p: &mut Poly, filled: usize) -> usize {
+    let kernel = Triples(block, p, filled);
+    with_engine!(backend, e => e.run(kernel))
+}
+
+/// In the order of its fields, for `make prove`.
+#[repr(C)]
+struct Triples<'a>(&'a [u8], &'a mut Poly, usize);
+
+impl Kernel for Triples<'_> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<V: Rejection>(self, token: V::Token) -> usize {
+        V::accept_triples(token, self.1, self.2, self.0)
+    }
+}
+
 /// RejBoundedPoly's coefficients from a block of SHAKE256. `p` has `filled` before; the result is how many it has then.
 pub fn accept_halves<P: Parameters>(
     backend: Backend,
@@ -291,6 +311,8 @@ pub fn accept_halves<P: Parameters>(
     with_engine!(backend, e => e.run(kernel))
 }
 
+/// As [`Triples`].
+#[repr(C)]
 struct Halves<'a, P>(&'a [u8], &'a mut Poly, usize, PhantomData<P>);
 
 impl<P: Parameters> Kernel for Halves<'_, P> {
