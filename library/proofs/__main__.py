@@ -27,7 +27,7 @@ try:
     import elf
     import kernels
     import sampling
-    from compiled import Code, Statement, Verdict, code_of, judge
+    from compiled import INSIDE, Code, Statement, Verdict, build_inside, code_of, judge
     from keccak import ENTRIES, Permutation, function_of, unlisted
     from program import TARGETS, build, buildable
     from terms import NotProved
@@ -58,19 +58,26 @@ def work(paths: list[Path], kind: str, mutants: int) -> tuple[list[tuple[str, Ve
     """Judge the functions of one kind in all programs: one process decides equal terms once."""
     result = []
     wrong: list[str] = []
+    proved: dict[str, set[tuple[str, str]]] = {}
     for path in paths:
-        if (path.name == "samplers") != (kind in sampling.KINDS):
+        is_inside = path.name == INSIDE
+        if (is_inside and kind == "keccak") or (not is_inside and kind in sampling.KINDS):
             continue
         program = _read(path)
         module = sampling if kind in sampling.KINDS else kernels
-        jobs, missing = keccak_jobs(program) if kind == "keccak" else module.assigned(program, kind)
-        wrong += missing
+        jobs, lines = keccak_jobs(program) if kind == "keccak" else module.assigned(program, kind)
+        wrong += lines
         for name, code, statements in jobs:
             start = time.process_time()
             verdict = judge(name, code, statements, mutants)
             verdict.seconds = time.process_time() - start
             wrong += [f"{program.machine} {line}" for line in verdict.errors]
             result.append((program.machine, verdict))
+            engine = name.split()[0].removesuffix("Sha3")
+            proved.setdefault(program.machine, set()).update((engine, s.name) for s in statements)
+    if kind in kernels.KINDS:
+        for machine, names in proved.items():
+            wrong += kernels.missing(machine, kind, names)
     return result, wrong
 
 
@@ -99,7 +106,10 @@ def main() -> int:
         "--kind", action="append", help="keccak, a kernel's or a sampler's name; all by default"
     )
     parser.add_argument(
-        "--read", type=Path, action="append", help="a program that is there, samplers by this name"
+        "--read",
+        type=Path,
+        action="append",
+        help="a program that is there; by the name inside that of inside.rs",
     )
     options = parser.parse_args()
     kinds = options.kind or ["keccak", *kernels.KINDS, *sampling.KINDS]
@@ -109,7 +119,7 @@ def main() -> int:
         kernels.check_reduced()
         machines = options.machine or [m for m in TARGETS if buildable(m)]
         paths = options.read or [
-            path for m in machines for path in (build(m, "default", None), sampling.build(m))
+            path for m in machines for path in (build(m, "default", None), build_inside(m))
         ]
         print("prove: the compiled kernels are FIPS 202's and FIPS 204's for all inputs")
         print(

@@ -31,9 +31,9 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "scripts/ct_code"))
 try:
     import arm
     import capstone as cs
+    import compiled
     import elf
     import keccak
-    import sampling
     import terms as t
     import x86
     from machine import Content, Instruction, Machine, Pointer, Region
@@ -744,7 +744,7 @@ def main() -> int:
             wrong += compare(elf.read(path), options.states)
         for machine in () if options.read else options.machine or TARGETS:
             if buildable(machine):
-                for path in (build(machine, "default", None), sampling.build(machine)):
+                for path in (build(machine, "default", None), compiled.build_inside(machine)):
                     wrong += compare(elf.read(path), options.states)
     except (subprocess.CalledProcessError, ValueError, OSError, struct.error) as error:
         print(f"check_models: {error}", file=sys.stderr)

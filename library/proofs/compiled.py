@@ -8,14 +8,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 
 import arm
 import elf
 import terms as t
 import x86
 from machine import LIMIT, Instruction, Machine, Pointer
+from program import compiled
 from terms import NotProved
 
+INSIDE = "inside"
+"""The program of inside.rs."""
 SLOW = 1
 """CPU seconds of a proof from which on a function has a third of the mutants."""
 REFUSALS = (NotProved, ValueError, KeyError, IndexError)
@@ -74,6 +78,13 @@ def code_of(program: elf.Program, function: elf.Function) -> Code:
 
     instructions = tuple(_MACHINES[program.machine][2](function.address, function.code))
     return Code(program.machine, instructions, partial(constant, program), callee)
+
+
+def build_inside(machine: str) -> Path:
+    """Compile the samplers, and kernels that the compiler merges into others, as functions."""
+    main = (Path(__file__).parent / "inside.rs").read_text(encoding="utf-8")
+    options = 'default-features = false, features = ["std", "ml-dsa-44", "ml-dsa-65"], '
+    return compiled(INSIDE, "mldsa-inside", options, main, machine, "default", None)
 
 
 def constant(program: elf.Program, address: int, count: int) -> bytes:

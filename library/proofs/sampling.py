@@ -9,20 +9,16 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from pathlib import Path
 
 import elf
 import terms as t
 from compiled import Code, Statement, code_of
-from kernels import ARGUMENTS, NAMED, N, is_candidate, prove_each
+from kernels import ARGUMENTS, ENGINES, NAMED, N, is_candidate, prove_each
 from machine import Content, Machine, Pointer, Region
-from program import compiled
 from residues import Q
 from terms import NotProved, Term
 
 KINDS = ("accept_triples", "accept_halves")
-ENGINES = {"x86_64": ("Portable", "Avx2", "Avx512"), "aarch64": ("Portable", "Neon")}
-"""NEON with SHA3 has the text of NEON: the compiler may keep one copy."""
 REGISTERS = {"Portable": (1,), "Avx2": (8,), "Avx512": (16,), "Neon": (4, 16)}
 """Candidates that a backend takes at a time."""
 SCOPE = (
@@ -99,15 +95,18 @@ class Block(Statement):
         self.sampler, self.count, self.filled, self.patterns = sampler, count, filled, patterns
         self.name = f"{sampler.name}, {count} candidates from {filled}"
 
-    def prove(self, code: Code, stack: int) -> set[int]:
+    def prove(self, code: Code, stack: int) -> Machine:
         seen: set[int] = set()
+        steps = 0
         for pattern in self.patterns:
             unknowns = [self.sampler.unknown(i, bool(pattern >> i & 1)) for i in range(self.count)]
             machine, words = self.execute(code, stack, pattern, unknowns)
             accepted = [unknown for i, unknown in enumerate(unknowns) if pattern >> i & 1]
             self.sampler.prove(words, accepted[: len(words)])
             seen |= machine.seen
-        return seen
+            steps = max(steps, machine.steps)
+        machine.seen, machine.steps = seen, steps
+        return machine
 
     def holds(self, code: Code, source: random.Random) -> bool:
         for pattern in source.choices(self.patterns, k=min(2, len(self.patterns))):
@@ -191,13 +190,6 @@ def blocks(sampler: Sampler, engine: str) -> list[Statement]:
         for count in counts
         for filled in ((0, 100, *range(N - count, N + 1)) if count <= 16 else (0, 150, 244))
     ]
-
-
-def build(machine: str) -> Path:
-    """Compile the program with the samplers."""
-    main = (Path(__file__).parent / "samplers.rs").read_text(encoding="utf-8")
-    options = 'default-features = false, features = ["std", "ml-dsa-44", "ml-dsa-65"], '
-    return compiled("samplers", "mldsa-inside", options, main, machine, "default", None)
 
 
 def assigned(

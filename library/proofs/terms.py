@@ -671,6 +671,13 @@ def total(constant: int, terms: list[Term]) -> Term:
     return _sum(terms[0].width, constant, ((term, 1) for term in terms))
 
 
+def halved(a: Term) -> Term | None:
+    """Half of a sum of even multiples."""
+    if a.op != "sum" or a.args[0] & 1 or any(c & 1 for _, c in a.args[1]):
+        return None
+    return _sum(a.width, a.args[0] >> 1, ((term, c >> 1) for term, c in a.args[1]))
+
+
 def scaled(a: Term, factor: int) -> Term:
     return _sum(a.width, 0, ((a, factor),))
 

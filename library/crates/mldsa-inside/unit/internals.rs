@@ -201,6 +201,7 @@ pub fn challenge<P: Parameters>(backend: Backend, c_tilde: &[u8], c: &mut Poly) 
     in_ball(P::TAU, backend.permutation(), c_tilde, c);
 }
 
+#[inline(never)]
 pub fn split<P: Parameters>(backend: Backend, w: &mut Poly, w1: &mut Poly) {
     with_engine!(backend, e => e.split::<P>(w, w1));
 }
@@ -213,14 +214,24 @@ pub fn add_center(backend: Backend, a: &mut Poly, b: &Poly) {
     with_engine!(backend, e => e.add_center(a, b));
 }
 
+pub fn center(backend: Backend, a: &mut Poly, bound: i32) -> bool {
+    with_engine!(backend, e => e.center(a, bound))
+}
+
+pub fn small_set(backend: Backend, p: &Poly, eta: i32, small: &mut SmallPoly) {
+    with_engine!(backend, e => e.small_set(p, eta, small));
+}
+
 pub fn exceeds(backend: Backend, a: &Poly, bound: i32) -> bool {
     with_engine!(backend, e => e.exceeds(a, bound))
 }
 
+#[inline(never)]
 pub fn make_hint<P: Parameters>(backend: Backend, low: &mut Poly, w1: &Poly) {
     with_engine!(backend, e => e.make_hint::<P>(low, w1));
 }
 
+#[inline(never)]
 pub fn use_hint<P: Parameters>(backend: Backend, w: &mut Poly, hint: &Poly) {
     with_engine!(backend, e => e.use_hint::<P>(w, hint));
 }
