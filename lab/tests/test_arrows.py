@@ -19,7 +19,7 @@ import mldsa_lab_rtl
 import mldsa_studies
 import pqc_impact
 
-OWN = ("LabError", "first_line", "join_words", "located", "__version__")
+OWN = ("LabError", "first_line", "join_words", "located", "suggest", "__version__")
 """What `mldsa_lab` itself defines."""
 BASE = ("files", "sets", "checkout", "plugins", "machine", "parallel", "screen")
 """The modules that every folder may use; each may use those before it."""
@@ -327,12 +327,12 @@ def test_a_circle_is_found() -> None:
 
 
 BUDGETS = {
-    "mldsa_lab": 1134,
+    "mldsa_lab": 1140,
     "mldsa_lab/answers": 614,
     "mldsa_lab/audit": 2263,
     "mldsa_lab/bench": 2293,
     "mldsa_lab/choice": 968,
-    "mldsa_lab/cli": 1485,
+    "mldsa_lab/cli": 1532,
     "mldsa_lab/estimate": 3151,
     "mldsa_lab/inputs": 1065,
     "mldsa_lab/kinds": 1978,

@@ -97,7 +97,7 @@ def bench(
     ] = None,
     registry: shared.RegistryOption = None,
 ) -> None:
-    """Build the workers, check that they are correct, measure them, and show the result."""
+    """Check implementations for correctness, then measure them. Builds the workers first."""
     # Only here: with SciPy they take longer to load than other commands to run.
     from functools import partial
 

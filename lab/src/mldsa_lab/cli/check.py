@@ -51,7 +51,7 @@ def check(
     ] = False,
     to: shared.ToOption = None,
 ) -> None:
-    """Check a published page: its claims by theory, or its tables against our figures."""
+    """Check a published page by theory, or against our figures."""
     from mldsa_lab import LabError
 
     if subject == "claims":

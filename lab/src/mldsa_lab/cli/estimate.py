@@ -50,7 +50,7 @@ def estimate(
         typer.Option(help="Write the fitted costs as a cost model, for select and others."),
     ] = None,
 ) -> None:
-    """Estimate mean, percentiles and costs of attempts from measurements of a selection.
+    """Estimate mean and percentiles of signing from measured inputs.
 
     Exit status 2 where the costs contradict the selection's traces, so that no estimate is valid.
     """

@@ -32,7 +32,7 @@ def report(
     clock: shared.ClockOption = "cpu",
     confidence: shared.ConfidenceOption = 0.95,
 ) -> None:
-    """Show records again, from the records only; the page is report.html next to the first one."""
+    """Show records again, as tables, page or file. The page is next to the first record."""
     from functools import partial
 
     from mldsa_lab import LabError
@@ -80,7 +80,7 @@ def compare(
     clock: shared.ClockOption = "cpu",
     confidence: shared.ConfidenceOption = 0.95,
 ) -> None:
-    """Show what became slower or faster from one run to another, how far the runs agree, and what
+    """Show what became slower or faster between two runs. Also shows how far they agree, and what
     else differs."""
     from mldsa_lab import LabError
     from mldsa_lab.estimate.compare import compare as compare_runs

@@ -75,7 +75,7 @@ def select(
         typer.Option(help="json, rsp, c, c-hashes, readmemh; all if not given.", metavar="NAMES"),
     ] = None,
 ) -> None:
-    """Choose the inputs to measure, by their rejection traces, with all that a target needs."""
+    """Choose the inputs to measure, by their rejection traces. Writes all that a target needs."""
     from mldsa_lab import LabError
     from mldsa_lab.files import check_folder
     from mldsa_lab.inputs.selection import FORMATS, check_formats, write_images

@@ -9,10 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from mldsa_lab.cli import shared
+from mldsa_lab.cli.help import LabCommand
 
 _HELP = (
-    "Studies: `study NAME` (or a path that ends in .toml) measures what a file says, `study list` "
-    "names them; the others judge our own methods and count instructions."
+    "Run a study from a file, or judge our own methods. `study NAME` measures what a file says (or "
+    "a path that ends in .toml), and `study list` names the files."
 )
 _TIMEOUT_S = 120.0
 
@@ -32,7 +33,7 @@ def add_to(app: typer.Typer) -> None:
     studies = typer.Typer(
         cls=_ByName, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False
     )
-    studies.command("run")(run)
+    studies.command("run", cls=LabCommand)(run)
     shared.add_commands(studies, "study")
     app.add_typer(studies, name="study", help=_HELP)
 
@@ -74,7 +75,7 @@ def run(
     to: shared.ToOption = None,
     every: shared.AllOption = False,
 ) -> None:
-    """Measure what a study file says, resume where it was interrupted, and compare."""
+    """Measure what a study file says, and compare. Resumes an interrupted study."""
     from functools import partial
 
     from mldsa_lab import LabError

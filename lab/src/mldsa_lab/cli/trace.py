@@ -47,7 +47,7 @@ def trace(
     ),
     processes: shared.ProcessesOption = None,
 ) -> None:
-    """Trace signatures: which checks every attempt of every input fails, as Parquet."""
+    """Trace signatures: the failed checks of every iteration. Writes Parquet files."""
     from mldsa_lab import LabError
     from mldsa_lab.bench.options import parse_seed
     from mldsa_lab.files import check_folder, check_target

@@ -43,7 +43,7 @@ def workers(
     ] = None,
     registry: shared.RegistryOption = None,
 ) -> None:
-    """Show which workers can run here, set them up, or check one against the protocol."""
+    """Show, set up or check the workers that run implementations."""
     from mldsa_lab.worker.registry import BuildDirs, read_registry
 
     if action != "conform":

@@ -47,8 +47,8 @@ def estimators(
         "out/study"
     ),
 ) -> None:
-    """Compare ways to estimate the cost of signing from n inputs: random ones, greedy and balanced
-    selections, designs with a regression."""
+    """Compare ways to estimate the cost of signing from n inputs. These are random ones, greedy and
+    balanced selections, and designs with a regression."""
     from mldsa_lab.machine import cores_to_use
     from mldsa_lab.screen import Screen
     from mldsa_studies.choices import SIZES, Plan
@@ -93,7 +93,7 @@ def count(
         Path, typer.Option("--out", "-o", help="File of measurements to write (CSV).")
     ] = Path("measurements.csv"),
 ) -> None:
-    """Count the instructions of signing each input of a selection, under Valgrind."""
+    """Count the instructions of signing a selection, under Valgrind."""
     from mldsa_lab.bench.launch import having, make
     from mldsa_lab.checkout import find_root
     from mldsa_lab.choice.choice import complete

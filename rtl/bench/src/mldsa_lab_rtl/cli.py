@@ -53,8 +53,7 @@ def synth(
     ] = 120.0,
     out: Annotated[Path, typer.Option(help="Folder for a file of each core.")] = Path("out/synth"),
 ) -> None:
-    """Count what a hardware core takes of an FPGA, by module, with yosys, or find its clock
-    rate."""
+    """Count the FPGA resources of a core, or find its clock rate."""
     from mldsa_lab.files import check_folder
     from mldsa_lab.screen import Screen
 
@@ -136,7 +135,7 @@ def study(
     out: OutOption = Path("out"),
     to: ToOption = None,
 ) -> None:
-    """Measure hardware cores in cycles: every operation by phase, signing exactly."""
+    """Measure cores in cycles: every operation by phase."""
     from mldsa_lab.bench.options import parse_seed
     from mldsa_lab.screen import Screen
     from mldsa_lab.sets import parse_set_names

@@ -113,7 +113,7 @@ def impact(
     every: AllOption = False,
     processes: ProcessesOption = None,
 ) -> None:
-    """Show what a change of signature scheme costs a chain or protocol: sizes, throughput, storage,
+    """Show what a new scheme costs a chain or protocol. Covers sizes, throughput, storage and
     verification."""
     from pqc_impact import file
     from pqc_impact.show import report
