@@ -273,12 +273,19 @@ class Targets(NamedTuple):
         return console(stderr=bool(self.stdout))
 
     def show(
-        self, reports: Report | Sequence[Report], screen: Console, *, is_full: bool = False
+        self,
+        reports: Report | Sequence[Report],
+        screen: Console,
+        commands: Iterable[str] = (),
+        *,
+        is_full: bool = False,
     ) -> None:
-        """Print reports (``is_full``: all tables), write the files and print their paths.
+        """Print reports (``is_full``: all tables), write the files, print the next commands and the
+        files' paths.
 
         LabError, once all is written, if a report lacks figures.
         """
+        from mldsa_lab.screen import print_end
         from mldsa_lab.show.grid import clean
         from mldsa_lab.show.report import Report, as_csv, as_json, as_markdown, print_report
 
@@ -302,8 +309,8 @@ class Targets(NamedTuple):
         for report in listed:
             if report.lacking:
                 raise LabError(f"{report.source}: {report.lacking}")
-        for path in self.files:
-            show_path(screen, _TITLES[path.suffix], path)
+        files = [(_TITLES[path.suffix], path) for path in self.files]
+        print_end(screen, commands=() if self.stdout else commands, files=files)
 
 
 class Commands(TyperGroup):
@@ -388,7 +395,9 @@ def words(values: Iterable[str] | None) -> tuple[str, ...]:
 
 def show_path(screen: Console, title: str, path: Path) -> None:
     """Say where a file was written."""
-    show_named(screen, f"{title:<10} ", str(path))
+    from mldsa_lab.screen import print_end
+
+    print_end(screen, files=[(title, path)])
 
 
 def show_named(screen: Console, name: str, text: str) -> None:

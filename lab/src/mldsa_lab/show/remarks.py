@@ -233,7 +233,7 @@ def warnings(summary: Summary) -> list[str]:
     if busy:
         warnings.append(
             f"The machine was busy with other work: {busy}. Ratios suffer less from that than "
-            "absolute times."
+            "absolute times. Rerun when it is idle."
         )
     warnings += record.warnings + list(summary.notes if summary.cells else ())
     if summary.tables and has_few_rounds(summary):
