@@ -19,7 +19,7 @@ from mldsa_lab.cli.help import GROUPS, topics
 from mldsa_lab.cli.main import app
 from mldsa_lab.cli.shared import RENAMED
 
-COMMANDS, OPTIONS = 12, 115
+COMMANDS, OPTIONS = 12, 116
 """Budgets: names in `mldsa-lab --help`, and options of all commands below them together."""
 HEAVY = ("numpy", "scipy", "rich", "matplotlib", "pyarrow")
 PROGRAM = f"""

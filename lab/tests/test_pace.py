@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-import re
 import time
 from dataclasses import replace
 from pathlib import Path

@@ -189,7 +189,8 @@ def show_outcome(
             console.print()
             look = Look(options.baseline, options.clock, options.confidence)
             outputs = outputs.or_page(folder / "report.html").with_files([folder / "figures.json"])
-            outputs.show(read_reports([outcome.record], look), console, is_full=is_full)
+            more = [] if is_full else [f"mldsa-lab report {outcome.record} --all"]
+            outputs.show(read_reports([outcome.record], look), console, more, is_full=is_full)
     finally:
         show_path(console, "record", outcome.record)
     if outcome.is_interrupted:

@@ -61,6 +61,7 @@ def estimate(
     from mldsa_lab.files import check_target, write_text
     from mldsa_lab.inputs.selection import Selection
     from mldsa_lab.plugins import need
+    from mldsa_lab.screen import print_end
     from mldsa_lab.show.estimation import estimation_report
     from mldsa_lab.show.report import as_json
 
@@ -95,5 +96,10 @@ def estimate(
     if cost_model is not None and model is not None:
         write_text(cost_model, model)
         shared.show_path(screen, "cost model", cost_model)
+    next_command = f"mldsa-lab report RECORD {measurements}:{selection}"
+    if cost_model is not None:
+        next_command = f"mldsa-lab select {chosen.set} --goal mean --cost-model {cost_model}"
     if estimation.refutation:
         raise LabError(f"{measurements}: {estimation.refutation}")
+    if not outputs.stdout:
+        print_end(screen, commands=[next_command])

@@ -48,7 +48,9 @@ def report(
     external = read_external(measured, confidence)
     narrow = partial(shared.narrow, filters=shared.parse_filters(sets, operations, implementations))
     reports = read_reports(records, Look(baseline, clock, confidence), external, narrow)
-    outputs.show(reports, outputs.console(), is_full=every)
+    outputs.show(
+        reports, outputs.console(), [f"mldsa-lab compare BEFORE {records[0]}"], is_full=every
+    )
 
 
 def compare(
@@ -111,7 +113,8 @@ def compare(
     if not find_effects(figures):
         raise LabError("compare: the runs have no cell (variant, set, operation) in common")
     screen = outputs.console()
-    outputs.show(compare_figures(figures, confidence), screen, is_full=every)
+    judge = [f"mldsa-lab compare {first} {second} --fail-above 5"] if fail_above is None else []
+    outputs.show(compare_figures(figures, confidence), screen, judge, is_full=every)
     if fail_above is None:
         return
     judged, _ = find_slower_cells(figures, fail_above)

@@ -130,4 +130,5 @@ def run(
         report = study_report(read, profile, gather_cells(paths, clock, confidence, filters), names)
     folder.mkdir(parents=True, exist_ok=True)
     json, markdown, page = (folder / f"study.{end}" for end in ("json", "md", "html"))
-    outputs.or_page(page).with_files([json, markdown]).show(report, screen, is_full=every)
+    more = [f"mldsa-lab study {study} --from {folder} --all"] if source is None else []
+    outputs.or_page(page).with_files([json, markdown]).show(report, screen, more, is_full=every)

@@ -80,7 +80,8 @@ def _count_resources(manifests: Sequence[Manifest], out: Path, screen: Screen) -
         path = out / f"{manifest.worker}.json"
         write_text(path, resources[-1].to_json())
         show_path(screen.console, "resources", path)
-    Targets().show(CoreFindings([], resources).report(), screen.console)
+    then = " ".join(["mldsa-lab rtl synth", *(str(m.path) for m in manifests), "--seeds 3"])
+    Targets().show(CoreFindings([], resources).report(), screen.console, [then])
 
 
 def _find_rates(
@@ -152,7 +153,8 @@ def study(
     chosen = parse_set_names(sets or ("ml-dsa",), is_ml_dsa_only=True)
     if cores or not shown:
         shown += measure_cores(_manifests(cores), chosen, key, random, out, screen)
-    outputs.show(read_findings(shown).report(), screen.console)
+    then = " ".join(["mldsa-lab rtl synth", *map(str, cores)])
+    outputs.show(read_findings(shown).report(), screen.console, [then])
 
 
 def _manifests(paths: Sequence[Path] | None) -> list[Manifest]:

@@ -140,7 +140,8 @@ def impact(
         add = partial(add_network, folder=path.parent, simulate=simulator)
     limit = None if widest is None else widest / 100
     figures = figures_of(scenario, records, add, limit, words(implementations))
-    outputs.show(report(figures), screen, is_full=every)
+    own = [f"mldsa-lab impact {scenario} --new mine.toml"] if path.stem == scenario else []
+    outputs.show(report(figures), screen, own, is_full=every)
 
 
 def _outputs(to: Sequence[str] | None, folder: Path) -> Targets:

@@ -61,7 +61,7 @@ def propagate(
     each = [[load] for load in loads]
     propagations = simulate(assumed, each, screen, processes)
     figures = list(load_figures(path.stem, assumed, loads, propagations, interval))
-    outputs.show(network_report(assumed, figures), screen)
+    outputs.show(network_report(assumed, figures), screen, ["mldsa-lab impact list"])
 
 
 def simulate(
