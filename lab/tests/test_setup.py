@@ -189,7 +189,8 @@ def test_the_command(
     assert "plain (C): nothing to set up\n" in capsys.readouterr().out
     assert is_set_up(entry_of(place), place)
     setup("one")
-    assert capsys.readouterr().out.endswith("one (C): is set up\n")
+    out = capsys.readouterr().out
+    assert out.endswith("one (C): is set up\nnext       mldsa-lab bench --quick --workers all\n")
     assert log(place) == ["one", "two"]
     setup()
     assert capsys.readouterr().out == "one (C): set up\n"

@@ -85,6 +85,7 @@ def estimate(
     shared.Targets(stdout=outputs.stdout).show(report, screen)
     # Nothing is written where the costs make no model.
     model = None if cost_model is None else estimation.cost_model().to_json()
+    files: list[tuple[str, Path]] = []
     for path in outputs.files:
         if path in plots:
             from mldsa_lab.show.signing_plots import write_plot
@@ -92,14 +93,12 @@ def estimate(
             write_plot(estimation, path)
         else:
             write_text(path, as_json([report]))
-        shared.show_path(screen, "plot" if path in plots else "figures", path)
+        files.append(("plot" if path in plots else "figures", path))
+    then = f"mldsa-lab report RECORD {measurements}:{selection}"
     if cost_model is not None and model is not None:
         write_text(cost_model, model)
-        shared.show_path(screen, "cost model", cost_model)
-    next_command = f"mldsa-lab report RECORD {measurements}:{selection}"
-    if cost_model is not None:
-        next_command = f"mldsa-lab select {chosen.set} --goal mean --cost-model {cost_model}"
+        files.append(("cost model", cost_model))
+        then = f"mldsa-lab select {chosen.set} --goal mean --cost-model {cost_model}"
+    print_end(screen, commands=[] if estimation.refutation else [then], files=files)
     if estimation.refutation:
         raise LabError(f"{measurements}: {estimation.refutation}")
-    if not outputs.stdout:
-        print_end(screen, commands=[next_command])
