@@ -48,9 +48,8 @@ def report(
     external = read_external(measured, confidence)
     narrow = partial(shared.narrow, filters=shared.parse_filters(sets, operations, implementations))
     reports = read_reports(records, Look(baseline, clock, confidence), external, narrow)
-    outputs.show(
-        reports, outputs.console(), [f"mldsa-lab compare BEFORE {records[0]}"], is_full=every
-    )
+    more = [] if every else [f"mldsa-lab report {' '.join(files or [])} --all"]
+    outputs.show(reports, outputs.console(), more, is_full=every)
 
 
 def compare(

@@ -21,6 +21,7 @@ from mldsa_lab.show.remarks import (
     remarks,
     shown_tables,
     unit_of,
+    word_load,
 )
 from mldsa_lab.show.report import EXCLUDED_TITLE, REJECTED_TITLE
 
@@ -256,6 +257,7 @@ def _caution(summary: Summary) -> list[str]:
     if not uncertain:
         return []
     rounds = f"{summary.rounds} round{'s' if summary.rounds > 1 else ''}"
+    rounds += f" ({load})" if (load := word_load(summary.record)) else ""
     percent = f"{100 * ENOUGH:g}"
     minutes = max(needed / max(summary.rounds, 1) * _sum_seconds(summary) / 60, 1)
     amount = f"; here that takes some {needed:,.0f} rounds, {minutes:,.0f} min or more"
