@@ -94,14 +94,25 @@ class Residues:
         )
         if at == 1 and source.args[0] == 0 and {one, other} == {1, -1}:
             halves = [part.args[0] if part.op == "extend" else part for part in (first, second)]
-            if all(half.op == "cut" and half.args[1] == half.width for half in halves):
-                below, sources = halves[0].width, [half.args[0] for half in halves]
-                difference = t.sub(*sources)
+            if all(
+                half.op == "cut" and half.args[1] + half.width == half.args[0].width
+                for half in halves
+            ):
+                # Sources that end at different places are brought to the lower one.
+                below = max(half.args[1] for half in halves)
+                sources = [half.args[0] for half in halves]
+                scales = [1 << (below - half.args[1]) for half in halves]
+                wide = [t.scaled(t.extend(s, 64), f) for s, f in zip(sources, scales, strict=True)]
+                difference = t.sub(*wide)
                 half = t.halved(difference)
                 rest = t.cut(half, 0, below) if half else t.cut(difference, 0, below + 1)
                 if rest.most == 0:
                     factor = power(2, -(below + 1))
-                    return [(sources[0], one * factor), (sources[1], other * factor)]
+                    signs = (one, other)
+                    return [
+                        (s, sign * f * factor)
+                        for s, f, sign in zip(sources, scales, signs, strict=True)
+                    ]
         raise NotProved("a quotient that may not be exact")
 
     def _combined(self, term: Term, needed: list[tuple[Term, int]]) -> Residue:
