@@ -54,7 +54,8 @@ from mldsa_lab.show.plots import Mark, ranking
 from mldsa_lab.show.report import KEYS, Look, calls, headline_batch_size
 from mldsa_lab.show.svg import drawing, to_svg
 
-PATTERNS = ("*.md", "docs/*.md", "docs/answers/*.md", "library/*/*/*.md")
+PATTERNS = ("*.md", "docs/*.md", "docs/answers/*.md", "lab/notes/*.md", "library/evidence/*.md",
+            "library/*/*/*.md", "rtl/core/*.md")  # fmt: skip
 MARKER = re.compile(
     r"^(?P<code>```).*?^```"
     r"|(?P<start><!-- mldsa-lab:(?P<kind>\w+)\b(?P<words>.*?)-->\n)"

@@ -166,8 +166,8 @@ def bench_seconds(profile: str) -> str:
 
 
 def stack_rows(heading: str) -> dict[str, list[list[int]]]:
-    """Return a table of docs/stack.md, which `make figures PART=stack` writes: KiB in each cell by row."""
-    text = (ROOT / "docs" / "stack.md").read_text(encoding="utf-8")
+    """Return a table of library/evidence/stack.md, which `make figures PART=stack` writes: KiB in each cell by row."""
+    text = (ROOT / "library" / "evidence" / "stack.md").read_text(encoding="utf-8")
     lines = re.findall(
         r"^\| (.*) \|$", text.partition(f"## {heading}\n")[2].partition("\n## ")[0], re.M
     )
