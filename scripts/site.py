@@ -28,6 +28,8 @@ ELSEWHERE = {
     "lab/workers/PROTOCOL.md": "protocol.md",
     "records/README.md": "results.md",
 }
+# Links to these names lead to the site.
+PAGES = {**ELSEWHERE, "docs/schema": "schemas.md"}
 FENCE = re.compile(r"(^ *```.*?^ *```$)", re.M | re.S)
 
 
@@ -51,7 +53,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         if not path or re.match("[a-z]+:", path):
             return match[0]
         target = normpath(join(dirname(source), path))
-        own = ELSEWHERE.get(target, target.removeprefix("docs/"))
+        own = PAGES.get(target, target.removeprefix("docs/"))
         file = files.get_file_from_path(own)
         if (file and file.inclusion.is_included()) or not (ROOT / target).exists():
             return f"]({own}{mark}{anchor})"  # MkDocs reports a name that does not exist

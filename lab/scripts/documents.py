@@ -3,7 +3,7 @@
     .venv/bin/python lab/scripts/documents.py [--check] [DOCUMENT…]
 
 A table stands between `<!-- mldsa-lab:KIND NAME=VALUE … -->` and `<!-- /mldsa-lab:KIND -->`;
-docs/records.md lists kinds and names. `prose.py` has the numbers within sentences. Without
+lab/notes/figures.md lists kinds and names. `prose.py` has the numbers within sentences. Without
 DOCUMENT: all documents with such markers. With `--check` nothing is written, and the exit status
 is 1 if a document is out of date.
 """

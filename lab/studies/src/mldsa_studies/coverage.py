@@ -1,6 +1,6 @@
 """The share of intervals that include the truth: synthetic signers of known mean and percentiles.
 
-`mldsa-lab study coverage` prints the table of docs/measurements.md. The tests use the same signers
+`mldsa-lab study coverage` prints the table of lab/notes/measurements.md. The tests use the same signers
 and functions.
 """
 
