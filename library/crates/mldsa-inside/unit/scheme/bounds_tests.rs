@@ -266,7 +266,7 @@ fn nothing_overflows() {
         of_set::<MlDsa87>(),
     ];
     let table = table(&sets);
-    let stated = include_str!("../../../../../evidence/bounds.md");
+    let stated = include_str!("../../../../evidence/bounds.md");
     assert!(
         stated.contains(&table),
         "evidence/bounds.md: the table is now\n{table}"
