@@ -267,6 +267,12 @@ CHOOSE: Sequence[Phrase] = (
      lambda: ends((value / row.cost for name in PARAMETER_SETS
                    if (row := ZEN4.best("pqcrypto", "sign", name))
                    and (value := row.value("quantile", percentile=99))), 2)),
+    ("{} rounds, messages of {} bytes, thread CPU time, default builds",
+     lambda: [ZEN4.rounds, ZEN4.message_bytes]),
+    ("{} of {} pairs of ratio intervals overlap", overlapping_ratios),
+)  # fmt: skip
+
+RUNS: Sequence[Phrase] = (
     ("mldsa-lanes {}, 2026-11-22", lambda: [ZEN5.version("mldsa-lanes")]),
     ("{} rounds, messages of {} bytes, thread CPU time; Cargo",
      lambda: [ZEN5.rounds, ZEN5.message_bytes]),
@@ -276,7 +282,6 @@ CHOOSE: Sequence[Phrase] = (
      lambda: [ZEN4.rounds, ZEN4.message_bytes]),
     ("{} rounds, messages of {} bytes, default builds. `mldsa-lanes-c`",
      lambda: [BINDINGS.rounds, BINDINGS.message_bytes]),
-    ("{} of {} pairs of ratio intervals overlap", overlapping_ratios),
 )  # fmt: skip
 
 MIGRATION: Sequence[Phrase] = (
@@ -308,6 +313,7 @@ PHRASES = {
     "README.md": README,
     "docs/choose-a-library.md": CHOOSE,
     "docs/migration-cost.md": MIGRATION,
+    "lab/notes/runs.md": RUNS,
 }
 """The phrases of each document."""
 
