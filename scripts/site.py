@@ -85,7 +85,8 @@ def schema_texts() -> Iterator[str]:
         yield f"\n## {schema['title']}\n[schema/{path.name}](schema/{path.name})\n"
         for name, each in {"": schema, **schema.get("$defs", {})}.items():
             if fields := each.get("properties"):
-                yield f"\n{name and f'**{name}.** '}{each.get('description', '')}\n\n"
+                text = " ".join(each.get("description", "").split())
+                yield f"\n{name and f'**{name}.** '}{text}\n\n"
                 yield "| field | value |\n|---|---|\n"
                 for field, value in fields.items():
                     optional = "" if field in each.get("required", ()) else " (optional)"
