@@ -19,7 +19,7 @@ import mldsa_lab_rtl
 import mldsa_studies
 import pqc_impact
 
-OWN = ("LabError", "first_line", "join_words", "located", "__version__")
+OWN = ("LabError", "first_line", "join_words", "located", "suggest", "__version__")
 """What `mldsa_lab` itself defines."""
 BASE = ("files", "sets", "checkout", "plugins", "machine", "parallel", "screen")
 """The modules that every folder may use; each may use those before it."""
@@ -327,23 +327,23 @@ def test_a_circle_is_found() -> None:
 
 
 BUDGETS = {
-    "mldsa_lab": 1134,
+    "mldsa_lab": 1155,
     "mldsa_lab/answers": 614,
-    "mldsa_lab/audit": 2263,
-    "mldsa_lab/bench": 2293,
+    "mldsa_lab/audit": 2272,
+    "mldsa_lab/bench": 2292,
     "mldsa_lab/choice": 968,
-    "mldsa_lab/cli": 1485,
+    "mldsa_lab/cli": 1573,
     "mldsa_lab/estimate": 3151,
     "mldsa_lab/inputs": 1065,
     "mldsa_lab/kinds": 1978,
     "mldsa_lab/records": 556,
-    "mldsa_lab/show": 2585,
+    "mldsa_lab/show": 2609,
     "mldsa_lab/study": 821,
     "mldsa_lab/theory": 697,
     "mldsa_lab/worker": 2845,
-    "mldsa_lab_rtl": 1945,
-    "mldsa_studies": 1884,
-    "pqc_impact": 3026,
+    "mldsa_lab_rtl": 1947,
+    "mldsa_studies": 1886,
+    "pqc_impact": 3027,
 }
 """The most code lines of each folder: no blank lines, comments, docstrings."""
 

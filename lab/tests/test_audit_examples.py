@@ -56,6 +56,16 @@ def test_the_command_prints_and_writes(tmp_path: Path) -> None:
             assert f"`{name}`" in DOCUMENT
 
 
+def test_problems_are_shown_and_the_rest_with_all() -> None:
+    brief, full = (
+        run.invoke(app, ["claims", "vendor-page", *more], env={"COLUMNS": "120"}).output
+        for more in ([], ["--all"])
+    )
+    assert len(brief.splitlines()) <= 30 and "implausible" in brief and "consistent " not in brief
+    assert brief.endswith("\nnext       mldsa-lab check claims vendor-page --all\n")
+    assert "consistent " in full and "sign.tail: " in full
+
+
 def test_strict_is_for_contradictions(tmp_path: Path) -> None:
     path = tmp_path / "t.yaml"
     path.write_text(text(sign(median=117)), encoding="utf-8")
@@ -92,7 +102,7 @@ def test_titles_are_no_markup(tmp_path: Path) -> None:
     path = tmp_path / "t.yaml"
     source = {"title": "[bold]a[/] [/b]", "kind": "other"}
     path.write_text(text(sign(median=117, id="[red]x[/]"), source=source), encoding="utf-8")
-    output = run.invoke(app, ["claims", str(path)], env={"COLUMNS": "120"}).output
+    output = run.invoke(app, ["claims", str(path), "--all"], env={"COLUMNS": "120"}).output
     assert "[bold]a[/] [/b]" in output
     assert "[red]x[/]" in output
 

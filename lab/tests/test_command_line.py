@@ -1,7 +1,9 @@
-"""The command line as a whole: its size, its start, and the old spellings."""
+"""The command line as a whole: its size, its start, its help, and the old spellings."""
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,10 +14,12 @@ import pytest
 import typer
 from lab_runs import here
 
+from mldsa_lab.checkout import find_root
+from mldsa_lab.cli.help import GROUPS, topics
 from mldsa_lab.cli.main import app
 from mldsa_lab.cli.shared import RENAMED
 
-COMMANDS, OPTIONS = 12, 115
+COMMANDS, OPTIONS = 12, 116
 """Budgets: names in `mldsa-lab --help`, and options of all commands below them together."""
 HEAVY = ("numpy", "scipy", "rich", "matplotlib", "pyarrow")
 PROGRAM = f"""
@@ -26,6 +30,8 @@ try:
 except SystemExit:
     print(*(name for name in {HEAVY} if name in sys.modules), file=sys.stderr)
 """
+RECORD = find_root() / "records" / "2026-11-25-xeon-emr" / "bindings.jsonl.xz"
+TOPICS = topics()
 ROOT: Any = typer.main.get_command(app)
 
 
@@ -36,6 +42,17 @@ def commands_of(group: Any) -> Iterator[Any]:
             yield from commands_of(command)
         else:
             yield command
+
+
+def find_command(words: list[str], parent: Any = None) -> tuple[Any, Any]:
+    """The command that parses these words, with its context. Raises the parser's errors."""
+    name = words[0] if parent else "mldsa-lab"
+    command = parent.command.commands.get(name) if parent else ROOT
+    if parent and command is None:  # the name of a study
+        name, command, words = "run", parent.command.commands["run"], ["run", *words]
+    ctx = command.make_context(name, words[1:], parent=parent)
+    rest = [*ctx._protected_args, *ctx.args]
+    return find_command(rest, ctx) if hasattr(command, "commands") and rest else (command, ctx)
 
 
 def options_of(command: Any) -> list[str]:
@@ -51,7 +68,56 @@ def test_commands_and_options_keep_to_their_budgets() -> None:
 def test_the_help_loads_no_heavy_package() -> None:
     words = [sys.executable, "-c", PROGRAM, "--help"]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert "Commands:" in done.stdout and done.stderr.split() == []
+    assert "Your own target:" in done.stdout and done.stderr.split() == []
+
+
+def test_the_groups_have_every_command_and_the_topics_every_help() -> None:
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(ROOT.commands)
+    groups = {name: command for name, command in ROOT.commands.items() if name in ("study", "rtl")}
+    below = {f"{name} {each}" for name, group in groups.items() for each in group.commands}
+    assert set(TOPICS) == {"", *ROOT.commands, *below}
+
+
+@pytest.mark.parametrize("path", TOPICS)
+def test_a_help_has_three_examples_that_parse_and_a_document(path: str) -> None:
+    document, examples = TOPICS[path]
+    assert len(set(examples)) == 3
+    for example in examples:
+        assert example.startswith(f"mldsa-lab {path.removesuffix(' run')}")
+        command, _ = find_command(example.split())
+        assert command.callback
+    assert (find_root() / document.partition("#")[0]).is_file()
+    text = here(*path.split(), "--help").out
+    assert text.endswith(f"\nDocument: {document}\n") and not re.search("<[a-z]", text)
+    assert all(f"  {example}\n" in text for example in examples)
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        ("benh", "No such command 'benh'. Did you mean 'bench'?"),
+        ("bench --quik", "No such option: --quik. Did you mean '--quick'?"),
+        ("bench --nothing-like-it", "No such option: --nothing-like-it"),
+        ("select ml-dsa65", "unknown parameter set 'ml-dsa65'. Did you mean 'ML-DSA-65'"),
+        ("bench --implementations mldsa-lane", "'mldsa-lane'. Did you mean 'mldsa-lanes'"),
+        (f"report {RECORD} --to none --implementations mldsa-lane", "Did you mean 'mldsa-lanes'"),
+    ],
+)
+def test_a_mistyped_name_ends_with_the_nearest_one(command: str, hint: str) -> None:
+    done = here(*command.split())
+    assert done.status == 2 and hint in done.err and len(done.err.splitlines()) == 1
+
+
+def test_a_shell_completes_commands() -> None:
+    words = [sys.executable, "-c", PROGRAM]
+    asked = {
+        "_MLDSA_LAB_COMPLETE": "complete_bash",
+        "COMP_WORDS": "mldsa-lab est",
+        "COMP_CWORD": "1",
+    }
+    done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, **asked})
+    assert done.stdout.split() == ["estimate"]
 
 
 @pytest.mark.parametrize("old", RENAMED)

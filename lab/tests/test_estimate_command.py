@@ -160,13 +160,16 @@ def test_a_figure_without_outliers_says_so(tmp_path: Path) -> None:
     costs[[3, 6]] *= 1.3
     paths = cases.write(tmp_path, chosen, costs)
     figures = tmp_path / "f.json"
-    last = shown(run(*paths, "--to", figures)).splitlines()[-2]
+    lines = shown(run(*paths, "--to", figures)).splitlines()
     written = read_figures(figures)
     (mean,) = written.select("mean", inputs="without outliers")
     left_out = show_interval(mean.interval)
     seen = written.select("cost", basis="seen")
     assert [f.keys["input"] for f in seen if f.verdict == "excluded"] == [4, 7]
-    assert last == f"{NAME} signing: mean {left_out} cycles without inputs 4, 7."
+    place = lines.index(f"{NAME} signing: mean {left_out} cycles without inputs 4, 7.")
+    listed = "".join(lines[place + 1 : -2])
+    assert re.fullmatch(r"p50 .+, p95 .+, p99 .+, p99.9 .+ cycles\.", listed)
+    assert lines[-2].startswith("next       mldsa-lab report RECORD ")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -118,14 +117,15 @@ def test_progress_is_lines_where_nothing_is_drawn(monkeypatch: pytest.MonkeyPatc
         phase.reach(1.0, "not yet due")
         monkeypatch.setattr("mldsa_lab.screen._LINES_S", -1.0)
         phase.reach(1.5, "round 7 of 9")
+        phase.reach(1.8, "round 8 of 9")
     lines = [line.split() for line in out.getvalue().splitlines()]
-    assert lines == [["measure", "begins"], ["measure", *["round", "7", "of", "9"]]]
+    assert lines == [["measure", "round", "7", "of", "9"]]
 
 
 def test_a_phase_says_what_it_does_while_its_program_is_silent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("mldsa_lab.screen._LINES_S", 0.001)
+    monkeypatch.setattr("mldsa_lab.screen._LINES_S", 0.05)
     out = io.StringIO()
     with Screen(Console(file=out)).phase("library") as phase:
         phase.show("Compiling one")
@@ -134,4 +134,4 @@ def test_a_phase_says_what_it_does_while_its_program_is_silent(
                 break
             time.sleep(0.001)
     lines = [line for line in out.getvalue().splitlines() if "Compiling" in line]
-    assert lines and all(re.fullmatch(r"library    Compiling one, \d+ s", line) for line in lines)
+    assert lines == ["library    Compiling one"]

@@ -18,6 +18,7 @@ from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.records import Record
 from mldsa_lab.show import plots, report, svg
+from mldsa_lab.show.findings import find, find_standing
 from mldsa_lab.show.grid import Grid
 from mldsa_lab.show.report import SERIES_COUNT, Look
 from mldsa_lab.show.signing_plots import to_curve
@@ -53,6 +54,20 @@ def test_a_rank_is_the_place_of_the_first_row_that_has_it(
         found = summary.ranks(cells)  # type: ignore[arg-type]
         first = {rank: place for place, rank in reversed(list(enumerate(found, 1)))}
         assert found == sorted(found) and all(rank == place for rank, place in first.items())
+
+
+def test_all_ratios_of_the_first_measure_are_in_one_line(record: Record) -> None:
+    summary = summarise(record)
+    standing = find_standing(summary, summary.table(SET, "sign"))
+    assert standing is not None
+    ratios = find(summary).sentences[0]
+    assert ratios.startswith(f"{standing.names} ") and " fastest: " in ratios
+    behind = [c for c in standing.cells[1:] if c not in standing.level]
+    names = [c.variant.implementation for c in behind]
+    assert re.findall(r"× ([^,]+?)(?:,|\.$)", ratios) == names
+    values = [float(text) for text in re.findall(r"([\d.]+)×", ratios)]
+    costs = [c.ratio_to(standing.cells[0], 0.95).value for c in behind]  # type: ignore[union-attr]
+    assert values == pytest.approx(costs, rel=0.06) and values == sorted(values)
 
 
 # --- colours ------------------------------------------------------------------------------------

@@ -122,7 +122,8 @@ def test_a_pool_and_a_cost_model_of_ones_own(tmp_path: Path) -> None:
     text = run("65", "--goal", "p80", "-n", 3, *options)
     selection = Selection.read(tmp_path / "selection.json")
     assert selection.cost_model is not None and selection.cost_model["unit"] == "us"
-    assert "costs in us" in text
+    assert "3 inputs, " in text and "Costs in us" in text
+    assert f"next       mldsa-lab estimate {tmp_path / 'selection.json'} measurements.csv" in text
     with pytest.raises(LabError, match="cost model of ML-DSA-65: cannot be used for ML-DSA-44"):
         run("44", "--goal", "mean", "--cost-model", cost, "--out", tmp_path)
 

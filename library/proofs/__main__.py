@@ -1,7 +1,7 @@
 """make prove: proofs of compiled functions for all inputs, and mutants of the same code that must be refused.
 
-    python proofs [--machine x86_64|aarch64]... [--mutants 24] [--jobs 2]
-    python proofs --read PROGRAM     # a program that is there
+    python proofs [--machine x86_64|aarch64]... [--mutants 30] [--jobs 2]
+    python proofs --read PROGRAM     # a program that is there; repeatable
 
 Prints a table: each function with its instructions, those that the proofs run, its bytes, statements and seconds of
 CPU time, and its mutants: with a wrong result, refused for another reason, proved equal (a store that nobody reads
@@ -26,7 +26,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "scripts/ct_code"))
 try:
     import elf
     import kernels
-    from compiled import Code, Statement, Verdict, code_of, judge
+    import sampling
+    from compiled import INSIDE, Code, Statement, Verdict, build_inside, code_of, judge
     from keccak import ENTRIES, Permutation, function_of, unlisted
     from program import TARGETS, build, buildable
     from terms import NotProved
@@ -57,18 +58,26 @@ def work(paths: list[Path], kind: str, mutants: int) -> tuple[list[tuple[str, Ve
     """Judge the functions of one kind in all programs: one process decides equal terms once."""
     result = []
     wrong: list[str] = []
+    proved: dict[str, set[tuple[str, str]]] = {}
     for path in paths:
+        is_inside = path.name == INSIDE
+        if (is_inside and kind == "keccak") or (not is_inside and kind in sampling.KINDS):
+            continue
         program = _read(path)
-        jobs, missing = (
-            keccak_jobs(program) if kind == "keccak" else kernels.assigned(program, kind)
-        )
-        wrong += missing
+        module = sampling if kind in sampling.KINDS else kernels
+        jobs, lines = keccak_jobs(program) if kind == "keccak" else module.assigned(program, kind)
+        wrong += lines
         for name, code, statements in jobs:
             start = time.process_time()
             verdict = judge(name, code, statements, mutants)
             verdict.seconds = time.process_time() - start
             wrong += [f"{program.machine} {line}" for line in verdict.errors]
             result.append((program.machine, verdict))
+            engine = name.split()[0].removesuffix("Sha3")
+            proved.setdefault(program.machine, set()).update((engine, s.name) for s in statements)
+    if kind in kernels.KINDS:
+        for machine, names in proved.items():
+            wrong += kernels.missing(machine, kind, names)
     return result, wrong
 
 
@@ -91,18 +100,34 @@ def main() -> int:
     """Command line."""
     parser = argparse.ArgumentParser(prog="proofs", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--machine", action="append", choices=TARGETS)
-    parser.add_argument("--mutants", type=int, default=24, help="of each function")
+    parser.add_argument(
+        "--mutants", type=int, default=30, help="of each function, of slow ones a sixth"
+    )
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="processes")
-    parser.add_argument("--kind", action="append", help="keccak or a kernel's name; all by default")
-    parser.add_argument("--read", type=Path, help="a program that is there")
+    parser.add_argument(
+        "--kind", action="append", help="keccak, a kernel's or a sampler's name; all by default"
+    )
+    parser.add_argument(
+        "--read",
+        type=Path,
+        action="append",
+        help="a program that is there; by the name inside that of inside.rs",
+    )
     options = parser.parse_args()
-    kinds = options.kind or ["keccak", *kernels.KINDS]
+    kinds = options.kind or [
+        "combine",
+        "keccak",
+        *(k for k in kernels.KINDS if k != "combine"),
+        *sampling.KINDS,
+    ]
     wrong = [] if is_sha3() else ["FIPS 202's steps in proofs/words.py are not SHA-3's"]
     verdicts: list[Verdict] = []
     try:
         kernels.check_reduced()
         machines = options.machine or [m for m in TARGETS if buildable(m)]
-        paths = [options.read] if options.read else [build(m, "default", None) for m in machines]
+        paths = options.read or [
+            path for m in machines for path in (build(m, "default", None), build_inside(m))
+        ]
         print("prove: the compiled kernels are FIPS 202's and FIPS 204's for all inputs")
         print(
             f"{'machine':8} {'function':36} instr.    run  bytes proofs seconds  mutants: wrong, refused, equal"
@@ -123,6 +148,7 @@ def main() -> int:
         f" {sum(v.wrong + v.refused for v in verdicts):,} mutants are refused,"
         f" {sum(v.equal for v in verdicts)} proved equal; {sum(v.seconds for v in verdicts):.0f} s of CPU time"
     )
+    print(sampling.SCOPE)
     if not verdicts:
         wrong.append("nothing was proved: neither x86-64 nor AArch64 can be built here")
     for line in wrong:

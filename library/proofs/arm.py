@@ -170,6 +170,18 @@ def _less(a: Term, b: Term) -> Term:
     return _all(t.lt(a, b), a)
 
 
+def _looked_up(table: list[Term], at: Term) -> Term:
+    """The byte of a table at a place, 0 beyond its end: a choice by each bit that may be set."""
+    if at.least == at.most:
+        return table[at.most] if at.most < len(table) else t.const(0, 8)
+    top = at.most.bit_length() - 1
+    high = t.cut(at, top, 1)
+    if top == 0:
+        return t.mux(high, *(_looked_up(table, t.const(place, 1)) for place in (1, 0)))
+    low = t.cut(at, 0, top)
+    return t.mux(high, _looked_up(table[1 << top :], low), _looked_up(table[: 1 << top], low))
+
+
 LANEWISE: dict[str, Callable[..., Term]] = {
     "add": t.add,
     "sub": t.sub,
@@ -836,8 +848,10 @@ class Arm(Machine):
             result = [t.cut(both, 8 * o[3][1], o[0][2])]
         elif name == "tbl":
             table = [word for operand in o[1:-1] for word in self.words(operand, 8)]
-            places = [self.number(word) for word in self.words(o[-1], 8)]
-            result = [table[at] if at < len(table) else t.const(0, 8) for at in places]
+            result = [_looked_up(table, at) for at in self.words(o[-1], 8)]
+        elif name == "addp":
+            each = [word for operand in o[1:] for word in self.words(operand, lane)]
+            result = [t.add(each[i], each[i + 1]) for i in range(0, len(each), 2)]
         elif name in ("rev64", "rev32", "rev16"):
             groups = (t.lanes(group, lane) for group in t.lanes(self.vector(o[1]), int(name[3:])))
             result = [word for group in groups for word in reversed(group)]

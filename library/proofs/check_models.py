@@ -31,6 +31,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "scripts/ct_code"))
 try:
     import arm
     import capstone as cs
+    import compiled
     import elf
     import keccak
     import terms as t
@@ -743,7 +744,8 @@ def main() -> int:
             wrong += compare(elf.read(path), options.states)
         for machine in () if options.read else options.machine or TARGETS:
             if buildable(machine):
-                wrong += compare(elf.read(build(machine, "default", None)), options.states)
+                for path in (build(machine, "default", None), compiled.build_inside(machine)):
+                    wrong += compare(elf.read(path), options.states)
     except (subprocess.CalledProcessError, ValueError, OSError, struct.error) as error:
         print(f"check_models: {error}", file=sys.stderr)
         return 2

@@ -9,7 +9,7 @@ program's own constants.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -115,14 +115,15 @@ class Machine(ABC):
             raise NotProved(f"an access to {content}")
         return content
 
-    def operand(self, name: str, region: Region, content: list[Term]) -> Pointer:
+    def operand(self, name: str, region: Region, content: Sequence[Content]) -> Pointer:
         """Put an operand into memory, word by word."""
         self.regions[name] = region
         self.memory[name] = {}
         at = 0
         for word in content:
-            self._put(name, at, word, word.width // 8)
-            at += word.width // 8
+            count = word.width // 8 if isinstance(word, Term) else 8
+            self._put(name, at, word, count)
+            at += count
         assert at in (0, region.size)
         return Pointer(name, 0)
 

@@ -96,7 +96,10 @@ class Residues:
             halves = [part.args[0] if part.op == "extend" else part for part in (first, second)]
             if all(half.op == "cut" and half.args[1] == half.width for half in halves):
                 below, sources = halves[0].width, [half.args[0] for half in halves]
-                if t.cut(t.sub(*sources), 0, below + 1).most == 0:
+                difference = t.sub(*sources)
+                half = t.halved(difference)
+                rest = t.cut(half, 0, below) if half else t.cut(difference, 0, below + 1)
+                if rest.most == 0:
                     factor = power(2, -(below + 1))
                     return [(sources[0], one * factor), (sources[1], other * factor)]
         raise NotProved("a quotient that may not be exact")

@@ -26,19 +26,21 @@ class NotProved(Exception):
 
 
 class Term:
-    """`width` bits. `low`, `high`: bounds of the signed value; `most`: the greatest unsigned value."""
+    """`width` bits. `low`, `high`: bounds of the signed value; `least`, `most`: of the unsigned value."""
 
-    __slots__ = ("args", "high", "low", "most", "number", "op", "width")
+    __slots__ = ("args", "high", "least", "low", "most", "number", "op", "width")
 
     def __init__(self, op: str, width: int, args: tuple[Any, ...]) -> None:
         self.op, self.width, self.args = op, width, args
         self.number = len(_TERMS)
         self.low, self.high = _interval(self)
-        self.most = self.high if self.low >= 0 else (1 << width) - 1
+        self.least, self.most = (self.low, self.high) if self.low >= 0 else (0, (1 << width) - 1)
         if op == "const":
-            self.most = args[0]
+            self.least = self.most = args[0]
+        elif op == "var" and args[1] >= 0:
+            self.least, self.most = args[1:]
         elif op == "join":
-            self.most = _most(args)
+            self.least, self.most = _unsigned_bounds(args)
         elif op == "sum" and self.low < 0:
             self.most = _unsigned_bound(self) or self.most
 
@@ -82,12 +84,13 @@ def _unsigned_bound(term: Term) -> int | None:
     return int(most) if most >> term.width == 0 else None
 
 
-def _most(parts: tuple[Term, ...]) -> int:
-    at = most = 0
+def _unsigned_bounds(parts: tuple[Term, ...]) -> tuple[int, int]:
+    at = least = most = 0
     for part in parts:
+        least += part.least << at
         most += part.most << at
         at += part.width
-    return most
+    return least, most
 
 
 def _interval(term: Term) -> tuple[int, int]:
@@ -101,7 +104,7 @@ def _interval(term: Term) -> tuple[int, int]:
         value = signed(args[0], width)
         return value, value
     if op == "var":
-        return args[1], args[2]
+        return (args[1], args[2]) if args[2] < half else whole
     if op == "sum":
         bounds = exact_bounds((args[0], args[1]), width) or whole
     elif op == "mul":
@@ -115,7 +118,7 @@ def _interval(term: Term) -> tuple[int, int]:
         top = args[-1]
         at = width - top.width
         if top.op == "const" and top.args[0] == 0:
-            bounds = (0, _most(args))
+            bounds = _unsigned_bounds(args)
         else:
             bounds = (top.low << at, (top.high << at) + (1 << at) - 1)
     elif op == "cut":
@@ -178,7 +181,7 @@ def const(value: int, width: int) -> Term:
 
 
 def var(name: str, width: int, low: int | None = None, high: int | None = None) -> Term:
-    """An unknown, by default of the whole signed range."""
+    """An unknown, by default of the whole signed range; with bounds from 0 on, `high` may be any unsigned number."""
     half = 1 << (width - 1)
     return _term(
         "var", width, name, -half if low is None else low, half - 1 if high is None else high
@@ -666,6 +669,13 @@ def sub(a: Term, b: Term) -> Term:
 def total(constant: int, terms: list[Term]) -> Term:
     """The sum of a constant and terms."""
     return _sum(terms[0].width, constant, ((term, 1) for term in terms))
+
+
+def halved(a: Term) -> Term | None:
+    """Half of a sum of even multiples."""
+    if a.op != "sum" or a.args[0] & 1 or any(c & 1 for _, c in a.args[1]):
+        return None
+    return _sum(a.width, a.args[0] >> 1, ((term, c >> 1) for term, c in a.args[1]))
 
 
 def scaled(a: Term, factor: int) -> Term:

@@ -82,6 +82,7 @@ _SHIFTED: dict[str, Callable[[Term, int], Term]] = {
     "sar": t.shifted_signed,
     "rol": t.rotated,
     "ror": lambda a, by: t.rotated(a, -by),
+    "shlx": t.shifted_left,
     "rorx": lambda a, by: t.rotated(a, -by),
 }
 
@@ -376,6 +377,17 @@ class X86(Machine):
                 self.set_flags("result", result, result, result)
             if name != "cmp":
                 self.put(o[0], result)
+        elif name == "adc":
+            a, b = words(*o)
+            value = t.add(t.add(a, b), t.widened(self.condition("b"), bits))
+            self.set_flags("result", value, value, value)
+            self.put(o[0], value)
+        elif name == "popcnt":
+            value = t.const(0, bits)
+            for bit in t.lanes(words(o[1])[0], 1):
+                value = t.add(value, t.widened(bit, bits))
+            self.set_flags("logic", value, value, value)
+            self.put(o[0], value)
         elif name in ("xor", "and", "or", "test") and o[0] == o[1] and o[0][0] == "r":
             if name == "xor":
                 self.put(o[0], t.const(0, bits))
@@ -402,14 +414,17 @@ class X86(Machine):
             value = t.scaled(words(o[0])[0], -1)
             self.set_flags("result", value, value, value)
             self.put(o[0], value)
-        elif name in ("shl", "shr", "sar", "rol", "ror", "rorx"):
+        elif name in ("shl", "shr", "sar", "rol", "ror", "rorx", "shlx"):
+            keeps_flags = name[-1] == "x"
             source, count = (
-                (o[1], o[2]) if name == "rorx" else (o[0], o[1] if len(o) > 1 else ("i", 1))
+                (o[1], o[2]) if keeps_flags else (o[0], o[1] if len(o) > 1 else ("i", 1))
             )
-            by = self.number(self.get(count, 8)) & (63 if bits == 64 else 31)
+            by = self.number(t.cut(self.word(self.get(count, 8)), 0, 8)) & (
+                63 if bits == 64 else 31
+            )
             (a,) = words(source)
             value = _SHIFTED[name](a, by)
-            if name != "rorx" and by:
+            if not keeps_flags and by:
                 self.compared = self.flags = None
                 if name[0] == "s":
                     self.set_flags("result", value, value, value)

@@ -92,6 +92,7 @@ LANEWISE: dict[str, Callable[..., Term]] = {
     "pmaxs": lambda a, b: t.mux(t.lt(a, b), b, a),
     "pmins": lambda a, b: t.mux(t.lt(a, b), a, b),
     "pcmpgt": lambda a, b: t.extend(t.lt(b, a), a.width),
+    "pcmpeq": lambda a, b: t.extend(t.eq(a, b), a.width),
     "pabs": _absolute,
 }
 BITWISE: dict[str, Callable[[Term, Term], Term]] = {
@@ -179,7 +180,7 @@ _COMPARED = re.compile(r"pcmp(gt|ltu|lt|le|eq|nle|nlt|neq)(d|q|b|w)$")
 
 def _compare(v: Vector) -> None:
     """Into a mask register, of which a mask clears bits."""
-    named = _COMPARED.match(v.name.replace("ud", "d") if "ltu" in v.name else v.name)
+    named = _COMPARED.match(v.name)
     assert named is not None
     v.bits = next(operand[2] for operand in v.operands if operand[0] == "v")
     v.element = SIZES[named[2]]
@@ -381,6 +382,16 @@ def _expand(v: Vector) -> None:
     v.put([next(taken) if bit else word for bit, word in zip(chosen, old, strict=True)])
 
 
+def _compress(v: Vector) -> None:
+    """vpcompressd and vpcompressq into a register: the mask chooses words of the source, not places."""
+    words = [word for bit, word in zip(v.chosen(), v.parts(1), strict=True) if bit]
+    assert v.masked is not None and v.operands[0][0] == "v"
+    count = v.bits // v.element
+    rest = [t.const(0, v.element)] * count if v.masked[1] else v.parts(0)
+    v.masked = None
+    v.put(words + rest[len(words) :])
+
+
 # --- lanes of another width
 
 
@@ -441,7 +452,7 @@ FAMILIES: tuple[tuple[re.Pattern[str], Callable[[Vector], None]], ...] = tuple(
         (r"(prol|psll|psrl|psra)[wdq]", _shift),
         (r"(prol|psll|psrl|psra)v[wdq]", _variable_shift),
         (r"pternlog[dq]", _ternary),
-        (r"(padd|psub|pmull|pmaxs|pmins|pcmpgt|pabs)[bwdq]|pmulu?dq", _lanewise),
+        (r"(padd|psub|pmull|pmaxs|pmins|pcmpgt|pcmpeq|pabs)[bwdq]|pmulu?dq", _lanewise),
         (r"ptest|testps", _test),
         (r"movmskp[sd]|pmovmskb", _signs),
         (r"p?broadcast\w+", _broadcast),
@@ -459,8 +470,9 @@ FAMILIES: tuple[tuple[re.Pattern[str], Callable[[Vector], None]], ...] = tuple(
         (r"perm2i128", _permute_halves),
         (r"shuf[if](64x2|32x4)", _shuffle_pieces),
         (r"pblendd|blendps", _blend),
-        (r"pblendm[dq]", _blend_by_mask),
+        (r"pblendm[bdq]", _blend_by_mask),
         (r"pexpand[dq]", _expand),
+        (r"pcompress[dq]", _compress),
         (r"pmovzx\w+", _widen),
         (r"pmovdb", _narrow),
         (r"pack[us]s(dw|wb)", _pack),

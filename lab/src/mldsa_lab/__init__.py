@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib.metadata import version
 
 
@@ -36,6 +37,13 @@ def join_words(words: Iterable[str]) -> str:
     if len(parts) < 2:
         return "".join(parts)
     return ", ".join(parts[:-1]) + " and " + parts[-1]
+
+
+def suggest(word: str, known: Iterable[str]) -> str:
+    """Return `. Did you mean 'name'?` for a mistyped name, in any case; "" if none is close."""
+    names = {name.lower(): name for name in known}
+    close = get_close_matches(word.lower(), names, n=2, cutoff=0.7)
+    return f". Did you mean {' or '.join(repr(names[name]) for name in close)}?" if close else ""
 
 
 # Matrices here have some dozen rows: a second BLAS thread takes 1.7 times the CPU time and ends no

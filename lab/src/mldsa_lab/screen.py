@@ -1,24 +1,26 @@
-"""Progress of a run: one line for each finished phase, a bar for the current phase.
+"""Progress of a run: one line for each finished phase, a bar for the current phase; and its end.
 
-Without a terminal, a line reports the start of a phase. Every 10 seconds another line reports its
-current step and its duration so far.
+Without a terminal, a phase that takes longer than 10 seconds has another line with its current
+step.
 """
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from threading import Event, Thread
+from threading import Timer
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 _TITLE_WIDTH = 10
 _TEXT_WIDTH = 64
 _DRAWN_S = 0.25  # between two drawings of a still phase
-_LINES_S = 10.0  # between two lines of a phase, where nothing is drawn
+_LINES_S = 10.0  # until a phase has a line, where nothing is drawn
 
 
 class Phase:
@@ -51,7 +53,7 @@ class Phase:
         if self._progress.disable:
             if is_still and now - self._drawn > _LINES_S:
                 self._screen.line(self._title, f"[dim]{escape(text)}[/]")
-                self._drawn = now
+                self._drawn = math.inf
         elif is_still and now - self._drawn > _DRAWN_S:
             self._progress.refresh()
             self._drawn = now
@@ -80,11 +82,10 @@ class Screen:
         progress = Progress(*columns, console=self.console, transient=True, auto_refresh=not still)
         if not self.console.is_terminal:
             progress.disable = True
-            self.line(title, "[dim]begins[/]")
         with progress:
             phase = Phase(self, title, progress, progress.add_task(title, total=total, text=""))
             if progress.disable and not still:
-                with self._lines(title, phase):
+                with self._slow_line(title, phase):
                     yield phase
             else:
                 yield phase
@@ -92,22 +93,18 @@ class Screen:
             self.line(title, f"{escape(phase.summary)} [dim]{time.monotonic() - began:.1f} s[/]")
 
     @contextmanager
-    def _lines(self, title: str, phase: Phase) -> Iterator[None]:
-        """Print a line of the phase every `_LINES_S` seconds, also while its program is silent."""
-        began, over = time.monotonic(), Event()
-
-        def tell() -> None:
-            while not over.wait(_LINES_S):
-                seconds = f"{time.monotonic() - began:.0f} s"
-                self.line(title, f"[dim]{escape(phase.text or 'at work')}, {seconds}[/]")
-
-        thread = Thread(target=tell, daemon=True)
-        thread.start()
+    def _slow_line(self, title: str, phase: Phase) -> Iterator[None]:
+        """Print a line of the phase after `_LINES_S` seconds, also while its program is silent."""
+        timer = Timer(
+            _LINES_S, lambda: self.line(title, f"[dim]{escape(phase.text or 'at work')}[/]")
+        )
+        timer.daemon = True
+        timer.start()
         try:
             yield
         finally:
-            over.set()
-            thread.join()
+            timer.cancel()
+            timer.join()
 
     def line(self, title: str, markup: str) -> None:
         """A line that stays."""
@@ -124,3 +121,23 @@ class Screen:
             self.console.print(
                 " " * (_TITLE_WIDTH + 1) + escape(text), style="dim", highlight=False
             )
+
+
+def print_end(
+    console: Console,
+    answer: str = "",
+    details: Iterable[str] = (),
+    doubts: Iterable[str] = (),
+    commands: Iterable[str] = (),
+    files: Iterable[tuple[str, object]] = (),
+) -> None:
+    """Print the last lines of a command: its answer with details, reasons for doubt, the next
+    commands, and files by title."""
+    lines = [Text(answer, "bold")] if answer else []
+    lines += [Text(text) for text in details]
+    lines += [Text(f"note: {text}", "yellow") for text in doubts]
+    for line in lines:
+        console.print(line)
+    for title, text in (*(("next", command) for command in commands), *files):
+        named = Text.assemble((f"{title:<{_TITLE_WIDTH}} ", "bold"), str(text))
+        console.print(named, soft_wrap=True)

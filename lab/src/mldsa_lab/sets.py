@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from msgspec import Struct
 
-from mldsa_lab import LabError
+from mldsa_lab import LabError, suggest
 from mldsa_lab.files import Count, Positive
 
 Q = 8380417
@@ -350,7 +350,8 @@ def parse_set_names(words: Iterable[str], *, is_ml_dsa_only: bool = False) -> tu
     for word in (part for text in words for part in text.split(",")):
         names = aliases.get(word.strip().lower())
         if names is None:
-            raise LabError(f"unknown parameter set {word.strip()!r}: known are {known}")
+            hint = suggest(word.strip(), full) or f": known are {known}"
+            raise LabError(f"unknown parameter set {word.strip()!r}{hint}")
         chosen.update(names)
     return tuple(name for name in ALL_SETS if name in chosen)
 

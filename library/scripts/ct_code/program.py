@@ -13,16 +13,16 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PLACE = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "ct-code"
-MANIFEST = f"""\
+MANIFEST = """\
 [workspace]
 
 [package]
-name = "operations"
+name = "{name}"
 version = "0.0.0"
 edition = "2024"
 
 [dependencies]
-mldsa-lanes = {{ path = "{ROOT / "crates/mldsa-lanes"}" }}
+{package} = {{ {options}path = "{root}/crates/{package}" }}
 
 [profile.release]
 debug = "line-tables-only"
@@ -33,14 +33,29 @@ TUNED = {"x86_64": "-C target-cpu=x86-64-v4", "aarch64": "-C target-cpu=neoverse
 
 
 def build(machine: str, kind: str, toolchain: str | None) -> Path:
-    """The program's path. Flags and profiles of this shell are kept out."""
-    project = PLACE / "project"
-    (project / "src").mkdir(parents=True, exist_ok=True)
+    """The program's path."""
     operations = (ROOT / "crates/mldsa-lanes/examples/operations.rs").read_text(encoding="utf-8")
     planted = f'#[path = "{HERE / "planted.rs"}"]\nmod planted;\n'
-    for name, text in {"Cargo.toml": MANIFEST, "src/main.rs": operations + planted}.items():
-        if not (project / name).exists() or (project / name).read_text(encoding="utf-8") != text:
-            (project / name).write_text(text, encoding="utf-8")
+    program = ("operations", "mldsa-lanes", "", operations + planted)
+    return compiled(*program, machine, kind, toolchain)
+
+
+def compiled(
+    name: str,
+    package: str,
+    options: str,
+    main: str,
+    machine: str,
+    kind: str,
+    toolchain: str | None,
+) -> Path:
+    """The path of a program that uses a package. Flags and profiles of this shell are kept out."""
+    project = PLACE / name
+    (project / "src").mkdir(parents=True, exist_ok=True)
+    manifest = MANIFEST.format(name=name, package=package, options=options, root=ROOT)
+    for file, text in {"Cargo.toml": manifest, "src/main.rs": main}.items():
+        if not (project / file).exists() or (project / file).read_text(encoding="utf-8") != text:
+            (project / file).write_text(text, encoding="utf-8")
     shutil.copy(ROOT / "Cargo.lock", project)
     ours = re.compile(r"(CARGO_ENCODED_)?RUSTFLAGS|CARGO_(BUILD|PROFILE|TARGET|INCREMENTAL)(_|$)")
     environment = {k: v for k, v in os.environ.items() if not ours.match(k)}
@@ -67,7 +82,7 @@ def build(machine: str, kind: str, toolchain: str | None) -> Path:
         command += ["--target", TARGETS[machine]]
         target /= TARGETS[machine]
     subprocess.run(command, cwd=project, env=environment, check=True)
-    return target / "release/operations"
+    return target / "release" / name
 
 
 def buildable(machine: str) -> bool:

@@ -81,6 +81,7 @@ _NOTHING = judgement(NONE, "", "Too few figures for any rule.", Verdict.UNDECIDA
 
 _LISTED = 6  # claims that are named where many say the same
 _GRAVITY = list(Verdict)
+_PROBLEMS = (Verdict.CONTRADICTION, Verdict.IMPLAUSIBLE)
 
 Audited = tuple[ClaimTable, Sequence[Judgement]]
 
@@ -96,8 +97,9 @@ def audit_report(audits: Sequence[Audited]) -> Report:
         kind="audit",
         headline=counts([f for _, findings in audits for f in findings]),
         figures=audit_figures(audits),
-        sections=[Section(_grid(table, findings)) for table, findings in audits],
+        sections=[s for table, findings in audits for s in _list_sections(table, findings)],
         notes=notes,
+        has_brief_notes=False,
     )
 
 
@@ -133,18 +135,28 @@ def audit_figures(audits: Sequence[Audited]) -> Figures:
     return Figures(figures, {"finding": about})
 
 
-def _grid(table: ClaimTable, findings: Sequence[Judgement]) -> Grid:
+def _list_sections(table: ClaimTable, findings: Sequence[Judgement]) -> Iterator[Section]:
+    """The problems; then the other findings, which the terminal shows with ``--all``."""
+    problems = [f for f in findings if f.verdict in _PROBLEMS]
+    others = [f for f in findings if f.verdict not in _PROBLEMS]
+    source = table.source
+    about = ", ".join(filter(None, (source.kind, source.date, source.url)))
+    if problems:
+        yield Section(_grid(source.title, about, problems))
+    if others:
+        title = f"{source.title}: other findings"
+        yield Section(_grid(title, counts(findings), others), is_brief=False)
+
+
+def _grid(title: str, note: str, findings: Sequence[Judgement]) -> Grid:
     """The gravest first; claims of which the same is said share a row."""
     rows: dict[tuple[str, ...], list[str]] = {}
     for f in sorted(findings, key=lambda f: -_GRAVITY.index(f.verdict)):
         predicted = f"; predicted {f.predicted}" if f.predicted else ""
-        same = (f.rule, f.verdict.value, f.claimed + predicted, f.reading)
+        same = (f.verdict.value, f.claimed + predicted, f"{f.reading} [{f.rule}]".strip())
         rows.setdefault(same, []).append(f.claim)
     cells = [(_listed(claims), *texts) for texts, claims in rows.items()]
-    titles = ("claim", "rule", "verdict", "claimed", "reading")
-    source = table.source
-    about = (source.kind, source.date, source.url, counts(findings))
-    return text_grid(source.title, ", ".join(filter(None, about)), titles, cells)
+    return text_grid(title, note, ("claim", "verdict", "claimed", "reading [rule]"), cells)
 
 
 def _listed(claims: Sequence[str]) -> str:

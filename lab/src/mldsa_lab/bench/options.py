@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct, structs
 
-from mldsa_lab import LabError, located, machine
+from mldsa_lab import LabError, located, machine, suggest
 from mldsa_lab.bench import UNTIL_LIMIT_S
 from mldsa_lab.bench.fleet import BATCH_SIZE_MAX, BATCH_SIZES, Fleet, find_handle, find_variants
 from mldsa_lab.checkout import file_or_shipped, find_root
@@ -271,10 +271,9 @@ def all_thread_counts(cores: int) -> tuple[int, ...]:
 
 def unknown_implementation(pattern: str, known: Iterable[str]) -> LabError:
     """The error for a pattern that fits nothing."""
-    return LabError(
-        f"unknown implementation {pattern!r}: it fits no implementation or variant id; "
-        f"known are {', '.join(dict.fromkeys(known))}"
-    )
+    names = dict.fromkeys(known)
+    rule = f": it fits no implementation or variant id; known are {', '.join(names)}"
+    return LabError(f"unknown implementation {pattern!r}{suggest(pattern, names) or rule}")
 
 
 def split_words(words: Iterable[str]) -> list[str]:

@@ -97,7 +97,7 @@ def bench(
     ] = None,
     registry: shared.RegistryOption = None,
 ) -> None:
-    """Build the workers, check that they are correct, measure them, and show the result."""
+    """Check implementations for correctness, then measure them. Builds the workers first."""
     # Only here: with SciPy they take longer to load than other commands to run.
     from functools import partial
 
@@ -189,7 +189,8 @@ def show_outcome(
             console.print()
             look = Look(options.baseline, options.clock, options.confidence)
             outputs = outputs.or_page(folder / "report.html").with_files([folder / "figures.json"])
-            outputs.show(read_reports([outcome.record], look), console, is_full=is_full)
+            more = [] if is_full else [f"mldsa-lab report {outcome.record} --all"]
+            outputs.show(read_reports([outcome.record], look), console, more, is_full=is_full)
     finally:
         show_path(console, "record", outcome.record)
     if outcome.is_interrupted:

@@ -50,21 +50,24 @@ def check(
         bool, typer.Option("--strict", help="claims: exit with 1 if one is contradicted.")
     ] = False,
     to: shared.ToOption = None,
+    every: shared.AllOption = False,
 ) -> None:
-    """Check a published page: its claims by theory, or its tables against our figures."""
+    """Check a published page by theory, or against our figures."""
     from mldsa_lab import LabError
 
     if subject == "claims":
         shared.reject_options(ctx, "claims", "measure nothing", "measure")
-        _check_claims(names or (), strict, to)
+        _check_claims(names or (), strict, to, is_full=every)
         return
     shared.reject_options(ctx, "answers", "have no verdicts", "strict")
     if len(names or ()) > 1:
         raise LabError("answers: name one published page")
-    _check_answers((names or [_LIST])[0], measure, to)
+    _check_answers((names or [_LIST])[0], measure, to, is_full=every)
 
 
-def _check_claims(names: Sequence[str], is_strict: bool, to: Sequence[str] | None) -> None:
+def _check_claims(
+    names: Sequence[str], is_strict: bool, to: Sequence[str] | None, *, is_full: bool
+) -> None:
     from mldsa_lab.audit import audit as judge
     from mldsa_lab.audit import read_claims
     from mldsa_lab.audit.audit import audit_report
@@ -79,14 +82,17 @@ def _check_claims(names: Sequence[str], is_strict: bool, to: Sequence[str] | Non
     paths = [Path(name) if Path(name).suffix else example_path(name) for name in names]
     tables = [read_claims(path) for path in paths]
     audits = [(table, judge(table)) for table in tables]
-    outputs.show(audit_report(audits), outputs.console())
+    more = [] if is_full else [f"mldsa-lab check claims {' '.join(names)} --all"]
+    outputs.show(audit_report(audits), outputs.console(), more, is_full=is_full)
     if is_strict and any(
         f.verdict is Verdict.CONTRADICTION for _, findings in audits for f in findings
     ):
         raise typer.Exit(1)
 
 
-def _check_answers(name: str, folder: Path | None, to: Sequence[str] | None) -> None:
+def _check_answers(
+    name: str, folder: Path | None, to: Sequence[str] | None, *, is_full: bool
+) -> None:
     from mldsa_lab.answers.join import answer_report, page_counts
     from mldsa_lab.answers.page import pages, read_page
 
@@ -100,7 +106,8 @@ def _check_answers(name: str, folder: Path | None, to: Sequence[str] | None) -> 
     outputs = shared.Targets.parse(to)
     screen = outputs.console()
     arguments = {} if folder is None else _measure_page(page, folder, screen)
-    outputs.show(answer_report(page, arguments), screen)
+    measure = [] if folder else [f"mldsa-lab check answers {name} --measure out/{name}"]
+    outputs.show(answer_report(page, arguments), screen, measure, is_full=is_full)
 
 
 def _measure_page(page: AnswerPage, out: Path, screen: Console) -> dict[str, str]:

@@ -50,7 +50,7 @@ def estimate(
         typer.Option(help="Write the fitted costs as a cost model, for select and others."),
     ] = None,
 ) -> None:
-    """Estimate mean, percentiles and costs of attempts from measurements of a selection.
+    """Estimate mean and percentiles of signing from measured inputs.
 
     Exit status 2 where the costs contradict the selection's traces, so that no estimate is valid.
     """
@@ -61,6 +61,7 @@ def estimate(
     from mldsa_lab.files import check_target, write_text
     from mldsa_lab.inputs.selection import Selection
     from mldsa_lab.plugins import need
+    from mldsa_lab.screen import print_end
     from mldsa_lab.show.estimation import estimation_report
     from mldsa_lab.show.report import as_json
 
@@ -84,6 +85,7 @@ def estimate(
     shared.Targets(stdout=outputs.stdout).show(report, screen)
     # Nothing is written where the costs make no model.
     model = None if cost_model is None else estimation.cost_model().to_json()
+    files: list[tuple[str, Path]] = []
     for path in outputs.files:
         if path in plots:
             from mldsa_lab.show.signing_plots import write_plot
@@ -91,9 +93,12 @@ def estimate(
             write_plot(estimation, path)
         else:
             write_text(path, as_json([report]))
-        shared.show_path(screen, "plot" if path in plots else "figures", path)
+        files.append(("plot" if path in plots else "figures", path))
+    then = f"mldsa-lab report RECORD {measurements}:{selection}"
     if cost_model is not None and model is not None:
         write_text(cost_model, model)
-        shared.show_path(screen, "cost model", cost_model)
+        files.append(("cost model", cost_model))
+        then = f"mldsa-lab select {chosen.set} --goal mean --cost-model {cost_model}"
+    print_end(screen, commands=[] if estimation.refutation else [then], files=files)
     if estimation.refutation:
         raise LabError(f"{measurements}: {estimation.refutation}")

@@ -9,16 +9,16 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from mldsa_lab import LabError, __version__
+from mldsa_lab import LabError, __version__, suggest
 from mldsa_lab.checkout import BuildError
 from mldsa_lab.cli import bench, check, estimate, report, select, study, trace, workers
+from mldsa_lab.cli.help import LabCommand
 from mldsa_lab.cli.shared import EXIT_INTERRUPTED, Commands, add_commands, check_name
 
 EXIT_ERROR = 2
 
 app = typer.Typer(
     cls=Commands,
-    add_completion=False,
     no_args_is_help=True,
     # Rich takes longer to load than the help to print.
     rich_markup_mode=None,
@@ -42,21 +42,18 @@ def root(
     """Measures ML-DSA implementations on inputs whose rejection traces are known."""
 
 
-app.command()(bench.bench)
-app.command()(report.report)
-app.command()(report.compare)
-app.command()(trace.trace)
-app.command()(select.select)
-app.command()(estimate.estimate)
+for command in (
+    bench.bench, report.report, report.compare, trace.trace, select.select, estimate.estimate,
+    check.check, workers.workers,
+):  # fmt: skip
+    app.command(cls=LabCommand)(command)
 study.add_to(app)
-app.command()(check.check)
 add_commands(app)
 rtl = typer.Typer(
     cls=Commands, no_args_is_help=True, rich_markup_mode=None, help="Measure hardware cores."
 )
 add_commands(rtl, "rtl")
 app.add_typer(rtl, name="rtl")
-app.command()(workers.workers)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
@@ -66,12 +63,14 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
 def _run() -> int:
     """Run the command; return its exit status. LabError for the old spelling of an option."""
     try:
-        return app(standalone_mode=False) or 0
+        return app(prog_name="mldsa-lab", standalone_mode=False) or 0
     except typer.TyperException as error:
         unknown: Any = error
         if option := getattr(unknown, "option_name", ""):
             check_name(f"{unknown.ctx.info_name} {option}")
             check_name(option)
+            hint = suggest(option, getattr(error, "possibilities", None) or ())
+            raise LabError(f"{unknown.message}{hint}") from None
         raise
 
 

@@ -32,7 +32,7 @@ def report(
     clock: shared.ClockOption = "cpu",
     confidence: shared.ConfidenceOption = 0.95,
 ) -> None:
-    """Show records again, from the records only; the page is report.html next to the first one."""
+    """Show records again, as tables, page or file. The page is next to the first record."""
     from functools import partial
 
     from mldsa_lab import LabError
@@ -48,7 +48,8 @@ def report(
     external = read_external(measured, confidence)
     narrow = partial(shared.narrow, filters=shared.parse_filters(sets, operations, implementations))
     reports = read_reports(records, Look(baseline, clock, confidence), external, narrow)
-    outputs.show(reports, outputs.console(), is_full=every)
+    more = [] if every else [f"mldsa-lab report {' '.join(files or [])} --all"]
+    outputs.show(reports, outputs.console(), more, is_full=every)
 
 
 def compare(
@@ -80,7 +81,7 @@ def compare(
     clock: shared.ClockOption = "cpu",
     confidence: shared.ConfidenceOption = 0.95,
 ) -> None:
-    """Show what became slower or faster from one run to another, how far the runs agree, and what
+    """Show what became slower or faster between two runs. Also shows how far they agree, and what
     else differs."""
     from mldsa_lab import LabError
     from mldsa_lab.estimate.compare import compare as compare_runs
@@ -111,7 +112,8 @@ def compare(
     if not find_effects(figures):
         raise LabError("compare: the runs have no cell (variant, set, operation) in common")
     screen = outputs.console()
-    outputs.show(compare_figures(figures, confidence), screen, is_full=every)
+    judge = [f"mldsa-lab compare {first} {second} --fail-above 5"] if fail_above is None else []
+    outputs.show(compare_figures(figures, confidence), screen, judge, is_full=every)
     if fail_above is None:
         return
     judged, _ = find_slower_cells(figures, fail_above)

@@ -10,6 +10,8 @@ import typer
 from mldsa_lab.cli import shared
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from mldsa_lab.choice.choice import SelectionRequest
@@ -75,7 +77,7 @@ def select(
         typer.Option(help="json, rsp, c, c-hashes, readmemh; all if not given.", metavar="NAMES"),
     ] = None,
 ) -> None:
-    """Choose the inputs to measure, by their rejection traces, with all that a target needs."""
+    """Choose the inputs to measure, by their rejection traces. Writes all that a target needs."""
     from mldsa_lab import LabError
     from mldsa_lab.files import check_folder
     from mldsa_lab.inputs.selection import FORMATS, check_formats, write_images
@@ -108,9 +110,7 @@ def select(
         selection = _choose(name, request, source, screen)
     target = out or Path("out/selections") / "-".join([name.lower(), *folder])
     paths = write_images(selection, target, chosen_formats)
-    _show(selection, console)
-    for path in paths:
-        shared.show_path(console, path.suffix.removeprefix("."), path)
+    _show(selection, paths, console)
 
 
 def _make_request(
@@ -261,11 +261,12 @@ def _read_shipped(set_name: str, screen: Screen) -> Pool:
     return pool
 
 
-def _show(selection: Selection, console: Console) -> None:
-    """Print the inputs, and what to expect of them."""
+def _show(selection: Selection, paths: Sequence[Path], console: Console) -> None:
+    """Print the inputs, the expected properties of estimates, the next command and the files."""
     from rich.table import Table
 
     from mldsa_lab.files import convert
+    from mldsa_lab.screen import print_end
     from mldsa_lab.theory.law import CostModel
     from mldsa_lab.theory.trace import format_trace
 
@@ -288,15 +289,18 @@ def _show(selection: Selection, console: Console) -> None:
     if len(selection.inputs) > _SHOWN:
         console.print(f"and {len(selection.inputs) - _SHOWN} more", highlight=False)
     iterations = sum(len(item.trace) for item in selection.inputs)
-    console.print(
-        f"{len(selection.inputs)} inputs, {iterations} attempts; costs in {model.unit} "
-        f"of {model.source or 'the cost model'}",
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
+    expected = (selection.provenance or {}).get("expected") or {}
+    print_end(
+        console,
+        f"{len(selection.inputs)} inputs, {iterations} attempts.",
+        [
+            f"Costs in {model.unit} of {model.source or 'the cost model'}.",
+            *(f"{name}: {_format_value(value)}" for name, value in expected.items()),
+            "Sign each input, and write id,cost,unit to measurements.csv.",
+        ],
+        commands=[f"mldsa-lab estimate {p} measurements.csv" for p in paths if p.suffix == ".json"],
+        files=[(path.suffix.removeprefix("."), path) for path in paths],
     )
-    for what, value in ((selection.provenance or {}).get("expected") or {}).items():
-        shared.show_named(console, what, f": {_format_value(value)}")
 
 
 def _format_value(value: object) -> str:

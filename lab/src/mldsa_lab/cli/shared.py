@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import typer
 from typer.core import TyperGroup
 
-from mldsa_lab import LabError, plugins
+from mldsa_lab import LabError, plugins, suggest
+from mldsa_lab.cli.help import GROUPS, LabCommand, write_end
 from mldsa_lab.files import check_target, write_text
 from mldsa_lab.plugins import need
 from mldsa_lab.sets import FAMILIES, OPERATIONS
@@ -199,7 +200,9 @@ def narrow(path: Path, record: Record, filters: Filters) -> Record:
 
     chosen = record.narrow(*filters)
     if record.samples and not chosen.samples:
-        raise LabError(f"{path}: {NO_CELL}")
+        names = {v.implementation for v, _ in record.variants.values()}
+        hints = (suggest(word, names) for word in filters[-1] if word not in names)
+        raise LabError(f"{path}: {NO_CELL}{next(filter(None, hints), '')}")
     return chosen
 
 
@@ -270,12 +273,19 @@ class Targets(NamedTuple):
         return console(stderr=bool(self.stdout))
 
     def show(
-        self, reports: Report | Sequence[Report], screen: Console, *, is_full: bool = False
+        self,
+        reports: Report | Sequence[Report],
+        screen: Console,
+        commands: Iterable[str] = (),
+        *,
+        is_full: bool = False,
     ) -> None:
-        """Print reports (``is_full``: all tables), write the files and print their paths.
+        """Print reports (``is_full``: all tables), write the files, print the next commands and the
+        files' paths.
 
         LabError, once all is written, if a report lacks figures.
         """
+        from mldsa_lab.screen import print_end
         from mldsa_lab.show.grid import clean
         from mldsa_lab.show.report import Report, as_csv, as_json, as_markdown, print_report
 
@@ -299,17 +309,29 @@ class Targets(NamedTuple):
         for report in listed:
             if report.lacking:
                 raise LabError(f"{report.source}: {report.lacking}")
-        for path in self.files:
-            show_path(screen, _TITLES[path.suffix], path)
+        files = [(_TITLES[path.suffix], path) for path in self.files]
+        print_end(screen, commands=() if self.stdout else commands, files=files)
 
 
 class Commands(TyperGroup):
-    """Commands, of which old names end with the new one."""
+    """Commands, in groups where they have some. An old name ends with the new one."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find a command. LabError for an old name."""
         check_name(" ".join([ctx.info_name, args[0]] if ctx.parent else args[:1]))
         return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands below the title of their group."""
+        width = formatter.width - 6 - max(map(len, self.commands))
+        for title, names in ({"Commands": tuple(self.commands)} if ctx.parent else GROUPS).items():
+            with formatter.section(title):
+                texts = [self.commands[name].get_short_help_str(width) for name in names]
+                formatter.write_dl(list(zip(names, texts, strict=True)))
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write examples and document."""
+        write_end(ctx, formatter)
 
 
 def check_name(name: str) -> None:
@@ -324,9 +346,11 @@ def add_commands(app: typer.Typer, parent: str = "") -> None:
     for name, command in plugins.commands(parent).items():
         if isinstance(command, LabError):
             anything = {"allow_extra_args": True, "ignore_unknown_options": True}
-            app.command(name, help=f"{command}.", context_settings=anything)(_raising(command))
+            app.command(name, cls=LabCommand, help=f"{command}.", context_settings=anything)(
+                _raising(command)
+            )
         else:
-            app.command(name)(command)
+            app.command(name, cls=LabCommand)(command)
 
 
 def _raising(error: LabError) -> Callable[[], None]:
@@ -371,7 +395,9 @@ def words(values: Iterable[str] | None) -> tuple[str, ...]:
 
 def show_path(screen: Console, title: str, path: Path) -> None:
     """Say where a file was written."""
-    show_named(screen, f"{title:<10} ", str(path))
+    from mldsa_lab.screen import print_end
+
+    print_end(screen, files=[(title, path)])
 
 
 def show_named(screen: Console, name: str, text: str) -> None:

@@ -9,10 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from mldsa_lab.cli import shared
+from mldsa_lab.cli.help import LabCommand
 
 _HELP = (
-    "Studies: `study NAME` (or a path that ends in .toml) measures what a file says, `study list` "
-    "names them; the others judge our own methods and count instructions."
+    "Run a study from a file, or judge our own methods. `study NAME` measures what a file says (or "
+    "a path that ends in .toml), and `study list` names the files."
 )
 _TIMEOUT_S = 120.0
 
@@ -32,7 +33,7 @@ def add_to(app: typer.Typer) -> None:
     studies = typer.Typer(
         cls=_ByName, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False
     )
-    studies.command("run")(run)
+    studies.command("run", cls=LabCommand)(run)
     shared.add_commands(studies, "study")
     app.add_typer(studies, name="study", help=_HELP)
 
@@ -74,7 +75,7 @@ def run(
     to: shared.ToOption = None,
     every: shared.AllOption = False,
 ) -> None:
-    """Measure what a study file says, resume where it was interrupted, and compare."""
+    """Measure what a study file says, and compare. Resumes an interrupted study."""
     from functools import partial
 
     from mldsa_lab import LabError
@@ -129,4 +130,5 @@ def run(
         report = study_report(read, profile, gather_cells(paths, clock, confidence, filters), names)
     folder.mkdir(parents=True, exist_ok=True)
     json, markdown, page = (folder / f"study.{end}" for end in ("json", "md", "html"))
-    outputs.or_page(page).with_files([json, markdown]).show(report, screen, is_full=every)
+    more = [f"mldsa-lab study {study} --from {folder} --all"] if source is None else []
+    outputs.or_page(page).with_files([json, markdown]).show(report, screen, more, is_full=every)

@@ -47,7 +47,7 @@ def trace(
     ),
     processes: shared.ProcessesOption = None,
 ) -> None:
-    """Trace signatures: which checks every attempt of every input fails, as Parquet."""
+    """Trace signatures: the failed checks of every iteration. Writes Parquet files."""
     from mldsa_lab import LabError
     from mldsa_lab.bench.options import parse_seed
     from mldsa_lab.files import check_folder, check_target
@@ -56,7 +56,7 @@ def trace(
     from mldsa_lab.inputs.tracing import load, make_pool
     from mldsa_lab.parallel import is_scheduler, process_pool
     from mldsa_lab.plugins import need
-    from mldsa_lab.screen import Phase, Screen
+    from mldsa_lab.screen import Phase, Screen, print_end
     from mldsa_lab.sets import parse_set_names
     from mldsa_lab.show.estimation import print_tallies
 
@@ -97,5 +97,9 @@ def trace(
                 phase.summary = f"{tally.signatures:,} traces"
             tallies.append(tally)
     print_tallies(tallies, console)
-    for path in targets.values():
-        shared.show_path(console, "pool", path)
+    print_end(
+        console,
+        f"{sum(tally.signatures for tally in tallies):,} signatures are traced.",
+        commands=[f"mldsa-lab select {name} --from {path}" for name, path in targets.items()],
+        files=[("pool", path) for path in targets.values()],
+    )

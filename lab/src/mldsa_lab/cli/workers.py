@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -43,7 +44,7 @@ def workers(
     ] = None,
     registry: shared.RegistryOption = None,
 ) -> None:
-    """Show which workers can run here, set them up, or check one against the protocol."""
+    """Show, set up or check the workers that run implementations."""
     from mldsa_lab.worker.registry import BuildDirs, read_registry
 
     if action != "conform":
@@ -70,30 +71,35 @@ def _doctor(
     from rich.text import Text
 
     from mldsa_lab.bench.launch import find_workers
+    from mldsa_lab.screen import print_end
     from mldsa_lab.worker.build import find_jdks, is_set_up, is_shipped, unmet
 
     console = shared.console()
     entries = find_workers(names, listed, own) if names else listed
     states = [(entry, unmet(entry, place)) for entry in entries if is_shipped(entry, place)]
-    _machine(console)
+    ready = {entry.name: entry.language for entry, lacking in states if not lacking}
+    addable = [e for e, lacking in states if len(lacking) == 1 and not is_set_up(e, place)]
+    setups = Counter(
+        (e.language, e.home_of or e.label) for e in addable if e.language not in ready.values()
+    )
+    most = {language: name for (language, name), _ in reversed(setups.most_common())}
+    adding = (f"To add {each}: mldsa-lab workers setup {name}" for each, name in most.items())
+    print_end(console, f"Ready: {', '.join(ready) or 'none'}.", adding)
+    console.print()
+    _machine(console, dict.fromkeys(text for entry, _ in states for text in _tools(entry)))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for title in ("worker", "written in", "state", "tools"):
+    for title in ("worker", "written in", "state"):
         table.add_column(title)
     for entry, lacking in states:
-        if len(lacking) == 1 and not is_set_up(entry, place):
-            state = Text("not set up", style="yellow")
-        elif lacking:
-            state = Text("cannot run", style="red")
+        if lacking:
+            state = Text("; ".join(lacking), style="yellow" if entry in addable else "red")
         elif shutil.which(entry.fill(entry.run, place)[0]) is not None:
             state = Text("ready", style="green")
         else:
             state = Text("ready, not built yet", style="green")
         name = entry.name if entry.default else f"{entry.name} (not by default)"
-        table.add_row(Text(name), Text(entry.language), state, Text("\n".join(_tools(entry))))
+        table.add_row(Text(name), Text(entry.language), state)
     console.print(table)
-    for entry, lacking in states:
-        for text in lacking:
-            console.print(Text.assemble("\n", (f"{entry.name}: ", "bold"), text), soft_wrap=True)
     elsewhere = [e.name for e in entries if not is_shipped(e, place)]
     if elsewhere:
         text = f"\n{', '.join(elsewhere)}: {NOT_SHIPPED}"
@@ -103,12 +109,13 @@ def _doctor(
         shared.show_named(console, "\nJava on this machine ", text)
     if not any(entry.default and not lacking for entry, lacking in states):
         raise typer.Exit(1)
+    print_end(console, commands=["mldsa-lab bench --quick"])
 
 
 def _setup(listed: Sequence[WorkerEntry], names: Sequence[str], place: BuildDirs) -> None:
     from rich.markup import escape
 
-    from mldsa_lab.screen import Screen
+    from mldsa_lab.screen import Screen, print_end
     from mldsa_lab.worker.build import is_set_up, set_up
     from mldsa_lab.worker.registry import every_build, named
 
@@ -127,6 +134,8 @@ def _setup(listed: Sequence[WorkerEntry], names: Sequence[str], place: BuildDirs
         for entry in (entry for entry in entries if entry.setup):
             state = "set up" if is_set_up(entry, place) else "not set up"
             shared.show_named(console, "", f"{entry.label} ({entry.language}): {state}")
+    else:
+        print_end(console, commands=["mldsa-lab bench --quick --workers all"])
 
 
 def _conform(
@@ -140,7 +149,7 @@ def _conform(
 
     from mldsa_lab.bench.gate import ReferenceItems
     from mldsa_lab.bench.launch import find_workers
-    from mldsa_lab.screen import Screen
+    from mldsa_lab.screen import Screen, print_end
     from mldsa_lab.worker.build import build
     from mldsa_lab.worker.conformance import conform_entry
 
@@ -161,6 +170,7 @@ def _conform(
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     if not result.passed:
         raise typer.Exit(1)
+    print_end(console, commands=[f"mldsa-lab bench --quick --worker default,{names[0]}"])
 
 
 def _tools(entry: WorkerEntry) -> list[str]:
@@ -174,7 +184,7 @@ def _tools(entry: WorkerEntry) -> list[str]:
     return tools
 
 
-def _machine(console: Console) -> None:
+def _machine(console: Console, tools: Iterable[str]) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -187,6 +197,7 @@ def _machine(console: Console) -> None:
         "governor": m["governor"] or "not readable",
         "load": "unknown" if m["load1"] is None else f"{m['load1']:.2f}",
         "system": f"{m['os']}, Python {m['python']}",
+        "tools": "\n".join(tools),
     }
     table = Table.grid(padding=(0, 2))
     for key, value in rows.items():

@@ -135,7 +135,7 @@ def off_text(ratio: float, digits: int = 1) -> str:
     """How far off a cost is that is so many times what it should be: percents, or times where
     these would not be read."""
     if 0.5 < ratio < 2 or ratio <= 0:
-        return f"{100 * (ratio - 1):+.{digits}f} %"
+        return f"{round(100 * (ratio - 1), digits) + 0.0:+.{digits}f} %"  # no -0.0
     return f"{_times(ratio)} times too {'large' if ratio > 1 else 'small'}"
 
 

@@ -59,12 +59,19 @@ def estimation_report(result: Estimation) -> Report:
             residuals,
         ],
         notes=[*average, *findings],
+        sentences=[_word_percentiles(result.without_outliers or result, result.unit)],
     )
 
 
 def _name_estimates(result: Estimation) -> dict[str, Interval]:
     percentiles = {f"p{percent:g}": i for percent, i in result.percentiles.items()}
     return {"mean": result.mean, **percentiles, **{t: result.costs[n] for n, t in _COSTS.items()}}
+
+
+def _word_percentiles(result: Estimation, unit: str | None) -> str:
+    """The percentiles in a line."""
+    listed = (f"p{percent:g} {show_interval(i)}" for percent, i in result.percentiles.items())
+    return f"{' '.join(filter(None, (', '.join(listed), unit)))}."
 
 
 def _word_average(result: Estimation) -> str:

@@ -21,6 +21,7 @@ from mldsa_lab.show.remarks import (
     remarks,
     shown_tables,
     unit_of,
+    word_load,
 )
 from mldsa_lab.show.report import EXCLUDED_TITLE, REJECTED_TITLE
 
@@ -116,7 +117,7 @@ def find(summary: Summary) -> Findings:
     standings = [s for s in each if s is not None]
     main = next((s for s in standings if s.set == main_set(summary)), standings[0])
     rest = [s for s in standings if s is not main]
-    sentences = _word_others(main, rest, operation) + _word_basis(summary, main, operation)
+    sentences = _word_others(summary, main, rest, operation) + _word_basis(summary, main, operation)
     return Findings(_headline(main, operation), tuple(sentences), tuple(_caution(summary)))
 
 
@@ -148,8 +149,10 @@ def _list_names(names: list[str], others: str) -> str:
     return join_words(names[:_MOST_NAMED] + [f"{more} {others}"] * (more > 0))
 
 
-def _word_others(main: Standing, rest: list[Standing], operation: str) -> list[str]:
-    """Return the sentence after the headline: its cost, and the other sets."""
+def _word_others(
+    summary: Summary, main: Standing, rest: list[Standing], operation: str
+) -> list[str]:
+    """Return the sentences after the headline: all ratios; the cost, and the other sets."""
     # Without a rival or an interval the headline has said the cost.
     parts = [f"a mean {_NOUNS[operation]} of {main.set} costs {main.cost}"]
     parts = parts if main.next is not None and main.cells[0].has_interval else []
@@ -168,7 +171,22 @@ def _word_others(main: Standing, rest: list[Standing], operation: str) -> list[s
                 f"{one.next.variant.implementation}"
             )
     text = "; ".join(parts)
-    return [f"{text[0].upper()}{text[1:]}."] if parts else []
+    return _list_ratios(summary, main) + ([f"{text[0].upper()}{text[1:]}."] if parts else [])
+
+
+def _list_ratios(summary: Summary, main: Standing) -> list[str]:
+    """Return the sentence with the cost of each slower implementation over that of the fastest."""
+    first, rest = main.cells[0], [cell for cell in main.cells[1:] if cell not in main.level]
+    if not first.has_interval:
+        return []
+    ratios = [(cell.ratio_to(first, summary.confidence), cell.variant) for cell in rest]
+    listed = [
+        f"{x.value:.{2 if x.value < 2 else int(x.value < 10)}f}× {v.implementation}"
+        for x, v in ratios
+        if x is not None
+    ]
+    verb = "are" if main.level else "is"
+    return [f"{main.names} {verb} fastest: {', '.join(listed)}."] if listed else []
 
 
 def _word_basis(summary: Summary, main: Standing, operation: str) -> list[str]:
@@ -228,12 +246,10 @@ def _caution(summary: Summary) -> list[str]:
     uncertain: list[str] = []
     needed = 0.0
     for (set_name, operation, _), cells in shown_tables(summary):
-        unit = unit_of(cells)
         for best in (best_cells(cells), best_cells(cells, "expanded")):
             loose = [r for r in best if r.uncertainty > UNCERTAIN and _is_tied(summary, r, best)]
             if loose:
-                means = ((summary.label(r.variant), estimate(r.mean, unit)) for r in loose)
-                names = "; ".join(f"{label} {mean} {unit.name}" for label, mean in means)
+                names = ", ".join(summary.label(r.variant) for r in loose)
                 uncertain.append(f"{set_name} {operation} ({names})")
             # More rounds do not help where the inputs' own luck is the interval.
             sampled = (r for r in loose if r.operation != "sign" or r.variant.deterministic)
@@ -241,6 +257,7 @@ def _caution(summary: Summary) -> list[str]:
     if not uncertain:
         return []
     rounds = f"{summary.rounds} round{'s' if summary.rounds > 1 else ''}"
+    rounds += f" ({load})" if (load := word_load(summary.record)) else ""
     percent = f"{100 * ENOUGH:g}"
     minutes = max(needed / max(summary.rounds, 1) * _sum_seconds(summary) / 60, 1)
     amount = f"; here that takes some {needed:,.0f} rounds, {minutes:,.0f} min or more"

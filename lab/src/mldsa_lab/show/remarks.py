@@ -224,16 +224,13 @@ def warnings(summary: Summary) -> list[str]:
             f"This run was interrupted after {rounds} {noun} (the last may be incomplete): what "
             "was measured until then is shown."
         )
-    cores = record.run.machine.get("cores")
-    loads = [row.load1 for row in record.loads if row.load1 is not None]
-    busy = record.busy
+    cores, load = _find_load(record)
     # The bench itself is one running thread.
-    if not busy and isinstance(cores, int) and loads and max(loads) > 1 + cores / 2:
-        busy = f"load average up to {max(loads):.1f} on {cores} cores"
+    busy = record.busy or (word_load(record) if cores and load > 1 + cores / 2 else "")
     if busy:
         warnings.append(
             f"The machine was busy with other work: {busy}. Ratios suffer less from that than "
-            "absolute times."
+            "absolute times. Rerun when it is idle."
         )
     warnings += record.warnings + list(summary.notes if summary.cells else ())
     if summary.tables and has_few_rounds(summary):
@@ -241,6 +238,19 @@ def warnings(summary: Summary) -> list[str]:
             f"Every figure rests on fewer than {FEWEST_ROUNDS} rounds: there are no intervals."
         )
     return warnings
+
+
+def _find_load(record: Record) -> tuple[int, float]:
+    """Return the cores and the largest load at the starts of rounds; 0 where they are not known."""
+    cores = record.run.machine.get("cores")
+    loads = [row.load1 for row in record.loads if row.load1 is not None]
+    return cores if isinstance(cores, int) else 0, max(loads, default=0.0)
+
+
+def word_load(record: Record) -> str:
+    """Return the largest load at the starts of rounds; "" where it is not known."""
+    cores, load = _find_load(record)
+    return f"load average up to {load:.1f} on {cores} cores" if cores and load else ""
 
 
 def remarks(summary: Summary, shown: Collection[str]) -> dict[str, list[Reason]]:

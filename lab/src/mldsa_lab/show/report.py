@@ -19,6 +19,7 @@ from rich.text import Text
 
 from mldsa_lab.estimate.figure import Figure, FigureKind, Figures, Key
 from mldsa_lab.records import Record, Variant
+from mldsa_lab.screen import print_end
 from mldsa_lab.sets import DEFAULT_BASELINE, FAMILIES
 from mldsa_lab.show import figure_tables
 from mldsa_lab.show.figure_tables import FigureTable, TableLayout
@@ -254,7 +255,7 @@ def sections_of(
 
 
 def print_report(report: Report, console: Console, *, is_full: bool) -> None:
-    """Print tables, those of the first screen last; then remarks, warnings and the headline.
+    """Print tables, those of the first screen last; then remarks, headline and warnings.
 
     ``is_full``: with the tables that are not brief.
     """
@@ -272,11 +273,12 @@ def print_report(report: Report, console: Console, *, is_full: bool) -> None:
         console.print(Text(title, style="bold"))
         for line in _group_reasons(remarks):
             console.print(Padding(Text(clean(line)), (0, 0, 0, 2)))
-    for warning in report.warnings:
-        console.print(Text(clean(f"note: {warning}"), style="yellow"))
-    console.print(Text(clean(report.headline) + ".", style="bold"))
-    for sentence in report.sentences:
-        console.print(Text(clean(sentence)))
+    print_end(
+        console,
+        f"{clean(report.headline)}.",
+        map(clean, report.sentences),
+        map(clean, report.warnings),
+    )
 
 
 def _group_reasons(remarks: Iterable[Reason]) -> list[str]:

@@ -47,8 +47,8 @@ def estimators(
         "out/study"
     ),
 ) -> None:
-    """Compare ways to estimate the cost of signing from n inputs: random ones, greedy and balanced
-    selections, designs with a regression."""
+    """Compare ways to estimate the cost of signing from n inputs. These are random ones, greedy and
+    balanced selections, and designs with a regression."""
     from mldsa_lab.machine import cores_to_use
     from mldsa_lab.screen import Screen
     from mldsa_studies.choices import SIZES, Plan
@@ -81,7 +81,8 @@ def estimators(
         study = evaluate(costs, plan, processes=cores_to_use(), show=phase.reach)
         phase.summary = f"{sum(len(c.errors) for c in study.cells):,} estimates"
     outputs = Targets((out / "estimators.json", out / "estimators.html"))
-    outputs.show(report(study), screen.console)
+    then = [] if data else [f"mldsa-lab study estimators --from {out}"]
+    outputs.show(report(study), screen.console, then)
 
 
 def count(
@@ -93,13 +94,13 @@ def count(
         Path, typer.Option("--out", "-o", help="File of measurements to write (CSV).")
     ] = Path("measurements.csv"),
 ) -> None:
-    """Count the instructions of signing each input of a selection, under Valgrind."""
+    """Count the instructions of signing a selection, under Valgrind."""
     from mldsa_lab.bench.launch import having, make
     from mldsa_lab.checkout import find_root
     from mldsa_lab.choice.choice import complete
     from mldsa_lab.inputs.selection import Selection
     from mldsa_lab.inputs.tracing import load
-    from mldsa_lab.screen import Screen
+    from mldsa_lab.screen import Screen, print_end
     from mldsa_lab.worker.registry import BuildDirs
     from mldsa_studies.callgrind import Counter
     from mldsa_studies.collect import counting_worker
@@ -122,7 +123,8 @@ def count(
             phase.summary = f"{len(counts)} signatures of {variant.id}"
     rows = (f"{i},{cost},instructions\n" for i, cost in zip(chosen.ids, counts, strict=True))
     write_text(out, "id,cost,unit\n" + "".join(rows))
-    show_path(screen.console, "counts", out)
+    then = [f"mldsa-lab estimate {selection} {out} --noise 0"]
+    print_end(screen.console, commands=then, files=[("counts", out)])
 
 
 def coverage(

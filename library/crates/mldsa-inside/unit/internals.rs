@@ -201,6 +201,7 @@ pub fn challenge<P: Parameters>(backend: Backend, c_tilde: &[u8], c: &mut Poly) 
     in_ball(P::TAU, backend.permutation(), c_tilde, c);
 }
 
+#[inline(never)]
 pub fn split<P: Parameters>(backend: Backend, w: &mut Poly, w1: &mut Poly) {
     with_engine!(backend, e => e.split::<P>(w, w1));
 }
@@ -213,14 +214,24 @@ pub fn add_center(backend: Backend, a: &mut Poly, b: &Poly) {
     with_engine!(backend, e => e.add_center(a, b));
 }
 
+pub fn center(backend: Backend, a: &mut Poly, bound: i32) -> bool {
+    with_engine!(backend, e => e.center(a, bound))
+}
+
+pub fn small_set(backend: Backend, p: &Poly, eta: i32, small: &mut SmallPoly) {
+    with_engine!(backend, e => e.small_set(p, eta, small));
+}
+
 pub fn exceeds(backend: Backend, a: &Poly, bound: i32) -> bool {
     with_engine!(backend, e => e.exceeds(a, bound))
 }
 
+#[inline(never)]
 pub fn make_hint<P: Parameters>(backend: Backend, low: &mut Poly, w1: &Poly) {
     with_engine!(backend, e => e.make_hint::<P>(low, w1));
 }
 
+#[inline(never)]
 pub fn use_hint<P: Parameters>(backend: Backend, w: &mut Poly, hint: &Poly) {
     with_engine!(backend, e => e.use_hint::<P>(w, hint));
 }
@@ -280,6 +291,26 @@ pub fn bounded<P: Parameters>(
     with_engine!(backend, e => e.bounded::<P>(&mut targets(rho_prime, nonces, out)));
 }
 
+/// RejNTTPoly's coefficients from a block of SHAKE128, whole triples. `p` has `filled` before; the result is how many
+/// it has then.
+pub fn accept_triples(backend: Backend, block: &[u8], p: &mut Poly, filled: usize) -> usize {
+    let kernel = Triples(block, p, filled);
+    with_engine!(backend, e => e.run(kernel))
+}
+
+/// In the order of its fields, for `make prove`.
+#[repr(C)]
+struct Triples<'a>(&'a [u8], &'a mut Poly, usize);
+
+impl Kernel for Triples<'_> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<V: Rejection>(self, token: V::Token) -> usize {
+        V::accept_triples(token, self.1, self.2, self.0)
+    }
+}
+
 /// RejBoundedPoly's coefficients from a block of SHAKE256. `p` has `filled` before; the result is how many it has then.
 pub fn accept_halves<P: Parameters>(
     backend: Backend,
@@ -291,6 +322,8 @@ pub fn accept_halves<P: Parameters>(
     with_engine!(backend, e => e.run(kernel))
 }
 
+/// As [`Triples`].
+#[repr(C)]
 struct Halves<'a, P>(&'a [u8], &'a mut Poly, usize, PhantomData<P>);
 
 impl<P: Parameters> Kernel for Halves<'_, P> {

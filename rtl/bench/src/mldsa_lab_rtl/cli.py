@@ -53,8 +53,7 @@ def synth(
     ] = 120.0,
     out: Annotated[Path, typer.Option(help="Folder for a file of each core.")] = Path("out/synth"),
 ) -> None:
-    """Count what a hardware core takes of an FPGA, by module, with yosys, or find its clock
-    rate."""
+    """Count the FPGA resources of a core, or find its clock rate."""
     from mldsa_lab.files import check_folder
     from mldsa_lab.screen import Screen
 
@@ -81,7 +80,8 @@ def _count_resources(manifests: Sequence[Manifest], out: Path, screen: Screen) -
         path = out / f"{manifest.worker}.json"
         write_text(path, resources[-1].to_json())
         show_path(screen.console, "resources", path)
-    Targets().show(CoreFindings([], resources).report(), screen.console)
+    then = " ".join(["mldsa-lab rtl synth", *(str(m.path) for m in manifests), "--seeds 3"])
+    Targets().show(CoreFindings([], resources).report(), screen.console, [then])
 
 
 def _find_rates(
@@ -136,7 +136,7 @@ def study(
     out: OutOption = Path("out"),
     to: ToOption = None,
 ) -> None:
-    """Measure hardware cores in cycles: every operation by phase, signing exactly."""
+    """Measure cores in cycles: every operation by phase."""
     from mldsa_lab.bench.options import parse_seed
     from mldsa_lab.screen import Screen
     from mldsa_lab.sets import parse_set_names
@@ -153,7 +153,8 @@ def study(
     chosen = parse_set_names(sets or ("ml-dsa",), is_ml_dsa_only=True)
     if cores or not shown:
         shown += measure_cores(_manifests(cores), chosen, key, random, out, screen)
-    outputs.show(read_findings(shown).report(), screen.console)
+    then = " ".join(["mldsa-lab rtl synth", *map(str, cores)])
+    outputs.show(read_findings(shown).report(), screen.console, [then])
 
 
 def _manifests(paths: Sequence[Path] | None) -> list[Manifest]:

@@ -113,7 +113,7 @@ def impact(
     every: AllOption = False,
     processes: ProcessesOption = None,
 ) -> None:
-    """Show what a change of signature scheme costs a chain or protocol: sizes, throughput, storage,
+    """Show what a new scheme costs a chain or protocol. Covers sizes, throughput, storage and
     verification."""
     from pqc_impact import file
     from pqc_impact.show import report
@@ -140,7 +140,8 @@ def impact(
         add = partial(add_network, folder=path.parent, simulate=simulator)
     limit = None if widest is None else widest / 100
     figures = figures_of(scenario, records, add, limit, words(implementations))
-    outputs.show(report(figures), screen, is_full=every)
+    own = [f"mldsa-lab impact {scenario} --new mine.toml"] if path.stem == scenario else []
+    outputs.show(report(figures), screen, own, is_full=every)
 
 
 def _outputs(to: Sequence[str] | None, folder: Path) -> Targets:

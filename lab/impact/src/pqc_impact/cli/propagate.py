@@ -42,8 +42,8 @@ def propagate(
     to: ToOption = None,
     processes: ProcessesOption = None,
 ) -> None:
-    """Simulate the propagation of blocks over a peer-to-peer network: times until 50, 90 and 99 %
-    of the nodes have validated one, and stale blocks."""
+    """Simulate how blocks spread over a peer-to-peer network. Shows the times until 50, 90 and 99 %
+    of the nodes have validated one, and the rate of stale blocks."""
     from pqc_impact.network import find_network, read_network
     from pqc_impact.propagation import BlockLoad
     from pqc_impact.show import network_report
@@ -61,7 +61,7 @@ def propagate(
     each = [[load] for load in loads]
     propagations = simulate(assumed, each, screen, processes)
     figures = list(load_figures(path.stem, assumed, loads, propagations, interval))
-    outputs.show(network_report(assumed, figures), screen)
+    outputs.show(network_report(assumed, figures), screen, ["mldsa-lab impact list"])
 
 
 def simulate(
