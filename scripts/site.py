@@ -36,7 +36,7 @@ FENCE = re.compile(r"(^ *```.*?^ *```$)", re.M | re.S)
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that docs/ does not have."""
     pages = {page: (ROOT / name).read_text(encoding="utf-8") for name, page in ELSEWHERE.items()}
-    pages["options.md"] = "# All options\n" + "".join(help_texts(typer.main.get_command(app), ""))
+    pages["options.md"] = "# All options\n" + "".join(help_texts(typer.main.get_command(app)))
     pages["schemas.md"] = "# Fields of all files\n" + "".join(schema_texts())
     for name, text in pages.items():
         files.append(File.generated(config, name, content=text))
@@ -61,21 +61,24 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
     parts = FENCE.split(re.sub(r"^<!--.*?-->$", "", markdown, flags=re.M | re.S))
     for n, part in enumerate(parts):
-        if n % 2 == 0:
-            part = re.sub(r"\]\(([^()\s]+)\)", link, part)
-            for start in (r"(?:[-*]|\d+\.) ", r"\|"):
-                part = re.sub(rf"^(?!{start}| |\n)(.*\n)(?={start})", r"\1\n", part, flags=re.M)
+        if n % 2:  # a block of code, perhaps within a list
+            if indent := len(part) - len(part.lstrip(" ")):
+                parts[n] = re.sub("^", " " * (4 - indent), part, flags=re.M)
+            continue
+        part = re.sub(r"\]\(([^()\s]+)\)", link, part)
+        for start in (r"(?:[-*]|\d+\.) ", r"\|"):
+            part = re.sub(rf"^(?!{start}| |\n)(.*\n)(?={start})", r"\1\n", part, flags=re.M)
         parts[n] = re.sub(r"^ {2,3}(?=\S)", "    ", part, flags=re.M)
     return "".join(parts)
 
 
-def help_texts(command: Any, before: str) -> Iterator[str]:
+def help_texts(command: Any, parent: typer.Context | None = None) -> Iterator[str]:
     """Yield the help of a command and of the commands below it."""
-    name = f"{before} {command.name}".strip() if before else "mldsa-lab"
-    context = typer.Context(command, info_name=name, terminal_width=100, max_content_width=100)
-    yield f"\n## {name}\n```\n{command.get_help(context)}\n```\n"
+    name = command.name if parent else "mldsa-lab"
+    context = typer.Context(command, parent, name, terminal_width=100, max_content_width=100)
+    yield f"\n## {context.command_path}\n```\n{command.get_help(context)}\n```\n"
     for below in getattr(command, "commands", {}).values():
-        yield from help_texts(below, name)
+        yield from help_texts(below, context)
 
 
 def schema_texts() -> Iterator[str]:
