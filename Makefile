@@ -11,7 +11,7 @@ with = $(strip $(foreach project,$(PROJECTS),$(if $(shell grep -E '^$(1):' $(pro
 # In each of these projects.
 each = $(foreach project,$(1),$(MAKE) -C $(project) $(2) &&) true
 
-.PHONY: help setup bench test test-all check trust dist test-dist clean
+.PHONY: help setup bench test test-all check trust docs dist test-dist clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z%-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
@@ -36,6 +36,9 @@ check: ## what is judged without running tests
 
 trust: ## a bounded version of all evidence for the library, in one table (docs/trust.md)
 	@$(MAKE) --no-print-directory -C library trust
+
+docs: setup-docs ## the documentation as a site in out/site, with search, without a network
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build
 
 dist: PART =
 dist: setup-dist ## crates, wheels, source distributions, the C library and checksums in dist/: PART="python"

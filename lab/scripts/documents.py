@@ -3,7 +3,7 @@
     .venv/bin/python lab/scripts/documents.py [--check] [DOCUMENT…]
 
 A table stands between `<!-- mldsa-lab:KIND NAME=VALUE … -->` and `<!-- /mldsa-lab:KIND -->`;
-docs/records.md lists kinds and names. `prose.py` has the numbers within sentences. Without
+lab/notes/figures.md lists kinds and names. `prose.py` has the numbers within sentences. Without
 DOCUMENT: all documents with such markers. With `--check` nothing is written, and the exit status
 is 1 if a document is out of date.
 """
@@ -54,7 +54,8 @@ from mldsa_lab.show.plots import Mark, ranking
 from mldsa_lab.show.report import KEYS, Look, calls, headline_batch_size
 from mldsa_lab.show.svg import drawing, to_svg
 
-PATTERNS = ("*.md", "docs/*.md", "docs/answers/*.md", "library/*/*/*.md")
+PATTERNS = ("*.md", "docs/*.md", "docs/answers/*.md", "lab/notes/*.md", "library/evidence/*.md",
+            "library/*/*/*.md", "rtl/core/*.md")  # fmt: skip
 MARKER = re.compile(
     r"^(?P<code>```).*?^```"
     r"|(?P<start><!-- mldsa-lab:(?P<kind>\w+)\b(?P<words>.*?)-->\n)"

@@ -1,5 +1,5 @@
 """make model-arm: cycles that LLVM's model of a CPU predicts for kernels and operations on AArch64,
-into docs/arm.md.
+into library/evidence/arm.md.
 
 QEMU runs the counted worker (lab/workers/counted) with a plugin that writes down the instructions of
 one call as they are executed. The tool llvm-mca predicts the cycles of a CPU for them. It assumes
@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENT = ROOT / "docs/arm.md"
+DOCUMENT = ROOT / "library/evidence/arm.md"
 TARGET = ROOT / "lab/target/workers"
 WORKER = TARGET / "aarch64-unknown-linux-gnu/release/mldsa-worker-rust"
 # SVE is left out: the C library's copies use it, and few models know it.

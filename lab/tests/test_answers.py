@@ -482,7 +482,7 @@ def test_threads_that_were_not_measured_keep_the_efficiency() -> None:
 
 @pytest.mark.e2e
 def test_hardware_and_aggregation() -> None:
-    """3,757 cycles of a verification (docs/rtl.md) at 67 to 107 MHz, against one core."""
+    """3,757 cycles of a verification (rtl/core/README.md) at 67 to 107 MHz, against one core."""
     one = ours(CHAIN, "1.", "overview, times, Verification, Dilithium-2")
     gain = ours(CHAIN, "8.4", "FPGA or ASIC, Expected Speedup")
     assert gain == pytest.approx(one / (3757 / 87e6), rel=1e-3)

@@ -22,7 +22,9 @@ from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
 
 ROOT = Path(__file__).parents[2]
-DOCUMENT = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
+DOCUMENT = "".join(
+    (ROOT / folder / "audit.md").read_text(encoding="utf-8") for folder in ("docs", "lab/notes")
+)
 
 
 # The command ------------------------------------------------------------------------------------

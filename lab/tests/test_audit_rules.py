@@ -519,7 +519,7 @@ def test_other_schemes_have_no_law_of_signing() -> None:
 def test_the_bands_of_the_document(
     name: str, highest: float, spread: float, minimum: float, mean: float, tail: float
 ) -> None:
-    """docs/audit.md has these."""
+    """lab/notes/audit.md has these."""
     most = max_setup_cost(name)
     assert most == pytest.approx(highest, abs=0.005)
 

@@ -1,4 +1,4 @@
-"""What docs/BIAS.md promises of the code: no figure depends on whose implementation it is of."""
+"""What docs/method.md promises of the code: no figure depends on whose implementation it is of."""
 
 import ast
 from pathlib import Path

@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from os.path import normpath
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,9 @@ DOCUMENTS = sorted(
         "library/*/*/*.md",
         "records/*.md",
         "lab/workers/*.md",
+        "lab/notes/*.md",
+        "library/evidence/*.md",
+        "rtl/core/*.md",
     )
     for path in ROOT.glob(pattern)
 )
@@ -49,7 +53,7 @@ MAKE = re.compile(r"(?:^|\s)make ([a-z][a-z0-9-]*)(?: ARGS=(\"[^\"]*\"|\S+))?")
 PATHS = re.compile(r"(?<![\w/.*{-])((?:docs|lab|library|records|rtl|scripts)/[\w./-]*\w)")
 # An example's folder in CONTRIBUTING, and a log, which names what was there.
 NOT_THERE = {"CONTRIBUTING.md": {"lab/workers/c"}}
-LOGS = ("docs/performance-log.md", "docs/decisions/", "CHANGELOG.md")
+LOGS = ("library/evidence/performance-log.md", "docs/decisions/", "CHANGELOG.md")
 # Names of file formats, which begin like commands.
 FORMATS = ("claims", "pool", "selection", "cost-model", "record")
 SAID = (["study"], ["study", "costs"], ["study", "result"])
@@ -173,7 +177,9 @@ def test_what_a_document_names_exists(name: str) -> None:
 
 
 def test_architecture_names_every_folder() -> None:
-    assert {"README.md", "CONTRIBUTING.md", "docs/BIAS.md", "lab/workers/PROTOCOL.md"} <= set(NAMES)
+    assert {"README.md", "CONTRIBUTING.md", "docs/method.md", "lab/workers/PROTOCOL.md"} <= set(
+        NAMES
+    )
     text = text_of("ARCHITECTURE.md")
     lab = [path.name for path in (ROOT / "lab" / "src" / "mldsa_lab").iterdir() if path.is_dir()]
     assert [name for name in lab if f"`{name}/`" not in text and name != "__pycache__"] == []
@@ -213,8 +219,10 @@ def test_readme_leads_everywhere() -> None:
     assert len(text_of("README.md").splitlines()) <= 120
     index = text_of("docs/commands.md")
     readme = {link.split("#")[0] for link in LINK.findall(text_of("README.md"))}
-    listed = {f"docs/{link.split('#')[0]}" for link in LINK.findall(index)}
-    documents = {str(path.relative_to(ROOT)) for path in ROOT.glob("docs/*.md")}
+    listed = {normpath(f"docs/{link.split('#')[0]}") for link in LINK.findall(index)}
+    folders = ("docs", "lab/notes", "library/evidence")
+    paths = (path for folder in folders for path in (ROOT / folder).glob("*.md"))
+    documents = {str(path.relative_to(ROOT)) for path in paths}
     assert documents - readme - listed == set()
     assert [name for name in COMMANDS.commands if f"`mldsa-lab {name}`" not in index] == []
 
@@ -259,7 +267,7 @@ SCENARIOS = [n for n in MARKED if "<!-- mldsa-lab:impact" in (ROOT / n).read_tex
 )
 def test_tables_of_documents_are_up_to_date(name: str) -> None:
     """If this fails: `make tables`."""
-    assert {"README.md", "docs/rtl.md", "docs/methodology.md"} <= set(MARKED)
+    assert {"README.md", "rtl/core/README.md", "lab/notes/methodology.md"} <= set(MARKED)
     assert SCRIPT.main(["--check", str(ROOT / name)]) == 0
 
 

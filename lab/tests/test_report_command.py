@@ -80,7 +80,7 @@ def test_rows_say_which_run_they_are_of(path: Path, tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_document_prints_every_p99(path: Path, tmp_path: Path) -> None:
-    text = (Path(__file__).parents[2] / "docs" / "figures.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[1] / "notes" / "figures.md").read_text(encoding="utf-8")
     (script,) = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     shown(run(path, "--to", tmp_path / "figures.json"))
     done = subprocess.run(

@@ -5,7 +5,7 @@
 
 Prints a table: each function with its instructions, those that the proofs run, its bytes, statements and seconds of
 CPU time, and its mutants: with a wrong result, refused for another reason, proved equal (a store that nobody reads
-was left out). docs/proofs.md says what is trusted. Exit code 1 where anything is not proved, 2 if something is missing.
+was left out). library/evidence/proofs.md says what is trusted. Exit code 1 where anything is not proved, 2 if something is missing.
 """
 
 from __future__ import annotations

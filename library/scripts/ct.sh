@@ -1,5 +1,5 @@
 #!/bin/sh
-# make ct: no branch, index or division of mldsa-lanes depends on a secret (docs/constant-time.md).
+# make ct: no branch, index or division of mldsa-lanes depends on a secret (library/evidence/constant-time.md).
 # MLDSA_EXPECT_BACKENDS, where set, names the backends that must be checked (of those that Valgrind
 # can run: portable and avx2); otherwise they are those of this CPU.
 set -eu
@@ -32,8 +32,8 @@ done
 [ -n "$backends" ] || { echo "ct: no backend of '$expected' can be checked" >&2; exit 2; }
 
 for site in $(grep -rhoE 'Site::[A-Z][a-z][A-Za-z0-9]*' crates/mldsa-lanes/src | cut -d: -f3 | sort -u); do
-  grep -q "^| .$site. |" ../docs/constant-time.md || {
-    echo "ct: the table in docs/constant-time.md has no line for $site" >&2
+  grep -q "^| .$site. |" evidence/constant-time.md || {
+    echo "ct: the table in library/evidence/constant-time.md has no line for $site" >&2
     exit 1
   }
 done

@@ -69,7 +69,7 @@ SPILLED = (1, 10)
 assert SOURCE[SPILLED[1]] == SPILLED[0]
 
 # The order in which a vector round moves its words, found by a search in a scratch program for the
-# fewest cycles in LLVM's models of Neoverse V1 and V2 (docs/performance-log.md). Any order in which
+# fewest cycles in LLVM's models of Neoverse V1 and V2 (library/evidence/performance-log.md). Any order in which
 # registers suffice is correct.
 VECTOR_ORDER = "6 9 22 14 20 2 12 13 19 23 15 4 24 21 3 1 8 18 0 5 7 10 11 16 17"
 

@@ -1,4 +1,4 @@
-"""make figures PART=shares: where the time of each operation goes, into docs/performance.md.
+"""make figures PART=shares: where the time of each operation goes, into library/evidence/performance.md.
 
 Builds crates/mldsa-lanes/examples/shares.rs twice as a dependent would, once with a timer around
 every kernel (`--cfg mldsa_shares`). It runs both in turn and fills the tables between the markers
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from dependent import ROOT, cargo_build, output_lines
 
-DOCUMENT = ROOT.parent / "docs/performance.md"
+DOCUMENT = ROOT / "evidence/performance.md"
 ROUNDS = 5
 WITHIN = 0.03
 

@@ -2,7 +2,7 @@
 
 Writes an SBOM (CycloneDX 1.5, JSON) of the package with all its features to target/supply. It packages
 two clones of HEAD at different paths and compares the archives. It also compares the table of
-dependencies in docs/supply.md with Cargo's graph and the crates' sources. `--write` rewrites the
+dependencies in library/evidence/supply.md with Cargo's graph and the crates' sources. `--write` rewrites the
 table's figures.
 Exit code 1 where something differs.
 """
@@ -22,7 +22,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "target" / "supply"
-PAGE = ROOT.parent / "docs" / "supply.md"
+PAGE = ROOT / "evidence" / "supply.md"
 PACKAGE = "mldsa-lanes"
 # The targets whose backends exist, and one that has none.
 TARGETS = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "riscv64gc-unknown-none-elf")

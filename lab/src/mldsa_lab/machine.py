@@ -59,7 +59,7 @@ class Machine(TypedDict, total=False):
 
 
 def describe() -> Machine:
-    """The `machine` object of a record (docs/records.md). Unreadable values are None."""
+    """The `machine` object of a record (docs/files.md). Unreadable values are None."""
     info = _cpuinfo()
     return {
         "cpu": _model_name(info),

@@ -1,5 +1,5 @@
 """make ct-code: reads the compiled code of every kernel for branches, indirect jumps, addresses, lengths,
-comparisons and divisions that may depend on a secret (docs/constant-time.md). It runs nothing of it, so
+comparisons and divisions that may depend on a secret (library/evidence/constant-time.md). It runs nothing of it, so
 it reads AVX-512 and NEON on any machine.
 
     python scripts/ct_code [--machine x86_64|aarch64]... [--build default|tuned]... [--toolchain NAME]...

@@ -1,4 +1,4 @@
-//! `make bench-kernels`: see docs/kernels.md.
+//! `make bench-kernels`: see library/evidence/kernels.md.
 
 mod case;
 mod data;

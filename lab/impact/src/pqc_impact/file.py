@@ -1,4 +1,4 @@
-"""Reading a scenario file, as docs/scenarios.md describes it: everything that is assumed, and the
+"""Reading a scenario file, as docs/chains.md describes it: everything that is assumed, and the
 forms of transactions, from which sizes follow exactly."""
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A peer-to-peer network: who is connected to whom, how far apart and how fast they are.
 
-`Network` has the assumptions of a network file, as docs/propagation.md describes it; `Graph` is one
-network drawn from it.
+`Network` has the assumptions of a network file (lab/notes/propagation.md); `Graph` is one network
+drawn from it.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ Audited = tuple[ClaimTable, Sequence[Judgement]]
 
 
 def audit_report(audits: Sequence[Audited]) -> Report:
-    """Return the report of some sources; its figures are described in docs/audit.md."""
+    """Return the report of some sources; its figures are described in lab/notes/audit.md."""
     used = {f.rule for _, findings in audits for f in findings} - {NONE}
     notes = [f"{t.source.title}: {t.source.note}" for t, _ in audits if t.source.note]
     notes += [

@@ -1,6 +1,6 @@
 """Published claims, as in files, and their values one by one.
 
-docs/audit.md describes each field.
+lab/notes/audit.md describes each field.
 
 `mldsa_lab.audit.reading` reads files into these types. An error of a type's own checks becomes one
 that names file, claim and field.
@@ -34,7 +34,7 @@ from mldsa_lab.audit.judgement import (
 from mldsa_lab.files import Text
 from mldsa_lab.sets import PARAMETER_SETS
 
-# Published claims, as in files; docs/audit.md describes each field.
+# Published claims, as in files; lab/notes/audit.md describes each field.
 
 
 CostUnit = Literal["ns", "us", "µs", "ms", "s", "cycles", "instructions", "%"]

@@ -43,7 +43,7 @@ from mldsa_lab.theory.rejection import max_setup_cost, permutations
 
 STEP_SECONDS = 5e-9
 """The least time of a permutation, a hash or a Gaussian sample on one core. It is an eighth of the
-time of eight Keccak states in AVX-512 (docs/audit.md)."""
+time of eight Keccak states in AVX-512 (lab/notes/audit.md)."""
 STEP_CYCLES = 15.0
 """The same in cycles, at 3 GHz."""
 

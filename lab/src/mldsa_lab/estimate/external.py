@@ -1,6 +1,6 @@
 """The public function: from a selection and its measurements to estimates.
 
-docs/measurements.md has an example.
+docs/files.md has an example.
 """
 
 from __future__ import annotations

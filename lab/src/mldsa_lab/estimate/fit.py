@@ -76,7 +76,7 @@ def _median(values: Array, axis: int) -> Array:
     return np.asarray(np.median(values, axis=axis), dtype=np.float64)
 
 
-# The prior of the variance between rounds. docs/measurements.md has the coverage of the intervals.
+# The prior of the variance between rounds. lab/notes/measurements.md has the coverage of intervals.
 _ROUND_SPREAD = 0.7  # its root, in units of the error that the noise within rounds gives a level
 _ROUND_SPREAD_OF_FEW = 0.3  # and where rounds are too few to show that it is larger
 _ROUND_DF = 4  # degrees of freedom

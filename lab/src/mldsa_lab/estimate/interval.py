@@ -2,8 +2,8 @@
 
 The level of a shared machine jumps between modes (an idle or a busy sibling core) and has outliers
 on both sides. So neither means nor minima of rounds repeat. Medians do, as long as one mode has the
-majority; docs/methodology.md has the comparison. The interval of a median assumes no distribution
-of the noise.
+majority; lab/notes/methodology.md has the comparison. The interval of a median assumes no
+distribution of the noise.
 """
 
 from __future__ import annotations

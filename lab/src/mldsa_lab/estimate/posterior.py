@@ -23,7 +23,7 @@ from mldsa_lab.theory.law import LINEAR, MEAN, SLOPE, Prior
 from mldsa_lab.theory.trace import Array
 
 # Each scale with its prior weight. What they stand on, and how the intervals then do:
-# docs/measurements.md. The linear part: a usual signer, an unusual one, anything.
+# lab/notes/measurements.md. The linear part: a usual signer, an unusual one, anything.
 _LINEAR_SCALES = ((1.0, 0.95), (3.0, 0.045), (30.0, 0.005))
 NO_INDEX = 0.03
 """Scale of the terms of abort indexes that means none."""

@@ -1,4 +1,4 @@
-"""Files of measurements: CSV and JSON, described in docs/measurements.md.
+"""Files of measurements: CSV and JSON, described in docs/files.md.
 
 Lines of CSV are read one by one rather than as a table, so that an error can name its line.
 """

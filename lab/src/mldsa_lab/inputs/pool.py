@@ -1,6 +1,6 @@
 """Pools: the traces of many candidate inputs, from a spec or a list, and their files.
 
-A pool file is in Parquet (docs/pools.md has the columns), which needs the extra `pools`. It is
+A pool file is in Parquet (lab/notes/pools.md has the columns), which needs the extra `pools`. It is
 written row group by row group and takes its name once it is complete. It has the columns of inputs
 only where these do not follow from a seed.
 """
@@ -274,7 +274,7 @@ _KEY = FORMAT.encode()
 
 
 class About(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The metadata of a pool: see docs/pools.md."""
+    """The metadata of a pool: see lab/notes/pools.md."""
 
     format: Literal["mldsa-lab pool"]
     version: Literal[1]

@@ -92,7 +92,7 @@ class SelectionRow(
 
 
 class File(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The file, as docs/selections.md describes it."""
+    """The file, as docs/files.md describes it."""
 
     format: Literal["mldsa-lab selection"]
     version: Literal[1]

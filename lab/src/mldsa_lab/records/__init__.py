@@ -1,4 +1,4 @@
-"""Record files: everything a run measured, as JSON Lines (docs/records.md has the schema).
+"""Record files: everything a run measured, as JSON Lines (docs/files.md has the schema).
 
 A record is appended to line by line while the run goes on, so that an interrupted run loses
 nothing. Statistics and reports read only records.

@@ -1,5 +1,5 @@
 """Files of costs: the costs of many inputs for several implementations, round by round, in Parquet
-(docs/study-estimators.md has the columns)."""
+(lab/notes/study-estimators.md has the columns)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The share of intervals that include the truth: synthetic signers of known mean and percentiles.
 
-`mldsa-lab study coverage` prints the table of docs/measurements.md. The tests use the same signers
-and functions.
+`mldsa-lab study coverage` prints the table of lab/notes/measurements.md. The tests use the same
+signers and functions.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _METHOD = (
     "of one round. “Median of the rounds”: every input was measured in all rounds. Counts are "
     "Callgrind's. The truth is a regression of all random inputs on all that is known of their "
     "traces, at the exact expectations; “left open” is the standard deviation of what the trace "
-    "does not explain. docs/study-estimators.md describes the methods."
+    "does not explain. lab/notes/study-estimators.md describes the methods."
 )
 _OVER = "over draws and implementations"
 _BY_N = SpreadColumns("rmse", "n = {value}", "n")

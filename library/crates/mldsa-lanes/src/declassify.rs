@@ -1,6 +1,6 @@
 //! Where a value computed from secrets becomes public. In an ordinary build these functions are
 //! nothing. Built with `--cfg mldsa_ct` they tell Valgrind, which `make ct` uses to look for
-//! branches and indices that depend on anything else (docs/constant-time.md, which has each place
+//! branches and indices that depend on anything else (library/evidence/constant-time.md, which has each place
 //! in a table).
 //!
 //! Rule: results are declassified (a decision, a hash, a part of the output), never the values

@@ -1,4 +1,4 @@
-//! The program of `make ct` (docs/constant-time.md): runs the library under Valgrind with its
+//! The program of `make ct` (library/evidence/constant-time.md): runs the library under Valgrind with its
 //! secrets marked undefined, so that Valgrind reports each branch and each address that depends on
 //! one.
 //!

@@ -1,7 +1,7 @@
 //! `mldsa-fault FAULTS [--sets 44,65,87] [--modes plain,hardened] [--backend portable] [--seed 1]
 //! [--jobs N] [--out FILE] [--operations sign,verify,...] [--idle] [--sweep [--places inlined,...]]
 //! [--count]`: injects this many faults for each set and mode, one at a time, into mldsa-lanes as it runs,
-//! and counts the outcomes (docs/faults.md). With `--out` it adds a line for each part and resumes an
+//! and counts the outcomes (library/evidence/faults.md). With `--out` it adds a line for each part and resumes an
 //! interrupted run. `--sweep` draws nothing: for this many cases of each operation it skips every
 //! instruction, turns every conditional jump and flips bits of the results. `--count` injects nothing and
 //! counts the executed instructions by the place that they belong to.

@@ -14,7 +14,7 @@ use crate::build_info;
 use crate::protocol::Fields;
 
 pub fn variants() -> Vec<Variant> {
-    // The crate's C is compiled for CPUs with the SHA3 extension, whatever this one is (docs/arm.md).
+    // The crate's C is compiled for CPUs with the SHA3 extension, whatever this one is (library/evidence/arm.md).
     #[cfg(target_arch = "aarch64")]
     if !std::arch::is_aarch64_feature_detected!("sha3") {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What docs/fips204.md and docs/constant-time.md say of the source is so: every name in them exists,
+//! What library/evidence/fips204.md and library/evidence/constant-time.md say of the source is so: every name in them exists,
 //! every step of Algorithms 6, 7 and 8 is named at the lines that do it, and every declassification
 //! stands where its table says. The manifests of the two packages of the library agree.
 
@@ -152,8 +152,8 @@ fn fault(span: &str, library: &[&BTreeMap<String, String>]) -> Option<String> {
 fn every_name_exists() {
     let (library, oracle) = (sources(LIBRARY), sources(ORACLE));
     let mut faults = vec![];
-    for document in ["docs/fips204.md", "docs/constant-time.md"] {
-        let text = read(format!("../{document}"));
+    for document in ["evidence/fips204.md", "evidence/constant-time.md"] {
+        let text = read(document);
         assert!(spans(&text).count() > 30, "{document} has few names");
         for (number, line) in text.lines().enumerate() {
             let mut check = |text: &str, files: &[&BTreeMap<String, String>]| {
@@ -162,12 +162,12 @@ fn every_name_exists() {
             };
             // The map's columns: number, algorithm, library, oracle, remark.
             match (document, &cells(line)[..]) {
-                ("docs/fips204.md", [_, _, in_library, in_oracle, remark]) => {
+                ("evidence/fips204.md", [_, _, in_library, in_oracle, remark]) => {
                     check(in_library, &[&library]);
                     check(in_oracle, &[&oracle]);
                     check(remark, &[&library]);
                 }
-                ("docs/constant-time.md", _) => check(line, &[&library]),
+                ("evidence/constant-time.md", _) => check(line, &[&library]),
                 _ => check(line, &[&library, &oracle]),
             }
         }
@@ -218,12 +218,14 @@ const ALGORITHMS: [(usize, usize, &[usize]); 3] = [
 #[test]
 fn every_step_is_named_where_it_is_done() {
     let library = sources(LIBRARY);
-    let map = read("../docs/fips204.md");
+    let map = read("evidence/fips204.md");
     let mut faults = vec![];
     for (algorithm, lines, silent) in ALGORITHMS {
         let (_, section) = map
             .split_once(&format!("\n### Algorithm {algorithm},"))
-            .unwrap_or_else(|| panic!("docs/fips204.md has no section on Algorithm {algorithm}"));
+            .unwrap_or_else(|| {
+                panic!("evidence/fips204.md has no section on Algorithm {algorithm}")
+            });
         let section = section.split("\n#").next().unwrap();
         // For each step the places that the map gives.
         let mut places: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
@@ -275,11 +277,11 @@ fn every_step_is_named_where_it_is_done() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// The table of sites in docs/constant-time.md: `file`, `functions` for each site, no more, no less.
+/// The table of sites in library/evidence/constant-time.md: `file`, `functions` for each site, no more, no less.
 #[test]
 fn every_site_is_where_its_table_says() {
     let library = sources(LIBRARY);
-    let text = read("../docs/constant-time.md");
+    let text = read("evidence/constant-time.md");
     let rows = text.lines().map(cells).filter(|row| row.len() == 4);
     let mut before: Vec<&str> = vec![];
     let mut sites = 0;

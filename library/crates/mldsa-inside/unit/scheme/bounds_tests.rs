@@ -1,5 +1,5 @@
 // Every operation, and every kernel, for all inputs at a time (`kernels/intervals.rs`), with each
-// backend's lanes: no step overflows, and each kernel gets what it takes. docs/bounds.md has the table.
+// backend's lanes: no step overflows, and each kernel gets what it takes. library/evidence/bounds.md has the table.
 
 use core::slice;
 use std::boxed::Box;
@@ -27,7 +27,7 @@ use crate::tests::attempt::Checks;
 use crate::tests::checks::{Tracing, difference_exceeds, make_hint_any, sum_exceeds};
 
 /// What gives ranges that intervals cannot show, as they forget that two numbers came from one: a
-/// test goes through all inputs (docs/bounds.md).
+/// test goes through all inputs (library/evidence/bounds.md).
 const BY_ALL_INPUTS: [&str; 6] = [
     "add_center gives a",
     "bounded gives out",
@@ -230,7 +230,7 @@ fn of_set<P: Scheme>() -> Seen {
     all
 }
 
-/// The table of docs/bounds.md.
+/// The table of library/evidence/bounds.md.
 fn table(sets: &[Seen; 3]) -> String {
     let mut rows = String::from("| | stated | by intervals | shown by |\n|---|---|---|---|\n");
     let cell = |ranges: Vec<String>| {
@@ -266,10 +266,10 @@ fn nothing_overflows() {
         of_set::<MlDsa87>(),
     ];
     let table = table(&sets);
-    let stated = include_str!("../../../../../docs/bounds.md");
+    let stated = include_str!("../../../../evidence/bounds.md");
     assert!(
         stated.contains(&table),
-        "docs/bounds.md: the table is now\n{table}"
+        "evidence/bounds.md: the table is now\n{table}"
     );
     std::println!("bounds: {} ranges of kernels, 4 arithmetics", sets[0].len());
 }

@@ -235,7 +235,7 @@ pub(crate) use kernels;
 impl<K: Kernels> Engine for K {}
 
 /// The interface of a backend for the scheme. Each method checks the ranges of its kernel's inputs and outputs
-/// (docs/bounds.md).
+/// (library/evidence/bounds.md).
 // The reason for every `unsafe` block: `self` proves the CPU features, as `Kernels` demands.
 #[allow(clippy::undocumented_unsafe_blocks)]
 pub trait Engine: Kernels {

@@ -1,4 +1,4 @@
-//! Valgrind's client requests, for `make ct` alone (docs/constant-time.md).
+//! Valgrind's client requests, for `make ct` alone (library/evidence/constant-time.md).
 //!
 //! A request is an instruction sequence that does nothing on a CPU and that Valgrind recognises
 //! (`valgrind.h`, "ARCHITECTURE SPECIFICS"): four rotations of rdi by 128 bits in all, then

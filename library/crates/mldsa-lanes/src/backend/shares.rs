@@ -1,4 +1,4 @@
-//! Ticks that each phase of an operation takes, for `make figures PART=shares` alone (docs/performance.md): with
+//! Ticks that each phase of an operation takes, for `make figures PART=shares` alone (library/evidence/performance.md): with
 //! `--cfg mldsa_shares` every engine of [`super::with_engine`] is a [`Timed`] one.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};

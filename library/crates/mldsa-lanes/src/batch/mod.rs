@@ -21,7 +21,7 @@
 //! | [`keygen`], [`keygen_expanded`] | 17, 23, 31 | | 25, 28, 32 | |
 //!
 //! So `avx2` signs ML-DSA-65 in 102 KiB with expanded keys, whatever the number of jobs, and in 282
-//! KiB with compact ones. The repository's docs/stack.md has the stack that a thread needs.
+//! KiB with compact ones. The repository's library/evidence/stack.md has the stack that a thread needs.
 
 pub(crate) mod keygen;
 pub(crate) mod with_rnd;

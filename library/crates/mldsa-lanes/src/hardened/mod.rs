@@ -3,7 +3,7 @@
 //!
 //! A *fault* is a bit that flips in memory or in a register, an instruction that is not executed, a
 //! step whose result stays what it was: by radiation, bad memory, a low voltage, or an attacker. A single
-//! fault in the library's code is meant to give an error, a crash or a valid result; docs/faults.md has
+//! fault in the library's code is meant to give an error, a crash or a valid result; library/evidence/faults.md has
 //! what was tried, and what was not.
 //!
 //! - **Signing** checks the key's digest, signs, and makes the accepted attempt again from the private

@@ -93,7 +93,7 @@ pub(crate) fn permute<W: Words>(a: &mut [W; 25]) {
 
 /// [`permute`] of `a` and of `one`. The two have nothing to do with each other: their instructions
 /// alternate plane by plane, close enough for a core to run one on its vector units and the other
-/// on its integer units at the same time. Not every core gains (docs/performance-log.md), so a
+/// on its integer units at the same time. Not every core gains (library/evidence/performance-log.md), so a
 /// backend asks for it.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]

@@ -191,7 +191,7 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
         (0..JOBS).map(job).collect()
     }
 
-    /// All operations. A new one is a line here: its name is the row of docs/stack.md.
+    /// All operations. A new one is a line here: its name is the row of library/evidence/stack.md.
     #[rustfmt::skip]
     pub fn operations(&self) -> Vec<Operation<'_>> {
         let mut all: Vec<Operation<'_>> = Vec::new();

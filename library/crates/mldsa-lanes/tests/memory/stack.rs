@@ -1,4 +1,4 @@
-//! Peak stack of every operation: below the limits here, and as docs/stack.md says.
+//! Peak stack of every operation: below the limits here, and as library/evidence/stack.md says.
 
 use std::hint::black_box;
 use std::ops::Range;
@@ -8,8 +8,8 @@ use crate::own_stack::{OwnStack, Work};
 use crate::residue::ONE;
 use mldsa_oracle::PARAMETER_SETS;
 
-const DOC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/stack.md");
-/// Rewrites the table of docs/stack.md for the build that runs (`make figures PART=stack`).
+const DOC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../evidence/stack.md");
+/// Rewrites the table of library/evidence/stack.md for the build that runs (`make figures PART=stack`).
 const WRITE: &str = "MLDSA_WRITE_STACK";
 
 /// KiB that no operation passes, by what its name contains: the first that fits. Optimised builds,
@@ -187,10 +187,10 @@ fn stack_is_as_stated() {
         // Nobody's build but the tests' own: the limits are all.
         _ => return,
     };
-    let doc = std::fs::read_to_string(DOC).expect("docs/stack.md");
+    let doc = std::fs::read_to_string(DOC).expect("evidence/stack.md");
     let start = doc
         .find(heading)
-        .expect("docs/stack.md has a section for each build");
+        .expect("evidence/stack.md has a section for each build");
     let end = doc[start + 1..]
         .find("\n## ")
         .map_or(doc.len(), |at| start + at + 2);
@@ -198,14 +198,14 @@ fn stack_is_as_stated() {
     let named = stated_compiler(&doc[start..end]);
     if std::env::var_os(WRITE).is_none() {
         if doc[start..end][named.clone()] != compiler() {
-            println!("docs/stack.md is of another compiler: the limits alone are checked");
+            println!("evidence/stack.md is of another compiler: the limits alone are checked");
             return;
         }
         let wrong = differences(&measured, &mut stated);
         let wrong = wrong.join("\n");
         assert!(
             wrong.is_empty(),
-            "docs/stack.md: `make figures PART=stack` rewrites it\n{wrong}"
+            "evidence/stack.md: `make figures PART=stack` rewrites it\n{wrong}"
         );
         return;
     }
@@ -228,7 +228,7 @@ fn stack_is_as_stated() {
     let section = format!("{}\n\n{}", text.trim_end(), table.markdown());
     let gap = if end < doc.len() { "\n" } else { "" };
     let doc = [&doc[..start], &section, gap, &doc[end..]].concat();
-    std::fs::write(DOC, doc).expect("docs/stack.md can be written");
+    std::fs::write(DOC, doc).expect("evidence/stack.md can be written");
 }
 
 /// The measurement sees what a function of known frame takes.

@@ -1,4 +1,4 @@
-//! The program of `make figures PART=dudect` (docs/constant-time.md): times operations on a fixed secret and on
+//! The program of `make figures PART=dudect` (library/evidence/constant-time.md): times operations on a fixed secret and on
 //! random ones, in random order, and prints Welch's t. Figures, no verdict.
 //!
 //! ```text

@@ -14,7 +14,7 @@ use crate::kernels::sampling::Permute;
 struct U64x4(__m256i, Avx2);
 
 /// Aligns the stack frame of its caller to a page, so that spilled registers share one page: measured on Zen 3, a
-/// frame across the end of a page costs up to a third (docs/performance-log.md), and its place is chance.
+/// frame across the end of a page costs up to a third (library/evidence/performance-log.md), and its place is chance.
 #[inline(always)]
 fn frame_in_one_page() {
     #[repr(align(4096))]
