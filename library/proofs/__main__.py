@@ -5,7 +5,7 @@
 
 Prints a table: each function with its instructions, those that the proofs run, its bytes, statements and seconds of
 CPU time, and its mutants: with a wrong result, refused for another reason, proved equal (a store that nobody reads
-was left out). library/evidence/proofs.md says what is trusted. Exit code 1 where anything is not proved, 2 if something is missing.
+was left out), not refused by the few patterns that are tried. library/evidence/proofs.md says what is trusted. Exit code 1 where anything is not proved, 2 if something is missing.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def row(machine: str, v: Verdict) -> str:
     what = "" if not v.errors else " NOT PROVED"
     return (
         f"{machine:8} {v.name:36} {v.instructions:6} {v.run:6} {v.size:6} {v.statements:6} {v.seconds:7.1f}"
-        f" {v.wrong:6} {v.refused:6} {v.equal:5}{what}"
+        f" {v.wrong:6} {v.refused:6} {v.equal:5} {v.kept:4}{what}"
     )
 
 
@@ -130,7 +130,7 @@ def main() -> int:
         ]
         print("prove: the compiled kernels are FIPS 202's and FIPS 204's for all inputs")
         print(
-            f"{'machine':8} {'function':36} instr.    run  bytes proofs seconds  mutants: wrong, refused, equal"
+            f"{'machine':8} {'function':36} instr.    run  bytes proofs seconds  mutants: wrong, refused, equal, not refused"
         )
         with ProcessPoolExecutor(options.jobs) as pool:
             tasks = [pool.submit(work, paths, kind, options.mutants) for kind in kinds]
@@ -146,7 +146,8 @@ def main() -> int:
     print(
         f"prove: {sum(v.statements for v in verdicts)} statements about {len(verdicts)} functions;"
         f" {sum(v.wrong + v.refused for v in verdicts):,} mutants are refused,"
-        f" {sum(v.equal for v in verdicts)} proved equal; {sum(v.seconds for v in verdicts):.0f} s of CPU time"
+        f" {sum(v.equal for v in verdicts)} proved equal, {sum(v.kept for v in verdicts)} not refused by parts of"
+        f" the proofs; {sum(v.seconds for v in verdicts):.0f} s of CPU time"
     )
     print(sampling.SCOPE)
     if not verdicts:
