@@ -1,6 +1,6 @@
 """make prove: proofs of compiled functions for all inputs, and mutants of the same code that must be refused.
 
-    python proofs [--machine x86_64|aarch64]... [--mutants 30] [--jobs 2]
+    python proofs [--machine x86_64|aarch64]... [--mutants 22] [--jobs 2]
     python proofs --read PROGRAM     # a program that is there; repeatable
 
 Prints a table: each function with its instructions, those that the proofs run, its bytes, statements and seconds of
@@ -101,7 +101,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="proofs", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--machine", action="append", choices=TARGETS)
     parser.add_argument(
-        "--mutants", type=int, default=30, help="of each function, of slow ones a sixth"
+        "--mutants", type=int, default=22, help="of each function, of slow ones a sixth"
     )
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="processes")
     parser.add_argument(
@@ -135,9 +135,9 @@ def main() -> int:
         with ProcessPoolExecutor(options.jobs) as pool:
             tasks = [pool.submit(work, paths, kind, options.mutants) for kind in kinds]
             for task in tasks:
-                found, missing = task.result()
+                judged, missing = task.result()
                 wrong += missing
-                for machine, verdict in found:
+                for machine, verdict in judged:
                     verdicts.append(verdict)
                     print(row(machine, verdict), flush=True)
     except (*FAILURES, NotProved) as error:

@@ -98,7 +98,7 @@ def constant(program: elf.Program, address: int, count: int) -> bytes:
 
 
 class Statement(ABC):
-    """What a function computes."""
+    """A property of a function."""
 
     name: str
 

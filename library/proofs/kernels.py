@@ -217,7 +217,7 @@ def numbers(terms: Iterable[Term]) -> Any:
 
 
 def agree(terms: list[Term], unknown: Term, meaning: Callable[[Any], list[Any]]) -> bool:
-    """Whether the terms have the signed values that `meaning` gives, for each value of one unknown."""
+    """Return whether the terms have the signed values that `meaning` gives, for each value of one unknown."""
     low, high = unknown.args[1:]
     for start in range(low, high + 1, CHUNK):
         values = np.arange(start, min(start + CHUNK, high + 1), dtype=np.int64)
@@ -280,14 +280,14 @@ def prove_each(
 
 def any_of(term: Term) -> list[Term]:
     """Bits of which one is set if and only if a term is not zero."""
-    found: dict[Term, None] = {}
+    tests: dict[Term, None] = {}
     stack = [term]
     while stack:
         top = stack.pop()
         op, args = top.op, top.args
         if op == "const":
             if top.most:
-                found[t.TRUE] = None
+                tests[t.TRUE] = None
         elif op in ("extend", "join") or (op == "or" and top.width):
             stack += args
         elif op == "mux" and args[1].op == "const" and args[1].most:
@@ -303,10 +303,10 @@ def any_of(term: Term) -> list[Term]:
         elif op == "lt" and _is_maximum(args[1]):
             stack += [t.lt(args[0], part) for part in args[1].args[1:]]
         elif top.width == 1:
-            found[top] = None
+            tests[top] = None
         else:
             raise NotProved(f"a test of parts: {op}")
-    return list(found)
+    return list(tests)
 
 
 def _is_maximum(a: Term) -> bool:
@@ -569,7 +569,7 @@ def _check_residues(terms: list[Term], right: Callable[[int], Residue], bound: i
     for i, term in enumerate(terms):
         if not -bound < term.low <= term.high < bound:
             raise NotProved(f"coefficient {i} is in [{term.low}, {term.high}], beyond {bound}")
-        if known.of([term])[0] != right(i):
+        if known.residues([term])[0] != right(i):
             raise NotProved(f"coefficient {i} is another number modulo q")
 
 

@@ -38,7 +38,7 @@ class Residues:
     def __init__(self) -> None:
         self.known: dict[Term, Residue] = {}
 
-    def of(self, terms: Iterable[Term]) -> list[Residue]:
+    def residues(self, terms: Iterable[Term]) -> list[Residue]:
         return [self._of(term) for term in terms]
 
     def _of(self, term: Term) -> Residue:

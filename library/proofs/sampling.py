@@ -30,7 +30,7 @@ SCOPE = (
 
 @dataclass(frozen=True)
 class Sampler:
-    """What becomes of a candidate of `bits` bits, of which `tested` are compared with `bound`."""
+    """A candidate of `bits` bits, of which `tested` are compared with `bound`."""
 
     name: str
     bits: int

@@ -371,12 +371,12 @@ def _segments(a: Term, b: Term) -> list[tuple[Term, Term]]:
 
 
 def _is_split(a: Term, b: Term) -> bool:
-    """Whether an operation on bits goes piece by piece: where one operand has pieces and is no rotation."""
+    """Return whether an operation on bits goes piece by piece: where one operand has pieces and is no rotation."""
     return any(term.op == "join" and not is_rotation(term) for term in (a, b))
 
 
 def is_rotation(a: Term) -> bool:
-    """Whether a join is another term, rotated."""
+    """Return whether a join is another term, rotated."""
     if len(a.args) != 2:
         return False
     low, high = a.args
@@ -691,7 +691,7 @@ def mul(a: Term, b: Term) -> Term:
 
 
 def lt(a: Term, b: Term) -> Term:
-    """Whether a < b, signed."""
+    """Return whether a < b, signed."""
     if a.high < b.low:
         return TRUE
     if a.low >= b.high:
@@ -702,7 +702,7 @@ def lt(a: Term, b: Term) -> Term:
 
 
 def below(a: Term, b: Term) -> Term:
-    """Whether a < b, unsigned."""
+    """Return whether a < b, unsigned."""
     if a.low >= 0 and b.low >= 0:
         return lt(a, b)
     if a.op == "const" and b.op == "const":
