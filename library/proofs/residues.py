@@ -39,9 +39,9 @@ class Residues:
         self.known: dict[Term, Residue] = {}
 
     def residues(self, terms: Iterable[Term]) -> list[Residue]:
-        return [self._of(term) for term in terms]
+        return [self._residue(term) for term in terms]
 
-    def _of(self, term: Term) -> Residue:
+    def _residue(self, term: Term) -> Residue:
         stack = [term]
         while stack:
             top = stack[-1]
