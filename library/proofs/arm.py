@@ -775,7 +775,7 @@ class Arm(Machine):
         """Add a product to `old`, or subtract it.
 
         A Barrett reduction takes q·h from the low half of a product p, where h is the high half of s. Its result is
-        written as the high half of 2^32·p − q·2^32·h, where 2^32·h = s − 2^31 − r and r is the low half of
+        written as the high half of 2^32·p − q·2^32·h. Here 2^32·h = s − 2^31 − r, and r is the low half of
         s − 2^31, signed. This is equal modulo 2^64 for all p, q and s, and its bounds are narrow.
         """
         if old not in self.products or not b.is_const or a.op != "cut" or a.args[1:] != (32,):

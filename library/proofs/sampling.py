@@ -87,8 +87,8 @@ def patterns(count: int, is_empty: bool) -> list[int]:
 class Block(Statement):
     """A block of `count` candidates for a polynomial with some coefficients, for some patterns.
 
-    p[filled + n] is accepted candidate number n as far as p has room, p is as it was below `filled`, and the result
-    is how many coefficients there are then.
+    p[filled + n] is accepted candidate number n as far as p has room. Below `filled`, p is as it was. The result is
+    the number of coefficients afterwards.
     """
 
     def __init__(self, sampler: Sampler, count: int, filled: int, patterns: list[int]) -> None:
