@@ -271,6 +271,8 @@ class X86(Machine):
         kind, a, b, result = self.flags
         if kind == "bits":
             # Zero and carry by themselves.
+            if name not in ("e", "b", "be"):
+                raise NotProved("a flag that is not modelled")
             return a if name == "e" else b if name == "b" else t.or_(a, b)
         zero = t.eq(result, t.const(0, result.width))
         if name == "e":
