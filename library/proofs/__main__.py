@@ -114,12 +114,9 @@ def main() -> int:
         help="a program that is there; by the name inside that of inside.rs",
     )
     options = parser.parse_args()
-    kinds = options.kind or [
-        "combine",
-        "keccak",
-        *(k for k in kernels.KINDS if k != "combine"),
-        *sampling.KINDS,
-    ]
+    # The longest first.
+    every = ["combine", *reversed(sampling.KINDS), "keccak", *kernels.KINDS, *sampling.KINDS]
+    kinds = options.kind or list(dict.fromkeys(every))
     wrong = [] if is_sha3() else ["FIPS 202's steps in proofs/words.py are not SHA-3's"]
     verdicts: list[Verdict] = []
     try:

@@ -1,6 +1,6 @@
 """The models of instructions against real executions: on this CPU, and for AArch64 in QEMU.
 
-    python proofs/check_models.py [--machine x86_64|aarch64]... [--read PROGRAM] [--states 64]
+    python proofs/check_models.py [--machine x86_64|aarch64]... [--read PROGRAM] [--states 32]
 
 Takes the instructions of the kernels and the permutations from a program, some for each form: the name and the kinds
 of operands. A small program (`HARNESS`) loads all registers, flags and 256 bytes of memory from a state, executes
@@ -733,7 +733,7 @@ def main() -> int:
     parser.add_argument(
         "--read", type=Path, action="append", help="a program that is there; repeatable"
     )
-    parser.add_argument("--states", type=int, default=64, help="for each instruction")
+    parser.add_argument("--states", type=int, default=32, help="for each instruction")
     options = parser.parse_args()
     wrong = []
     print(
