@@ -243,25 +243,14 @@ def shape(terms: Iterable[Term], unknowns: Iterable[Term]) -> tuple[Any, ...]:
     def number(key: Any) -> int:
         return numbered.setdefault(key, len(numbered))
 
-    result = []
+    terms = list(terms)
     done = {u: number(("unknown", i, u.width, *u.args[1:])) for i, u in enumerate(unknowns)}
-    for term in terms:
-        stack = [term]
-        while stack:
-            top = stack[-1]
-            parts = t.children(top)
-            missing = [part for part in parts if part not in done]
-            if missing:
-                stack += missing
-                continue
-            stack.pop()
-            own = tuple(a for a in top.args if isinstance(a, int | str)) if top.op != "sum" else ()
-            factors = (top.args[0], tuple(c for _, c in top.args[1])) if top.op == "sum" else ()
-            done[top] = number(
-                (top.op, top.width, own, factors, tuple(done[part] for part in parts))
-            )
-        result.append(done[term])
-    return (*numbered, *result)
+    for term in t.ordered(terms, done):
+        own = tuple(a for a in term.args if isinstance(a, int | str)) if term.op != "sum" else ()
+        factors = (term.args[0], tuple(c for _, c in term.args[1])) if term.op == "sum" else ()
+        parts = tuple(done[part] for part in t.children(term))
+        done[term] = number((term.op, term.width, own, factors, parts))
+    return (*numbered, *(done[term] for term in terms))
 
 
 def prove_each(

@@ -259,7 +259,7 @@ class Machine(ABC):
         return bool(self.number(bit))
 
     def fresh(self, width: int) -> Term:
-        """Return an unknown: what nobody has written."""
+        """Return a new unknown, for bits that are not written yet."""
         self.unknown += 1
         return t.var(f"unknown {self.unknown}", width)
 

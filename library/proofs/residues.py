@@ -39,20 +39,12 @@ class Residues:
         self.known: dict[Term, Residue] = {}
 
     def residues(self, terms: Iterable[Term]) -> list[Residue]:
-        return [self._residue(term) for term in terms]
-
-    def _residue(self, term: Term) -> Residue:
-        stack = [term]
-        while stack:
-            top = stack[-1]
-            needed = self._needed(top)
-            missing = [part for part, _ in needed if part not in self.known]
-            if not missing:
-                if top not in self.known:
-                    self.known[top] = self._combined(top, needed)
-                stack.pop()
-            stack += missing
-        return self.known[term]
+        terms = list(terms)
+        for term in t.ordered(
+            terms, self.known, lambda term: tuple(p for p, _ in self._needed(term))
+        ):
+            self.known[term] = self._combined(term, self._needed(term))
+        return [self.known[term] for term in terms]
 
     def _needed(self, term: Term) -> list[tuple[Term, int]]:
         """The terms from whose residues this one's follows, with factors for all but products."""

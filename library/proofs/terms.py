@@ -15,7 +15,7 @@ run on known inputs by the same functions.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,6 @@ class Term:
 
 
 _TERMS: dict[tuple[Any, ...], Term] = {}
-_RANGES: dict[Term, tuple[int, int]] = {}
 
 
 def forget() -> None:
@@ -151,7 +150,7 @@ def exact_bounds(
     low = high = constant << 32
     factors: dict[Term, int] = {}
     for part, coefficient in summands:
-        source = part.args[0] if part.op == "cut" else None
+        source = part.args[0] if part.op == "cut" and part.width == 32 else None
         if source is None or source.op != "sum" or part.args[1] != 32 or source.width != 64:
             factors[part] = factors.get(part, 0) + (coefficient << 32)
             continue
@@ -186,11 +185,6 @@ def var(name: str, width: int, low: int | None = None, high: int | None = None) 
     return _term(
         "var", width, name, -half if low is None else low, half - 1 if high is None else high
     )
-
-
-def unsigned_var(name: str, bits: int, width: int) -> Term:
-    """An unknown of `bits` bits, with zeros above."""
-    return join([var(name, bits), const(0, width - bits)])
 
 
 TRUE, FALSE = const(1, 1), const(0, 1)
@@ -690,6 +684,10 @@ def mul(a: Term, b: Term) -> Term:
     return _term("mul", a.width, *sorted((a, b), key=lambda t: t.number))
 
 
+def absolute(a: Term) -> Term:
+    return mux(lt(a, const(0, a.width)), scaled(a, -1), a)
+
+
 def lt(a: Term, b: Term) -> Term:
     """Return whether a < b, signed."""
     if a.high < b.low:
@@ -739,23 +737,31 @@ def eq(a: Term, b: Term) -> Term:
 def values(terms: list[Term], known: Mapping[Term, Any]) -> list[Any]:
     """The terms' unsigned values, at most 64 bits wide, as arrays; `known`: those of the unknowns."""
     done: dict[Term, Any] = dict(known)
+    for term in ordered(terms, done):
+        done[term] = _value(term, done)
+    return [done[term] for term in terms]
 
-    def visit(term: Term) -> Any:
-        if term in done:
-            return done[term]
-        stack = [term]
-        while stack:
-            top = stack[-1]
-            missing = [part for part in children(top) if part not in done]
-            if missing:
-                stack += missing
-                continue
-            stack.pop()
-            if top not in done:
-                done[top] = _value(top, done)
-        return done[term]
 
-    return [visit(term) for term in terms]
+def ordered(
+    terms: Iterable[Term],
+    done: Container[Term],
+    parts: Callable[[Term], tuple[Term, ...]] | None = None,
+) -> Iterator[Term]:
+    """Yield the terms that `done` lacks, and what they are made of: first the parts of each.
+
+    The caller adds each to `done`. `parts`: of a term, by default all.
+    """
+    parts = parts or children
+    stack = list(terms)
+    while stack:
+        top = stack[-1]
+        missing = [] if top in done else [part for part in parts(top) if part not in done]
+        if missing:
+            stack += missing
+            continue
+        stack.pop()
+        if top not in done:
+            yield top
 
 
 def children(term: Term) -> tuple[Term, ...]:
@@ -824,21 +830,9 @@ def unknowns(terms: Iterable[Term]) -> set[Term]:
 def substituted(terms: list[Term], replaced: Mapping[Term, Term]) -> list[Term]:
     """The terms with other terms in place of unknowns, simplified anew."""
     done: dict[Term, Term] = dict(replaced)
-
-    def visit(term: Term) -> Term:
-        stack = [term]
-        while stack:
-            top = stack[-1]
-            missing = [part for part in children(top) if part not in done]
-            if missing:
-                stack += missing
-                continue
-            stack.pop()
-            if top not in done:
-                done[top] = _rebuilt(top, done)
-        return done[term]
-
-    return [visit(term) for term in terms]
+    for term in ordered(terms, done):
+        done[term] = _rebuilt(term, done)
+    return [done[term] for term in terms]
 
 
 _BUILT: dict[str, Callable[..., Term]] = {

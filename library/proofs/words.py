@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from terms import NotProved, Term, is_rotation
+from terms import NotProved, Term, is_rotation, ordered
 
 ONES = (1 << 64) - 1
 
@@ -129,19 +129,10 @@ class Space:
 
     def forms(self, words: Iterable[Term], unknowns: dict[Term, Word]) -> list[Word]:
         """Return the words of a run in this form. `unknowns`: those of the run."""
-        done = dict(unknowns)
-
-        def one(term: Term) -> Word:
-            stack = [term]
-            while stack:
-                top = stack[-1]
-                missing = [part for part in self._parts(top) if part not in done]
-                if not missing:
-                    done[stack.pop()] = self._of_term(top, done)
-                stack += missing
-            return done[term]
-
-        return [one(term) for term in words]
+        words, done = list(words), dict(unknowns)
+        for term in ordered(words, done, self._parts):
+            done[term] = self._of_term(term, done)
+        return [done[term] for term in words]
 
     @staticmethod
     def _parts(term: Term) -> tuple[Term, ...]:

@@ -79,10 +79,6 @@ def _multiplied(a: Term, b: Term, widen: Callable[[Term, int], Term]) -> Term:
     return t.mul(widen(t.cut(a, 0, half), a.width), widen(t.cut(b, 0, half), b.width))
 
 
-def _absolute(a: Term) -> Term:
-    return t.mux(t.lt(a, t.const(0, a.width)), t.scaled(a, -1), a)
-
-
 LANEWISE: dict[str, Callable[..., Term]] = {
     "padd": t.add,
     "psub": t.sub,
@@ -93,7 +89,7 @@ LANEWISE: dict[str, Callable[..., Term]] = {
     "pmins": lambda a, b: t.mux(t.lt(a, b), a, b),
     "pcmpgt": lambda a, b: t.extend(t.lt(b, a), a.width),
     "pcmpeq": lambda a, b: t.extend(t.eq(a, b), a.width),
-    "pabs": _absolute,
+    "pabs": t.absolute,
 }
 BITWISE: dict[str, Callable[[Term, Term], Term]] = {
     "pand": t.and_,

@@ -6,8 +6,8 @@ use crate::measure::Series;
 use crate::report::{PORTABLE, Quartiles, per_unit};
 
 /// How many times as fast as portable a backend's kernel must be; none for a peer, or where the backend has the same
-/// code. At most two thirds of what was measured on a Xeon and a Zen 5 (library/evidence/kernels.md), and above what is left
-/// without the CPU features.
+/// code. At most two thirds of what was measured on a Xeon and a Zen 5 (library/evidence/kernels.md), and above what is
+/// left without the CPU features.
 fn floor(kernel: &str, backend: &str) -> Option<f64> {
     let [transforms, unpacking, others] = match backend {
         "avx2" => [2.0, 3.0, 1.2],

@@ -201,6 +201,7 @@ pub fn challenge<P: Parameters>(backend: Backend, c_tilde: &[u8], c: &mut Poly) 
     in_ball(P::TAU, backend.permutation(), c_tilde, c);
 }
 
+// Generic kernels are functions of their own, for `make prove`: elsewhere the caller's crate compiles them.
 #[inline(never)]
 pub fn split<P: Parameters>(backend: Backend, w: &mut Poly, w1: &mut Poly) {
     with_engine!(backend, e => e.split::<P>(w, w1));

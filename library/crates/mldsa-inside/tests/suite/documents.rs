@@ -1,6 +1,6 @@
-//! What library/evidence/fips204.md and library/evidence/constant-time.md say of the source is so: every name in them exists,
-//! every step of Algorithms 6, 7 and 8 is named at the lines that do it, and every declassification
-//! stands where its table says. The manifests of the two packages of the library agree.
+//! What library/evidence/fips204.md and constant-time.md say of the source is so: every name in them exists, every
+//! step of Algorithms 6, 7 and 8 is named at the lines that do it, and every declassification stands where its table
+//! says. The manifests of the two packages of the library agree.
 
 use crate::source::{defines, items, read, root, sources, words};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,5 +1,6 @@
-//! Ticks that each phase of an operation takes, for `make figures PART=shares` alone (library/evidence/performance.md): with
-//! `--cfg mldsa_shares` every engine of [`super::with_engine`] is a [`Timed`] one.
+//! Ticks that each phase of an operation takes, for `make figures PART=shares` only
+//! (library/evidence/performance.md). With `--cfg mldsa_shares` every engine of [`super::with_engine`] is a [`Timed`]
+//! one.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::cell::Cell;

@@ -1,5 +1,5 @@
-//! The program of `make figures PART=dudect` (library/evidence/constant-time.md): times operations on a fixed secret and on
-//! random ones, in random order, and prints Welch's t. Figures, no verdict.
+//! The program of `make figures PART=dudect` (library/evidence/constant-time.md): times operations on a fixed secret
+//! and on random ones, in random order, and prints Welch's t. Figures, no verdict.
 //!
 //! ```text
 //! mldsa-dudect SAMPLES [SET]...

@@ -96,8 +96,8 @@ impl Permute<4> for NeonSha3 {
             // SAFETY: see above; the token proves the extension.
             unsafe { assembly!("keccak_four_sha3.s", states.0.as_mut_ptr()) }
         }
-        // Arm's cores have the extension in one vector unit, Apple's in all (library/evidence/arm.md). So on Apple's cores four
-        // states in vector registers are faster.
+        // Arm's cores have the extension in one vector unit, Apple's in all (library/evidence/arm.md). So on Apple's
+        // cores four states in vector registers are faster.
         if cfg!(target_vendor = "apple") {
             return two_and_two(self, states);
         }
