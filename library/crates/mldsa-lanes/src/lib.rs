@@ -21,7 +21,8 @@
 //! from elsewhere, the standard's internal functions.
 //!
 //! `no_std`. With the feature `alloc` expanded keys lie on the heap, those too that a signature
-//! with a compact key makes for itself. The repository's library/evidence/stack.md has the stack that each operation takes.
+//! with a compact key makes for itself. The repository's library/evidence/stack.md has the stack that
+//! each operation takes.
 
 #![no_std]
 #![deny(
